@@ -8,91 +8,92 @@
 
 #include "base/assert.h"
 
-static void visitor_clear(struct amg_shm_visitor *visitor)
+static void accessor_clear(struct amg_shm_accessor *accessor)
 {
-    for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
-        atomic_store_explicit(&visitor->visits[i], 0, memory_order_release);
-    atomic_store_explicit(&visitor->pid, 0, memory_order_relaxed);
-    atomic_store_explicit(&visitor->id, 0, memory_order_release);
+    for (unsigned i = 0; i < AMG_SHM_ACCESSES; i++)
+        atomic_store_explicit(&accessor->accesses[i], 0, memory_order_release);
+    atomic_store_explicit(&accessor->pid, 0, memory_order_relaxed);
+    atomic_store_explicit(&accessor->id, 0, memory_order_release);
 }
 
-bool amg_shm_visitor_reap(struct amg_shm_visitor *visitor, amg_shm_life_fn life)
+bool amg_shm_accessor_reap(
+    struct amg_shm_accessor *accessor, amg_shm_life_fn life)
 {
-    uint64_t id = atomic_load_explicit(&visitor->id, memory_order_acquire);
-    uint32_t pid = atomic_load_explicit(&visitor->pid, memory_order_acquire);
+    uint64_t id = atomic_load_explicit(&accessor->id, memory_order_acquire);
+    uint32_t pid = atomic_load_explicit(&accessor->pid, memory_order_acquire);
 
     if (id <= AMG_SHM_CLEARING || pid == 0 ||
-        life(pid, atomic_load_explicit(&visitor->start_time,
+        life(pid, atomic_load_explicit(&accessor->start_time,
                       memory_order_relaxed)) != AMG_SHM_DEAD)
         return false;
-    if (atomic_compare_exchange_strong_explicit(&visitor->id, &id,
+    if (atomic_compare_exchange_strong_explicit(&accessor->id, &id,
             AMG_SHM_CLEARING, memory_order_acq_rel, memory_order_relaxed))
-        visitor_clear(visitor);
+        accessor_clear(accessor);
     return true;
 }
 
-static bool visitor_take(
-    struct amg_shm_visitor *visitor, const struct amg_shm_who *who)
+static bool accessor_take(
+    struct amg_shm_accessor *accessor, const struct amg_shm_accessor_id *who)
 {
     uint64_t free = 0;
 
-    if (!atomic_compare_exchange_strong_explicit(&visitor->id, &free, who->id,
+    if (!atomic_compare_exchange_strong_explicit(&accessor->id, &free, who->id,
             memory_order_acq_rel, memory_order_relaxed))
         return false;
     atomic_store_explicit(
-        &visitor->start_time, who->start_time, memory_order_relaxed);
+        &accessor->start_time, who->start_time, memory_order_relaxed);
     /* Publishes the line above to reap(). */
-    atomic_store_explicit(&visitor->pid, who->pid, memory_order_release);
+    atomic_store_explicit(&accessor->pid, who->pid, memory_order_release);
     return true;
 }
 
-/* The exposer does not read beyond the end, so raise it before a visit is
+/* The exposer does not read beyond the end, so raise it before an access is
  * announced. */
-static void end_raise(struct amg_shm_table *table, uint32_t end)
+static void end_raise(struct amg_shm_key_table *table, uint32_t end)
 {
     uint32_t seen =
-        atomic_load_explicit(&table->visitor_end, memory_order_relaxed);
+        atomic_load_explicit(&table->accessor_end, memory_order_relaxed);
 
     while (seen < end &&
-           !atomic_compare_exchange_weak_explicit(&table->visitor_end, &seen,
+           !atomic_compare_exchange_weak_explicit(&table->accessor_end, &seen,
                end, memory_order_seq_cst, memory_order_relaxed))
         ;
 }
 
-struct amg_shm_visitor *amg_shm_access_claim(struct amg_shm_table *table,
-    const struct amg_shm_who *who, amg_shm_life_fn life)
+struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
+    const struct amg_shm_accessor_id *who, amg_shm_life_fn life)
 {
     AMG_ASSERT(who->id > AMG_SHM_CLEARING && who->pid != 0);
     for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < AMG_SHM_VISITORS; i++) {
-            struct amg_shm_visitor *visitor = &table->visitors[i];
+        for (uint32_t i = 0; i < AMG_SHM_ACCESSORS; i++) {
+            struct amg_shm_accessor *accessor = &table->accessors[i];
 
             if (pass == 1) /* all were taken: free those of the dead */
-                (void)amg_shm_visitor_reap(visitor, life);
-            if (visitor_take(visitor, who)) {
+                (void)amg_shm_accessor_reap(accessor, life);
+            if (accessor_take(accessor, who)) {
                 end_raise(table, i + 1);
-                return visitor;
+                return accessor;
             }
         }
     }
     return NULL;
 }
 
-void amg_shm_access_release(struct amg_shm_visitor *visitor)
+void amg_shm_access_release(struct amg_shm_accessor *accessor)
 {
-    if (visitor != NULL)
-        visitor_clear(visitor);
+    if (accessor != NULL)
+        accessor_clear(accessor);
 }
 
-static uint64_t listed_end(const struct amg_shm_listed *list, uint32_t i)
+static uint64_t listed_end(const struct amg_shm_list_entry *list, uint32_t i)
 {
     return atomic_load_explicit(&list[i].end, memory_order_relaxed);
 }
 
 /* The first of the segments from `low` on that ends behind `at`; or the last
  * one. */
-static uint32_t listed_search(const struct amg_shm_listed *list, uint32_t low,
-    uint32_t count, uint64_t at)
+static uint32_t listed_search(const struct amg_shm_list_entry *list,
+    uint32_t low, uint32_t count, uint64_t at)
 {
     uint32_t high = count - 1;
 
@@ -108,7 +109,7 @@ static uint32_t listed_search(const struct amg_shm_listed *list, uint32_t low,
 }
 
 /* As entry_find(), in a list of `count` segments. */
-AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_listed *list,
+AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_list_entry *list,
     uint32_t count, const struct amg_shm_access *access,
     struct amg_shm_view *ret_view)
 {
@@ -140,9 +141,9 @@ AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_listed *list,
     return HG_SUCCESS;
 }
 
-/* Finds the start of the access; the entry is live, and our visit is
+/* Finds the start of the access; the entry is live, and our access is
  * announced. */
-static hg_return_t entry_find(const struct amg_shm_table *table,
+static hg_return_t entry_find(const struct amg_shm_key_table *table,
     const struct amg_shm_entry *entry, const struct amg_shm_access *access,
     struct amg_shm_view *ret_view)
 {
@@ -166,7 +167,7 @@ static hg_return_t entry_find(const struct amg_shm_table *table,
     return HG_SUCCESS;
 }
 
-static hg_return_t entry_check(const struct amg_shm_table *table,
+static hg_return_t entry_check(const struct amg_shm_key_table *table,
     const struct amg_shm_access *access, struct amg_shm_view *ret_view)
 {
     const struct amg_shm_entry *entry = &table->entries[access->key.index];
@@ -184,52 +185,53 @@ static hg_return_t entry_check(const struct amg_shm_table *table,
     return entry_find(table, entry, access, ret_view);
 }
 
-/* One atomic read-modify-write for the first visit; later ones only load. */
-static void entry_mark(struct amg_shm_table *table,
-    const struct amg_shm_visitor *visitor, uint32_t index)
+/* One atomic read-modify-write for the first access; later ones only load. */
+static void entry_mark(struct amg_shm_key_table *table,
+    const struct amg_shm_accessor *accessor, uint32_t index)
 {
     struct amg_shm_entry *entry = &table->entries[index];
-    uint32_t bit = amg_shm_visitor_bit((uint32_t)(visitor - table->visitors));
+    uint32_t bit =
+        amg_shm_accessor_bit((uint32_t)(accessor - table->accessors));
 
-    if ((atomic_load_explicit(&entry->visited, memory_order_seq_cst) & bit) ==
-        0)
+    if ((atomic_load_explicit(&entry->accessed_by, memory_order_seq_cst) &
+            bit) == 0)
         (void)atomic_fetch_or_explicit(
-            &entry->visited, bit, memory_order_seq_cst);
+            &entry->accessed_by, bit, memory_order_seq_cst);
 }
 
-hg_return_t amg_shm_access_enter(struct amg_shm_table *table,
-    struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
-    unsigned *ret_visit, struct amg_shm_view *ret_view)
+hg_return_t amg_shm_access_enter(struct amg_shm_key_table *table,
+    struct amg_shm_accessor *accessor, const struct amg_shm_access *access,
+    unsigned *ret_slot, struct amg_shm_view *ret_view)
 {
     hg_return_t rc = HG_SUCCESS;
-    unsigned visit = 0;
+    unsigned slot = 0;
 
     if (access->key.index >= AMG_SHM_ENTRIES)
         return HG_OPNOTSUPPORTED;
-    for (visit = 0; visit < AMG_SHM_VISITS; visit++) {
+    for (slot = 0; slot < AMG_SHM_ACCESSES; slot++) {
         uint32_t none = 0;
 
-        if (atomic_compare_exchange_strong_explicit(&visitor->visits[visit],
+        if (atomic_compare_exchange_strong_explicit(&accessor->accesses[slot],
                 &none, access->key.index + 1, memory_order_seq_cst,
                 memory_order_relaxed))
             break;
     }
-    if (visit == AMG_SHM_VISITS)
+    if (slot == AMG_SHM_ACCESSES)
         return HG_AGAIN;
-    entry_mark(table, visitor, access->key.index);
+    entry_mark(table, accessor, access->key.index);
     rc = entry_check(table, access, ret_view);
     if (rc != HG_SUCCESS) {
-        amg_shm_access_leave(visitor, visit);
+        amg_shm_access_leave(accessor, slot);
         return rc;
     }
-    *ret_visit = visit;
+    *ret_slot = slot;
     return HG_SUCCESS;
 }
 
-void amg_shm_access_leave(struct amg_shm_visitor *visitor, unsigned visit)
+void amg_shm_access_leave(struct amg_shm_accessor *accessor, unsigned slot)
 {
-    /* The copy is complete before the exposer sees that the visit ended. */
-    atomic_store_explicit(&visitor->visits[visit], 0, memory_order_release);
+    /* The copy is complete before the exposer sees that the access ended. */
+    atomic_store_explicit(&accessor->accesses[slot], 0, memory_order_release);
 }
 
 /* Moves on to a segment with bytes left; false: there is none. */

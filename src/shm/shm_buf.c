@@ -46,7 +46,7 @@ static bool block_add_locked(struct amg_shm_domain *domain)
 
 hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain)
 {
-    amg_list_init(&domain->out_bufs);
+    amg_list_init(&domain->lent_bufs);
     domain->bufs = amg_mem_zalloc(AMG_SHM_MSGBUFS * sizeof(*domain->bufs));
     if (domain->bufs == NULL || !block_add_locked(domain))
         return HG_NOMEM;
@@ -127,7 +127,7 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_peer *peer = buf->peer;
 
-    if (atomic_load_explicit(&buf->msgbuf->is_out, memory_order_acquire) != 0)
+    if (atomic_load_explicit(&buf->msgbuf->is_lent, memory_order_acquire) != 0)
         return false;
     amg_list_remove(&buf->post.link);
     buf_push_locked(buf);
@@ -139,11 +139,11 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
 /* Looks at the `max` oldest ones that are out. */
 static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
 {
-    struct amg_link *link = amg_list_first(&domain->out_bufs);
+    struct amg_link *link = amg_list_first(&domain->lent_bufs);
     bool any = false;
 
     for (; link != NULL && max > 0; max--) {
-        struct amg_link *next = amg_list_next(&domain->out_bufs, link);
+        struct amg_link *next = amg_list_next(&domain->lent_bufs, link);
 
         if (buf_reclaim_locked(
                 amg_container_of(link, struct amg_shm_buf, post.link)))
@@ -188,31 +188,31 @@ void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
         amg_mem_free(buf);
 }
 
-struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf)
+struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf)
 {
-    struct amg_shm_buf *settled = NULL;
+    struct amg_shm_buf *in_segment = NULL;
 
     if (!buf_is_heap(buf))
         return buf;
-    settled = buf_msgbuf_locked(buf->domain);
-    if (settled == NULL)
+    in_segment = buf_msgbuf_locked(buf->domain);
+    if (in_segment == NULL)
         return NULL;
-    memcpy(settled->buf.data, buf->buf.data, buf->len);
+    memcpy(in_segment->buf.data, buf->buf.data, buf->len);
     amg_mem_free(buf);
-    return settled;
+    return in_segment;
 }
 
-void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
+void amg_shm_buf_lend_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
 {
-    atomic_store_explicit(&buf->msgbuf->is_out, 1, memory_order_relaxed);
+    atomic_store_explicit(&buf->msgbuf->is_lent, 1, memory_order_relaxed);
     buf->peer = peer;
     peer->msgbufs_lent++;
-    amg_list_push(&buf->domain->out_bufs, &buf->post.link);
+    amg_list_push(&buf->domain->lent_bufs, &buf->post.link);
 }
 
-void amg_shm_buf_gone_locked(struct amg_shm_peer *peer)
+void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer)
 {
-    struct amg_list *out = &peer->domain->out_bufs;
+    struct amg_list *out = &peer->domain->lent_bufs;
     struct amg_link *link = amg_list_first(out);
 
     while (link != NULL) {
@@ -222,7 +222,7 @@ void amg_shm_buf_gone_locked(struct amg_shm_peer *peer)
 
         if (buf->peer == peer) {
             atomic_store_explicit(
-                &buf->msgbuf->is_out, 0, memory_order_relaxed);
+                &buf->msgbuf->is_lent, 0, memory_order_relaxed);
             amg_list_remove(link);
             buf_push_locked(buf);
         }
@@ -248,20 +248,21 @@ struct amg_shm_arrival *amg_shm_arrival_get_locked(
 void amg_shm_msgbuf_return(
     struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf)
 {
-    if (atomic_exchange_explicit(&msgbuf->is_out, 0, memory_order_seq_cst) == 2)
+    if (atomic_exchange_explicit(&msgbuf->is_lent, 0, memory_order_seq_cst) ==
+        2)
         amg_shm_link_raise_all(peer);
 }
 
-void amg_shm_buf_want_locked(struct amg_shm_domain *domain)
+void amg_shm_buf_request_wake_locked(struct amg_shm_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->out_bufs);
+    struct amg_link *link = amg_list_first(&domain->lent_bufs);
 
-    for (; link != NULL; link = amg_list_next(&domain->out_bufs, link)) {
+    for (; link != NULL; link = amg_list_next(&domain->lent_bufs, link)) {
         struct amg_shm_buf *buf =
             amg_container_of(link, struct amg_shm_buf, post.link);
         uint32_t expected = 1;
 
-        (void)atomic_compare_exchange_strong_explicit(&buf->msgbuf->is_out,
+        (void)atomic_compare_exchange_strong_explicit(&buf->msgbuf->is_lent,
             &expected, 2, memory_order_seq_cst, memory_order_relaxed);
     }
 }
@@ -278,7 +279,7 @@ void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival)
     }
     arrival->next_free = arrival->domain->free_arrivals;
     arrival->domain->free_arrivals = arrival;
-    amg_shm_peer_drop_locked(peer);
+    amg_shm_peer_unref_locked(peer);
 }
 
 hg_return_t amg_shm_buf_get(

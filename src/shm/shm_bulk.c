@@ -38,8 +38,8 @@ static const uint64_t POLL_LEN = 1 << 20;
  * copy no more than a poll does. */
 static const uint64_t POST_LEN = 1 << 16;
 
-static_assert(
-    sizeof(struct amg_shm_table) <= AMG_SHM_KEYS_LEN, "must fit its place");
+static_assert(sizeof(struct amg_shm_key_table) <= AMG_SHM_KEY_TABLE_LEN,
+    "must fit its place");
 
 static enum amg_shm_copy copy_choose(void)
 {
@@ -79,29 +79,29 @@ static bool yama_restricts(void)
 }
 
 /* Domains that want the other processes of this user to be let in. */
-static struct amg_lock letting = {0};
-static unsigned letters; /* guarded by it */
+static struct amg_lock ptrace_lock = {0};
+static unsigned ptrace_users; /* guarded by it */
 
 /* Allows other processes of this user to access the memory of this one where
  * Yama restricts that to its parents. False: not needed. */
-static bool peers_let_in(void)
+static bool ptrace_allow(void)
 {
     if (!yama_restricts())
         return false;
-    amg_lock_lock(&letting);
-    if (letters++ == 0)
+    amg_lock_lock(&ptrace_lock);
+    if (ptrace_users++ == 0)
         (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    amg_lock_unlock(&letting);
+    amg_lock_unlock(&ptrace_lock);
     return true;
 }
 
 /* Withdraws that permission with the last domain that asked for it. */
-static void peers_keep_out(void)
+static void ptrace_disallow(void)
 {
-    amg_lock_lock(&letting);
-    if (--letters == 0)
+    amg_lock_lock(&ptrace_lock);
+    if (--ptrace_users == 0)
         (void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-    amg_lock_unlock(&letting);
+    amg_lock_unlock(&ptrace_lock);
 }
 
 static bool keys_reserve(const void *region, const void *at, uint64_t len)
@@ -115,19 +115,19 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
     const struct amg_shm_region *region = &domain->region;
 
     bulk->copy = copy_choose();
-    bulk->who = (struct amg_shm_who){.id = region->incarnation | 2,
+    bulk->id = (struct amg_shm_accessor_id){.id = region->incarnation | 2,
         .start_time = region->start_time,
         .pid = region->pid};
-    amg_shm_keys_init(
-        &bulk->keys, region->keys, region->incarnation, amg_shm_files_life);
-    bulk->keys.reserve = keys_reserve;
-    bulk->keys.owner = region;
+    amg_shm_exposer_init(
+        &bulk->exposer, region->keys, region->incarnation, amg_shm_files_life);
+    bulk->exposer.reserve = keys_reserve;
+    bulk->exposer.owner = region;
     amg_pool_init(&bulk->pool, sizeof(struct amg_shm_transfer),
         _Alignof(struct amg_shm_transfer));
     amg_table_init(&bulk->transfers, TRANSFERS_MAX, "transfers in flight");
-    bulk->lets_peers_in =
+    bulk->is_ptraceable =
         (bulk->copy == AMG_SHM_COPY_AUTO || bulk->copy == AMG_SHM_COPY_CMA) &&
-        peers_let_in();
+        ptrace_allow();
 }
 
 /* No answers will come: frees the transfers that wait. */
@@ -141,7 +141,7 @@ static void transfers_drop_locked(struct amg_shm_domain *domain)
         if (transfer == NULL)
             continue;
         AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_ENDED);
-        amg_shm_chunk_forget_locked(transfer);
+        amg_shm_transfer_drop_fragments_locked(transfer);
         amg_shm_transfer_free_locked(transfer);
     }
 }
@@ -153,16 +153,16 @@ void amg_shm_bulk_close(struct amg_shm_domain *domain)
     amg_bias_give(&domain->lock);
     amg_table_fini(&domain->bulk.transfers);
     amg_pool_fini(&domain->bulk.pool);
-    if (domain->bulk.lets_peers_in)
-        peers_keep_out();
-    amg_shm_keys_fini(&domain->bulk.keys);
+    if (domain->bulk.is_ptraceable)
+        ptrace_disallow();
+    amg_shm_exposer_fini(&domain->bulk.exposer);
 }
 
 void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
 {
-    amg_list_init(&ep->bulk.moving);
-    amg_list_init(&ep->bulk.starving);
-    atomic_init(&ep->bulk.has_moving, 0);
+    amg_list_init(&ep->bulk.ready);
+    amg_list_init(&ep->bulk.blocked);
+    atomic_init(&ep->bulk.has_ready, 0);
     atomic_init(&ep->bulk.copied, 0);
 }
 
@@ -170,15 +170,15 @@ void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
 static void transfer_end_locked(
     struct amg_shm_transfer *transfer, hg_return_t ret)
 {
-    transfer->op->len = transfer->landed;
+    transfer->op->len = transfer->arrived;
     transfer->op->data = NULL;
     amg_shm_op_end_locked(transfer->ep, transfer->op, ret);
     transfer->op = NULL;
     transfer->ep = NULL;
     transfer->state = AMG_SHM_TRANSFER_ENDED;
     if (transfer->is_gone)
-        amg_shm_chunk_forget_locked(transfer);
-    if (transfer->in_motion == 0)
+        amg_shm_transfer_drop_fragments_locked(transfer);
+    if (transfer->in_flight == 0)
         amg_shm_transfer_free_locked(transfer);
 }
 
@@ -191,20 +191,20 @@ static hg_return_t transfer_copy(
     uint64_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    rest.offset += transfer->landed;
-    rest.len -= transfer->landed;
-    rest.goes_on = transfer->landed > 0;
+    rest.offset += transfer->arrived;
+    rest.len -= transfer->arrived;
+    rest.goes_on = transfer->arrived > 0;
     rc = amg_shm_copy_step(transfer->domain, transfer->peer, &rest,
         &transfer->local, budget, &len);
     if (rc != HG_SUCCESS)
         return rc;
-    transfer->landed += len;
+    transfer->arrived += len;
     transfer->begun += len;
-    return transfer->landed == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
+    return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
 /* From here on the peer does the copying. */
-static hg_return_t transfer_ask(struct amg_shm_transfer *transfer)
+static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
     hg_return_t rc = HG_SUCCESS;
@@ -216,7 +216,7 @@ static hg_return_t transfer_ask(struct amg_shm_transfer *transfer)
         transfer->is_by_message = rc == HG_SUCCESS;
         amg_bias_give(&domain->lock);
     }
-    return rc == HG_SUCCESS ? amg_shm_chunk_move(transfer) : rc;
+    return rc == HG_SUCCESS ? amg_shm_transfer_request(transfer) : rc;
 }
 
 /* The step of a poll for a transfer: HELD, and without the lock. */
@@ -228,7 +228,7 @@ static hg_return_t transfer_move(
     if (!transfer->is_by_message)
         rc = transfer_copy(transfer, budget);
     if (rc == HG_OPNOTSUPPORTED)
-        rc = transfer_ask(transfer);
+        rc = transfer_request(transfer);
     return rc;
 }
 
@@ -237,19 +237,19 @@ static bool transfer_is_over_locked(
     const struct amg_shm_transfer *transfer, hg_return_t *ret)
 {
     *ret = transfer->ret;
-    if (transfer->landed == transfer->access.len)
+    if (transfer->arrived == transfer->access.len)
         *ret = HG_SUCCESS;
     else if (transfer->is_gone || transfer->peer->state != AMG_SHM_PEER_ALIVE)
         *ret = HG_HOSTUNREACH;
     else if (transfer->is_cancelled)
         *ret = HG_CANCELED;
-    else /* refused: but let the answers come for what is in motion */
-        return transfer->ret != HG_SUCCESS && transfer->in_motion == 0;
+    else /* refused: but let the answers come for what is in flight */
+        return transfer->ret != HG_SUCCESS && transfer->in_flight == 0;
     return true;
 }
 
 /* Puts a transfer where `rc` of transfer_move() says. */
-static void transfer_place_locked(
+static void transfer_set_state_locked(
     struct amg_shm_transfer *transfer, hg_return_t rc)
 {
     hg_return_t ret = HG_SUCCESS;
@@ -259,10 +259,10 @@ static void transfer_place_locked(
         transfer->ret = rc;
     if (transfer_is_over_locked(transfer, &ret)) {
         transfer_end_locked(transfer, ret);
-    } else if (rc == HG_BUSY && !amg_shm_chunk_is_free_locked(transfer)) {
-        transfer->state = AMG_SHM_TRANSFER_STARVING;
-        amg_list_push(&transfer->ep->bulk.starving, &transfer->link);
-    } else if (transfer->in_motion > 0 && rc != HG_NOMEM) {
+    } else if (rc == HG_BUSY && !amg_shm_bounce_is_free_locked(transfer)) {
+        transfer->state = AMG_SHM_TRANSFER_BLOCKED;
+        amg_list_push(&transfer->ep->bulk.blocked, &transfer->link);
+    } else if (transfer->in_flight > 0 && rc != HG_NOMEM) {
         transfer->state = AMG_SHM_TRANSFER_WAITING;
     } else {
         amg_shm_transfer_wake_locked(transfer);
@@ -276,7 +276,7 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
 
     amg_bias_take(&domain->lock);
     for (unsigned i = 0; i < POLL_TRANSFERS && budget > 0; i++) {
-        struct amg_link *link = amg_list_pop(&ep->bulk.moving);
+        struct amg_link *link = amg_list_pop(&ep->bulk.ready);
         struct amg_shm_transfer *transfer = NULL;
         hg_return_t rc = HG_AGAIN;
         hg_return_t ret = HG_SUCCESS;
@@ -284,26 +284,26 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
         if (link == NULL)
             break;
         transfer = amg_shm_transfer_of(link);
-        transfer->state = AMG_SHM_TRANSFER_HELD;
+        transfer->state = AMG_SHM_TRANSFER_POLLED;
         if (!transfer_is_over_locked(transfer, &ret)) {
             amg_bias_give(&domain->lock);
             rc = transfer_move(transfer, &budget);
             AMG_TEST_POINT("shm_transfer_moved");
             amg_bias_take(&domain->lock);
         }
-        transfer_place_locked(transfer, rc);
+        transfer_set_state_locked(transfer, rc);
     }
-    atomic_store_explicit(&ep->bulk.has_moving,
-        !amg_list_is_empty(&ep->bulk.moving), memory_order_relaxed);
+    atomic_store_explicit(&ep->bulk.has_ready,
+        !amg_list_is_empty(&ep->bulk.ready), memory_order_relaxed);
     amg_bias_give(&domain->lock);
 }
 
 /* It is not HELD: lets the next poll look at it. */
-static void transfer_stir_locked(struct amg_shm_transfer *transfer)
+static void transfer_requeue_locked(struct amg_shm_transfer *transfer)
 {
-    if (transfer->state == AMG_SHM_TRANSFER_STARVING)
+    if (transfer->state == AMG_SHM_TRANSFER_BLOCKED)
         amg_list_remove(&transfer->link);
-    if (transfer->state == AMG_SHM_TRANSFER_STARVING ||
+    if (transfer->state == AMG_SHM_TRANSFER_BLOCKED ||
         transfer->state == AMG_SHM_TRANSFER_WAITING)
         amg_shm_transfer_wake_locked(transfer);
 }
@@ -314,7 +314,7 @@ void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op)
 
     AMG_ASSERT(transfer->op == op && transfer->ep == ep);
     transfer->is_cancelled = true;
-    transfer_stir_locked(transfer);
+    transfer_requeue_locked(transfer);
 }
 
 void amg_shm_bulk_peer_gone_locked(
@@ -330,10 +330,10 @@ void amg_shm_bulk_peer_gone_locked(
             continue;
         transfer->is_gone = true;
         if (transfer->state != AMG_SHM_TRANSFER_ENDED) {
-            transfer_stir_locked(transfer);
+            transfer_requeue_locked(transfer);
             continue;
         }
-        amg_shm_chunk_forget_locked(transfer);
+        amg_shm_transfer_drop_fragments_locked(transfer);
         amg_shm_transfer_free_locked(transfer);
     }
 }
@@ -348,12 +348,12 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
         struct amg_shm_transfer *transfer = table->places[i].object;
 
         if (transfer != NULL && transfer->ep == ep)
-            transfer_stir_locked(transfer);
+            transfer_requeue_locked(transfer);
     }
-    while ((link = amg_list_pop(&ep->bulk.moving)) != NULL)
+    while ((link = amg_list_pop(&ep->bulk.ready)) != NULL)
         transfer_end_locked(amg_shm_transfer_of(link), HG_CANCELED);
-    AMG_ASSERT(amg_list_is_empty(&ep->bulk.starving));
-    atomic_store_explicit(&ep->bulk.has_moving, 0, memory_order_relaxed);
+    AMG_ASSERT(amg_list_is_empty(&ep->bulk.blocked));
+    atomic_store_explicit(&ep->bulk.has_ready, 0, memory_order_relaxed);
 }
 
 /* Whether a post may copy now. Not when the ways to the peer must be found out
@@ -361,7 +361,7 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
 static inline bool post_may_copy(
     const struct amg_shm_ep *ep, const struct amg_shm_peer *peer, uint64_t len)
 {
-    return len <= POST_LEN && amg_shm_copy_is_near(peer) &&
+    return len <= POST_LEN && amg_shm_copy_is_known_possible(peer) &&
            atomic_load_explicit(&ep->bulk.copied, memory_order_relaxed) + len <=
                POLL_LEN;
 }
@@ -405,8 +405,8 @@ static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     return true;
 }
 
-/* Creates a transfer of all but the first `done` bytes. Field by field: a piece
- * that is not in motion has only a length. */
+/* Creates a transfer of all but the first `done` bytes. Field by field: a
+ * fragment that is not in flight has only a length. */
 AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     struct amg_shm_peer *peer, uint8_t context,
     const struct amg_shm_access *access, const struct amg_seg_iter *local,
@@ -428,19 +428,19 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     transfer->local = *local;
     transfer->access = *access;
     transfer->begun = done;
-    transfer->landed = done;
+    transfer->arrived = done;
     transfer->cookie = 0;
-    transfer->in_motion = 0;
+    transfer->in_flight = 0;
     transfer->context = context;
     transfer->origin_context = ep->base.context_id;
     transfer->is_cancelled = false;
     transfer->is_by_message = false;
     transfer->is_gone = false;
     transfer->ret = HG_SUCCESS;
-    for (unsigned i = 0; i < AMG_SHM_PIECES; i++)
-        transfer->pieces[i].len = 0;
+    for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
+        transfer->fragments[i].len = 0;
     amg_bias_take(&domain->lock);
-    peer->shares++;
+    peer->refs++;
     amg_call_set(op, AMG_SHM_OP_BULK, transfer, &ep->base);
     amg_shm_transfer_wake_locked(transfer);
     amg_bias_give(&domain->lock);
@@ -459,7 +459,7 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
         .len = len};
     struct amg_seg_iter here = *local;
     uint64_t done = 0;
-    hg_return_t rc = amg_shm_keys_read(&remote->key, &access.key);
+    hg_return_t rc = amg_shm_key_read(&remote->key, &access.key);
 
     if (rc != HG_SUCCESS)
         return rc;
@@ -493,8 +493,8 @@ hg_return_t amg_shm_bulk_reg(struct amg_domain *base,
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
 
-    return amg_shm_keys_add(
-        &domain->bulk.keys, base->transport, segments, count, flags, ret_mem);
+    return amg_shm_exposer_add(&domain->bulk.exposer, base->transport, segments,
+        count, flags, ret_mem);
 }
 
 hg_return_t amg_shm_bulk_unreg(
@@ -502,5 +502,5 @@ hg_return_t amg_shm_bulk_unreg(
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
 
-    return amg_shm_keys_remove(&domain->bulk.keys, mem, timeout_ms);
+    return amg_shm_exposer_remove(&domain->bulk.exposer, mem, timeout_ms);
 }

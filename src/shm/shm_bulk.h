@@ -2,8 +2,8 @@
 /* Puts and gets: copies by this process, and transfers through the segment.
  *
  *   domain opens, closes      amg_shm_bulk_open, _close
- *   endpoint polls            amg_shm_bulk_poll, when has_moving is set
- *   endpoint is to block      not while has_moving is set
+ *   endpoint polls            amg_shm_bulk_poll, when has_ready is set
+ *   endpoint is to block      not while has_ready is set
  *   endpoint closes           amg_shm_bulk_ep_close
  *   operation is cancelled    amg_shm_bulk_cancel_locked
  *   cell of kind >= BULK      amg_shm_transfer_message
@@ -32,9 +32,9 @@ void amg_shm_bulk_peer_gone_locked(
 /* Copies a step of at most about 1 MiB; called by the progress owner, without
  * the lock. Completed operations are on the endpoint's done list. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
-static inline bool amg_shm_bulk_is_moving(const struct amg_shm_bulk_ep *bulk)
+static inline bool amg_shm_bulk_has_ready(const struct amg_shm_bulk_ep *bulk)
 {
-    return atomic_load_explicit(&bulk->has_moving, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&bulk->has_ready, memory_order_relaxed) != 0;
 }
 /* The operation is in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
@@ -67,34 +67,37 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
 
 /* Whether this process is known to be able to copy by itself. False before the
  * first step, and when the peer is gone. */
-static inline bool amg_shm_copy_is_near(const struct amg_shm_peer *peer)
+static inline bool amg_shm_copy_is_known_possible(
+    const struct amg_shm_peer *peer)
 {
     return atomic_load_explicit(&peer->bulk.is_known, memory_order_acquire) !=
                0 &&
-           peer->bulk.visitor != NULL &&
+           peer->bulk.accessor != NULL &&
            atomic_load_explicit(&peer->bulk.is_gone, memory_order_relaxed) == 0;
 }
 
 /* Logs a refused access. */
-void amg_shm_copy_blame(const struct amg_shm_region *who,
+void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);
 
 /* Transfer: one put or get of this process, through the segment
  * (shm_transfer.c).
  *
  *   origin                               exposer
- *   GET {key, place, chunk} -------->    checks, copies into the chunk
- *   copies out of the chunk <--------    DONE {code}
+ *   GET {key, place, bounce} -------->    checks, copies into the bounce buffer
+ *   copies out of the bounce buffer <--------    DONE {code}
  *
- *   copies into the chunk
- *   PUT {key, place, chunk} -------->    checks, copies out of the chunk
+ *   copies into the bounce buffer
+ *   PUT {key, place, bounce} -------->    checks, copies out of the bounce
+ * buffer
  *                           <--------    DONE {code}
  *
- * A chunk is 64 KiB of the origin's segment. Its number identifies the piece:
- * only one piece at a time has it, and an answer must name the transfer, too.
+ * A bounce buffer is 64 KiB of the origin's segment. Its number identifies the
+ * fragment: only one fragment at a time has it, and an answer must name the
+ * transfer, too.
  *
- *   AMG_SHM_BULK_GET, _PUT   cookie: the transfer   struct amg_shm_ask
- *   AMG_SHM_BULK_DONE        cookie: the transfer   struct amg_shm_told */
+ *   AMG_SHM_BULK_GET, _PUT   cookie: the transfer   struct amg_shm_bulk_request
+ *   AMG_SHM_BULK_DONE        cookie: the transfer   struct amg_shm_bulk_done */
 
 enum {
     AMG_SHM_BULK_GET = AMG_SHM_BULK,
@@ -103,51 +106,54 @@ enum {
 };
 
 enum {
-    AMG_SHM_CHUNK_LEN = 65536,
-    AMG_SHM_CHUNKS = 32,
-    AMG_SHM_PIECES = 4,      /* of one transfer in flight */
-    AMG_SHM_PEER_CHUNKS = 8, /* of all transfers to one peer */
+    AMG_SHM_BOUNCE_LEN = 65536,
+    AMG_SHM_BOUNCE_COUNT = 32,
+    AMG_SHM_FRAGMENTS = 4,       /* of one transfer in flight */
+    AMG_SHM_PEER_BOUNCE_MAX = 8, /* of all transfers to one peer */
 };
 
 static_assert(
-    AMG_SHM_CHUNKS * AMG_SHM_CHUNK_LEN <= AMG_SHM_CHUNKS_LEN, "must fit");
+    AMG_SHM_BOUNCE_COUNT * AMG_SHM_BOUNCE_LEN <= AMG_SHM_BOUNCE_TOTAL_LEN,
+    "must fit");
 
-struct amg_shm_ask {
+struct amg_shm_bulk_request {
     struct amg_shm_key key;
     uint64_t offset;
     uint64_t
-        rest; /* of the transfer, from this piece on: all of it is checked, so a
-                 forbidden access is refused before any byte is copied */
+        rest; /* of the transfer, from this fragment on: all of it is checked,
+                 so a forbidden access is refused before any byte is copied */
     uint32_t segment;
-    uint32_t len; /* of the piece */
-    uint32_t chunk;
-    uint32_t goes_on; /* not the transfer's first piece: the offset may be
+    uint32_t len; /* of the fragment */
+    uint32_t bounce;
+    uint32_t goes_on; /* not the transfer's first fragment: the offset may be
                        * beyond its segment */
 };
 
-static_assert(sizeof(struct amg_shm_ask) <= AMG_SHM_INLINE, "one cell");
+static_assert(
+    sizeof(struct amg_shm_bulk_request) <= AMG_SHM_INLINE, "one cell");
 
-struct amg_shm_told {
-    uint32_t chunk;
+struct amg_shm_bulk_done {
+    uint32_t bounce;
     uint32_t code; /* an hg_return_t */
 };
 
-struct amg_shm_piece {
-    uint32_t chunk;
+struct amg_shm_fragment {
+    uint32_t bounce;
     uint32_t len;              /* 0: not in flight */
     struct amg_seg_iter local; /* of a get: the destination of its bytes */
 };
 
 enum amg_shm_transfer_state {
-    AMG_SHM_TRANSFER_MOVING,   /* on its endpoint's list: a poll can move it */
-    AMG_SHM_TRANSFER_STARVING, /* on the other list: it waits for a chunk */
-    AMG_SHM_TRANSFER_HELD,     /* on no list: a poll is working on it */
-    AMG_SHM_TRANSFER_WAITING,  /* on no list: for answers */
-    AMG_SHM_TRANSFER_ENDED, /* its operation has ended, answers are missing */
+    AMG_SHM_TRANSFER_READY,   /* on its endpoint's list: a poll can move it */
+    AMG_SHM_TRANSFER_BLOCKED, /* on the other list: it waits for a bounce buffer
+                               */
+    AMG_SHM_TRANSFER_POLLED,  /* on no list: a poll is working on it */
+    AMG_SHM_TRANSFER_WAITING, /* on no list: for answers */
+    AMG_SHM_TRANSFER_ENDED,   /* its operation has ended, answers are missing */
 };
 
 /* From the pool. The lock guards all but the fields that only polls use: begun,
- * landed, and the pieces while it is HELD. */
+ * arrived, and the fragments while it is POLLED. */
 struct amg_shm_transfer {
     struct amg_link link;
     enum amg_shm_transfer_state state;
@@ -157,17 +163,17 @@ struct amg_shm_transfer {
     struct amg_shm_peer *peer;    /* a reference */
     struct amg_seg_iter local;    /* of the bytes not begun yet */
     struct amg_shm_access access; /* all of it */
-    uint64_t begun;               /* bytes copied, or given to pieces */
-    uint64_t landed;              /* bytes that arrived at their destination */
+    uint64_t begun;               /* bytes copied, or given to fragments */
+    uint64_t arrived;             /* bytes that arrived at their destination */
     uint32_t cookie;
-    uint32_t in_motion; /* pieces */
+    uint32_t in_flight; /* fragments */
     uint8_t context;    /* the target's, */
     uint8_t origin_context;
     bool is_cancelled;
     bool is_by_message; /* and has a cookie */
     bool is_gone;       /* the peer is gone; no answers will come */
     hg_return_t ret;    /* the peer's first error */
-    struct amg_shm_piece pieces[AMG_SHM_PIECES];
+    struct amg_shm_fragment fragments[AMG_SHM_FRAGMENTS];
 };
 
 static inline struct amg_shm_transfer *amg_shm_transfer_of(
@@ -183,15 +189,16 @@ void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
 
 /* Called by the progress owner, with the transfer HELD. */
 
-/* Sends the pieces that the limits allow. HG_SUCCESS: all were sent; HG_AGAIN:
- * it continues when answers arrive; HG_BUSY: no chunk is free. Other codes end
- * it. */
-hg_return_t amg_shm_chunk_move(struct amg_shm_transfer *transfer);
-/* Whether there is a chunk for a piece of it. After HG_BUSY the caller checks
- * again before it waits, as the last chunk may have been freed meanwhile. */
-bool amg_shm_chunk_is_free_locked(const struct amg_shm_transfer *transfer);
-/* Frees the chunks of pieces that will not be answered. */
-void amg_shm_chunk_forget_locked(struct amg_shm_transfer *transfer);
+/* Sends the fragments that the limits allow. HG_SUCCESS: all were sent;
+ * HG_AGAIN: it continues when answers arrive; HG_BUSY: no bounce buffer is
+ * free. Other codes end it. */
+hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer);
+/* Whether there is a bounce buffer for a fragment of it. After HG_BUSY the
+ * caller checks again before it waits, as the last bounce buffer may have been
+ * freed meanwhile. */
+bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer);
+/* Frees the bounce buffers of fragments that will not be answered. */
+void amg_shm_transfer_drop_fragments_locked(struct amg_shm_transfer *transfer);
 
 /* Handles a cell that a peer sent to context `context_id`. Called by its
  * progress owner without the lock, because it may copy 64 KiB; with the lock if

@@ -196,7 +196,7 @@ static hg_return_t cma_copy_lists(struct amg_shm_peer *peer,
 /* Of a list, in bytes that could be copied instead. */
 enum { DIRECT_RUN_COST = 128 };
 
-AMG_NOINLINE void amg_shm_copy_blame(const struct amg_shm_region *who,
+AMG_NOINLINE void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc)
 {
     AMG_LOG_WARNING("bulk",
@@ -238,7 +238,8 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
     return base == MAP_FAILED ? NULL : base;
 }
 
-static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
+static void copy_ways_find(
+    struct amg_shm_domain *domain, struct amg_shm_peer *peer)
 {
     struct amg_shm_bulk_peer *bulk = &peer->bulk;
     const struct amg_shm_region *region = &peer->region;
@@ -249,7 +250,7 @@ static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
     if (copy == AMG_SHM_COPY_SEGMENT ||
         region->pid_ns != domain->region.pid_ns ||
         atomic_load_explicit(&bulk->table->magic, memory_order_acquire) !=
-            AMG_SHM_KEYS_MAGIC)
+            AMG_SHM_KEY_TABLE_MAGIC)
         return;
     if (copy != AMG_SHM_COPY_CMA && !is_self) {
         /* Read once: the peer might change it. */
@@ -269,21 +270,21 @@ static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
             &bulk->has_cma, cma_works(region), memory_order_relaxed);
     if (bulk->area_len > 0 ||
         atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) != 0)
-        bulk->visitor = amg_shm_access_claim(
-            bulk->table, &domain->bulk.who, amg_shm_files_life);
+        bulk->accessor = amg_shm_access_claim(
+            bulk->table, &domain->bulk.id, amg_shm_files_life);
 }
 
-AMG_NOINLINE static void ways_learn(
+AMG_NOINLINE static void copy_ways_learn(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer)
 {
     struct amg_shm_bulk_peer *bulk = &peer->bulk;
 
     amg_lock_lock(&bulk->lock);
     if (atomic_load_explicit(&bulk->is_known, memory_order_relaxed) == 0) {
-        ways_find(domain, peer);
+        copy_ways_find(domain, peer);
         AMG_LOG_DEBUG("bulk", "shm: ways to %s: %s%ssegment", peer->region.name,
-            bulk->visitor != NULL && bulk->area_len > 0 ? "direct " : "",
-            bulk->visitor != NULL && bulk->has_cma != 0 ? "cma " : "");
+            bulk->accessor != NULL && bulk->area_len > 0 ? "direct " : "",
+            bulk->accessor != NULL && bulk->has_cma != 0 ? "cma " : "");
         atomic_store_explicit(&bulk->is_known, 1, memory_order_release);
     }
     amg_lock_unlock(&bulk->lock);
@@ -380,18 +381,18 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_bulk_peer *bulk = &peer->bulk;
     struct step step;
     hg_return_t rc = HG_SUCCESS;
-    unsigned visit = 0;
+    unsigned slot = 0;
 
     if (!AMG_LIKELY(
             atomic_load_explicit(&bulk->is_known, memory_order_acquire) != 0))
-        ways_learn(domain, peer);
-    if (bulk->visitor == NULL)
+        copy_ways_learn(domain, peer);
+    if (bulk->accessor == NULL)
         return HG_OPNOTSUPPORTED;
     rc = amg_shm_access_enter(
-        bulk->table, bulk->visitor, access, &visit, &step.view);
+        bulk->table, bulk->accessor, access, &slot, &step.view);
     if (rc != HG_SUCCESS) {
         if (rc != HG_OPNOTSUPPORTED && rc != HG_AGAIN)
-            amg_shm_copy_blame(&peer->region, access, rc);
+            amg_shm_access_refused(&peer->region, access, rc);
         return rc;
     }
     step.left = access->len < *budget ? access->len : *budget;
@@ -403,7 +404,7 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     } else {
         rc = copy_lists(peer, access, local, &step, budget);
     }
-    amg_shm_access_leave(bulk->visitor, visit);
+    amg_shm_access_leave(bulk->accessor, slot);
     if (rc == HG_SUCCESS)
         *ret_len = step.moved;
     return rc;

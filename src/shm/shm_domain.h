@@ -55,23 +55,24 @@ enum amg_shm_copy {
 
 /* State of a domain for puts and gets. */
 struct amg_shm_bulk {
-    struct amg_shm_keys keys;
-    struct amg_shm_who who;
+    struct amg_shm_exposer exposer;
+    struct amg_shm_accessor_id id; /* of this process, in tables of peers */
     enum amg_shm_copy copy;
-    bool lets_peers_in;         /* amg_shm_cma_let_in() returned true */
+    bool is_ptraceable;         /* ptrace_allow() returned true */
     struct amg_pool pool;       /* of transfers */
     struct amg_table transfers; /* those that peers answer; under the lock */
-    uint32_t chunks_used;       /* a bit per chunk; under the lock */
-    uint32_t chunks_reserved;   /* those with pages; under the lock */
+    uint32_t bounce_used;       /* a bit per bounce buffer; under the lock */
+    uint32_t bounce_reserved;   /* those with pages; under the lock */
 };
 
 /* State of an endpoint for puts and gets; all zero but the lists at the
  * start. */
 struct amg_shm_bulk_ep {
-    struct amg_list moving; /* transfers that a poll can move; under the lock */
-    struct amg_list starving; /* those that wait for a chunk; under the lock */
-    /* `moving` is not empty: a hint, read without the lock. */
-    _Atomic uint32_t has_moving;
+    struct amg_list ready; /* transfers that a poll can move; under the lock */
+    struct amg_list
+        blocked; /* those that wait for a bounce buffer; under the lock */
+    /* `ready` is not empty: a hint, read without the lock. */
+    _Atomic uint32_t has_ready;
     /* Bytes that posts have copied since the last poll returned operations: a
      * bound, written under the lock and read without it. */
     _Atomic uint64_t copied;
@@ -89,12 +90,12 @@ struct amg_shm_bulk_peer {
     /* 1: posts do not copy. A hint: a copy made nevertheless ends as if the
      * peer had gone later. Written under the lock, read without it. */
     _Atomic uint32_t is_gone;
-    struct amg_shm_table *table;
-    struct amg_shm_visitor *visitor; /* NULL: segment only */
+    struct amg_shm_key_table *table;
+    struct amg_shm_accessor *accessor; /* NULL: segment only */
     uint64_t area_base; /* address of the peer's area at the peer, */
     uint64_t area_len;
     char *area;           /* and here; NULL: no direct way */
-    uint32_t chunks_used; /* by transfers to it; the domain's lock */
+    uint32_t bounce_used; /* by transfers to it; the domain's lock */
 };
 
 /* Buffer of one outgoing message. It is in the free list, with the user,
@@ -122,7 +123,7 @@ struct amg_shm_link {
     uint32_t slot;
     uint64_t claim; /* of the slot, live; 0: none was free yet */
     uint8_t context_id;
-    int bell;              /* its FIFO, opened at the first wakeup; or -1 */
+    int doorbell;          /* its FIFO, opened at the first wakeup; or -1 */
     struct amg_list queue; /* bufs without credits that wait for room */
 };
 
@@ -135,18 +136,18 @@ enum amg_shm_peer_state {
  * call is in flight; guarded by the lock. */
 struct amg_shm_peer {
     struct amg_shm_domain *domain;
-    uint32_t shares; /* addresses, arrivals, inrings, transfers */
-    uint32_t id;     /* identifies it in the table of calls */
+    uint32_t refs; /* addresses, arrivals, inrings, transfers */
+    uint32_t id;   /* identifies it in the table of calls */
     enum amg_shm_peer_state state;
     uint16_t warned;       /* a bit for each warning already logged about it */
     uint8_t context;       /* source of its last request */
     bool has_died;         /* without closing */
-    bool is_unrung;        /* a wakeup failed; it may be blocked */
+    bool has_failed_wake;  /* a wakeup failed; it may be blocked */
     uint32_t msgbufs_held; /* its msgbufs that arrivals here point into */
     uint32_t msgbufs_lent; /* our msgbufs that it has */
     struct amg_flow_peer calls;
     struct amg_link all;          /* on the domain's list of peers */
-    struct amg_link stuck;        /* on its list of those without room */
+    struct amg_link blocked;      /* on its list of those without room */
     struct amg_shm_region region; /* of self: the domain's own */
     struct amg_shm_link first;    /* to context 0 */
     struct amg_shm_link **more;   /* by context; NULL until one is used */
@@ -191,7 +192,7 @@ struct amg_shm_inbox {
     bool is_open;
     uint32_t sleeps; /* sleeps announced so far */
     /* Our FIFO, or -1; it outlives the endpoint, because peers keep theirs. */
-    int bell;
+    int doorbell;
     uint32_t bytes_due;             /* wakeups whose byte has not arrived yet */
     struct amg_shm_inring **active; /* read by every poll */
     uint32_t active_count;
@@ -222,9 +223,9 @@ struct amg_shm_domain {
     uint32_t message_len; /* the eager limit; msgbufs have more room */
     uint32_t max_contexts;
     bool is_listening;
-    /* A poll may have to retry sends: peers in `stuck`, owed credits. Written
+    /* A poll may have to retry sends: peers in `blocked`, owed credits. Written
      * under the lock, read without it. */
-    _Atomic uint32_t has_errands;
+    _Atomic uint32_t has_deferred;
     /* Approximate count of polls that found nothing; it changes between
      * messages that are not a burst. Relaxed, see struct amg_shm_out. */
     _Atomic uint32_t idle_polls;
@@ -236,22 +237,24 @@ struct amg_shm_domain {
     /* Ends all operations with a peer that closed or died (shm_liveness.c); may
      * free the peer. */
     void (*peer_gone_locked)(struct amg_shm_peer *peer, bool has_died);
-    struct amg_list stuck;
+    struct amg_list blocked;
     struct amg_shm_peer *self; /* holds a reference */
     uint32_t next_peer_id;
-    int deaths; /* epoll over the pidfds of all peers; -1: none */
-    int ticks;  /* a timer in `deaths`, created when first needed; or -1 */
-    uint64_t tick_ns;    /* its period; 0: disarmed */
-    bool wants_retry;    /* a send waits for a slot, or a wakeup failed */
-    bool has_unwatched;  /* there may be peers without a pidfd */
-    bool has_unseen;     /* there may be rings that no peer has opened yet */
-    uint64_t starved_ns; /* since when a sender could not be mapped; or 0 */
+    int death_epoll;  /* epoll over the pidfds of all peers; -1: none */
+    int tick_timer;   /* a timer in `death_epoll`, created when first needed; or
+                         -1 */
+    uint64_t tick_ns; /* its period; 0: disarmed */
+    bool wants_retry; /* a send waits for a slot, or a wakeup failed */
+    bool has_unwatched; /* there may be peers without a pidfd */
+    bool has_unseen;    /* there may be rings that no peer has opened yet */
+    uint64_t
+        unmapped_since_ns; /* since when a sender could not be mapped; or 0 */
     uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
     uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
     struct amg_link *free_bufs;
     struct amg_list
-        out_bufs; /* those whose msgbuf a receiver has; oldest first */
+        lent_bufs; /* those whose msgbuf a receiver has; oldest first */
     struct amg_shm_buf *bufs; /* one for each msgbuf */
     uint32_t fresh_bufs;      /* index of the first that was never used */
     struct amg_shm_arrival *free_arrivals;
@@ -261,8 +264,8 @@ struct amg_shm_domain {
     struct amg_shm_inbox *inboxes[AMG_SHM_CONTEXTS]; /* NULL: never opened */
     struct amg_shm_ep *eps[AMG_SHM_CONTEXTS];        /* NULL: not open */
     unsigned closed_inboxes;
-    uint64_t
-        quiet_ns; /* until when closing waits for readers; 0: not closing */
+    uint64_t quiesce_until_ns; /* until when closing waits for readers; 0: not
+                                  closing */
     struct amg_shm_bulk bulk;
 };
 

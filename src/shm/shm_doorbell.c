@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Doorbell of a context: its news bits, and the FIFO that wakes its owner.
+/* Doorbell of a context: its event bits, and the FIFO that wakes its owner.
  *
  * A sleeper announces itself in `sleep`, and looks once more; a sender raises
- * news, and then looks at `sleep`. Both fence in between (the sleeper by
+ * events, and then looks at `sleep`. Both fence in between (the sleeper by
  * membarrier, where the rings need that, see shm_inbox.c), so one sees the
  * other. Only the first sender that finds ASLEEP makes it RUNG and writes one
  * byte into the FIFO. A sender that cannot write makes it ASLEEP again, if it
@@ -29,7 +29,7 @@
 #include "base/process.h"
 #include "shm/shm_files.h"
 
-enum { WARNED_OF_BELL = 1 << 14 }; /* in amg_shm_peer.warned */
+enum { WARNED_OF_DOORBELL = 1 << 14 }; /* in amg_shm_peer.warned */
 
 static long membarrier(int command)
 {
@@ -70,42 +70,43 @@ static int fifo_make(const char *path)
 static int pipe_make(void)
 {
     int ends[2];
-    int bell = -1;
+    int doorbell = -1;
 
     if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
         return -1;
-    bell = amg_shm_files_open_of((uint32_t)getpid(), ends[0], S_IFIFO);
+    doorbell = amg_shm_files_open_of((uint32_t)getpid(), ends[0], S_IFIFO);
     close(ends[0]);
     close(ends[1]);
-    return bell;
+    return doorbell;
 }
 
 /* How peers find the descriptor, and see that it is the right one. */
-static uint64_t bell_word(int bell)
+static uint64_t doorbell_word(int doorbell)
 {
     struct stat status;
 
-    if (fstat(bell, &status) != 0)
+    if (fstat(doorbell, &status) != 0)
         return 0;
-    return (uint64_t)(bell + 1) << 32 | (uint32_t)status.st_ino;
+    return (uint64_t)(doorbell + 1) << 32 | (uint32_t)status.st_ino;
 }
 
 /* Makes the FIFO of a context, once: by a name, unless the segment has none. */
-static bool bell_make(struct amg_shm_inbox *inbox, const char *path)
+static bool doorbell_make(struct amg_shm_inbox *inbox, const char *path)
 {
     uint64_t word = 0;
 
-    if (inbox->bell >= 0)
+    if (inbox->doorbell >= 0)
         return true;
-    if (!inbox->domain->region.has_lost_name) {
-        inbox->bell = fifo_make(path);
-        return inbox->bell >= 0;
+    if (!inbox->domain->region.is_unnamed) {
+        inbox->doorbell = fifo_make(path);
+        return inbox->doorbell >= 0;
     }
-    inbox->bell = pipe_make();
-    if (inbox->bell < 0)
+    inbox->doorbell = pipe_make();
+    if (inbox->doorbell < 0)
         return false;
-    word = bell_word(inbox->bell);
-    atomic_store_explicit(&inbox->context->bell, word, memory_order_relaxed);
+    word = doorbell_word(inbox->doorbell);
+    atomic_store_explicit(
+        &inbox->context->doorbell, word, memory_order_relaxed);
     return word != 0;
 }
 
@@ -114,14 +115,15 @@ hg_return_t amg_shm_doorbell_open(struct amg_shm_ep *ep)
     const struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     char path[AMG_SHM_PATH_CAP];
 
-    amg_shm_files_bell(domain->region.name, domain->region.incarnation,
+    amg_shm_files_doorbell(domain->region.name, domain->region.incarnation,
         ep->base.context_id, path);
     ep->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (ep->epoll >= 0 && bell_make(ep->inbox, path) &&
-        epoll_add(ep->epoll, ep->inbox->bell) &&
-        (domain->deaths < 0 || epoll_add(ep->epoll, domain->deaths)))
+    if (ep->epoll >= 0 && doorbell_make(ep->inbox, path) &&
+        epoll_add(ep->epoll, ep->inbox->doorbell) &&
+        (domain->death_epoll < 0 || epoll_add(ep->epoll, domain->death_epoll)))
         return HG_SUCCESS;
-    AMG_LOG_ERROR("shm", "cannot make the bell %s: %s", path, strerror(errno));
+    AMG_LOG_ERROR(
+        "shm", "cannot make the doorbell %s: %s", path, strerror(errno));
     amg_shm_doorbell_close(ep);
     return HG_NA_ERROR;
 }
@@ -138,14 +140,14 @@ void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox)
     const struct amg_shm_domain *domain = inbox->domain;
     char path[AMG_SHM_PATH_CAP];
 
-    if (inbox->bell < 0)
+    if (inbox->doorbell < 0)
         return;
-    amg_shm_files_bell(domain->region.name, domain->region.incarnation,
+    amg_shm_files_doorbell(domain->region.name, domain->region.incarnation,
         inbox->context_id, path);
-    if (!domain->region.has_lost_name)
+    if (!domain->region.is_unnamed)
         unlink(path);
-    close(inbox->bell);
-    inbox->bell = -1;
+    close(inbox->doorbell);
+    inbox->doorbell = -1;
 }
 
 /* Whether this sender must wake it; only one sender must. */
@@ -154,83 +156,84 @@ static bool sleeper_claim(struct amg_shm_context *context, uint32_t *ret_sleep)
     uint32_t sleep =
         atomic_load_explicit(&context->sleep, memory_order_relaxed);
 
-    *ret_sleep = sleep - AMG_SHM_ASLEEP + AMG_SHM_RUNG;
+    *ret_sleep = sleep - AMG_SHM_ASLEEP + AMG_SHM_WOKEN;
     return (sleep & AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP &&
            atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
                *ret_sleep, memory_order_acq_rel, memory_order_relaxed);
 }
 
 /* It was claimed, and cannot be rung now. If it still is in the same sleep, the
- * next one who has news tries again. */
-static void sleeper_leave(struct amg_shm_context *context, uint32_t sleep)
+ * next one who has events tries again. */
+static void sleeper_unclaim(struct amg_shm_context *context, uint32_t sleep)
 {
     (void)atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
-        sleep - AMG_SHM_RUNG + AMG_SHM_ASLEEP, memory_order_acq_rel,
+        sleep - AMG_SHM_WOKEN + AMG_SHM_ASLEEP, memory_order_acq_rel,
         memory_order_relaxed);
 }
 
-static void bell_ring(int bell)
+static void doorbell_write(int doorbell)
 {
-    ssize_t written = write(bell, "", 1);
+    ssize_t written = write(doorbell, "", 1);
 
     (void)written; /* full: so it is readable */
 }
 
-/* Opens the bell of a peer; -1: it cannot be rung. */
-static int bell_open(const struct amg_shm_context *context,
+/* Opens the doorbell of a peer; -1: it cannot be opened. */
+static int doorbell_open(const struct amg_shm_context *context,
     const struct amg_shm_peer *peer, uint8_t context_id)
 {
-    uint64_t word = atomic_load_explicit(&context->bell, memory_order_relaxed);
+    uint64_t word =
+        atomic_load_explicit(&context->doorbell, memory_order_relaxed);
     char path[AMG_SHM_PATH_CAP];
-    int bell = -1;
+    int doorbell = -1;
 
     if (word == 0) {
-        amg_shm_files_bell(
+        amg_shm_files_doorbell(
             peer->region.name, peer->region.incarnation, context_id, path);
         return amg_spare_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     }
-    bell =
+    doorbell =
         amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
     /* It closed meanwhile, or is gone, and another one has that number. */
-    if (bell >= 0 && (uint32_t)bell_word(bell) != (uint32_t)word) {
-        amg_spare_close(bell);
+    if (doorbell >= 0 && (uint32_t)doorbell_word(doorbell) != (uint32_t)word) {
+        amg_spare_close(doorbell);
         errno = ENOENT;
-        bell = -1;
+        doorbell = -1;
     }
-    return bell;
+    return doorbell;
 }
 
 /* Logs it once per peer. */
 static void cannot_wake(
     struct amg_shm_peer *peer, uint8_t context_id, int error)
 {
-    if ((peer->warned & WARNED_OF_BELL) == 0)
+    if ((peer->warned & WARNED_OF_DOORBELL) == 0)
         AMG_LOG_WARNING("shm",
             "cannot wake na+sm://%s, context %u (%s): tries again",
             peer->region.name, context_id, strerror(error));
-    peer->warned |= WARNED_OF_BELL;
+    peer->warned |= WARNED_OF_DOORBELL;
 }
 
-/* Sets `news` at a context of a peer, and wakes it if it is blocked. `*bell` is
- * our end of its FIFO, opened here when first needed. False: the wakeup failed,
- * and polls try again. */
+/* Sets `events` at a context of a peer, and wakes it if it is blocked.
+ * `*doorbell` is our end of its FIFO, opened here when first needed. False: the
+ * wakeup failed, and polls try again. */
 static bool context_raise(struct amg_shm_context *context,
-    enum amg_shm_news news, struct amg_shm_peer *peer, uint8_t context_id,
-    int *bell)
+    enum amg_shm_event events, struct amg_shm_peer *peer, uint8_t context_id,
+    int *doorbell)
 {
     uint32_t sleep = 0;
 
-    atomic_fetch_or_explicit(&context->news, news, memory_order_seq_cst);
+    atomic_fetch_or_explicit(&context->events, events, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     if (!sleeper_claim(context, &sleep))
         return true;
-    if (*bell < 0)
-        *bell = bell_open(context, peer, context_id);
-    if (*bell >= 0) {
-        bell_ring(*bell);
+    if (*doorbell < 0)
+        *doorbell = doorbell_open(context, peer, context_id);
+    if (*doorbell >= 0) {
+        doorbell_write(*doorbell);
         if (amg_spare_is_out()) { /* no descriptor to keep */
-            amg_spare_close(*bell);
-            *bell = -1;
+            amg_spare_close(*doorbell);
+            *doorbell = -1;
         }
         return true;
     }
@@ -238,20 +241,20 @@ static bool context_raise(struct amg_shm_context *context,
         amg_shm_region_is_closed(&peer->region))
         return true;
     cannot_wake(peer, context_id, errno);
-    sleeper_leave(context, sleep);
+    sleeper_unclaim(context, sleep);
     return false;
 }
 
-/* It may sleep on, with news: polls try again to wake it. */
-static void unrung_note_locked(struct amg_shm_peer *peer)
+/* It may sleep on, with events: polls try again to wake it. */
+static void failed_wake_note_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
 
-    peer->is_unrung = true;
+    peer->has_failed_wake = true;
     domain->wants_retry = true;
-    if (!amg_link_is_listed(&peer->stuck))
-        amg_list_push(&domain->stuck, &peer->stuck);
-    atomic_store_explicit(&domain->has_errands, 1, memory_order_relaxed);
+    if (!amg_link_is_listed(&peer->blocked))
+        amg_list_push(&domain->blocked, &peer->blocked);
+    atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
 void amg_shm_link_raise_locked(
@@ -261,29 +264,29 @@ void amg_shm_link_raise_locked(
 
     atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
         memory_order_relaxed);
-    if (!context_raise(link->context, AMG_SHM_NEWS_RINGS, peer,
-            link->context_id, &link->bell))
-        unrung_note_locked(peer);
+    if (!context_raise(link->context, AMG_SHM_EVENT_RINGS, peer,
+            link->context_id, &link->doorbell))
+        failed_wake_note_locked(peer);
 }
 
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
 {
-    bool is_rung = true;
+    bool is_woken = true;
 
     for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
         struct amg_shm_context *context = &peer->region.contexts[i];
-        int bell = -1;
+        int doorbell = -1;
 
         if (atomic_load_explicit(&context->is_open, memory_order_acquire) !=
             AMG_SHM_CONTEXT_OPEN)
             continue;
         if (!context_raise(
-                context, AMG_SHM_NEWS_PEERS, peer, (uint8_t)i, &bell))
-            is_rung = false;
-        if (bell >= 0)
-            amg_spare_close(bell);
+                context, AMG_SHM_EVENT_PEERS, peer, (uint8_t)i, &doorbell))
+            is_woken = false;
+        if (doorbell >= 0)
+            amg_spare_close(doorbell);
     }
-    return is_rung;
+    return is_woken;
 }
 
 void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
@@ -291,5 +294,5 @@ void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
     uint32_t sleep = 0;
 
     if (sleeper_claim(ep->inbox->context, &sleep))
-        bell_ring(ep->inbox->bell);
+        doorbell_write(ep->inbox->doorbell);
 }

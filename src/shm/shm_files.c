@@ -2,7 +2,7 @@
 /* Files of the segments of this user in /dev/shm.
  *
  *   /dev/shm/amalgam-UID-NAME                       a segment
- *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a bell of it
+ *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of it
  *
  * Is an owner alive? In the same pid namespace its pid and start time say it:
  * that is right for a pid used again, for two classes of one process, and for a
@@ -15,13 +15,13 @@
  * or by the process that has its lock.
  *
  * The segments of ranks of one job have a name for as long as these need to map
- * them, and no bells here (amg_shm_node_unname): a job that is killed leaves no
- * file.
+ * them, and no doorbells here (amg_shm_node_unname): a job that is killed
+ * leaves no file.
  *
  * A process removes a segment only with a second lock on it, which owners do
  * not take, and only if the path still leads to it: so two cleaners cannot
- * remove one that was created in between. A bell has the incarnation of its
- * segment in its name, and is made after it and removed before it: a bell
+ * remove one that was created in between. A doorbell has the incarnation of its
+ * segment in its name, and is made after it and removed before it: a doorbell
  * without its segment is stale for ever. */
 #include "shm/shm_files.h"
 
@@ -42,9 +42,9 @@
 #include "base/log.h"
 #include "base/process.h"
 
-#define FOLDER    "/dev/shm/"
-#define PREFIX    "amalgam-"
-#define BELL_MARK ':'
+#define FOLDER        "/dev/shm/"
+#define PREFIX        "amalgam-"
+#define DOORBELL_MARK ':'
 
 enum {
     REMOVER_TRIES = 100, /* a millisecond each */
@@ -136,10 +136,10 @@ enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time)
     if (is_no_process(pid))
         return AMG_SHM_DEAD;
     if (!stat_read(pid, text)) /* it may have ended just now */
-        return is_no_process(pid) ? AMG_SHM_DEAD : AMG_SHM_UNTOLD;
+        return is_no_process(pid) ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
     began = stat_number(text, STAT_START_TIME);
     if (began == 0)
-        return AMG_SHM_UNTOLD;
+        return AMG_SHM_LIFE_UNKNOWN;
     /* 0: /proc was not there when it opened. */
     if (stat_has_ended(text) || (start_time != 0 && began != start_time))
         return AMG_SHM_DEAD;
@@ -152,7 +152,7 @@ void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP])
         (unsigned)geteuid(), name);
 }
 
-void amg_shm_files_bell(const char *name, uint64_t incarnation,
+void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
     uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP])
 {
     size_t len = 0;
@@ -160,7 +160,7 @@ void amg_shm_files_bell(const char *name, uint64_t incarnation,
     amg_shm_files_path(name, ret_path);
     len = strlen(ret_path);
     snprintf(ret_path + len, AMG_SHM_PATH_CAP - len, "%c%u:%016" PRIx64,
-        BELL_MARK, context_id, incarnation);
+        DOORBELL_MARK, context_id, incarnation);
 }
 
 /* Is the path still that of the open file? */
@@ -202,7 +202,7 @@ static bool is_only_remover(int fd)
 static bool owner_is_dead(int fd, uint32_t *ret_pid)
 {
     struct amg_shm_head head;
-    enum amg_shm_life life = AMG_SHM_UNTOLD;
+    enum amg_shm_life life = AMG_SHM_LIFE_UNKNOWN;
 
     if (head_read(fd, &head)) {
         *ret_pid = head.pid;
@@ -210,7 +210,7 @@ static bool owner_is_dead(int fd, uint32_t *ret_pid)
             life = amg_shm_files_life(head.pid, head.start_time);
     }
     return life == AMG_SHM_DEAD ||
-           (life == AMG_SHM_UNTOLD && flock(fd, LOCK_EX | LOCK_NB) == 0);
+           (life == AMG_SHM_LIFE_UNKNOWN && flock(fd, LOCK_EX | LOCK_NB) == 0);
 }
 
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid)
@@ -250,17 +250,18 @@ void amg_shm_files_remove(const char *path, int fd)
         unlink(path);
 }
 
-enum amg_shm_life amg_shm_files_stranger(const char *name, uint64_t incarnation)
+enum amg_shm_life amg_shm_files_life_by_lock(
+    const char *name, uint64_t incarnation)
 {
     char path[AMG_SHM_PATH_CAP];
     struct amg_shm_head head;
-    enum amg_shm_life life = AMG_SHM_UNTOLD;
+    enum amg_shm_life life = AMG_SHM_LIFE_UNKNOWN;
     int fd = -1;
 
     amg_shm_files_path(name, path);
     fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return errno == ENOENT ? AMG_SHM_DEAD : AMG_SHM_UNTOLD;
+        return errno == ENOENT ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
     /* Another one of that name, or one whose lock is free: ours has gone. */
     if (head_read(fd, &head) && head.incarnation != incarnation)
         life = AMG_SHM_DEAD;
@@ -278,17 +279,18 @@ enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region)
 
     if (region->pid_ns == own)
         return amg_shm_files_life(region->pid, region->start_time);
-    return own == 0 ? AMG_SHM_UNTOLD
-                    : amg_shm_files_stranger(region->name, region->incarnation);
+    return own == 0
+               ? AMG_SHM_LIFE_UNKNOWN
+               : amg_shm_files_life_by_lock(region->name, region->incarnation);
 }
 
-/* Is it a bell whose segment is not there any more? `file` is its name. */
-static bool bell_is_stale(const char *file)
+/* Is it a doorbell whose segment is not there any more? `file` is its name. */
+static bool doorbell_is_stale(const char *file)
 {
     char path[AMG_SHM_PATH_CAP];
     struct amg_shm_head head;
-    const char *mark = strchr(file, BELL_MARK);
-    const char *last = strrchr(file, BELL_MARK);
+    const char *mark = strchr(file, DOORBELL_MARK);
+    const char *last = strrchr(file, DOORBELL_MARK);
     bool is_stale = false;
     int fd = -1;
 
@@ -309,13 +311,13 @@ static bool file_clean(const char *file)
     uint32_t pid = 0;
 
     snprintf(path, sizeof(path), FOLDER "%s", file);
-    if (strchr(file, BELL_MARK) == NULL)
+    if (strchr(file, DOORBELL_MARK) == NULL)
         return amg_shm_files_remove_stale(path, &pid);
-    return bell_is_stale(file) && unlink(path) == 0;
+    return doorbell_is_stale(file) && unlink(path) == 0;
 }
 
-/* Cleans the files that are (not) bells. */
-static unsigned folder_clean(DIR *folder, bool bells)
+/* Cleans the files that are (not) doorbells. */
+static unsigned folder_clean(DIR *folder, bool doorbells)
 {
     char prefix[AMG_SHM_PATH_CAP];
     struct dirent *entry = NULL;
@@ -330,7 +332,7 @@ static unsigned folder_clean(DIR *folder, bool bells)
 
         if (strncmp(file, prefix + strlen(FOLDER), len) == 0 &&
             strlen(file) < AMG_SHM_PATH_CAP - sizeof(FOLDER) &&
-            (strchr(file, BELL_MARK) != NULL) == bells)
+            (strchr(file, DOORBELL_MARK) != NULL) == doorbells)
             count += file_clean(file);
     }
     return count;

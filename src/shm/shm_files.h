@@ -13,11 +13,11 @@
 enum { AMG_SHM_PATH_CAP = 128 };
 
 /* Liveness of a process. Nothing that it may still use is freed, unlinked or
- * reassigned on AMG_SHM_UNTOLD. */
+ * reassigned on AMG_SHM_LIFE_UNKNOWN. */
 enum amg_shm_life {
     AMG_SHM_ALIVE,
     AMG_SHM_DEAD,
-    AMG_SHM_UNTOLD, /* unknown, for instance when no descriptor is left */
+    AMG_SHM_LIFE_UNKNOWN, /* unknown, for instance when no descriptor is left */
 };
 
 /* Liveness of the process with that pid and start time. */
@@ -40,7 +40,7 @@ enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time);
 /* The path of the segment `name`, and of the doorbell FIFO of one of its
  * contexts. */
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP]);
-void amg_shm_files_bell(const char *name, uint64_t incarnation,
+void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
     uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP]);
 
 /* Removes the segment at `path` if its owner is certainly dead. True: it was
@@ -48,7 +48,7 @@ void amg_shm_files_bell(const char *name, uint64_t incarnation,
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
 /* Liveness of the owner of a segment whose pid is of another pid namespace. */
-enum amg_shm_life amg_shm_files_stranger(
+enum amg_shm_life amg_shm_files_life_by_lock(
     const char *name, uint64_t incarnation);
 
 /* Liveness of the owner of a mapped segment. */
@@ -69,7 +69,7 @@ unsigned amg_shm_files_clean(void);
 /* Segment of a domain: its creation, and the mapping of a peer's. */
 
 /* Parameters of a new segment. */
-struct amg_shm_plan {
+struct amg_shm_region_params {
     const char *name; /* chosen, or "" */
     uint32_t max_contexts;
     uint32_t message_len;
@@ -79,8 +79,8 @@ struct amg_shm_plan {
 
 /* Creates the segment of this process. HG_ADDRINUSE: the chosen name belongs to
  * a living process; HG_INVALID_ARG: not a valid name; HG_NOMEM; HG_NA_ERROR. */
-hg_return_t amg_shm_region_create(
-    const struct amg_shm_plan *plan, struct amg_shm_region *ret_region);
+hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
+    struct amg_shm_region *ret_region);
 /* Maps the segment that is called `name` and checks it. HG_ADDRNOTAVAIL: there
  * is none; HG_PROTOCOL_ERROR: not a segment of this library, or broken;
  * HG_NOMEM; HG_AGAIN: no descriptor is left at the moment; HG_NA_ERROR. */

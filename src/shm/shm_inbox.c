@@ -6,9 +6,10 @@
  * that, its claim and the name in its ring are all that is known of it.
  *
  * A poll looks at the active rings only. A ring that is not active says so to
- * its writer (`watch`), which then sets the bit of its slot and the news of the
- * context when it writes; so silent peers cost nothing. Up to KEPT rings stay
- * active however silent they are, because a wakeup costs 0.2 us more.
+ * its writer (`watch`), which then sets the bit of its slot and the events of
+ * the context when it writes; so silent peers cost nothing. Up to ACTIVE_MIN
+ * rings stay active however silent they are, because a wakeup costs 0.2 us
+ * more.
  *
  * Blocking without missing a message takes a barrier in every process
  * (shm_ring.h), which interrupts processes that are just waking: 5 us and more
@@ -32,7 +33,7 @@
 #include "shm/shm_files.h"
 
 /* How long a sender waits until there is a descriptor to map it by. */
-#define STARVED_NS (1000 * AMG_NS_PER_MS)
+#define DESCRIPTOR_WAIT_NS (1000 * AMG_NS_PER_MS)
 
 /* It is for the next sender. */
 static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
@@ -80,12 +81,12 @@ static enum amg_shm_life slot_life(
     const struct amg_shm_ring *ring = &domain->region.rings[slot];
     char name[AMG_SHM_NAME_CAP];
 
-    if (!amg_shm_claim_is_stranger(claim))
+    if (!amg_shm_claim_is_other_ns(claim))
         return amg_shm_files_life(amg_shm_claim_pid(claim), 0);
     if (amg_shm_claim_state(claim) < AMG_SHM_CLAIM_LIVE ||
         !name_read(ring, name))
-        return AMG_SHM_UNTOLD;
-    return amg_shm_files_stranger(name, ring->incarnation);
+        return AMG_SHM_LIFE_UNKNOWN;
+    return amg_shm_files_life_by_lock(name, ring->incarnation);
 }
 
 /* A claim of a sender that cannot be reached. If alive, it will see the refusal
@@ -115,13 +116,13 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
 
 /* Has no sender been mapped for so long that it is not worth to wait for a
  * descriptor? */
-static bool has_starved_locked(struct amg_shm_domain *domain)
+static bool descriptor_wait_is_over_locked(struct amg_shm_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
 
-    if (domain->starved_ns == 0)
-        domain->starved_ns = now_ns;
-    return now_ns - domain->starved_ns >= STARVED_NS;
+    if (domain->unmapped_since_ns == 0)
+        domain->unmapped_since_ns = now_ns;
+    return now_ns - domain->unmapped_since_ns >= DESCRIPTOR_WAIT_NS;
 }
 
 /* Opens the ring of a new sender. HG_NOMEM: to be tried again; else the sender
@@ -142,13 +143,13 @@ static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
                                  : HG_PROTOCOL_ERROR;
     if (rc != HG_SUCCESS) {
         amg_mem_free(ring);
-        if (rc == HG_AGAIN && !has_starved_locked(domain))
+        if (rc == HG_AGAIN && !descriptor_wait_is_over_locked(domain))
             rc = HG_NOMEM;
         if (rc != HG_NOMEM)
             sender_refuse(domain, slot, claim, name, rc);
         return rc;
     }
-    domain->starved_ns = 0;
+    domain->unmapped_since_ns = 0;
     amg_shm_in_init(&ring->in, shared,
         !domain->region.has_membarrier || !ring->peer->region.has_membarrier);
     ring->slot = slot;
@@ -160,7 +161,7 @@ static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
 }
 
 /* Wakes who claimed the slot, by the name that it left there. */
-static void stranger_tell_locked(struct amg_shm_domain *domain, uint32_t slot)
+static void claimer_wake_locked(struct amg_shm_domain *domain, uint32_t slot)
 {
     const struct amg_shm_ring *shared = &domain->region.rings[slot];
     struct amg_shm_peer *peer = NULL;
@@ -171,10 +172,10 @@ static void stranger_tell_locked(struct amg_shm_domain *domain, uint32_t slot)
             HG_SUCCESS)
         return;
     amg_shm_link_raise_all(peer);
-    amg_shm_peer_drop_locked(peer);
+    amg_shm_peer_unref_locked(peer);
 }
 
-void amg_shm_slot_farewell_locked(struct amg_shm_domain *domain)
+void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain)
 {
     uint32_t end = amg_shm_region_slot_end(&domain->region);
 
@@ -184,11 +185,11 @@ void amg_shm_slot_farewell_locked(struct amg_shm_domain *domain)
 
         if (domain->inrings[i] == NULL &&
             amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LIVE)
-            stranger_tell_locked(domain, i);
+            claimer_wake_locked(domain, i);
     }
 }
 
-enum { KEPT = 4, ACTIVE_FIRST = 8 };
+enum { ACTIVE_MIN = 4, ACTIVE_FIRST = 8 };
 
 hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
     uint8_t context_id, struct amg_shm_inbox **ret_inbox)
@@ -207,7 +208,7 @@ hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
         }
         inbox->active_cap = ACTIVE_FIRST;
         inbox->domain = domain;
-        inbox->bell = -1;
+        inbox->doorbell = -1;
         inbox->context_id = context_id;
         inbox->context = &domain->region.contexts[context_id];
         amg_list_init(&inbox->rings);
@@ -296,7 +297,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
     amg_shm_doorbell_fence(inbox->domain);
 }
 
-void amg_shm_inbox_never_locked(
+void amg_shm_inbox_refuse_unopened_locked(
     struct amg_shm_domain *domain, uint8_t context_id)
 {
     struct amg_shm_context *context = &domain->region.contexts[context_id];
@@ -304,9 +305,9 @@ void amg_shm_inbox_never_locked(
 
     atomic_store_explicit(
         &context->is_open, AMG_SHM_CONTEXT_CLOSED, memory_order_seq_cst);
-    /* Dekker: a sender writes its news, and looks at `is_open` then. */
+    /* Dekker: a sender writes its events, and looks at `is_open` then. */
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&context->news, memory_order_relaxed) != 0 &&
+    if (atomic_load_explicit(&context->events, memory_order_relaxed) != 0 &&
         amg_shm_inbox_open_locked(domain, context_id, &inbox) == HG_SUCCESS)
         amg_shm_inbox_close_locked(inbox);
 }
@@ -334,7 +335,7 @@ static void ring_drop_locked(
         inbox->leaving_count--;
     amg_list_remove(&ring->link);
     domain->inrings[ring->slot] = NULL;
-    amg_shm_peer_drop_locked(ring->peer);
+    amg_shm_peer_unref_locked(ring->peer);
     amg_mem_free(ring);
 }
 
@@ -435,8 +436,8 @@ static void slots_take_locked(struct amg_shm_inbox *inbox)
                 continue;
             atomic_fetch_or_explicit(
                 word, 1ull << bit % 64, memory_order_relaxed);
-            atomic_fetch_or_explicit(&inbox->context->news, AMG_SHM_NEWS_RINGS,
-                memory_order_release);
+            atomic_fetch_or_explicit(&inbox->context->events,
+                AMG_SHM_EVENT_RINGS, memory_order_release);
         }
     }
 }
@@ -485,28 +486,28 @@ static bool rings_check_locked(struct amg_shm_inbox *inbox)
 }
 
 /* The next poll is to look which peers have gone. */
-static void peers_want(struct amg_shm_inbox *inbox)
+static void peer_check_request(struct amg_shm_inbox *inbox)
 {
     atomic_fetch_or_explicit(
-        &inbox->context->news, AMG_SHM_NEWS_PEERS, memory_order_release);
+        &inbox->context->events, AMG_SHM_EVENT_PEERS, memory_order_release);
 }
 
-void amg_shm_inbox_news_locked(struct amg_shm_inbox *inbox)
+void amg_shm_inbox_events_locked(struct amg_shm_inbox *inbox)
 {
-    uint32_t news = atomic_exchange_explicit(
-        &inbox->context->news, 0, memory_order_seq_cst);
+    uint32_t events = atomic_exchange_explicit(
+        &inbox->context->events, 0, memory_order_seq_cst);
     bool is_done = false;
 
-    if ((news & AMG_SHM_NEWS_RINGS) != 0)
+    if ((events & AMG_SHM_EVENT_RINGS) != 0)
         slots_take_locked(inbox);
-    if ((news & AMG_SHM_NEWS_PEERS) == 0)
+    if ((events & AMG_SHM_EVENT_PEERS) == 0)
         return;
-    amg_shm_liveness_closed_locked(inbox->domain);
+    amg_shm_liveness_check_closed_locked(inbox->domain);
     is_done = claims_check_locked(inbox);
     if (rings_check_locked(inbox) && is_done)
-        amg_shm_liveness_silent_locked(inbox);
+        amg_shm_liveness_end_calls_locked(inbox);
     else
-        peers_want(inbox);
+        peer_check_request(inbox);
 }
 
 void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox)
@@ -520,7 +521,7 @@ void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox)
 
         if (ring->is_leaving && amg_shm_in_peek(&ring->in) == NULL) {
             if (ring->peer->state == AMG_SHM_PEER_GONE)
-                peers_want(inbox);
+                peer_check_request(inbox);
             ring_free_locked(inbox, ring);
         }
         link = next;
@@ -531,11 +532,11 @@ void amg_shm_inbox_report(struct amg_shm_inring *ring)
 {
     if (!amg_shm_in_report(&ring->in))
         return;
-    amg_shm_in_told(&ring->in);
+    amg_shm_in_woken(&ring->in);
     amg_shm_link_raise_all(ring->peer);
 }
 
-static void ring_rest(struct amg_shm_inring *ring)
+static void ring_set_dormant(struct amg_shm_inring *ring)
 {
     amg_shm_inbox_report(ring);
     watch_set(ring, AMG_SHM_DORMANT);
@@ -546,14 +547,14 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
     uint32_t resting = 0;
     uint32_t i = 0;
 
-    if (inbox->active_count <= KEPT)
+    if (inbox->active_count <= ACTIVE_MIN)
         return;
     for (i = 0; i < inbox->active_count; i++) {
         struct amg_shm_inring *ring = inbox->active[i];
 
         if (ring->seen == ring->in.head &&
-            resting < inbox->active_count - KEPT) {
-            ring_rest(ring);
+            resting < inbox->active_count - ACTIVE_MIN) {
+            ring_set_dormant(ring);
             resting++;
             ring->seen = ring->in.head - 1; /* marks it */
         } else {
@@ -581,21 +582,21 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
     }
 }
 
-bool amg_shm_inbox_sleep(struct amg_shm_inbox *inbox, bool must_fence)
+bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
 {
     bool is_quiet = true;
 
     for (uint32_t i = 0; i < inbox->active_count; i++) {
         must_fence = must_fence || ring_is_watched(inbox->active[i]);
-        ring_rest(inbox->active[i]);
+        ring_set_dormant(inbox->active[i]);
     }
     if (must_fence)
         amg_shm_doorbell_fence(inbox->domain);
-    else /* who finds a ring dormant raises news, and fences there */
+    else /* who finds a ring dormant raises events, and fences there */
         atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; i < inbox->active_count && is_quiet; i++)
         is_quiet = amg_shm_in_peek(&inbox->active[i]->in) == NULL;
-    if (is_quiet && !amg_shm_inbox_has_news(inbox)) {
+    if (is_quiet && !amg_shm_inbox_has_events(inbox)) {
         while (inbox->active_count > 0)
             active_remove(inbox, inbox->active[inbox->active_count - 1]);
         return true;

@@ -10,7 +10,7 @@
 
 /* After the domain is marked closed: wakes senders that claimed a slot but were
  * never opened. Known peers are woken elsewhere. */
-void amg_shm_slot_farewell_locked(struct amg_shm_domain *domain);
+void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain);
 
 /* The inbox of a context, created if it does not exist. HG_NOMEM. */
 hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
@@ -19,21 +19,21 @@ hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
 void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox);
 /* This context had no endpoint and will have none: requests to it are refused
  * as by a closed one. */
-void amg_shm_inbox_never_locked(
+void amg_shm_inbox_refuse_unopened_locked(
     struct amg_shm_domain *domain, uint8_t context_id);
 /* Called when the domain closes. */
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain);
 
-/* Whether amg_shm_inbox_news_locked() has something to take. */
-static inline bool amg_shm_inbox_has_news(const struct amg_shm_inbox *inbox)
+/* Whether amg_shm_inbox_events_locked() has something to take. */
+static inline bool amg_shm_inbox_has_events(const struct amg_shm_inbox *inbox)
 {
-    return atomic_load_explicit(&inbox->context->news, memory_order_relaxed) !=
-           0;
+    return atomic_load_explicit(
+               &inbox->context->events, memory_order_relaxed) != 0;
 }
 
 /* Takes the news: activates rings with cells and opens new ones. NOTE(why):
  * that maps peers, by system calls under the lock; it is rare. */
-void amg_shm_inbox_news_locked(struct amg_shm_inbox *inbox);
+void amg_shm_inbox_events_locked(struct amg_shm_inbox *inbox);
 
 /* Frees the rings whose writers are gone, once they are empty; calls that they
  * did not answer end. */
@@ -50,7 +50,7 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
 /* Stops polling all rings. False: one has a cell, or there is news; then all
  * are polled on. Executes a barrier in every process if that is needed to see
  * later cells, or if `must_fence`. */
-bool amg_shm_inbox_sleep(struct amg_shm_inbox *inbox, bool must_fence);
+bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence);
 
 /* Progress and blocking of an endpoint (shm_poll.c). */
 
@@ -62,7 +62,8 @@ unsigned amg_shm_poll(
 void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox);
 /* The same for all closed contexts; `is_last`: also for those that were never
  * open, as none will be opened any more. */
-void amg_shm_poll_strays_locked(struct amg_shm_domain *domain, bool is_last);
+void amg_shm_poll_all_closed_locked(
+    struct amg_shm_domain *domain, bool is_last);
 
 /* Ends a wait, or one that did not begin. */
 void amg_shm_poll_disarm(struct amg_shm_ep *ep);
@@ -70,7 +71,7 @@ void amg_shm_poll_disarm(struct amg_shm_ep *ep);
 /* The slots of the contract for blocking. */
 int amg_shm_poll_fd(const struct amg_ep *ep);
 bool amg_shm_poll_arm(struct amg_ep *ep);
-bool amg_shm_poll_is_crowded(struct amg_ep *ep);
+bool amg_shm_poll_is_oversubscribed(struct amg_ep *ep);
 
 /* Liveness of peers: detects those that closed or died, and ends the operations
  * with them (shm_liveness.c). */
@@ -79,12 +80,12 @@ void amg_shm_liveness_init(struct amg_shm_domain *domain);
 void amg_shm_liveness_fini(struct amg_shm_domain *domain);
 
 /* Detects peers that closed: reads one word of each. */
-void amg_shm_liveness_closed_locked(struct amg_shm_domain *domain);
+void amg_shm_liveness_check_closed_locked(struct amg_shm_domain *domain);
 /* The same, and deaths that the kernel reported: one system call. */
-void amg_shm_liveness_told_locked(struct amg_shm_domain *domain);
+void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain);
 /* The same, and checks some of the peers without a pidfd; to be called from
  * time to time. */
-void amg_shm_liveness_all_locked(struct amg_shm_domain *domain);
+void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain);
 
 /* Before blocking: arms a timer if something is to be retried or checked from
  * time to time. False: no timer, do not block. */
@@ -92,6 +93,6 @@ bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain);
 
 /* Ends the calls of `inbox` to peers that are gone, once their rings in it were
  * read to the end. */
-void amg_shm_liveness_silent_locked(struct amg_shm_inbox *inbox);
+void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of the memory that this process exposes.
  *
- * The exposer trusts only its private records (places, memory); the table in
+ * The exposer trusts only its private records; the table in
  * the segment is only a copy of them, because every peer could write there.
  *
  * Memory is removed in this order: its entry stops being live; then accesses of
- * own threads and of visitors end; then the slot is free again. A visitor that
- * died does not count: its copy ended with it. */
+ * own threads and of accessors end; then the slot is free again. An accessor
+ * that died does not count: its copy ended with it. */
 #include "shm/shm_keys.h"
 
 #include <string.h>
@@ -18,91 +18,91 @@
 #include "base/mem.h"
 
 enum {
-    PLACES_FIRST = 64,
+    RECORDS_FIRST = 64,
     NAP_NS = 20000, /* between two looks at those inside */
     NO_LIST = 0xffffffff,
-    NO_PLACE = 0xffffffff,
+    NO_RECORD = 0xffffffff,
 };
 
-struct amg_shm_place {
+struct amg_shm_record {
     struct amg_shm_mem *mem; /* NULL: free */
     uint32_t next_free;
 };
 
-void amg_shm_keys_init(struct amg_shm_keys *keys, struct amg_shm_table *table,
-    uint64_t salt, amg_shm_life_fn life)
+void amg_shm_exposer_init(struct amg_shm_exposer *keys,
+    struct amg_shm_key_table *table, uint64_t salt, amg_shm_life_fn life)
 {
     memset(keys, 0, sizeof(*keys));
     amg_lock_init(&keys->lock);
     keys->table = table;
     keys->life = life;
     keys->salt = salt;
-    keys->free = NO_PLACE;
-    keys->free_beyond = NO_PLACE;
+    keys->free = NO_RECORD;
+    keys->free_beyond = NO_RECORD;
     keys->list_end = 1; /* 0 is no list */
     atomic_store_explicit(&table->salt, salt, memory_order_relaxed);
     atomic_store_explicit(
-        &table->magic, AMG_SHM_KEYS_MAGIC, memory_order_release);
+        &table->magic, AMG_SHM_KEY_TABLE_MAGIC, memory_order_release);
 }
 
-void amg_shm_keys_fini(struct amg_shm_keys *keys)
+void amg_shm_exposer_fini(struct amg_shm_exposer *keys)
 {
     for (uint32_t i = 0; i < keys->cap; i++)
-        AMG_ASSERT(keys->places[i].mem == NULL);
-    amg_mem_free(keys->places);
+        AMG_ASSERT(keys->records[i].mem == NULL);
+    amg_mem_free(keys->records);
     amg_mem_free(keys->list_next);
 }
 
 static bool part_reserve(
-    const struct amg_shm_keys *keys, const void *at, uint64_t len)
+    const struct amg_shm_exposer *keys, const void *at, uint64_t len)
 {
     return keys->reserve == NULL || keys->reserve(keys->owner, at, len);
 }
 
-static void place_give_locked(struct amg_shm_keys *keys, uint32_t index)
+static void record_free_locked(struct amg_shm_exposer *keys, uint32_t index)
 {
     uint32_t *list = index < AMG_SHM_ENTRIES ? &keys->free : &keys->free_beyond;
 
-    keys->places[index].next_free = *list;
+    keys->records[index].next_free = *list;
     *list = index;
 }
 
 /* Allocates with the lock held, which is rare: the table only doubles. */
-static hg_return_t places_grow_locked(struct amg_shm_keys *keys)
+static hg_return_t records_grow_locked(struct amg_shm_exposer *keys)
 {
-    uint32_t cap = keys->cap == 0 ? PLACES_FIRST : 2 * keys->cap;
-    struct amg_shm_place *grown = NULL;
+    uint32_t cap = keys->cap == 0 ? RECORDS_FIRST : 2 * keys->cap;
+    struct amg_shm_record *grown = NULL;
 
     if (keys->cap < AMG_SHM_ENTRIES &&
         !part_reserve(keys, &keys->table->entries[keys->cap],
             (cap - keys->cap) * sizeof(struct amg_shm_entry)))
         return HG_NOMEM;
-    grown = amg_mem_realloc(keys->places, cap * sizeof(*grown));
+    grown = amg_mem_realloc(keys->records, cap * sizeof(*grown));
 
     if (grown == NULL)
         return HG_NOMEM;
-    keys->places = grown;
+    keys->records = grown;
     for (uint32_t i = cap; i-- > keys->cap;) {
         grown[i].mem = NULL;
-        place_give_locked(keys, i);
+        record_free_locked(keys, i);
     }
     keys->cap = cap;
     return HG_SUCCESS;
 }
 
 /* A free place; one with an entry in the table, if there is one. */
-static hg_return_t place_take_locked(
-    struct amg_shm_keys *keys, uint32_t *ret_index)
+static hg_return_t record_take_locked(
+    struct amg_shm_exposer *keys, uint32_t *ret_index)
 {
     uint32_t *list = &keys->free;
 
-    if (keys->free == NO_PLACE && keys->free_beyond == NO_PLACE &&
-        places_grow_locked(keys) != HG_SUCCESS)
+    if (keys->free == NO_RECORD && keys->free_beyond == NO_RECORD &&
+        records_grow_locked(keys) != HG_SUCCESS)
         return HG_NOMEM;
-    if (keys->free == NO_PLACE)
+    if (keys->free == NO_RECORD)
         list = &keys->free_beyond;
     *ret_index = *list;
-    *list = keys->places[*ret_index].next_free;
+    *list = keys->records[*ret_index].next_free;
     return HG_SUCCESS;
 }
 
@@ -113,7 +113,7 @@ static unsigned list_class(uint32_t count)
 }
 
 /* Room for a list, or NO_LIST. */
-static uint32_t list_take_locked(struct amg_shm_keys *keys, uint32_t count)
+static uint32_t list_take_locked(struct amg_shm_exposer *keys, uint32_t count)
 {
     unsigned class = list_class(count);
     uint32_t at = 0;
@@ -131,7 +131,7 @@ static uint32_t list_take_locked(struct amg_shm_keys *keys, uint32_t count)
     if (keys->list_next == NULL ||
         (1u << class) > AMG_SHM_LIST - keys->list_end ||
         !part_reserve(keys, &keys->table->list[keys->list_end],
-            sizeof(struct amg_shm_listed) << class))
+            sizeof(struct amg_shm_list_entry) << class))
         return NO_LIST;
     at = keys->list_end;
     keys->list_end += 1u << class;
@@ -139,7 +139,7 @@ static uint32_t list_take_locked(struct amg_shm_keys *keys, uint32_t count)
 }
 
 static void list_give_locked(
-    struct amg_shm_keys *keys, uint32_t at, uint32_t count)
+    struct amg_shm_exposer *keys, uint32_t at, uint32_t count)
 {
     unsigned class = list_class(count);
 
@@ -148,9 +148,9 @@ static void list_give_locked(
 }
 
 static void listed_set(
-    struct amg_shm_table *table, const struct amg_shm_mem *mem, uint32_t i)
+    struct amg_shm_key_table *table, const struct amg_shm_mem *mem, uint32_t i)
 {
-    struct amg_shm_listed *listed = &table->list[mem->list + i];
+    struct amg_shm_list_entry *listed = &table->list[mem->list + i];
 
     atomic_store_explicit(
         &listed->base, (uintptr_t)mem->segments[i].base, memory_order_relaxed);
@@ -159,7 +159,7 @@ static void listed_set(
 
 /* Shows the memory to the peers. */
 static void entry_open_locked(
-    struct amg_shm_keys *keys, struct amg_shm_mem *mem)
+    struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
 {
     struct amg_shm_entry *entry = &keys->table->entries[mem->key.index];
     uint64_t state =
@@ -179,7 +179,7 @@ static void entry_open_locked(
             listed_set(keys->table, mem, i);
     }
     atomic_store_explicit(&entry->count, mem->count, memory_order_relaxed);
-    atomic_store_explicit(&entry->visited, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->accessed_by, 0, memory_order_relaxed);
     /* Publishes the lines above to entry_check() of the peers. */
     atomic_store_explicit(&entry->state, state, memory_order_seq_cst);
 }
@@ -216,7 +216,7 @@ static hg_return_t mem_create(const struct amg_segment *segments,
     return HG_SUCCESS;
 }
 
-hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
+hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *keys,
     const struct amg_transport *transport, const struct amg_segment *segments,
     uint32_t count, uint8_t flags, struct amg_mem **ret_mem)
 {
@@ -229,10 +229,10 @@ hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
     mem->base.transport = transport;
     mem->flags = flags;
     amg_lock_lock(&keys->lock);
-    rc = place_take_locked(keys, &index);
+    rc = record_take_locked(keys, &index);
     if (rc == HG_SUCCESS) {
         mem->key = (struct amg_shm_key){index, ++keys->serial, keys->salt};
-        keys->places[index].mem = mem;
+        keys->records[index].mem = mem;
         if (index < AMG_SHM_ENTRIES)
             entry_open_locked(keys, mem);
     }
@@ -245,7 +245,7 @@ hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
     return HG_SUCCESS;
 }
 
-void amg_shm_keys_key(const struct amg_mem *base, struct amg_key *ret_key)
+void amg_shm_key_write(const struct amg_mem *base, struct amg_key *ret_key)
 {
     const struct amg_shm_mem *mem =
         amg_container_of(base, struct amg_shm_mem, base);
@@ -255,7 +255,7 @@ void amg_shm_keys_key(const struct amg_mem *base, struct amg_key *ret_key)
     memcpy(ret_key->bytes, &mem->key, sizeof(mem->key));
 }
 
-hg_return_t amg_shm_keys_read(
+hg_return_t amg_shm_key_read(
     const struct amg_key *key, struct amg_shm_key *ret_key)
 {
     if (!AMG_CONTRACT(key->len == sizeof(*ret_key)))
@@ -264,34 +264,36 @@ hg_return_t amg_shm_keys_read(
     return HG_SUCCESS;
 }
 
-/* The process id of a visitor that is not known to be dead and is in entry
+/* The process id of an accessor that is not known to be dead and is in entry
  * `index`, which is closed; or 0. */
-static uint32_t visitor_inside(const struct amg_shm_keys *keys, uint32_t index)
+static uint32_t accessor_inside(
+    const struct amg_shm_exposer *keys, uint32_t index)
 {
-    struct amg_shm_table *table = keys->table;
-    uint32_t visited = atomic_load_explicit(
-        &table->entries[index].visited, memory_order_seq_cst);
+    struct amg_shm_key_table *table = keys->table;
+    uint32_t accessed_by = atomic_load_explicit(
+        &table->entries[index].accessed_by, memory_order_seq_cst);
     uint32_t end =
-        atomic_load_explicit(&table->visitor_end, memory_order_seq_cst);
+        atomic_load_explicit(&table->accessor_end, memory_order_seq_cst);
 
-    if (visited == 0)
+    if (accessed_by == 0)
         return 0;
-    for (uint32_t i = 0; i < end && i < AMG_SHM_VISITORS; i++) {
-        struct amg_shm_visitor *visitor = &table->visitors[i];
+    for (uint32_t i = 0; i < end && i < AMG_SHM_ACCESSORS; i++) {
+        struct amg_shm_accessor *accessor = &table->accessors[i];
 
-        if ((visited & amg_shm_visitor_bit(i)) == 0)
+        if ((accessed_by & amg_shm_accessor_bit(i)) == 0)
             continue;
-        for (unsigned k = 0; k < AMG_SHM_VISITS; k++)
-            if (atomic_load_explicit(
-                    &visitor->visits[k], memory_order_seq_cst) == index + 1 &&
-                !amg_shm_visitor_reap(visitor, keys->life))
+        for (unsigned k = 0; k < AMG_SHM_ACCESSES; k++)
+            if (atomic_load_explicit(&accessor->accesses[k],
+                    memory_order_seq_cst) == index + 1 &&
+                !amg_shm_accessor_reap(accessor, keys->life))
                 return atomic_load_explicit(
-                    &visitor->pid, memory_order_relaxed);
+                    &accessor->pid, memory_order_relaxed);
     }
     return 0;
 }
 
-static void mem_close_locked(struct amg_shm_keys *keys, struct amg_shm_mem *mem)
+static void mem_close_locked(
+    struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
 {
     if (mem->is_closed)
         return;
@@ -302,12 +304,13 @@ static void mem_close_locked(struct amg_shm_keys *keys, struct amg_shm_mem *mem)
 }
 
 /* Nobody is inside any more: the place may be used again. */
-static void mem_free_locked(struct amg_shm_keys *keys, struct amg_shm_mem *mem)
+static void mem_free_locked(
+    struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
 {
     if (mem->list != NO_LIST)
         list_give_locked(keys, mem->list, mem->count);
-    keys->places[mem->key.index].mem = NULL;
-    place_give_locked(keys, mem->key.index);
+    keys->records[mem->key.index].mem = NULL;
+    record_free_locked(keys, mem->key.index);
 }
 
 static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
@@ -324,8 +327,8 @@ static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
             pid, timeout_ms);
 }
 
-hg_return_t amg_shm_keys_remove(
-    struct amg_shm_keys *keys, struct amg_mem *base, unsigned timeout_ms)
+hg_return_t amg_shm_exposer_remove(
+    struct amg_shm_exposer *keys, struct amg_mem *base, unsigned timeout_ms)
 {
     struct amg_shm_mem *mem = amg_container_of(base, struct amg_shm_mem, base);
     uint64_t deadline_ns = 0;
@@ -339,7 +342,7 @@ hg_return_t amg_shm_keys_remove(
         users = mem->users;
         amg_lock_unlock(&keys->lock);
         if (users == 0 && mem->key.index < AMG_SHM_ENTRIES)
-            pid = visitor_inside(keys, mem->key.index);
+            pid = accessor_inside(keys, mem->key.index);
         if (users == 0 && pid == 0)
             break;
         if (deadline_ns == 0)
@@ -363,7 +366,7 @@ static uint64_t mem_start(const struct amg_shm_mem *mem, uint32_t segment)
     return segment == 0 ? 0 : mem->ends[segment - 1];
 }
 
-static hg_return_t access_check_locked(const struct amg_shm_keys *keys,
+static hg_return_t access_check_locked(const struct amg_shm_exposer *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem)
 {
     const struct amg_shm_key *key = &access->key;
@@ -372,7 +375,7 @@ static hg_return_t access_check_locked(const struct amg_shm_keys *keys,
 
     if (key->index >= keys->cap || key->salt != keys->salt)
         return HG_NOENTRY;
-    mem = keys->places[key->index].mem;
+    mem = keys->records[key->index].mem;
     if (mem == NULL || mem->is_closed || mem->key.serial != key->serial)
         return HG_NOENTRY;
     if ((mem->flags & access->direction) == 0)
@@ -410,7 +413,7 @@ static void access_find(const struct amg_shm_mem *mem,
         mem->segments, mem->count, low, at - mem_start(mem, low)};
 }
 
-hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
+hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
     struct amg_seg_iter *ret_at)
 {
@@ -429,7 +432,8 @@ hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
     return HG_SUCCESS;
 }
 
-void amg_shm_keys_leave(struct amg_shm_keys *keys, struct amg_shm_mem *mem)
+void amg_shm_exposer_leave(
+    struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
 {
     amg_lock_lock(&keys->lock);
     AMG_ASSERT(mem->users > 0);

@@ -5,10 +5,10 @@
  * The table is part of the exposer's segment; peers read it before they copy.
  * They take addresses from it alone, never from a descriptor. Its offsets are
  * fixed by the constants below, so a process that maps it compares
- * AMG_SHM_KEYS_MAGIC only.
+ * AMG_SHM_KEY_TABLE_MAGIC only.
  *
  *   line 0      magic, salt
- *   visitors    64 bytes for each peer that copies by itself: its identity,
+ *   accessors    64 bytes for each peer that copies by itself: its identity,
  *               and the entries that it accesses now
  *   entries     32 bytes for each exposed memory: its serial number and flags,
  *               and its segment, or the position of its list of segments
@@ -31,10 +31,10 @@
 #include "transport/transport.h"
 
 enum {
-    AMG_SHM_KEYS_MAGIC = 0x6b657934,
-    AMG_SHM_VISITORS = 1024,
-    AMG_SHM_CLEARING = 1, /* the id of a visitor that is being cleared */
-    AMG_SHM_VISITS = 8,   /* threads of one visitor that copy at once */
+    AMG_SHM_KEY_TABLE_MAGIC = 0x6b657934,
+    AMG_SHM_ACCESSORS = 1024,
+    AMG_SHM_CLEARING = 1, /* the id of an accessor that is being cleared */
+    AMG_SHM_ACCESSES = 8, /* threads of one accessor that copy at once */
     AMG_SHM_ENTRIES = 8192,
     AMG_SHM_LIST = 131072,     /* 2 MiB, of which only used pages take memory */
     AMG_SHM_LIST_CLASSES = 16, /* lists of up to 32768 segments */
@@ -42,21 +42,21 @@ enum {
 
 /* A peer that copies by itself. The peer claims and releases it; another
  * process releases it if the peer died. */
-struct amg_shm_visitor {
-    /* 0: free; 1: being cleared; else the visitor's random number. The exchange
-     * that claims it pairs with the store that freed it. */
+struct amg_shm_accessor {
+    /* 0: free; 1: being cleared; else the accessor's random number. The
+     * exchange that claims it pairs with the store that freed it. */
     _Atomic uint64_t id;
     _Atomic uint64_t start_time; /* of the process, from /proc */
     _Atomic uint32_t pid;        /* 0: not written yet */
     uint32_t unused;
-    /* Entry number + 1 while a copy is in progress. The visitor writes it and
+    /* Entry number + 1 while a copy is in progress. The accessor writes it and
      * then reads the entry's state; the exposer writes the state and then reads
      * this: both sequentially consistent, so at least one sees the other. */
-    _Atomic uint32_t visits[AMG_SHM_VISITS];
+    _Atomic uint32_t accesses[AMG_SHM_ACCESSES];
     uint64_t unused_too;
 };
 
-static_assert(sizeof(struct amg_shm_visitor) == 64, "one line per visitor");
+static_assert(sizeof(struct amg_shm_accessor) == 64, "one line per accessor");
 
 enum amg_shm_entry_bits {
     AMG_SHM_ENTRY_FLAGS = 0xff,      /* enum amg_mem_flags */
@@ -66,14 +66,14 @@ enum amg_shm_entry_bits {
 
 struct amg_shm_entry {
     /* The serial number in the upper half, the bits in the lower one. The rest
-     * does not change while it is live and a visit is announced. */
+     * does not change while it is live and an access is announced. */
     _Atomic uint64_t state;
     _Atomic uint32_t count;
-    /* The visitors that announced themselves since the entry became live: bit i
-     * % 32 stands for visitor i, which sets it after its announcement and
+    /* The accessors that announced themselves since the entry became live: bit
+     * i % 32 stands for accessor i, which sets it after its announcement and
      * before it reads the state. So removal reads the cache lines of these
-     * visitors only. */
-    _Atomic uint32_t visited;
+     * accessors only. */
+    _Atomic uint32_t accessed_by;
     _Atomic uint64_t
         base;             /* count 1: its segment; else the start of its list */
     _Atomic uint64_t len; /* count 1 */
@@ -81,26 +81,26 @@ struct amg_shm_entry {
 
 static_assert(sizeof(struct amg_shm_entry) == 32, "two entries per line");
 
-static inline uint32_t amg_shm_visitor_bit(uint32_t index)
+static inline uint32_t amg_shm_accessor_bit(uint32_t index)
 {
     return 1u << index % 32;
 }
 
 /* `end` allows a binary search for a byte. */
-struct amg_shm_listed {
+struct amg_shm_list_entry {
     _Atomic uint64_t base;
     _Atomic uint64_t end; /* bytes from the start of the list */
 };
 
-struct amg_shm_table {
+struct amg_shm_key_table {
     _Atomic uint32_t magic;
     _Atomic uint32_t
-        visitor_end;       /* no visitor from this index on was ever claimed */
+        accessor_end;      /* no accessor from this index on was ever claimed */
     _Atomic uint64_t salt; /* part of every key of this process */
     uint64_t unused[6];
-    struct amg_shm_visitor visitors[AMG_SHM_VISITORS];
+    struct amg_shm_accessor accessors[AMG_SHM_ACCESSORS];
     struct amg_shm_entry entries[AMG_SHM_ENTRIES];
-    struct amg_shm_listed list[AMG_SHM_LIST];
+    struct amg_shm_list_entry list[AMG_SHM_LIST];
 };
 
 /* Wire format of a key. */
@@ -143,14 +143,14 @@ typedef bool (*amg_shm_reserve_fn)(
     const void *owner, const void *at, uint64_t len);
 
 /* The exposer's side. Owned by the domain, which embeds it. */
-struct amg_shm_keys {
-    struct amg_shm_table *table; /* in the segment; all zero at the start */
+struct amg_shm_exposer {
+    struct amg_shm_key_table *table; /* in the segment; all zero at the start */
     amg_shm_life_fn life;
     amg_shm_reserve_fn reserve; /* NULL: all pages exist; set after init */
     const void *owner;          /* its first argument */
     uint64_t salt;
     struct amg_lock lock; /* guards all below, and the users of the memory */
-    struct amg_shm_place *places;
+    struct amg_shm_record *records;
     uint32_t cap;
     uint32_t free;        /* the first free slot with an entry in the table */
     uint32_t free_beyond; /* the first free slot without one */
@@ -162,34 +162,35 @@ struct amg_shm_keys {
 };
 
 /* `salt` is random. */
-void amg_shm_keys_init(struct amg_shm_keys *keys, struct amg_shm_table *table,
-    uint64_t salt, amg_shm_life_fn life);
+void amg_shm_exposer_init(struct amg_shm_exposer *keys,
+    struct amg_shm_key_table *table, uint64_t salt, amg_shm_life_fn life);
 /* All memory was removed. */
-void amg_shm_keys_fini(struct amg_shm_keys *keys);
+void amg_shm_exposer_fini(struct amg_shm_exposer *keys);
 
 /* As amg_bulk_ops.reg and unreg. HG_INVALID_ARG: more than 2^64 - 1 bytes. */
-hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
+hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *keys,
     const struct amg_transport *transport, const struct amg_segment *segments,
     uint32_t count, uint8_t flags, struct amg_mem **ret_mem);
-hg_return_t amg_shm_keys_remove(
-    struct amg_shm_keys *keys, struct amg_mem *mem, unsigned timeout_ms);
-void amg_shm_keys_key(const struct amg_mem *mem, struct amg_key *ret_key);
+hg_return_t amg_shm_exposer_remove(
+    struct amg_shm_exposer *keys, struct amg_mem *mem, unsigned timeout_ms);
+void amg_shm_key_write(const struct amg_mem *mem, struct amg_key *ret_key);
 
 /* Decodes a key. HG_INVALID_ARG: no key of this driver. */
-hg_return_t amg_shm_keys_read(
+hg_return_t amg_shm_key_read(
     const struct amg_key *key, struct amg_shm_key *ret_key);
 
 /* Checks an access that the exposer itself carries out, and keeps the memory
  * exposed until keys_leave. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
-hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
+hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
     struct amg_seg_iter *ret_at);
-void amg_shm_keys_leave(struct amg_shm_keys *keys, struct amg_shm_mem *mem);
+void amg_shm_exposer_leave(
+    struct amg_shm_exposer *keys, struct amg_shm_mem *mem);
 
-/* Frees the slot of a visitor that died. False: the slot is free, or its
- * visitor may be alive. */
-bool amg_shm_visitor_reap(
-    struct amg_shm_visitor *visitor, amg_shm_life_fn life);
+/* Frees the slot of an accessor that died. False: the slot is free, or its
+ * accessor may be alive. */
+bool amg_shm_accessor_reap(
+    struct amg_shm_accessor *accessor, amg_shm_life_fn life);
 
 /* Access to a peer's exposed memory: the check in its table before this process
  * copies.
@@ -202,7 +203,7 @@ bool amg_shm_visitor_reap(
  * access for one step of a copy only. */
 
 /* Identity of this process in the peer's table; `id` is random, above 1. */
-struct amg_shm_who {
+struct amg_shm_accessor_id {
     uint64_t id;
     uint64_t start_time;
     uint32_t pid;
@@ -210,10 +211,10 @@ struct amg_shm_who {
 
 /* A slot in `table`; NULL: all are taken, none by a process known to be
  * dead. */
-struct amg_shm_visitor *amg_shm_access_claim(struct amg_shm_table *table,
-    const struct amg_shm_who *who, amg_shm_life_fn life);
+struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
+    const struct amg_shm_accessor_id *who, amg_shm_life_fn life);
 /* Accepts NULL. No access is in progress. */
-void amg_shm_access_release(struct amg_shm_visitor *visitor);
+void amg_shm_access_release(struct amg_shm_accessor *accessor);
 
 /* Rest of a peer's exposed memory from one byte on, as its table describes
  * it. */
@@ -221,18 +222,19 @@ struct amg_shm_view {
     uint64_t at;  /* address at the peer, */
     uint64_t len; /* and bytes left in this segment */
     uint64_t end; /* of this segment, from the start of the list */
-    const struct amg_shm_listed *next; /* the segments behind it; NULL: none, */
-    const struct amg_shm_listed *stop; /* and their end */
+    const struct amg_shm_list_entry
+        *next; /* the segments behind it; NULL: none, */
+    const struct amg_shm_list_entry *stop; /* and their end */
 };
 
 /* HG_SUCCESS: `*ret_view` starts at the access and is valid until leave with
- * `*ret_visit`. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: not allowed.
+ * `*ret_slot`. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: not allowed.
  * HG_OPNOTSUPPORTED: not in the table, ask by message. HG_AGAIN: too many
  * threads of this process have an access. */
-hg_return_t amg_shm_access_enter(struct amg_shm_table *table,
-    struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
-    unsigned *ret_visit, struct amg_shm_view *ret_view);
-void amg_shm_access_leave(struct amg_shm_visitor *visitor, unsigned visit);
+hg_return_t amg_shm_access_enter(struct amg_shm_key_table *table,
+    struct amg_shm_accessor *accessor, const struct amg_shm_access *access,
+    unsigned *ret_slot, struct amg_shm_view *ret_view);
+void amg_shm_access_leave(struct amg_shm_accessor *accessor, unsigned slot);
 
 /* Takes the longest run of adjacent bytes, at most `max`, and moves behind it.
  * 0: the list has ended, or is no longer consistent. */

@@ -2,7 +2,7 @@
 /* Liveness of peers: detects those that closed or died, and ends the operations
  * with them.
  *
- * A peer that closes says so in its segment, and sets the news flag of its
+ * A peer that closes says so in its segment, and sets the event bit of its
  * peers. When a peer dies, the kernel makes its pidfd readable; one epoll set
  * holds all pidfds, and the endpoints sleep on that set. A peer in another pid
  * namespace, or on a kernel without pidfd, is checked at intervals: a timer
@@ -36,12 +36,12 @@ enum {
 
 /* Rings of peers that have gone are read to their ends by those who own them:
  * then their calls end, so who sleeps is woken for it. */
-static void inboxes_tell_locked(struct amg_shm_domain *domain)
+static void inboxes_wake_locked(struct amg_shm_domain *domain)
 {
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->inboxes[i] != NULL)
-            atomic_fetch_or_explicit(&domain->region.contexts[i].news,
-                AMG_SHM_NEWS_PEERS, memory_order_seq_cst);
+            atomic_fetch_or_explicit(&domain->region.contexts[i].events,
+                AMG_SHM_EVENT_PEERS, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst); /* Dekker, see shm_doorbell.c */
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
@@ -61,13 +61,13 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     AMG_LOG_INFO("shm", "na+sm://%s, process %u, has %s", peer->region.name,
         (unsigned)peer->region.pid, has_died ? "died" : "closed");
     amg_shm_peer_unwatch_locked(peer);
-    peer->shares++;
-    amg_shm_msg_gone_locked(peer);
+    peer->refs++;
+    amg_shm_msg_end_unsent_locked(peer);
     amg_shm_bulk_peer_gone_locked(domain, peer);
-    amg_shm_buf_gone_locked(peer);
+    amg_shm_buf_reclaim_peer_locked(peer);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
-    inboxes_tell_locked(domain);
-    amg_shm_peer_drop_locked(peer);
+    inboxes_wake_locked(domain);
+    amg_shm_peer_unref_locked(peer);
 }
 
 /* Has it still a ring in the inbox? Read to its end, it is freed. */
@@ -95,7 +95,7 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-void amg_shm_liveness_silent_locked(struct amg_shm_inbox *inbox)
+void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_list *peers = &inbox->domain->all_peers;
     struct amg_link *link = amg_list_first(peers);
@@ -107,7 +107,7 @@ void amg_shm_liveness_silent_locked(struct amg_shm_inbox *inbox)
 
         if (peer->state == AMG_SHM_PEER_GONE && peer->calls.unanswered > 0 &&
             !has_ring_locked(inbox, peer)) {
-            amg_shm_msg_silent_locked(peer, inbox, !has_rings_locked(peer));
+            amg_shm_msg_end_calls_locked(peer, inbox, !has_rings_locked(peer));
             amg_shm_peer_reap_locked(peer);
         }
         link = next;
@@ -133,7 +133,7 @@ static void peer_look_locked(struct amg_shm_peer *peer)
     }
 }
 
-void amg_shm_liveness_closed_locked(struct amg_shm_domain *domain)
+void amg_shm_liveness_check_closed_locked(struct amg_shm_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->all_peers);
 
@@ -145,11 +145,12 @@ void amg_shm_liveness_closed_locked(struct amg_shm_domain *domain)
     }
 }
 
-static void deaths_take_locked(struct amg_shm_domain *domain)
+static void death_events_take_locked(struct amg_shm_domain *domain)
 {
     struct epoll_event events[EVENTS];
-    int count =
-        domain->deaths < 0 ? 0 : epoll_wait(domain->deaths, events, EVENTS, 0);
+    int count = domain->death_epoll < 0
+                    ? 0
+                    : epoll_wait(domain->death_epoll, events, EVENTS, 0);
 
     for (int i = 0; i < count; i++) {
         uint64_t times = 0;
@@ -157,14 +158,14 @@ static void deaths_take_locked(struct amg_shm_domain *domain)
             amg_map_get(&domain->peers, events[i].data.u64);
 
         if (events[i].data.u64 == 0)
-            (void)!read(domain->ticks, &times, sizeof(times));
+            (void)!read(domain->tick_timer, &times, sizeof(times));
         if (peer != NULL)
             peer_gone_locked(peer, !amg_shm_region_is_closed(&peer->region));
     }
 }
 
 /* How often a sleep has to end; 0: never. */
-static uint64_t tick_wish_locked(struct amg_shm_domain *domain)
+static uint64_t tick_period_locked(struct amg_shm_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->all_peers);
 
@@ -185,40 +186,41 @@ static uint64_t tick_wish_locked(struct amg_shm_domain *domain)
 }
 
 /* Makes the timer; false: no descriptor for it. */
-static bool ticks_make(struct amg_shm_domain *domain)
+static bool tick_timer_make(struct amg_shm_domain *domain)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
 
-    if (domain->ticks >= 0)
+    if (domain->tick_timer >= 0)
         return true;
-    domain->ticks = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (domain->ticks >= 0 &&
-        epoll_ctl(domain->deaths, EPOLL_CTL_ADD, domain->ticks, &event) != 0) {
-        close(domain->ticks);
-        domain->ticks = -1;
+    domain->tick_timer =
+        timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (domain->tick_timer >= 0 && epoll_ctl(domain->death_epoll, EPOLL_CTL_ADD,
+                                       domain->tick_timer, &event) != 0) {
+        close(domain->tick_timer);
+        domain->tick_timer = -1;
     }
-    return domain->ticks >= 0;
+    return domain->tick_timer >= 0;
 }
 
 bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain)
 {
-    uint64_t wish_ns = tick_wish_locked(domain);
-    const struct timespec period = {.tv_nsec = (long)wish_ns};
+    uint64_t period_ns = tick_period_locked(domain);
+    const struct timespec period = {.tv_nsec = (long)period_ns};
     const struct itimerspec when = {period, period};
 
-    if (wish_ns == domain->tick_ns)
+    if (period_ns == domain->tick_ns)
         return true;
-    if (domain->deaths < 0 || !ticks_make(domain) ||
-        timerfd_settime(domain->ticks, 0, &when, NULL) != 0)
-        return wish_ns != RETRY_NS;
-    domain->tick_ns = wish_ns;
+    if (domain->death_epoll < 0 || !tick_timer_make(domain) ||
+        timerfd_settime(domain->tick_timer, 0, &when, NULL) != 0)
+        return period_ns != RETRY_NS;
+    domain->tick_ns = period_ns;
     return true;
 }
 
-void amg_shm_liveness_told_locked(struct amg_shm_domain *domain)
+void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain)
 {
-    deaths_take_locked(domain);
-    amg_shm_liveness_closed_locked(domain);
+    death_events_take_locked(domain);
+    amg_shm_liveness_check_closed_locked(domain);
 }
 
 /* Is it one whose death nobody tells of? */
@@ -255,26 +257,26 @@ static void unwatched_look_locked(struct amg_shm_domain *domain)
     amg_list_splice(peers, &seen);
 }
 
-void amg_shm_liveness_all_locked(struct amg_shm_domain *domain)
+void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 {
-    amg_shm_liveness_told_locked(domain);
+    amg_shm_liveness_check_deaths_locked(domain);
     unwatched_look_locked(domain);
 }
 
 void amg_shm_liveness_init(struct amg_shm_domain *domain)
 {
     /* Without it, peers are looked after by their pids. */
-    domain->deaths = epoll_create1(EPOLL_CLOEXEC);
-    domain->ticks = -1;
+    domain->death_epoll = epoll_create1(EPOLL_CLOEXEC);
+    domain->tick_timer = -1;
     domain->peer_gone_locked = peer_gone_locked;
 }
 
 void amg_shm_liveness_fini(struct amg_shm_domain *domain)
 {
-    if (domain->ticks >= 0)
-        close(domain->ticks);
-    if (domain->deaths >= 0)
-        close(domain->deaths);
-    domain->ticks = -1;
-    domain->deaths = -1;
+    if (domain->tick_timer >= 0)
+        close(domain->tick_timer);
+    if (domain->death_epoll >= 0)
+        close(domain->death_epoll);
+    domain->tick_timer = -1;
+    domain->death_epoll = -1;
 }

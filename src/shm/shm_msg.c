@@ -39,8 +39,8 @@ static inline bool message_read(struct amg_shm_peer *peer,
     *ret_message = (struct message){.cell = cell,
         .peer = peer,
         .len = words->len,
-        .kind = kind & ~(unsigned)AMG_SHM_FAR};
-    if (AMG_LIKELY((kind & AMG_SHM_FAR) == 0))
+        .kind = kind & ~(unsigned)AMG_SHM_OUT_OF_LINE};
+    if (AMG_LIKELY((kind & AMG_SHM_OUT_OF_LINE) == 0))
         return ret_message->len <= AMG_SHM_INLINE && kind < AMG_SHM_BULK;
     ret_message->len = words->far.len;
     msgbuf = words->far.msgbuf;
@@ -72,7 +72,7 @@ static inline bool bytes_take_locked(
             memcpy(arrival->bytes + CELL_HALF, message->cell->bytes + CELL_HALF,
                 AMG_SHM_INLINE - CELL_HALF);
         arrival->base.data = arrival->bytes;
-    } else if (peer->msgbufs_held < AMG_SHM_HELD_MAX) {
+    } else if (peer->msgbufs_held < AMG_SHM_MSGBUFS_HELD_MAX) {
         peer->msgbufs_held++;
         arrival->msgbuf = message->msgbuf;
         arrival->base.data = message->msgbuf->bytes;
@@ -84,7 +84,7 @@ static inline bool bytes_take_locked(
         arrival->base.data = arrival->copy;
         msgbuf_return(message);
     }
-    peer->shares++;
+    peer->refs++;
     return true;
 }
 
@@ -125,13 +125,13 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
 
     if (peer->state == AMG_SHM_PEER_ALIVE &&
         !amg_calls_owe_locked(&domain->calls, &peer->calls))
-        atomic_store_explicit(&domain->has_errands, 1, memory_order_relaxed);
+        atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
 /* The request will not be served; its origin is told. */
 static bool request_refuse_locked(const struct message *message, uint32_t code)
 {
-    const struct amg_shm_note note = {
+    const struct amg_shm_msg_header note = {
         .kind = AMG_SHM_REFUSE,
         .target_context = message->cell->context,
         .cookie = message->cell->cookie,
@@ -139,7 +139,7 @@ static bool request_refuse_locked(const struct message *message, uint32_t code)
 
     if (message->kind == AMG_SHM_ONEWAY)
         credit_owe_locked(message->peer);
-    else if (amg_shm_send_word_locked(
+    else if (amg_shm_send_short_locked(
                  message->peer, &note, &code, sizeof(code)) == HG_NOMEM)
         return false;
     msgbuf_return(message);
@@ -230,7 +230,7 @@ static inline void credits_check(
     struct amg_shm_peer *peer, uint16_t count, bool are_right)
 {
     if (!AMG_LIKELY(are_right) && peer->state == AMG_SHM_PEER_ALIVE)
-        amg_shm_addr_blame(peer, AMG_SHM_FAULT_CREDITS, 0, count);
+        amg_shm_peer_protocol_error(peer, AMG_SHM_FAULT_CREDITS, 0, count);
 }
 
 static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
@@ -242,7 +242,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
         amg_calls_find_locked(&domain->calls, cookie, message->peer->id);
 
     if (!AMG_LIKELY(op != NULL)) {
-        amg_shm_addr_blame(
+        amg_shm_peer_protocol_error(
             message->peer, AMG_SHM_FAULT_ANSWER, message->kind, (long)cookie);
         msgbuf_return(message);
         return true;
@@ -273,7 +273,7 @@ bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     bool is_taken = true;
 
     if (!AMG_LIKELY(message_read(ring->peer, cell, &message))) {
-        amg_shm_addr_blame(
+        amg_shm_peer_protocol_error(
             ring->peer, AMG_SHM_FAULT_FORM, cell->kind, (long)message.len);
         return true;
     }
@@ -329,7 +329,7 @@ static void queue_end_locked(struct amg_shm_link *link)
     }
 }
 
-void amg_shm_msg_drop_locked(
+void amg_shm_msg_cancel_all_locked(
     struct amg_shm_domain *domain, struct amg_shm_ep *ep)
 {
     struct amg_link *at = amg_list_first(&domain->all_peers);
@@ -350,7 +350,7 @@ void amg_shm_msg_drop_locked(
     }
 }
 
-void amg_shm_msg_gone_locked(struct amg_shm_peer *peer)
+void amg_shm_msg_end_unsent_locked(struct amg_shm_peer *peer)
 {
     amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
     for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
@@ -376,7 +376,7 @@ static bool is_silent(const struct amg_op *op, const void *arg)
     return amg_shm_ep_of(amg_call_ep(op))->inbox == silence->inbox;
 }
 
-void amg_shm_msg_silent_locked(
+void amg_shm_msg_end_calls_locked(
     struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last)
 {
     const struct silence silence = {inbox, is_last};

@@ -11,7 +11,7 @@ enum {
     /* Slabs of one peer that arrivals may point into at once; further messages
      * are copied, so that a receiver that keeps arrivals does not exhaust the
      * sender's msgbufs. 64 such receivers would exhaust it. */
-    AMG_SHM_HELD_MAX = 16,
+    AMG_SHM_MSGBUFS_HELD_MAX = 16,
 };
 
 hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain);
@@ -21,16 +21,17 @@ void amg_shm_buf_fini(struct amg_shm_domain *domain);
 struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain);
 void amg_shm_buf_put_locked(struct amg_shm_buf *buf);
 /* Moves the bytes of a heap buf to one with a msgbuf; NULL: none is free. */
-struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf);
+struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
 /* Hands the msgbuf of `buf` to `peer`, which will return it. */
-void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer);
+void amg_shm_buf_lend_locked(
+    struct amg_shm_buf *buf, struct amg_shm_peer *peer);
 /* Returns a msgbuf of `peer` whose bytes were read. */
 void amg_shm_msgbuf_return(
     struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf);
 /* Asks the next receiver that returns a msgbuf to wake this process. */
-void amg_shm_buf_want_locked(struct amg_shm_domain *domain);
+void amg_shm_buf_request_wake_locked(struct amg_shm_domain *domain);
 /* The peer is gone: reclaims the msgbufs that it has. */
-void amg_shm_buf_gone_locked(struct amg_shm_peer *peer);
+void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer);
 
 /* An arrival without bytes; NULL: no memory. */
 struct amg_shm_arrival *amg_shm_arrival_get_locked(
@@ -62,7 +63,7 @@ void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf);
 /* Outgoing messages: sent in a cell or a msgbuf, or queued (shm_send.c). */
 
 /* Header of a message to a context of a peer. */
-struct amg_shm_note {
+struct amg_shm_msg_header {
     uint8_t kind;
     uint8_t origin_context;
     uint8_t target_context;
@@ -78,18 +79,18 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 /* Sends up to AMG_SHM_INLINE bytes. Without room they are queued in order, in
  * memory of their own. HG_NOMEM; HG_HOSTUNREACH: the peer is gone; HG_NOENTRY:
  * the peer has no such context. */
-hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
-    const struct amg_shm_note *note, const void *bytes, uint16_t len);
+hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
+    const struct amg_shm_msg_header *note, const void *bytes, uint16_t len);
 
 /* Sends queued messages and owed credits, as far as there is room. */
-void amg_shm_send_errands_locked(struct amg_shm_domain *domain);
+void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 
 /* Before blocking with unsent messages: asks the peers to wake us when they
  * make room. The caller then fences and checks again. */
-void amg_shm_send_wait_locked(struct amg_shm_domain *domain);
+void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 
 /* Whether a message waits to be sent. */
-bool amg_shm_send_is_stuck_locked(const struct amg_shm_domain *domain);
+bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain);
 
 /* The slots of the contract. */
 hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_peer *peer,
@@ -109,14 +110,14 @@ bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     struct amg_news *news);
 
 /* Ends all requests and replies of an endpoint that is closing as canceled. */
-void amg_shm_msg_drop_locked(
+void amg_shm_msg_cancel_all_locked(
     struct amg_shm_domain *domain, struct amg_shm_ep *ep);
 /* The peer is gone: messages not yet sent to it end with HG_HOSTUNREACH. */
-void amg_shm_msg_gone_locked(struct amg_shm_peer *peer);
+void amg_shm_msg_end_unsent_locked(struct amg_shm_peer *peer);
 /* All cells of the peer in `inbox` were read: calls from there that still wait
  * for a reply end with HG_HOSTUNREACH. `is_last`: the same holds for all other
  * inboxes. */
-void amg_shm_msg_silent_locked(
+void amg_shm_msg_end_calls_locked(
     struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last);
 
 /* The slots of the contract. */

@@ -47,7 +47,7 @@ enum { WARNED_OF_SLOTS = 1 << 15 }; /* in amg_shm_peer.warned */
 void amg_shm_link_init(struct amg_shm_link *link)
 {
     memset(link, 0, sizeof(*link));
-    link->bell = -1;
+    link->doorbell = -1;
     amg_list_init(&link->queue);
 }
 
@@ -87,9 +87,9 @@ static void link_close_locked(
 {
     if (peer->state == AMG_SHM_PEER_ALIVE)
         link_leave_locked(peer, link);
-    if (link->bell >= 0)
-        amg_spare_close(link->bell);
-    link->bell = -1;
+    if (link->doorbell >= 0)
+        amg_spare_close(link->doorbell);
+    link->doorbell = -1;
     link->claim = 0;
     link->out.ring = NULL;
 }
@@ -337,14 +337,14 @@ static struct amg_shm_peer *peer_make_locked(
     return peer;
 }
 
-hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain)
+hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain)
 {
     amg_list_init(&domain->all_peers);
-    amg_list_init(&domain->stuck);
+    amg_list_init(&domain->blocked);
     domain->self = peer_make_locked(domain, &domain->region);
     if (domain->self == NULL)
         return HG_NOMEM;
-    domain->self->shares = 1;
+    domain->self->refs = 1;
     return HG_SUCCESS;
 }
 
@@ -354,7 +354,8 @@ void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer)
         return;
     /* close() alone does not remove it if a forked child has the descriptor,
      * too. */
-    (void)epoll_ctl(peer->domain->deaths, EPOLL_CTL_DEL, peer->pidfd, NULL);
+    (void)epoll_ctl(
+        peer->domain->death_epoll, EPOLL_CTL_DEL, peer->pidfd, NULL);
     close(peer->pidfd);
     peer->pidfd = -1;
 }
@@ -368,12 +369,14 @@ static void peer_watch_locked(struct amg_shm_peer *peer)
 
     if (amg_shm_peer_is_own_process(peer))
         return;
-    if (domain->deaths >= 0 && peer->region.pid_ns == domain->region.pid_ns)
+    if (domain->death_epoll >= 0 &&
+        peer->region.pid_ns == domain->region.pid_ns)
         peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
     /* The pid may have been reused by the time it was opened. */
     if (peer->pidfd >= 0 &&
         (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
-            epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
+            epoll_ctl(
+                domain->death_epoll, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
         amg_shm_peer_unwatch_locked(peer);
     if (peer->pidfd < 0)
         domain->has_unwatched = true;
@@ -381,15 +384,15 @@ static void peer_watch_locked(struct amg_shm_peer *peer)
 
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
 {
-    return peer->shares == 0 && peer->calls.unanswered == 0 &&
+    return peer->refs == 0 && peer->calls.unanswered == 0 &&
            peer->calls.waiting == NULL && peer->msgbufs_lent == 0 &&
            !amg_shm_link_is_queued_locked(peer);
 }
 
 void amg_shm_peer_bulk_fini(struct amg_shm_bulk_peer *bulk)
 {
-    amg_shm_access_release(bulk->visitor);
-    bulk->visitor = NULL;
+    amg_shm_access_release(bulk->accessor);
+    bulk->accessor = NULL;
     if (bulk->area != NULL)
         munmap(bulk->area, bulk->area_len);
     bulk->area = NULL;
@@ -401,10 +404,10 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
 
     amg_map_remove(&domain->peers, peer->region.incarnation);
     amg_list_remove(&peer->all);
-    if (amg_link_is_listed(&peer->stuck))
-        amg_list_remove(&peer->stuck);
+    if (amg_link_is_listed(&peer->blocked))
+        amg_list_remove(&peer->blocked);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
-    AMG_ASSERT(peer->bulk.chunks_used == 0);
+    AMG_ASSERT(peer->bulk.bounce_used == 0);
     amg_shm_peer_bulk_fini(&peer->bulk);
     amg_shm_link_fini_locked(peer);
     amg_shm_peer_unwatch_locked(peer);
@@ -413,7 +416,7 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
     amg_mem_free(peer);
 }
 
-void amg_shm_addr_fini(struct amg_shm_domain *domain)
+void amg_shm_peers_fini(struct amg_shm_domain *domain)
 {
     struct amg_link *link = NULL;
 
@@ -491,13 +494,13 @@ hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
         rc = peer_map_locked(domain, name, incarnation, &peer);
     if (rc != HG_SUCCESS)
         return rc;
-    peer->shares++;
+    peer->refs++;
     *ret_peer = peer;
     return HG_SUCCESS;
 }
 
-void amg_shm_addr_blame(struct amg_shm_peer *peer, enum amg_shm_fault fault,
-    unsigned kind, long number)
+void amg_shm_peer_protocol_error(struct amg_shm_peer *peer,
+    enum amg_shm_fault fault, unsigned kind, long number)
 {
     static const char *const texts[] = {
         [AMG_SHM_FAULT_FORM] = "a message of unknown form or wrong length was "
@@ -525,7 +528,7 @@ struct amg_peer *amg_shm_addr_ref(struct amg_peer *base)
     struct amg_shm_peer *peer = amg_shm_peer_of(base);
 
     amg_bias_take(&peer->domain->lock);
-    peer->shares++;
+    peer->refs++;
     amg_bias_give(&peer->domain->lock);
     return base;
 }
@@ -535,7 +538,7 @@ void amg_shm_addr_unref(struct amg_domain *base, struct amg_peer *peer)
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
 
     amg_bias_take(&domain->lock);
-    amg_shm_peer_drop_locked(amg_shm_peer_of(peer));
+    amg_shm_peer_unref_locked(amg_shm_peer_of(peer));
     amg_bias_give(&domain->lock);
 }
 

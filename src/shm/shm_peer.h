@@ -14,9 +14,9 @@ enum amg_shm_fault {
 };
 
 /* Creates the peer that stands for this domain itself. */
-hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain);
+hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain);
 /* Frees all peers; nothing is in flight any more. */
-void amg_shm_addr_fini(struct amg_shm_domain *domain);
+void amg_shm_peers_fini(struct amg_shm_domain *domain);
 
 /* The peer of that name and incarnation (0: any living one), with a reference.
  * HG_ADDRNOTAVAIL: no peer has that name; HG_NOMEM; HG_AGAIN: no descriptor is
@@ -46,19 +46,19 @@ bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer);
 /* Frees it if it has no references and nothing is in flight. */
 static inline void amg_shm_peer_reap_locked(struct amg_shm_peer *peer)
 {
-    if (!AMG_LIKELY(peer->shares > 0) && amg_shm_peer_is_idle_locked(peer))
+    if (!AMG_LIKELY(peer->refs > 0) && amg_shm_peer_is_idle_locked(peer))
         amg_shm_peer_free_locked(peer);
 }
 
-static inline void amg_shm_peer_drop_locked(struct amg_shm_peer *peer)
+static inline void amg_shm_peer_unref_locked(struct amg_shm_peer *peer)
 {
-    peer->shares--;
+    peer->refs--;
     amg_shm_peer_reap_locked(peer);
 }
 
 /* Logs the fault if it is the first of its kind from the peer. */
-void amg_shm_addr_blame(struct amg_shm_peer *peer, enum amg_shm_fault fault,
-    unsigned kind, long number);
+void amg_shm_peer_protocol_error(struct amg_shm_peer *peer,
+    enum amg_shm_fault fault, unsigned kind, long number);
 
 /* The slots of the contract. */
 struct amg_peer *amg_shm_addr_self(struct amg_domain *domain);
@@ -126,7 +126,7 @@ static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
     return HG_SUCCESS;
 }
 
-/* Doorbell of a context: its news bits, and the FIFO that wakes its owner
+/* Doorbell of a context: its event bits, and the FIFO that wakes its owner
  * (shm_doorbell.c). */
 
 /* Creates the descriptor of an endpoint, and the FIFO of its inbox.
@@ -136,10 +136,10 @@ void amg_shm_doorbell_close(struct amg_shm_ep *ep);
 /* Removes the FIFO; the inbox is destroyed next. */
 void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox);
 
-/* Raises news for a cell in a ring that the reader does not poll. */
+/* Raises events for a cell in a ring that the reader does not poll. */
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
-/* Raises news at all contexts of the peer so that they check their peers.
+/* Raises events at all contexts of the peer so that they check their peers.
  * False: one is blocked and could not be woken. */
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
 

@@ -49,7 +49,7 @@ static inline void poll_unlock(struct poll *poll)
 
 /* A word of a transfer; it may copy much, so others get the lock meanwhile.
  * Not where the context is closed: its inbox belongs to the lock. */
-static void word_take(struct poll *poll, struct amg_shm_inring *ring,
+static void transfer_cell_take(struct poll *poll, struct amg_shm_inring *ring,
     const struct amg_shm_cell *cell)
 {
     if (poll->ep != NULL)
@@ -66,13 +66,14 @@ static inline unsigned ring_take(
     unsigned count = 0;
 
     while (cell != NULL && count < max) {
-        if (AMG_LIKELY((cell->kind & ~(unsigned)AMG_SHM_FAR) < AMG_SHM_BULK)) {
+        if (AMG_LIKELY(
+                (cell->kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) < AMG_SHM_BULK)) {
             poll_lock(poll);
             if (!AMG_LIKELY(amg_shm_msg_take_locked(
                     poll->inbox, poll->ep, ring, cell, poll->news)))
                 break;
         } else {
-            word_take(poll, ring, cell);
+            transfer_cell_take(poll, ring, cell);
         }
         if (!AMG_LIKELY(!amg_shm_in_pop(&ring->in)))
             amg_shm_inbox_report(ring);
@@ -112,26 +113,26 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
     struct poll poll = {
         .domain = inbox->domain, .inbox = inbox, .has_lock = true};
 
-    if (amg_shm_inbox_has_news(inbox))
-        amg_shm_inbox_news_locked(inbox);
+    if (amg_shm_inbox_has_events(inbox))
+        amg_shm_inbox_events_locked(inbox);
     /* All there is, but not all that a peer goes on to write. */
     (void)rings_take(&poll, inbox->active_count * AMG_SHM_CELLS);
     if (inbox->leaving_count > 0)
         amg_shm_inbox_reap_locked(inbox);
 }
 
-void amg_shm_poll_strays_locked(struct amg_shm_domain *domain, bool is_last)
+void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
 {
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
         if (domain->inboxes[i] == NULL && is_last)
-            amg_shm_inbox_never_locked(domain, (uint8_t)i);
+            amg_shm_inbox_refuse_unopened_locked(domain, (uint8_t)i);
         if (domain->inboxes[i] != NULL && !domain->inboxes[i]->is_open)
             amg_shm_poll_closed_locked(domain->inboxes[i]);
     }
 }
 
 /* Looks whether peers live. */
-static void watch_step(struct poll *poll)
+static void liveness_step(struct poll *poll)
 {
     uint64_t now_ns = amg_clock_ns();
 
@@ -139,7 +140,7 @@ static void watch_step(struct poll *poll)
         return;
     poll->ep->checked_ns = now_ns;
     poll_lock(poll);
-    amg_shm_liveness_all_locked(poll->domain);
+    amg_shm_liveness_check_all_locked(poll->domain);
 }
 
 /* A poll found nothing. */
@@ -151,25 +152,25 @@ static inline void idle_poll_note(struct amg_shm_domain *domain)
 }
 
 /* Retries messages that wait for room, and sends owed credits. */
-static void errands_step(struct poll *poll)
+static void deferred_step(struct poll *poll)
 {
     struct amg_shm_domain *domain = poll->domain;
 
-    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) == 0)
         return;
     poll_lock(poll);
-    amg_shm_send_errands_locked(domain);
+    amg_shm_send_deferred_locked(domain);
 }
 
 /* A poll that found nothing has time for what is rare. */
 static void idle_step(struct poll *poll, bool was_asleep)
 {
     idle_poll_note(poll->domain);
-    errands_step(poll);
+    deferred_step(poll);
     if (was_asleep) { /* woken, but by no message: a death? */
         poll_lock(poll);
-        amg_shm_liveness_told_locked(poll->domain);
-        watch_step(poll);
+        amg_shm_liveness_check_deaths_locked(poll->domain);
+        liveness_step(poll);
     }
 }
 
@@ -180,13 +181,13 @@ static void rare_step(struct poll *poll)
     struct amg_shm_domain *domain = poll->domain;
     struct amg_shm_inbox *inbox = poll->inbox;
 
-    errands_step(poll);
+    deferred_step(poll);
     for (uint32_t i = 0; i < inbox->active_count; i++)
         if (inbox->active[i]->in.reported != inbox->active[i]->in.head)
             amg_shm_inbox_report(inbox->active[i]);
     poll_lock(poll);
     if (domain->closed_inboxes > 0)
-        amg_shm_poll_strays_locked(domain, false);
+        amg_shm_poll_all_closed_locked(domain, false);
 }
 
 void amg_shm_poll_disarm(struct amg_shm_ep *ep)
@@ -198,13 +199,13 @@ void amg_shm_poll_disarm(struct amg_shm_ep *ep)
     ep->is_armed = false;
     if ((atomic_exchange_explicit(
              &inbox->context->sleep, AMG_SHM_AWAKE, memory_order_acq_rel) &
-            AMG_SHM_SLEEP_MASK) == AMG_SHM_RUNG)
+            AMG_SHM_SLEEP_MASK) == AMG_SHM_WOKEN)
         inbox->bytes_due++;
     if (inbox->bytes_due == 0)
         return;
     /* One may still be on its way, while others ring on: later ones take it.
      * None may be left in there for ever, or nobody could sleep any more. */
-    len = read(inbox->bell, bytes,
+    len = read(inbox->doorbell, bytes,
         inbox->bytes_due < sizeof(bytes) ? inbox->bytes_due : sizeof(bytes));
     if (len > 0)
         inbox->bytes_due -= (uint32_t)len;
@@ -226,16 +227,16 @@ static unsigned ep_poll(
         amg_shm_poll_disarm(ep);
         was_asleep = true;
     }
-    if (!AMG_LIKELY(!amg_shm_inbox_has_news(poll.inbox))) {
+    if (!AMG_LIKELY(!amg_shm_inbox_has_events(poll.inbox))) {
         poll_lock(&poll);
-        amg_shm_inbox_news_locked(poll.inbox);
+        amg_shm_inbox_events_locked(poll.inbox);
     }
     count = rings_take(&poll, max);
     if (!AMG_LIKELY(poll.inbox->leaving_count == 0)) {
         poll_lock(&poll);
         amg_shm_inbox_reap_locked(poll.inbox);
     }
-    if (amg_shm_bulk_is_moving(&ep->bulk)) {
+    if (amg_shm_bulk_has_ready(&ep->bulk)) {
         poll_unlock(&poll);
         amg_shm_bulk_poll(ep);
     }
@@ -247,7 +248,7 @@ static unsigned ep_poll(
     if (!AMG_LIKELY((ep->polls & PRUNE_MASK) != 0)) {
         amg_shm_inbox_prune(poll.inbox);
         if ((ep->polls & CLOCK_MASK) == 0)
-            watch_step(&poll);
+            liveness_step(&poll);
     }
     if (atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 &&
         count < max) {
@@ -264,10 +265,10 @@ static inline bool ep_is_quiet(const struct amg_shm_ep *ep)
     const struct amg_shm_inbox *inbox = ep->inbox;
     const struct amg_shm_domain *domain = inbox->domain;
 
-    if (ep->is_armed || amg_shm_inbox_has_news(inbox) ||
-        amg_shm_bulk_is_moving(&ep->bulk) ||
+    if (ep->is_armed || amg_shm_inbox_has_events(inbox) ||
+        amg_shm_bulk_has_ready(&ep->bulk) ||
         atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
-        atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0)
+        atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) != 0)
         return false;
     for (uint32_t i = 0; i < inbox->active_count; i++)
         if (amg_shm_in_peek(&inbox->active[i]->in) != NULL)
@@ -305,15 +306,15 @@ static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
 
-    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0)
-        amg_shm_send_errands_locked(domain);
+    if (atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) != 0)
+        amg_shm_send_deferred_locked(domain);
     return atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
-           amg_shm_bulk_is_moving(&ep->bulk);
+           amg_shm_bulk_has_ready(&ep->bulk);
 }
 
 /* Announces the sleep. False: there is something to do. Else, does something
  * wait for room at a peer? */
-static bool sleep_announce(struct amg_shm_ep *ep, bool *ret_is_stuck)
+static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     bool is_busy = false;
@@ -321,9 +322,9 @@ static bool sleep_announce(struct amg_shm_ep *ep, bool *ret_is_stuck)
     amg_bias_take(&domain->lock);
     is_busy = ep_is_busy_locked(ep);
     if (!is_busy) {
-        *ret_is_stuck = amg_shm_send_is_stuck_locked(domain);
-        if (*ret_is_stuck)
-            amg_shm_send_wait_locked(domain);
+        *ret_is_blocked = amg_shm_send_is_blocked_locked(domain);
+        if (*ret_is_blocked)
+            amg_shm_send_ask_for_room_locked(domain);
         is_busy = !amg_shm_liveness_tick_locked(domain);
     }
     if (!is_busy) {
@@ -337,12 +338,12 @@ static bool sleep_announce(struct amg_shm_ep *ep, bool *ret_is_stuck)
 }
 
 /* The last look, after the fence: has what waits found room meanwhile? */
-static bool sleep_confirm(struct amg_shm_ep *ep)
+static bool block_confirm(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     bool is_busy = false;
 
-    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) == 0)
         return true;
     amg_bias_take(&domain->lock);
     is_busy = ep_is_busy_locked(ep);
@@ -353,13 +354,13 @@ static bool sleep_confirm(struct amg_shm_ep *ep)
 bool amg_shm_poll_arm(struct amg_ep *base)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    bool is_stuck = false;
+    bool is_blocked = false;
 
     cpu_publish(ep);
-    if (!sleep_announce(ep, &is_stuck))
+    if (!block_announce(ep, &is_blocked))
         return false;
     /* Fences, too. */
-    if (amg_shm_inbox_sleep(ep->inbox, is_stuck) && sleep_confirm(ep))
+    if (amg_shm_inbox_prepare_block(ep->inbox, is_blocked) && block_confirm(ep))
         return true;
     amg_shm_poll_disarm(ep);
     return false;
@@ -375,7 +376,7 @@ static bool peer_is_on(const struct amg_shm_peer *peer, uint32_t cpu)
     return false;
 }
 
-bool amg_shm_poll_is_crowded(struct amg_ep *base)
+bool amg_shm_poll_is_oversubscribed(struct amg_ep *base)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
     const struct amg_shm_inbox *inbox = ep->inbox;

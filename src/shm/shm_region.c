@@ -63,29 +63,30 @@ static uint64_t random_word(void)
     return word | 1; /* never 0 */
 }
 
-static void head_lay(const struct amg_shm_plan *plan, struct amg_shm_head *head)
+static void head_layout(
+    const struct amg_shm_region_params *params, struct amg_shm_head *head)
 {
     uint64_t at = line_up(sizeof(*head));
 
-    head->msgbuf_stride =
-        (uint32_t)(sizeof(struct amg_shm_msgbuf) + line_up(plan->message_len));
+    head->msgbuf_stride = (uint32_t)(sizeof(struct amg_shm_msgbuf) +
+                                     line_up(params->message_len));
     head->contexts_at = at;
-    at += plan->max_contexts * sizeof(struct amg_shm_context);
+    at += params->max_contexts * sizeof(struct amg_shm_context);
     head->claims_at = at;
     at = page_up(at + AMG_SHM_SLOTS * sizeof(uint64_t));
     head->keys_at = at;
-    at = page_up(at + AMG_SHM_KEYS_LEN);
+    at = page_up(at + AMG_SHM_KEY_TABLE_LEN);
     head->rings_at = at;
     at = page_up(at + AMG_SHM_SLOTS * sizeof(struct amg_shm_ring));
     head->msgbufs_at = at;
     at = page_up(at + (uint64_t)AMG_SHM_MSGBUFS * head->msgbuf_stride);
-    head->chunks_at = at;
-    at = page_up(at + AMG_SHM_CHUNKS_LEN);
+    head->bounce_bufs_at = at;
+    at = page_up(at + AMG_SHM_BOUNCE_TOTAL_LEN);
     head->len = at;
 }
 
 static void head_fill(
-    const struct amg_shm_plan *plan, struct amg_shm_head *head)
+    const struct amg_shm_region_params *params, struct amg_shm_head *head)
 {
     struct amg_shm_owner self;
 
@@ -98,22 +99,22 @@ static void head_fill(
         .pid_ns = self.pid_ns,
         .start_time = self.start_time,
         .pid = self.pid,
-        .message_len = plan->message_len,
+        .message_len = params->message_len,
         .probe = random_word(),
         .area_fd = -1,
-        .max_contexts = plan->max_contexts,
-        .has_membarrier = plan->has_membarrier,
+        .max_contexts = params->max_contexts,
+        .has_membarrier = params->has_membarrier,
     };
-    if (plan->area != NULL) {
-        head->area_base = (uint64_t)(uintptr_t)plan->area->base;
-        head->area_len = plan->area->len;
-        head->area_fd = plan->area->fd;
+    if (params->area != NULL) {
+        head->area_base = (uint64_t)(uintptr_t)params->area->base;
+        head->area_len = params->area->len;
+        head->area_fd = params->area->fd;
     }
-    head_lay(plan, head);
+    head_layout(params, head);
 }
 
 /* The private copy of what the head says. */
-static void region_take(
+static void region_fill(
     struct amg_shm_region *region, const struct amg_shm_head *head, void *base)
 {
     char *bytes = base;
@@ -134,7 +135,7 @@ static void region_take(
     region->keys = bytes + head->keys_at;
     region->rings = (void *)(bytes + head->rings_at);
     region->msgbufs = (uint8_t *)bytes + head->msgbufs_at;
-    region->chunks = (uint8_t *)bytes + head->chunks_at;
+    region->bounce_bufs = (uint8_t *)bytes + head->bounce_bufs_at;
 }
 
 /* MAP_FAILED: `errno` says why. */
@@ -272,8 +273,8 @@ bool amg_shm_region_reserve(
     return is_there;
 }
 
-hg_return_t amg_shm_region_create(
-    const struct amg_shm_plan *plan, struct amg_shm_region *ret_region)
+hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
+    struct amg_shm_region *ret_region)
 {
     struct amg_shm_region region = {.fd = -1};
     struct amg_shm_head head;
@@ -281,14 +282,14 @@ hg_return_t amg_shm_region_create(
     void *base = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (plan->name[0] != '\0' && !amg_shm_name_is_valid(plan->name)) {
+    if (params->name[0] != '\0' && !amg_shm_name_is_valid(params->name)) {
         AMG_LOG_ERROR("cls",
             "'%s' is no name of a shared-memory class: 1 to %d of letters, "
             "digits, '.', '_', '-' are",
-            plan->name, AMG_SHM_NAME_CAP - 1);
+            params->name, AMG_SHM_NAME_CAP - 1);
         return HG_INVALID_ARG;
     }
-    head_fill(plan, &head);
+    head_fill(params, &head);
     region.fd = file_make(head.len);
     if (region.fd < 0) {
         AMG_LOG_ERROR("shm", "cannot make %" PRIu64 " bytes in " FOLDER ": %s",
@@ -298,8 +299,8 @@ hg_return_t amg_shm_region_create(
     rc = HG_NOMEM;
     if (!file_reserve(region.fd, 0,
             head.claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)) ||
-        !file_reserve(
-            region.fd, head.keys_at, AMG_SHM_KEYS_FIRST_PAGES * AMG_SHM_PAGE) ||
+        !file_reserve(region.fd, head.keys_at,
+            AMG_SHM_KEY_TABLE_FIRST_PAGES * AMG_SHM_PAGE) ||
         !file_reserve(region.fd, head.msgbufs_at, head.msgbuf_stride)) {
         AMG_LOG_ERROR("shm",
             "no room for a segment in " FOLDER "; remove files there, or make "
@@ -311,14 +312,14 @@ hg_return_t amg_shm_region_create(
         goto close_fd;
     shared = base;
     head.probe_addr = (uint64_t)(uintptr_t)&shared->probe;
-    snprintf(head.name, sizeof(head.name), "%s", plan->name);
+    snprintf(head.name, sizeof(head.name), "%s", params->name);
     memcpy(shared, &head, sizeof(head)); /* complete before it has a name */
-    rc = plan->name[0] != '\0' ? file_name_chosen(region.fd, plan->name)
-                               : file_name_next(region.fd, "", shared->name);
+    rc = params->name[0] != '\0' ? file_name_chosen(region.fd, params->name)
+                                 : file_name_next(region.fd, "", shared->name);
     if (rc != HG_SUCCESS)
         goto unmap;
     memcpy(head.name, shared->name, sizeof(head.name));
-    region_take(&region, &head, base);
+    region_fill(&region, &head, base);
     *ret_region = region;
     return HG_SUCCESS;
 
@@ -356,12 +357,12 @@ static const char *head_fault(
             head->max_contexts * sizeof(struct amg_shm_context)) ||
         !part_is_inside(
             head, head->claims_at, AMG_SHM_SLOTS * sizeof(uint64_t)) ||
-        !part_is_inside(head, head->keys_at, AMG_SHM_KEYS_LEN) ||
+        !part_is_inside(head, head->keys_at, AMG_SHM_KEY_TABLE_LEN) ||
         !part_is_inside(head, head->rings_at,
             AMG_SHM_SLOTS * sizeof(struct amg_shm_ring)) ||
         !part_is_inside(head, head->msgbufs_at,
             (uint64_t)AMG_SHM_MSGBUFS * head->msgbuf_stride) ||
-        !part_is_inside(head, head->chunks_at, AMG_SHM_CHUNKS_LEN))
+        !part_is_inside(head, head->bounce_bufs_at, AMG_SHM_BOUNCE_TOTAL_LEN))
         return "its parts do not lie inside";
     return NULL;
 }
@@ -383,7 +384,7 @@ void amg_shm_region_unname(struct amg_shm_region *region)
 
     amg_shm_files_path(region->name, path);
     amg_shm_files_remove(path, region->fd);
-    region->has_lost_name = true;
+    region->is_unnamed = true;
 }
 
 /* Why no segment was opened: is there none, or may it be opened later? */
@@ -431,7 +432,7 @@ hg_return_t amg_shm_region_map(
     amg_spare_close(fd);
     if (rc != HG_SUCCESS)
         return rc;
-    region_take(&region, &head, base);
+    region_fill(&region, &head, base);
     region.inode = status.st_ino;
     *ret_region = region;
     return HG_SUCCESS;

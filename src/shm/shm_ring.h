@@ -15,26 +15,26 @@
  *   cell, 64 bytes
  *   off len
  *     0   4 seq, its number in the life of the ring, from 1; written last
- *     4   1 kind, with AMG_SHM_FAR if the bytes are in a msgbuf
+ *     4   1 kind, with AMG_SHM_OUT_OF_LINE if the bytes are in a msgbuf
  *     5   1 context of the sender, to which replies go
  *     6   2 len, bytes in the cell
  *     8   4 cookie, index of the call in the table of its origin
  *    12   2 returned credits
  *    14   2 0
- *    16  48 the bytes, or struct amg_shm_far
+ *    16  48 the bytes, or struct amg_shm_out_of_line
  *
  * The reader never writes to a cell: the sequence number shows that the next
  * one is complete. So a message moves one cache line from writer to reader.
  *
  * A reader that stops polling a ring, or blocks, stores that in `watch`; a
- * writer that sees it after writing a cell raises `news` of the context
+ * writer that sees it after writing a cell raises `events` of the context
  * (shm_segment.h). Each side does a store and then a load (Dekker), and at
  * least one of the two must see the other's store:
  *
  *   writer                        reader
  *   seq = number                  watch = DORMANT
  *   (nothing)                     membarrier
- *   if (watch != WATCHED) news    if (seq == expected) watch = WATCHED
+ *   if (watch != WATCHED) events    if (seq == expected) watch = WATCHED
  *
  * The writer does this for each message and needs no fence: the reader's system
  * call, made when it stops polling, executes one in every running process
@@ -76,11 +76,11 @@ enum amg_shm_kind {
     AMG_SHM_CREDIT,  /* only cell.credits */
     AMG_SHM_BULK,    /* this and all above it: amg_shm_transfer_message() */
     AMG_SHM_KIND_COUNT = AMG_SHM_BULK + 8,
-    AMG_SHM_FAR = 0x80,
+    AMG_SHM_OUT_OF_LINE = 0x80,
 };
 
 /* Bytes that do not fit into a cell: a msgbuf in the sender's segment. */
-struct amg_shm_far {
+struct amg_shm_out_of_line {
     uint32_t msgbuf;
     uint32_t len;
 };
@@ -97,13 +97,13 @@ struct amg_shm_cell {
     uint16_t zero;
     union {
         uint8_t bytes[AMG_SHM_INLINE];
-        struct amg_shm_far far;
+        struct amg_shm_out_of_line far;
     };
 };
 
 enum amg_shm_watch {
-    AMG_SHM_UNSEEN,  /* not opened by the reader yet, which checks news only */
-    AMG_SHM_DORMANT, /* the reader polls it only after news */
+    AMG_SHM_UNSEEN, /* not opened by the reader yet, which checks events only */
+    AMG_SHM_DORMANT, /* the reader polls it only after events */
     AMG_SHM_WATCHED, /* the reader reads it in every poll */
     AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
     AMG_SHM_REFUSED, /* the reader cannot reach the writer and never reads it */
@@ -175,7 +175,7 @@ static inline void amg_shm_in_init(
 }
 
 /* The writer was woken because there is room. */
-static inline void amg_shm_in_told(struct amg_shm_in *in)
+static inline void amg_shm_in_woken(struct amg_shm_in *in)
 {
     atomic_store_explicit(&in->ring->is_full, 0, memory_order_relaxed);
 }
@@ -193,7 +193,7 @@ static inline struct amg_shm_cell *amg_shm_out_next(struct amg_shm_out *out)
 }
 
 /* Publishes the filled cell. True: the reader does not poll the ring, raise its
- * news. */
+ * events. */
 static inline bool amg_shm_out_push(
     struct amg_shm_out *out, struct amg_shm_cell *cell)
 {
@@ -241,7 +241,7 @@ static inline const struct amg_shm_cell *amg_shm_in_peek(
 }
 
 /* Publishes the read position. True: the writer is blocked for lack of room;
- * wake it, then call amg_shm_in_told(). */
+ * wake it, then call amg_shm_in_woken(). */
 static inline bool amg_shm_in_report(struct amg_shm_in *in)
 {
     in->reported = in->head;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Layout of the segment of a domain, which is one file in /dev/shm.
  *
- *   part       each         how many       written by
- *   head       struct       1              owner, at creation; is_closed
- *   contexts   256 bytes    max_contexts   see struct amg_shm_context
- *   claims     8 bytes      SLOTS          senders, by slot
- *   keys       AMG_SHM_KEYS_LEN            exposed memory, see shm_keys.h
- *   rings      2816 bytes   SLOTS          shm_ring.h; slot_end in the head
- *   msgbufs      64 + message SLABS          owner's long messages
- *   chunks     AMG_SHM_CHUNKS_LEN          bulk data copied through the segment
+ *   part            each         how many       written by
+ *   head            struct       1              owner, at creation; is_closed
+ *   contexts        256 bytes    max_contexts   see struct amg_shm_context
+ *   claims          8 bytes      SLOTS          senders, by slot
+ *   keys            AMG_SHM_KEY_TABLE_LEN       exposed memory, see shm_keys.h
+ *   rings           2816 bytes   SLOTS          shm_ring.h; slot_end in the
+ * head msgbufs         64 + message MSGBUFS        owner's long messages bounce
+ * buffers  64 KiB       32             bulk data copied through the segment,
+ * see shm_bulk.h
  *
  * The keys and each later part begin on a page of their own; the parts before
  * them are so small that a peer of a domain with few contexts touches one page
@@ -43,9 +44,10 @@ enum {
     AMG_SHM_CLAIMS_AT_ONCE = 512, /* whose pages are reserved together */
     AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
     AMG_SHM_MSGBUFS = 1024,       /* long messages in flight */
-    AMG_SHM_KEYS_LEN = 4 << 20, /* of the table of live keys; its first pages */
-    AMG_SHM_KEYS_FIRST_PAGES = 3, /* hold 191 visitors, which write there */
-    AMG_SHM_CHUNKS_LEN = 2 << 20  /* for bulk data copied through the segment */
+    AMG_SHM_KEY_TABLE_LEN = 4 << 20,
+    /* They hold 191 accessors, which write there. */
+    AMG_SHM_KEY_TABLE_FIRST_PAGES = 3,
+    AMG_SHM_BOUNCE_TOTAL_LEN = 2 << 20, /* bulk data through the segment */
 };
 
 struct amg_shm_head {
@@ -72,7 +74,7 @@ struct amg_shm_head {
     uint64_t keys_at;
     uint64_t rings_at;
     uint64_t msgbufs_at;
-    uint64_t chunks_at;
+    uint64_t bounce_bufs_at;
     /* 1: the owner has closed normally. The release store pairs with the
      * acquire load in amg_shm_region_is_closed(). */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_closed;
@@ -83,17 +85,17 @@ struct amg_shm_head {
 
 static_assert(sizeof(struct amg_shm_head) <= AMG_SHM_PAGE, "one page");
 
-/* Bits of amg_shm_context.news. */
-enum amg_shm_news {
-    AMG_SHM_NEWS_RINGS = 1, /* bits were set in `rings` */
-    AMG_SHM_NEWS_PEERS = 2, /* some peer closes: check which */
+/* Bits of amg_shm_context.events. */
+enum amg_shm_event {
+    AMG_SHM_EVENT_RINGS = 1, /* bits were set in `rings` */
+    AMG_SHM_EVENT_PEERS = 2, /* some peer closes: check which */
 };
 
 /* Values of amg_shm_context.sleep. */
 enum amg_shm_sleep {
     AMG_SHM_AWAKE,
     AMG_SHM_ASLEEP, /* the next sender writes RUNG and wakes the owner */
-    AMG_SHM_RUNG,
+    AMG_SHM_WOKEN,
     AMG_SHM_SLEEP_MASK = 3, /* the bits above count the sleeps */
     AMG_SHM_SLEEP_NEXT = 4,
 };
@@ -109,17 +111,17 @@ enum amg_shm_context_state {
 struct amg_shm_context {
     /* Publishes `rings` and what the senders wrote to their rings; senders OR
      * bits into it, the owner exchanges it when it is not 0. */
-    _Alignas(AMG_SHM_LINE) _Atomic uint32_t news;
+    _Alignas(AMG_SHM_LINE) _Atomic uint32_t events;
     /* One bit for all slots that are equal modulo AMG_SHM_BITS: the ring of one
      * of them has cells, or is new. */
     _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_BITS / 64];
-    /* Dekker with `news`: see shm_doorbell.c. */
+    /* Dekker with `events`: see shm_doorbell.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
     _Atomic uint32_t cpu;     /* cpu of its last wait, + 1; 0 unknown */
     /* The owner's descriptor of its doorbell FIFO, + 1, and the low half of the
      * inode; 0: the FIFO has a name. Published by `sleep`. */
-    _Atomic uint64_t bell;
+    _Atomic uint64_t doorbell;
 };
 
 static_assert(sizeof(struct amg_shm_context) == 256, "the table above");
@@ -137,7 +139,7 @@ enum amg_shm_claim_state {
  * (15), and the pid of the claimer. So no process mistakes a slot that was
  * freed and claimed again, even by itself, for its own. */
 enum {
-    AMG_SHM_CLAIM_STRANGER = 1 << 16, /* of another pid namespace */
+    AMG_SHM_CLAIM_OTHER_NS = 1 << 16, /* of another pid namespace */
     AMG_SHM_CLAIM_TURN = 1 << 17,
 };
 
@@ -149,10 +151,10 @@ static inline uint64_t amg_shm_claim_in(
 
 /* The claim with which a sender takes a free slot. */
 static inline uint64_t amg_shm_claim_take(
-    uint64_t free, uint8_t context, bool is_stranger, uint32_t pid)
+    uint64_t free, uint8_t context, bool is_other_ns, uint32_t pid)
 {
     return (uint64_t)AMG_SHM_CLAIM_MAKING | (uint64_t)context << 8 |
-           (is_stranger ? (uint64_t)AMG_SHM_CLAIM_STRANGER : 0) |
+           (is_other_ns ? (uint64_t)AMG_SHM_CLAIM_OTHER_NS : 0) |
            (free & (0xffffffffull & ~(AMG_SHM_CLAIM_TURN - 1ull))) |
            (uint64_t)pid << 32;
 }
@@ -174,9 +176,9 @@ static inline uint8_t amg_shm_claim_context(uint64_t claim)
     return (uint8_t)(claim >> 8);
 }
 
-static inline bool amg_shm_claim_is_stranger(uint64_t claim)
+static inline bool amg_shm_claim_is_other_ns(uint64_t claim)
 {
-    return (claim & AMG_SHM_CLAIM_STRANGER) != 0;
+    return (claim & AMG_SHM_CLAIM_OTHER_NS) != 0;
 }
 
 static inline uint32_t amg_shm_claim_pid(uint64_t claim)
@@ -190,7 +192,7 @@ struct amg_shm_msgbuf {
      * longer needs the bytes, paired with the owner's acquire load. 2: the
      * same, and the owner blocks until a msgbuf is free: the receiver wakes it.
      */
-    _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_out;
+    _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_lent;
     _Alignas(AMG_SHM_LINE) uint8_t bytes[];
 };
 
@@ -199,9 +201,9 @@ struct amg_shm_msgbuf {
 struct amg_shm_region {
     struct amg_shm_head *head; /* the mapping; NULL: none */
     uint64_t len;
-    int fd;             /* the owner's, which holds the flock; -1 at peers */
-    bool has_lost_name; /* own ones only */
-    uint64_t inode;     /* of the file; peers only */
+    int fd;          /* the owner's, which holds the flock; -1 at peers */
+    bool is_unnamed; /* own ones only */
+    uint64_t inode;  /* of the file; peers only */
     char name[AMG_SHM_NAME_CAP];
     uint64_t incarnation;
     uint64_t pid_ns;
@@ -216,7 +218,7 @@ struct amg_shm_region {
     void *keys;
     struct amg_shm_ring *rings;
     uint8_t *msgbufs;
-    uint8_t *chunks;
+    uint8_t *bounce_bufs;
 };
 
 /* Whether its owner has closed it. */

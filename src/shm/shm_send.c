@@ -4,7 +4,7 @@
  * A request takes a credit and then a cell; without one of the two it waits in
  * the peer's flow control, in order. Messages without credits (replies, words
  * of transfers) wait in the link's own queue. A peer with messages that wait
- * for a cell or a msgbuf is on the list `stuck`, and polls try again. */
+ * for a cell or a msgbuf is on the list `blocked`, and polls try again. */
 #include "shm/shm_msg.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ enum { CELL_HALF = 16 };
 enum sent {
     SENT_NOT, /* no room */
     SENT,
-    SENT_LATE, /* it left, to a context that is closed */
+    SENT_TO_CLOSED, /* it left, to a context that is closed */
 };
 
 static bool context_is_closed(const struct amg_shm_context *context)
@@ -28,27 +28,27 @@ static bool context_is_closed(const struct amg_shm_context *context)
            AMG_SHM_CONTEXT_CLOSED;
 }
 
-static void errands_note_locked(struct amg_shm_domain *domain)
+static void deferred_note_locked(struct amg_shm_domain *domain)
 {
-    atomic_store_explicit(&domain->has_errands, 1, memory_order_relaxed);
+    atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
-static void stuck_note_locked(struct amg_shm_peer *peer)
+static void blocked_note_locked(struct amg_shm_peer *peer)
 {
-    if (!amg_link_is_listed(&peer->stuck))
-        amg_list_push(&peer->domain->stuck, &peer->stuck);
-    errands_note_locked(peer->domain);
+    if (!amg_link_is_listed(&peer->blocked))
+        amg_list_push(&peer->domain->blocked, &peer->blocked);
+    deferred_note_locked(peer->domain);
 }
 
 /* The reader does not look at the ring, and is told. Its context may have
  * closed since we looked; what it did not read by then nobody reads. */
-AMG_NOINLINE static enum sent cell_tell_locked(
+AMG_NOINLINE static enum sent cell_wake_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     amg_shm_link_raise_locked(peer, link);
     AMG_TEST_POINT("shm_request_told");
     return context_is_closed(link->context) && amg_shm_out_is_unread(&link->out)
-               ? SENT_LATE
+               ? SENT_TO_CLOSED
                : SENT;
 }
 
@@ -64,7 +64,7 @@ static inline enum sent cell_send_locked(struct amg_shm_peer *peer,
     cell->cookie = cookie;
     cell->credits = amg_flow_take_owed(&peer->calls, UINT16_MAX);
     if (!AMG_LIKELY(!amg_shm_out_push(&link->out, cell)))
-        sent = cell_tell_locked(peer, link);
+        sent = cell_wake_locked(peer, link);
     amg_shm_out_prefetch(&link->out,
         atomic_load_explicit(&peer->domain->idle_polls, memory_order_relaxed));
     return sent;
@@ -92,7 +92,7 @@ static inline enum sent buf_send_locked(struct amg_shm_buf *buf)
     uint8_t origin_context = buf->origin_context;
     uint32_t cookie = buf->post.cookie;
     uint32_t len = buf->len;
-    struct amg_shm_buf *settled = NULL;
+    struct amg_shm_buf *in_segment = NULL;
     enum sent sent = SENT_NOT;
 
     if (!AMG_LIKELY(cell != NULL))
@@ -103,19 +103,21 @@ static inline enum sent buf_send_locked(struct amg_shm_buf *buf)
         amg_shm_buf_put_locked(buf);
         return sent;
     }
-    settled = amg_shm_buf_settle_locked(buf);
-    if (settled == NULL)
+    in_segment = amg_shm_buf_to_msgbuf_locked(buf);
+    if (in_segment == NULL)
         return SENT_NOT;
-    amg_shm_buf_out_locked(settled, peer);
+    amg_shm_buf_lend_locked(in_segment, peer);
     cell->len = sizeof(cell->far);
-    cell->far = (struct amg_shm_far){.msgbuf = settled->index, .len = len};
+    cell->far =
+        (struct amg_shm_out_of_line){.msgbuf = in_segment->index, .len = len};
     return cell_send_locked(
-        peer, link, cell, kind | AMG_SHM_FAR, origin_context, cookie);
+        peer, link, cell, kind | AMG_SHM_OUT_OF_LINE, origin_context, cookie);
 }
 
 /* Writes who sends the buf to whom. */
 static inline void buf_address(struct amg_shm_buf *buf,
-    struct amg_shm_peer *peer, const struct amg_shm_note *note, uint32_t len)
+    struct amg_shm_peer *peer, const struct amg_shm_msg_header *note,
+    uint32_t len)
 {
     buf->len = len;
     buf->kind = note->kind;
@@ -150,12 +152,12 @@ static hg_return_t request_send_locked(
         amg_shm_link_slot_locked(peer, buf->to))
         sent = buf_send_locked(buf);
     if (!AMG_LIKELY(sent != SENT_NOT)) {
-        stuck_note_locked(peer);
+        blocked_note_locked(peer);
         return HG_AGAIN;
     }
     if (!AMG_LIKELY(one_way == NULL))
         amg_shm_send_end_locked(one_way, HG_SUCCESS);
-    else if (!AMG_LIKELY(sent != SENT_LATE))
+    else if (!AMG_LIKELY(sent != SENT_TO_CLOSED))
         /* If that context is opened again, it refuses the messages in its
          * rings. */
         amg_calls_abandon_locked(
@@ -176,14 +178,14 @@ static bool credits_pay_locked(
 {
     struct amg_shm_peer *peer =
         amg_container_of(owed, struct amg_shm_peer, calls);
-    const struct amg_shm_note note = {
+    const struct amg_shm_msg_header note = {
         .kind = AMG_SHM_CREDIT, .target_context = peer->context};
     hg_return_t rc = HG_SUCCESS;
 
     (void)calls;
-    peer->shares++;
-    rc = amg_shm_send_word_locked(peer, &note, NULL, 0);
-    amg_shm_peer_drop_locked(peer);
+    peer->refs++;
+    rc = amg_shm_send_short_locked(peer, &note, NULL, 0);
+    amg_shm_peer_unref_locked(peer);
     return rc != HG_NOMEM;
 }
 
@@ -247,7 +249,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_peer *to,
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
     struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
     struct amg_shm_peer *peer = amg_shm_peer_of(to);
-    const struct amg_shm_note note = {
+    const struct amg_shm_msg_header note = {
         .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
         .origin_context = base->context_id,
         .target_context = target_context,
@@ -294,7 +296,7 @@ static hg_return_t reply_post_locked(struct amg_shm_buf *buf)
     if (op != NULL)
         amg_call_set(op, AMG_CALL_LEAVING, &buf->post, buf->post.ep);
     amg_list_push(&buf->to->queue, &buf->post.link);
-    stuck_note_locked(peer);
+    blocked_note_locked(peer);
     return HG_SUCCESS;
 }
 
@@ -304,7 +306,7 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
     struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
-    const struct amg_shm_note note = {
+    const struct amg_shm_msg_header note = {
         .kind = AMG_SHM_REPLY,
         .origin_context = base->context_id,
         .target_context = arrival->origin_context,
@@ -325,8 +327,8 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
     return rc;
 }
 
-hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
-    const struct amg_shm_note *note, const void *bytes, uint16_t len)
+hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
+    const struct amg_shm_msg_header *note, const void *bytes, uint16_t len)
 {
     struct amg_shm_buf *buf = NULL;
     struct amg_shm_link *link = NULL;
@@ -352,7 +354,7 @@ hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
 }
 
 /* Replies and words that may go now. False: there is no room. */
-static bool queue_go_locked(struct amg_shm_link *link)
+static bool queue_send_locked(struct amg_shm_link *link)
 {
     struct amg_link *first = NULL;
 
@@ -372,7 +374,7 @@ static bool queue_go_locked(struct amg_shm_link *link)
     return true;
 }
 
-static bool peer_go_locked(struct amg_shm_peer *peer)
+static bool peer_send_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
     bool is_free = true;
@@ -382,30 +384,30 @@ static bool peer_go_locked(struct amg_shm_peer *peer)
 
         if (link == NULL || amg_list_is_empty(&link->queue))
             continue;
-        if (!amg_shm_link_slot_locked(peer, link) || !queue_go_locked(link))
+        if (!amg_shm_link_slot_locked(peer, link) || !queue_send_locked(link))
             is_free = false;
     }
-    if (peer->is_unrung) {
-        peer->is_unrung = !amg_shm_link_raise_all(peer);
-        domain->wants_retry = domain->wants_retry || peer->is_unrung;
-        is_free = is_free && !peer->is_unrung;
+    if (peer->has_failed_wake) {
+        peer->has_failed_wake = !amg_shm_link_raise_all(peer);
+        domain->wants_retry = domain->wants_retry || peer->has_failed_wake;
+        is_free = is_free && !peer->has_failed_wake;
     }
     amg_calls_go_locked(&domain->calls, &peer->calls);
     return is_free;
 }
 
-bool amg_shm_send_is_stuck_locked(const struct amg_shm_domain *domain)
+bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain)
 {
-    return !amg_list_is_empty(&domain->stuck);
+    return !amg_list_is_empty(&domain->blocked);
 }
 
-void amg_shm_send_wait_locked(struct amg_shm_domain *domain)
+void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain)
 {
-    struct amg_link *at = amg_list_first(&domain->stuck);
+    struct amg_link *at = amg_list_first(&domain->blocked);
 
-    for (; at != NULL; at = amg_list_next(&domain->stuck, at)) {
+    for (; at != NULL; at = amg_list_next(&domain->blocked, at)) {
         struct amg_shm_peer *peer =
-            amg_container_of(at, struct amg_shm_peer, stuck);
+            amg_container_of(at, struct amg_shm_peer, blocked);
 
         for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
             struct amg_shm_link *link =
@@ -416,30 +418,30 @@ void amg_shm_send_wait_locked(struct amg_shm_domain *domain)
                     &link->out.ring->is_full, 1, memory_order_relaxed);
         }
     }
-    amg_shm_buf_want_locked(domain);
+    amg_shm_buf_request_wake_locked(domain);
 }
 
-void amg_shm_send_errands_locked(struct amg_shm_domain *domain)
+void amg_shm_send_deferred_locked(struct amg_shm_domain *domain)
 {
     struct amg_list all;
     struct amg_link *link = NULL;
 
     amg_list_init(&all);
-    amg_list_splice(&all, &domain->stuck);
+    amg_list_splice(&all, &domain->blocked);
     domain->wants_retry = false; /* those who want it say so again */
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_shm_peer *peer =
-            amg_container_of(link, struct amg_shm_peer, stuck);
+            amg_container_of(link, struct amg_shm_peer, blocked);
 
-        if (peer->state == AMG_SHM_PEER_ALIVE && !peer_go_locked(peer))
-            stuck_note_locked(peer);
+        if (peer->state == AMG_SHM_PEER_ALIVE && !peer_send_locked(peer))
+            blocked_note_locked(peer);
         else
             amg_shm_peer_reap_locked(peer);
     }
     while (amg_calls_pay_one_locked(&domain->calls))
         continue;
-    atomic_store_explicit(&domain->has_errands,
-        amg_shm_send_is_stuck_locked(domain) ||
+    atomic_store_explicit(&domain->has_deferred,
+        amg_shm_send_is_blocked_locked(domain) ||
             domain->calls.flow.owing != NULL,
         memory_order_relaxed);
 }

@@ -2,8 +2,8 @@
 /* Transfer through the segment: the peer does its part of the copy, asked by
  * message.
  *
- * All values of a peer are checked before use: a chunk is inside the segment,
- * an answer is for a piece in flight. */
+ * All values of a peer are checked before use: a bounce buffer is inside the
+ * segment, an answer is for a fragment in flight. */
 #include "shm/shm_bulk.h"
 
 #include <string.h>
@@ -17,9 +17,9 @@ void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_bulk_ep *bulk = &transfer->ep->bulk;
 
-    transfer->state = AMG_SHM_TRANSFER_MOVING;
-    amg_list_push(&bulk->moving, &transfer->link);
-    atomic_store_explicit(&bulk->has_moving, 1, memory_order_relaxed);
+    transfer->state = AMG_SHM_TRANSFER_READY;
+    amg_list_push(&bulk->ready, &transfer->link);
+    atomic_store_explicit(&bulk->has_ready, 1, memory_order_relaxed);
     amg_shm_doorbell_self_locked(transfer->ep);
 }
 
@@ -27,78 +27,78 @@ void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
 
-    AMG_ASSERT(transfer->op == NULL && transfer->in_motion == 0);
+    AMG_ASSERT(transfer->op == NULL && transfer->in_flight == 0);
     if (transfer->is_by_message)
         amg_table_remove(&domain->bulk.transfers, transfer->cookie);
-    amg_shm_peer_drop_locked(transfer->peer);
+    amg_shm_peer_unref_locked(transfer->peer);
     /* NOTE(not a leaf lock): the pool's own is taken inside. */
     amg_pool_put(&domain->bulk.pool, transfer);
 }
 
-static char *chunk_at(const struct amg_shm_region *region, uint32_t chunk)
+static char *bounce_buf(const struct amg_shm_region *region, uint32_t bounce)
 {
-    return (char *)region->chunks + (size_t)chunk * AMG_SHM_CHUNK_LEN;
+    return (char *)region->bounce_bufs + (size_t)bounce * AMG_SHM_BOUNCE_LEN;
 }
 
-bool amg_shm_chunk_is_free_locked(const struct amg_shm_transfer *transfer)
+bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer)
 {
-    return ~transfer->domain->bulk.chunks_used != 0 &&
-           transfer->peer->bulk.chunks_used < AMG_SHM_PEER_CHUNKS;
+    return ~transfer->domain->bulk.bounce_used != 0 &&
+           transfer->peer->bulk.bounce_used < AMG_SHM_PEER_BOUNCE_MAX;
 }
 
-/* A chunk of ours for a piece to `peer`. */
-static bool chunk_take_locked(struct amg_shm_domain *domain,
+/* A bounce buffer of ours for a fragment to `peer`. */
+static bool bounce_take_locked(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t *ret_chunk)
 {
-    uint32_t free = ~domain->bulk.chunks_used;
+    uint32_t free = ~domain->bulk.bounce_used;
 
-    if (~domain->bulk.chunks_used == 0 ||
-        peer->bulk.chunks_used >= AMG_SHM_PEER_CHUNKS)
+    if (~domain->bulk.bounce_used == 0 ||
+        peer->bulk.bounce_used >= AMG_SHM_PEER_BOUNCE_MAX)
         return false;
     *ret_chunk = (uint32_t)__builtin_ctz(free);
-    if ((domain->bulk.chunks_reserved & 1u << *ret_chunk) == 0 &&
+    if ((domain->bulk.bounce_reserved & 1u << *ret_chunk) == 0 &&
         !amg_shm_region_reserve(&domain->region,
-            chunk_at(&domain->region, *ret_chunk), AMG_SHM_CHUNK_LEN))
+            bounce_buf(&domain->region, *ret_chunk), AMG_SHM_BOUNCE_LEN))
         return false; /* polls try again */
-    domain->bulk.chunks_reserved |= 1u << *ret_chunk;
-    domain->bulk.chunks_used |= 1u << *ret_chunk;
-    peer->bulk.chunks_used++;
+    domain->bulk.bounce_reserved |= 1u << *ret_chunk;
+    domain->bulk.bounce_used |= 1u << *ret_chunk;
+    peer->bulk.bounce_used++;
     return true;
 }
 
-/* Brings those on that waited for a chunk. */
-static void starving_wake_locked(struct amg_shm_domain *domain)
+/* Brings those on that waited for a bounce buffer. */
+static void blocked_wake_locked(struct amg_shm_domain *domain)
 {
     for (unsigned i = 0; i < domain->max_contexts; i++) {
         struct amg_shm_ep *ep = domain->eps[i];
         struct amg_link *link = NULL;
 
-        while (ep != NULL && (link = amg_list_pop(&ep->bulk.starving)) != NULL)
+        while (ep != NULL && (link = amg_list_pop(&ep->bulk.blocked)) != NULL)
             amg_shm_transfer_wake_locked(amg_shm_transfer_of(link));
     }
 }
 
-static void piece_end_locked(
-    struct amg_shm_transfer *transfer, struct amg_shm_piece *piece)
+static void fragment_end_locked(
+    struct amg_shm_transfer *transfer, struct amg_shm_fragment *fragment)
 {
-    AMG_ASSERT(piece->len > 0 && transfer->in_motion > 0);
-    transfer->domain->bulk.chunks_used &= ~(1u << piece->chunk);
-    transfer->peer->bulk.chunks_used--;
-    transfer->in_motion--;
-    piece->len = 0;
+    AMG_ASSERT(fragment->len > 0 && transfer->in_flight > 0);
+    transfer->domain->bulk.bounce_used &= ~(1u << fragment->bounce);
+    transfer->peer->bulk.bounce_used--;
+    transfer->in_flight--;
+    fragment->len = 0;
 }
 
-void amg_shm_chunk_forget_locked(struct amg_shm_transfer *transfer)
+void amg_shm_transfer_drop_fragments_locked(struct amg_shm_transfer *transfer)
 {
-    for (unsigned i = 0; i < AMG_SHM_PIECES; i++)
-        if (transfer->pieces[i].len > 0)
-            piece_end_locked(transfer, &transfer->pieces[i]);
-    starving_wake_locked(transfer->domain);
+    for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
+        if (transfer->fragments[i].len > 0)
+            fragment_end_locked(transfer, &transfer->fragments[i]);
+    blocked_wake_locked(transfer->domain);
 }
 
-/* Bytes from the start of the segment to the next piece. An offset beyond 64
- * bits must not wrap to 0: it is refused like the first piece. */
-static uint64_t piece_offset(const struct amg_shm_transfer *transfer)
+/* Bytes from the start of the segment to the next fragment. An offset beyond 64
+ * bits must not wrap to 0: it is refused like the first fragment. */
+static uint64_t fragment_offset(const struct amg_shm_transfer *transfer)
 {
     uint64_t offset = transfer->access.offset;
 
@@ -106,86 +106,87 @@ static uint64_t piece_offset(const struct amg_shm_transfer *transfer)
                                                   : UINT64_MAX;
 }
 
-/* The piece begins where the transfer has come to. */
-static hg_return_t piece_send_locked(
-    struct amg_shm_transfer *transfer, const struct amg_shm_piece *piece)
+/* The fragment begins where the transfer has come to. */
+static hg_return_t fragment_send_locked(
+    struct amg_shm_transfer *transfer, const struct amg_shm_fragment *fragment)
 {
     bool is_get = transfer->access.direction == AMG_MEM_READ;
-    const struct amg_shm_note note = {
+    const struct amg_shm_msg_header note = {
         .kind = is_get ? AMG_SHM_BULK_GET : AMG_SHM_BULK_PUT,
         .origin_context = transfer->origin_context,
         .target_context = transfer->context,
         .cookie = transfer->cookie,
     };
-    const struct amg_shm_ask ask = {
+    const struct amg_shm_bulk_request ask = {
         .key = transfer->access.key,
-        .offset = piece_offset(transfer),
+        .offset = fragment_offset(transfer),
         .rest = transfer->access.len - transfer->begun,
         .segment = transfer->access.segment,
-        .len = piece->len,
-        .chunk = piece->chunk,
+        .len = fragment->len,
+        .bounce = fragment->bounce,
         .goes_on = transfer->begun > 0,
     };
 
-    return amg_shm_send_word_locked(transfer->peer, &note, &ask, sizeof(ask));
+    return amg_shm_send_short_locked(transfer->peer, &note, &ask, sizeof(ask));
 }
 
-/* Begins one piece more. HG_AGAIN: as many as may be are in motion. */
-static hg_return_t piece_begin(struct amg_shm_transfer *transfer)
+/* Begins one fragment more. HG_AGAIN: as many as may be are in flight. */
+static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
     uint64_t left = transfer->access.len - transfer->begun;
-    struct amg_shm_piece *piece = transfer->pieces;
+    struct amg_shm_fragment *fragment = transfer->fragments;
     struct amg_seg_iter behind = transfer->local;
     hg_return_t rc = HG_SUCCESS;
-    uint32_t chunk = 0;
-    bool has_chunk = false;
+    uint32_t bounce = 0;
+    bool has_bounce = false;
 
-    if (transfer->in_motion == AMG_SHM_PIECES)
+    if (transfer->in_flight == AMG_SHM_FRAGMENTS)
         return HG_AGAIN;
-    while (piece->len > 0)
-        piece++;
+    while (fragment->len > 0)
+        fragment++;
     amg_bias_take(&domain->lock);
-    has_chunk = chunk_take_locked(domain, transfer->peer, &chunk);
+    has_bounce = bounce_take_locked(domain, transfer->peer, &bounce);
     amg_bias_give(&domain->lock);
-    if (!has_chunk)
-        return transfer->in_motion > 0 ? HG_AGAIN : HG_BUSY;
-    *piece = (struct amg_shm_piece){.chunk = chunk,
-        .len = left < AMG_SHM_CHUNK_LEN ? (uint32_t)left : AMG_SHM_CHUNK_LEN,
+    if (!has_bounce)
+        return transfer->in_flight > 0 ? HG_AGAIN : HG_BUSY;
+    *fragment = (struct amg_shm_fragment){.bounce = bounce,
+        .len = left < AMG_SHM_BOUNCE_LEN ? (uint32_t)left : AMG_SHM_BOUNCE_LEN,
         .local = transfer->local};
     if (transfer->access.direction == AMG_MEM_WRITE)
         amg_seg_iter_gather(
-            chunk_at(&domain->region, chunk), &behind, piece->len);
+            bounce_buf(&domain->region, bounce), &behind, fragment->len);
     else
-        amg_seg_iter_skip(&behind, piece->len);
+        amg_seg_iter_skip(&behind, fragment->len);
     amg_bias_take(&domain->lock);
-    transfer->in_motion++;
-    rc = piece_send_locked(transfer, piece);
+    transfer->in_flight++;
+    rc = fragment_send_locked(transfer, fragment);
     if (rc == HG_SUCCESS) {
-        transfer->begun += piece->len;
+        transfer->begun += fragment->len;
         transfer->local = behind;
     } else {
-        piece_end_locked(transfer, piece);
+        fragment_end_locked(transfer, fragment);
     }
     amg_bias_give(&domain->lock);
     return rc;
 }
 
-hg_return_t amg_shm_chunk_move(struct amg_shm_transfer *transfer)
+hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer)
 {
     while (transfer->begun < transfer->access.len) {
-        hg_return_t rc = piece_begin(transfer);
+        hg_return_t rc = fragment_begin(transfer);
 
         if (rc != HG_SUCCESS)
             return rc;
     }
-    return transfer->landed == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
+    return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
-/* The exposer's part: copies between its memory and the chunk of who asks. */
-static hg_return_t ask_serve(struct amg_shm_domain *domain,
+/* The exposer's part: copies between its memory and the bounce buffer of who
+ * asks. */
+static hg_return_t request_serve(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t direction,
-    const struct amg_shm_ask *ask)
+    const struct amg_shm_bulk_request *ask)
 {
     const struct amg_shm_access access = {.key = ask->key,
         .segment = ask->segment,
@@ -195,23 +196,23 @@ static hg_return_t ask_serve(struct amg_shm_domain *domain,
         .goes_on = ask->goes_on != 0};
     struct amg_shm_mem *mem = NULL;
     struct amg_seg_iter at;
-    char *chunk = NULL;
+    char *bounce = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (ask->chunk >= AMG_SHM_CHUNKS || ask->len == 0 ||
-        ask->len > AMG_SHM_CHUNK_LEN || ask->len > ask->rest)
+    if (ask->bounce >= AMG_SHM_BOUNCE_COUNT || ask->len == 0 ||
+        ask->len > AMG_SHM_BOUNCE_LEN || ask->len > ask->rest)
         return HG_PROTOCOL_ERROR;
-    rc = amg_shm_keys_enter(&domain->bulk.keys, &access, &mem, &at);
+    rc = amg_shm_exposer_enter(&domain->bulk.exposer, &access, &mem, &at);
     if (rc != HG_SUCCESS) {
-        amg_shm_copy_blame(&peer->region, &access, rc);
+        amg_shm_access_refused(&peer->region, &access, rc);
         return rc;
     }
-    chunk = chunk_at(&peer->region, ask->chunk);
+    bounce = bounce_buf(&peer->region, ask->bounce);
     if (direction == AMG_MEM_READ)
-        amg_seg_iter_gather(chunk, &at, ask->len);
+        amg_seg_iter_gather(bounce, &at, ask->len);
     else
-        amg_seg_iter_scatter(&at, chunk, ask->len);
-    amg_shm_keys_leave(&domain->bulk.keys, mem);
+        amg_seg_iter_scatter(&at, bounce, ask->len);
+    amg_shm_exposer_leave(&domain->bulk.exposer, mem);
     return HG_SUCCESS;
 }
 
@@ -229,25 +230,26 @@ static void message_unlock(struct amg_shm_domain *domain, bool has_lock)
         amg_bias_give(&domain->lock);
 }
 
-static void on_ask(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
-    uint8_t context_id, const struct amg_shm_cell *cell, bool has_lock)
+static void on_bulk_request(struct amg_shm_domain *domain,
+    struct amg_shm_peer *peer, uint8_t context_id,
+    const struct amg_shm_cell *cell, bool has_lock)
 {
-    struct amg_shm_ask ask;
-    const struct amg_shm_note note = {
+    struct amg_shm_bulk_request ask;
+    const struct amg_shm_msg_header note = {
         .kind = AMG_SHM_BULK_DONE,
         .origin_context = context_id,
         .target_context = cell->context,
         .cookie = cell->cookie,
     };
-    struct amg_shm_told told;
+    struct amg_shm_bulk_done told;
     hg_return_t rc = HG_SUCCESS;
 
     memcpy(&ask, cell->bytes, sizeof(ask));
-    told.chunk = ask.chunk;
-    told.code = ask_serve(domain, peer,
+    told.bounce = ask.bounce;
+    told.code = request_serve(domain, peer,
         cell->kind == AMG_SHM_BULK_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &ask);
     message_lock(domain, has_lock);
-    rc = amg_shm_send_word_locked(peer, &note, &told, sizeof(told));
+    rc = amg_shm_send_short_locked(peer, &note, &told, sizeof(told));
     message_unlock(domain, has_lock);
     if (rc != HG_SUCCESS && rc != HG_HOSTUNREACH)
         AMG_LOG_ERROR("bulk",
@@ -256,10 +258,11 @@ static void on_ask(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
             peer->region.name, (int)rc);
 }
 
-/* The piece that this answer is for, of the transfer that waits for it. */
-static struct amg_shm_piece *piece_find_locked(struct amg_shm_domain *domain,
-    const struct amg_shm_peer *peer, uint8_t context_id,
-    const struct amg_shm_cell *cell, const struct amg_shm_told *told,
+/* The fragment that this answer is for, of the transfer that waits for it. */
+static struct amg_shm_fragment *fragment_find_locked(
+    struct amg_shm_domain *domain, const struct amg_shm_peer *peer,
+    uint8_t context_id, const struct amg_shm_cell *cell,
+    const struct amg_shm_bulk_done *told,
     struct amg_shm_transfer **ret_transfer)
 {
     struct amg_table_slot *place =
@@ -269,60 +272,62 @@ static struct amg_shm_piece *piece_find_locked(struct amg_shm_domain *domain,
     if (transfer == NULL || transfer->origin_context != context_id)
         return NULL;
     *ret_transfer = transfer;
-    for (unsigned i = 0; i < AMG_SHM_PIECES; i++)
-        if (transfer->pieces[i].len > 0 &&
-            transfer->pieces[i].chunk == told->chunk)
-            return &transfer->pieces[i];
+    for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
+        if (transfer->fragments[i].len > 0 &&
+            transfer->fragments[i].bounce == told->bounce)
+            return &transfer->fragments[i];
     return NULL;
 }
 
-/* A piece has been moved, or refused. */
-static void told_locked(struct amg_shm_transfer *transfer,
-    struct amg_shm_piece *piece, hg_return_t ret)
+/* A fragment has been moved, or refused. */
+static void fragment_done_locked(struct amg_shm_transfer *transfer,
+    struct amg_shm_fragment *fragment, hg_return_t ret)
 {
     if (ret == HG_SUCCESS)
-        transfer->landed += piece->len;
+        transfer->arrived += fragment->len;
     else if (transfer->ret == HG_SUCCESS)
         transfer->ret = ret;
-    piece_end_locked(transfer, piece);
-    starving_wake_locked(transfer->domain);
+    fragment_end_locked(transfer, fragment);
+    blocked_wake_locked(transfer->domain);
     if (transfer->state == AMG_SHM_TRANSFER_WAITING)
         amg_shm_transfer_wake_locked(transfer);
     else if (transfer->state == AMG_SHM_TRANSFER_ENDED &&
-             transfer->in_motion == 0)
+             transfer->in_flight == 0)
         amg_shm_transfer_free_locked(transfer);
 }
 
-static void on_told(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
-    uint8_t context_id, const struct amg_shm_cell *cell, bool has_lock)
+static void on_bulk_done(struct amg_shm_domain *domain,
+    struct amg_shm_peer *peer, uint8_t context_id,
+    const struct amg_shm_cell *cell, bool has_lock)
 {
     struct amg_shm_transfer *transfer = NULL;
-    struct amg_shm_piece *piece = NULL;
-    struct amg_shm_told told;
+    struct amg_shm_fragment *fragment = NULL;
+    struct amg_shm_bulk_done told;
     bool is_over = false;
 
     memcpy(&told, cell->bytes, sizeof(told));
     if (told.code >= HG_RETURN_MAX)
         told.code = HG_PROTOCOL_ERROR;
     message_lock(domain, has_lock);
-    piece = piece_find_locked(domain, peer, context_id, cell, &told, &transfer);
-    is_over = piece == NULL || transfer->state == AMG_SHM_TRANSFER_ENDED;
-    if (piece != NULL && is_over) /* the user's memory is left alone */
-        told_locked(transfer, piece, (hg_return_t)told.code);
+    fragment =
+        fragment_find_locked(domain, peer, context_id, cell, &told, &transfer);
+    is_over = fragment == NULL || transfer->state == AMG_SHM_TRANSFER_ENDED;
+    if (fragment != NULL && is_over) /* the user's memory is left alone */
+        fragment_done_locked(transfer, fragment, (hg_return_t)told.code);
     message_unlock(domain, has_lock);
-    if (piece == NULL)
+    if (fragment == NULL)
         AMG_LOG_WARNING("bulk",
             "shm: %s answers for a transfer that does not wait (cookie %x, "
-            "chunk %u, code %u)",
-            peer->region.name, cell->cookie, told.chunk, told.code);
+            "bounce %u, code %u)",
+            peer->region.name, cell->cookie, told.bounce, told.code);
     if (is_over)
         return;
     /* It ends by nobody but the progress owner of its context: by us. */
     if (told.code == HG_SUCCESS && transfer->access.direction == AMG_MEM_READ)
-        amg_seg_iter_scatter(
-            &piece->local, chunk_at(&domain->region, told.chunk), piece->len);
+        amg_seg_iter_scatter(&fragment->local,
+            bounce_buf(&domain->region, told.bounce), fragment->len);
     message_lock(domain, has_lock);
-    told_locked(transfer, piece, (hg_return_t)told.code);
+    fragment_done_locked(transfer, fragment, (hg_return_t)told.code);
     message_unlock(domain, has_lock);
 }
 
@@ -333,11 +338,11 @@ void amg_shm_transfer_message(struct amg_shm_domain *domain,
     uint8_t kind = cell->kind;
 
     if ((kind == AMG_SHM_BULK_GET || kind == AMG_SHM_BULK_PUT) &&
-        cell->len == sizeof(struct amg_shm_ask))
-        on_ask(domain, peer, context_id, cell, has_lock);
+        cell->len == sizeof(struct amg_shm_bulk_request))
+        on_bulk_request(domain, peer, context_id, cell, has_lock);
     else if (kind == AMG_SHM_BULK_DONE &&
-             cell->len == sizeof(struct amg_shm_told))
-        on_told(domain, peer, context_id, cell, has_lock);
+             cell->len == sizeof(struct amg_shm_bulk_done))
+        on_bulk_done(domain, peer, context_id, cell, has_lock);
     else
         AMG_LOG_WARNING("bulk",
             "shm: a message of %s is dropped: kind %u with %u bytes is none",

@@ -86,14 +86,14 @@ static void start_clean(void)
 static hg_return_t domain_fill(
     struct amg_shm_domain *domain, const struct amg_open *how)
 {
-    const struct amg_shm_plan plan = {
+    const struct amg_shm_region_params params = {
         .name = how->info == NULL ? "" : how->info,
         .max_contexts = how->max_contexts,
         .message_len = domain->message_len * AMG_ROOM_FACTOR,
         .has_membarrier = amg_shm_doorbell_has_membarrier(),
         .area = how->area,
     };
-    hg_return_t rc = amg_shm_region_create(&plan, &domain->region);
+    hg_return_t rc = amg_shm_region_create(&params, &domain->region);
 
     if (rc != HG_SUCCESS)
         return rc;
@@ -103,7 +103,7 @@ static hg_return_t domain_fill(
         return HG_NOMEM;
     rc = amg_shm_buf_init(domain);
     if (rc == HG_SUCCESS)
-        rc = amg_shm_addr_init(domain);
+        rc = amg_shm_peers_init(domain);
     if (rc != HG_SUCCESS)
         return rc;
     amg_shm_bulk_open(domain);
@@ -119,14 +119,14 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
     struct amg_link *late = NULL;
 
     if (is_whole)
-        amg_shm_bulk_close(domain); /* gives shares of peers back */
+        amg_shm_bulk_close(domain); /* gives refs of peers back */
     amg_bias_take(&domain->lock);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_shm_arrival_put_locked(amg_shm_arrival_of(
             amg_container_of(late, struct amg_arrival, link)));
     amg_shm_inbox_fini_locked(domain);
     if (domain->self != NULL)
-        amg_shm_addr_fini(domain);
+        amg_shm_peers_fini(domain);
     amg_bias_give(&domain->lock);
     if (domain->region.head != NULL)
         amg_shm_liveness_fini(domain);
@@ -162,8 +162,8 @@ static hg_return_t transport_open(
     amg_shm_send_init(domain,
         (uint16_t)choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX));
     amg_list_init(&domain->all_peers);
-    amg_list_init(&domain->stuck);
-    amg_list_init(&domain->out_bufs);
+    amg_list_init(&domain->blocked);
+    amg_list_init(&domain->lent_bufs);
     rc = domain_fill(domain, how);
     if (rc != HG_SUCCESS) {
         domain_free(domain, false);
@@ -203,8 +203,8 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->all_peers);
 
-    amg_shm_send_errands_locked(domain);
-    if (amg_shm_send_is_stuck_locked(domain))
+    amg_shm_send_deferred_locked(domain);
+    if (amg_shm_send_is_blocked_locked(domain))
         return false;
     for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
         const struct amg_shm_peer *peer =
@@ -226,11 +226,11 @@ static hg_return_t transport_quiesce(struct amg_domain *base)
     bool is_quiet = false;
 
     amg_bias_take(&domain->lock);
-    if (domain->quiet_ns == 0)
-        domain->quiet_ns = now_ns + QUIET_MS * AMG_NS_PER_MS;
-    amg_shm_liveness_all_locked(domain);
-    amg_shm_poll_strays_locked(domain, true);
-    is_quiet = is_quiet_locked(domain) || now_ns >= domain->quiet_ns;
+    if (domain->quiesce_until_ns == 0)
+        domain->quiesce_until_ns = now_ns + QUIET_MS * AMG_NS_PER_MS;
+    amg_shm_liveness_check_all_locked(domain);
+    amg_shm_poll_all_closed_locked(domain, true);
+    is_quiet = is_quiet_locked(domain) || now_ns >= domain->quiesce_until_ns;
     amg_bias_give(&domain->lock);
     return is_quiet ? HG_SUCCESS : HG_AGAIN;
 }
@@ -255,7 +255,7 @@ static void transport_close(struct amg_domain *base)
         &domain->region.head->is_closed, 1, memory_order_seq_cst);
     /* Dekker with amg_shm_link_open_locked(). */
     atomic_thread_fence(memory_order_seq_cst);
-    amg_shm_slot_farewell_locked(domain);
+    amg_shm_inbox_wake_unopened_locked(domain);
     link = amg_list_first(&domain->all_peers);
     for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
         struct amg_shm_peer *peer =
@@ -319,7 +319,7 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
         amg_shm_poll_disarm(ep);
     amg_bias_take(&domain->lock);
     amg_shm_bulk_ep_close_locked(ep);
-    amg_shm_msg_drop_locked(domain, ep);
+    amg_shm_msg_cancel_all_locked(domain, ep);
     amg_shm_inbox_close_locked(ep->inbox);
     amg_shm_poll_closed_locked(ep->inbox);
     amg_list_splice(&ret_news->done, &ep->done);
@@ -361,7 +361,7 @@ const struct amg_transport amg_shm_transport = {
             .close = ep_close,
             .wait_fd = amg_shm_poll_fd,
             .arm = amg_shm_poll_arm,
-            .is_oversubscribed = amg_shm_poll_is_crowded,
+            .is_oversubscribed = amg_shm_poll_is_oversubscribed,
             .poll = amg_shm_poll,
             .cancel = ep_cancel,
         },
@@ -388,7 +388,7 @@ const struct amg_transport amg_shm_transport = {
         {
             .reg = amg_shm_bulk_reg,
             .unreg = amg_shm_bulk_unreg,
-            .key = amg_shm_keys_key,
+            .key = amg_shm_key_write,
             .put = amg_shm_bulk_put,
             .get = amg_shm_bulk_get,
         },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared-memory driver: its operations table, the identifiers by which the
- * ranks of a node find each other, and memory that one of them shares with the
+ * ranks of a node find each other, and memory that one of them refs with the
  * others. */
 #ifndef AMG_SHM_SHM_TRANSPORT_H
 #define AMG_SHM_SHM_TRANSPORT_H

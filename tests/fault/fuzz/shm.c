@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer that writes what it likes into the segments of shared memory, its own
  * and that of whom it talks to: heads, claims, contexts, rings, msgbufs, tables
- * of keys and chunks; between the steps of who reads them, not during one.
- * Nobody else is led astray: operations end, arrivals are no longer than
+ * of keys and bounce buffers; between the steps of who reads them, not during
+ * one. Nobody else is led astray: operations end, arrivals are no longer than
  * messages are, and both sides close with nothing left. */
 #include "shm.h"
 
@@ -39,7 +39,7 @@ static struct part part_choose(
     const struct amg_shm_domain *domain, uint8_t which, uint8_t index)
 {
     const struct amg_shm_region *region = &domain->region;
-    struct amg_shm_table *table = region->keys;
+    struct amg_shm_key_table *table = region->keys;
     struct amg_shm_ring *ring = &region->rings[index % SLOTS];
 
     switch (which % 10) {
@@ -60,16 +60,17 @@ static struct part part_choose(
         return (struct part){
             amg_shm_region_msgbuf(region, index % ENTRIES), SHM_ROOM};
     case 6:
-        return (struct part){table, offsetof(struct amg_shm_table, visitors)};
-    case 7:
         return (struct part){
-            &table->visitors[index % ENTRIES], sizeof(struct amg_shm_visitor)};
+            table, offsetof(struct amg_shm_key_table, accessors)};
+    case 7:
+        return (struct part){&table->accessors[index % ENTRIES],
+            sizeof(struct amg_shm_accessor)};
     case 8:
         return (struct part){
             &table->entries[index % ENTRIES], sizeof(struct amg_shm_entry)};
     default:
         return (struct part){
-            &table->list[index % 16], sizeof(struct amg_shm_listed)};
+            &table->list[index % 16], sizeof(struct amg_shm_list_entry)};
     }
 }
 
@@ -114,11 +115,11 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
     cell.len = fuzz_u8(fuzz);
     cell.cookie = cookie_choose(fuzz);
     cell.credits = fuzz_u8(fuzz) % 8 == 0 ? fuzz_u16(fuzz) : 0;
-    if ((cell.kind & AMG_SHM_FAR) != 0) {
+    if ((cell.kind & AMG_SHM_OUT_OF_LINE) != 0) {
         cell.far.msgbuf = (uint32_t)fuzz_near(fuzz, 0);
         cell.far.len = (uint32_t)fuzz_near(fuzz, SHM_ROOM);
     } else if (cell.kind % 16 >= AMG_SHM_BULK) {
-        struct amg_shm_ask ask;
+        struct amg_shm_bulk_request ask;
 
         memset(&ask, 0, sizeof(ask));
         memcpy(&ask.key, side->key.bytes, sizeof(ask.key));
@@ -127,13 +128,13 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
         ask.segment = fuzz_u8(fuzz) % (SHM_SHOWN + 2);
         ask.goes_on = ask.segment % 2;
         ask.len = (uint32_t)fuzz_near(fuzz, 100);
-        ask.chunk = (uint32_t)fuzz_near(fuzz, 0);
+        ask.bounce = (uint32_t)fuzz_near(fuzz, 0);
         if (cell.kind % 16 == AMG_SHM_BULK_DONE)
-            memcpy(&ask, &ask.chunk, sizeof(ask.chunk));
+            memcpy(&ask, &ask.bounce, sizeof(ask.bounce));
         memcpy(cell.bytes, &ask, sizeof(ask));
         cell.len = cell.len < 64 ? sizeof(ask) : cell.len;
         if (cell.kind % 16 == AMG_SHM_BULK_DONE && cell.len == sizeof(ask))
-            cell.len = sizeof(struct amg_shm_told);
+            cell.len = sizeof(struct amg_shm_bulk_done);
     } else {
         (void)fuzz_bytes(fuzz, cell.bytes, sizeof(cell.bytes));
     }
@@ -162,7 +163,7 @@ static void claim(struct fuzz *fuzz, struct shm_side *side)
     atomic_store(&domain->region.head->slot_end, SLOTS);
     atomic_fetch_or(
         &domain->region.contexts[context].rings[0], (uint64_t)1 << slot);
-    atomic_fetch_or(&domain->region.contexts[context].news, how / 16 % 4);
+    atomic_fetch_or(&domain->region.contexts[context].events, how / 16 % 4);
     side->is_mad = true;
 }
 

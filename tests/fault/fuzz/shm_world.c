@@ -278,12 +278,12 @@ static void side_open(struct shm_side *side)
 static void memory_take_back(struct shm_side *side)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(side->domain);
-    struct amg_shm_table *table = domain->region.keys;
+    struct amg_shm_key_table *table = domain->region.keys;
     hg_return_t rc = driver->bulk.unreg(side->domain, side->mem, 0);
 
     if (rc == HG_BUSY) {
         FUZZ_CHECK(side->is_mad);
-        memset((void *)table->visitors, 0, sizeof(table->visitors));
+        memset((void *)table->accessors, 0, sizeof(table->accessors));
         rc = driver->bulk.unreg(side->domain, side->mem, 0);
     }
     FUZZ_CHECK(rc == HG_SUCCESS);

@@ -47,20 +47,20 @@ static void die_if(bool is_bad)
         _exit(EXIT_FAILURE);
 }
 
-static void expose_list(struct amg_shm_keys *keys,
+static void expose_list(struct amg_shm_exposer *keys,
     const struct amg_segment *parts, uint32_t count, uint8_t flags,
     struct amg_shm_key *ret_key)
 {
     struct amg_mem *mem = NULL;
     struct amg_key key;
 
-    die_if(amg_shm_keys_add(keys, &amg_self_transport, parts, count, flags,
+    die_if(amg_shm_exposer_add(keys, &amg_self_transport, parts, count, flags,
                &mem) != HG_SUCCESS);
-    amg_shm_keys_key(mem, &key);
-    die_if(amg_shm_keys_read(&key, ret_key) != HG_SUCCESS);
+    amg_shm_key_write(mem, &key);
+    die_if(amg_shm_key_read(&key, ret_key) != HG_SUCCESS);
 }
 
-static void expose(struct amg_shm_keys *keys, void *base, uint64_t len,
+static void expose(struct amg_shm_exposer *keys, void *base, uint64_t len,
     uint8_t flags, struct amg_shm_key *ret_key)
 {
     expose_list(keys, &(struct amg_segment){base, len}, 1, flags, ret_key);
@@ -81,7 +81,7 @@ uint64_t exposer_rows_sum(void)
 }
 
 /* `odd` has every other seven of them. */
-static void expose_rows(struct amg_shm_keys *keys, char *even, char *odd,
+static void expose_rows(struct amg_shm_exposer *keys, char *even, char *odd,
     struct amg_shm_key *ret_key)
 {
     struct amg_segment rows[ROWS];
@@ -108,7 +108,7 @@ static void *map(uint64_t len)
 
 static void child_main(int out)
 {
-    static struct amg_shm_keys keys;
+    static struct amg_shm_exposer keys;
     struct amg_shm_region region;
     struct amg_mapping mapping;
     struct amg_area area;
@@ -122,14 +122,14 @@ static void child_main(int out)
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     die_if(amg_mapping_open("test", AREA_LEN, &mapping) != HG_SUCCESS);
     area = (struct amg_area){mapping.base, mapping.len, mapping.fd};
-    die_if(amg_shm_region_create(&(struct amg_shm_plan){.name = "",
+    die_if(amg_shm_region_create(&(struct amg_shm_region_params){.name = "",
                                      .max_contexts = 1,
                                      .message_len = 4096,
                                      .area = &area},
                &region) != HG_SUCCESS);
     memset(&shown, 0, sizeof(shown));
     memcpy(shown.name, region.name, sizeof(shown.name));
-    amg_shm_keys_init(
+    amg_shm_exposer_init(
         &keys, region.keys, region.incarnation, amg_shm_files_life);
     exposer_fill(bytes, 0, LEN);
     exposer_fill((char *)area.base + 100, 0, LEN);
@@ -173,12 +173,13 @@ int exposer_setup(void **state)
         return 1;
     close(pipes[0]);
     if (amg_shm_region_create(
-            &(struct amg_shm_plan){
+            &(struct amg_shm_region_params){
                 .name = "", .max_contexts = 1, .message_len = 4096},
             &f->domain.region) != HG_SUCCESS)
         return 1;
-    f->domain.bulk.who = (struct amg_shm_who){f->domain.region.incarnation | 2,
-        f->domain.region.start_time, f->domain.region.pid};
+    f->domain.bulk.id =
+        (struct amg_shm_accessor_id){f->domain.region.incarnation | 2,
+            f->domain.region.start_time, f->domain.region.pid};
     f->peer.domain = &f->domain;
     return amg_shm_region_map(f->shown.name, &f->peer.region) != HG_SUCCESS;
 }

@@ -67,7 +67,7 @@ static void test_copy_segment_is_for_messages(void **state)
     f->domain.bulk.copy = AMG_SHM_COPY_SEGMENT;
     assert_int_equal(
         exposer_move(f, IN_AREA, AMG_MEM_READ, 0, 1, NULL), HG_OPNOTSUPPORTED);
-    assert_null(f->peer.bulk.visitor);
+    assert_null(f->peer.bulk.accessor);
 }
 
 /* Containers share a node, but neither pids nor addresses. */
@@ -78,7 +78,7 @@ static void test_copy_other_pid_namespace_is_for_messages(void **state)
     f->peer.region.pid_ns++;
     assert_int_equal(
         exposer_move(f, IN_AREA, AMG_MEM_READ, 0, 1, NULL), HG_OPNOTSUPPORTED);
-    assert_null(f->peer.bulk.visitor);
+    assert_null(f->peer.bulk.accessor);
 }
 
 static void test_copy_wrong_probe_is_no_cma(void **state)

@@ -220,7 +220,7 @@ static void nothing_is_held(struct fixture *f)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(f->domain);
 
-    UNTIL(f, domain->bulk.chunks_used == 0);
+    UNTIL(f, domain->bulk.bounce_used == 0);
     for (uint32_t i = 0; i < domain->bulk.transfers.cap; i++)
         assert_null(domain->bulk.transfers.places[i].object);
 }

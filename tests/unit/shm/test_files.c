@@ -86,7 +86,7 @@ static void test_name_in_use_is_refused_until_its_owner_dies(void **state)
     shm->domain.close(domain);
 }
 
-/* The files of the process: segments and bells. */
+/* The files of the process: segments and doorbells. */
 static unsigned files_count(pid_t pid)
 {
     char prefix[AMG_SHM_PATH_CAP];
@@ -157,21 +157,21 @@ static void test_cleaning_takes_the_dead_and_leaves_the_living(void **state)
     struct amg_shm_region region;
     char dead_name[AMG_SHM_NAME_CAP];
     char living_name[AMG_SHM_NAME_CAP];
-    char bell[AMG_SHM_PATH_CAP];
+    char doorbell[AMG_SHM_PATH_CAP];
 
     (void)state;
     party_child_start(&dead, PARTY_DEAF, name_choose(dead_name, "dead"));
     party_child_start(&living, PARTY_DEAF, name_choose(living_name, "living"));
     assert_int_equal(amg_shm_region_map(dead_name, &region), HG_SUCCESS);
-    amg_shm_files_bell(dead_name, region.incarnation, 0, bell);
+    amg_shm_files_doorbell(dead_name, region.incarnation, 0, doorbell);
     assert_int_equal(amg_shm_files_owner(&region), AMG_SHM_ALIVE);
-    assert_int_equal(access(bell, F_OK), 0);
+    assert_int_equal(access(doorbell, F_OK), 0);
     party_child_kill(&dead);
     assert_int_equal(amg_shm_files_owner(&region), AMG_SHM_DEAD);
     assert_true(has_file(dead_name));
     (void)amg_shm_files_clean();
     assert_false(has_file(dead_name));
-    assert_int_equal(access(bell, F_OK), -1);
+    assert_int_equal(access(doorbell, F_OK), -1);
     assert_true(has_file(living_name));
     amg_shm_region_fini(&region);
     party_child_end(&living);
@@ -192,24 +192,25 @@ static void *remover(void *path)
  * it left behind: none of them may take the new file for the old one. */
 static void test_cleaning_leaves_the_name_to_its_next_owner(void **state)
 {
-    struct amg_shm_plan plan = {.max_contexts = 1, .message_len = 4096};
+    struct amg_shm_region_params params = {
+        .max_contexts = 1, .message_len = 4096};
     char name[AMG_SHM_NAME_CAP];
     char path[AMG_SHM_PATH_CAP];
 
     (void)state;
-    plan.name = name_choose(name, "again");
+    params.name = name_choose(name, "again");
     amg_shm_files_path(name, path);
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct amg_shm_region old;
         struct amg_shm_region region;
         pthread_t threads[REMOVERS];
 
-        assert_int_equal(amg_shm_region_create(&plan, &old), HG_SUCCESS);
+        assert_int_equal(amg_shm_region_create(&params, &old), HG_SUCCESS);
         old.head->start_time ^= 1; /* its owner was another process */
         for (unsigned i = 0; i < REMOVERS; i++)
             assert_int_equal(
                 pthread_create(&threads[i], NULL, remover, path), 0);
-        assert_int_equal(amg_shm_region_create(&plan, &region), HG_SUCCESS);
+        assert_int_equal(amg_shm_region_create(&params, &region), HG_SUCCESS);
         for (unsigned i = 0; i < REMOVERS; i++)
             assert_int_equal(pthread_join(threads[i], NULL), 0);
         assert_true(has_file(name));
@@ -300,7 +301,7 @@ static void test_without_descriptors_nobody_is_known_to_be_dead(void **state)
     descriptors_use_up(&kept, 0);
     life = amg_shm_files_life(self.pid, self.start_time);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
-    assert_int_equal(life, AMG_SHM_UNTOLD);
+    assert_int_equal(life, AMG_SHM_LIFE_UNKNOWN);
     assert_int_equal(
         amg_shm_files_life(self.pid, self.start_time), AMG_SHM_ALIVE);
     assert_int_equal(
@@ -332,43 +333,43 @@ static void test_cleaning_without_descriptors_leaves_the_living(void **state)
     struct amg_shm_region region;
     struct rlimit kept;
     char name[AMG_SHM_NAME_CAP];
-    char bell[AMG_SHM_PATH_CAP];
+    char doorbell[AMG_SHM_PATH_CAP];
 
     (void)state;
     party_child_start(&living, PARTY_DEAF, name_choose(name, "spared"));
     assert_int_equal(amg_shm_region_map(name, &region), HG_SUCCESS);
-    amg_shm_files_bell(name, region.incarnation, 0, bell);
+    amg_shm_files_doorbell(name, region.incarnation, 0, doorbell);
     for (unsigned more = 0; more < 4; more++) {
         descriptors_use_up(&kept, limit_of(more));
         (void)amg_shm_files_clean();
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
         assert_true(has_file(name));
-        assert_int_equal(access(bell, F_OK), 0);
+        assert_int_equal(access(doorbell, F_OK), 0);
     }
     amg_shm_region_fini(&region);
     party_child_end(&living);
 }
 
-/* A segment of another version may be alive, and needs its bells. */
+/* A segment of another version may be alive, and needs its doorbells. */
 static void test_cleaning_leaves_bells_of_other_versions(void **state)
 {
     struct party_child child;
     struct amg_shm_region region;
     char name[AMG_SHM_NAME_CAP];
-    char bell[AMG_SHM_PATH_CAP];
+    char doorbell[AMG_SHM_PATH_CAP];
 
     (void)state;
     party_child_start(&child, PARTY_DEAF, name_choose(name, "version"));
     assert_int_equal(amg_shm_region_map(name, &region), HG_SUCCESS);
-    amg_shm_files_bell(name, region.incarnation, 0, bell);
+    amg_shm_files_doorbell(name, region.incarnation, 0, doorbell);
     region.head->version++;
     (void)amg_shm_files_clean();
     assert_true(has_file(name));
-    assert_int_equal(access(bell, F_OK), 0);
+    assert_int_equal(access(doorbell, F_OK), 0);
     region.head->version--;
     amg_shm_region_fini(&region);
     party_child_end(&child);
-    assert_int_equal(access(bell, F_OK), -1);
+    assert_int_equal(access(doorbell, F_OK), -1);
 }
 
 /* What stands in the head decides, whatever the file is called. */

@@ -17,20 +17,21 @@
 enum { LEN = 1000, LONG_MS = 10000, DEAD_PID = 666, UNTOLD_PID = 777 };
 enum { VISITORS = 127 }; /* of a large node */
 
-static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
+static const struct amg_shm_accessor_id me = {
+    .id = 77, .start_time = 5, .pid = 4};
 
 static enum amg_shm_life most_live(uint32_t pid, uint64_t start_time)
 {
     (void)start_time;
     return pid == DEAD_PID     ? AMG_SHM_DEAD
-           : pid == UNTOLD_PID ? AMG_SHM_UNTOLD
+           : pid == UNTOLD_PID ? AMG_SHM_LIFE_UNKNOWN
                                : AMG_SHM_ALIVE;
 }
 
 struct fixture {
-    struct amg_shm_keys keys;
-    struct amg_shm_table *table;
-    struct amg_shm_visitor *visitor;
+    struct amg_shm_exposer keys;
+    struct amg_shm_key_table *table;
+    struct amg_shm_accessor *accessor;
     uint64_t live;
     char bytes[2 * LEN];
 };
@@ -49,10 +50,10 @@ static int setup(void **state)
 
     f->live = live_now();
     f->table = calloc(1, sizeof(*f->table));
-    amg_shm_keys_init(&f->keys, f->table, 0x1234567890ull, most_live);
-    f->visitor = amg_shm_access_claim(f->table, &me, most_live);
+    amg_shm_exposer_init(&f->keys, f->table, 0x1234567890ull, most_live);
+    f->accessor = amg_shm_access_claim(f->table, &me, most_live);
     *state = f;
-    return f->visitor == NULL;
+    return f->accessor == NULL;
 }
 
 static int teardown(void **state)
@@ -60,8 +61,8 @@ static int teardown(void **state)
     struct fixture *f = *state;
     bool leaks = false;
 
-    amg_shm_access_release(f->visitor);
-    amg_shm_keys_fini(&f->keys);
+    amg_shm_access_release(f->accessor);
+    amg_shm_exposer_fini(&f->keys);
     leaks = live_now() != f->live;
     free(f->table);
     free(f);
@@ -75,12 +76,12 @@ static struct amg_mem *expose(struct fixture *f,
     struct amg_mem *mem = NULL;
     struct amg_key key;
 
-    assert_int_equal(amg_shm_keys_add(&f->keys, &amg_self_transport, segments,
-                         count, flags, &mem),
+    assert_int_equal(amg_shm_exposer_add(&f->keys, &amg_self_transport,
+                         segments, count, flags, &mem),
         HG_SUCCESS);
     assert_ptr_equal(mem->transport, &amg_self_transport);
-    amg_shm_keys_key(mem, &key);
-    assert_int_equal(amg_shm_keys_read(&key, ret_key), HG_SUCCESS);
+    amg_shm_key_write(mem, &key);
+    assert_int_equal(amg_shm_key_read(&key, ret_key), HG_SUCCESS);
     return mem;
 }
 
@@ -94,13 +95,13 @@ static hg_return_t try_both(
     struct amg_shm_view view;
     struct amg_seg_iter own = {NULL, 0, 0, 0};
     hg_return_t rc =
-        amg_shm_access_enter(f->table, f->visitor, access, &visit, &view);
-    hg_return_t own_rc = amg_shm_keys_enter(&f->keys, access, &mem, &own);
+        amg_shm_access_enter(f->table, f->accessor, access, &visit, &view);
+    hg_return_t own_rc = amg_shm_exposer_enter(&f->keys, access, &mem, &own);
 
     if (rc == HG_SUCCESS)
-        amg_shm_access_leave(f->visitor, visit);
+        amg_shm_access_leave(f->accessor, visit);
     if (own_rc == HG_SUCCESS)
-        amg_shm_keys_leave(&f->keys, mem);
+        amg_shm_exposer_leave(&f->keys, mem);
     if (rc != HG_OPNOTSUPPORTED)
         assert_int_equal(rc, own_rc);
     if (rc == HG_SUCCESS)
@@ -112,7 +113,8 @@ static hg_return_t try_both(
 
 static void hide(struct fixture *f, struct amg_mem *mem)
 {
-    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, LONG_MS), HG_SUCCESS);
+    assert_int_equal(
+        amg_shm_exposer_remove(&f->keys, mem, LONG_MS), HG_SUCCESS);
 }
 
 static void test_keys_access_inside_is_allowed(void **state)
@@ -239,7 +241,7 @@ static void test_keys_wrong_or_old_key_finds_nothing(void **state)
     assert_int_equal(try_both(f, &access, NULL), HG_NOENTRY);
     hide(f, mem);
     assert_int_equal(
-        amg_shm_keys_read(&(struct amg_key){.len = 15}, &next), HG_INVALID_ARG);
+        amg_shm_key_read(&(struct amg_key){.len = 15}, &next), HG_INVALID_ARG);
 }
 
 /* More memory, and longer lists, than the table has room for. */
@@ -297,15 +299,15 @@ static void test_keys_remove_waits_for_those_inside(void **state)
 
     amg_log_level_set(AMG_LOG_LEVEL_NONE);
     assert_int_equal(
-        amg_shm_access_enter(f->table, f->visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, f->accessor, &access, &visit, &view),
         HG_SUCCESS);
     assert_int_equal(
-        amg_shm_keys_enter(&f->keys, &access, &own, &own_at), HG_SUCCESS);
-    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 1), HG_BUSY);
+        amg_shm_exposer_enter(&f->keys, &access, &own, &own_at), HG_SUCCESS);
+    assert_int_equal(amg_shm_exposer_remove(&f->keys, mem, 1), HG_BUSY);
     assert_int_equal(try_both(f, &access, NULL), HG_NOENTRY);
-    amg_shm_keys_leave(&f->keys, own);
-    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
-    amg_shm_access_leave(f->visitor, visit);
+    amg_shm_exposer_leave(&f->keys, own);
+    assert_int_equal(amg_shm_exposer_remove(&f->keys, mem, 0), HG_BUSY);
+    amg_shm_access_leave(f->accessor, visit);
     hide(f, mem);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
@@ -313,62 +315,62 @@ static void test_keys_remove_waits_for_those_inside(void **state)
 static void test_keys_remove_does_not_wait_for_the_dead(void **state)
 {
     struct fixture *f = *state;
-    const struct amg_shm_who dead = {.id = 99, .pid = DEAD_PID};
+    const struct amg_shm_accessor_id dead = {.id = 99, .pid = DEAD_PID};
     const struct amg_segment part = {f->bytes, LEN};
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
-    struct amg_shm_visitor *visitor =
+    struct amg_shm_accessor *accessor =
         amg_shm_access_claim(f->table, &dead, most_live);
     unsigned visit = 0;
     struct amg_shm_view view;
 
     assert_int_equal(
-        amg_shm_access_enter(f->table, visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, accessor, &access, &visit, &view),
         HG_SUCCESS);
     hide(f, mem);
-    assert_ptr_equal(amg_shm_access_claim(f->table, &me, most_live), visitor);
-    amg_shm_access_release(visitor);
+    assert_ptr_equal(amg_shm_access_claim(f->table, &me, most_live), accessor);
+    amg_shm_access_release(accessor);
 }
 
-/* A process out of descriptors cannot find out whether a visitor lives. */
+/* A process out of descriptors cannot find out whether an accessor lives. */
 static void test_keys_remove_waits_for_who_may_live(void **state)
 {
     struct fixture *f = *state;
-    const struct amg_shm_who untold = {.id = 99, .pid = UNTOLD_PID};
+    const struct amg_shm_accessor_id untold = {.id = 99, .pid = UNTOLD_PID};
     const struct amg_segment part = {f->bytes, LEN};
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
-    struct amg_shm_visitor *visitor =
+    struct amg_shm_accessor *accessor =
         amg_shm_access_claim(f->table, &untold, most_live);
     unsigned visit = 0;
     struct amg_shm_view view;
 
     amg_log_level_set(AMG_LOG_LEVEL_ERROR);
     assert_int_equal(
-        amg_shm_access_enter(f->table, visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, accessor, &access, &visit, &view),
         HG_SUCCESS);
-    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
-    assert_int_equal(atomic_load(&visitor->id), untold.id);
-    amg_shm_access_leave(visitor, visit);
+    assert_int_equal(amg_shm_exposer_remove(&f->keys, mem, 0), HG_BUSY);
+    assert_int_equal(atomic_load(&accessor->id), untold.id);
+    amg_shm_access_leave(accessor, visit);
     hide(f, mem);
-    amg_shm_access_release(visitor);
+    amg_shm_access_release(accessor);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
 
 static void test_keys_visitors_of_the_dead_are_used_again(void **state)
 {
     struct fixture *f = *state;
-    const struct amg_shm_who dead = {.id = 99, .pid = DEAD_PID};
-    struct amg_shm_visitor *last = NULL;
+    const struct amg_shm_accessor_id dead = {.id = 99, .pid = DEAD_PID};
+    struct amg_shm_accessor *last = NULL;
 
-    for (int i = 1; i < AMG_SHM_VISITORS; i++)
+    for (int i = 1; i < AMG_SHM_ACCESSORS; i++)
         assert_non_null(
             amg_shm_access_claim(f->table, i == 100 ? &dead : &me, most_live));
     last = amg_shm_access_claim(f->table, &me, most_live);
-    assert_ptr_equal(last, &f->table->visitors[100]);
+    assert_ptr_equal(last, &f->table->accessors[100]);
     assert_null(amg_shm_access_claim(f->table, &me, most_live));
-    for (int i = 1; i < AMG_SHM_VISITORS; i++)
-        amg_shm_access_release(&f->table->visitors[i]);
+    for (int i = 1; i < AMG_SHM_ACCESSORS; i++)
+        amg_shm_access_release(&f->table->accessors[i]);
 }
 
 static void test_keys_remove_looks_only_at_who_was_there(void **state)
@@ -377,31 +379,31 @@ static void test_keys_remove_looks_only_at_who_was_there(void **state)
     const struct amg_segment part = {f->bytes, LEN};
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
-    struct amg_shm_visitor *visitor = NULL;
+    struct amg_shm_accessor *accessor = NULL;
     unsigned visit = 0;
     struct amg_shm_view view;
 
     for (int i = 1; i < VISITORS; i++)
-        visitor = amg_shm_access_claim(f->table, &me, most_live);
+        accessor = amg_shm_access_claim(f->table, &me, most_live);
     /* As many lines as removal would read, if it looked at them. */
     for (int i = 0; i < VISITORS; i++)
-        atomic_store(&f->table->visitors[i].visits[0], access.key.index + 1);
+        atomic_store(&f->table->accessors[i].accesses[0], access.key.index + 1);
     hide(f, mem);
     for (int i = 0; i < VISITORS; i++)
-        atomic_store(&f->table->visitors[i].visits[0], 0);
+        atomic_store(&f->table->accessors[i].accesses[0], 0);
 
     /* The place is used again, and one of them is there. */
     mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     assert_int_equal(
-        amg_shm_access_enter(f->table, visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, accessor, &access, &visit, &view),
         HG_SUCCESS);
     amg_log_level_set(AMG_LOG_LEVEL_ERROR);
-    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
+    assert_int_equal(amg_shm_exposer_remove(&f->keys, mem, 0), HG_BUSY);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
-    amg_shm_access_leave(visitor, visit);
+    amg_shm_access_leave(accessor, visit);
     hide(f, mem);
     for (int i = 1; i < VISITORS; i++)
-        amg_shm_access_release(&f->table->visitors[i]);
+        amg_shm_access_release(&f->table->accessors[i]);
 }
 
 static void test_keys_too_many_visits_are_told(void **state)
@@ -410,18 +412,18 @@ static void test_keys_too_many_visits_are_told(void **state)
     const struct amg_segment part = {f->bytes, LEN};
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
-    unsigned visits[AMG_SHM_VISITS + 1];
+    unsigned accesses[AMG_SHM_ACCESSES + 1];
     struct amg_shm_view view;
 
-    for (int i = 0; i < AMG_SHM_VISITS; i++)
-        assert_int_equal(amg_shm_access_enter(
-                             f->table, f->visitor, &access, &visits[i], &view),
+    for (int i = 0; i < AMG_SHM_ACCESSES; i++)
+        assert_int_equal(amg_shm_access_enter(f->table, f->accessor, &access,
+                             &accesses[i], &view),
             HG_SUCCESS);
-    assert_int_equal(
-        amg_shm_access_enter(f->table, f->visitor, &access, &visits[0], &view),
+    assert_int_equal(amg_shm_access_enter(
+                         f->table, f->accessor, &access, &accesses[0], &view),
         HG_AGAIN);
-    for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
-        amg_shm_access_leave(f->visitor, i);
+    for (unsigned i = 0; i < AMG_SHM_ACCESSES; i++)
+        amg_shm_access_leave(f->accessor, i);
     hide(f, mem);
 }
 
@@ -441,14 +443,14 @@ static void test_keys_broken_table_is_not_believed(void **state)
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         atomic_store(&entry->base, lists[i]);
         assert_int_equal(
-            amg_shm_access_enter(f->table, f->visitor, &access, &visit, &view),
+            amg_shm_access_enter(f->table, f->accessor, &access, &visit, &view),
             HG_PROTOCOL_ERROR);
     }
     atomic_store(&entry->count, UINT32_MAX);
     atomic_store(&entry->base, 5);
     access.segment = AMG_SHM_LIST;
     assert_int_equal(
-        amg_shm_access_enter(f->table, f->visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, f->accessor, &access, &visit, &view),
         HG_PROTOCOL_ERROR);
     hide(f, mem);
 }
@@ -462,8 +464,8 @@ static void test_keys_without_memory_stay_as_they_are(void **state)
 
     for (uint64_t n = 1; n <= 2; n++) {
         amg_mem_fail_nth(n);
-        assert_int_equal(amg_shm_keys_add(&f->keys, &amg_self_transport, parts,
-                             2, AMG_MEM_READ, &mem),
+        assert_int_equal(amg_shm_exposer_add(&f->keys, &amg_self_transport,
+                             parts, 2, AMG_MEM_READ, &mem),
             HG_NOMEM);
         assert_null(mem);
     }

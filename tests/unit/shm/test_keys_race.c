@@ -11,7 +11,8 @@
 #include "shm/shm_keys.h"
 #include "transport/self.h"
 
-static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
+static const struct amg_shm_accessor_id me = {
+    .id = 77, .start_time = 5, .pid = 4};
 
 static enum amg_shm_life is_alive(uint32_t pid, uint64_t start_time)
 {
@@ -25,9 +26,9 @@ static enum amg_shm_life is_alive(uint32_t pid, uint64_t start_time)
 enum { SLOTS = 4, VISITORS = 3, TURNS = 20000 };
 
 struct race {
-    struct amg_shm_keys keys;
-    struct amg_shm_table *table;
-    struct amg_shm_visitor *visitor;
+    struct amg_shm_exposer keys;
+    struct amg_shm_key_table *table;
+    struct amg_shm_accessor *accessor;
     _Atomic uint64_t shown[SLOTS]; /* index and serial */
     atomic_uint cells[SLOTS];      /* 1 while exposed, else 0 */
     atomic_uint bad;
@@ -49,7 +50,7 @@ static void *visitor_run(void *arg)
         unsigned visit = 0;
         struct amg_shm_view view;
 
-        if (amg_shm_access_enter(race->table, race->visitor, &access, &visit,
+        if (amg_shm_access_enter(race->table, race->accessor, &access, &visit,
                 &view) != HG_SUCCESS)
             continue;
         atomic_fetch_add(&race->entered, 1);
@@ -57,14 +58,15 @@ static void *visitor_run(void *arg)
             if (atomic_load_explicit((atomic_uint *)(uintptr_t)view.at,
                     memory_order_relaxed) != 1)
                 atomic_fetch_add(&race->bad, 1);
-        amg_shm_access_leave(race->visitor, visit);
+        amg_shm_access_leave(race->accessor, visit);
     }
     return NULL;
 }
 
 static void hide(struct race *race, struct amg_mem *mem)
 {
-    assert_int_equal(amg_shm_keys_remove(&race->keys, mem, 10000), HG_SUCCESS);
+    assert_int_equal(
+        amg_shm_exposer_remove(&race->keys, mem, 10000), HG_SUCCESS);
 }
 
 static void test_keys_removed_memory_is_left_alone(void **state)
@@ -76,8 +78,8 @@ static void test_keys_removed_memory_is_left_alone(void **state)
     (void)state;
     race.table = calloc(1, sizeof(*race.table));
     assert_non_null(race.table);
-    amg_shm_keys_init(&race.keys, race.table, 0x1234567890ull, is_alive);
-    race.visitor = amg_shm_access_claim(race.table, &me, is_alive);
+    amg_shm_exposer_init(&race.keys, race.table, 0x1234567890ull, is_alive);
+    race.accessor = amg_shm_access_claim(race.table, &me, is_alive);
     for (int i = 0; i < VISITORS; i++)
         assert_int_equal(
             pthread_create(&threads[i], NULL, visitor_run, &race), 0);
@@ -93,11 +95,11 @@ static void test_keys_removed_memory_is_left_alone(void **state)
             atomic_store(&race.cells[i], 0);
         }
         atomic_store(&race.cells[i], 1);
-        assert_int_equal(amg_shm_keys_add(&race.keys, &amg_self_transport,
+        assert_int_equal(amg_shm_exposer_add(&race.keys, &amg_self_transport,
                              &part, 1, AMG_MEM_READ, &mems[i]),
             HG_SUCCESS);
-        amg_shm_keys_key(mems[i], &wire);
-        assert_int_equal(amg_shm_keys_read(&wire, &key), HG_SUCCESS);
+        amg_shm_key_write(mems[i], &wire);
+        assert_int_equal(amg_shm_key_read(&wire, &key), HG_SUCCESS);
         atomic_store(&race.shown[i], (uint64_t)key.serial << 32 | key.index);
     }
     atomic_store(&race.is_over, true);
@@ -105,8 +107,8 @@ static void test_keys_removed_memory_is_left_alone(void **state)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < SLOTS; i++)
         hide(&race, mems[i]);
-    amg_shm_access_release(race.visitor);
-    amg_shm_keys_fini(&race.keys);
+    amg_shm_access_release(race.accessor);
+    amg_shm_exposer_fini(&race.keys);
     free(race.table);
     assert_int_equal(atomic_load(&race.bad), 0);
 }

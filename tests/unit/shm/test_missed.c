@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What might be missed: a context that closes before it was called, a bell that
- * cannot be rung, and a chunk that comes back just before one waits for it. */
+/* What might be missed: a context that closes before it was called, a doorbell
+ * that cannot be rung, and a bounce buffer that comes back just before one
+ * waits for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #include "shm/shm_transport.h"
 #include "unit/shm/party.h"
 
-enum { SHORT = 16, POLLS = 200, LEN = 4 * AMG_SHM_CHUNK_LEN, MOVERS = 3 };
+enum { SHORT = 16, POLLS = 200, LEN = 4 * AMG_SHM_BOUNCE_LEN, MOVERS = 3 };
 
 static const struct amg_transport *const shm = &amg_shm_transport;
 
@@ -244,13 +245,14 @@ static void mover_poll(struct mover *mover, unsigned ep)
     }
 }
 
-/* The second context has found no chunk: now all of the first come back. */
+/* The second context has found no bounce buffer: now all of the first come
+ * back. */
 static void drain_at_point(const char *name)
 {
     static bool is_inside;
 
     if (is_inside || strcmp(name, "shm_transfer_moved") != 0 ||
-        amg_shm_ep_of(waiting->eps[1])->bulk.has_moving == 0 ||
+        amg_shm_ep_of(waiting->eps[1])->bulk.has_ready == 0 ||
         waiting->done[0] + waiting->done[1] == 2)
         return;
     is_inside = true;
@@ -332,7 +334,7 @@ static void test_chunk_that_comes_back_before_the_wait_is_seen(void **state)
 }
 #endif
 
-/* The sleeper's bell cannot be opened for a moment. */
+/* The sleeper's doorbell cannot be opened for a moment. */
 static void test_sleeper_that_could_not_be_rung_is_rung_later(void **state)
 {
     struct party_child child;
@@ -340,7 +342,7 @@ static void test_sleeper_that_could_not_be_rung_is_rung_later(void **state)
     struct party_call call;
     struct amg_shm_region region;
     struct amg_peer *peer = NULL;
-    char bell[AMG_SHM_PATH_CAP];
+    char doorbell[AMG_SHM_PATH_CAP];
     char kept[AMG_SHM_PATH_CAP + 8];
 
     (void)state;
@@ -349,21 +351,21 @@ static void test_sleeper_that_could_not_be_rung_is_rung_later(void **state)
     assert_int_equal(
         amg_shm_region_map(strstr(child.address, "//") + 2, &region),
         HG_SUCCESS);
-    amg_shm_files_bell(region.name, region.incarnation, 0, bell);
-    snprintf(kept, sizeof(kept), "%s.kept", bell);
+    amg_shm_files_doorbell(region.name, region.incarnation, 0, doorbell);
+    snprintf(kept, sizeof(kept), "%s.kept", doorbell);
     party_open(&client, "", 0);
     peer = party_find(&client, child.address);
     while ((atomic_load(&region.contexts[0].sleep) & AMG_SHM_SLEEP_MASK) !=
            AMG_SHM_ASLEEP)
         continue;
-    assert_int_equal(rename(bell, kept), 0);
+    assert_int_equal(rename(doorbell, kept), 0);
     party_ask(&client, peer, &call, 6, SHORT);
     party_poll(&client);
     assert_int_equal(
         atomic_load(&region.contexts[0].sleep) & AMG_SHM_SLEEP_MASK,
         AMG_SHM_ASLEEP);
     assert_int_equal(call.done, 0);
-    assert_int_equal(rename(kept, bell), 0);
+    assert_int_equal(rename(kept, doorbell), 0);
     /* Asleep itself: what is to be tried again ends its sleep. */
     assert_int_equal(party_wait_asleep(&client, &call), HG_SUCCESS);
     assert_true(party_answer_is(&client, &call, 6));

@@ -230,14 +230,14 @@ static void test_stopped_peer_gets_all_when_it_goes_on(void **state)
     party_close(&party);
 }
 
-/* Bytes in our bell: how often it was rung and not heard. */
+/* Bytes in our doorbell: how often it was rung and not heard. */
 static int rings_left(const struct party *party)
 {
     int bytes = -1;
 
-    assert_int_equal(
-        ioctl(amg_container_of(party->ep, struct amg_shm_ep, base)->inbox->bell,
-            FIONREAD, &bytes),
+    assert_int_equal(ioctl(amg_container_of(party->ep, struct amg_shm_ep, base)
+                               ->inbox->doorbell,
+                         FIONREAD, &bytes),
         0);
     return bytes;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens rarely, and must not stay so for ever: bells that are late,
+/* What happens rarely, and must not stay so for ever: doorbells that are late,
  * peers that close unseen, children of ours, and a context that never rests. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,12 +55,12 @@ static void fall_asleep(struct party *party)
 
 static void ring(const struct amg_shm_inbox *inbox)
 {
-    atomic_store(&inbox->context->sleep, AMG_SHM_RUNG);
+    atomic_store(&inbox->context->sleep, AMG_SHM_WOKEN);
 }
 
 static void byte_send(const struct amg_shm_inbox *inbox)
 {
-    assert_int_equal(write(inbox->bell, "", 1), 1);
+    assert_int_equal(write(inbox->doorbell, "", 1), 1);
 }
 
 /* Who rings says so first, and writes then; in between, others may ring. */

@@ -58,8 +58,9 @@ static void poll_starved(struct party *party)
     none.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     party_poll(party);
-    if (domain->starved_ns != 0)
-        domain->starved_ns = 1; /* the moment of the first try, long ago */
+    if (domain->unmapped_since_ns != 0)
+        domain->unmapped_since_ns =
+            1; /* the moment of the first try, long ago */
     party_poll(party);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
 }
@@ -286,7 +287,8 @@ static void test_slot_that_was_freed_is_left_alone(void **state)
     }
     assert_true(party_answer_is(&first, &call, 1));
     atomic_store(&region_of(&first)->head->is_closed, 1);
-    atomic_fetch_or(&region_of(&server)->contexts[0].news, AMG_SHM_NEWS_PEERS);
+    atomic_fetch_or(
+        &region_of(&server)->contexts[0].events, AMG_SHM_EVENT_PEERS);
     party_poll(&server);
     party_poll(&server);
     assert_int_equal(slots_taken(&server), 0);
@@ -328,7 +330,7 @@ static void test_stranger_keeps_its_slot(void **state)
     atomic_store(&region->claims[1],
         amg_shm_claim_take(0, 0, false, 0x7fffffff)); /* it is dead */
     atomic_store(&region->head->slot_end, 2);
-    atomic_fetch_or(&region->contexts[0].news, AMG_SHM_NEWS_PEERS);
+    atomic_fetch_or(&region->contexts[0].events, AMG_SHM_EVENT_PEERS);
     party_poll(&party);
     assert_int_equal(atomic_load(&region->claims[0]), claim);
     assert_int_equal(amg_shm_claim_state(atomic_load(&region->claims[1])),

@@ -15,7 +15,8 @@
 
 enum { LEN = 2000, LONG_MS = 10000 };
 
-static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
+static const struct amg_shm_accessor_id me = {
+    .id = 77, .start_time = 5, .pid = 4};
 
 static enum amg_shm_life all_live(uint32_t pid, uint64_t start_time)
 {
@@ -25,9 +26,9 @@ static enum amg_shm_life all_live(uint32_t pid, uint64_t start_time)
 }
 
 struct fixture {
-    struct amg_shm_keys keys;
-    struct amg_shm_table *table;
-    struct amg_shm_visitor *visitor;
+    struct amg_shm_exposer keys;
+    struct amg_shm_key_table *table;
+    struct amg_shm_accessor *accessor;
     char bytes[LEN];
 };
 
@@ -36,18 +37,18 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof(*f));
 
     f->table = calloc(1, sizeof(*f->table));
-    amg_shm_keys_init(&f->keys, f->table, 0x1234567890ull, all_live);
-    f->visitor = amg_shm_access_claim(f->table, &me, all_live);
+    amg_shm_exposer_init(&f->keys, f->table, 0x1234567890ull, all_live);
+    f->accessor = amg_shm_access_claim(f->table, &me, all_live);
     *state = f;
-    return f->visitor == NULL;
+    return f->accessor == NULL;
 }
 
 static int teardown(void **state)
 {
     struct fixture *f = *state;
 
-    amg_shm_access_release(f->visitor);
-    amg_shm_keys_fini(&f->keys);
+    amg_shm_access_release(f->accessor);
+    amg_shm_exposer_fini(&f->keys);
     free(f->table);
     free(f);
     return 0;
@@ -60,17 +61,18 @@ static struct amg_mem *expose(struct fixture *f,
     struct amg_mem *mem = NULL;
     struct amg_key key;
 
-    assert_int_equal(amg_shm_keys_add(&f->keys, &amg_self_transport, segments,
-                         count, AMG_MEM_READ, &mem),
+    assert_int_equal(amg_shm_exposer_add(&f->keys, &amg_self_transport,
+                         segments, count, AMG_MEM_READ, &mem),
         HG_SUCCESS);
-    amg_shm_keys_key(mem, &key);
-    assert_int_equal(amg_shm_keys_read(&key, ret_key), HG_SUCCESS);
+    amg_shm_key_write(mem, &key);
+    assert_int_equal(amg_shm_key_read(&key, ret_key), HG_SUCCESS);
     return mem;
 }
 
 static void hide(struct fixture *f, struct amg_mem *mem)
 {
-    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, LONG_MS), HG_SUCCESS);
+    assert_int_equal(
+        amg_shm_exposer_remove(&f->keys, mem, LONG_MS), HG_SUCCESS);
 }
 
 /* The peer and the exposer itself say the same of it. */
@@ -82,18 +84,18 @@ static hg_return_t try_both(
     struct amg_seg_iter own;
     unsigned visit = 0;
     hg_return_t rc =
-        amg_shm_access_enter(f->table, f->visitor, access, &visit, &view);
+        amg_shm_access_enter(f->table, f->accessor, access, &visit, &view);
 
-    assert_int_equal(amg_shm_keys_enter(&f->keys, access, &mem, &own), rc);
+    assert_int_equal(amg_shm_exposer_enter(&f->keys, access, &mem, &own), rc);
     if (rc != HG_SUCCESS)
         return rc;
-    amg_shm_access_leave(f->visitor, visit);
-    amg_shm_keys_leave(&f->keys, mem);
+    amg_shm_access_leave(f->accessor, visit);
+    amg_shm_exposer_leave(&f->keys, mem);
     assert_ptr_equal((void *)(uintptr_t)view.at, amg_seg_iter_at(&own));
     return HG_SUCCESS;
 }
 
-/* Takes the view of an access to pieces, and finds the right ones. */
+/* Takes the view of an access to fragments, and finds the right ones. */
 static void view_is(struct fixture *f, const struct amg_shm_access *access,
     const struct amg_segment *runs, uint32_t count)
 {
@@ -103,7 +105,7 @@ static void view_is(struct fixture *f, const struct amg_shm_access *access,
 
     assert_int_equal(try_both(f, access), HG_SUCCESS);
     assert_int_equal(
-        amg_shm_access_enter(f->table, f->visitor, access, &visit, &view),
+        amg_shm_access_enter(f->table, f->accessor, access, &visit, &view),
         HG_SUCCESS);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t at = 0;
@@ -113,7 +115,7 @@ static void view_is(struct fixture *f, const struct amg_shm_access *access,
         left -= runs[i].len;
     }
     assert_int_equal(left, 0);
-    amg_shm_access_leave(f->visitor, visit);
+    amg_shm_access_leave(f->accessor, visit);
 }
 
 static void test_view_access_across_segments_is_joined(void **state)
@@ -186,8 +188,8 @@ static void test_view_more_than_64_bits_is_refused(void **state)
     struct amg_mem *mem = NULL;
 
     amg_log_level_set(AMG_LOG_LEVEL_NONE);
-    assert_int_equal(amg_shm_keys_add(&f->keys, &amg_self_transport, parts, 3,
-                         AMG_MEM_READ, &mem),
+    assert_int_equal(amg_shm_exposer_add(&f->keys, &amg_self_transport, parts,
+                         3, AMG_MEM_READ, &mem),
         HG_INVALID_ARG);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
     assert_null(mem);
@@ -203,7 +205,7 @@ static void test_view_broken_list_is_not_believed(void **state)
     struct amg_segment parts[SEGMENTS];
     struct amg_shm_access access = {.direction = AMG_MEM_READ};
     struct amg_mem *mem = NULL;
-    struct amg_shm_listed *list = NULL;
+    struct amg_shm_list_entry *list = NULL;
 
     for (uint32_t i = 0; i < SEGMENTS; i++)
         parts[i] = (struct amg_segment){f->bytes + i * 20, 10};
@@ -224,21 +226,21 @@ static void test_view_broken_list_is_not_believed(void **state)
         access.offset = i / 10;
         access.len = i % 50 + 1;
         if (amg_shm_access_enter(
-                f->table, f->visitor, &access, &visit, &view) == HG_SUCCESS) {
+                f->table, f->accessor, &access, &visit, &view) == HG_SUCCESS) {
             while (run > 0 && sum < access.len) {
                 run = amg_shm_view_take(&view, access.len - sum, &at);
                 sum += run;
                 assert_true(view.next <= list + SEGMENTS);
             }
             assert_true(sum <= access.len);
-            amg_shm_access_leave(f->visitor, visit);
+            amg_shm_access_leave(f->accessor, visit);
         }
         atomic_store(&list[wrong].end, end);
     }
     atomic_store(&list[1].end, 5); /* less than what is before it */
     access = (struct amg_shm_access){
         .key = access.key, .segment = 1, .direction = AMG_MEM_READ, .len = 1};
-    assert_int_equal(amg_shm_access_enter(f->table, f->visitor, &access,
+    assert_int_equal(amg_shm_access_enter(f->table, f->accessor, &access,
                          &(unsigned){0}, &(struct amg_shm_view){0}),
         HG_PROTOCOL_ERROR);
     hide(f, mem);

@@ -19,7 +19,7 @@
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_rma.h"
-#include "mpi_backend/mpi_send.h"
+#include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_target.h"
 #include "mpi_backend/mpi_transfer.h"
 

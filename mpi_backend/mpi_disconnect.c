@@ -27,8 +27,7 @@
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_rma.h"
-#include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_buf.h"
+#include "mpi_backend/mpi_msgbuf.h"
 
 enum {
     RESULTS_PER_STEP = 64, /* so that rank 0 needs few msgbufs for many ranks */

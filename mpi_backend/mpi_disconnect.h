@@ -4,7 +4,7 @@
 #define AMG_MPI_BACKEND_MPI_DISCONNECT_H
 
 #include "mpi_backend/mpi_domain.h"
-#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_msgbuf.h"
 
 /* HG_NOMEM. */
 hg_return_t amg_mpi_disconnect_init(struct amg_mpi_domain *domain);

@@ -89,7 +89,7 @@ struct amg_mpi_liveness {
     unsigned lost;  /* messages that failed to be sent since then */
 };
 
-/* A message that matches no posted receive; see mpi_receive.c. */
+/* A message that matches no posted receive; see mpi_msgbuf.c. */
 struct amg_mpi_unmatched {
     MPI_Request request;
     struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */
@@ -136,7 +136,7 @@ static inline bool amg_mpi_choice_is_window(const struct amg_mpi_choice *choice,
                                                       : AMG_MPI_SIZE_LARGE];
 }
 
-/* Bounce buffers; see mpi_buf.c. */
+/* Bounce buffers; see mpi_pipeline.c. */
 struct amg_mpi_bounces {
     struct amg_mpi_bounce *free; /* singly linked */
     uint32_t count;              /* all that exist */

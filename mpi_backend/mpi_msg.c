@@ -9,12 +9,21 @@
 #include <string.h>
 
 #include "mpi_backend/mpi_peer.h"
-#include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_buf.h"
+#include "mpi_backend/mpi_msgbuf.h"
 
 static struct amg_mpi_msgbuf *msgbuf_of_post(struct amg_post *post)
 {
     return amg_container_of(post, struct amg_mpi_msgbuf, post);
+}
+
+static struct amg_mpi_msgbuf *msgbuf_of_buf(struct amg_buf *buf)
+{
+    return amg_container_of(buf, struct amg_mpi_msgbuf, buf);
+}
+
+static struct amg_mpi_msgbuf *msgbuf_of_arrival(struct amg_arrival *arrival)
+{
+    return amg_container_of(arrival, struct amg_mpi_msgbuf, arrival);
 }
 
 static hg_return_t request_send_locked(
@@ -78,7 +87,7 @@ hg_return_t amg_mpi_msg_get_buf(
 void amg_mpi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
 {
     (void)ep;
-    amg_mpi_msgbuf_put(amg_mpi_msgbuf_of_buf(buf));
+    amg_mpi_msgbuf_put(msgbuf_of_buf(buf));
 }
 
 hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
@@ -86,7 +95,7 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
-    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_buf(buf);
+    struct amg_mpi_msgbuf *msgbuf = msgbuf_of_buf(buf);
     uint32_t rank = amg_mpi_rank_of(domain, peer);
     hg_return_t rc = amg_mpi_send_check(domain);
 
@@ -113,7 +122,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
-    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_buf(buf);
+    struct amg_mpi_msgbuf *msgbuf = msgbuf_of_buf(buf);
     hg_return_t rc = amg_mpi_send_check(domain);
 
     if (rc != HG_SUCCESS)
@@ -149,7 +158,7 @@ static void credit_owe_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank)
 
 void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 {
-    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_arrival(arrival);
+    struct amg_mpi_msgbuf *msgbuf = msgbuf_of_arrival(arrival);
     struct amg_mpi_domain *domain = msgbuf->domain;
 
     (void)ep; /* may be closed already */
@@ -189,7 +198,7 @@ static void request_refuse_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival)
 {
-    request_refuse_locked(amg_mpi_msgbuf_of_arrival(arrival),
+    request_refuse_locked(msgbuf_of_arrival(arrival),
         amg_mpi_rank_of(domain, arrival->from), arrival->is_one_way,
         HG_CANCELED);
 }
@@ -214,8 +223,7 @@ void amg_mpi_msg_on_request_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
-    bool is_one_way =
-        (msgbuf->header.kind & ~AMG_MPI_MAGIC_MASK) == AMG_MPI_ONEWAY;
+    bool is_one_way = message->kind == AMG_MPI_ONEWAY;
 
     domain->peers[message->rank].context = msgbuf->header.context;
     if (message->ep != NULL && domain->is_listening)

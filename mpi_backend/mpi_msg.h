@@ -4,7 +4,7 @@
 #define AMG_MPI_BACKEND_MPI_MSG_H
 
 #include "mpi_backend/mpi_domain.h"
-#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_msgbuf.h"
 
 void amg_mpi_msg_init(struct amg_mpi_domain *domain, uint16_t credits);
 

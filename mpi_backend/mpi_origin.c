@@ -29,8 +29,7 @@
 
 #include "base/assert.h"
 #include "mpi_backend/mpi_peer.h"
-#include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_buf.h"
+#include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_transfer.h"
 
 /* Writes the first message; returns its kind. */
@@ -156,8 +155,9 @@ static void transfer_set_pipeline(struct amg_mpi_transfer *transfer,
     transfer->is_ahead =
         transfer->is_put && transfer->op->is_final && !transfer->is_small &&
         (len <= AMG_MPI_AHEAD_MAX || fragment_len <= AMG_MPI_AHEAD_MAX);
-    amg_mpi_pipeline_init(&transfer->pipeline, local, len, fragment_len,
-        transfer->is_put, transfer->rank, 0);
+    amg_mpi_pipeline_init(
+        &transfer->pipeline, local, len, fragment_len, transfer->is_put);
+    transfer->pipeline.rank = transfer->rank;
     if (transfer->is_ahead)
         transfer->pipeline.limit = amg_mpi_pipeline_ahead(len, fragment_len);
 }
@@ -248,7 +248,7 @@ static void answer_fault_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
-        message->msgbuf->header.kind & ~AMG_MPI_MAGIC_MASK, (long)message->len);
+        message->kind, (long)message->len);
 }
 
 void amg_mpi_origin_on_data_locked(

@@ -4,7 +4,7 @@
 #define AMG_MPI_BACKEND_MPI_ORIGIN_H
 
 #include "mpi_backend/mpi_domain.h"
-#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_pipeline.h"
 
 /* The slots of the contract. */

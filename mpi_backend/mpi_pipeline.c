@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stream: the bytes of a segment list as messages of bounded length.
+/* Pipelines: the bytes of a segment list as messages of bounded length, and the
+ * bounce buffers of these fragments.
  *
  * Sender and receiver cut in the same places and use one tag, so MPI's order is
  * the order of the fragments, and the n-th receive gets the n-th fragment; no
@@ -13,41 +14,81 @@
  * a test ends with the first pipeline that is over: its poster may have the
  * next one, and should not wait for the others.
  *
+ * A pipeline needs one bounce buffer if its fragments do, and is faster with a
+ * few. It takes the first one before its first message to the peer, so that it
+ * never waits for other pipelines, whose peers may wait for it; it gets more
+ * while the domain has few in use. So there are at most BOUNCES_SHARED, and one
+ * for each transfer in flight, which are bounded per peer. They are allocated
+ * when first needed.
+ *
  * A cancelled receive may have been matched already; then it completes
  * normally, later. So a stop does not wait: the pipeline is over when the last
  * request has completed or was cancelled. */
 #include "mpi_backend/mpi_pipeline.h"
 
 #include "base/assert.h"
-#include "mpi_backend/mpi_buf.h"
+#include "base/mem.h"
 #include "mpi_backend/mpi_comm.h"
 #include "mpi_backend/mpi_peer.h"
 
 enum {
-    TAKES_MAX = 8, /* by one test, to bound it */
+    BOUNCES_SHARED = 64, /* 4 MiB: enough for 16 pipelines */
+    TAKES_MAX = 8,       /* by one test, to bound it */
 };
 
-void amg_mpi_pipeline_init(struct amg_mpi_pipeline *pipeline,
-    const struct amg_seg_iter *place, uint64_t len, uint32_t fragment_len,
-    bool is_send, int rank, int tag)
+void amg_mpi_bounces_fini(struct amg_mpi_bounces *bounces)
 {
-    pipeline->to_post = *place;
-    pipeline->to_fill = *place;
-    pipeline->len = len;
-    pipeline->limit = len;
-    pipeline->posted = 0;
-    pipeline->done = 0;
-    pipeline->fragment_len = fragment_len;
-    pipeline->rank = rank;
-    pipeline->tag = tag;
-    pipeline->is_send = is_send;
-    pipeline->is_whole = amg_seg_iter_is_whole(place, len);
-    pipeline->is_abandoned = false;
-    pipeline->first = 0;
-    pipeline->count = 0;
-    pipeline->ret = HG_SUCCESS;
-    pipeline->sink = NULL;
-    pipeline->spare = NULL;
+    while (bounces->free != NULL) {
+        struct amg_mpi_bounce *bounce = bounces->free;
+
+        bounces->free = bounce->next;
+        amg_mem_free(bounce);
+    }
+}
+
+struct amg_mpi_bounce *amg_mpi_bounce_get(
+    struct amg_mpi_bounces *bounces, bool is_needed)
+{
+    struct amg_mpi_bounce *bounce = bounces->free;
+
+    if (bounce != NULL) {
+        bounces->free = bounce->next;
+        return bounce;
+    }
+    if (!is_needed && bounces->count >= BOUNCES_SHARED)
+        return NULL;
+    bounce = amg_mem_alloc_aligned(
+        _Alignof(struct amg_mpi_bounce), sizeof(*bounce) + AMG_MPI_BOUNCE_LEN);
+    if (bounce != NULL)
+        bounces->count++;
+    return bounce;
+}
+
+void amg_mpi_bounce_put(
+    struct amg_mpi_bounces *bounces, struct amg_mpi_bounce *bounce)
+{
+    AMG_ASSERT(bounces->count > 0);
+    if (bounces->count > BOUNCES_SHARED) {
+        bounces->count--;
+        amg_mem_free(bounce);
+        return;
+    }
+    bounce->next = bounces->free;
+    bounces->free = bounce;
+}
+
+void amg_mpi_pipeline_init(struct amg_mpi_pipeline *pipeline,
+    const struct amg_seg_iter *list, uint64_t len, uint32_t fragment_len,
+    bool is_send)
+{
+    *pipeline = (struct amg_mpi_pipeline){.to_post = *list,
+        .to_fill = *list,
+        .len = len,
+        .limit = len,
+        .fragment_len = fragment_len,
+        .is_send = is_send,
+        .is_whole = amg_seg_iter_is_whole(list, len),
+        .ret = HG_SUCCESS};
 }
 
 static uint32_t fragment_len_at(

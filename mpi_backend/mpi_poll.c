@@ -18,10 +18,8 @@
 #include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_origin.h"
-#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_rma.h"
-#include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_target.h"
 #include "mpi_backend/mpi_peer.h"
 
@@ -80,7 +78,7 @@ static void message_take_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     const struct amg_mpi_header *header = &message->msgbuf->header;
-    unsigned kind = header->kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+    unsigned kind = message->kind;
 
     if (kind >= AMG_MPI_KIND_COUNT || message->len < kind_rows[kind].len_min ||
         message->len > kind_rows[kind].len_max) {

@@ -7,7 +7,7 @@
 #include "base/pool.h"
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_pipeline.h"
-#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_msgbuf.h"
 
 struct amg_mpi_transfer;
 

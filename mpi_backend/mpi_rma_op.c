@@ -22,7 +22,6 @@
  *
  * The choice between window and messages is made before the post and does not
  * change. */
-#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_rma.h"
 
 #include <string.h>

@@ -21,8 +21,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_peer.h"
-#include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_buf.h"
+#include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_pipeline.h"
 
 /* From the pool; on the lists of its domain and of its memory. */
@@ -84,17 +83,12 @@ static bool access_answer_locked(struct amg_mpi_domain *domain,
     return true;
 }
 
-static unsigned kind_of(const struct amg_mpi_message *message)
-{
-    return message->msgbuf->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
-}
-
 static void access_fault_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, hg_return_t code)
 {
     if (code != HG_SUCCESS && code != HG_NOMEM)
         amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ACCESS,
-            kind_of(message), (long)code);
+            message->kind, (long)code);
 }
 
 static void access_refuse_locked(
@@ -133,7 +127,7 @@ static void message_stall_locked(
 static void access_fail_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    if (kind_of(message) == AMG_MPI_PUT_AHEAD)
+    if (message->kind == AMG_MPI_PUT_AHEAD)
         message_stall_locked(domain, message);
     else
         access_refuse_locked(message, HG_NOMEM);
@@ -144,11 +138,10 @@ static void access_reply_locked(
     const struct amg_mpi_message *message, const struct amg_mpi_access *access)
 {
     const struct amg_mpi_pipeline *pipeline = &access->pipeline;
-    unsigned kind = kind_of(message);
-    bool needs_go =
-        kind == AMG_MPI_PUT || (kind == AMG_MPI_PUT_AHEAD &&
-                                   amg_mpi_pipeline_ahead(pipeline->len,
-                                       pipeline->fragment_len) < pipeline->len);
+    bool needs_go = message->kind == AMG_MPI_PUT ||
+                    (message->kind == AMG_MPI_PUT_AHEAD &&
+                        amg_mpi_pipeline_ahead(pipeline->len,
+                            pipeline->fragment_len) < pipeline->len);
 
     if (access->code != HG_SUCCESS)
         amg_mpi_send_control_locked(message->msgbuf, message->rank,
@@ -169,7 +162,7 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_header *header = &message->msgbuf->header;
     struct amg_mpi_access *access = amg_pool_get(&domain->access_pool);
     int tag = (int)(header->cookie & AMG_TABLE_INDEX_MASK);
-    bool is_put = kind_of(message) != AMG_MPI_GET;
+    bool is_put = message->kind != AMG_MPI_GET;
 
     if (access == NULL) {
         access_fail_locked(domain, message);
@@ -177,12 +170,13 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
     }
     *access = (struct amg_mpi_access){
         .cookie = header->cookie, .context = header->context, .is_put = is_put};
-    amg_mpi_pipeline_init(&access->pipeline, place, request->len,
-        request->fragment_len, !is_put, (int)message->rank,
-        tag + (is_put ? domain->tags_half : 0));
+    amg_mpi_pipeline_init(
+        &access->pipeline, place, request->len, request->fragment_len, !is_put);
+    access->pipeline.rank = (int)message->rank;
+    access->pipeline.tag = tag + (is_put ? domain->tags_half : 0);
     if (code == HG_SUCCESS)
         code = amg_mpi_pipeline_ready(&access->pipeline, domain);
-    if (code != HG_SUCCESS && kind_of(message) != AMG_MPI_PUT_AHEAD) {
+    if (code != HG_SUCCESS && message->kind != AMG_MPI_PUT_AHEAD) {
         amg_pool_put(&domain->access_pool, access);
         access_refuse_locked(message, code);
         return;
@@ -216,7 +210,6 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message,
     const struct amg_mpi_bulk_request *request)
 {
-    unsigned kind = kind_of(message);
     uint32_t index = message->msgbuf->header.cookie & AMG_TABLE_INDEX_MASK;
     uint32_t bytes_len = message->len - (uint32_t)sizeof(*request);
 
@@ -224,17 +217,18 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
         request->fragment_len < AMG_MPI_FRAGMENT_MIN ||
         request->fragment_len > AMG_MPI_FRAGMENT_MAX)
         return false;
-    if (kind == AMG_MPI_PUT_AHEAD && request->len > AMG_MPI_AHEAD_MAX &&
+    if (message->kind == AMG_MPI_PUT_AHEAD &&
+        request->len > AMG_MPI_AHEAD_MAX &&
         request->fragment_len > AMG_MPI_AHEAD_MAX)
         return false;
-    return kind == AMG_MPI_PUT_NOW ? request->len == bytes_len : bytes_len == 0;
+    return message->kind == AMG_MPI_PUT_NOW ? request->len == bytes_len
+                                            : bytes_len == 0;
 }
 
 void amg_mpi_target_on_access_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
-    unsigned kind = kind_of(message);
     struct amg_mpi_bulk_request request;
     struct amg_mpi_mem *mem = NULL;
     struct amg_seg_iter place = {NULL, 0, 0, 0};
@@ -245,16 +239,19 @@ void amg_mpi_target_on_access_locked(
     is_sound = access_is_sound(domain, message, &request);
     if (is_sound)
         code = amg_mpi_mem_check_locked(domain, &request,
-            kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem, &place);
+            message->kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem,
+            &place);
     access_fault_locked(domain, message, code);
-    if (code != HG_SUCCESS && (kind != AMG_MPI_PUT_AHEAD || !is_sound)) {
+    if (code != HG_SUCCESS &&
+        (message->kind != AMG_MPI_PUT_AHEAD || !is_sound)) {
         access_refuse_locked(message, code);
-    } else if (kind == AMG_MPI_PUT_NOW) {
+    } else if (message->kind == AMG_MPI_PUT_NOW) {
         amg_seg_iter_scatter(
             &place, msgbuf->data + sizeof(request), request.len);
         done_send_locked(msgbuf, message->rank, msgbuf->header.context,
             msgbuf->header.cookie, HG_SUCCESS, request.len);
-    } else if (kind == AMG_MPI_GET && request.len <= domain->small_len) {
+    } else if (message->kind == AMG_MPI_GET &&
+               request.len <= domain->small_len) {
         small_get_locked(message, &place, request.len);
     } else {
         access_begin_locked(domain, message, &request, mem, &place, code);
@@ -301,8 +298,7 @@ static bool access_is_stalled_locked(
     struct amg_link *link = amg_list_first(&domain->stalled);
 
     for (; link != NULL; link = amg_list_next(&domain->stalled, link)) {
-        struct amg_mpi_msgbuf *msgbuf =
-            amg_container_of(link, struct amg_mpi_msgbuf, post.link);
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
 
         if (msgbuf->header.kind == (AMG_MPI_MAGIC | AMG_MPI_PUT_AHEAD) &&
             msgbuf->rank == (int)message->rank &&
@@ -347,13 +343,13 @@ void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
     amg_list_init(&all);
     amg_list_splice(&all, &domain->stalled);
     while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_mpi_msgbuf *msgbuf =
-            amg_container_of(link, struct amg_mpi_msgbuf, post.link);
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
         const struct amg_mpi_message message = {.msgbuf = msgbuf,
             .rank = (uint32_t)msgbuf->rank,
-            .len = msgbuf->len};
+            .len = msgbuf->len,
+            .kind = amg_mpi_kind_of(&msgbuf->header)};
 
-        if (kind_of(&message) == AMG_MPI_STOP)
+        if (message.kind == AMG_MPI_STOP)
             amg_mpi_target_on_stop_locked(domain, &message);
         else
             amg_mpi_target_on_access_locked(domain, &message);
@@ -477,8 +473,7 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
     unsigned count = 0;
 
     while ((link = amg_list_pop(&domain->stalled)) != NULL)
-        amg_mpi_msgbuf_put_locked(
-            amg_container_of(link, struct amg_mpi_msgbuf, post.link));
+        amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
     while ((link = amg_list_pop(&domain->accesses)) != NULL) {
         struct amg_mpi_access *access = access_of(link);
 

@@ -5,7 +5,7 @@
 
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_export.h"
-#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_pipeline.h"
 
 /* Bytes of one access, for the pool. */

@@ -19,8 +19,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_peer.h"
-#include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_buf.h"
+#include "mpi_backend/mpi_msgbuf.h"
 
 enum {
     GRACE_MS = 2000, /* far above a round trip, short for a user */

@@ -21,10 +21,9 @@
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_transfer.h"
 #include "mpi_backend/mpi_poll.h"
-#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_origin.h"
-#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_target.h"
 
 enum {
@@ -119,7 +118,6 @@ static void domain_set(struct amg_mpi_domain *domain,
         &domain->transfer_pool, amg_mpi_transfer_len(), sizeof(void *) * 2);
     amg_pool_init(
         &domain->access_pool, amg_mpi_target_access_len(), sizeof(void *) * 2);
-    amg_mpi_bounces_init(&domain->bounces);
     amg_mpi_barrier_init(&domain->barrier);
 }
 

@@ -114,6 +114,11 @@ struct amg_mpi_disconnect_all {
     uint32_t missing[AMG_MPI_NAMED_MAX]; /* the first ones' ranks */
 };
 
+static inline unsigned amg_mpi_kind_of(const struct amg_mpi_header *header)
+{
+    return header->kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+}
+
 static_assert(sizeof(struct amg_mpi_header) == 8, "the table above");
 static_assert(AMG_MPI_KIND_COUNT <= 0x20, "a kind has five bits");
 static_assert(

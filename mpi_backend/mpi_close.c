@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_barrier.h"
 #include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
@@ -294,6 +293,23 @@ static void eps_unpost_locked(struct amg_mpi_domain *domain)
             amg_mpi_poll_unpost_locked(domain, domain->eps[i]);
 }
 
+/* False: ranks never entered the program's barrier, and the communicator of
+ * messages must stay allocated. */
+static bool barrier_end_locked(struct amg_mpi_domain *domain)
+{
+    int flag = 0;
+
+    if (MPI_Test(&domain->barrier.request, &flag, MPI_STATUS_IGNORE) !=
+            MPI_SUCCESS ||
+        flag)
+        return true;
+    AMG_LOG_WARNING("mpi",
+        "the class is closed with a barrier that timed out here, and that "
+        "other ranks never entered: MPI keeps a communicator for it; all ranks "
+        "have to call amalgam_barrier() equally often");
+    return false;
+}
+
 bool amg_mpi_close_leave(
     struct amg_mpi_domain *domain, enum amg_patience_verdict verdict)
 {
@@ -339,7 +355,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     (void)amg_mpi_target_forget_locked(domain);
     (void)amg_mpi_stop_forget_locked(domain);
     amg_mpi_rma_close_locked(domain, is_whole);
-    if (!amg_mpi_barrier_fini_locked(domain))
+    if (!barrier_end_locked(domain))
         domain->comm.messages = MPI_COMM_NULL; /* stays allocated */
     domain->is_dead = true;
     amg_bias_give(domain->lock);

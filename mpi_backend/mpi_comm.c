@@ -36,7 +36,6 @@ enum { LOG_NAME_CAP = 32 };
 /* Written under `start_lock`, or before other threads can read them. */
 static struct amg_lock start_lock;
 static struct amg_bias turn_lock;
-static bool is_ours;  /* we started MPI */
 static bool has_hook; /* the callback on MPI_COMM_SELF is set */
 static void (*stop_fn)(void);
 static bool has_world; /* the user chose one */
@@ -78,11 +77,6 @@ bool amg_mpi_comm_is_over(void)
     return flag != 0;
 }
 
-void amg_mpi_comm_on_finalize(void (*stop)(void))
-{
-    stop_fn = stop;
-}
-
 struct amg_bias *amg_mpi_comm_call_lock(void)
 {
     static bool is_ready; /* guarded by start_lock */
@@ -97,13 +91,13 @@ struct amg_bias *amg_mpi_comm_call_lock(void)
 
 void amg_mpi_comm_lock(const struct amg_mpi_comm *comm)
 {
-    if (comm->who == AMG_MPI_WHO_ONE)
+    if (comm->thread_level == MPI_THREAD_SERIALIZED)
         amg_bias_take(amg_mpi_comm_call_lock());
 }
 
 void amg_mpi_comm_unlock(const struct amg_mpi_comm *comm)
 {
-    if (comm->who == AMG_MPI_WHO_ONE)
+    if (comm->thread_level == MPI_THREAD_SERIALIZED)
         amg_bias_give(amg_mpi_comm_call_lock());
 }
 
@@ -234,7 +228,6 @@ static hg_return_t mpi_start_locked(bool may_start)
         rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
         if (rc != MPI_SUCCESS)
             return amg_mpi_comm_error(rc, "MPI_Init_thread");
-        is_ours = true;
         if (on_exit(mpi_disconnect, NULL) != 0)
             AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
                                    "be finalised by us");
@@ -247,39 +240,33 @@ static hg_return_t mpi_start_locked(bool may_start)
     return HG_SUCCESS;
 }
 
-static enum amg_mpi_who who_get(void)
+static const char *thread_level_text(int level)
 {
-    static const char *const means[] = {
-        [AMG_MPI_WHO_MAIN_ONLY] =
-            "MPI_THREAD_SINGLE: only the thread that started MPI may post and "
-            "make progress, others are refused",
-        [AMG_MPI_WHO_MAIN] =
-            "MPI_THREAD_FUNNELED: only the thread that started MPI makes "
-            "progress, and others' posts wait for it",
-        [AMG_MPI_WHO_ONE] =
-            "MPI_THREAD_SERIALIZED: our calls come one at a time; see to it "
-            "that yours do not come at the same time",
-        [AMG_MPI_WHO_ANY] = "MPI_THREAD_MULTIPLE: any thread",
-    };
+    return level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE: any thread"
+           : level == MPI_THREAD_SERIALIZED
+               ? "MPI_THREAD_SERIALIZED: our calls come one at a time; see to "
+                 "it that yours do not come at the same time"
+           : level == MPI_THREAD_FUNNELED
+               ? "MPI_THREAD_FUNNELED: only the thread that started MPI makes "
+                 "progress, and others' posts wait for it"
+               : "MPI_THREAD_SINGLE: only the thread that started MPI may post "
+                 "and make progress, others are refused";
+}
+
+static int thread_level_get(void)
+{
     static atomic_bool was_told;
     int level = MPI_THREAD_FUNNELED;
-    enum amg_mpi_who who = AMG_MPI_WHO_MAIN;
 
     if (MPI_Query_thread(&level) != MPI_SUCCESS)
         level = MPI_THREAD_FUNNELED;
-    if (level == MPI_THREAD_MULTIPLE)
-        who = AMG_MPI_WHO_ANY;
-    else if (level == MPI_THREAD_SERIALIZED)
-        who = AMG_MPI_WHO_ONE;
-    else if (level == MPI_THREAD_SINGLE)
-        who = AMG_MPI_WHO_MAIN_ONLY;
     if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
-        AMG_LOG_INFO("mpi", "thread level %s%s", means[who],
-            who == AMG_MPI_WHO_ANY
+        AMG_LOG_INFO("mpi", "thread level %s%s", thread_level_text(level),
+            level == MPI_THREAD_MULTIPLE
                 ? ""
                 : "; MPI_Init_thread with MPI_THREAD_MULTIPLE lifts this, and "
                   "lets a progress thread serve MPI");
-    return who;
+    return level;
 }
 
 /* Finds the ranks of this node, and whether they outnumber the cores. */
@@ -375,7 +362,7 @@ hg_return_t amg_mpi_world_set(MPI_Comm comm)
 }
 
 hg_return_t amg_mpi_comm_open(
-    const MPI_Comm *user, struct amg_mpi_comm *ret_comm)
+    const MPI_Comm *user, void (*stop)(void), struct amg_mpi_comm *ret_comm)
 {
     struct amg_mpi_comm comm = {.messages = MPI_COMM_NULL,
         .data = MPI_COMM_NULL,
@@ -384,11 +371,12 @@ hg_return_t amg_mpi_comm_open(
     int flag = 0;
 
     amg_lock_lock(&start_lock);
+    stop_fn = stop;
     rc = mpi_start_locked(user == NULL);
     amg_lock_unlock(&start_lock);
     if (rc != HG_SUCCESS)
         return rc;
-    comm.who = who_get();
+    comm.thread_level = thread_level_get();
     if (!amg_mpi_comm_may_call(&comm)) {
         AMG_LOG_ERROR("mpi",
             "this thread may not call MPI: open the class in the thread that "

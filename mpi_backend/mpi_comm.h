@@ -10,16 +10,6 @@
 #include "base/role.h"
 #include "mercury_core_types.h"
 
-/* Threads that may call MPI; follows from its thread level. */
-enum amg_mpi_who {
-    AMG_MPI_WHO_MAIN_ONLY, /* SINGLE: its own thread; others of the user are
-                            * refused, and posts of the library's wait */
-    AMG_MPI_WHO_MAIN,      /* FUNNELED: its own thread; others' posts wait */
-    AMG_MPI_WHO_ONE,       /* SERIALIZED: any thread of the user, in turn; posts
-                            * of the library's wait */
-    AMG_MPI_WHO_ANY,       /* MULTIPLE */
-};
-
 /* Owned by the domain that embeds it; constant while it is open. */
 struct amg_mpi_comm {
     MPI_Comm messages; /* our duplicates of the user's communicator */
@@ -30,7 +20,14 @@ struct amg_mpi_comm {
     int node_rank;
     int node_size;
     int tag_max;
-    enum amg_mpi_who who;
+    /* Which threads may call MPI:
+     *   SINGLE      the main one; posts of other threads of the user are
+     *               refused, and those of the library's wait for it
+     *   FUNNELED    the main one; others' posts wait for it
+     *   SERIALIZED  any thread of the user, one at a time; posts of the
+     *               library's wait for one
+     *   MULTIPLE    any thread */
+    int thread_level;
     bool must_yield; /* the node has more ranks than cores that they may use */
 };
 
@@ -38,9 +35,10 @@ struct amg_mpi_comm {
  * started, and duplicates `user` (NULL: the world, or what amg_mpi_world_set()
  * put in its place). Collective over it. At MPI_THREAD_SERIALIZED the caller
  * holds the lock of MPI calls afterwards, and releases it when the domain is
- * open. */
+ * open. `stop`, always the same, is called once when MPI_Finalize begins, while
+ * MPI still works. */
 hg_return_t amg_mpi_comm_open(
-    const MPI_Comm *user, struct amg_mpi_comm *ret_comm);
+    const MPI_Comm *user, void (*stop)(void), struct amg_mpi_comm *ret_comm);
 /* From now on the process does not call MPI_Finalize at exit. */
 void amg_mpi_comm_give_up(void);
 /* `is_whole` false: a member is gone, or MPI may still use them; the
@@ -50,9 +48,6 @@ void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
 
 /* MPI was finalised, or never started: it must not be called. */
 bool amg_mpi_comm_is_over(void);
-
-/* `stop` is called once when MPI_Finalize begins, while MPI still works. */
-void amg_mpi_comm_on_finalize(void (*stop)(void));
 
 /* The lock of all MPI calls at MPI_THREAD_SERIALIZED. */
 struct amg_bias *amg_mpi_comm_call_lock(void);
@@ -67,10 +62,11 @@ bool amg_mpi_comm_is_main(void);
 /* Below MPI_THREAD_MULTIPLE no thread of the library may. */
 static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 {
-    if (comm->who == AMG_MPI_WHO_ANY)
+    if (comm->thread_level == MPI_THREAD_MULTIPLE)
         return true;
     return !amg_role.is_library_thread &&
-           (comm->who == AMG_MPI_WHO_ONE || amg_mpi_comm_is_main());
+           (comm->thread_level == MPI_THREAD_SERIALIZED ||
+               amg_mpi_comm_is_main());
 }
 
 /* MPI_Testsome; the status of each completed request has its own code, also if

@@ -95,7 +95,7 @@ struct amg_mpi_unmatched {
     struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */
 };
 
-/* The program's barrier; see mpi_barrier.c. */
+/* The program's barrier; see mpi_job.c. */
 struct amg_mpi_barrier {
     MPI_Request request; /* MPI_REQUEST_NULL: none is pending */
     bool is_claimed;     /* between its begin() and end() */

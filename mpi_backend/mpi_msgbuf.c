@@ -177,7 +177,7 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
                              "before it");
         return HG_NA_ERROR;
     }
-    if (domain->comm.who != AMG_MPI_WHO_MAIN_ONLY ||
+    if (domain->comm.thread_level != MPI_THREAD_SINGLE ||
         amg_role.is_library_thread || amg_mpi_comm_is_main())
         return HG_SUCCESS;
     if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))

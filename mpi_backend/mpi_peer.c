@@ -31,7 +31,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_public.h"
 
 enum {
     TEXT_CAP = 48,     /* "mpi://" + 16 digits + '/' + 10 digits + NUL */
@@ -220,52 +219,6 @@ hg_return_t amg_mpi_addr_parse(
     }
     *ret_peer = amg_mpi_peer_at(domain, (uint32_t)rank);
     return HG_SUCCESS;
-}
-
-hg_return_t amg_mpi_peer_of_rank(
-    struct amg_domain *base, int rank, struct amg_peer **ret_peer)
-{
-    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
-
-    if (!AMG_CONTRACT(rank >= 0 && rank < domain->comm.size))
-        return HG_INVALID_ARG;
-    *ret_peer = amg_mpi_peer_at(domain, (uint32_t)rank);
-    return HG_SUCCESS;
-}
-
-int amg_mpi_rank_of_peer(
-    const struct amg_domain *domain, const struct amg_peer *peer)
-{
-    return (int)amg_mpi_rank_of(amg_mpi_domain_of(domain), peer);
-}
-
-int amg_mpi_size(const struct amg_domain *domain)
-{
-    return amg_mpi_domain_of(domain)->comm.size;
-}
-
-MPI_Comm amg_mpi_comm(const struct amg_domain *domain)
-{
-    return amg_mpi_domain_of(domain)->comm.data;
-}
-
-hg_return_t amg_mpi_calls_lock(const struct amg_domain *base)
-{
-    const struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
-
-    if (!amg_mpi_comm_may_call(&domain->comm) || domain->is_dead) {
-        AMG_LOG_ERROR("mpi", "this thread may not call MPI, or MPI has ended");
-        return HG_OPNOTSUPPORTED;
-    }
-    if (domain->comm.who == AMG_MPI_WHO_ONE)
-        amg_bias_take(amg_mpi_comm_call_lock());
-    return HG_SUCCESS;
-}
-
-void amg_mpi_calls_unlock(const struct amg_domain *base)
-{
-    if (amg_mpi_domain_of(base)->comm.who == AMG_MPI_WHO_ONE)
-        amg_bias_give(amg_mpi_comm_call_lock());
 }
 
 enum {

@@ -11,8 +11,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_barrier.h"
-#include "mpi_backend/mpi_boot.h"
 #include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_close.h"
 #include "mpi_backend/mpi_domain.h"
@@ -41,6 +39,16 @@ enum {
 static struct amg_lock domains_lock;
 static struct amg_list domains = {{&domains.head, &domains.head}};
 
+static uint64_t random_draw(void)
+{
+    uint64_t number = 0;
+
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) !=
+        (ssize_t)sizeof(number))
+        number = amg_clock_ns();
+    return number;
+}
+
 /* Values that all ranks agree on: the minimum over the ranks. */
 struct agreement {
     uint32_t message_len;
@@ -49,28 +57,29 @@ struct agreement {
     uint32_t inverse;  /* number and the largest are */
 };
 
-static hg_return_t options_agree(struct amg_mpi_domain *domain,
-    const struct amg_open *how, struct amg_mpi_boot *boot,
-    struct agreement *agreement)
+static hg_return_t options_agree(const struct amg_open *how,
+    const struct amg_mpi_comm *comm, struct agreement *agreement,
+    uint64_t *ret_nonce)
 {
-    struct agreement all = *agreement;
+    uint64_t nonce = comm->rank == 0 ? random_draw() : 0;
     int rc = MPI_Allreduce(
-        agreement, &all, 4, MPI_UINT32_T, MPI_MIN, domain->comm.data);
+        MPI_IN_PLACE, agreement, 4, MPI_UINT32_T, MPI_MIN, comm->data);
 
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Bcast(&nonce, sizeof(nonce), MPI_BYTE, 0, comm->data);
+    *ret_nonce = nonce;
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "agreeing on the length of messages");
-    if (all.protocol != ~all.inverse) {
-        AMG_LOG_ERROR("cls",
-            "the ranks ask for different transports; this one is to open '%s': "
-            "look at init strings, AMALGAM_TRANSPORT and AMALGAM_INTERNODE, "
-            "which have to be the same on all of them",
-            how->beside != NULL     ? how->beside
-            : how->protocol != NULL ? how->protocol
-                                    : "mpi");
-        return HG_INVALID_ARG;
-    }
-    *agreement = all;
-    return amg_mpi_boot_nonce(boot, &domain->nonce);
+    if (agreement->protocol == ~agreement->inverse)
+        return HG_SUCCESS;
+    AMG_LOG_ERROR("cls",
+        "the ranks ask for different transports; this one is to open '%s': "
+        "look at init strings, AMALGAM_TRANSPORT and AMALGAM_INTERNODE, which "
+        "have to be the same on all of them",
+        how->beside != NULL     ? how->beside
+        : how->protocol != NULL ? how->protocol
+                                : "mpi");
+    return HG_INVALID_ARG;
 }
 
 static void tags_set(struct amg_mpi_domain *domain)
@@ -96,9 +105,7 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->fragment_len = (uint32_t)amg_env_number(AMG_ENV_PIECE_BYTES);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;
-    if (getrandom(&domain->salt, sizeof(domain->salt), GRND_NONBLOCK) !=
-        (ssize_t)sizeof(domain->salt))
-        domain->salt = amg_clock_ns();
+    domain->salt = random_draw();
     tags_set(domain);
     amg_mpi_msg_init(domain, (uint16_t)agreement->credits);
     amg_flow_init(&domain->bulk, AMG_MPI_TRANSFERS);
@@ -118,7 +125,7 @@ static void domain_set(struct amg_mpi_domain *domain,
         &domain->transfer_pool, amg_mpi_transfer_len(), sizeof(void *) * 2);
     amg_pool_init(
         &domain->access_pool, amg_mpi_target_access_len(), sizeof(void *) * 2);
-    amg_mpi_barrier_init(&domain->barrier);
+    domain->barrier.request = MPI_REQUEST_NULL;
 }
 
 static hg_return_t domain_fill(struct amg_mpi_domain *domain)
@@ -252,24 +259,20 @@ static hg_return_t options_read(
 
 /* The collective steps of opening, so that no rank waits for one that failed:
  * agree, create the local parts, agree that all succeeded. */
-static hg_return_t domain_make(const struct amg_open *how,
+static hg_return_t domain_create(const struct amg_open *how,
     const struct amg_mpi_comm *comm, struct agreement *agreement,
     struct amg_mpi_domain **ret_domain)
 {
-    struct amg_mpi_domain shared = {.comm = *comm};
     struct amg_mpi_domain *domain = NULL;
-    struct amg_mpi_boot boot;
-    hg_return_t rc = HG_SUCCESS;
+    uint64_t nonce = 0;
+    hg_return_t rc = options_agree(how, comm, agreement, &nonce);
 
-    amg_mpi_boot_init(comm, &boot);
-    boot.has_turn = true;
-    rc = options_agree(&shared, how, &boot, agreement);
     if (rc != HG_SUCCESS)
         return rc;
     domain = amg_mem_zalloc(sizeof(*domain));
     if (domain != NULL) {
         domain->comm = *comm;
-        domain->nonce = shared.nonce;
+        domain->nonce = nonce;
         domain_set(domain, how, agreement);
         if (domain_fill(domain) != HG_SUCCESS) {
             domain_free(domain);
@@ -277,13 +280,11 @@ static hg_return_t domain_make(const struct amg_open *how,
         }
     }
     rc = success_agree(domain, comm);
-    if (rc != HG_SUCCESS) {
-        if (domain != NULL)
-            domain_free(domain);
-        return rc;
-    }
-    *ret_domain = domain;
-    return HG_SUCCESS;
+    if (rc == HG_SUCCESS)
+        *ret_domain = domain;
+    else if (domain != NULL)
+        domain_free(domain);
+    return rc;
 }
 
 static hg_return_t transport_open(
@@ -296,18 +297,17 @@ static hg_return_t transport_open(
 
     if (rc != HG_SUCCESS)
         return rc;
-    amg_mpi_comm_on_finalize(domains_stop);
-    rc = amg_mpi_comm_open(how->comm, &comm);
+    rc = amg_mpi_comm_open(how->comm, domains_stop, &comm);
     if (rc != HG_SUCCESS)
         return rc;
-    rc = domain_make(how, &comm, &agreement, &domain);
+    rc = domain_create(how, &comm, &agreement, &domain);
     if (rc != HG_SUCCESS) {
         amg_mpi_comm_unlock(&comm);
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
     rc = amg_mpi_bulk_select(domain, how);
-    if (comm.who == AMG_MPI_WHO_ONE)
+    if (comm.thread_level == MPI_THREAD_SERIALIZED)
         domain->lock = amg_mpi_comm_call_lock();
     amg_mpi_comm_unlock(&comm);
     if (rc != HG_SUCCESS) {
@@ -335,7 +335,7 @@ static void transport_limits(
         .is_spinning = true,
         .must_yield = domain->comm.must_yield,
         .reaches_self = domain->is_listening,
-        .is_user_bound = domain->comm.who != AMG_MPI_WHO_ANY};
+        .is_user_bound = domain->comm.thread_level != MPI_THREAD_MULTIPLE};
 }
 
 static void transport_close(struct amg_domain *base)

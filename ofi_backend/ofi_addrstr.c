@@ -10,7 +10,7 @@
  * The part before "://" is the whole stack of providers, since both sides
  * have to use the same one. A text that names the protocol only ("tcp://...",
  * as a person types it) is read with the own stack. */
-#include "ofi_backend/ofi_addrstr.h"
+#include "ofi_backend/ofi_select.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

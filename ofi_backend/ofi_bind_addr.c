@@ -11,7 +11,7 @@
  * same kind. So ranks that take different ones reach each other, and none takes
  * a slow NIC because it is near. NICs that are not alike stay in libfabric's
  * order. The machine is asked only where there is a choice. */
-#include "ofi_backend/ofi_bind_addr.h"
+#include "ofi_backend/ofi_select.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

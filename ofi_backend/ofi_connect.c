@@ -26,7 +26,7 @@
  * the two ends. A long message may still be leaving when a shorter one arrives,
  * and is not missed then; and it takes two in a row that find the same missing.
  */
-#include "ofi_backend/ofi_connect.h"
+#include "ofi_backend/ofi_peer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,13 +35,9 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_addrstr.h"
-#include "ofi_backend/ofi_lease.h"
-#include "ofi_backend/ofi_mem.h"
-#include "ofi_backend/ofi_peer.h"
+#include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_rma.h"
-#include "ofi_backend/ofi_send.h"
-#include "ofi_backend/ofi_tcp_state.h"
+#include "ofi_backend/ofi_select.h"
 
 /* Each try where nobody is begins a connection (rxm), which takes a core; so
  * each waits twice as long as the one before, up to 50 ms. */

@@ -22,6 +22,7 @@
 #include "ofi_backend/ofi_call.h"
 #include "ofi_backend/ofi_wire.h"
 #include "transport/calls.h"
+#include "transport/providers.h"
 #include "transport/transport.h"
 
 enum {
@@ -81,7 +82,7 @@ struct amg_peer {
     uint64_t hash;                 /* of the address */
     fi_addr_t at;                  /* FI_ADDR_NOTAVAIL: not inserted yet */
     struct amg_peer *next_token;   /* another one in the same bucket */
-    uint32_t number;               /* whose the places in our tables are */
+    uint32_t number;               /* whose the slots in our tables are */
     uint64_t token;                /* its `stamp`; 0: none now */
     uint64_t my_token;             /* mine for it; 0: not known */
     uint64_t incarnation;          /* 0: not known */
@@ -145,6 +146,14 @@ struct amg_ofi_msgbuf {
     unsigned char data[];
 };
 
+/* A message in its receive buffer. */
+struct amg_ofi_message {
+    struct amg_peer *peer; /* NULL: not given (CONNECT) */
+    const struct amg_ofi_header *header;
+    const unsigned char *body;
+    uint32_t len; /* of the body */
+};
+
 /* Owned by core, from open to close. */
 struct amg_ofi_ep {
     struct amg_ep base;
@@ -158,7 +167,7 @@ struct amg_ofi_ep {
     unsigned armed_tick;     /* when somebody slept last */
     bool is_woken;
     uint64_t wait_ns; /* how long the timer was set for then */
-    unsigned moving;  /* pieces that use memory of its operations */
+    unsigned moving;  /* fragments that use memory of its operations */
 };
 
 enum { AMG_OFI_SEEN = 64 };
@@ -241,10 +250,10 @@ struct amg_ofi_domain {
     unsigned warnings; /* of peers' faults, all of them */
 
     struct amg_calls calls;
-    struct amg_table pieces; /* struct amg_ofi_piece, by message */
-    struct amg_table leases; /* struct amg_ofi_lease, ours */
-    struct amg_table grants; /* struct amg_ofi_grant_of, to others */
-    struct amg_table mems;   /* struct amg_ofi_mem */
+    struct amg_table fragments; /* struct amg_ofi_fragment, by message */
+    struct amg_table leases;    /* struct amg_ofi_lease, ours */
+    struct amg_table grants;    /* struct amg_ofi_grant_of, to others */
+    struct amg_table mems;      /* struct amg_ofi_mem */
 
     struct amg_link *msgbufs; /* free ones, single linked */
     struct amg_ofi_block *blocks;
@@ -257,7 +266,7 @@ struct amg_ofi_domain {
     bool owes_receive; /* one could not be posted for want of room */
 
     struct amg_pool transfer_pool;
-    struct amg_pool piece_pool;
+    struct amg_pool fragment_pool;
     struct amg_list transfers; /* that have something to post */
     struct amg_list idle;      /* leases that nobody uses, oldest first */
     unsigned idle_count;
@@ -302,5 +311,9 @@ bool amg_ofi_is_child(const struct amg_ofi_domain *domain);
 
 /* The operation comes back with the next poll of its endpoint. */
 void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);
+
+extern const struct amg_transport amg_ofi_transport;
+/* For amalgam_info, which looks it up by this name. */
+extern const struct amg_providers amg_ofi_providers;
 
 #endif

@@ -16,7 +16,7 @@
  * away what it reads. If another library (MPI) has looked before, nothing here
  * has any effect. Providers also install signal handlers then; the
  * program's own are put back. */
-#include "ofi_backend/ofi_env.h"
+#include "ofi_backend/ofi_select.h"
 
 #include <ctype.h>
 #include <stdio.h>

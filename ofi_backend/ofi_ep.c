@@ -30,8 +30,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_bind_addr.h"
-#include "ofi_backend/ofi_env.h"
+#include "ofi_backend/ofi_select.h"
 
 enum {
     KEY_FIRST = 256,

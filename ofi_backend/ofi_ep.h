@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Objects of libfabric that a domain is made of, memory that it has registered,
- * and buffers that it receives into. */
+/* Endpoint of a domain: its objects of libfabric, registered memory and receive
+ * buffers (ofi_ep.c); progress (ofi_poll.c); waiting (ofi_wait.c). */
 #ifndef AMG_OFI_BACKEND_OFI_EP_H
 #define AMG_OFI_BACKEND_OFI_EP_H
 
@@ -63,5 +63,42 @@ void amg_ofi_ep_cut_locked(struct amg_ofi_domain *domain,
 void amg_ofi_ep_refill_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);
 void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain);
+
+/* The slots of the contract. */
+bool amg_ofi_arm(struct amg_ep *base);
+unsigned amg_ofi_poll(
+    struct amg_ep *base, unsigned max, struct amg_news *ret_news);
+
+/* The same for a whole domain, without any open endpoint; completions and
+ * arrivals stay on the lists of the endpoints. Returns their number. */
+unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain);
+
+/* A posted buffer has a message, or comes back. */
+void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);
+
+/* Creates the descriptors, if the provider has one for its queue. Without them
+ * the endpoint must be polled. */
+void amg_ofi_wait_init(struct amg_ofi_ep *ep);
+void amg_ofi_wait_fini(struct amg_ofi_ep *ep);
+
+/* A slot of the contract. */
+int amg_ofi_wait_fd(const struct amg_ep *base);
+
+/* The endpoint, which has a descriptor, is about to block. */
+void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
+
+/* An entry was added to a list of `ep`: wakes a blocked thread. */
+void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);
+/* A deadline was set by a post: wakes one context whose wait would end after
+ * it. */
+void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain);
+/* After some time: disarms contexts that have not blocked since. */
+void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain);
+/* The descriptor of the queue is readable though the queue is empty: ignores it
+ * for a second. */
+void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain);
+/* By a poll: no thread blocks any more. */
+void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep);
 
 #endif

@@ -12,14 +12,14 @@
  *     asked --all rows--> open --revoked, lost--> ended --no user--> returned
  *       |                   |                                          |
  *       +---- denied -------|-------- nobody uses it -----------------+ */
-#include "ofi_backend/ofi_lease.h"
+#include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_send.h"
 
 enum {
     IDLE_TICKS = 3, /* so long one is kept that nobody uses: 0.3 s */

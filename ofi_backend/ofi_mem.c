@@ -20,7 +20,7 @@
  * allocates meanwhile; nobody watches malloc().
  *
  *   exposed --unreg--> closed, revoked --last RETURN, or loss--> gone */
-#include "ofi_backend/ofi_mem.h"
+#include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
 
@@ -28,8 +28,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_send.h"
 
 enum {
     GRANTS_MAX = 4096, /* to one peer; its transfers go by messages then */
@@ -95,7 +95,7 @@ void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
     memcpy(ret_key->bytes, &key, sizeof(key));
 }
 
-struct amg_ofi_mem *amg_ofi_mem_find_locked(
+static struct amg_ofi_mem *mem_find_locked(
     const struct amg_ofi_domain *domain, const struct amg_ofi_key *key)
 {
     struct amg_table_slot *place = NULL;
@@ -138,7 +138,7 @@ static uint64_t access_of(const struct amg_ofi_mem *mem)
     return access;
 }
 
-hg_return_t amg_ofi_mem_own_locked(
+hg_return_t amg_ofi_mem_mr_locked(
     struct amg_ofi_mem *mem, uint32_t segment, struct fid_mr **ret_mr)
 {
     hg_return_t rc = HG_SUCCESS;
@@ -165,7 +165,7 @@ static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
 
     for (uint32_t i = 0; i < mem->count && rc == HG_SUCCESS; i++)
         if (mem->segments[i].len > 0)
-            rc = amg_ofi_mem_own_locked(mem, i, &mr);
+            rc = amg_ofi_mem_mr_locked(mem, i, &mr);
     return rc;
 }
 
@@ -259,7 +259,7 @@ void amg_ofi_mem_on_lease_locked(
     hg_return_t rc = HG_NOENTRY;
 
     memcpy(&ask, message->body, sizeof(ask));
-    mem = amg_ofi_mem_find_locked(domain, &ask.key);
+    mem = mem_find_locked(domain, &ask.key);
     if (mem != NULL && message->peer->granted >= GRANTS_MAX) {
         amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ROOM, AMG_OFI_LEASE,
             (long)message->peer->granted);
@@ -278,6 +278,83 @@ void amg_ofi_mem_on_lease_locked(
         return;
     amg_ofi_send_answer_locked(message->peer, 0, message->header->context,
         AMG_OFI_DENY, message->header->cookie, rc);
+}
+
+/* Finds the memory of an access, after all checks. */
+static hg_return_t access_check_locked(struct amg_ofi_domain *domain,
+    const struct amg_ofi_access *access, enum amg_mem_flags direction,
+    struct amg_seg_iter *ret_iter)
+{
+    const struct amg_ofi_mem *mem = mem_find_locked(domain, &access->key);
+    struct amg_seg_iter iter = {
+        .segment = access->segment,
+        .into = access->into,
+    };
+
+    if (mem == NULL)
+        return HG_NOENTRY;
+    if ((mem->flags & direction) == 0)
+        return HG_PERMISSION;
+    iter.segments = mem->segments;
+    iter.count = mem->count;
+    if (access->len == 0 || access->len > access->left ||
+        !amg_seg_iter_has(&iter, access->left))
+        return HG_OVERFLOW;
+    *ret_iter = iter;
+    return HG_SUCCESS;
+}
+
+static void access_answer_locked(
+    const struct amg_ofi_message *message, hg_return_t ret)
+{
+    if (ret != HG_SUCCESS)
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ACCESS,
+            message->header->kind & ~AMG_OFI_MAGIC_MASK, (long)ret);
+    amg_ofi_send_answer_locked(message->peer, message->header->target,
+        message->header->context, AMG_OFI_DONE, message->header->cookie, ret);
+}
+
+void amg_ofi_mem_on_get_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_access access;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
+    struct amg_seg_iter iter;
+    hg_return_t rc = HG_SUCCESS;
+
+    memcpy(&access, message->body, sizeof(access));
+    rc = access_check_locked(domain, &access, AMG_MEM_READ, &iter);
+    if (rc == HG_SUCCESS && access.len > amg_ofi_fragment_max(domain))
+        rc = HG_MSGSIZE;
+    if (rc == HG_SUCCESS)
+        msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    if (rc == HG_SUCCESS && msgbuf == NULL)
+        rc = HG_NOMEM;
+    if (rc != HG_SUCCESS) {
+        access_answer_locked(message, rc);
+        return;
+    }
+    amg_seg_iter_gather(msgbuf->data, &iter, access.len);
+    msgbuf->header.cookie = message->header->cookie;
+    amg_ofi_send_address(msgbuf, message->peer, message->header->target,
+        message->header->context, AMG_OFI_DATA, (uint32_t)access.len);
+    amg_ofi_send_locked(msgbuf);
+}
+
+void amg_ofi_mem_on_put_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_access access;
+    struct amg_seg_iter iter;
+    hg_return_t rc = HG_SUCCESS;
+
+    memcpy(&access, message->body, sizeof(access));
+    rc = access_check_locked(domain, &access, AMG_MEM_WRITE, &iter);
+    if (rc == HG_SUCCESS && access.len != message->len - sizeof(access))
+        rc = HG_MSGSIZE;
+    if (rc == HG_SUCCESS)
+        amg_seg_iter_scatter(&iter, message->body + sizeof(access), access.len);
+    access_answer_locked(message, rc);
 }
 
 void amg_ofi_mem_on_return_locked(

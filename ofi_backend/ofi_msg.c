@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_send.h"
-#include "ofi_backend/ofi_wait.h"
 
 static struct amg_ofi_msgbuf *msgbuf_of_post(struct amg_post *post)
 {

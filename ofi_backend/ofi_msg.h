@@ -1,17 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and refusals, for the call engine. */
+/* Messages: their buffers (msgbufs) and sends (ofi_send.c); requests, replies
+ * and refusals, for the call engine (ofi_msg.c). */
 #ifndef AMG_OFI_BACKEND_OFI_MSG_H
 #define AMG_OFI_BACKEND_OFI_MSG_H
 
 #include "ofi_backend/ofi_domain.h"
 
-/* A message in its receive buffer. */
-struct amg_ofi_message {
-    struct amg_peer *peer; /* NULL: not given (CONNECT) */
-    const struct amg_ofi_header *header;
-    const unsigned char *body;
-    uint32_t len; /* of the body */
-};
+static inline struct amg_ofi_msgbuf *amg_ofi_msgbuf_of_buf(struct amg_buf *buf)
+{
+    return amg_container_of(buf, struct amg_ofi_msgbuf, buf);
+}
+
+static inline struct amg_ofi_msgbuf *amg_ofi_msgbuf_of_arrival(
+    const struct amg_arrival *arrival)
+{
+    return amg_container_of(arrival, struct amg_ofi_msgbuf, arrival);
+}
+
+/* HG_NOMEM, or what registering returned. */
+hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain);
+void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain);
+
+/* NULL: no memory. */
+struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain);
+/* Ends its reference to the peer, too. */
+void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf);
+
+/* Fills in all of the head but its cookie: a message of `body_len` bytes to
+ * context `target`. Takes a reference to the peer for the msgbuf. */
+void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,
+    uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len);
+
+/* Sends, now or when the peer is known and the provider has room. Takes the
+ * msgbuf, and ends its operation when it has left, or failed. */
+void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf);
+
+/* Sends a message of the driver. False: no memory, nothing was sent. */
+bool amg_ofi_send_control_locked(struct amg_peer *peer,
+    struct amg_ofi_header header, const void *body, uint32_t body_len);
+
+/* The same for a result that the peer waits for. It must not wait for ever:
+ * without memory for the message, the next poll gives up all operations with
+ * the peer, which finds out when it asks why this process is silent. */
+void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
+    uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, hg_return_t ret);
+
+/* Posts one msgbuf: 0, or libfabric's code, and then it is the caller's. */
+ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf);
+
+/* Drops the completions of the sends of `ep`. */
+void amg_ofi_send_detach_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep);
+/* The peer is lost: ends the operations of sends in flight to it. */
+void amg_ofi_send_lost_locked(const struct amg_peer *peer);
+/* Libfabric's endpoint is closed: no send is in flight any more. */
+void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain);
 
 void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits);
 

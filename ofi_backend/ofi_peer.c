@@ -22,10 +22,10 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/process.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_addrstr.h"
+#include "base/process.h"
+#include "ofi_backend/ofi_select.h"
 
 /* So long a peer was silent before it is doubted: of the time to connect. */
 #define SILENT_NS (1000 * AMG_NS_PER_MS)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers: other processes, as addresses, tokens and states. */
+/* Peers: other processes, as addresses, tokens and states (ofi_peer.c);
+ * connections to them (ofi_connect.c); TCP's view of silent ones
+ * (ofi_tcp_state.c). */
 #ifndef AMG_OFI_BACKEND_OFI_PEER_H
 #define AMG_OFI_BACKEND_OFI_PEER_H
 
@@ -82,5 +84,41 @@ hg_return_t amg_ofi_addr_format(const struct amg_domain *base,
     const struct amg_peer *peer, char *ret_text, size_t *len);
 hg_return_t amg_ofi_addr_parse(
     struct amg_domain *base, const char *text, struct amg_peer **ret_peer);
+
+/* Handlers of messages. A CONNECT has at least AMG_OFI_CONNECT_MIN bytes. */
+void amg_ofi_connect_on_connect_locked(
+    struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len);
+void amg_ofi_connect_on_accept_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_connect_on_disconnect_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+/* A message with its token came from a peer that is not OPEN: opens it. False:
+ * the peer has not identified itself. */
+bool amg_ofi_connect_prove_locked(struct amg_peer *peer);
+
+/* Sends messages that wait for peers, or for room. */
+void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain);
+
+/* The process is gone, or unreachable: all operations to it end with
+ * HG_HOSTUNREACH. The next use connects anew. `why`: NULL logs nothing. */
+void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why);
+
+/* True: the peer's host has acknowledged nothing for the connect time-out,
+ * though data was sent, or a connection is still being made. Then its
+ * connections end, with all transfers over them. False if nothing is known, as
+ * for providers without TCP. */
+bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer);
+
+/* True: the peer's host has accepted a connection of ours without a known
+ * fault: the process exists, and may only be busy. */
+bool amg_ofi_tcp_is_there_locked(const struct amg_peer *peer);
+
+/* Call it in each tick of a wait for the peer. True: its host refuses
+ * connections to its port. */
+bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer);
+/* The peer has answered, or is given up. */
+void amg_ofi_tcp_probe_end_locked(struct amg_peer *peer);
+
+void amg_ofi_tcp_fini(struct amg_ofi_domain *domain);
 
 #endif

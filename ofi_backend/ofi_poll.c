@@ -10,7 +10,7 @@
  * there is no process, and brings another token if there is another one. A busy
  * process answers late, without consequences. A silent peer for which no
  * operation waits is asked now and then, to free dead ones. */
-#include "ofi_backend/ofi_poll.h"
+#include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,17 +21,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_connect.h"
-#include "ofi_backend/ofi_env.h"
-#include "ofi_backend/ofi_ep.h"
-#include "ofi_backend/ofi_lease.h"
-#include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_rma.h"
-#include "ofi_backend/ofi_small.h"
-#include "ofi_backend/ofi_tcp_state.h"
-#include "ofi_backend/ofi_wait.h"
+#include "ofi_backend/ofi_select.h"
 
 #define TICK_NS (TICK_MS * AMG_NS_PER_MS)
 
@@ -73,12 +66,12 @@ static const struct kind_row {
         sizeof(struct amg_ofi_refuse), amg_ofi_msg_on_refuse_locked},
     [AMG_OFI_CREDIT] = {0, 0, on_credit_locked},
     [AMG_OFI_GET] = {sizeof(struct amg_ofi_access),
-        sizeof(struct amg_ofi_access), amg_ofi_small_on_get_locked},
+        sizeof(struct amg_ofi_access), amg_ofi_mem_on_get_locked},
     [AMG_OFI_PUT] = {sizeof(struct amg_ofi_access) + 1, UINT32_MAX,
-        amg_ofi_small_on_put_locked},
-    [AMG_OFI_DATA] = {1, UINT32_MAX, amg_ofi_small_on_data_locked},
+        amg_ofi_mem_on_put_locked},
+    [AMG_OFI_DATA] = {1, UINT32_MAX, amg_ofi_rma_on_data_locked},
     [AMG_OFI_DONE] = {sizeof(struct amg_ofi_refuse),
-        sizeof(struct amg_ofi_refuse), amg_ofi_small_on_done_locked},
+        sizeof(struct amg_ofi_refuse), amg_ofi_rma_on_done_locked},
     [AMG_OFI_LEASE] = {sizeof(struct amg_ofi_lease_ask),
         sizeof(struct amg_ofi_lease_ask), amg_ofi_mem_on_lease_locked},
     [AMG_OFI_GRANT] = {sizeof(struct amg_ofi_grant), UINT32_MAX,

@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Puts and gets: reads and writes of the provider, or messages.
  *
- * A transfer is cut into pieces, of which some are in motion at once:
+ * A transfer is cut into fragments, of which some are in motion at once:
  *
- *   wait for a lease --granted--> post pieces --all through--> end
+ *   wait for a lease --granted--> post fragments --all through--> end
  *        (not by message)            |   ^
  *                            no room +---+ the next poll
  *
- * A piece by the provider names up to as many runs of memory on either side as
- * it takes at once (ofi_post.c); a write ends when its bytes are there. A
- * transfer that is short and has no lease yet, or is scattered in runs shorter
- * than RUN_SHORT, goes by messages (ofi_small.c).
- * A transfer that is cancelled, or whose memory is revoked, posts no more, and
- * ends when nothing of it moves: a provider cannot be stopped. */
+ * A fragment by the provider names up to as many runs of memory on either side
+ * as it takes at once (ofi_fragment.c); a write ends when its bytes are there.
+ * A transfer that is short and has no lease yet, or is scattered in runs
+ * shorter than RUN_SHORT, goes by messages (ofi_fragment.c). A transfer that is
+ * cancelled, or whose memory is revoked, posts no more, and ends when nothing
+ * of it moves: a provider cannot be stopped. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_mem.h"
+#include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_small.h"
-#include "ofi_backend/ofi_wait.h"
 
 enum {
-    PIECES_MAX = 16,    /* of one transfer in motion */
+    FRAGMENTS_MAX = 16, /* of one transfer in motion */
     MESSAGES_MAX = 4,   /* the same by messages */
     SHORT_LEN = 4096,   /* by one message */
     FIRST_MESSAGES = 2, /* by so many, where there is no lease yet: a pull of
@@ -40,9 +38,9 @@ static void transfer_end_locked(struct amg_ofi_transfer *transfer)
     struct amg_op *op = transfer->op;
 
     AMG_ASSERT(
-        transfer->piece_count == 0 && !amg_link_is_listed(&transfer->link));
+        transfer->fragment_count == 0 && !amg_link_is_listed(&transfer->link));
     amg_list_remove(&transfer->of_peer);
-    amg_ofi_small_next_locked(transfer->peer);
+    amg_ofi_fragment_next_locked(transfer->peer);
     if (transfer->lease != NULL)
         amg_ofi_lease_put_locked(transfer->lease);
     if (op != NULL) {
@@ -55,8 +53,8 @@ static void transfer_end_locked(struct amg_ofi_transfer *transfer)
 
 static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
 {
-    if (transfer->piece_count == 0 &&
-        (transfer->is_over || transfer->done == transfer->len))
+    if (transfer->fragment_count == 0 &&
+        (transfer->is_stopped || transfer->done == transfer->len))
         transfer_end_locked(transfer);
 }
 
@@ -67,123 +65,64 @@ static void transfer_stop_locked(
     AMG_ASSERT(ret != HG_SUCCESS);
     if (transfer->ret == HG_SUCCESS)
         transfer->ret = ret;
-    transfer->is_over = true;
+    transfer->is_stopped = true;
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link); /* it waits for room no more */
     /* A late answer to a message then touches nothing of the user's. */
-    while (transfer->lease == NULL && transfer->piece_count > 0) {
-        struct amg_ofi_piece *piece = amg_container_of(
-            amg_list_pop(&transfer->pieces), struct amg_ofi_piece, link);
-
-        amg_ofi_small_forget_locked(piece);
-        transfer->piece_count--;
-        amg_pool_put(&transfer->peer->domain->piece_pool, piece);
-    }
+    while (transfer->lease == NULL && transfer->fragment_count > 0)
+        amg_ofi_fragment_free_locked(
+            amg_container_of(amg_list_first(&transfer->fragments),
+                struct amg_ofi_fragment, link));
     transfer_settle_locked(transfer);
 }
 
-struct amg_ofi_piece *amg_ofi_rma_piece_get_locked(
-    struct amg_ofi_transfer *transfer, uint64_t len)
+static void fragment_end_locked(
+    struct amg_ofi_fragment *fragment, hg_return_t ret)
 {
-    struct amg_ofi_piece *piece =
-        amg_pool_get(&transfer->peer->domain->piece_pool);
-
-    if (piece == NULL)
-        return NULL;
-    piece->link = (struct amg_link){NULL, NULL};
-    piece->transfer = transfer;
-    piece->len = len;
-    piece->mr_count = 0;
-    return piece;
-}
-
-void amg_ofi_rma_piece_end_locked(struct amg_ofi_piece *piece, hg_return_t ret)
-{
-    struct amg_ofi_transfer *transfer = piece->transfer;
+    struct amg_ofi_transfer *transfer = fragment->transfer;
     struct amg_ofi_domain *domain = transfer->peer->domain;
 
-    if (transfer->lease == NULL)
-        amg_ofi_small_forget_locked(piece);
-    AMG_ASSERT(transfer->piece_count > 0);
-    amg_list_remove(&piece->link);
-    transfer->piece_count--;
     if (ret == HG_SUCCESS)
-        transfer->done += piece->len;
-    amg_pool_put(&domain->piece_pool, piece);
+        transfer->done += fragment->len;
+    amg_ofi_fragment_free_locked(fragment);
     if (ret != HG_SUCCESS) {
         transfer_stop_locked(transfer, ret);
         return;
     }
-    if (transfer->posted < transfer->len && !transfer->is_over &&
+    if (transfer->posted < transfer->len && !transfer->is_stopped &&
         !amg_link_is_listed(&transfer->link))
         amg_list_push(&domain->transfers, &transfer->link);
     transfer_settle_locked(transfer);
 }
 
-/* The provider uses no memory of the piece any more. */
-static void piece_left_locked(struct amg_ofi_piece *piece)
-{
-    const struct amg_ofi_transfer *transfer = piece->transfer;
-
-    AMG_ASSERT(transfer->peer->domain->moving > 0 && transfer->peer->busy > 0);
-    amg_ofi_post_left_locked(piece);
-    transfer->peer->domain->moving--;
-    transfer->peer->busy--;
-    if (transfer->ep != NULL)
-        transfer->ep->moving--;
-}
-
-static void on_moved_locked(struct amg_ofi_domain *domain,
+static void on_completed_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
-    struct amg_ofi_piece *piece =
-        amg_container_of(work, struct amg_ofi_piece, work);
-    struct amg_peer *peer = piece->transfer->peer;
+    struct amg_ofi_fragment *fragment =
+        amg_container_of(work, struct amg_ofi_fragment, work);
+    struct amg_peer *peer = fragment->transfer->peer;
 
     (void)domain;
     (void)entry;
-    piece_left_locked(piece);
+    amg_ofi_fragment_completed_locked(fragment);
     if (error != 0)
         amg_ofi_peer_check_locked(peer);
-    amg_ofi_rma_piece_end_locked(
-        piece, error == 0 ? HG_SUCCESS : amg_ofi_post_error(error));
-}
-
-/* HG_AGAIN: no room, and nothing has changed; HG_NOMEM, or what the provider
- * refused it with. */
-static hg_return_t piece_post_locked(struct amg_ofi_transfer *transfer)
-{
-    struct amg_ofi_domain *domain = transfer->peer->domain;
-    struct amg_ofi_piece *piece = amg_ofi_rma_piece_get_locked(transfer, 0);
-    hg_return_t rc = HG_SUCCESS;
-
-    if (piece == NULL)
-        return HG_NOMEM;
-    piece->work.done = on_moved_locked;
-    rc = amg_ofi_post_piece_locked(piece);
-    if (rc != HG_SUCCESS) {
-        amg_pool_put(&domain->piece_pool, piece);
-        return rc;
-    }
-    transfer->piece_count++;
-    amg_list_push(&transfer->pieces, &piece->link);
-    domain->moving++;
-    transfer->peer->busy++;
-    transfer->ep->moving++;
-    return HG_SUCCESS;
+    fragment_end_locked(
+        fragment, error == 0 ? HG_SUCCESS : amg_ofi_fragment_error(error));
 }
 
 /* Posts as much as there is room for. */
 static void transfer_move_locked(struct amg_ofi_transfer *transfer)
 {
     struct amg_ofi_domain *domain = transfer->peer->domain;
-    uint32_t max = transfer->lease == NULL ? MESSAGES_MAX : PIECES_MAX;
+    uint32_t max = transfer->lease == NULL ? MESSAGES_MAX : FRAGMENTS_MAX;
     hg_return_t rc = HG_SUCCESS;
 
-    while (transfer->posted < transfer->len && transfer->piece_count < max &&
+    while (transfer->posted < transfer->len && transfer->fragment_count < max &&
            rc == HG_SUCCESS)
-        rc = transfer->lease == NULL ? amg_ofi_small_post_locked(transfer)
-                                     : piece_post_locked(transfer);
+        rc = transfer->lease == NULL
+                 ? amg_ofi_fragment_send_locked(transfer)
+                 : amg_ofi_fragment_post_locked(transfer, on_completed_locked);
     if (rc == HG_AGAIN) {
         if (!amg_link_is_listed(&transfer->link))
             amg_list_push(transfer->lease == NULL ? &transfer->peer->crowd
@@ -192,7 +131,8 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
         return;
     }
     if (amg_link_is_listed(&transfer->link))
-        amg_list_remove(&transfer->link); /* a piece that ends brings it back */
+        amg_list_remove(
+            &transfer->link); /* a fragment that ends brings it back */
     if (rc != HG_SUCCESS)
         transfer_stop_locked(transfer, rc);
 }
@@ -209,20 +149,57 @@ void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
             amg_container_of(link, struct amg_ofi_transfer, link));
 }
 
+/* The fragment that this answer is for; NULL: it is not waited for any more. */
+static struct amg_ofi_fragment *fragment_find_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_table_slot *slot = amg_table_find(
+        &domain->fragments, message->header->cookie, message->peer->number);
+
+    return slot == NULL ? NULL : slot->object;
+}
+
+void amg_ofi_rma_on_data_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_fragment *fragment = fragment_find_locked(domain, message);
+
+    if (fragment == NULL)
+        return;
+    if (fragment->transfer->is_put || fragment->len != message->len) {
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+            AMG_OFI_DATA, (long)message->len);
+        fragment_end_locked(fragment, HG_PROTOCOL_ERROR);
+        return;
+    }
+    amg_seg_iter_scatter(&fragment->local, message->body, message->len);
+    fragment_end_locked(fragment, HG_SUCCESS);
+}
+
+void amg_ofi_rma_on_done_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_fragment *fragment = fragment_find_locked(domain, message);
+    struct amg_ofi_refuse refuse;
+
+    memcpy(&refuse, message->body, sizeof(refuse));
+    if (fragment == NULL)
+        return;
+    if (refuse.code >= HG_RETURN_MAX ||
+        (refuse.code == HG_SUCCESS && !fragment->transfer->is_put))
+        refuse.code = HG_PROTOCOL_ERROR;
+    fragment_end_locked(fragment, (hg_return_t)refuse.code);
+}
+
 /* Is what it wants within what the lease is of? */
 static hg_return_t granted_check(const struct amg_ofi_transfer *transfer)
 {
-    const struct amg_ofi_lease *lease = transfer->lease;
-    const struct amg_seg_iter *there = &transfer->there;
     uint8_t wanted = transfer->is_put ? AMG_MEM_WRITE : AMG_MEM_READ;
 
-    if ((lease->flags & wanted) == 0)
+    if ((transfer->lease->flags & wanted) == 0)
         return HG_PERMISSION;
-    if (there->segment >= there->count ||
-        there->into > there->segments[there->segment].len ||
-        amg_seg_iter_left(there, transfer->len) < transfer->len)
-        return HG_OVERFLOW;
-    return HG_SUCCESS;
+    return amg_seg_iter_has(&transfer->remote, transfer->len) ? HG_SUCCESS
+                                                              : HG_OVERFLOW;
 }
 
 static void transfer_granted_locked(struct amg_ofi_transfer *transfer)
@@ -230,8 +207,8 @@ static void transfer_granted_locked(struct amg_ofi_transfer *transfer)
     hg_return_t rc = HG_SUCCESS;
 
     AMG_ASSERT(transfer->lease->state == AMG_OFI_LEASE_OPEN);
-    transfer->there.segments = transfer->lease->segments;
-    transfer->there.count = transfer->lease->count;
+    transfer->remote.segments = transfer->lease->segments;
+    transfer->remote.count = transfer->lease->count;
     rc = granted_check(transfer);
     if (rc == HG_SUCCESS)
         transfer_move_locked(transfer);
@@ -324,9 +301,9 @@ static bool is_scattered(const struct amg_ofi_transfer *transfer)
 {
     uint64_t runs_max = transfer->len / RUN_SHORT + 1;
 
-    return amg_seg_iter_runs(&transfer->here, transfer->len, runs_max + 1) >
+    return amg_seg_iter_runs(&transfer->local, transfer->len, runs_max + 1) >
                runs_max ||
-           amg_seg_iter_runs(&transfer->there, transfer->len, runs_max + 1) >
+           amg_seg_iter_runs(&transfer->remote, transfer->len, runs_max + 1) >
                runs_max;
 }
 
@@ -343,7 +320,8 @@ static bool is_for_messages_locked(const struct amg_ofi_transfer *transfer)
         return false;
     if (transfer->len <= SHORT_LEN)
         return true;
-    return transfer->len <= FIRST_MESSAGES * amg_ofi_small_max(peer->domain) &&
+    return transfer->len <=
+               FIRST_MESSAGES * amg_ofi_fragment_max(peer->domain) &&
            amg_ofi_lease_is_new_locked(peer, &transfer->key);
 }
 
@@ -394,8 +372,8 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     transfer->mem = op->mem == NULL
                         ? NULL
                         : amg_container_of(op->mem, struct amg_ofi_mem, base);
-    transfer->there = remote->at;
-    amg_list_init(&transfer->pieces);
+    transfer->remote = remote->at;
+    amg_list_init(&transfer->fragments);
     memcpy(&transfer->key, remote->key.bytes, sizeof(transfer->key));
     amg_bias_take(&domain->lock);
     amg_call_begin(op, &transfer->ep->base);
@@ -416,7 +394,7 @@ hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_peer *peer,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_post(ep, peer, remote, op,
-        &(const struct amg_ofi_transfer){.here = *local,
+        &(const struct amg_ofi_transfer){.local = *local,
             .len = len,
             .target_context = target_context,
             .is_put = true});
@@ -428,7 +406,7 @@ hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
 {
     return transfer_post(ep, peer, remote, op,
         &(const struct amg_ofi_transfer){
-            .here = *local, .len = len, .target_context = target_context});
+            .local = *local, .len = len, .target_context = target_context});
 }
 
 void amg_ofi_rma_cancel_locked(struct amg_ofi_domain *domain, struct amg_op *op)
@@ -499,13 +477,13 @@ static void transfer_abandon_locked(struct amg_ofi_transfer *transfer)
 {
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_pop(&transfer->pieces)) != NULL) {
-        struct amg_ofi_piece *piece =
-            amg_container_of(link, struct amg_ofi_piece, link);
+    while ((link = amg_list_first(&transfer->fragments)) != NULL) {
+        struct amg_ofi_fragment *fragment =
+            amg_container_of(link, struct amg_ofi_fragment, link);
 
-        piece_left_locked(piece);
-        transfer->piece_count--;
-        amg_pool_put(&transfer->peer->domain->piece_pool, piece);
+        AMG_ASSERT(transfer->lease != NULL); /* messages ended before */
+        amg_ofi_fragment_completed_locked(fragment);
+        amg_ofi_fragment_free_locked(fragment);
     }
 }
 

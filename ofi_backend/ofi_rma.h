@@ -1,9 +1,186 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets: reads and writes of the provider, or messages. */
+/* Bulk data: exposed memory, leases of peers' memory, and transfers.
+ *
+ * Data flows one way: transfers (ofi_rma.c) take leases (ofi_lease.c) and cut
+ * themselves into fragments (ofi_fragment.c); exposed memory (ofi_mem.c) is the
+ * other side of all three. */
 #ifndef AMG_OFI_BACKEND_OFI_RMA_H
 #define AMG_OFI_BACKEND_OFI_RMA_H
 
-#include "ofi_backend/ofi_post.h"
+#include "ofi_backend/ofi_msg.h"
+
+enum { AMG_OFI_IOVS = 8 /* segments that one post names */ };
+
+/* Exposed memory. Owned by core, from reg to unreg. */
+struct amg_ofi_mem {
+    struct amg_mem base;
+    struct amg_ofi_domain *domain;
+    uint32_t number; /* its place in the table */
+    uint32_t count;
+    uint8_t flags;
+    uint32_t serial;        /* of its key */
+    bool is_closed;         /* its key is invalid; peers may hold leases */
+    struct fid_mr **mrs;    /* one per segment; NULL, too, before it is used */
+    struct amg_list grants; /* leases that peers hold */
+    struct amg_segment segments[];
+};
+
+/* The slots of the contract. */
+hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_mem **ret_mem);
+void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key);
+
+/* Invalidates its key, and asks all holders to return their leases. True: all
+ * have. */
+bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem);
+void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms);
+/* It is revoked, and no peer holds a lease. */
+void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem);
+
+/* The registration of one segment, which is not empty; the first use makes it,
+ * with the access that the flags allow to peers, and to our own puts and gets.
+ * It stays as long as the memory is exposed. */
+hg_return_t amg_ofi_mem_mr_locked(
+    struct amg_ofi_mem *mem, uint32_t segment, struct fid_mr **ret_mr);
+
+/* Handlers of messages. */
+void amg_ofi_mem_on_get_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_mem_on_put_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_mem_on_lease_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_mem_on_return_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+
+/* The domain closes: deregisters memory that the user still exposes. */
+void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain);
+
+/* The peer is lost, with its leases. */
+void amg_ofi_mem_lost_locked(struct amg_peer *peer);
+
+enum amg_ofi_lease_state {
+    AMG_OFI_LEASE_ASKED, /* waits for all its rows */
+    AMG_OFI_LEASE_OPEN,  /* may be used */
+    AMG_OFI_LEASE_ENDED, /* revoked: accesses in flight may finish, none begins
+                          */
+    AMG_OFI_LEASE_STATES
+};
+
+/* Lives while a transfer uses it, and for some time after. */
+struct amg_ofi_lease {
+    struct amg_link link;  /* on its peer's list */
+    struct amg_link idle;  /* on the domain's list while nobody uses it */
+    struct amg_peer *peer; /* a reference */
+    enum amg_ofi_lease_state state;
+    struct amg_ofi_key key;
+    uint32_t cookie; /* ours */
+    uint32_t id;     /* the exposer's */
+    uint8_t context; /* whom it was asked of */
+    uint8_t flags;   /* of enum amg_mem_flags */
+    bool is_gone;    /* the peer is: there is nobody to return it to */
+    bool is_kept;    /* such a one was asked for before: worth keeping */
+    uint32_t count;  /* rows, of which */
+    uint32_t got;    /* so many have come, and */
+    uint32_t cap;    /* for so many there is room */
+    uint32_t users;  /* transfers */
+    unsigned idle_tick;
+    struct amg_list waiting;      /* transfers, until it is open */
+    struct amg_segment *segments; /* as the provider calls them there */
+    uint64_t *keys;
+};
+
+/* One for `key` of memory of `peer`, perhaps still to be granted, which the
+ * caller uses until amg_ofi_lease_put_locked(). HG_NOMEM. */
+hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
+    uint8_t target_context, const struct amg_ofi_key *key,
+    struct amg_ofi_lease **ret_lease);
+void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
+
+/* May the memory be accessed at once? */
+bool amg_ofi_lease_is_open_locked(
+    const struct amg_peer *peer, const struct amg_ofi_key *key);
+/* Is this the first access, as far as recorded? Records it. */
+bool amg_ofi_lease_is_new_locked(
+    struct amg_peer *peer, const struct amg_ofi_key *key);
+
+/* Handlers of messages. Each returns the lease if the transfers that wait for
+ * it, or use it, are to be told; the caller then uses the lease, too. `ret`:
+ * HG_SUCCESS, or why the lease is not open. */
+struct amg_ofi_lease *amg_ofi_lease_granted_locked(
+    const struct amg_ofi_message *message, hg_return_t *ret);
+struct amg_ofi_lease *amg_ofi_lease_denied_locked(
+    const struct amg_ofi_message *message, hg_return_t *ret);
+struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
+    const struct amg_ofi_message *message);
+
+/* The peer is lost. */
+void amg_ofi_lease_lost_locked(struct amg_peer *peer);
+/* After some time: returns leases that were not used since. */
+void amg_ofi_lease_tick_locked(struct amg_ofi_domain *domain);
+/* The domain closes: returns all idle leases. */
+void amg_ofi_lease_return_all_locked(struct amg_ofi_domain *domain);
+
+/* One put or get. In the pool while unused. */
+struct amg_ofi_transfer {
+    struct amg_link link;    /* on its lease's list, or the domain's, or none */
+    struct amg_link of_peer; /* on its peer's list */
+    struct amg_op *op;
+    struct amg_ofi_ep *ep;
+    struct amg_peer *peer;       /* a reference */
+    struct amg_ofi_lease *lease; /* NULL: it goes by messages */
+    struct amg_ofi_key key;
+    struct amg_ofi_mem *mem;    /* the local side's; NULL: not exposed */
+    struct amg_seg_iter local;  /* the bytes not posted yet, and */
+    struct amg_seg_iter remote; /* their other side */
+    uint64_t len;
+    uint64_t posted;
+    uint64_t done;
+    struct amg_list fragments; /* in flight */
+    uint32_t fragment_count;
+    uint8_t target_context;
+    bool is_put;
+    bool is_stopped; /* nothing more is posted: `ret` says why */
+    hg_return_t ret; /* the first error */
+};
+
+/* One read, write or message of a transfer. In the pool while unused. */
+struct amg_ofi_fragment {
+    struct amg_ofi_work work;
+    struct amg_link link; /* on its transfer's list */
+    struct amg_ofi_transfer *transfer;
+    struct amg_seg_iter local; /* of a get by message: where the bytes go */
+    uint64_t len;
+    uint32_t cookie; /* of a message */
+    uint32_t mr_count;
+    struct fid_mr *mrs[AMG_OFI_IOVS]; /* for this fragment alone */
+};
+
+/* Bytes of one message of a transfer. */
+static inline uint64_t amg_ofi_fragment_max(const struct amg_ofi_domain *domain)
+{
+    return domain->room_len - sizeof(struct amg_ofi_header) -
+           sizeof(struct amg_ofi_access);
+}
+
+/* Posts the next bytes of a transfer whose lease is open, as a read or write.
+ * HG_AGAIN: no room; HG_NOMEM, or the provider's error. Nothing has changed
+ * then. */
+hg_return_t amg_ofi_fragment_post_locked(
+    struct amg_ofi_transfer *transfer, amg_ofi_done_fn on_completed);
+/* The provider no longer uses memory of the fragment, which was posted. */
+void amg_ofi_fragment_completed_locked(struct amg_ofi_fragment *fragment);
+/* Sends the next bytes of a transfer without a lease. HG_NOMEM; HG_AGAIN: too
+ * many messages to the peer are unanswered. */
+hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer);
+/* The fragment is complete, or no longer waited for. */
+void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment);
+/* A transfer may send again: lets the next one that waits for that try. Call it
+ * for each transfer that ended, which may have had its turn without a post. */
+void amg_ofi_fragment_next_locked(struct amg_peer *peer);
+/* Translates libfabric's code of a failed access to ours. */
+hg_return_t amg_ofi_fragment_error(int error);
 
 /* The slots of the contract. */
 hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_peer *peer,
@@ -23,24 +200,23 @@ void amg_ofi_rma_on_deny_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 void amg_ofi_rma_on_revoke_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-
-/* A piece has completed. `transfer` may then have ended. */
-void amg_ofi_rma_piece_end_locked(struct amg_ofi_piece *piece, hg_return_t ret);
-/* NULL: no memory. */
-struct amg_ofi_piece *amg_ofi_rma_piece_get_locked(
-    struct amg_ofi_transfer *transfer, uint64_t len);
+void amg_ofi_rma_on_data_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_rma_on_done_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 
 void amg_ofi_rma_cancel_locked(
     struct amg_ofi_domain *domain, struct amg_op *op);
 /* The same for all transfers of an endpoint that is closing. */
 void amg_ofi_rma_drop_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
-/* The endpoint is closed while pieces are in flight: drops their completions.
+/* The endpoint is closed while fragments are in flight: drops their
+ * completions.
  */
 void amg_ofi_rma_detach_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
-/* All endpoints are closed, so no piece will complete. The transfers end with
- * their peers. */
+/* All endpoints are closed, so no fragment will complete. The transfers end
+ * with their peers. */
 void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain);
 /* The peer is lost. */
 void amg_ofi_rma_lost_locked(struct amg_peer *peer);

@@ -20,8 +20,6 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "na_types.h"
-#include "ofi_backend/ofi_bind_addr.h"
-#include "ofi_backend/ofi_env.h"
 
 /* Of all that have been tried anywhere; and what this code was written against.
  */

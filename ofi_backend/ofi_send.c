@@ -15,7 +15,7 @@
  * told who it is. How long, is decided in ofi_connect.c. A post that fails for
  * good loses the peer, but not before the next poll: a sender need not fear
  * that what it works on ends meanwhile. */
-#include "ofi_backend/ofi_send.h"
+#include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
 
@@ -24,7 +24,6 @@
 #include "base/mem.h"
 #include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_wait.h"
 
 enum {
     CREDITS_PER_MESSAGE = UINT8_MAX,

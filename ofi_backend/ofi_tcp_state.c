@@ -21,7 +21,7 @@
  * refused; all other answers, and none, mean nothing, and the next try comes
  * after twice the time: the peer's program sees a connection that says nothing
  * for each. */
-#include "ofi_backend/ofi_tcp_state.h"
+#include "ofi_backend/ofi_peer.h"
 
 #include <dirent.h>
 #include <errno.h>

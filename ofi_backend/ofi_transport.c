@@ -13,28 +13,19 @@
  * forgotten all of it, and posted operations keep memory from being forgotten.
  * So all posts are cancelled first. Elsewhere the end of the endpoint ends
  * them. */
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
-#include "base/process.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_bind_addr.h"
-#include "ofi_backend/ofi_connect.h"
-#include "ofi_backend/ofi_env.h"
+#include "base/process.h"
 #include "ofi_backend/ofi_ep.h"
-#include "ofi_backend/ofi_lease.h"
-#include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_poll.h"
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
-#include "ofi_backend/ofi_send.h"
-#include "ofi_backend/ofi_tcp_state.h"
-#include "ofi_backend/ofi_wait.h"
 
 enum {
     MESSAGE_LEN_MIN = 256, /* all messages of our own fit */
@@ -290,12 +281,12 @@ static void domain_free(struct amg_ofi_domain *domain)
     amg_ofi_msgbuf_fini(domain);
     amg_ofi_ep_fini(domain);
     amg_bias_give(&domain->lock);
-    amg_pool_fini(&domain->piece_pool);
+    amg_pool_fini(&domain->fragment_pool);
     amg_pool_fini(&domain->transfer_pool);
     amg_table_fini(&domain->mems);
     amg_table_fini(&domain->grants);
     amg_table_fini(&domain->leases);
-    amg_table_fini(&domain->pieces);
+    amg_table_fini(&domain->fragments);
     amg_calls_fini(&domain->calls);
     amg_table_fini(&domain->peer_numbers);
     amg_ofi_token_fini(domain);
@@ -382,14 +373,15 @@ static void domain_set(
     amg_list_init(&domain->idle);
     amg_ofi_msg_init(domain, (uint16_t)clamp(credits, 1, CREDITS_MAX));
     amg_table_init(&domain->peer_numbers, table_max, "peers");
-    amg_table_init(&domain->pieces, table_max, "pieces of transfers in flight");
+    amg_table_init(
+        &domain->fragments, table_max, "fragments of transfers in flight");
     amg_table_init(&domain->leases, table_max, "leases of memory of others");
     amg_table_init(&domain->grants, table_max, "leases given to others");
     amg_table_init(&domain->mems, table_max, "exposed memories");
     amg_pool_init(&domain->transfer_pool, sizeof(struct amg_ofi_transfer),
         _Alignof(struct amg_ofi_transfer));
-    amg_pool_init(&domain->piece_pool, sizeof(struct amg_ofi_piece),
-        _Alignof(struct amg_ofi_piece));
+    amg_pool_init(&domain->fragment_pool, sizeof(struct amg_ofi_fragment),
+        _Alignof(struct amg_ofi_fragment));
 }
 
 /* No message is longer than the provider takes; both sides have the same one.
@@ -431,7 +423,7 @@ static hg_return_t domain_fill(
     if (domain->eps == NULL ||
         amg_pool_fill(&domain->transfer_pool, TRANSFERS_MADE) <
             TRANSFERS_MADE ||
-        amg_pool_fill(&domain->piece_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
+        amg_pool_fill(&domain->fragment_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
         return HG_NOMEM;
     return HG_SUCCESS;
 }

@@ -17,7 +17,7 @@
  * The provider's descriptor joins when somebody sleeps, and leaves when nobody
  * did for some time: news that pass through one more epoll cost who spins half
  * a microsecond each. */
-#include "ofi_backend/ofi_wait.h"
+#include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
 #include <string.h>

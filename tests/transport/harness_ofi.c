@@ -5,7 +5,7 @@
 
 #include "harness.h"
 #include "ofi/shim/shim.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 #include "processes/processes.h"
 
 static void ring_start(uint32_t *ret_rank, uint32_t *ret_size)

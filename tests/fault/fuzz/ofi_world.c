@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "ofi.h"
-#include "ofi_backend/ofi_connect.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_peer.h"
+#include "ofi_backend/ofi_domain.h"
 
 enum {
     POLL_MAX = 16,

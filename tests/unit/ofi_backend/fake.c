@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "ofi_backend/ofi_env.h"
+#include "ofi_backend/ofi_select.h"
 
 enum { LOG_CAP = 1 << 16, INJECT_LEN = 64, NICS_MAX = 64 };
 

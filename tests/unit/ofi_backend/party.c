@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 
 enum { TEXT_CAP = 512 };
 

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "core/nics.h"
 #include "fake.h"
-#include "ofi_backend/ofi_bind_addr.h"
 #include "ofi_backend/ofi_select.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "fake.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 #include "party.h"
 
 enum { LEN = 900 };

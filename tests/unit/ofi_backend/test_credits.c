@@ -12,7 +12,6 @@
 
 #include "fake.h"
 #include "ofi_backend/ofi_domain.h"
-#include "ofi_backend/ofi_transport.h"
 #include "party.h"
 
 enum { FEW = 4, MANY = 1000, CALLS = 60, LEN = 40 };

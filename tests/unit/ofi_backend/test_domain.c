@@ -21,7 +21,6 @@
 #include "base/mem.h"
 #include "fake.h"
 #include "ofi_backend/ofi_domain.h"
-#include "ofi_backend/ofi_transport.h"
 
 enum { LEN = 900, MESSAGES = 40 };
 

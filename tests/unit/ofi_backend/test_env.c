@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "fake.h"
-#include "ofi_backend/ofi_env.h"
 #include "ofi_backend/ofi_select.h"
 
 static const struct fake_offer nics[] = {

@@ -10,7 +10,7 @@
 
 #include "fake.h"
 #include "ofi_backend/ofi_ep.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 
 enum { GAP = 1000, SHORT = 20, TICKS = 1000 /* more than anything waits */ };
 

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_domain.h"
-#include "ofi_backend/ofi_transport.h"
 
 enum {
     LEN = 3 << 20,

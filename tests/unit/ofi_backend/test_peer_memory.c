@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 #include "party.h"
 
 /* More of them would say the same: each has libfabric's buffers. */

@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_poll.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_domain.h"
 
 enum {
     MESSAGES = 60000,

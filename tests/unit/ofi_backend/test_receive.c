@@ -12,8 +12,7 @@
 
 #include "fake.h"
 #include "ofi_backend/ofi_ep.h"
-#include "ofi_backend/ofi_poll.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 
 enum { LONG_AGO = 1000, TICKS_MAX = 100 };
 

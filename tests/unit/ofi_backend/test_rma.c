@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "ofi_backend/ofi_domain.h"
-#include "ofi_backend/ofi_transport.h"
 #include "party.h"
 
 enum {

@@ -11,7 +11,6 @@
 
 #include "fake.h"
 #include "ofi_backend/ofi_domain.h"
-#include "ofi_backend/ofi_transport.h"
 #include "party.h"
 
 enum {

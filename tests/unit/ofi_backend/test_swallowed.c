@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "fake.h"
-#include "ofi_backend/ofi_mem.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_rma.h"
+#include "ofi_backend/ofi_domain.h"
 #include "party.h"
 
 enum {

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "ofi_backend/ofi_tcp_state.h"
+#include "ofi_backend/ofi_peer.h"
 
 enum { MINUTE_MS = 60000, HALF_A_SECOND = 5 /* ticks */ };
 

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "ofi_backend/ofi_rma.h"
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 #include "party.h"
 
 enum {

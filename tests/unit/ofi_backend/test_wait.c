@@ -12,7 +12,6 @@
 
 #include "fake.h"
 #include "ofi_backend/ofi_domain.h"
-#include "ofi_backend/ofi_transport.h"
 #include "party.h"
 
 enum { LEN = 64 << 20, TICKS_MAX = 30 };

@@ -3,7 +3,7 @@
  *
  * A stack is listed if a domain over it could be opened; its properties are
  * read from that domain. */
-#include "ofi_backend/ofi_transport.h"
+#include "ofi_backend/ofi_domain.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fragments of a transfer: reads and writes of the provider, or messages.
+ *
+ * A fragment of the provider takes runs of memory from both sides until one
+ * side reaches the provider's limit of segments in one post, or the fragment
+ * its longest length. Segments of the peer are never merged: each has its own
+ * key.
+ *
+ * A fragment by message costs one round trip and no registration; many small
+ * segments are gathered and scattered instead of posted to the NIC one by one.
+ * The first message has the length of the whole transfer, so that the exposer
+ * can check key, permission and bounds before the first byte moves. */
+#include <string.h>
+
+#include "base/assert.h"
+#include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_rma.h"
+
+enum {
+    /* Bytes of one read or write, so that several keep the network busy: one
+     * write of 16 MiB stalled in libfabric 1.17 for a quarter of a second (net,
+     * tcp). */
+    FRAGMENT_LEN = 1 << 20,
+    /* Unanswered messages to a peer; other transfers wait. Messages for which
+     * the peer has no buffer posted use up resources that it needs to post one
+     * (shm, 1.17, has 256 of both together). */
+    UNANSWERED_MAX = 16,
+};
+
+/* Memory that one post names. */
+struct shape {
+    struct iovec local[AMG_OFI_IOVS];
+    uint32_t segments[AMG_OFI_IOVS]; /* of the local list, if it is exposed */
+    void *descs[AMG_OFI_IOVS];
+    struct fi_rma_iov remote[AMG_OFI_IOVS];
+    size_t local_count;
+    size_t remote_count;
+    uint64_t len;
+};
+
+static uint64_t smaller(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* The next run within one segment, which has a registration of its own. */
+static uint64_t segment_take(struct amg_seg_iter *iter, uint64_t max,
+    void **ret_at, uint32_t *ret_segment)
+{
+    uint64_t len = 0;
+
+    AMG_ASSERT(iter->segment < iter->count);
+    while (iter->into >= iter->segments[iter->segment].len) {
+        iter->into -= iter->segments[iter->segment].len;
+        iter->segment++;
+        AMG_ASSERT(iter->segment < iter->count); /* checked when granted */
+    }
+    len = smaller(iter->segments[iter->segment].len - iter->into, max);
+    *ret_at = amg_seg_iter_at(iter);
+    *ret_segment = iter->segment;
+    iter->into += len;
+    return len;
+}
+
+static uint64_t remote_take(const struct amg_ofi_lease *lease,
+    struct amg_seg_iter *remote, uint64_t max, struct fi_rma_iov *ret_iov)
+{
+    void *at = NULL;
+    uint32_t segment = 0;
+
+    ret_iov->len = segment_take(remote, max, &at, &segment);
+    ret_iov->addr = (uint64_t)(uintptr_t)at;
+    ret_iov->key = lease->keys[segment];
+    return ret_iov->len;
+}
+
+/* Up to `max` bytes of our memory, in at most `count` runs. Returns their
+ * number. */
+static uint64_t local_take(struct amg_seg_iter *local, uint64_t max,
+    size_t count, bool is_exposed, struct shape *ret_shape)
+{
+    uint64_t len = 0;
+
+    ret_shape->local_count = 0;
+    while (len < max && ret_shape->local_count < count) {
+        size_t i = ret_shape->local_count++;
+        struct iovec *iov = &ret_shape->local[i];
+
+        iov->iov_len =
+            is_exposed ? segment_take(local, max - len, &iov->iov_base,
+                             &ret_shape->segments[i])
+                       : amg_seg_iter_take(local, max - len, &iov->iov_base);
+        AMG_ASSERT(iov->iov_len > 0); /* the caller's list is long enough */
+        len += iov->iov_len;
+    }
+    return len;
+}
+
+/* The memory of the next fragment; advances both iterators beyond it. */
+static void shape_take(const struct amg_ofi_transfer *transfer,
+    struct amg_seg_iter *local, struct amg_seg_iter *remote,
+    struct shape *ret_shape)
+{
+    const struct amg_ofi_facts *facts = &transfer->peer->domain->facts;
+    size_t remote_max = smaller(facts->rma_iov_max, AMG_OFI_IOVS);
+    size_t local_max = smaller(facts->iov_max, AMG_OFI_IOVS);
+    bool is_exposed = facts->needs_desc && transfer->mem != NULL;
+    uint64_t max = smaller(transfer->len - transfer->posted,
+        smaller(facts->piece_len, FRAGMENT_LEN));
+    uint64_t len = 0;
+
+    ret_shape->remote_count = 0;
+    max = local_take(local, max, local_max, is_exposed, ret_shape);
+    while (len < max && ret_shape->remote_count < remote_max)
+        len += remote_take(transfer->lease, remote, max - len,
+            &ret_shape->remote[ret_shape->remote_count++]);
+    ret_shape->len = len;
+    if (len == max)
+        return;
+    /* The peer's side was the shorter one. */
+    *local = transfer->local;
+    (void)local_take(local, len, local_max, is_exposed, ret_shape);
+}
+
+static void mrs_close_locked(struct amg_ofi_fragment *fragment)
+{
+    while (fragment->mr_count > 0)
+        amg_ofi_unreg_locked(fragment->mrs[--fragment->mr_count]);
+}
+
+/* The registration of one local run: that of exposed memory; else one for this
+ * fragment alone, as nothing tells when the program frees the memory. */
+static hg_return_t mr_open_locked(struct amg_ofi_fragment *fragment,
+    const struct shape *shape, size_t i, struct fid_mr **ret_mr)
+{
+    const struct amg_ofi_transfer *transfer = fragment->transfer;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (transfer->mem != NULL)
+        return amg_ofi_mem_mr_locked(transfer->mem, shape->segments[i], ret_mr);
+    rc = amg_ofi_reg_locked(transfer->peer->domain, shape->local[i].iov_base,
+        shape->local[i].iov_len, transfer->is_put ? FI_WRITE : FI_READ, ret_mr);
+    if (rc == HG_SUCCESS)
+        fragment->mrs[fragment->mr_count++] = *ret_mr;
+    return rc;
+}
+
+/* Registers local memory, where the provider wants that. */
+static hg_return_t descs_open_locked(
+    struct amg_ofi_fragment *fragment, struct shape *shape)
+{
+    bool needs_desc = fragment->transfer->peer->domain->facts.needs_desc;
+
+    for (size_t i = 0; i < shape->local_count; i++) {
+        struct fid_mr *mr = NULL;
+        hg_return_t rc =
+            needs_desc ? mr_open_locked(fragment, shape, i, &mr) : HG_SUCCESS;
+
+        if (rc != HG_SUCCESS)
+            return rc;
+        shape->descs[i] = amg_ofi_reg_desc(mr);
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_ofi_fragment_error(int error)
+{
+    switch (error) {
+    case FI_ECANCELED:
+        return HG_CANCELED;
+    case FI_EACCES:
+    case FI_EPERM:
+        return HG_PERMISSION;
+    case FI_ENOKEY:
+    case FI_EKEYREJECTED:
+        return HG_NOENTRY;
+    case FI_ENOMEM:
+        return HG_NOMEM;
+    default:
+        return HG_HOSTUNREACH;
+    }
+}
+
+static hg_return_t shape_post_locked(
+    struct amg_ofi_fragment *fragment, const struct shape *shape)
+{
+    const struct amg_peer *peer = fragment->transfer->peer;
+    const struct fi_msg_rma msg = {
+        .msg_iov = shape->local,
+        .desc = (void **)(uintptr_t)shape->descs,
+        .iov_count = shape->local_count,
+        .addr = peer->at,
+        .rma_iov = shape->remote,
+        .rma_iov_count = shape->remote_count,
+        .context = &fragment->work.context,
+    };
+    ssize_t code =
+        fragment->transfer->is_put
+            ? amg_ofi_call->writemsg(
+                  peer->domain->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE)
+            : amg_ofi_call->readmsg(peer->domain->ep, &msg, FI_COMPLETION);
+
+    if (code == 0)
+        return HG_SUCCESS;
+    return code == -FI_EAGAIN ? HG_AGAIN : amg_ofi_fragment_error((int)-code);
+}
+
+/* NULL: no memory. */
+static struct amg_ofi_fragment *fragment_get_locked(
+    struct amg_ofi_transfer *transfer)
+{
+    struct amg_ofi_fragment *fragment =
+        amg_pool_get(&transfer->peer->domain->fragment_pool);
+
+    if (fragment == NULL)
+        return NULL;
+    fragment->link = (struct amg_link){NULL, NULL};
+    fragment->transfer = transfer;
+    fragment->mr_count = 0;
+    return fragment;
+}
+
+/* The fragment, posted or sent, belongs to its transfer. */
+static void fragment_add_locked(struct amg_ofi_fragment *fragment, uint64_t len)
+{
+    struct amg_ofi_transfer *transfer = fragment->transfer;
+
+    fragment->len = len;
+    transfer->posted += len;
+    AMG_ASSERT(transfer->posted <= transfer->len);
+    transfer->fragment_count++;
+    amg_list_push(&transfer->fragments, &fragment->link);
+}
+
+hg_return_t amg_ofi_fragment_post_locked(
+    struct amg_ofi_transfer *transfer, amg_ofi_done_fn on_completed)
+{
+    struct amg_ofi_domain *domain = transfer->peer->domain;
+    struct amg_ofi_fragment *fragment = fragment_get_locked(transfer);
+    struct amg_seg_iter local = transfer->local;
+    struct amg_seg_iter remote = transfer->remote;
+    struct shape shape;
+    hg_return_t rc = HG_SUCCESS;
+
+    AMG_ASSERT(transfer->posted < transfer->len && transfer->lease != NULL);
+    if (fragment == NULL)
+        return HG_NOMEM;
+    fragment->work.done = on_completed;
+    shape_take(transfer, &local, &remote, &shape);
+    rc = descs_open_locked(fragment, &shape);
+    if (rc == HG_SUCCESS)
+        rc = shape_post_locked(fragment, &shape);
+    if (rc != HG_SUCCESS) {
+        mrs_close_locked(fragment);
+        amg_pool_put(&domain->fragment_pool, fragment);
+        return rc;
+    }
+    transfer->local = local;
+    transfer->remote = remote;
+    fragment_add_locked(fragment, shape.len);
+    domain->moving++;
+    transfer->peer->busy++;
+    transfer->ep->moving++;
+    return HG_SUCCESS;
+}
+
+void amg_ofi_fragment_completed_locked(struct amg_ofi_fragment *fragment)
+{
+    const struct amg_ofi_transfer *transfer = fragment->transfer;
+
+    AMG_ASSERT(transfer->peer->domain->moving > 0 && transfer->peer->busy > 0);
+    mrs_close_locked(fragment);
+    transfer->peer->domain->moving--;
+    transfer->peer->busy--;
+    if (transfer->ep != NULL)
+        transfer->ep->moving--;
+}
+
+hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
+{
+    struct amg_ofi_domain *domain = transfer->peer->domain;
+    uint64_t left = transfer->len - transfer->posted;
+    uint64_t len = smaller(left, amg_ofi_fragment_max(domain));
+    const struct amg_ofi_access access = {
+        .key = transfer->key,
+        .segment = transfer->remote.segment,
+        .into = transfer->remote.into,
+        .len = len,
+        .left = transfer->posted == 0 ? left : len,
+    };
+    struct amg_ofi_fragment *fragment = NULL;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
+    uint32_t body_len = sizeof(access);
+
+    AMG_ASSERT(left > 0 && transfer->lease == NULL);
+    if (transfer->peer->asked >= UNANSWERED_MAX)
+        return HG_AGAIN;
+    fragment = fragment_get_locked(transfer);
+    msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    if (fragment == NULL || msgbuf == NULL ||
+        amg_table_add(&domain->fragments, fragment, transfer->peer->number,
+            &fragment->cookie) != HG_SUCCESS) {
+        if (fragment != NULL)
+            amg_pool_put(&domain->fragment_pool, fragment);
+        if (msgbuf != NULL)
+            amg_ofi_msgbuf_put_locked(msgbuf);
+        return HG_NOMEM;
+    }
+    fragment->local = transfer->local;
+    memcpy(msgbuf->data, &access, sizeof(access));
+    if (transfer->is_put) {
+        amg_seg_iter_gather(msgbuf->data + body_len, &transfer->local, len);
+        body_len += (uint32_t)len;
+    } else {
+        amg_seg_iter_skip(&transfer->local, len);
+    }
+    amg_seg_iter_skip(&transfer->remote, len);
+    fragment_add_locked(fragment, len);
+    transfer->peer->asked++;
+    msgbuf->header.cookie = fragment->cookie;
+    amg_ofi_send_address(msgbuf, transfer->peer, transfer->ep->base.context_id,
+        transfer->target_context, transfer->is_put ? AMG_OFI_PUT : AMG_OFI_GET,
+        body_len);
+    amg_ofi_send_locked(msgbuf);
+    return HG_SUCCESS;
+}
+
+void amg_ofi_fragment_next_locked(struct amg_peer *peer)
+{
+    if (peer->asked < UNANSWERED_MAX && !amg_list_is_empty(&peer->crowd))
+        amg_list_push(&peer->domain->transfers, amg_list_pop(&peer->crowd));
+}
+
+void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment)
+{
+    struct amg_ofi_transfer *transfer = fragment->transfer;
+    struct amg_peer *peer = transfer->peer;
+
+    AMG_ASSERT(transfer->fragment_count > 0);
+    if (transfer->lease == NULL) {
+        amg_table_remove(&peer->domain->fragments, fragment->cookie);
+        AMG_ASSERT(peer->asked > 0);
+        peer->asked--;
+        amg_ofi_fragment_next_locked(peer);
+    }
+    amg_list_remove(&fragment->link);
+    transfer->fragment_count--;
+    amg_pool_put(&peer->domain->fragment_pool, fragment);
+}

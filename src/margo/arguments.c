@@ -84,19 +84,27 @@ static margo_instance_id watched(hg_handle_t handle)
                : MARGO_INSTANCE_NULL;
 }
 
+/* Makes a call, with its result in the `ret` of `args`, the arguments of an
+ * event of the monitor. */
+#define ARGS_CALL(event, args, call)                                           \
+    do {                                                                       \
+        margo_instance_id mid_ = watched((args)->handle);                      \
+                                                                               \
+        if (AMG_LIKELY(mid_ == MARGO_INSTANCE_NULL))                           \
+            (args)->ret = (call);                                              \
+        else                                                                   \
+            AMG_MARGO_NOTIFY_CALL(mid_, event, args, call);                    \
+    } while (0)
+
 hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
 {
     struct margo_monitor_get_input_args told = {
         .handle = handle, .data = in_struct};
-    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
     if (!amg_margo_handle_is_there(handle, __func__))
         return HG_INVALID_ARG;
-    mid = watched(handle);
-    if (mid == MARGO_INSTANCE_NULL)
-        return args_pass(handle, true, in_struct, HG_Get_input);
-    AMG_MARGO_NOTIFY_CALL(mid, get_input, &told,
-        args_pass(handle, true, in_struct, HG_Get_input));
+    ARGS_CALL(
+        get_input, &told, args_pass(handle, true, in_struct, HG_Get_input));
     return told.ret;
 }
 
@@ -104,15 +112,11 @@ hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
 {
     struct margo_monitor_free_input_args told = {
         .handle = handle, .data = in_struct};
-    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
     if (!amg_margo_handle_is_there(handle, __func__))
         return HG_INVALID_ARG;
-    mid = watched(handle);
-    if (mid == MARGO_INSTANCE_NULL)
-        return args_pass(handle, true, in_struct, HG_Free_input);
-    AMG_MARGO_NOTIFY_CALL(mid, free_input, &told,
-        args_pass(handle, true, in_struct, HG_Free_input));
+    ARGS_CALL(
+        free_input, &told, args_pass(handle, true, in_struct, HG_Free_input));
     return told.ret;
 }
 
@@ -120,15 +124,11 @@ hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
 {
     struct margo_monitor_get_output_args told = {
         .handle = handle, .data = out_struct};
-    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
     if (!amg_margo_handle_is_there(handle, __func__))
         return HG_INVALID_ARG;
-    mid = watched(handle);
-    if (mid == MARGO_INSTANCE_NULL)
-        return args_pass(handle, false, out_struct, output_get);
-    AMG_MARGO_NOTIFY_CALL(mid, get_output, &told,
-        args_pass(handle, false, out_struct, output_get));
+    ARGS_CALL(
+        get_output, &told, args_pass(handle, false, out_struct, output_get));
     return told.ret;
 }
 
@@ -136,14 +136,10 @@ hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
 {
     struct margo_monitor_free_output_args told = {
         .handle = handle, .data = out_struct};
-    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
     if (!amg_margo_handle_is_there(handle, __func__))
         return HG_INVALID_ARG;
-    mid = watched(handle);
-    if (mid == MARGO_INSTANCE_NULL)
-        return args_pass(handle, false, out_struct, HG_Free_output);
-    AMG_MARGO_NOTIFY_CALL(mid, free_output, &told,
+    ARGS_CALL(free_output, &told,
         args_pass(handle, false, out_struct, HG_Free_output));
     return told.ret;
 }

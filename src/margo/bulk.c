@@ -96,9 +96,7 @@ hg_return_t margo_bulk_free(hg_bulk_t handle)
 
     if (mid == MARGO_INSTANCE_NULL)
         return HG_Bulk_free(handle);
-    AMG_MARGO_NOTIFY(mid, bulk_free, MARGO_MONITOR_FN_START, &args);
-    args.ret = HG_Bulk_free(handle);
-    AMG_MARGO_NOTIFY(mid, bulk_free, MARGO_MONITOR_FN_END, &args);
+    AMG_MARGO_NOTIFY_CALL(mid, bulk_free, &args, HG_Bulk_free(handle));
     if (args.ret != HG_SUCCESS)
         watched_add(handle, mid); /* it is still there */
     return args.ret;

@@ -69,11 +69,12 @@ static bool call_is_to_self(hg_handle_t handle)
     return is_self;
 }
 
-static void in_flight_cancel(struct amg_margo_handle *data)
+static void in_flight_cancel(struct amg_margo_handle *data, void *arg)
 {
     const struct margo_request_struct *req =
         atomic_load_explicit(&data->request, memory_order_relaxed);
 
+    (void)arg;
     if (!data->is_served && req != NULL && req != &abandoned &&
         !call_is_to_self(data->handle))
         (void)HG_Cancel(data->handle);
@@ -81,7 +82,7 @@ static void in_flight_cancel(struct amg_margo_handle *data)
 
 void amg_margo_calls_cancel(margo_instance_id mid)
 {
-    amg_margo_handles_each(mid, in_flight_cancel);
+    amg_margo_handles_each(mid, in_flight_cancel, NULL);
 }
 
 /* Its time limit has passed, or the instance ends. */

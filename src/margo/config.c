@@ -63,6 +63,7 @@ static const struct amg_json_field top_fields[] = {
     OTHER("plumber"),
     OTHER("amalgam"),
     OTHER("version"),
+    {0},
 };
 
 static const struct amg_json_field argobots_fields[] = {
@@ -73,19 +74,20 @@ static const struct amg_json_field argobots_fields[] = {
     OTHER("version"),
     OTHER("pools"),
     OTHER("xstreams"),
+    {0},
 };
 
 static const struct amg_json_field amalgam_fields[] = {
     FIELD("max_concurrent_rpcs", UINT, max_handlers, 0, HANDLERS_MAX),
+    {0},
 };
 
 /* Which NIC is taken is decided by src/affinity: hints without effect. */
 static const struct amg_json_field plumber_fields[] = {
     FIELD("bucket_policy", TEXT, bucket_policy, 0, 0),
     FIELD("nic_policy", TEXT, nic_policy, 0, 0),
+    {0},
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void config_default(
     const struct margo_init_info *info, struct amg_margo_config *config)
@@ -115,13 +117,13 @@ static void config_default(
 
 static bool section_read(const struct amg_margo_log *log,
     struct json_object *json, const char *key,
-    const struct amg_json_field *fields, size_t count, void *target)
+    const struct amg_json_field *fields, void *target)
 {
     struct json_object *section = NULL;
 
     return amg_json_section(log, "", json, key, json_type_object, &section) &&
            (section == NULL ||
-               amg_json_read(log, key, section, fields, count, target));
+               amg_json_read(log, key, section, fields, target));
 }
 
 /* Reads all but pools, streams and references to them. */
@@ -133,13 +135,10 @@ static bool fields_read(
     struct json_object *monitoring = NULL;
     struct json_object *argobots = NULL;
 
-    if (!amg_json_read(log, "", json, top_fields, COUNT(top_fields), config) ||
-        !section_read(log, json, "argobots", argobots_fields,
-            COUNT(argobots_fields), config) ||
-        !section_read(log, json, "amalgam", amalgam_fields,
-            COUNT(amalgam_fields), config) ||
-        !section_read(log, json, "plumber", plumber_fields,
-            COUNT(plumber_fields), config) ||
+    if (!amg_json_read(log, "", json, top_fields, config) ||
+        !section_read(log, json, "argobots", argobots_fields, config) ||
+        !section_read(log, json, "amalgam", amalgam_fields, config) ||
+        !section_read(log, json, "plumber", plumber_fields, config) ||
         !amg_json_section(
             log, "", json, "mercury", json_type_object, &mercury) ||
         !amg_json_section(

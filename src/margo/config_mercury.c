@@ -86,6 +86,7 @@ static const struct amg_json_field fields[] = {
     TEXT("sm_info_string", info.sm_info_string),
     TEXT("log_level", log_level),
     TEXT("log_subsys", log_subsys),
+    {0},
 };
 
 /* Options are read in place, as the types that the table names. */
@@ -127,8 +128,7 @@ bool amg_margo_mercury_read(const struct amg_margo_log *log,
     if (section == NULL)
         return true;
     read.is_listening = is_listening;
-    if (!amg_json_read(log, "mercury", section, fields,
-            sizeof(fields) / sizeof(fields[0]), &read))
+    if (!amg_json_read(log, "mercury", section, fields, &read))
         return false;
     if (read.is_listening != is_listening)
         amg_margo_log_write(log, MARGO_LOG_WARNING,
@@ -145,65 +145,15 @@ bool amg_margo_mercury_read(const struct amg_margo_log *log,
     return true;
 }
 
-/* JSON value of one field; NULL: no memory. */
-static struct json_object *field_describe(
-    const struct amg_json_field *field, const struct section *section)
-{
-    const void *place = (const char *)section + field->offset;
-
-    switch (field->kind) {
-    case AMG_JSON_BOOL:
-        return json_object_new_boolean(*(const bool *)place);
-    case AMG_JSON_BYTE:
-        return json_object_new_boolean(*(const uint8_t *)place != 0);
-    case AMG_JSON_INT:
-        return json_object_new_int(*(const int *)place);
-    case AMG_JSON_UINT:
-        return json_object_new_int64(*(const unsigned *)place);
-    case AMG_JSON_SIZE:
-        return json_object_new_int64((int64_t) * (const size_t *)place);
-    case AMG_JSON_WORD:
-    case AMG_JSON_HINT:
-        return json_object_new_string(field->words[*(const int *)place]);
-    default:
-        return *(const char *const *)place == NULL
-                   ? NULL
-                   : json_object_new_string(*(const char *const *)place);
-    }
-}
-
-/* Fields that the description gets from elsewhere, or that are not set, are
- * left out. */
-static bool is_described(
-    const struct amg_json_field *field, const struct section *section)
-{
-    const char *text = NULL;
-
-    if (field->kind == AMG_JSON_ELSEWHERE ||
-        field->offset == offsetof(struct section, is_listening))
-        return false;
-    if (field->kind == AMG_JSON_TEXT)
-        memcpy(&text, (const char *)section + field->offset, sizeof(text));
-    return field->kind != AMG_JSON_TEXT || text != NULL;
-}
-
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info)
 {
     struct json_object *object = json_object_new_object();
     struct section section = section_of(info);
 
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        struct json_object *value = NULL;
-
-        if (!is_described(&fields[i], &section))
-            continue;
-        value = field_describe(&fields[i], &section);
-        if (object == NULL || value == NULL ||
-            json_object_object_add(object, fields[i].key, value) != 0) {
-            json_object_put(value);
-            json_object_put(object);
-            return NULL;
-        }
+    if (object == NULL || !amg_json_write(object, fields, &section)) {
+        json_object_put(object);
+        return NULL;
     }
+    json_object_object_del(object, "listening"); /* the caller knows it */
     return object;
 }

@@ -72,17 +72,10 @@ static void await_locked(margo_instance_id mid)
         ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
 }
 
-static ABT_thread self_thread(void)
-{
-    ABT_thread self = ABT_THREAD_NULL;
-
-    return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
-}
-
 /* Notes that the calling thread runs callbacks, or no longer. */
 static void runner_set(margo_instance_id mid, bool runs)
 {
-    ABT_thread self = self_thread();
+    ABT_thread self = amg_margo_self();
 
     atomic_store_explicit(&mid->finalize->runner, runs ? self : ABT_THREAD_NULL,
         memory_order_relaxed);
@@ -93,7 +86,7 @@ static void runner_set(margo_instance_id mid, bool runs)
 
 static bool is_runner(margo_instance_id mid)
 {
-    ABT_thread self = self_thread();
+    ABT_thread self = amg_margo_self();
 
     if (self != ABT_THREAD_NULL)
         return self == atomic_load_explicit(

@@ -389,8 +389,8 @@ const char *margo_handle_get_name(hg_handle_t handle)
                               margo_hg_handle_get_instance(handle), info->id);
 }
 
-void amg_margo_handles_each(
-    margo_instance_id mid, void (*visit)(struct amg_margo_handle *data))
+void amg_margo_handles_each(margo_instance_id mid,
+    void (*visit)(struct amg_margo_handle *data, void *arg), void *arg)
 {
     struct amg_link *link = NULL;
 
@@ -404,7 +404,7 @@ void amg_margo_handles_each(
             amg_container_of(link, struct amg_margo_handle, link);
 
         if (data->mid == mid)
-            visit(data);
+            visit(data, arg);
     }
     amg_lock_unlock(&all.lock);
 }
@@ -415,39 +415,37 @@ static bool is_in_flight(const struct amg_margo_handle *data)
            atomic_load_explicit(&data->request, memory_order_relaxed) != NULL;
 }
 
+/* One that the instance waits for; `arg` counts how many more are told. */
+static void handle_tell(struct amg_margo_handle *data, void *arg)
+{
+    unsigned *left = arg;
+    bool is_out = atomic_load_explicit(&data->use, memory_order_acquire) ==
+                  AMG_MARGO_HANDLE_OUT;
+
+    if (*left == 0 || !(data->is_served ? is_out : is_in_flight(data)))
+        return;
+    --*left;
+    margo_warning(data->mid, "  %s RPC \"%s\", provider %u, %s",
+        data->is_served ? "a handler of" : "a call of", data->rpc->name,
+        (unsigned)(data->rpc->id & MARGO_MAX_PROVIDER_ID),
+        !data->is_served    ? "which has no answer"
+        : data->is_answered ? "which has answered, and has its handle"
+                            : "which has not answered");
+}
+
 void amg_margo_handles_tell(margo_instance_id mid)
 {
-    struct amg_link *link = NULL;
     unsigned left = TOLD_MAX;
 
-    /* NOTE(lock): as below. */
-    amg_lock_lock(&all.lock);
-    link = amg_list_first(&all.handles);
-    for (; link != NULL && left > 0; link = amg_list_next(&all.handles, link)) {
-        struct amg_margo_handle *data =
-            amg_container_of(link, struct amg_margo_handle, link);
-        bool is_out = atomic_load_explicit(&data->use, memory_order_acquire) ==
-                      AMG_MARGO_HANDLE_OUT;
-
-        if (data->mid != mid ||
-            !(data->is_served ? is_out : is_in_flight(data)))
-            continue;
-        left--;
-        margo_warning(mid, "  %s RPC \"%s\", provider %u, %s",
-            data->is_served ? "a handler of" : "a call of", data->rpc->name,
-            (unsigned)(data->rpc->id & MARGO_MAX_PROVIDER_ID),
-            !data->is_served    ? "which has no answer"
-            : data->is_answered ? "which has answered, and has its handle"
-                                : "which has not answered");
-    }
-    amg_lock_unlock(&all.lock);
+    amg_margo_handles_each(mid, handle_tell, &left);
 }
 
 /* One that the program never destroyed. */
-static void handle_report(struct amg_margo_handle *data)
+static void handle_report(struct amg_margo_handle *data, void *arg)
 {
     const char *name = NULL;
 
+    (void)arg;
     if (atomic_load_explicit(&data->use, memory_order_acquire) !=
         AMG_MARGO_HANDLE_OUT)
         return;
@@ -463,7 +461,7 @@ static void handle_report(struct amg_margo_handle *data)
 
 void amg_margo_handles_report(margo_instance_id mid)
 {
-    amg_margo_handles_each(mid, handle_report);
+    amg_margo_handles_each(mid, handle_report, NULL);
 }
 
 hg_return_t margo_set_data(

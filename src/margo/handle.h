@@ -97,8 +97,8 @@ void amg_margo_handle_give_up(struct amg_margo_handle *data);
 void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret);
 
 /* Visits all handles of the instance, under a lock. */
-void amg_margo_handles_each(
-    margo_instance_id mid, void (*visit)(struct amg_margo_handle *data));
+void amg_margo_handles_each(margo_instance_id mid,
+    void (*visit)(struct amg_margo_handle *data, void *arg), void *arg);
 
 /* Logs the handlers and calls that the instance waits for, by RPC name. */
 void amg_margo_handles_tell(margo_instance_id mid);

@@ -222,13 +222,20 @@ void amg_margo_refs_finalized(margo_instance_id mid);
  * caller, by `ret_is_mine`, closes the instance. */
 bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine);
 
-/* Does the caller run in a progress loop, as callbacks do? */
-static inline bool amg_margo_is_loop(margo_instance_id mid)
+/* The calling user-level thread, or ABT_THREAD_NULL. */
+static inline ABT_thread amg_margo_self(void)
 {
     ABT_thread self = ABT_THREAD_NULL;
 
-    return ABT_self_get_thread(&self) == ABT_SUCCESS &&
-           self != ABT_THREAD_NULL &&
+    return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
+}
+
+/* Does the caller run in a progress loop, as callbacks do? */
+static inline bool amg_margo_is_loop(margo_instance_id mid)
+{
+    ABT_thread self = amg_margo_self();
+
+    return self != ABT_THREAD_NULL &&
            (self == mid->loops[AMG_MARGO_LOOP] ||
                self == mid->loops[AMG_MARGO_STANDBY]);
 }

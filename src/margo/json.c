@@ -202,22 +202,22 @@ static bool field_read(const struct amg_margo_log *log, const char *path,
 }
 
 static const struct amg_json_field *field_find(
-    const struct amg_json_field *fields, size_t count, const char *key)
+    const struct amg_json_field *fields, const char *key)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(fields[i].key, key) == 0)
-            return &fields[i];
+    for (; fields->key != NULL; fields++)
+        if (strcmp(fields->key, key) == 0)
+            return fields;
     return NULL;
 }
 
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
-    size_t count, void *target)
+    void *target)
 {
-    AMG_ASSERT(object != NULL && fields != NULL && count > 0);
+    AMG_ASSERT(object != NULL && fields != NULL);
     json_object_object_foreach(object, key, value)
     {
-        const struct amg_json_field *field = field_find(fields, count, key);
+        const struct amg_json_field *field = field_find(fields, key);
         char where[AMG_JSON_PATH_CAP];
 
         amg_json_path_key(where, path, key);
@@ -226,6 +226,50 @@ bool amg_json_read(const struct amg_margo_log *log, const char *path,
                 "configuration: %s is unknown, and without effect", where);
         else if (value != NULL && !field_read(log, where, value, field, target))
             return false;
+    }
+    return true;
+}
+
+/* JSON value of one member; NULL: no memory. */
+static struct json_object *field_json(
+    const struct amg_json_field *field, const void *place)
+{
+    switch (field->kind) {
+    case AMG_JSON_BOOL:
+        return json_object_new_boolean(*(const bool *)place);
+    case AMG_JSON_BYTE:
+        return json_object_new_boolean(*(const uint8_t *)place != 0);
+    case AMG_JSON_INT:
+        return json_object_new_int(*(const int *)place);
+    case AMG_JSON_UINT:
+        return json_object_new_int64(*(const unsigned *)place);
+    case AMG_JSON_SIZE:
+        return json_object_new_int64((int64_t) * (const size_t *)place);
+    case AMG_JSON_WORD:
+    case AMG_JSON_HINT:
+        return json_object_new_string(field->words[*(const int *)place]);
+    default:
+        return json_object_new_string(*(const char *const *)place);
+    }
+}
+
+bool amg_json_write(struct json_object *object,
+    const struct amg_json_field *fields, const void *source)
+{
+    for (; fields->key != NULL; fields++) {
+        const void *place = (const char *)source + fields->offset;
+        struct json_object *value = NULL;
+
+        if (fields->kind == AMG_JSON_ELSEWHERE ||
+            (fields->kind == AMG_JSON_TEXT &&
+                *(const char *const *)place == NULL))
+            continue;
+        value = field_json(fields, place);
+        if (value == NULL ||
+            json_object_object_add(object, fields->key, value) != 0) {
+            json_object_put(value);
+            return false;
+        }
     }
     return true;
 }

@@ -27,7 +27,7 @@ enum amg_json_kind {
 };
 
 struct amg_json_field {
-    const char *key;
+    const char *key; /* NULL: the end of the table */
     enum amg_json_kind kind;
     size_t offset;
     int64_t min; /* of a number */
@@ -41,7 +41,12 @@ struct amg_json_field {
  * written in part. */
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
-    size_t count, void *target);
+    void *target);
+
+/* Adds the members of `source` to the object, but texts that are NULL, and what
+ * is read elsewhere. False: no memory. */
+bool amg_json_write(struct json_object *object,
+    const struct amg_json_field *fields, const void *source);
 
 /* One integer or the elements of an array, by the path that names it. */
 bool amg_json_int(const struct amg_margo_log *log, const char *path,

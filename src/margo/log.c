@@ -15,7 +15,10 @@
 #include "base/mem.h"
 #include "margo/instance.h"
 
-enum { LINE_CAP = 512 }; /* longer ones are put together on the heap */
+enum {
+    LINE_CAP = 512, /* longer ones are put together on the heap */
+    ABT_ERROR_CAP = 64,
+};
 
 static const char *const level_names[] = {
     [MARGO_LOG_EXTERNAL] = "external",
@@ -90,20 +93,16 @@ static int log_level(const struct amg_margo_log *log)
 static margo_log_fn_t log_function(
     const struct margo_logger *logger, margo_log_level level)
 {
-    switch (level) {
-    case MARGO_LOG_TRACE:
-        return logger->trace;
-    case MARGO_LOG_DEBUG:
-        return logger->debug;
-    case MARGO_LOG_INFO:
-        return logger->info;
-    case MARGO_LOG_WARNING:
-        return logger->warning;
-    case MARGO_LOG_ERROR:
-        return logger->error;
-    default:
-        return logger->critical;
-    }
+    const margo_log_fn_t functions[LEVELS] = {
+        [MARGO_LOG_TRACE] = logger->trace,
+        [MARGO_LOG_DEBUG] = logger->debug,
+        [MARGO_LOG_INFO] = logger->info,
+        [MARGO_LOG_WARNING] = logger->warning,
+        [MARGO_LOG_ERROR] = logger->error,
+        [MARGO_LOG_CRITICAL] = logger->critical,
+    };
+
+    return functions[level];
 }
 
 static void log_print(const struct amg_margo_log *log, margo_log_level level,
@@ -212,16 +211,15 @@ LINE(warning, MARGO_LOG_WARNING)
 LINE(error, MARGO_LOG_ERROR)
 LINE(critical, MARGO_LOG_CRITICAL)
 
-const char *amg_margo_abt_error(
-    int error, char ret_text[AMG_MARGO_ABT_ERROR_CAP])
+const char *amg_margo_abt_error(int error)
 {
+    static _Thread_local char text[ABT_ERROR_CAP];
     size_t len = 0;
 
     /* The length first: it is without the zero at the end. */
     if (ABT_error_get_str(error, NULL, &len) != ABT_SUCCESS ||
-        len >= AMG_MARGO_ABT_ERROR_CAP ||
-        ABT_error_get_str(error, ret_text, NULL) != ABT_SUCCESS)
-        (void)snprintf(
-            ret_text, AMG_MARGO_ABT_ERROR_CAP, "error %d of Argobots", error);
-    return ret_text;
+        len >= sizeof(text) ||
+        ABT_error_get_str(error, text, NULL) != ABT_SUCCESS)
+        (void)snprintf(text, sizeof(text), "error %d of Argobots", error);
+    return text;
 }

@@ -24,11 +24,8 @@ __attribute__((format(printf, 3, 4))) void amg_margo_log_write(
     const struct amg_margo_log *log, margo_log_level level, const char *fmt,
     ...);
 
-enum { AMG_MARGO_ABT_ERROR_CAP = 64 };
-
-/* The name of an error code of Argobots for a log line, as "ABT_ERR_INV_POOL",
- * in `ret_text`, which is returned. */
-const char *amg_margo_abt_error(
-    int error, char ret_text[AMG_MARGO_ABT_ERROR_CAP]);
+/* The name of an error code of Argobots for a log line, as "ABT_ERR_INV_POOL";
+ * valid until the next call of this OS thread. */
+const char *amg_margo_abt_error(int error);
 
 #endif

@@ -26,6 +26,7 @@ static const struct amg_json_field config_fields[] = {
     FIELD("filename_prefix", AMG_JSON_TEXT, prefix, 0, 0),
     FIELD("statistics", AMG_JSON_ELSEWHERE, stats, 0, 0),
     FIELD("time_series", AMG_JSON_ELSEWHERE, series, 0, 0),
+    {0},
 };
 
 static const struct amg_json_field stats_fields[] = {
@@ -33,6 +34,7 @@ static const struct amg_json_field stats_fields[] = {
     FIELD("precision", AMG_JSON_UINT, stats.precision, 1, 17),
     FIELD("pretty_json", AMG_JSON_BOOL, stats.is_pretty, 0, 0),
     FIELD("sample_progress_every", AMG_JSON_UINT, sample_every, 1, 1000000000),
+    {0},
 };
 
 /* "time_interval_sec" may have a fraction, and is read by itself. */
@@ -41,6 +43,7 @@ static const struct amg_json_field series_fields[] = {
     FIELD("precision", AMG_JSON_UINT, series.precision, 1, 17),
     FIELD("pretty_json", AMG_JSON_BOOL, series.is_pretty, 0, 0),
     FIELD("time_interval_sec", AMG_JSON_ELSEWHERE, interval_s, 0, 0),
+    {0},
 };
 
 bool amg_monitor_env_is_on(enum amg_env_id id)
@@ -79,8 +82,8 @@ static bool interval_read(const struct amg_margo_log *log,
 /* A section of the section. */
 static bool part_read(const struct amg_margo_log *log,
     struct json_object *section, const char *key,
-    const struct amg_json_field *fields, size_t count,
-    struct amg_monitor_config *config, struct json_object **ret_part)
+    const struct amg_json_field *fields, struct amg_monitor_config *config,
+    struct json_object **ret_part)
 {
     char path[AMG_JSON_PATH_CAP];
 
@@ -88,7 +91,7 @@ static bool part_read(const struct amg_margo_log *log,
     return amg_json_section(log, "monitoring.config", section, key,
                json_type_object, ret_part) &&
            (*ret_part == NULL ||
-               amg_json_read(log, path, *ret_part, fields, count, config));
+               amg_json_read(log, path, *ret_part, fields, config));
 }
 
 static bool config_read(const struct amg_margo_log *log,
@@ -109,14 +112,12 @@ static bool config_read(const struct amg_margo_log *log,
     config.series.is_disabled =
         amg_monitor_env_is_on(AMG_ENV_MONITORING_NO_SERIES);
     if (section != NULL) {
-        if (!amg_json_read(log, "monitoring.config", section, config_fields,
-                sizeof(config_fields) / sizeof(config_fields[0]), &config) ||
-            !part_read(log, section, "statistics", stats_fields,
-                sizeof(stats_fields) / sizeof(stats_fields[0]), &config,
-                &part) ||
-            !part_read(log, section, "time_series", series_fields,
-                sizeof(series_fields) / sizeof(series_fields[0]), &config,
-                &part) ||
+        if (!amg_json_read(
+                log, "monitoring.config", section, config_fields, &config) ||
+            !part_read(
+                log, section, "statistics", stats_fields, &config, &part) ||
+            !part_read(
+                log, section, "time_series", series_fields, &config, &part) ||
             !interval_read(log, part, &config.interval_s))
             return false;
     }
@@ -124,35 +125,13 @@ static bool config_read(const struct amg_margo_log *log,
     return true;
 }
 
-static void output_add(struct json_object *to, const char *key,
-    const struct amg_monitor_output *output, const char *more,
-    struct json_object *value)
+static struct json_object *part_json(const struct amg_json_field *fields,
+    const struct amg_monitor_config *config)
 {
     struct json_object *part = json_object_new_object();
 
-    json_object_object_add(
-        part, "disable", json_object_new_boolean(output->is_disabled));
-    json_object_object_add(
-        part, "precision", json_object_new_int64(output->precision));
-    json_object_object_add(
-        part, "pretty_json", json_object_new_boolean(output->is_pretty));
-    json_object_object_add(part, more, value);
-    json_object_object_add(to, key, part);
-}
-
-static struct json_object *config_json(const struct amg_monitor_config *config)
-{
-    struct json_object *section = json_object_new_object();
-
-    if (section == NULL)
-        return NULL;
-    json_object_object_add(
-        section, "filename_prefix", json_object_new_string(config->prefix));
-    output_add(section, "statistics", &config->stats, "sample_progress_every",
-        json_object_new_int64(config->sample_every));
-    output_add(section, "time_series", &config->series, "time_interval_sec",
-        json_object_new_double(config->interval_s));
-    return section;
+    (void)amg_json_write(part, fields, config);
+    return part;
 }
 
 enum { HOST_CAP = 64, COMMAND_CAP = 4096 };
@@ -498,7 +477,15 @@ void amg_monitor_dump(
 
 struct json_object *amg_monitor_config_get(void *uargs)
 {
-    const struct amg_monitor *monitor = uargs;
+    const struct amg_monitor_config *config =
+        &((const struct amg_monitor *)uargs)->config;
+    struct json_object *section = part_json(config_fields, config);
+    struct json_object *series = part_json(series_fields, config);
 
-    return config_json(&monitor->config);
+    json_object_object_add(series, "time_interval_sec",
+        json_object_new_double(config->interval_s));
+    json_object_object_add(
+        section, "statistics", part_json(stats_fields, config));
+    json_object_object_add(section, "time_series", series);
+    return section;
 }

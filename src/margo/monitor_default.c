@@ -67,11 +67,9 @@ static void post_end(struct amg_monitor *monitor,
     amg_monitor_operation_unref(monitor, operation, ret == HG_SUCCESS ? 1 : 2);
 }
 
-/* Its callback has run. `whole` is from the post on, or has no measure. The
- * request keeps where its wait is to be counted. */
+/* Its callback has run. The request keeps where its wait is to be counted. */
 static void post_done(struct amg_monitor *monitor, margo_request request,
-    double began, double now, struct amg_stats_measure *(*whole)(void *call),
-    enum amg_stats_what cb, enum amg_stats_what wait)
+    double began, double now, enum amg_stats_what cb, enum amg_stats_what wait)
 {
     struct amg_monitor_operation *operation = request_get(request);
 
@@ -79,16 +77,8 @@ static void post_done(struct amg_monitor *monitor, margo_request request,
         return;
     amg_monitor_count(monitor, measure_of(operation->call, cb), now - began,
         began - operation->start, -1);
-    if (whole != NULL)
-        amg_monitor_count(
-            monitor, whole(operation->call), began - operation->start, -1, -1);
     request_set(request, measure_of(operation->call, wait));
     amg_monitor_operation_unref(monitor, operation, 1);
-}
-
-static struct amg_stats_measure *forward_whole(void *call)
-{
-    return measure_of(call, AMG_STATS_FORWARD);
 }
 
 static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
@@ -113,11 +103,17 @@ static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
 static void on_forward_cb(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_forward_cb_args_t args)
 {
-    if (kind == MARGO_MONITOR_FN_END)
-        post_done(uargs, args->request, args->uctx.f, now, forward_whole,
-            AMG_STATS_FORWARD_CB, AMG_STATS_FORWARD_WAIT);
-    else
+    const struct amg_monitor_operation *operation = request_get(args->request);
+
+    if (kind != MARGO_MONITOR_FN_END) {
         args->uctx.f = now;
+        return;
+    }
+    if (operation != NULL)
+        amg_monitor_count(uargs, measure_of(operation->call, AMG_STATS_FORWARD),
+            args->uctx.f - operation->start, -1, -1);
+    post_done(uargs, args->request, args->uctx.f, now, AMG_STATS_FORWARD_CB,
+        AMG_STATS_FORWARD_WAIT);
 }
 
 static void on_respond(void *uargs, double now, margo_monitor_event_t kind,
@@ -145,8 +141,8 @@ static void on_respond_cb(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_respond_cb_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
-        post_done(uargs, args->request, args->uctx.f, now, NULL,
-            AMG_STATS_RESPOND_CB, AMG_STATS_RESPOND_WAIT);
+        post_done(uargs, args->request, args->uctx.f, now, AMG_STATS_RESPOND_CB,
+            AMG_STATS_RESPOND_WAIT);
     else
         args->uctx.f = now;
 }
@@ -329,13 +325,10 @@ static void on_bulk_free(void *uargs, double now, margo_monitor_event_t kind,
 }
 
 /* Pushes stand behind pulls, in the same order. */
-static struct amg_stats_measure *transfer_measure(
+static enum amg_stats_what transfer_what(
     const struct amg_monitor_operation *operation, enum amg_stats_what pull)
 {
-    return &operation->call
-                ->measures[pull + (operation->is_push
-                                          ? AMG_STATS_PUSH - AMG_STATS_PULL
-                                          : 0)];
+    return operation->is_push ? pull + (AMG_STATS_PUSH - AMG_STATS_PULL) : pull;
 }
 
 static void transfer_begin(struct amg_monitor *monitor,
@@ -361,7 +354,9 @@ static void on_bulk_transfer(void *uargs, double now,
     if (kind == MARGO_MONITOR_FN_START) {
         transfer_begin(monitor, args, now);
     } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
-        amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_IPULL),
+        amg_monitor_count(monitor,
+            measure_of(
+                operation->call, transfer_what(operation, AMG_STATS_IPULL)),
             now - operation->start, -1, (double)operation->size);
         amg_monitor_operation_unref(
             monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
@@ -380,17 +375,16 @@ static void on_bulk_transfer_cb(void *uargs, double now,
     }
     if (operation == NULL)
         return;
-    amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL_CB),
-        now - args->uctx.f, args->uctx.f - operation->start, -1);
-    amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL),
+    amg_monitor_count(monitor,
+        measure_of(operation->call, transfer_what(operation, AMG_STATS_PULL)),
         args->uctx.f - operation->start, -1, (double)operation->size);
     amg_lock_lock(&monitor->lock);
     amg_timeseries_bytes(
         &monitor->series, operation->call->path.id, operation->size);
     amg_lock_unlock(&monitor->lock);
-    request_set(
-        args->request, transfer_measure(operation, AMG_STATS_PULL_WAIT));
-    amg_monitor_operation_unref(monitor, operation, 1);
+    post_done(monitor, args->request, args->uctx.f, now,
+        transfer_what(operation, AMG_STATS_PULL_CB),
+        transfer_what(operation, AMG_STATS_PULL_WAIT));
 }
 
 /* One point of each pool, and of each RPC. No lock of the monitor is held while

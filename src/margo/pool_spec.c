@@ -25,20 +25,20 @@ static const char *const pool_kinds[] = {
 };
 
 static const char *const pool_accesses[] = {
-    [AMG_MARGO_ACCESS_MPMC] = "mpmc",
-    [AMG_MARGO_ACCESS_PRIVATE] = "private",
-    [AMG_MARGO_ACCESS_SPSC] = "spsc",
-    [AMG_MARGO_ACCESS_MPSC] = "mpsc",
-    [AMG_MARGO_ACCESS_SPMC] = "spmc",
+    [ABT_POOL_ACCESS_PRIV] = "private",
+    [ABT_POOL_ACCESS_SPSC] = "spsc",
+    [ABT_POOL_ACCESS_MPSC] = "mpsc",
+    [ABT_POOL_ACCESS_SPMC] = "spmc",
+    [ABT_POOL_ACCESS_MPMC] = "mpmc",
     NULL,
 };
 
 static const char *const sched_kinds[] = {
-    [AMG_MARGO_SCHED_BASIC_WAIT] = "basic_wait",
-    [AMG_MARGO_SCHED_DEFAULT] = "default",
-    [AMG_MARGO_SCHED_BASIC] = "basic",
-    [AMG_MARGO_SCHED_PRIO] = "prio",
-    [AMG_MARGO_SCHED_RANDWS] = "randws",
+    [ABT_SCHED_DEFAULT] = "default",
+    [ABT_SCHED_BASIC] = "basic",
+    [ABT_SCHED_PRIO] = "prio",
+    [ABT_SCHED_RANDWS] = "randws",
+    [ABT_SCHED_BASIC_WAIT] = "basic_wait",
     [AMG_MARGO_SCHED_EXTERNAL] = NULL,
 };
 
@@ -50,7 +50,7 @@ const char *amg_margo_pool_kind_name(int kind)
 
 const char *amg_margo_pool_access_name(int access)
 {
-    AMG_ASSERT(access >= 0 && access <= AMG_MARGO_ACCESS_SPMC);
+    AMG_ASSERT(access >= 0 && access <= ABT_POOL_ACCESS_MPMC);
     return pool_accesses[access];
 }
 
@@ -108,19 +108,25 @@ static bool no_memory(const struct amg_margo_log *log, const char *path)
     return false;
 }
 
-/* A valid name, copied; NULL stays NULL. */
+/* A copy; NULL stays NULL. */
+static bool name_set(
+    const struct amg_margo_log *log, const char *name, char **ret_name)
+{
+    if (name == NULL)
+        return true;
+    *ret_name = amg_mem_strdup(name);
+    return *ret_name != NULL || no_memory(log, name);
+}
+
+/* The same for a name of the text, which has to be valid. */
 static bool name_copy(const struct amg_margo_log *log, const char *path,
     const char *name, char **ret_name)
 {
     char where[AMG_JSON_PATH_CAP];
 
-    if (name == NULL)
-        return true;
     amg_json_path_key(where, path, "name");
-    if (!amg_margo_name_is_valid(log, where, name))
-        return false;
-    *ret_name = amg_mem_strdup(name);
-    return *ret_name != NULL || no_memory(log, where);
+    return (name == NULL || amg_margo_name_is_valid(log, where, name)) &&
+           name_set(log, name, ret_name);
 }
 
 /* Fields of a row of "pools" and of "xstreams", without arrays. */
@@ -166,13 +172,13 @@ bool amg_margo_pool_spec_read(const struct amg_margo_log *log, const char *path,
         {"kind", AMG_JSON_WORD, offsetof(struct row, kind), 0, 0, pool_kinds},
         {"access", AMG_JSON_WORD, offsetof(struct row, access), 0, 0,
             pool_accesses},
+        {0},
     };
-    struct row row = {NULL, AMG_MARGO_POOL_FIFO_WAIT, AMG_MARGO_ACCESS_MPMC, 0};
+    struct row row = {NULL, AMG_MARGO_POOL_FIFO_WAIT, ABT_POOL_ACCESS_MPMC, 0};
 
     if (!object_is_given(log, path, object) ||
         kind_is_external(log, path, object) ||
-        !amg_json_read(log, path, object, fields,
-            sizeof(fields) / sizeof(fields[0]), &row))
+        !amg_json_read(log, path, object, fields, &row))
         return false;
     plan->kind = row.kind;
     plan->access = row.access;
@@ -263,13 +269,13 @@ static bool scheduler_read(const struct amg_margo_log *log, const char *path,
     static const struct amg_json_field fields[] = {
         {"type", AMG_JSON_WORD, offsetof(struct row, kind), 0, 0, sched_kinds},
         {"pools", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
+        {0},
     };
-    struct row row = {.kind = AMG_MARGO_SCHED_BASIC_WAIT};
+    struct row row = {.kind = ABT_SCHED_BASIC_WAIT};
     struct json_object *pools = NULL;
     char where[AMG_JSON_PATH_CAP];
 
-    if (!amg_json_read(log, path, object, fields,
-            sizeof(fields) / sizeof(fields[0]), &row) ||
+    if (!amg_json_read(log, path, object, fields, &row) ||
         !amg_json_section(log, path, object, "pools", json_type_array, &pools))
         return false;
     plan->kind = row.kind;
@@ -287,6 +293,7 @@ bool amg_margo_stream_spec_read(const struct amg_margo_log *log,
             NULL},
         {"affinity", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
         {"scheduler", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
+        {0},
     };
     struct row row = {.cpubind = -1};
     struct json_object *affinity = NULL;
@@ -294,15 +301,14 @@ bool amg_margo_stream_spec_read(const struct amg_margo_log *log,
     char where[AMG_JSON_PATH_CAP];
 
     if (!object_is_given(log, path, object) ||
-        !amg_json_read(log, path, object, fields,
-            sizeof(fields) / sizeof(fields[0]), &row) ||
+        !amg_json_read(log, path, object, fields, &row) ||
         !amg_json_section(
             log, path, object, "affinity", json_type_array, &affinity) ||
         !amg_json_section(
             log, path, object, "scheduler", json_type_object, &scheduler))
         return false;
     plan->cpubind = row.cpubind;
-    plan->kind = AMG_MARGO_SCHED_BASIC_WAIT;
+    plan->kind = ABT_SCHED_BASIC_WAIT;
     amg_json_path_key(where, path, "affinity");
     if (affinity != NULL && !affinity_read(log, where, affinity, plan))
         return false;
@@ -494,16 +500,6 @@ void amg_margo_plan_free(struct amg_margo_plan *plan)
     *plan = (struct amg_margo_plan){0};
 }
 
-/* NULL stays NULL. */
-static bool name_set(
-    const struct amg_margo_log *log, const char *name, char **ret_name)
-{
-    if (name == NULL)
-        return true;
-    *ret_name = amg_mem_strdup(name);
-    return *ret_name != NULL || no_memory(log, name);
-}
-
 bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, int kind)
 {
@@ -512,7 +508,7 @@ bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
     if (!name_set(log, name, &pool->name))
         return false;
     pool->kind = kind;
-    pool->access = AMG_MARGO_ACCESS_MPMC;
+    pool->access = ABT_POOL_ACCESS_MPMC;
     plan->pool_count++;
     return true;
 }
@@ -523,7 +519,7 @@ bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
     struct amg_margo_stream_spec *stream = &plan->streams[plan->stream_count];
 
     plan->stream_count++;
-    stream->kind = AMG_MARGO_SCHED_BASIC_WAIT;
+    stream->kind = ABT_SCHED_BASIC_WAIT;
     stream->cpubind = -1;
     stream->pools = amg_mem_zalloc(sizeof(stream->pools[0]));
     if (stream->pools == NULL)

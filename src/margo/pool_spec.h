@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "abt.h"
 #include "margo/log.h"
 
 struct json_object;
@@ -22,27 +23,13 @@ enum amg_margo_pool_kind {
     AMG_MARGO_POOL_EXTERNAL /* the program's */
 };
 
-enum amg_margo_pool_access {
-    AMG_MARGO_ACCESS_MPMC,
-    AMG_MARGO_ACCESS_PRIVATE,
-    AMG_MARGO_ACCESS_SPSC,
-    AMG_MARGO_ACCESS_MPSC,
-    AMG_MARGO_ACCESS_SPMC
-};
-
-enum amg_margo_sched_kind {
-    AMG_MARGO_SCHED_BASIC_WAIT,
-    AMG_MARGO_SCHED_DEFAULT,
-    AMG_MARGO_SCHED_BASIC,
-    AMG_MARGO_SCHED_PRIO,
-    AMG_MARGO_SCHED_RANDWS,
-    AMG_MARGO_SCHED_EXTERNAL /* the program's */
-};
+/* A scheduler of the program, besides the values of ABT_sched_predef. */
+enum { AMG_MARGO_SCHED_EXTERNAL = ABT_SCHED_BASIC_WAIT + 1 };
 
 struct amg_margo_pool_spec {
     char *name; /* NULL: one is to be made up */
     int kind;   /* enum amg_margo_pool_kind */
-    int access;
+    int access; /* ABT_pool_access */
 };
 
 /* By name, or by index where that is NULL; an index of -1: by default. */
@@ -54,7 +41,7 @@ struct amg_margo_pool_ref {
 
 struct amg_margo_stream_spec {
     char *name;  /* NULL: one is to be made up */
-    int kind;    /* enum amg_margo_sched_kind */
+    int kind;    /* ABT_sched_predef */
     int cpubind; /* -1: none */
     int *affinity;
     unsigned affinity_count;

@@ -56,8 +56,10 @@ static struct amg_margo_pool *pool_adopt(const struct amg_margo_log *log)
     return NULL;
 }
 
+/* Those of a child, which has none but of short forms, get names beside those
+ * of its parent. */
 static bool pools_make(const struct amg_margo_log *log,
-    const struct amg_margo_plan *plan, bool is_first,
+    struct amg_margo_plan *plan, bool is_first,
     struct amg_margo_registry *registry)
 {
     for (unsigned i = 0; i < plan->pool_count; i++) {
@@ -70,7 +72,8 @@ static bool pools_make(const struct amg_margo_log *log,
         else
             pool = amg_margo_pool_make(log, row, pool_is_primary(plan, i));
         if (pool == NULL ||
-            amg_margo_pool_add(log, registry, pool) != HG_SUCCESS)
+            amg_margo_pool_add(log, registry, pool) != HG_SUCCESS ||
+            !amg_margo_plan_pool_named(log, plan, i, pool->item.name))
             return false;
     }
     return true;
@@ -155,27 +158,6 @@ static void pools_advise(margo_instance_id mid)
                 "only while the pools before it are empty",
                 pool->item.name);
     }
-}
-
-/* Makes what the short forms of a child ask for, in the registry of its
- * parent. */
-static bool child_make(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, struct amg_margo_registry *registry)
-{
-    for (unsigned i = 0; i < plan->pool_count; i++) {
-        struct amg_margo_pool *pool =
-            amg_margo_pool_make(log, &plan->pools[i], false);
-
-        if (pool == NULL ||
-            amg_margo_pool_add(log, registry, pool) != HG_SUCCESS ||
-            !amg_margo_plan_pool_named(log, plan, i, pool->item.name))
-            return false;
-    }
-    for (unsigned i = 0; i < plan->stream_count; i++)
-        if (amg_margo_stream_make(log, "argobots.xstreams[]", registry,
-                &plan->streams[i], NULL) != HG_SUCCESS)
-            return false;
-    return true;
 }
 
 /* The pool that the program gave, which is registered then; else the one of
@@ -300,11 +282,8 @@ bool amg_margo_pools_open(
         return false;
     AMG_ASSERT(mid->pools->registry == NULL);
     *mid->pools = (struct amg_margo_pools){.registry = registry};
-    if (is_child)
-        is_made = child_make(mid->log, plan, registry);
-    else
-        is_made = pools_make(mid->log, plan, is_first, registry) &&
-                  streams_make(mid->log, plan, is_first, registry);
+    is_made = pools_make(mid->log, plan, is_first, registry) &&
+              streams_make(mid->log, plan, is_first, registry);
     if (is_made && pools_choose(mid, info)) {
         if (!is_child)
             pools_advise(mid);
@@ -385,7 +364,6 @@ static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     struct amg_affinity_ask *ask, struct amg_placement *placement)
 {
     const struct amg_seat *seat = &placement->seat;
-    char words[AMG_MARGO_ABT_ERROR_CAP];
     int error = ABT_SUCCESS;
 
     ask->progress = AMALGAM_PROGRESS_THREAD;
@@ -397,7 +375,7 @@ static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     error = ABT_xstream_set_cpubind(stream, seat->cpu);
     if (error != ABT_SUCCESS)
         margo_warning(mid, "the progress stream was not pinned to core %d: %s",
-            seat->cpu, amg_margo_abt_error(error, words));
+            seat->cpu, amg_margo_abt_error(error));
     else
         margo_debug(mid, "the progress stream is pinned to core %d: %s",
             seat->cpu, seat->reason);
@@ -448,11 +426,9 @@ hg_return_t margo_transfer_pool_content(
             (void)ABT_pool_push_thread(origin_pool, thread);
     }
     if (error != ABT_SUCCESS) {
-        char words[AMG_MARGO_ABT_ERROR_CAP];
-
         margo_error(MARGO_INSTANCE_NULL,
             "threads were not moved from one pool to another: %s",
-            amg_margo_abt_error(error, words));
+            amg_margo_abt_error(error));
     }
     return error == ABT_SUCCESS ? HG_SUCCESS : HG_OTHER_ERROR;
 }

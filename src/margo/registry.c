@@ -143,22 +143,6 @@ void amg_margo_list_remove_locked(
         (list->count - at) * sizeof(list->items[0]));
 }
 
-static ABT_pool_access access_abt(int access)
-{
-    switch (access) {
-    case AMG_MARGO_ACCESS_PRIVATE:
-        return ABT_POOL_ACCESS_PRIV;
-    case AMG_MARGO_ACCESS_SPSC:
-        return ABT_POOL_ACCESS_SPSC;
-    case AMG_MARGO_ACCESS_MPSC:
-        return ABT_POOL_ACCESS_MPSC;
-    case AMG_MARGO_ACCESS_SPMC:
-        return ABT_POOL_ACCESS_SPMC;
-    default:
-        return ABT_POOL_ACCESS_MPMC;
-    }
-}
-
 struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
     const char *name, ABT_pool handle, bool is_owned)
 {
@@ -190,16 +174,13 @@ struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
             "configuration: pools of the kind %s are of Amalgam's own threads; "
             "this build uses Argobots, and takes fifo_wait",
             amg_margo_pool_kind_name(plan->kind));
-    error = ABT_pool_create_basic(kind, access_abt(plan->access),
+    error = ABT_pool_create_basic(kind, (ABT_pool_access)plan->access,
         is_automatic ? ABT_TRUE : ABT_FALSE, &handle);
     if (error != ABT_SUCCESS) {
-        char words[AMG_MARGO_ABT_ERROR_CAP];
-
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "the pool %.60s of kind %s was not made: %s",
             plan->name == NULL ? "without a name" : plan->name,
-            amg_margo_pool_kind_name(plan->kind),
-            amg_margo_abt_error(error, words));
+            amg_margo_pool_kind_name(plan->kind), amg_margo_abt_error(error));
         return NULL;
     }
     pool = amg_margo_pool_wrap(log, plan->name, handle, !is_automatic);

@@ -25,14 +25,14 @@ struct amg_margo_item {
 struct amg_margo_pool {
     struct amg_margo_item item;
     int kind;   /* enum amg_margo_pool_kind */
-    int access; /* enum amg_margo_pool_access; of an external one unknown */
+    int access; /* ABT_pool_access; of an external one unknown */
 };
 
 struct amg_margo_stream {
     struct amg_margo_item item;
     bool is_primary; /* of the thread that opened the instance: never removed */
     bool is_progress; /* asked for by use_progress_thread */
-    int kind;         /* enum amg_margo_sched_kind */
+    int kind;         /* ABT_sched_predef, or AMG_MARGO_SCHED_EXTERNAL */
     int cpubind;      /* as it was asked for */
     int *affinity;
     unsigned affinity_count;

@@ -27,6 +27,12 @@ static struct amg_margo_registry *registry_of(margo_instance_id mid)
     return mid == MARGO_INSTANCE_NULL ? NULL : mid->pools->registry;
 }
 
+static struct amg_margo_list *list_of(
+    struct amg_margo_registry *registry, enum kind kind)
+{
+    return kind == POOL ? &registry->pools : &registry->streams;
+}
+
 static bool key_is_valid(struct amg_margo_key key)
 {
     return (key.by != AMG_MARGO_BY_HANDLE || key.handle != NULL) &&
@@ -47,8 +53,7 @@ static hg_return_t item_call(margo_instance_id mid, enum kind kind,
         return HG_INVALID_ARG;
     amg_lock_lock(&registry->lock);
     item = amg_margo_list_find_locked(
-        kind == POOL ? &registry->pools : &registry->streams, key,
-        &ret_found->index);
+        list_of(registry, kind), key, &ret_found->index);
     if (item == NULL) {
         rc = HG_NOENTRY;
     } else if (action == UNREF && item->refs == 0) {
@@ -107,7 +112,7 @@ static size_t item_total(margo_instance_id mid, enum kind kind)
     if (registry == NULL)
         return 0;
     amg_lock_lock(&registry->lock);
-    count = kind == POOL ? registry->pools.count : registry->streams.count;
+    count = list_of(registry, kind)->count;
     amg_lock_unlock(&registry->lock);
     return count;
 }
@@ -346,9 +351,11 @@ hg_return_t margo_add_pool_external(margo_instance_id mid, const char *name,
 }
 
 /* Why it stays; NULL: it may go. */
-static const char *pool_reason_locked(
-    const struct amg_margo_pool *pool, size_t threads)
+static const char *pool_reason_locked(const struct amg_margo_pool *pool)
 {
+    size_t threads = 0;
+
+    (void)ABT_pool_get_total_size(amg_margo_pool_abt(pool), &threads);
     if (pool->item.refs > 0)
         return "the program has references to it";
     if (pool->item.uses > 0)
@@ -358,31 +365,85 @@ static const char *pool_reason_locked(
     return NULL;
 }
 
-static hg_return_t pool_take_off(margo_instance_id mid,
-    struct amg_margo_key key, struct amg_margo_pool **ret_pool)
+/* Does another stream run the pool? */
+static bool pool_is_run_locked(const struct amg_margo_registry *registry,
+    const struct amg_margo_pool *pool, const struct amg_margo_stream *but)
+{
+    for (unsigned i = 0; i < registry->streams.count; i++) {
+        const struct amg_margo_stream *stream =
+            amg_margo_stream_at_locked(registry, i);
+
+        for (unsigned j = 0; stream != but && j < stream->pool_count; j++)
+            if (stream->pools[j] == pool)
+                return true;
+    }
+    return false;
+}
+
+/* A pool in use that no other stream would run; or NULL. */
+static const struct amg_margo_pool *pool_left_locked(
+    const struct amg_margo_registry *registry,
+    const struct amg_margo_stream *stream)
+{
+    for (unsigned i = 0; i < stream->pool_count; i++) {
+        const struct amg_margo_pool *pool = stream->pools[i];
+
+        if ((pool->item.uses > 1 || pool->item.refs > 0) &&
+            !pool_is_run_locked(registry, pool, stream))
+            return pool;
+    }
+    return NULL;
+}
+
+/* Why it stays; NULL: it may go. */
+static const char *stream_reason_locked(
+    const struct amg_margo_registry *registry,
+    const struct amg_margo_stream *stream)
+{
+    ABT_xstream self = ABT_XSTREAM_NULL;
+    ABT_bool is_primary = ABT_FALSE;
+
+    (void)ABT_xstream_self(&self);
+    (void)ABT_xstream_is_primary(amg_margo_stream_abt(stream), &is_primary);
+    if (stream->is_primary || is_primary != ABT_FALSE)
+        return "it is the primary one";
+    if (stream->item.refs > 0)
+        return "the program has references to it";
+    if (self == amg_margo_stream_abt(stream))
+        return "it runs the thread that asks for it";
+    if (pool_left_locked(registry, stream) != NULL)
+        return "nobody else would run a pool of it that is in use by RPCs, the "
+               "progress loop, handlers or the program";
+    return NULL;
+}
+
+/* Takes an item that is not in use off its list. */
+static hg_return_t item_take_off(margo_instance_id mid, enum kind kind,
+    struct amg_margo_key key, struct amg_margo_item **ret_item)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_pool *pool = NULL;
+    struct amg_margo_list *list = list_of(registry, kind);
+    struct amg_margo_item *item = NULL;
     const char *reason = NULL;
-    size_t threads = 0;
 
     amg_lock_lock(&registry->lock);
-    pool = (struct amg_margo_pool *)(void *)amg_margo_list_find_locked(
-        &registry->pools, key, NULL);
-    if (pool != NULL) {
-        (void)ABT_pool_get_total_size(amg_margo_pool_abt(pool), &threads);
-        reason = pool_reason_locked(pool, threads);
-    }
-    if (pool != NULL && reason == NULL)
-        amg_margo_list_remove_locked(&registry->pools, &pool->item);
+    item = amg_margo_list_find_locked(list, key, NULL);
+    if (item != NULL)
+        reason = kind == POOL
+                     ? pool_reason_locked((struct amg_margo_pool *)(void *)item)
+                     : stream_reason_locked(
+                           registry, (struct amg_margo_stream *)(void *)item);
+    if (item != NULL && reason == NULL)
+        amg_margo_list_remove_locked(list, item);
     amg_lock_unlock(&registry->lock);
-    if (pool == NULL)
+    if (item == NULL)
         return HG_NOENTRY;
     if (reason != NULL) {
-        margo_error(mid, "a pool was not removed: %s", reason);
+        margo_error(mid, "a %s was not removed: %s",
+            kind == POOL ? "pool" : "stream", reason);
         return HG_PERMISSION;
     }
-    *ret_pool = pool;
+    *ret_item = item;
     return HG_SUCCESS;
 }
 
@@ -390,18 +451,18 @@ static hg_return_t pool_remove(margo_instance_id mid, struct amg_margo_key key)
 {
     struct margo_monitor_remove_pool_args args = {0};
     struct margo_pool_info info = {0};
-    struct amg_margo_pool *pool = NULL;
+    struct amg_margo_item *item = NULL;
     hg_return_t rc = pool_find(mid, key, &info);
 
     if (rc != HG_SUCCESS)
         return rc;
     args.info = &info;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_START, &args);
-    args.ret = pool_take_off(mid, amg_margo_key_handle(info.pool), &pool);
+    args.ret = item_take_off(mid, POOL, amg_margo_key_handle(info.pool), &item);
     if (args.ret == HG_SUCCESS)
         args.info = NULL;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_END, &args);
-    amg_margo_pool_end(mid->log, pool);
+    amg_margo_pool_end(mid->log, (struct amg_margo_pool *)(void *)item);
     return args.ret;
 }
 
@@ -482,89 +543,12 @@ hg_return_t margo_add_xstream_external(margo_instance_id mid, const char *name,
     return stream_entered(mid, rc, xstream, &args, info);
 }
 
-/* Does another stream run the pool? */
-static bool pool_is_run_locked(const struct amg_margo_registry *registry,
-    const struct amg_margo_pool *pool, const struct amg_margo_stream *but)
-{
-    for (unsigned i = 0; i < registry->streams.count; i++) {
-        const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(registry, i);
-
-        for (unsigned j = 0; stream != but && j < stream->pool_count; j++)
-            if (stream->pools[j] == pool)
-                return true;
-    }
-    return false;
-}
-
-/* A pool in use that no other stream would run; or NULL. */
-static const struct amg_margo_pool *pool_left_locked(
-    const struct amg_margo_registry *registry,
-    const struct amg_margo_stream *stream)
-{
-    for (unsigned i = 0; i < stream->pool_count; i++) {
-        const struct amg_margo_pool *pool = stream->pools[i];
-
-        if ((pool->item.uses > 1 || pool->item.refs > 0) &&
-            !pool_is_run_locked(registry, pool, stream))
-            return pool;
-    }
-    return NULL;
-}
-
-/* Why it stays; NULL: it may go. */
-static const char *stream_reason_locked(
-    const struct amg_margo_registry *registry,
-    const struct amg_margo_stream *stream)
-{
-    ABT_xstream self = ABT_XSTREAM_NULL;
-    ABT_bool is_primary = ABT_FALSE;
-
-    (void)ABT_xstream_self(&self);
-    (void)ABT_xstream_is_primary(amg_margo_stream_abt(stream), &is_primary);
-    if (stream->is_primary || is_primary != ABT_FALSE)
-        return "it is the primary one";
-    if (stream->item.refs > 0)
-        return "the program has references to it";
-    if (self == amg_margo_stream_abt(stream))
-        return "it runs the thread that asks for it";
-    if (pool_left_locked(registry, stream) != NULL)
-        return "nobody else would run a pool of it that is in use by RPCs, the "
-               "progress loop, handlers or the program";
-    return NULL;
-}
-
-static hg_return_t stream_take_off(margo_instance_id mid,
-    struct amg_margo_key key, struct amg_margo_stream **ret_stream)
-{
-    struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_stream *stream = NULL;
-    const char *reason = NULL;
-
-    amg_lock_lock(&registry->lock);
-    stream = (struct amg_margo_stream *)(void *)amg_margo_list_find_locked(
-        &registry->streams, key, NULL);
-    if (stream != NULL)
-        reason = stream_reason_locked(registry, stream);
-    if (stream != NULL && reason == NULL)
-        amg_margo_list_remove_locked(&registry->streams, &stream->item);
-    amg_lock_unlock(&registry->lock);
-    if (stream == NULL)
-        return HG_NOENTRY;
-    if (reason != NULL) {
-        margo_error(mid, "a stream was not removed: %s", reason);
-        return HG_PERMISSION;
-    }
-    *ret_stream = stream;
-    return HG_SUCCESS;
-}
-
 static hg_return_t stream_remove(
     margo_instance_id mid, struct amg_margo_key key)
 {
     struct margo_monitor_remove_xstream_args args = {0};
     struct margo_xstream_info info = {0};
-    struct amg_margo_stream *stream = NULL;
+    struct amg_margo_item *item = NULL;
     hg_return_t rc = stream_find(mid, key, &info);
 
     if (rc != HG_SUCCESS)
@@ -572,9 +556,10 @@ static hg_return_t stream_remove(
     args.info = &info;
     AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_START, &args);
     args.ret =
-        stream_take_off(mid, amg_margo_key_handle(info.xstream), &stream);
+        item_take_off(mid, STREAM, amg_margo_key_handle(info.xstream), &item);
     if (args.ret == HG_SUCCESS) {
-        amg_margo_stream_end(mid->log, mid->pools->registry, stream);
+        amg_margo_stream_end(mid->log, mid->pools->registry,
+            (struct amg_margo_stream *)(void *)item);
         args.info = NULL;
     }
     AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_END, &args);

@@ -12,22 +12,6 @@
 #include "base/mem.h"
 #include "margo/json.h"
 
-static ABT_sched_predef kind_abt(int kind)
-{
-    switch (kind) {
-    case AMG_MARGO_SCHED_DEFAULT:
-        return ABT_SCHED_DEFAULT;
-    case AMG_MARGO_SCHED_BASIC:
-        return ABT_SCHED_BASIC;
-    case AMG_MARGO_SCHED_PRIO:
-        return ABT_SCHED_PRIO;
-    case AMG_MARGO_SCHED_RANDWS:
-        return ABT_SCHED_RANDWS;
-    default:
-        return ABT_SCHED_BASIC_WAIT;
-    }
-}
-
 static bool has_pool(
     const struct amg_margo_stream *stream, const struct amg_margo_pool *pool)
 {
@@ -140,7 +124,6 @@ static void stream_pin(
     const struct amg_margo_log *log, const struct amg_margo_stream *stream)
 {
     ABT_xstream handle = amg_margo_stream_abt(stream);
-    char words[AMG_MARGO_ABT_ERROR_CAP];
     int error = ABT_SUCCESS;
 
     if (stream->cpubind >= 0)
@@ -155,7 +138,7 @@ static void stream_pin(
         amg_margo_item_name(&stream->item),
         stream->cpubind >= 0 ? stream->cpubind : stream->affinity[0],
         stream->cpubind < 0 && stream->affinity_count > 1 ? " or others" : "",
-        amg_margo_abt_error(error, words));
+        amg_margo_abt_error(error));
 }
 
 /* Its pools as Argobots wants them; NULL: no memory. */
@@ -171,13 +154,10 @@ static ABT_pool *pool_array(const struct amg_margo_stream *stream)
 static hg_return_t stream_refused(const struct amg_margo_log *log,
     const struct amg_margo_stream *stream, int error)
 {
-    char words[AMG_MARGO_ABT_ERROR_CAP];
-
     amg_margo_log_write(log, MARGO_LOG_ERROR,
         "the stream %.60s with a scheduler of type %s was not started: %s",
         amg_margo_item_name(&stream->item),
-        amg_margo_sched_kind_name(stream->kind),
-        amg_margo_abt_error(error, words));
+        amg_margo_sched_kind_name(stream->kind), amg_margo_abt_error(error));
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
@@ -196,7 +176,7 @@ hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
         return HG_INVALID_ARG;
     pools = pool_array(stream);
     if (pools != NULL)
-        error = ABT_xstream_create_basic(kind_abt(stream->kind),
+        error = ABT_xstream_create_basic((ABT_sched_predef)stream->kind,
             (int)stream->pool_count, pools, ABT_SCHED_CONFIG_NULL, &handle);
     amg_mem_free(pools);
     if (error != ABT_SUCCESS) {
@@ -219,7 +199,6 @@ hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
 static ABT_pool *main_pools(
     const struct amg_margo_log *log, ABT_xstream xstream, int *ret_count)
 {
-    char words[AMG_MARGO_ABT_ERROR_CAP];
     ABT_sched sched = ABT_SCHED_NULL;
     ABT_pool *pools = NULL;
     int count = 0;
@@ -239,9 +218,23 @@ static ABT_pool *main_pools(
     }
     amg_mem_free(pools);
     amg_margo_log_write(log, MARGO_LOG_ERROR,
-        "the pools of a stream cannot be told: %s",
-        amg_margo_abt_error(error, words));
+        "the pools of a stream cannot be told: %s", amg_margo_abt_error(error));
     return NULL;
+}
+
+/* The stream uses a registered pool; false: there is none of that handle. */
+static bool pool_use(struct amg_margo_registry *registry, ABT_pool handle,
+    struct amg_margo_stream *stream)
+{
+    struct amg_margo_item *item = NULL;
+
+    amg_lock_lock(&registry->lock);
+    item = amg_margo_list_find_locked(
+        &registry->pools, amg_margo_key_handle(handle), NULL);
+    if (item != NULL)
+        pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
+    amg_lock_unlock(&registry->lock);
+    return item != NULL;
 }
 
 /* The stream uses those pools, too, which are registered where they are not. */
@@ -250,25 +243,16 @@ static hg_return_t pools_adopt(const struct amg_margo_log *log,
     struct amg_margo_stream *stream)
 {
     for (int i = 0; i < count; i++) {
-        struct amg_margo_key key = amg_margo_key_handle(pools[i]);
-        struct amg_margo_item *item = NULL;
         struct amg_margo_pool *pool = NULL;
         hg_return_t rc = HG_SUCCESS;
 
-        amg_lock_lock(&registry->lock);
-        item = amg_margo_list_find_locked(&registry->pools, key, NULL);
-        if (item != NULL)
-            pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
-        amg_lock_unlock(&registry->lock);
-        if (item != NULL)
+        if (pool_use(registry, pools[i], stream))
             continue;
         pool = amg_margo_pool_wrap(log, NULL, pools[i], false);
         rc = pool == NULL ? HG_NOMEM : amg_margo_pool_add(log, registry, pool);
         if (rc != HG_SUCCESS)
             return rc;
-        amg_lock_lock(&registry->lock);
-        pool_use_locked(stream, pool);
-        amg_lock_unlock(&registry->lock);
+        (void)pool_use(registry, pools[i], stream);
     }
     return HG_SUCCESS;
 }
@@ -278,24 +262,16 @@ static bool pools_known(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, ABT_pool *pools, int count,
     struct amg_margo_stream *stream)
 {
-    bool is_known = true;
-
-    amg_lock_lock(&registry->lock);
-    for (int i = 0; i < count && is_known; i++) {
-        struct amg_margo_item *item = amg_margo_list_find_locked(
-            &registry->pools, amg_margo_key_handle(pools[i]), NULL);
-
-        is_known = item != NULL;
-        if (is_known)
-            pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
-    }
-    amg_lock_unlock(&registry->lock);
-    if (!is_known)
+    for (int i = 0; i < count; i++) {
+        if (pool_use(registry, pools[i], stream))
+            continue;
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "the stream %.60s was not added: the instance does not know all "
             "the pools that it runs; margo_add_pool_external() adds one",
             amg_margo_item_name(&stream->item));
-    return is_known;
+        return false;
+    }
+    return true;
 }
 
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
@@ -339,7 +315,7 @@ static hg_return_t sched_replace(
 
     if (pools != NULL)
         error = ABT_xstream_set_main_sched_basic(amg_margo_stream_abt(stream),
-            kind_abt(stream->kind), (int)stream->pool_count, pools);
+            (ABT_sched_predef)stream->kind, (int)stream->pool_count, pools);
     amg_mem_free(pools);
     return error == ABT_SUCCESS ? HG_SUCCESS
                                 : stream_refused(log, stream, error);
@@ -392,7 +368,6 @@ void amg_margo_stream_end(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
     ABT_xstream handle = amg_margo_stream_abt(stream);
-    char words[AMG_MARGO_ABT_ERROR_CAP];
     int error = ABT_SUCCESS;
 
     if (stream->item.is_owned)
@@ -400,6 +375,6 @@ void amg_margo_stream_end(const struct amg_margo_log *log,
     if (error != ABT_SUCCESS)
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "the stream %s did not end: %s", stream->item.name,
-            amg_margo_abt_error(error, words));
+            amg_margo_abt_error(error));
     stream_free(registry, stream);
 }

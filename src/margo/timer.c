@@ -84,13 +84,12 @@ static bool fires_elsewhere(
     margo_instance_id mid, const struct amg_margo_timer *timer)
 {
     const struct amg_margo_timers *timers = mid->timers;
-    ABT_thread self = ABT_THREAD_NULL;
 
     for (unsigned i = 0; i < AMG_MARGO_LOOP_COUNT; i++)
         if (atomic_load_explicit(&timers->firing[i], memory_order_acquire) ==
             timer)
-            return ABT_self_get_thread(&self) != ABT_SUCCESS ||
-                   self == ABT_THREAD_NULL || self != mid->loops[i];
+            return amg_margo_self() == ABT_THREAD_NULL ||
+                   amg_margo_self() != mid->loops[i];
     return false;
 }
 
@@ -147,12 +146,10 @@ static bool fire_one(
 
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns)
 {
-    ABT_thread self = ABT_THREAD_NULL;
     unsigned loop = AMG_MARGO_LOOP;
 
     if (mid->loops[AMG_MARGO_STANDBY] != ABT_THREAD_NULL &&
-        ABT_self_get_thread(&self) == ABT_SUCCESS &&
-        self == mid->loops[AMG_MARGO_STANDBY])
+        amg_margo_self() == mid->loops[AMG_MARGO_STANDBY])
         loop = AMG_MARGO_STANDBY;
     while (atomic_load_explicit(
                &mid->wakeup.next_timer_ns, memory_order_acquire) <= now_ns &&
@@ -220,19 +217,12 @@ static void timer_drop_locked(struct margo_timer *timer, unsigned count)
         amg_mem_free(timer);
 }
 
-static ABT_thread self_get(void)
-{
-    ABT_thread self = ABT_THREAD_NULL;
-
-    return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
-}
-
 /* Calls the program's function; the lock is held before, and given back with
  * the caller's reference after. No other call of it runs. */
 static void timer_call_locked(struct margo_timer *timer)
 {
     timer->is_running = true;
-    timer->runner = self_get();
+    timer->runner = amg_margo_self();
     timer_unlock(timer);
     timer->callback(timer->arg);
     timer_lock(timer);
@@ -407,7 +397,7 @@ static void cancel_begin(struct margo_timer *timer)
 /* Waits for a running callback, unless the caller is in it. */
 static void cancel_end(struct margo_timer *timer)
 {
-    ABT_thread self = self_get();
+    ABT_thread self = amg_margo_self();
 
     timer_lock(timer);
     while (

@@ -35,6 +35,7 @@ static const struct amg_json_field fields[] = {
     {"word", AMG_JSON_WORD, offsetof(struct target, word), 0, 0, words},
     {"hint", AMG_JSON_HINT, offsetof(struct target, word), 0, 0, words},
     {"other", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
+    {0},
 };
 
 static bool read_text(const char *text, struct target *target)
@@ -47,8 +48,7 @@ static bool read_text(const char *text, struct target *target)
     object = amg_json_parse(&test_log, "the text", text);
     if (object == NULL)
         return false;
-    is_read = amg_json_read(&test_log, "here", object, fields,
-        sizeof(fields) / sizeof(fields[0]), target);
+    is_read = amg_json_read(&test_log, "here", object, fields, target);
     json_object_put(object);
     return is_read;
 }

@@ -1,14 +1,161 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The input and the output of a call as its handle gives them; also for
- * programs of Mercury's API alone that call, or serve, one of Margo's. */
+/* Input and output of a call: Margo's header in front of them, and their
+ * structs as the handle gives them; also for programs of Mercury's API alone
+ * that call, or serve, an RPC of Margo.
+ *
+ *   input                            output
+ *   off len                          off len
+ *     0   4 1: a parent follows        0   4 hg_return_t of Margo
+ *     4   8 id of the RPC in which     4   n the program's output, when that is
+ *           the call was made, only          HG_SUCCESS
+ *           where the origin's monitor
+ *           asks for it
+ * 4, 12   n the program's input
+ *
+ * Where there is neither a parent nor an input there are no bytes at all, and
+ * the same holds for HG_SUCCESS without an output: so that a call without
+ * arguments is as short as HG's own (wire/header.h). */
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/log.h"
 #include "margo-hg-shim.h"
 #include "margo/handle.h"
 #include "margo/instance.h"
-#include "margo/proc.h"
+#include "margo/request.h"
 #include "margo/rpc.h"
 #include "mercury.h"
+#include "mercury_proc_base.h"
+#include "mercury_proc_buf.h"
+
+enum {
+    HAS_PARENT = 1, /* the only bit of an input's first word */
+};
+
+static hg_return_t user_code(hg_proc_t proc, const struct amg_margo_args *args)
+{
+    if (args->proc == NULL || args->user == NULL)
+        return HG_SUCCESS;
+    return args->proc(proc, args->user);
+}
+
+/* An empty message has nothing in front. */
+static bool is_bare(hg_proc_t proc)
+{
+    return hg_proc_get_op(proc) == HG_DECODE &&
+           hg_proc_get_size_left(proc) == 0;
+}
+
+static hg_return_t input_code(hg_proc_t proc, struct amg_margo_args *args)
+{
+    uint32_t head = args->parent_id != 0 ? HAS_PARENT : 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (hg_proc_get_op(proc) == HG_FREE || is_bare(proc))
+        return user_code(proc, args);
+    rc = hg_proc_uint32_t(proc, &head);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if ((head & ~(uint32_t)HAS_PARENT) != 0)
+        return HG_PROTOCOL_ERROR;
+    if ((head & HAS_PARENT) != 0) {
+        rc = hg_proc_uint64_t(proc, &args->parent_id);
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    return user_code(proc, args);
+}
+
+static hg_return_t output_code(hg_proc_t proc, struct amg_margo_args *args)
+{
+    uint32_t code = (uint32_t)args->code;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (hg_proc_get_op(proc) == HG_FREE || is_bare(proc))
+        return user_code(proc, args);
+    rc = hg_proc_uint32_t(proc, &code);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (code >= HG_RETURN_MAX)
+        return HG_PROTOCOL_ERROR;
+    args->code = (hg_return_t)code;
+    return code == HG_SUCCESS ? user_code(proc, args) : HG_SUCCESS;
+}
+
+hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data)
+{
+    struct amg_margo_args *args = data;
+    struct margo_request_struct *req = args->watched;
+    struct margo_monitor_set_input_args told;
+
+    if (req == NULL)
+        return input_code(proc, args);
+    told = (struct margo_monitor_set_input_args){
+        .handle = req->handle, .request = req, .data = args->user};
+    AMG_MARGO_NOTIFY_CALL(req->mid, set_input, &told, input_code(proc, args));
+    return told.ret;
+}
+
+hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
+{
+    struct amg_margo_args *args = data;
+    struct margo_request_struct *req = args->watched;
+    struct margo_monitor_set_output_args told;
+
+    if (req == NULL)
+        return output_code(proc, args);
+    told = (struct margo_monitor_set_output_args){
+        .handle = req->handle, .request = req, .data = args->user};
+    AMG_MARGO_NOTIFY_CALL(req->mid, set_output, &told, output_code(proc, args));
+    return told.ret;
+}
+
+/* Copies the first bytes of the arguments that came, which are the last ones in
+ * HG's buffer, behind a header of the program's own. False: they are fewer. */
+static inline bool args_peek(
+    hg_handle_t handle, bool is_input, void *ret_bytes, hg_size_t count)
+{
+    hg_size_t args_len = is_input ? HG_Get_input_payload_size(handle)
+                                  : HG_Get_output_payload_size(handle);
+    hg_size_t len = 0;
+    void *buf = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (args_len < count)
+        return false;
+    rc = is_input ? HG_Get_input_extra_buf(handle, &buf, &len)
+                  : HG_Get_output_extra_buf(handle, &buf, &len);
+    if (rc == HG_SUCCESS && buf == NULL)
+        rc = is_input ? HG_Get_input_buf(handle, &buf, &len)
+                      : HG_Get_output_buf(handle, &buf, &len);
+    if (rc != HG_SUCCESS || buf == NULL || len < args_len)
+        return false;
+    memcpy(ret_bytes, (const char *)buf + (len - args_len), count);
+    return true;
+}
+
+hg_return_t amg_margo_peek_code(hg_handle_t handle)
+{
+    uint32_t code = 0;
+
+    if (!args_peek(handle, false, &code, sizeof(code)))
+        return HG_SUCCESS;
+    return code < HG_RETURN_MAX ? (hg_return_t)code : HG_PROTOCOL_ERROR;
+}
+
+hg_id_t amg_margo_peek_parent(hg_handle_t handle)
+{
+    char bytes[sizeof(uint32_t) + sizeof(hg_id_t)];
+    uint32_t head = 0;
+    hg_id_t parent_id = 0;
+
+    if (!args_peek(handle, true, bytes, sizeof(bytes)))
+        return 0;
+    memcpy(&head, bytes, sizeof(head));
+    if (head == HAS_PARENT)
+        memcpy(&parent_id, bytes + sizeof(head), sizeof(parent_id));
+    return parent_id;
+}
 
 /* How the program's struct is coded. */
 static hg_return_t args_prepare(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one operation that a handle may have in flight: a call, or an answer.
+/* Calls and answers, in all forms, which differ in the form's members alone:
+ * the one operation that a handle may have in flight.
  *
  * HG gets Margo's part of the handle, which lives until the operation has
  * ended, and not the request, which lies on the stack of the waiting thread.
@@ -9,12 +10,16 @@
  * itself, an answer - the request ends at once, and the slot is marked as
  * abandoned: the late completion is dropped, and until then the handle is busy.
  */
-#include "margo/call.h"
-
 #include "base/assert.h"
+#include "margo/handle.h"
 #include "margo/instance.h"
+#include "margo/request.h"
 #include "margo/rpc.h"
 #include "mercury.h"
+
+/* HG_Forward() or HG_Respond(). */
+typedef hg_return_t (*post_fn)(
+    hg_handle_t handle, hg_cb_t callback, void *arg, void *args);
 
 /* In a slot: no request waits for the operation in flight. */
 static struct margo_request_struct abandoned;
@@ -225,7 +230,7 @@ static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
 
 static hg_return_t call_post(struct amg_margo_handle *data,
     const struct amg_margo_form *form, struct margo_request_struct *req,
-    amg_margo_post_fn post, struct amg_margo_args *args)
+    post_fn post, struct amg_margo_args *args)
 {
     hg_return_t rc = HG_SUCCESS;
 
@@ -248,8 +253,7 @@ static hg_return_t call_post(struct amg_margo_handle *data,
 /* The same with a monitor, which keeps its data in the request. */
 static AMG_NOINLINE hg_return_t call_post_monitored(
     struct amg_margo_handle *data, const struct amg_margo_form *form,
-    struct margo_request_struct *req, amg_margo_post_fn post,
-    struct amg_margo_args *args)
+    struct margo_request_struct *req, post_fn post, struct amg_margo_args *args)
 {
     struct post_watch watch = {
         .provider_id = (uint16_t)HG_Get_info(req->handle)->id};
@@ -263,9 +267,13 @@ static AMG_NOINLINE hg_return_t call_post_monitored(
     return rc;
 }
 
-hg_return_t amg_margo_call(struct amg_margo_handle *data,
-    const struct amg_margo_form *form, margo_request_type type,
-    amg_margo_post_fn post, struct amg_margo_args *args)
+/* Posts it in any form. Returns its result, or for a form that does not block
+ * the result of the post. HG_BUSY: another one is in flight. */
+/* Posts it in any form. Returns its result, or for a form that does not block
+ * the result of the post. HG_BUSY: another one is in flight. */
+static hg_return_t call(struct amg_margo_handle *data,
+    const struct amg_margo_form *form, margo_request_type type, post_fn post,
+    struct amg_margo_args *args)
 {
     margo_instance_id mid = data->mid;
     struct margo_request_struct place;
@@ -285,4 +293,202 @@ hg_return_t amg_margo_call(struct amg_margo_handle *data,
     if (rc != HG_SUCCESS)
         amg_margo_operation_end(mid);
     return amg_margo_request_posted(form, req, rc);
+}
+
+/* The low bits of an RPC's id. */
+#define PROVIDER_MASK ((hg_id_t)MARGO_MAX_PROVIDER_ID)
+
+/* The RPC of the handle, aimed at another provider; registered here for it when
+ * it is not. */
+static hg_return_t provider_aim(struct amg_margo_handle *data, hg_id_t id)
+{
+    margo_instance_id mid = data->mid;
+    const struct amg_margo_rpc *from = amg_margo_handle_rpc(data);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (amg_margo_rpc_find(mid, id) == NULL) {
+        if (from == NULL)
+            return HG_OTHER_ERROR;
+        if (margo_provider_register_name(mid, from->name, from->in_proc,
+                from->out_proc, NULL, (uint16_t)(id & PROVIDER_MASK),
+                ABT_POOL_NULL) == 0)
+            return HG_NOMEM;
+        if (from->has_no_response) {
+            rc = margo_registered_disable_response(mid, id, 1);
+            if (rc != HG_SUCCESS)
+                return rc;
+        }
+    }
+    rc = HG_Reset(data->handle, HG_ADDR_NULL, id);
+    if (rc == HG_SUCCESS)
+        data->rpc = amg_margo_rpc_of(mid, id);
+    return rc;
+}
+
+/* Aims the handle at the provider, and finds how its input is encoded. */
+static hg_return_t input_prepare(struct amg_margo_handle *data,
+    uint16_t provider_id, void *in_struct, struct amg_margo_args *args)
+{
+    const struct hg_info *info = HG_Get_info(data->handle);
+    hg_id_t id = provider_id == MARGO_DEFAULT_PROVIDER_ID
+                     ? info->id
+                     : (info->id & ~PROVIDER_MASK) | provider_id;
+    const struct amg_margo_rpc *rpc = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (id != info->id)
+        rc = provider_aim(data, id);
+    if (rc != HG_SUCCESS || in_struct == NULL)
+        return rc;
+    rpc = amg_margo_handle_rpc(data);
+    if (rpc == NULL)
+        return HG_OTHER_ERROR;
+    if (rpc->in_proc == NULL) {
+        margo_error(data->mid,
+            "RPC \"%s\" was given an input, and is registered without one",
+            rpc->name);
+        return HG_NO_MATCH;
+    }
+    args->proc = rpc->in_proc;
+    args->user = in_struct;
+    return HG_SUCCESS;
+}
+
+static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
+    void *in_struct, const struct amg_margo_form *form)
+{
+    struct amg_margo_handle *data = NULL;
+    struct amg_margo_args args = {.proc = NULL};
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!amg_margo_handle_is_there(handle, "margo_forward"))
+        return HG_INVALID_ARG;
+    data = amg_margo_handle_find(handle);
+    if (!AMG_CONTRACT(data != NULL && data->mid != MARGO_INSTANCE_NULL &&
+                      !data->is_served))
+        return HG_INVALID_ARG;
+    rc = input_prepare(data, provider_id, in_struct, &args);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (AMG_MARGO_HAS_MONITOR(data->mid))
+        (void)margo_get_current_rpc_id(data->mid, &args.parent_id);
+    return call(data, form, MARGO_FORWARD_REQUEST, HG_Forward, &args);
+}
+
+hg_return_t margo_provider_forward_timed(uint16_t provider_id,
+    hg_handle_t handle, void *in_struct, double timeout_ms)
+{
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .blocks = true};
+
+    return forward(provider_id, handle, in_struct, &form);
+}
+
+hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
+    hg_handle_t handle, void *in_struct, double timeout_ms, margo_request *req)
+{
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .ret_req = req};
+
+    if (!AMG_CONTRACT(req != NULL))
+        return HG_INVALID_ARG;
+    return forward(provider_id, handle, in_struct, &form);
+}
+
+hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
+    hg_handle_t handle, void *in_struct, double timeout_ms,
+    void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .callback = on_complete, .arg = uargs};
+
+    if (!AMG_CONTRACT(on_complete != NULL))
+        return HG_INVALID_ARG;
+    return forward(provider_id, handle, in_struct, &form);
+}
+
+static hg_return_t output_prepare(const struct amg_margo_handle *data,
+    void *out_struct, struct amg_margo_args *args)
+{
+    const struct amg_margo_rpc *rpc = NULL;
+
+    if (out_struct == NULL)
+        return HG_SUCCESS;
+    rpc = data->rpc;
+    if (rpc->out_proc == NULL) {
+        margo_error(data->mid,
+            "RPC \"%s\" was given an output, and is registered without one",
+            rpc->name);
+        return HG_NO_MATCH;
+    }
+    args->proc = rpc->out_proc;
+    args->user = out_struct;
+    return HG_SUCCESS;
+}
+
+/* The blocking form waits until the answer has left, so that the caller may end
+ * the process after it. An answer without an output is given to the transport
+ * as it is, and needs no such wait unless it has a limit of time. */
+static hg_return_t respond(
+    hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)
+{
+    struct amg_margo_handle *data = NULL;
+    struct amg_margo_args args = {.proc = NULL};
+    bool was_answered = false;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!amg_margo_handle_is_there(handle, "margo_respond"))
+        return HG_INVALID_ARG;
+    data = amg_margo_handle_find(handle);
+    if (!AMG_CONTRACT(data != NULL && data->mid != MARGO_INSTANCE_NULL &&
+                      data->is_served))
+        return HG_INVALID_ARG;
+    rc = output_prepare(data, out_struct, &args);
+    if (rc != HG_SUCCESS)
+        return rc;
+    /* Before the answer leaves: what its callback does sees it. */
+    was_answered = data->is_answered;
+    data->is_answered = true;
+    if (form->blocks && form->timeout_ms == 0 && args.user == NULL &&
+        !AMG_MARGO_HAS_MONITOR(data->mid))
+        rc = HG_Respond(handle, NULL, NULL, NULL);
+    else
+        rc = call(data, form, MARGO_RESPONSE_REQUEST, HG_Respond, &args);
+    /* It has answered, also if that does not reach the caller. */
+    if (rc != HG_SUCCESS && !args.is_posted) {
+        data->is_answered = was_answered;
+        data->ret = rc;
+    }
+    return rc;
+}
+
+hg_return_t margo_respond_timed(
+    hg_handle_t handle, void *out_struct, double timeout_ms)
+{
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .blocks = true};
+
+    return respond(handle, out_struct, &form);
+}
+
+hg_return_t margo_irespond_timed(
+    hg_handle_t handle, void *out_struct, double timeout_ms, margo_request *req)
+{
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .ret_req = req};
+
+    if (!AMG_CONTRACT(req != NULL))
+        return HG_INVALID_ARG;
+    return respond(handle, out_struct, &form);
+}
+
+hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
+    double timeout_ms, void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .callback = on_complete, .arg = uargs};
+
+    if (!AMG_CONTRACT(on_complete != NULL))
+        return HG_INVALID_ARG;
+    return respond(handle, out_struct, &form);
 }

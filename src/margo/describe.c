@@ -15,7 +15,6 @@
 #include "margo-util.h"
 #include "margo/config.h"
 #include "margo/instance.h"
-#include "margo/pools.h"
 #include "margo/registry.h"
 #include "mercury_log.h"
 

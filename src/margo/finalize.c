@@ -15,7 +15,7 @@
  * So a handler can ask for the end, and a thread that waits for it does the
  * rest. A thread that runs handlers or callbacks of the instance never waits.
  */
-#include "margo/finalize.h"
+#include "margo/loop.h"
 
 #include "base/assert.h"
 #include "base/bias.h"
@@ -23,12 +23,10 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "core/class.h"
-#include "margo/call.h"
 #include "margo/config.h"
 #include "margo/handle.h"
-#include "margo/handler.h"
 #include "margo/instance.h"
-#include "margo/pools.h"
+#include "margo/registry.h"
 #include "margo/request.h"
 #include "margo/rpc.h"
 #include "margo/timer.h"

@@ -2,7 +2,7 @@
 /* The functions that are called while an instance ends. */
 #include "base/assert.h"
 #include "base/mem.h"
-#include "margo/finalize.h"
+#include "margo/loop.h"
 #include "margo/instance.h"
 
 /* One function that is called while the instance ends; owned by its list. */

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "margo/config.h"
 #include "margo/instance.h"
-#include "margo/proc.h"
 #include "margo/rpc.h"
 #include "mercury.h"
 

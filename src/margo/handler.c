@@ -5,14 +5,13 @@
  *
  * With a limit on handlers, requests beyond it wait in the order they came;
  * a handler that ends starts the next. */
-#include "margo/handler.h"
+#include "margo/handle.h"
 
 #include <stdio.h>
 
 #include "base/assert.h"
 #include "margo/instance.h"
-#include "margo/pools.h"
-#include "margo/proc.h"
+#include "margo/registry.h"
 #include "margo/rpc.h"
 #include "mercury.h"
 

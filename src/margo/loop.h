@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress threads (ULTs) of an instance: its loop, and a standby loop if the
- * progress stream has no core of its own. */
+/* Progress loop of an instance, and the public calls about it. */
 #ifndef AMG_MARGO_LOOP_H
 #define AMG_MARGO_LOOP_H
 
@@ -9,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/lock.h"
 #include "margo.h"
 
 /* Counters of a loop. Written only by it; independent values, relaxed. */
@@ -62,7 +62,7 @@ bool amg_margo_loop_start(margo_instance_id mid,
 /* Joins the loops, which return by themselves. */
 void amg_margo_loop_stop(margo_instance_id mid);
 
-/* loop_round.c: what both loops do. First and last. */
+/* The rounds of both loops. First and last. */
 void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
@@ -85,5 +85,51 @@ bool amg_margo_standby_is_busy(const struct amg_margo_standby *standby);
 void amg_margo_standby_watch(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 void amg_margo_standby_watched(struct amg_margo_standby *standby);
+
+/* finalize.c: the end of an instance, whose steps that file lists. Callbacks of
+ * the program, in two lists; the first one is to be run first. */
+struct amg_margo_callbacks {
+    struct amg_lock lock;   /* guards both */
+    struct amg_list before; /* prefinalize */
+    struct amg_list after;  /* finalize */
+};
+
+struct amg_margo_finalize {
+    struct amg_margo_callbacks callbacks;
+    /* Guards all up to `cond`, which signals changes. */
+    ABT_mutex_memory mutex;
+    unsigned closers; /* threads that wait for or perform the finalization */
+    bool is_drained;  /* no handler or call runs, the loop has ended */
+    bool is_claimed;  /* a thread stops it */
+    bool is_stopped;  /* finalize callbacks have run */
+    bool is_closed;   /* no references; the class is closed, too */
+    bool is_reaped;   /* a thread ends streams and pools */
+    ABT_cond_memory cond;
+    uint64_t deadline_ns; /* set before it drains: abandons calls */
+    /* The thread that runs callbacks now, which must not wait for the
+     * finalization: a user-level thread, or else an OS thread. Independent
+     * values, relaxed. */
+    _Atomic(ABT_thread) runner;
+    _Atomic(uintptr_t) runner_os;
+    /* For the loop alone, while it drains. */
+    uint64_t tell_ns; /* when to log what it waits for, */
+    unsigned tell_ms; /* and the time waited by then */
+    bool was_cancelled;
+};
+
+void amg_margo_finalize_init(margo_instance_id mid);
+/* For amg_margo_loop_start(). */
+extern const struct amg_margo_loop_end amg_margo_finalize_of_loop;
+
+/* Closes the class and all that depends on it, also after a failed open. */
+void amg_margo_close_network(margo_instance_id mid);
+/* Frees the memory of a closed instance without users. */
+void amg_margo_instance_free(margo_instance_id mid);
+
+/* finalize_callbacks.c: runs the callbacks of a list, each of which may push
+ * and pop others. */
+void amg_margo_callbacks_run(margo_instance_id mid, bool before);
+/* Frees the remaining entries. */
+void amg_margo_callbacks_fini(margo_instance_id mid);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pools and streams that a configuration asks for, before they exist. */
-#include "margo/pool_spec.h"
+#include "margo/config.h"
 
 #include <ctype.h>
 #include <limits.h>

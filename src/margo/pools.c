@@ -6,7 +6,7 @@
  * scheduler is replaced by that of the plan; if the program did, the pool
  * __primary__ is the one that this stream runs already, and other pools of the
  * plan are added. Pools of that scheduler end with it, at ABT_finalize(). */
-#include "margo/pools.h"
+#include "margo/registry.h"
 
 #include <string.h>
 
@@ -16,7 +16,6 @@
 #include "margo/config.h"
 #include "margo/instance.h"
 #include "margo/log.h"
-#include "margo/registry.h"
 #include "affinity/policy.h"
 
 static const char primary_name[] = "__primary__";

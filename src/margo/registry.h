@@ -10,8 +10,9 @@
 #include "abt.h"
 #include "base/lock.h"
 #include "margo/log.h"
-#include "margo/pool_spec.h"
+#include "margo/config.h"
 #include "mercury_types.h"
+#include "margo.h"
 
 /* Common head of a pool and a stream; first in their structs. */
 struct amg_margo_item {
@@ -175,5 +176,32 @@ hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
  * owned. */
 void amg_margo_stream_end(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream);
+
+/* pools.c: the named pools and streams of an instance. The registry is shared
+ * with the instance's parent and children. */
+struct amg_margo_pools {
+    ABT_pool progress_pool; /* the loop's */
+    ABT_pool rpc_pool;      /* handlers of RPCs that name none */
+    struct amg_margo_registry *registry;
+};
+
+/* Makes what the configuration asks for; with a parent instance, shares. After
+ * ABT_init(), by a thread of Argobots; `is_first`: that call was margo's, so
+ * that the scheduler of the calling stream may be replaced. False: the reason
+ * is in the log, and nothing is left behind. */
+bool amg_margo_pools_open(
+    margo_instance_id mid, const struct margo_init_info *info, bool is_first);
+/* Pins the progress stream where the processes of the node are known; after
+ * the class was opened. False: there is one, made here for that alone, which
+ * may have to share its core. Never fails. */
+bool amg_margo_pools_place(margo_instance_id mid);
+/* Ends the streams and pools that were made here; not by a thread of theirs,
+ * but of the primary stream. */
+void amg_margo_pools_close(margo_instance_id mid);
+
+/* An RPC uses the pool, which cannot be removed meanwhile; one that the
+ * instance does not know is fine. */
+void amg_margo_pools_ref(margo_instance_id mid, ABT_pool pool);
+void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool);
 
 #endif

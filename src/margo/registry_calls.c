@@ -6,7 +6,6 @@
 #include "margo/instance.h"
 #include "margo/json.h"
 #include "margo/log.h"
-#include "margo/pools.h"
 #include "margo/registry.h"
 
 enum kind { POOL, STREAM };

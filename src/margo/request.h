@@ -105,8 +105,10 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
         amg_margo_timer_disarm(req->mid, &req->timer);
 }
 
-/* Cancels the transfers of the instance that have a limit of time (bulk.c);
- * they still end by themselves. */
+/* Cancels the calls of the instance that are in flight, where that is possible
+ * (call.c), and its transfers that have a limit of time (bulk.c); they still
+ * end by themselves. */
+void amg_margo_calls_cancel(margo_instance_id mid);
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
 /* The instance's memory for requests; closed when none is in use, else kept. */

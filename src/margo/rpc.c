@@ -10,8 +10,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "margo/instance.h"
-#include "margo/pools.h"
-#include "margo/proc.h"
+#include "margo/registry.h"
 #include "mercury_hash_string.h"
 
 /* Bit position of the name's hash in an id; the provider is below it. */

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registered RPCs, each for a provider or for none. */
+/* Registered RPCs, each for a provider or for none, and the arguments of their
+ * calls. */
 #ifndef AMG_MARGO_RPC_H
 #define AMG_MARGO_RPC_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "margo.h"
 #include "mercury.h"
+#include "mercury_proc.h"
+#include "mercury_types.h"
+
+struct margo_request_struct;
 
 /* HG_Registered_data() of its id; owned by its instance, from registration
  * until that ends, also when it is deregistered: requests may still name it.
@@ -60,5 +66,27 @@ struct amg_margo_services {
 /* Registers them. False: logged. */
 bool amg_margo_services_open(margo_instance_id mid);
 void amg_margo_services_close(margo_instance_id mid);
+
+/* arguments.c: the input and output of a call, with Margo's header in front.
+ * Argument of its functions: the struct that HG encodes, decodes or frees. */
+struct amg_margo_args {
+    hg_proc_cb_t proc; /* the program's; NULL: no struct */
+    void *user;        /* the program's struct; NULL: only what is in front */
+    hg_id_t parent_id; /* input; 0: none */
+    hg_return_t code;  /* output */
+    /* Encoded for this request, with events of the monitor; NULL: without. */
+    struct margo_request_struct *watched;
+    bool is_posted; /* afterwards: HG has taken them */
+};
+
+/* To be registered with HG, for whatever types: `data` is a struct
+ * amg_margo_args. */
+hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data);
+hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data);
+
+/* The code in front of the output that came, at the origin. */
+hg_return_t amg_margo_peek_code(hg_handle_t handle);
+/* The parent in front of the input that came, at the target; 0: none. */
+hg_id_t amg_margo_peek_parent(hg_handle_t handle);
 
 #endif

@@ -3,7 +3,7 @@
  * stream ends its sleep. */
 #include "base/lock.h"
 #include "core/context.h"
-#include "margo/pool_spec.h"
+#include "margo/config.h"
 #include "margo/runtime.h"
 #include "mercury.h"
 #include "ult/park.h"

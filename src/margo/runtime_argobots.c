@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of Argobots for the loop: no push can wake it, so its sleeps are
  * short where other threads share its stream. */
-#include "margo/pool_spec.h"
+#include "margo/config.h"
 #include "margo/runtime.h"
 #include "mercury.h"
 

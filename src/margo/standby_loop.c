@@ -19,7 +19,7 @@
 #include "core/context.h"
 #include "margo/instance.h"
 #include "margo/loop.h"
-#include "margo/pools.h"
+#include "margo/registry.h"
 #include "margo/runtime.h"
 
 enum {

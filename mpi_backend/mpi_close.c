@@ -19,7 +19,6 @@
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_msgbuf.h"
-#include "mpi_backend/mpi_target.h"
 #include "mpi_backend/mpi_transfer.h"
 
 enum {
@@ -33,7 +32,7 @@ enum {
 static int accessor_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
 {
-    int rank = amg_mpi_target_accessor_locked(mem);
+    int rank = amg_mpi_access_rank_locked(mem);
 
     if (rank >= 0)
         return rank;
@@ -79,7 +78,7 @@ hg_return_t amg_mpi_close_unreg(
     rank = accessor_find_locked(domain, mem);
     if (rank != AMG_MPI_ACCESSOR_NONE) {
         deadline_ns = amg_clock_deadline_ns(timeout_ms);
-        amg_mpi_target_halt_locked(mem);
+        amg_mpi_accesses_halt_locked(mem);
     }
     while (rank != AMG_MPI_ACCESSOR_NONE) {
         amg_mpi_poll_wait_locked(domain, &idle_rounds);
@@ -106,19 +105,19 @@ static void transfers_end_locked(
     bool is_late = false;
     unsigned idle_rounds = 0;
 
-    while (amg_mpi_stop_drop_locked(domain, ep, is_late)) {
+    while (amg_mpi_transfers_cancel_locked(domain, ep, is_late)) {
         amg_mpi_poll_wait_locked(domain, &idle_rounds);
         now_ns = amg_clock_ns();
         is_late = now_ns >= late_ns;
         if (now_ns < end_ns)
             continue;
-        if (!amg_mpi_stop_drop_locked(domain, ep, true))
+        if (!amg_mpi_transfers_cancel_locked(domain, ep, true))
             return;
         AMG_LOG_WARNING("bulk",
             "a peer did not let a cancelled transfer end within %d ms; MPI may "
             "still use its memory",
             CLOSE_MS);
-        amg_mpi_stop_force_locked(domain, ep);
+        amg_mpi_transfers_abandon_locked(domain, ep);
         return;
     }
 }
@@ -352,8 +351,8 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     eps_refuse_locked(domain);
     amg_mpi_send_poll_all_locked(domain);
     amg_mpi_send_abandon_locked(domain);
-    (void)amg_mpi_target_forget_locked(domain);
-    (void)amg_mpi_stop_forget_locked(domain);
+    amg_mpi_accesses_drop_locked(domain);
+    amg_mpi_transfers_drop_locked(domain);
     amg_mpi_rma_close_locked(domain, is_whole);
     if (!barrier_end_locked(domain))
         domain->comm.messages = MPI_COMM_NULL; /* stays allocated */

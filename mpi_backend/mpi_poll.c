@@ -17,10 +17,9 @@
 #include "base/mem.h"
 #include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_msg.h"
-#include "mpi_backend/mpi_origin.h"
+#include "mpi_backend/mpi_transfer.h"
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_rma.h"
-#include "mpi_backend/mpi_target.h"
 #include "mpi_backend/mpi_peer.h"
 
 enum {
@@ -52,20 +51,20 @@ static const struct kind_row {
         sizeof(struct amg_mpi_refuse), amg_mpi_msg_on_refuse_locked},
     [AMG_MPI_CREDIT] = {0, 0, on_credit_locked},
     [AMG_MPI_GET] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
-        amg_mpi_target_on_access_locked},
+        amg_mpi_access_on_request_locked},
     [AMG_MPI_PUT] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
-        amg_mpi_target_on_access_locked},
+        amg_mpi_access_on_request_locked},
     [AMG_MPI_PUT_AHEAD] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
-        amg_mpi_target_on_access_locked},
+        amg_mpi_access_on_request_locked},
     [AMG_MPI_PUT_NOW] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
-        amg_mpi_target_on_access_locked},
-    [AMG_MPI_GET_DATA] = {1, UINT32_MAX, amg_mpi_origin_on_data_locked},
-    [AMG_MPI_PUT_READY] = {0, 0, amg_mpi_origin_on_ready_locked},
+        amg_mpi_access_on_request_locked},
+    [AMG_MPI_GET_DATA] = {1, UINT32_MAX, amg_mpi_transfer_on_data_locked},
+    [AMG_MPI_PUT_READY] = {0, 0, amg_mpi_transfer_on_ready_locked},
     [AMG_MPI_DONE] = {sizeof(struct amg_mpi_done), sizeof(struct amg_mpi_done),
-        amg_mpi_origin_on_done_locked},
+        amg_mpi_transfer_on_done_locked},
     [AMG_MPI_STOP] = {sizeof(struct amg_mpi_stop), sizeof(struct amg_mpi_stop),
-        amg_mpi_target_on_stop_locked},
-    [AMG_MPI_HALT] = {0, 0, amg_mpi_origin_on_halt_locked},
+        amg_mpi_access_on_stop_locked},
+    [AMG_MPI_HALT] = {0, 0, amg_mpi_transfer_on_halt_locked},
     [AMG_MPI_SYNC] = {sizeof(struct amg_mpi_sync), sizeof(struct amg_mpi_sync),
         amg_mpi_sync_on_message_locked},
     [AMG_MPI_DISCONNECT] = {0, 0, amg_mpi_disconnect_on_one_locked},
@@ -130,11 +129,11 @@ static void pipelines_move_locked(struct amg_mpi_domain *domain)
     struct amg_mpi_batch batch;
 
     amg_mpi_batch_begin(&batch, domain);
-    amg_mpi_origin_test_locked(domain, &batch);
-    amg_mpi_target_test_locked(domain, &batch);
+    amg_mpi_transfers_test_locked(domain, &batch);
+    amg_mpi_accesses_test_locked(domain, &batch);
     amg_mpi_batch_end(&batch);
-    amg_mpi_origin_move_locked(domain);
-    amg_mpi_target_move_locked(domain);
+    amg_mpi_transfers_move_locked(domain);
+    amg_mpi_accesses_move_locked(domain);
 }
 
 static void domain_move_locked(struct amg_mpi_domain *domain)
@@ -146,7 +145,7 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
         !amg_list_is_empty(&domain->accesses))
         pipelines_move_locked(domain);
     if (!amg_list_is_empty(&domain->stalled))
-        amg_mpi_target_retry_locked(domain);
+        amg_mpi_accesses_retry_locked(domain);
     if (domain->rma != NULL)
         amg_mpi_rma_move_locked(domain);
 }

@@ -3,7 +3,7 @@
  *
  * A small access is served when its message is read, and answered in the same
  * msgbuf. A large one becomes an access, which lives until its last fragment
- * was sent or received; see mpi_origin.c for the messages. Every word of a
+ * was sent or received; see mpi_transfer.c for the messages. Every word of a
  * message is checked before it is used: key, permission, bounds, lengths.
  *
  * When a put sent ahead is refused, its first fragments are in flight. Its
@@ -13,7 +13,7 @@
  * When memory is unregistered (halt), a get ends with the fragments in flight,
  * and DONE has their number. The sender of a put gets HALT: only it knows how
  * many fragments it has sent, and the receives stay posted until its STOP. */
-#include "mpi_backend/mpi_target.h"
+#include "mpi_backend/mpi_transfer.h"
 
 #include <string.h>
 
@@ -22,27 +22,6 @@
 #include "base/mem.h"
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_msgbuf.h"
-#include "mpi_backend/mpi_pipeline.h"
-
-/* From the pool; on the lists of its domain and of its memory. */
-struct amg_mpi_access {
-    struct amg_link link;     /* domain->accesses */
-    struct amg_link mem_link; /* mem->accesses */
-    uint32_t cookie;          /* the initiator's */
-    uint8_t context;          /* receives the answers */
-    bool is_put;
-    bool is_halted; /* the memory is being unregistered */
-    bool
-        is_notified; /* the initiator was informed; of a get: it was answered */
-    bool is_stopped; /* the initiator has sent STOP */
-    hg_return_t code; /* why it was refused */
-    struct amg_mpi_pipeline pipeline;
-};
-
-size_t amg_mpi_target_access_len(void)
-{
-    return sizeof(struct amg_mpi_access);
-}
 
 static struct amg_mpi_access *access_of(struct amg_link *link)
 {
@@ -225,7 +204,7 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
                                             : bytes_len == 0;
 }
 
-void amg_mpi_target_on_access_locked(
+void amg_mpi_access_on_request_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
@@ -308,7 +287,7 @@ static bool access_is_stalled_locked(
     return false;
 }
 
-void amg_mpi_target_on_stop_locked(
+void amg_mpi_access_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
@@ -335,7 +314,7 @@ void amg_mpi_target_on_stop_locked(
     amg_mpi_msgbuf_put_locked(msgbuf); /* else DONE is in flight */
 }
 
-void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
+void amg_mpi_accesses_retry_locked(struct amg_mpi_domain *domain)
 {
     struct amg_list all;
     struct amg_link *link = NULL;
@@ -350,9 +329,9 @@ void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
             .kind = amg_mpi_kind_of(&msgbuf->header)};
 
         if (message.kind == AMG_MPI_STOP)
-            amg_mpi_target_on_stop_locked(domain, &message);
+            amg_mpi_access_on_stop_locked(domain, &message);
         else
-            amg_mpi_target_on_access_locked(domain, &message);
+            amg_mpi_access_on_request_locked(domain, &message);
     }
 }
 
@@ -421,7 +400,7 @@ static void access_move_locked(
     access_end_locked(domain, access);
 }
 
-void amg_mpi_target_test_locked(
+void amg_mpi_accesses_test_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_batch *batch)
 {
     struct amg_link *link = amg_list_first(&domain->accesses);
@@ -430,7 +409,7 @@ void amg_mpi_target_test_locked(
         amg_mpi_batch_add(batch, &access_of(link)->pipeline);
 }
 
-void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
+void amg_mpi_accesses_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->accesses);
 
@@ -442,7 +421,7 @@ void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
     }
 }
 
-void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem)
+void amg_mpi_accesses_halt_locked(struct amg_mpi_mem *mem)
 {
     struct amg_link *link = amg_list_first(&mem->accesses);
 
@@ -457,7 +436,7 @@ void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem)
     }
 }
 
-int amg_mpi_target_accessor_locked(const struct amg_mpi_mem *mem)
+int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem)
 {
     struct amg_link *link = amg_list_first(&mem->accesses);
 
@@ -467,10 +446,9 @@ int amg_mpi_target_accessor_locked(const struct amg_mpi_mem *mem)
         ->pipeline.rank;
 }
 
-unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
+void amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = NULL;
-    unsigned count = 0;
 
     while ((link = amg_list_pop(&domain->stalled)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
@@ -487,7 +465,5 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
                 "closed; MPI may still use its memory",
                 access->pipeline.rank);
         access_end_locked(domain, access);
-        count++;
     }
-    return count;
 }

@@ -1,5 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfer: one put or get of this rank, its states and its completion.
+/* Transfers: puts and gets of this rank, by messages or through a window.
+ *
+ *   get, small   GET ------------->   <------------- GET_DATA (the bytes)
+ *   get, large   GET ------------->   <============= fragments
+ *   put, small   PUT_NOW (bytes) ->   <------------- DONE
+ *   put, large   PUT ------------->   <------------- PUT_READY
+ *                fragments =======>   <------------- DONE
+ *   put, ahead   PUT_AHEAD ------->
+ *                first fragments =>   <------------- PUT_READY, if more follow
+ *                fragments =======>   <------------- DONE
+ *   refused                           <------------- DONE (a code, 0 bytes)
+ *   refused, ahead                    <------------- HALT
+ *                STOP ------------>   <------------- DONE (a code, 0 bytes)
+ *   cancelled    STOP ------------>   <------------- DONE (so many bytes)
+ *   exposer ends the exposure         <------------- HALT (of a put), DONE
+ *
+ * A put sends its first fragments ahead only if it cannot be cancelled, because
+ * MPI sends cannot: a silent peer would block the user's memory. Its fragments
+ * are at most AMG_MPI_AHEAD_MAX long, so that an exposer that refuses them has
+ * memory to receive them into; longer ones would not be faster. Without sending
+ * ahead, 64 KiB took 1.2 times as long.
+ *
+ * A message of a peer is accepted only if it fits a transfer that waits for it;
+ * others are dropped with one warning.
  *
  * A transfer by messages lives until the peer's last message, because until
  * then the peer may use its number and tag; one through a window until MPI has
@@ -18,19 +41,15 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_msgbuf.h"
+#include "mpi_backend/mpi_peer.h"
 
 enum {
     GRACE_MS = 2000, /* far above a round trip, short for a user */
 };
 
-size_t amg_mpi_transfer_len(void)
-{
-    return sizeof(struct amg_mpi_transfer);
-}
-
-struct amg_flow_peer *amg_mpi_transfer_queue(
+/* The queue of transfers to the same peer. */
+static struct amg_flow_peer *transfer_queue(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer)
 {
     return &domain->peers[transfer->rank].bulk;
@@ -62,18 +81,18 @@ static void transfer_free_locked(
     amg_pool_put(&domain->transfer_pool, transfer);
 }
 
-void amg_mpi_transfer_list_locked(
+/* Puts it on the moving list, if it is not there. */
+static void transfer_list_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     if (!amg_link_is_listed(&transfer->link))
         amg_list_push(&domain->moving, &transfer->link);
 }
 
-/* The peer's last message was received, and nothing is in flight. */
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len)
 {
-    struct amg_flow_peer *queue = amg_mpi_transfer_queue(domain, transfer);
+    struct amg_flow_peer *queue = transfer_queue(domain, transfer);
     struct amg_link *next = NULL;
 
     AMG_ASSERT(transfer->state != AMG_MPI_TRANSFER_QUEUED);
@@ -85,10 +104,11 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
         return;
     AMG_ASSERT(amg_mpi_transfer_of(next)->state == AMG_MPI_TRANSFER_QUEUED);
     amg_mpi_transfer_of(next)->state = AMG_MPI_TRANSFER_UNSTARTED;
-    amg_mpi_transfer_list_locked(domain, amg_mpi_transfer_of(next));
+    transfer_list_locked(domain, amg_mpi_transfer_of(next));
 }
 
-void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer)
+/* Receives fragments in flight to a get that cancelled its receives. */
+static void late_discard_locked(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
@@ -101,7 +121,8 @@ void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer)
         pipeline, transfer->scratch, transfer->request.len);
 }
 
-void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
+/* Sends STOP: no fragment follows. Uses `msgbuf`, or one of the pool. */
+static void stop_send_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, struct amg_mpi_msgbuf *msgbuf)
 {
     struct amg_mpi_stop stop = {.is_put = transfer->is_put};
@@ -122,7 +143,8 @@ void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
     transfer->is_stopped = true;
 }
 
-void amg_mpi_stop_withdraw_locked(
+/* Cancels the receives of a cancelled get whose peer did not answer in time. */
+static void receives_withdraw_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     AMG_ASSERT(!transfer->is_rma);
@@ -134,13 +156,15 @@ void amg_mpi_stop_withdraw_locked(
     amg_mpi_pipeline_move(&transfer->pipeline, domain);
 }
 
-void amg_mpi_stop_move_locked(
+/* A cancelled transfer: ends its operation as soon as MPI no longer uses the
+ * user's memory, even if the peer has not answered. */
+static void cancelled_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
     if (!transfer->is_stopped)
-        amg_mpi_stop_send_locked(domain, transfer, NULL);
+        stop_send_locked(domain, transfer, NULL);
     if (!transfer->is_stopped)
         return;
     if (pipeline->count > 0 || (!transfer->is_put && !transfer->is_withdrawn))
@@ -149,7 +173,7 @@ void amg_mpi_stop_move_locked(
     amg_list_remove(&transfer->link); /* until the peer's last message */
 }
 
-void amg_mpi_stop_cancel_locked(
+void amg_mpi_transfer_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op)
 {
     struct amg_mpi_transfer *transfer = amg_call_ptr(op);
@@ -158,8 +182,7 @@ void amg_mpi_stop_cancel_locked(
     if (transfer->is_cancelled)
         return;
     if (transfer->state == AMG_MPI_TRANSFER_QUEUED) {
-        amg_flow_unwait(
-            amg_mpi_transfer_queue(domain, transfer), &transfer->link);
+        amg_flow_unwait(transfer_queue(domain, transfer), &transfer->link);
         amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, 0);
         transfer_free_locked(domain, transfer);
     } else if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
@@ -176,24 +199,35 @@ void amg_mpi_stop_cancel_locked(
         transfer->deadline_ns = amg_clock_deadline_ns(GRACE_MS);
         if (!transfer->is_stopped &&
             transfer->state != AMG_MPI_TRANSFER_ANSWERED)
-            amg_mpi_stop_send_locked(domain, transfer, NULL);
+            stop_send_locked(domain, transfer, NULL);
     }
 }
 
-bool amg_mpi_stop_drop_locked(
+/* The transfer in slot `i` of the table if its operation has not ended, and is
+ * of `ep` (NULL: any). */
+static struct amg_mpi_transfer *posted_at(const struct amg_mpi_domain *domain,
+    uint32_t i, const struct amg_mpi_ep *ep)
+{
+    struct amg_mpi_transfer *transfer = domain->transfers.places[i].object;
+
+    return transfer != NULL && transfer->op != NULL &&
+                   (ep == NULL || transfer->ep == ep)
+               ? transfer
+               : NULL;
+}
+
+bool amg_mpi_transfers_cancel_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep, bool is_late)
 {
     bool is_busy = false;
 
     for (uint32_t i = 0; i < domain->transfers.cap; i++) {
-        struct amg_mpi_transfer *transfer = domain->transfers.places[i].object;
+        struct amg_mpi_transfer *transfer = posted_at(domain, i, ep);
 
-        if (transfer == NULL || transfer->op == NULL ||
-            (ep != NULL && transfer->ep != ep))
-            continue;
-        amg_mpi_stop_cancel_locked(domain, transfer->op);
-        transfer = domain->transfers.places[i].object;
-        if (transfer == NULL || transfer->op == NULL)
+        if (transfer != NULL)
+            amg_mpi_transfer_cancel_locked(domain, transfer->op);
+        transfer = posted_at(domain, i, ep);
+        if (transfer == NULL)
             continue;
         if (is_late)
             transfer->deadline_ns = 0;
@@ -207,14 +241,13 @@ static uint64_t bytes_done(const struct amg_mpi_transfer *transfer)
     return transfer->is_rma ? transfer->rma.done : transfer->pipeline.done;
 }
 
-void amg_mpi_stop_force_locked(
+void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep)
 {
     for (uint32_t i = 0; i < domain->transfers.cap; i++) {
-        struct amg_mpi_transfer *transfer = domain->transfers.places[i].object;
+        struct amg_mpi_transfer *transfer = posted_at(domain, i, ep);
 
-        if (transfer == NULL || transfer->op == NULL ||
-            (ep != NULL && transfer->ep != ep))
+        if (transfer == NULL)
             continue;
         if (!transfer->is_rma)
             amg_mpi_pipeline_abandon(&transfer->pipeline);
@@ -223,10 +256,8 @@ void amg_mpi_stop_force_locked(
     }
 }
 
-unsigned amg_mpi_stop_forget_locked(struct amg_mpi_domain *domain)
+void amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
 {
-    unsigned count = 0;
-
     for (uint32_t i = 0; i < domain->transfers.cap; i++) {
         struct amg_mpi_transfer *transfer = domain->transfers.places[i].object;
 
@@ -239,7 +270,416 @@ unsigned amg_mpi_stop_forget_locked(struct amg_mpi_domain *domain)
         if (!transfer->is_rma && transfer->pipeline.count > 0)
             transfer->scratch = NULL; /* MPI may still write there */
         transfer_free_locked(domain, transfer);
-        count++;
     }
-    return count;
+}
+
+/* Writes the first message; returns its kind. */
+static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
+    struct amg_mpi_msgbuf *msgbuf, uint32_t *ret_len)
+{
+    struct amg_seg_iter from = transfer->pipeline.to_post;
+
+    memcpy(msgbuf->data, &transfer->request, sizeof(transfer->request));
+    *ret_len = sizeof(transfer->request);
+    if (!transfer->is_put)
+        return AMG_MPI_GET;
+    if (!transfer->is_small)
+        return transfer->is_ahead ? AMG_MPI_PUT_AHEAD : AMG_MPI_PUT;
+    AMG_ASSERT(transfer->pipeline.len <= msgbuf->buf.cap - *ret_len);
+    amg_seg_iter_gather(msgbuf->data + *ret_len, &from, transfer->pipeline.len);
+    *ret_len += (uint32_t)transfer->pipeline.len;
+    return AMG_MPI_PUT_NOW;
+}
+
+/* Sends the first message. HG_NOMEM: nothing was sent. */
+static hg_return_t transfer_start_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
+    struct amg_mpi_msgbuf *msgbuf = NULL;
+    uint32_t body_len = 0;
+    enum amg_mpi_kind kind = AMG_MPI_GET;
+    hg_return_t rc = HG_SUCCESS;
+
+    AMG_ASSERT(transfer->state == AMG_MPI_TRANSFER_QUEUED ||
+               transfer->state == AMG_MPI_TRANSFER_UNSTARTED);
+    if (transfer->is_rma)
+        return amg_mpi_rma_op_start_locked(domain, transfer);
+    msgbuf = amg_mpi_msgbuf_get_locked(domain);
+    if (msgbuf == NULL)
+        return HG_NOMEM;
+    if (!transfer->is_small)
+        rc = amg_mpi_pipeline_ready(pipeline, domain);
+    if (rc != HG_SUCCESS) {
+        amg_mpi_msgbuf_put_locked(msgbuf);
+        return rc;
+    }
+    kind = message_write(transfer, msgbuf, &body_len);
+    /* A single get sends its request before it posts receives, so that its peer
+     * can start; with several, fragments might arrive before the receives,
+     * which costs more. */
+    if (kind == AMG_MPI_GET && !transfer->is_small &&
+        !amg_list_is_empty(&domain->moving))
+        amg_mpi_pipeline_post(pipeline, domain);
+    msgbuf->post.op = NULL;
+    msgbuf->header.context = transfer->origin_context;
+    msgbuf->header.cookie = transfer->cookie;
+    amg_mpi_send_address(
+        msgbuf, (uint32_t)pipeline->rank, transfer->context, kind, body_len);
+    rc = amg_mpi_send_locked(msgbuf);
+    transfer->state = AMG_MPI_TRANSFER_REQUESTED;
+    if (!transfer->is_small)
+        transfer_list_locked(domain, transfer);
+    if (rc == HG_SUCCESS && !transfer->is_small && kind != AMG_MPI_PUT)
+        amg_mpi_pipeline_post(pipeline, domain);
+    if (rc == HG_SUCCESS)
+        return HG_SUCCESS;
+    amg_mpi_msgbuf_put_locked(msgbuf);
+    transfer->state = AMG_MPI_TRANSFER_ANSWERED;
+    transfer->ret = rc;
+    amg_mpi_pipeline_stop(pipeline, 0);
+    transfer_list_locked(domain, transfer);
+    return HG_SUCCESS;
+}
+
+/* The transfer is in its peer's queue, or begins. HG_NOMEM: neither. */
+static hg_return_t transfer_post_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_flow_peer *queue = transfer_queue(domain, transfer);
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
+    hg_return_t rc = amg_table_add(&domain->transfers, transfer,
+        (uint32_t)transfer->rank, &transfer->cookie);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (!transfer->is_rma)
+        pipeline->tag = (int)(transfer->cookie & AMG_TABLE_INDEX_MASK) +
+                        (transfer->is_put ? domain->tags_half : 0);
+    if (!amg_flow_take(&domain->bulk, queue)) {
+        transfer->state = AMG_MPI_TRANSFER_QUEUED;
+        amg_flow_wait(queue, &transfer->link);
+        return HG_SUCCESS;
+    }
+    if (!amg_mpi_comm_may_call(&domain->comm)) {
+        transfer->state = AMG_MPI_TRANSFER_UNSTARTED;
+        transfer_list_locked(domain, transfer);
+        return HG_SUCCESS;
+    }
+    rc = transfer_start_locked(domain, transfer);
+    if (rc != HG_SUCCESS) {
+        (void)amg_flow_give(queue, 1);
+        amg_table_remove(&domain->transfers, transfer->cookie);
+    }
+    return rc;
+}
+
+/* The exposer's list is known only from its descriptor; an exposer refuses
+ * fragments that are too long for it. */
+static uint32_t fragment_len_choose(const struct amg_mpi_domain *domain,
+    const struct amg_seg_iter *local, const struct amg_seg_iter *remote,
+    uint64_t len)
+{
+    if (domain->fragment_len <= AMG_MPI_BOUNCE_LEN ||
+        (amg_seg_iter_is_whole(local, len) &&
+            amg_seg_iter_is_whole(remote, len)))
+        return domain->fragment_len;
+    return AMG_MPI_BOUNCE_LEN;
+}
+
+/* Fills in the fields of a transfer by messages. */
+static void transfer_set_pipeline(struct amg_mpi_transfer *transfer,
+    const struct amg_seg_iter *local, uint64_t len)
+{
+    uint32_t fragment_len = transfer->request.fragment_len;
+
+    transfer->is_ahead =
+        transfer->is_put && transfer->op->is_final && !transfer->is_small &&
+        (len <= AMG_MPI_AHEAD_MAX || fragment_len <= AMG_MPI_AHEAD_MAX);
+    amg_mpi_pipeline_init(
+        &transfer->pipeline, local, len, fragment_len, transfer->is_put);
+    transfer->pipeline.rank = transfer->rank;
+    if (transfer->is_ahead)
+        transfer->pipeline.limit = amg_mpi_pipeline_ahead(len, fragment_len);
+}
+
+/* Arguments of a put or get. */
+struct post {
+    struct amg_ep *ep;
+    struct amg_peer *peer;
+    uint8_t context;
+    const struct amg_seg_iter *local;
+    const struct amg_remote *remote;
+    uint64_t len;
+    bool is_put;
+};
+
+static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
+{
+    struct amg_mpi_ep *ep = amg_mpi_ep_of(post->ep);
+    struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
+    const struct amg_remote *remote = post->remote;
+    uint64_t len = post->len;
+    struct amg_mpi_bulk_request request = {.segment = remote->at.segment,
+        .fragment_len =
+            fragment_len_choose(domain, post->local, &remote->at, len),
+        .offset = remote->at.into,
+        .len = len};
+    struct amg_mpi_transfer *transfer = NULL;
+    hg_return_t rc = amg_mpi_send_check(domain);
+
+    if (rc == HG_SUCCESS)
+        rc = amg_mpi_mem_key_read(&remote->key, &request);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (!AMG_CONTRACT(len > 0))
+        return HG_INVALID_ARG;
+    transfer = amg_pool_get(&domain->transfer_pool);
+    if (transfer == NULL)
+        return HG_NOMEM;
+    /* The rest is filled in by one of the two ways. */
+    memset(transfer, 0, offsetof(struct amg_mpi_transfer, pipeline));
+    transfer->ep = ep;
+    transfer->op = op;
+    transfer->rank = (int)amg_mpi_rank_of(domain, post->peer);
+    transfer->context = post->context;
+    transfer->origin_context = ep->base.context_id;
+    transfer->is_put = post->is_put;
+    transfer->is_small = len <= domain->small_len;
+    transfer->request = request;
+    transfer->is_rma =
+        domain->rma != NULL && !transfer->is_small &&
+        amg_mpi_rma_op_plan(domain, transfer, post->local, remote, len);
+    if (!transfer->is_rma)
+        transfer_set_pipeline(transfer, post->local, len);
+    amg_bias_take(domain->lock);
+    /* Under the lock: a concurrent cancel finds the operation complete. */
+    op->len = 0;
+    op->data = NULL;
+    amg_call_set(op, AMG_MPI_OP_TRANSFER, transfer, &ep->base);
+    rc = transfer_post_locked(domain, transfer);
+    if (rc != HG_SUCCESS)
+        op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
+    amg_bias_give(domain->lock);
+    if (rc != HG_SUCCESS)
+        amg_pool_put(&domain->transfer_pool, transfer);
+    return rc;
+}
+
+hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_seg_iter *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+{
+    const struct post post = {
+        ep, peer, target_context, local, remote, len, true};
+
+    return transfer_begin(&post, op);
+}
+
+hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_seg_iter *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+{
+    const struct post post = {
+        ep, peer, target_context, local, remote, len, false};
+
+    return transfer_begin(&post, op);
+}
+
+/* The transfer that this answer is for; NULL: for none that waits. */
+static struct amg_mpi_transfer *answer_find_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_table_slot *place = amg_table_find(
+        &domain->transfers, message->msgbuf->header.cookie, message->rank);
+    struct amg_mpi_transfer *transfer = place == NULL ? NULL : place->object;
+
+    if (transfer != NULL && (transfer->state == AMG_MPI_TRANSFER_REQUESTED ||
+                                transfer->state == AMG_MPI_TRANSFER_MOVING))
+        return transfer;
+    return NULL;
+}
+
+static void answer_fault_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+        message->kind, (long)message->len);
+}
+
+void amg_mpi_transfer_on_data_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
+
+    if (transfer == NULL || transfer->is_put || !transfer->is_small) {
+        answer_fault_locked(domain, message);
+    } else if (message->len != transfer->pipeline.len) {
+        answer_fault_locked(domain, message);
+        amg_mpi_transfer_finish_locked(domain, transfer, HG_PROTOCOL_ERROR, 0);
+    } else {
+        if (transfer->op != NULL)
+            amg_seg_iter_scatter(&transfer->pipeline.to_fill,
+                message->msgbuf->data, message->len);
+        amg_mpi_transfer_finish_locked(
+            domain, transfer, HG_SUCCESS, message->len);
+    }
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
+}
+
+static void ready_locked(struct amg_mpi_transfer *transfer)
+{
+    transfer->state = AMG_MPI_TRANSFER_MOVING;
+    if (!transfer->is_stopped && !transfer->pipeline.is_abandoned)
+        transfer->pipeline.limit = transfer->pipeline.len;
+}
+
+void amg_mpi_transfer_on_ready_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
+
+    if (transfer == NULL || !transfer->is_put || transfer->is_small ||
+        transfer->state != AMG_MPI_TRANSFER_REQUESTED)
+        answer_fault_locked(domain, message);
+    else
+        ready_locked(transfer);
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
+}
+
+void amg_mpi_transfer_on_done_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
+    struct amg_mpi_pipeline *pipeline = NULL;
+    struct amg_mpi_done done;
+
+    memcpy(&done, message->msgbuf->data, sizeof(done));
+    if (transfer == NULL || done.code >= HG_RETURN_MAX ||
+        !amg_mpi_pipeline_is_cut(&transfer->pipeline, done.len)) {
+        /* Without a transfer it answers a STOP that came too late. */
+        if (transfer != NULL)
+            answer_fault_locked(domain, message);
+        amg_mpi_msgbuf_put_locked(message->msgbuf);
+        return;
+    }
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
+    pipeline = &transfer->pipeline;
+    transfer->ret = (hg_return_t)done.code;
+    if (transfer->ret == HG_SUCCESS && done.len != pipeline->len)
+        transfer->ret = HG_PROTOCOL_ERROR;
+    transfer->state = AMG_MPI_TRANSFER_ANSWERED;
+    if (transfer->is_small) {
+        amg_mpi_transfer_finish_locked(
+            domain, transfer, transfer->ret, done.len);
+        return;
+    }
+    transfer->request.len = done.len; /* bytes that have arrived, or will */
+    if (transfer->is_put)
+        amg_mpi_pipeline_stop(pipeline, pipeline->posted);
+    else if (!transfer->is_withdrawn)
+        amg_mpi_pipeline_stop(pipeline, done.len);
+    transfer_list_locked(domain, transfer);
+}
+
+void amg_mpi_transfer_on_halt_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
+
+    if (transfer == NULL || !transfer->is_put || transfer->is_small ||
+        transfer->is_stopped) {
+        amg_mpi_msgbuf_put_locked(message->msgbuf); /* our STOP is in flight */
+        return;
+    }
+    stop_send_locked(domain, transfer, message->msgbuf);
+}
+
+/* The peer has answered: ends the transfer when nothing is in flight. */
+static void answered_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
+
+    if (!transfer->is_small && pipeline->count > 0)
+        return;
+    if (transfer->is_withdrawn && pipeline->done < transfer->request.len) {
+        if (pipeline->sink == NULL)
+            late_discard_locked(transfer);
+        return;
+    }
+    if (!transfer->is_small && !amg_mpi_pipeline_is_over(pipeline))
+        return;
+    if (pipeline->ret != HG_SUCCESS)
+        transfer->ret = pipeline->ret;
+    else if (!transfer->is_put && pipeline->done == pipeline->len)
+        transfer->ret = HG_SUCCESS; /* it was too late to stop */
+    amg_mpi_transfer_finish_locked(domain, transfer, transfer->ret,
+        transfer->is_put ? transfer->request.len : pipeline->done);
+}
+
+static void unstarted_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    hg_return_t rc = transfer_start_locked(domain, transfer);
+
+    if (rc != HG_SUCCESS)
+        amg_mpi_transfer_finish_locked(domain, transfer, rc, 0);
+    else if (transfer->is_small &&
+             transfer->state == AMG_MPI_TRANSFER_REQUESTED)
+        amg_list_remove(&transfer->link);
+}
+
+static void transfer_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
+
+    if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
+        unstarted_move_locked(domain, transfer);
+        return;
+    }
+    AMG_ASSERT(!transfer->is_rma);
+    if (!transfer->is_small &&
+        !(transfer->is_put && !transfer->is_ahead &&
+            transfer->state == AMG_MPI_TRANSFER_REQUESTED))
+        amg_mpi_pipeline_post(pipeline, domain);
+    receives_withdraw_locked(domain, transfer);
+    if (transfer->state == AMG_MPI_TRANSFER_ANSWERED) {
+        answered_move_locked(domain, transfer);
+        return;
+    }
+    if (!transfer->is_put && pipeline->done >= pipeline->len) {
+        amg_mpi_transfer_finish_locked(
+            domain, transfer, pipeline->ret, pipeline->done);
+        return;
+    }
+    if (pipeline->ret == HG_NA_ERROR && !transfer->is_stopped)
+        stop_send_locked(domain, transfer, NULL);
+    if (transfer->is_cancelled)
+        cancelled_move_locked(domain, transfer);
+}
+
+void amg_mpi_transfers_test_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch)
+{
+    struct amg_link *link = amg_list_first(&domain->moving);
+
+    for (; link != NULL; link = amg_list_next(&domain->moving, link))
+        if (!amg_mpi_transfer_of(link)->is_rma)
+            amg_mpi_batch_add(batch, &amg_mpi_transfer_of(link)->pipeline);
+}
+
+void amg_mpi_transfers_move_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->moving);
+
+    while (link != NULL) {
+        /* A transfer that ends may append another one, but removes only
+         * itself. */
+        struct amg_link *next = amg_list_next(&domain->moving, link);
+
+        transfer_move_locked(domain, amg_mpi_transfer_of(link));
+        link = next;
+    }
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfer: one put or get of this rank, its states and its completion. */
+/* Transfers: puts and gets of this rank, by messages or through a window; and
+ * accesses of peers to memory of this rank, by messages. */
 #ifndef AMG_MPI_BACKEND_MPI_TRANSFER_H
 #define AMG_MPI_BACKEND_MPI_TRANSFER_H
 
 #include "mpi_backend/mpi_domain.h"
-#include "mpi_backend/mpi_rma.h"
+#include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_pipeline.h"
+#include "mpi_backend/mpi_rma.h"
 
 enum amg_mpi_transfer_state {
     AMG_MPI_TRANSFER_QUEUED,    /* waits for others to the same peer */
     AMG_MPI_TRANSFER_UNSTARTED, /* may start, but nothing was sent yet */
-    /* by messages: mpi_origin.c */
+    /* by messages */
     AMG_MPI_TRANSFER_REQUESTED, /* the first message was sent */
     AMG_MPI_TRANSFER_MOVING,    /* a put whose peer has posted receives */
     AMG_MPI_TRANSFER_ANSWERED,  /* the peer's last message was received */
@@ -49,55 +51,97 @@ struct amg_mpi_transfer {
     };
 };
 
-/* Bytes of one, for the pool. */
-size_t amg_mpi_transfer_len(void);
+/* An access of a peer by messages, in progress. From the pool; on the lists of
+ * its domain and of its memory. */
+struct amg_mpi_access {
+    struct amg_link link;     /* domain->accesses */
+    struct amg_link mem_link; /* mem->accesses */
+    uint32_t cookie;          /* the initiator's */
+    uint8_t context;          /* receives the answers */
+    bool is_put;
+    bool is_halted;   /* the memory is being unregistered */
+    bool is_notified; /* so is the initiator; of a get: it was answered */
+    bool is_stopped;  /* the initiator has sent STOP */
+    hg_return_t code; /* why it was refused */
+    struct amg_mpi_pipeline pipeline;
+};
 
-/* Puts it on the moving list, if it is not there. */
-void amg_mpi_transfer_list_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
+/* Transfers: mpi_transfer.c */
+
 /* Its operation ends, if it has not; the transfer goes on. */
 void amg_mpi_transfer_op_end_locked(
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 /* The peer's last message was received, and nothing is in flight. */
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
-/* The queue of transfers to the same peer. */
-struct amg_flow_peer *amg_mpi_transfer_queue(
-    struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer);
-
-/* Early ends; for the messages see mpi_origin.c. */
-
-/* Sends STOP: no fragment follows. Uses `msgbuf`, or one of the pool. */
-void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
-    struct amg_mpi_transfer *transfer, struct amg_mpi_msgbuf *msgbuf);
-/* A cancelled transfer: ends its operation as soon as MPI no longer uses the
- * user's memory, even if the peer has not answered. */
-void amg_mpi_stop_move_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
-
-/* Cancels the receives of a cancelled get whose peer did not answer in time. */
-void amg_mpi_stop_withdraw_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
-/* Receives fragments in flight to a get that cancelled its receives. */
-void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer);
 
 /* Asks that `op`, a put or get, ends early. */
-void amg_mpi_stop_cancel_locked(
+void amg_mpi_transfer_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op);
 /* The same for all of `ep` (NULL: all endpoints). True: one of them still uses
  * its user's memory. `is_late`: the time for peers to answer is over. */
-bool amg_mpi_stop_drop_locked(
+bool amg_mpi_transfers_cancel_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep, bool is_late);
 /* The time is over: ends the operations although MPI may use their memory. */
-void amg_mpi_stop_force_locked(
+void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
-/* At close: drops transfers that peers never answered. Returns their number. */
-unsigned amg_mpi_stop_forget_locked(struct amg_mpi_domain *domain);
+/* At close: drops transfers that peers never answered. */
+void amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain);
 
 static inline struct amg_mpi_transfer *amg_mpi_transfer_of(
     struct amg_link *link)
 {
     return amg_container_of(link, struct amg_mpi_transfer, link);
 }
+
+/* The slots of the contract. */
+hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_seg_iter *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_seg_iter *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+
+/* Handlers of received messages; each takes the msgbuf. */
+void amg_mpi_transfer_on_data_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+void amg_mpi_transfer_on_ready_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+void amg_mpi_transfer_on_done_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+void amg_mpi_transfer_on_halt_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+
+/* Adds the pipelines of all transfers to a test. */
+void amg_mpi_transfers_test_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch);
+/* Continues all transfers on the moving list. */
+void amg_mpi_transfers_move_locked(struct amg_mpi_domain *domain);
+
+/* Accesses: mpi_target.c */
+
+/* Handlers of received messages; each takes the msgbuf. */
+void amg_mpi_access_on_request_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+void amg_mpi_access_on_stop_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+
+/* Retries accesses that waited for memory, and later messages about them. */
+void amg_mpi_accesses_retry_locked(struct amg_mpi_domain *domain);
+
+/* Adds the pipelines of all accesses to a test. */
+void amg_mpi_accesses_test_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch);
+/* Makes progress on all accesses. */
+void amg_mpi_accesses_move_locked(struct amg_mpi_domain *domain);
+
+/* The exposure of `mem` ends: its accesses stop as early as they can. */
+void amg_mpi_accesses_halt_locked(struct amg_mpi_mem *mem);
+
+/* A rank with an access to `mem`, or -1. */
+int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem);
+
+/* At close: cancels the receives, and drops all accesses. */
+void amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain);
 
 #endif

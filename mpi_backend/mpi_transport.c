@@ -21,8 +21,6 @@
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_rma.h"
-#include "mpi_backend/mpi_origin.h"
-#include "mpi_backend/mpi_target.h"
 
 enum {
     MESSAGE_LEN_MIN = 256, /* fits all messages of the driver */
@@ -121,10 +119,10 @@ static void domain_set(struct amg_mpi_domain *domain,
         &domain->transfers, (uint32_t)domain->tags_half, "transfers in flight");
     amg_table_init(
         &domain->mems, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
-    amg_pool_init(
-        &domain->transfer_pool, amg_mpi_transfer_len(), sizeof(void *) * 2);
-    amg_pool_init(
-        &domain->access_pool, amg_mpi_target_access_len(), sizeof(void *) * 2);
+    amg_pool_init(&domain->transfer_pool, sizeof(struct amg_mpi_transfer),
+        sizeof(void *) * 2);
+    amg_pool_init(&domain->access_pool, sizeof(struct amg_mpi_access),
+        sizeof(void *) * 2);
     domain->barrier.request = MPI_REQUEST_NULL;
 }
 
@@ -415,7 +413,7 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 
     amg_bias_take(domain->lock);
     if (op->priv[AMG_CALL_PRIV_STATE] == AMG_MPI_OP_TRANSFER)
-        amg_mpi_stop_cancel_locked(domain, op);
+        amg_mpi_transfer_cancel_locked(domain, op);
     else
         amg_calls_cancel_locked(&domain->calls, op);
     amg_bias_give(domain->lock);
@@ -468,7 +466,7 @@ const struct amg_transport amg_mpi_transport = {
             .reg = amg_mpi_mem_reg,
             .unreg = amg_mpi_close_unreg,
             .key = amg_mpi_mem_key,
-            .put = amg_mpi_origin_put,
-            .get = amg_mpi_origin_get,
+            .put = amg_mpi_transfer_put,
+            .get = amg_mpi_transfer_get,
         },
 };

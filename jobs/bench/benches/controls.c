@@ -241,9 +241,9 @@ static void node_run(struct controls *controls)
         "memcpy", bulk_copy, NULL, COPY, 0, copy_sizes, NULL};
     struct rows rows = {
         .batch = bulk_copy, .beside = COPY, .sizes = copy_sizes};
-    struct event_pair events;
+    struct wakeup events;
     const struct rows wakeups = {
-        "eventfd", event_batch, &events, TRIP, 0, NULL, NULL};
+        "eventfd", wakeup_batch, &events, TRIP, 0, NULL, NULL};
 
     via_set(controls, "memory");
     rows_run(controls, &own);
@@ -265,9 +265,9 @@ static void node_run(struct controls *controls)
             "the rows of eventfd are left out: the ranks are of two nodes");
         return;
     }
-    event_open(pair, &events);
+    wakeup_open(pair, false, &events);
     rows_run(controls, &wakeups);
-    event_close(&events);
+    wakeup_close(&events);
 }
 
 /* Libfabric over the stacks of providers that most machines have. */

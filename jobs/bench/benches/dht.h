@@ -5,10 +5,11 @@
 
 #include "jobs/bench/benches/dht_data.h"
 #include "jobs/bench/frame/duel.h"
-#include "jobs/bench/frame/flight.h"
 #include "mercury_bulk.h"
 
 struct dht;
+
+enum { INSERT, FIND, COMMIT, LOCATE, DHT_CALLS };
 
 /* A way to do it; each function but `place` is called by all ranks. */
 struct dht_way {
@@ -33,22 +34,16 @@ struct dht {
     size_t size;  /* bytes of a value */
     size_t stride;
     unsigned window;
-    unsigned warm; /* operations before the clock starts, and then */
-    unsigned ops;  /* of each rank */
     struct dht_plan plan;
-    struct dht_table table;
-    unsigned char *room; /* a slot for each operation: what is inserted, or
-                          * comes back */
+    struct dht_table table; /* its slots are the zone */
+    unsigned char *room;    /* a slot for each operation: what is inserted, or
+                             * comes back */
     hg_bulk_t room_handle;
-    hg_bulk_t zone; /* the table's slots: memory of the library */
-    size_t zone_len;
+    hg_bulk_t zone;   /* memory of the library */
     hg_bulk_t *zones; /* of all ranks */
     hg_addr_t *addrs;
     uint32_t *granted; /* the slot at each rank that this one may fill */
-    hg_id_t insert_id;
-    hg_id_t find_id;
-    hg_id_t commit_id;
-    hg_id_t locate_id;
+    hg_id_t ids[DHT_CALLS];
     struct dht_mpi *mpi; /* of dht_way_mpi, within a batch */
     MPI_Win win;         /* of dht_way_window: slots by position */
     unsigned char *win_slots;
@@ -64,8 +59,6 @@ extern const struct dht_way dht_way_window;  /* values by MPI_Put, MPI_Get */
 
 /* By all ranks; once the class is open. Registers what the ways need. */
 void dht_register(struct dht *dht);
-/* The place() of the ways that keep values in `table`. */
-unsigned char *dht_table_place(struct dht *dht, unsigned position, bool is_new);
 
 /* The value of an operation, in the room; in front of it is its header. */
 static inline unsigned char *dht_room_value(const struct dht *dht, unsigned op)

@@ -9,19 +9,6 @@
 
 enum { SPARE_OWNED = 64 };
 
-/* The next key of that rank that another one owns. The owner is told by the
- * upper bits, as the index of a table takes the lower ones. */
-static uint64_t key_next(uint64_t *number, int rank, int ranks, int *ret_owner)
-{
-    uint64_t key = 0;
-
-    do {
-        key = mix64((*number)++);
-        *ret_owner = mix_choose(key, ranks);
-    } while (*ret_owner == rank);
-    return key;
-}
-
 /* Twice the mean is 8 and more standard deviations beyond it from 64
  * operations on; fewer have the spare. */
 unsigned dht_plan_owned_cap(const struct pair *team, unsigned ops)
@@ -35,9 +22,8 @@ unsigned dht_plan_owned_cap(const struct pair *team, unsigned ops)
 void dht_plan_open(
     struct dht_plan *plan, const struct pair *team, unsigned ops_cap)
 {
-    *plan = (struct dht_plan){.team = team,
-        .ops_cap = ops_cap,
-        .owned_cap = dht_plan_owned_cap(team, ops_cap)};
+    *plan = (struct dht_plan){
+        .team = team, .owned_cap = dht_plan_owned_cap(team, ops_cap)};
     plan->mine = pair_alloc(team, ops_cap, sizeof(*plan->mine));
     plan->owned = pair_alloc(team, plan->owned_cap, sizeof(*plan->owned));
     plan->counts =
@@ -51,18 +37,23 @@ void dht_plan_close(struct dht_plan *plan)
     free(plan->counts);
 }
 
-/* All keys of one rank. */
+/* All keys of one rank, those that another one owns. The owner is told by the
+ * upper bits, as the index of a table takes the lower ones. */
 static void rank_make(struct dht_plan *plan, int rank, uint32_t seed)
 {
     int own = plan->team->rank;
-    int ranks = plan->team->world->size;
     uint64_t number = mix_first(seed, rank);
 
     for (unsigned i = 0; i < plan->ops; i++) {
+        uint64_t key = 0;
         int owner = 0;
-        uint64_t key = key_next(&number, rank, ranks, &owner);
-        unsigned position = plan->counts[owner]++;
+        unsigned position = 0;
 
+        do {
+            key = mix64(number++);
+            owner = mix_choose(key, plan->team->world->size);
+        } while (owner == rank);
+        position = plan->counts[owner]++;
         if (position >= plan->owned_cap)
             pair_fail(plan->team, "rank %d owns more than %u keys", owner,
                 plan->owned_cap);
@@ -86,43 +77,38 @@ void dht_plan_make(struct dht_plan *plan, unsigned ops, uint32_t seed)
 
 void dht_value_fill(void *buf, size_t len, uint64_t key)
 {
-    unsigned char *bytes = buf;
     size_t head = len < sizeof(key) ? len : sizeof(key);
 
-    memcpy(bytes, &key, head);
-    pattern_fill(bytes + head, len - head, (uint32_t)key);
+    memcpy(buf, &key, head);
+    pattern_fill((unsigned char *)buf + head, len - head, (uint32_t)key);
 }
 
 size_t dht_value_check(const void *buf, size_t len, uint64_t key)
 {
     const unsigned char *bytes = buf;
-    unsigned char wanted[sizeof(key)];
     size_t head = len < sizeof(key) ? len : sizeof(key);
 
-    memcpy(wanted, &key, sizeof(key));
     for (size_t i = 0; i < head; i++)
-        if (bytes[i] != wanted[i])
+        if (bytes[i] != ((const unsigned char *)&key)[i])
             return i;
     return head + pattern_check(bytes + head, len - head, (uint32_t)key);
 }
 
-bool dht_table_open(struct dht_table *table, uint32_t slot_cap)
+void dht_table_open(struct dht_table *table, const struct pair *team,
+    unsigned char *slots, size_t stride, uint32_t slot_cap)
 {
     size_t places = 1;
 
     while (places < 2 * (size_t)slot_cap)
         places *= 2;
-    memset(table, 0, sizeof(*table));
-    table->index_mask = (uint32_t)(places - 1);
-    table->keys = calloc(places, sizeof(*table->keys));
-    table->found = calloc(places, sizeof(*table->found));
-    if (table->keys == NULL || table->found == NULL) {
-        free(table->keys);
-        free(table->found);
-        return false;
-    }
+    *table = (struct dht_table){.slots = slots,
+        .stride = stride,
+        .slot_cap = slot_cap,
+        .index_mask = (uint32_t)(places - 1)};
+    table->keys = pair_alloc(team, places, sizeof(*table->keys));
+    table->found = pair_alloc(team, places, sizeof(*table->found));
     pthread_mutex_init(&table->lock, NULL);
-    return true;
+    dht_table_reset(table);
 }
 
 void dht_table_close(struct dht_table *table)
@@ -132,15 +118,10 @@ void dht_table_close(struct dht_table *table)
     free(table->found);
 }
 
-void dht_table_reset(struct dht_table *table, unsigned char *slots,
-    size_t stride, uint32_t slot_cap)
+void dht_table_reset(struct dht_table *table)
 {
     pthread_mutex_lock(&table->lock);
-    table->slots = slots;
-    table->stride = stride;
-    table->slot_cap = slot_cap;
     table->taken = 0;
-    table->linked = 0;
     memset(table->found, 0xff,
         ((size_t)table->index_mask + 1) * sizeof(*table->found));
     pthread_mutex_unlock(&table->lock);
@@ -173,8 +154,6 @@ void dht_table_link(struct dht_table *table, uint64_t key, uint32_t slot)
 
     pthread_mutex_lock(&table->lock);
     place = place_of(table, key);
-    if (table->found[place] == DHT_NO_SLOT)
-        table->linked++;
     table->keys[place] = key;
     table->found[place] = slot;
     pthread_mutex_unlock(&table->lock);

@@ -19,7 +19,6 @@ struct dht_op {
 struct dht_plan {
     const struct pair *team;
     unsigned ops; /* of each rank */
-    unsigned ops_cap;
     struct dht_op *mine;
     uint64_t *owned; /* the keys of this rank, which the others use */
     unsigned owned_count;
@@ -31,10 +30,8 @@ struct dht_plan {
 void dht_plan_open(
     struct dht_plan *plan, const struct pair *team, unsigned ops_cap);
 void dht_plan_close(struct dht_plan *plan);
-
 /* At most so many of the keys of all ranks are one rank's. */
 unsigned dht_plan_owned_cap(const struct pair *team, unsigned ops);
-
 /* The keys of the batch with that seed: random ones of others, all different.
  * Every rank comes to the same, without a message. */
 void dht_plan_make(struct dht_plan *plan, unsigned ops, uint32_t seed);
@@ -51,15 +48,14 @@ enum {
 
 #define DHT_NO_SLOT UINT32_MAX
 
-/* Its opener owns it, and the slots. `lock` guards the rest, as
- * handlers may run in several threads. */
+/* Its opener owns it, and the slots. `lock` guards the rest, as handlers may
+ * run in several threads. */
 struct dht_table {
     pthread_mutex_t lock;
     unsigned char *slots;
     size_t stride;     /* from one slot to the next */
     uint32_t slot_cap; /* slots there are */
     uint32_t taken;
-    uint32_t linked;
     uint32_t index_mask; /* of a power of two of places, half of them empty */
     uint64_t *keys;
     uint32_t *found; /* the slot of each; DHT_NO_SLOT: the place is empty */
@@ -72,13 +68,11 @@ static inline size_t dht_stride(size_t size)
            DHT_SLOT_ALIGN;
 }
 
-/* An index for at most `slot_cap` keys. False: no memory. */
-bool dht_table_open(struct dht_table *table, uint32_t slot_cap);
+/* Empty, of `slot_cap` slots that lie there. */
+void dht_table_open(struct dht_table *table, const struct pair *team,
+    unsigned char *slots, size_t stride, uint32_t slot_cap);
+void dht_table_reset(struct dht_table *table);
 void dht_table_close(struct dht_table *table);
-
-/* Empty, with the slots that `slots` offers from now on. */
-void dht_table_reset(struct dht_table *table, unsigned char *slots,
-    size_t stride, uint32_t slot_cap);
 /* A slot that is nobody's; DHT_NO_SLOT: all are taken. */
 uint32_t dht_table_take(struct dht_table *table);
 /* The key's value is what lies in that slot. */
@@ -86,7 +80,7 @@ void dht_table_link(struct dht_table *table, uint64_t key, uint32_t slot);
 /* The slot of a key's value; DHT_NO_SLOT: it has none. */
 uint32_t dht_table_find(struct dht_table *table, uint64_t key);
 
-/* A slot's header, and its value. */
+/* A slot's header; its value is behind that. */
 static inline unsigned char *dht_table_header(
     const struct dht_table *table, uint32_t slot)
 {

@@ -78,34 +78,16 @@ static uint32_t slot_find(struct dht *dht, uint64_t key)
     return slot;
 }
 
-unsigned char *dht_table_place(struct dht *dht, unsigned position, bool is_new)
+/* Of the ways that keep values in the table. */
+static unsigned char *table_place(
+    struct dht *dht, unsigned position, bool is_new)
 {
     uint64_t key = dht->plan.owned[position];
     uint32_t slot = is_new ? slot_take(dht) : dht_table_find(&dht->table, key);
 
-    if (slot == DHT_NO_SLOT)
-        return NULL;
     if (is_new)
         dht_table_link(&dht->table, key, slot);
-    return dht_table_value(&dht->table, slot);
-}
-
-/* The structure whose call has come. */
-static struct dht *dht_of(hg_handle_t handle)
-{
-    const struct hg_info *info = HG_Get_info(handle);
-
-    return HG_Registered_data(info->hg_class, info->id);
-}
-
-static void handles_open(struct dht *dht, hg_id_t id)
-{
-    flight_handles(&dht->flight, id);
-}
-
-static void handles_close(struct dht *dht)
-{
-    flight_handles_free(&dht->flight);
+    return slot == DHT_NO_SLOT ? NULL : dht_table_value(&dht->table, slot);
 }
 
 static void ours_meet(struct dht *dht)
@@ -113,9 +95,22 @@ static void ours_meet(struct dht *dht)
     pair_barrier_serving(dht->team);
 }
 
+static void ours_end(struct dht *dht)
+{
+    flight_handles_free(&dht->flight);
+}
+
+/* The arguments and answers of the calls: which value, or which slot, a key
+ * has. */
 struct put {
     uint64_t key;
     struct payload value;
+};
+
+struct spot {
+    uint64_t key;
+    uint32_t slot;
+    uint32_t len;
 };
 
 static hg_return_t procs_put(hg_proc_t proc, void *data)
@@ -131,109 +126,50 @@ static hg_return_t procs_key(hg_proc_t proc, void *data)
     return hg_proc_uint64_t(proc, data);
 }
 
-static hg_return_t insert_serve(hg_handle_t handle)
-{
-    struct dht *dht = dht_of(handle);
-    uint32_t slot = slot_take(dht);
-    struct put put = {
-        0, {(uint32_t)dht->size, dht_table_value(&dht->table, slot)}};
-
-    CHECK(dht->team, HG_Get_input(handle, &put));
-    HG_Free_input(handle, &put);
-    dht_table_link(&dht->table, put.key, slot);
-    CHECK(dht->team, HG_Respond(handle, NULL, NULL, NULL));
-    return HG_Destroy(handle);
-}
-
-static hg_return_t find_serve(hg_handle_t handle)
-{
-    struct dht *dht = dht_of(handle);
-    struct payload value = {(uint32_t)dht->size, NULL};
-    uint64_t key = 0;
-
-    CHECK(dht->team, HG_Get_input(handle, &key));
-    HG_Free_input(handle, &key);
-    value.data = dht_table_value(&dht->table, slot_find(dht, key));
-    CHECK(dht->team, HG_Respond(handle, NULL, NULL, &value));
-    return HG_Destroy(handle);
-}
-
-static hg_return_t call_ended(const struct hg_cb_info *info)
-{
-    struct flight_slot *slot = info->arg;
-    struct dht *dht = slot->flight->arg;
-    struct payload value = {(uint32_t)dht->size, value_of(slot)};
-
-    pair_check(dht->team, info->ret, "the call");
-    if (dht->is_find) {
-        CHECK(dht->team, HG_Get_output(slot->handle, &value));
-        HG_Free_output(slot->handle, &value);
-        if (value.len != dht->size)
-            pair_fail(dht->team, "a value of %u bytes instead of %zu",
-                value.len, dht->size);
-    }
-    flight_ended(slot);
-    return HG_SUCCESS;
-}
-
-static void call_post(struct flight_slot *slot)
-{
-    struct dht *dht = slot->flight->arg;
-    const struct dht_op *op = op_next(slot);
-    uint64_t key = op->key;
-    struct put put = {key, {(uint32_t)dht->size, value_of(slot)}};
-
-    CHECK(dht->team, HG_Reset(slot->handle, dht->addrs[op->owner], 0));
-    CHECK(dht->team, HG_Forward(slot->handle, call_ended, slot,
-                         dht->is_find ? (void *)&key : (void *)&put));
-}
-
-static void calls_begin(struct dht *dht)
-{
-    handles_open(dht, dht->is_find ? dht->find_id : dht->insert_id);
-}
-
-const struct dht_way dht_way_rpc = {
-    .place = dht_table_place,
-    .begin = calls_begin,
-    .end = handles_close,
-    .post = call_post,
-    .look = flight_turn,
-    .meet = ours_meet,
-};
-
-/* Which key lies where. */
-struct spot {
-    uint64_t key;
-    uint32_t slot;
-    uint32_t len;
-};
-
 static hg_return_t procs_spot(hg_proc_t proc, void *data)
 {
-    struct spot *spot = data;
-    hg_return_t ret = hg_proc_uint64_t(proc, &spot->key);
-
-    if (ret == HG_SUCCESS)
-        ret = hg_proc_uint32_t(proc, &spot->slot);
-    return ret != HG_SUCCESS ? ret : hg_proc_uint32_t(proc, &spot->len);
+    return hg_proc_raw(proc, data, sizeof(struct spot));
 }
 
-/* Reads the input of the call. */
-static struct dht *call_read(hg_handle_t handle, struct spot *ret_spot)
+/* Reads the input of a call that has come. */
+static struct dht *call_read(hg_handle_t handle, void *input)
 {
-    struct dht *dht = dht_of(handle);
+    const struct hg_info *info = HG_Get_info(handle);
+    struct dht *dht = HG_Registered_data(info->hg_class, info->id);
 
-    CHECK(dht->team, HG_Get_input(handle, ret_spot));
-    HG_Free_input(handle, ret_spot);
+    CHECK(dht->team, HG_Get_input(handle, input));
+    HG_Free_input(handle, input);
     return dht;
 }
 
 static hg_return_t call_answer(
-    const struct dht *dht, hg_handle_t handle, struct spot *spot)
+    const struct dht *dht, hg_handle_t handle, void *output)
 {
-    CHECK(dht->team, HG_Respond(handle, NULL, NULL, spot));
+    CHECK(dht->team, HG_Respond(handle, NULL, NULL, output));
     return HG_Destroy(handle);
+}
+
+static hg_return_t insert_serve(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct dht *dht = HG_Registered_data(info->hg_class, info->id);
+    uint32_t slot = slot_take(dht);
+    struct put put = {
+        0, {(uint32_t)dht->size, dht_table_value(&dht->table, slot)}};
+
+    call_read(handle, &put);
+    dht_table_link(&dht->table, put.key, slot);
+    return call_answer(dht, handle, NULL);
+}
+
+static hg_return_t find_serve(hg_handle_t handle)
+{
+    uint64_t key = 0;
+    struct dht *dht = call_read(handle, &key);
+    struct payload value = {
+        (uint32_t)dht->size, dht_table_value(&dht->table, slot_find(dht, key))};
+
+    return call_answer(dht, handle, &value);
 }
 
 static hg_return_t commit_serve(hg_handle_t handle)
@@ -260,21 +196,68 @@ static hg_return_t locate_serve(hg_handle_t handle)
 
 void dht_register(struct dht *dht)
 {
-    hg_class_t *cls = dht->team->cls;
+    static const struct {
+        const char *name;
+        hg_proc_cb_t in;
+        hg_proc_cb_t out;
+        hg_rpc_cb_t serve;
+    } calls[DHT_CALLS] = {
+        [INSERT] = {"dht insert", procs_put, NULL, insert_serve},
+        [FIND] = {"dht find", procs_key, procs_payload, find_serve},
+        [COMMIT] = {"dht commit", procs_spot, procs_spot, commit_serve},
+        [LOCATE] = {"dht locate", procs_spot, procs_spot, locate_serve},
+    };
 
-    dht->insert_id =
-        HG_Register_name(cls, "dht insert", procs_put, NULL, insert_serve);
-    dht->find_id =
-        HG_Register_name(cls, "dht find", procs_key, procs_payload, find_serve);
-    dht->commit_id = HG_Register_name(
-        cls, "dht commit", procs_spot, procs_spot, commit_serve);
-    dht->locate_id = HG_Register_name(
-        cls, "dht locate", procs_spot, procs_spot, locate_serve);
-    HG_Register_data(cls, dht->insert_id, dht, NULL);
-    HG_Register_data(cls, dht->find_id, dht, NULL);
-    HG_Register_data(cls, dht->commit_id, dht, NULL);
-    HG_Register_data(cls, dht->locate_id, dht, NULL);
+    for (unsigned i = 0; i < DHT_CALLS; i++) {
+        dht->ids[i] = HG_Register_name(dht->team->cls, calls[i].name,
+            calls[i].in, calls[i].out, calls[i].serve);
+        HG_Register_data(dht->team->cls, dht->ids[i], dht, NULL);
+    }
 }
+
+static hg_return_t call_ended(const struct hg_cb_info *info)
+{
+    struct flight_slot *slot = info->arg;
+    struct dht *dht = slot->flight->arg;
+    struct payload value = {(uint32_t)dht->size, value_of(slot)};
+
+    pair_check(dht->team, info->ret, "the call");
+    if (dht->is_find) {
+        CHECK(dht->team, HG_Get_output(slot->handle, &value));
+        HG_Free_output(slot->handle, &value);
+        if (value.len != dht->size)
+            pair_fail(dht->team, "a value of %u bytes instead of %zu",
+                value.len, dht->size);
+    }
+    flight_ended(slot);
+    return HG_SUCCESS;
+}
+
+/* Sends a call to the owner of the slot's operation. */
+static void call_send(struct flight_slot *slot, hg_cb_t ended, void *input)
+{
+    struct dht *dht = slot->flight->arg;
+
+    CHECK(dht->team, HG_Reset(slot->handle, dht->addrs[op_of(slot)->owner], 0));
+    CHECK(dht->team, HG_Forward(slot->handle, ended, slot, input));
+}
+
+static void call_post(struct flight_slot *slot)
+{
+    const struct dht *dht = slot->flight->arg;
+    uint64_t key = op_next(slot)->key;
+    struct put put = {key, {(uint32_t)dht->size, value_of(slot)}};
+
+    call_send(slot, call_ended, dht->is_find ? (void *)&key : (void *)&put);
+}
+
+static void calls_begin(struct dht *dht)
+{
+    flight_handles(&dht->flight, dht->ids[dht->is_find ? FIND : INSERT]);
+}
+
+const struct dht_way dht_way_rpc = {
+    table_place, calls_begin, ours_end, call_post, flight_turn, ours_meet};
 
 /* Between the room and that slot of the operation's owner. */
 static void value_move(struct flight_slot *slot, uint32_t place, hg_cb_t ended)
@@ -292,12 +275,11 @@ static void value_move(struct flight_slot *slot, uint32_t place, hg_cb_t ended)
 
 static void spot_ask(struct flight_slot *slot, hg_cb_t ended)
 {
-    struct dht *dht = slot->flight->arg;
+    const struct dht *dht = slot->flight->arg;
     const struct dht_op *op = op_of(slot);
     struct spot spot = {op->key, dht->granted[op->owner], (uint32_t)dht->size};
 
-    CHECK(dht->team, HG_Reset(slot->handle, dht->addrs[op->owner], 0));
-    CHECK(dht->team, HG_Forward(slot->handle, ended, slot, &spot));
+    call_send(slot, ended, &spot);
 }
 
 static uint32_t spot_read(struct flight_slot *slot, hg_return_t ret)
@@ -338,6 +320,7 @@ static hg_return_t find_located(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
+/* One at a time, as the slot at an owner is for one. */
 static void landing_post(struct flight_slot *slot)
 {
     const struct dht *dht = slot->flight->arg;
@@ -358,18 +341,11 @@ static void landing_begin(struct dht *dht)
         slot_take(dht);
         dht->granted[i] = (uint32_t)dht->team->rank;
     }
-    handles_open(dht, dht->is_find ? dht->locate_id : dht->commit_id);
+    flight_handles(&dht->flight, dht->ids[dht->is_find ? LOCATE : COMMIT]);
 }
 
-/* One at a time, as the slot at an owner is for one. */
 const struct dht_way dht_way_landing = {
-    .place = dht_table_place,
-    .begin = landing_begin,
-    .end = handles_close,
-    .post = landing_post,
-    .look = flight_turn,
-    .meet = ours_meet,
-};
+    table_place, landing_begin, ours_end, landing_post, flight_turn, ours_meet};
 
 enum { TAG_ANSWER = 300 }; /* and one more for each turn of the window */
 
@@ -462,20 +438,15 @@ static void request_ended(void *arg, unsigned number)
     flight_ended(slot);
 }
 
-static const struct mpi_serve_ops serve_ops = {
-    .receive = place_receive,
-    .handle = place_handle,
-    .ended = request_ended,
-};
-
 static void requests_begin(struct dht *dht)
 {
-    struct dht_mpi *mpi = pair_alloc(dht->team, 1, sizeof(*mpi));
+    static const struct mpi_serve_ops ops = {
+        place_receive, place_handle, request_ended};
 
-    dht->mpi = mpi;
-    mpi->serve.comm = dht->team->comm;
-    mpi->serve.needs_statuses = true;
-    mpi_serve_open(&mpi->serve, dht->team, &serve_ops, dht, dht->window,
+    dht->mpi = pair_alloc(dht->team, 1, sizeof(*dht->mpi));
+    dht->mpi->serve.comm = dht->team->comm;
+    dht->mpi->serve.needs_statuses = true;
+    mpi_serve_open(&dht->mpi->serve, dht->team, &ops, dht, dht->window,
         mpi_serve_places(dht->team, dht->window));
 }
 
@@ -483,7 +454,6 @@ static void requests_end(struct dht *dht)
 {
     mpi_serve_close(&dht->mpi->serve);
     free(dht->mpi);
-    dht->mpi = NULL;
 }
 
 static bool requests_look(struct flight *flight)
@@ -498,14 +468,8 @@ static void requests_meet(struct dht *dht)
     mpi_serve_meet(&dht->mpi->serve);
 }
 
-const struct dht_way dht_way_mpi = {
-    .place = dht_table_place,
-    .begin = requests_begin,
-    .end = requests_end,
-    .post = request_post,
-    .look = requests_look,
-    .meet = requests_meet,
-};
+const struct dht_way dht_way_mpi = {table_place, requests_begin, requests_end,
+    request_post, requests_look, requests_meet};
 
 static unsigned char *window_place(
     struct dht *dht, unsigned position, bool is_new)
@@ -523,17 +487,16 @@ static void window_post(struct flight_slot *slot)
 {
     const struct dht *dht = slot->flight->arg;
     const struct dht_op *op = op_next(slot);
-    unsigned char *value = value_of(slot);
     MPI_Aint place =
         (MPI_Aint)((size_t)op->position * dht->stride + DHT_HEADER);
     int len = (int)dht->size;
 
     if (dht->is_find)
-        MPI_Get(
-            value, len, MPI_BYTE, op->owner, place, len, MPI_BYTE, dht->win);
+        MPI_Get(value_of(slot), len, MPI_BYTE, op->owner, place, len, MPI_BYTE,
+            dht->win);
     else
-        MPI_Put(
-            value, len, MPI_BYTE, op->owner, place, len, MPI_BYTE, dht->win);
+        MPI_Put(value_of(slot), len, MPI_BYTE, op->owner, place, len, MPI_BYTE,
+            dht->win);
 }
 
 /* One at a time. */
@@ -551,11 +514,5 @@ static void window_meet(struct dht *dht)
     pair_barrier(dht->team);
 }
 
-const struct dht_way dht_way_window = {
-    .place = window_place,
-    .begin = window_sync,
-    .end = window_sync,
-    .post = window_post,
-    .look = window_look,
-    .meet = window_meet,
-};
+const struct dht_way dht_way_window = {window_place, window_sync, window_sync,
+    window_post, window_look, window_meet};

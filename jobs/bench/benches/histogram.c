@@ -48,18 +48,15 @@ struct message {
 
 struct histogram;
 
-/* A way to do it; each is called by all ranks. */
+/* A way to send messages; begin() and end() of a batch are called by all ranks.
+ */
 struct way {
-    /* Before and after each batch. */
     void (*begin)(struct histogram *histogram);
     void (*end)(struct histogram *histogram);
-    /* Sends updates `next` to `last`; returns when those of all ranks have been
-     * added. */
-    void (*run)(struct histogram *histogram, const struct way *way);
-    /* Of ways that send messages: sends one, as there is room for one more
-     * under way; and one look for news. Were there any? */
+    /* Sends one: there is room for one more under way. */
     void (*send)(
         struct histogram *histogram, int rank, const struct message *message);
+    /* One look for news. Were there any? */
     bool (*turn)(struct histogram *histogram);
 };
 
@@ -82,7 +79,6 @@ struct histogram {
     unsigned batch; /* updates of a message: 1, or BATCH */
     uint64_t first; /* mix_first() of this rank */
     unsigned next;
-    unsigned last;
     pthread_mutex_t lock; /* guards the next two: handlers may run in threads */
     uint64_t *bins;
     uint64_t received; /* updates */
@@ -163,10 +159,11 @@ static uint64_t missing_count(
     return all[0] - all[1];
 }
 
-/* The run() of the ways that send messages. */
-static void messages_run(struct histogram *histogram, const struct way *way)
+/* Sends updates up to `last`; returns when those of all ranks were added. */
+static void messages_run(
+    struct histogram *histogram, const struct way *way, unsigned last)
 {
-    while (histogram->next < histogram->last) {
+    while (histogram->next < last) {
         int rank = 0;
         struct update update = update_next(histogram, &rank);
         struct message *message = &histogram->pending[rank];
@@ -250,13 +247,8 @@ static void calls_end(struct histogram *histogram)
         pair_handle_free(histogram->team, histogram->places[i].handle);
 }
 
-static const struct way ours = {
-    .begin = calls_begin,
-    .end = calls_end,
-    .run = messages_run,
-    .send = call_send,
-    .turn = calls_turn,
-};
+static const struct way by_calls = {
+    calls_begin, calls_end, call_send, calls_turn};
 
 static void place_receive(void *arg, unsigned place, MPI_Request *ret_request)
 {
@@ -307,10 +299,7 @@ static bool mpi_turn(struct histogram *histogram)
 static void mpi_begin(struct histogram *histogram)
 {
     static const struct mpi_serve_ops ops = {
-        .receive = place_receive,
-        .handle = place_handle,
-        .ended = message_left,
-    };
+        place_receive, place_handle, message_left};
     struct pair *team = histogram->team;
 
     histogram->mpi = pair_alloc(team, 1, sizeof(*histogram->mpi));
@@ -327,36 +316,17 @@ static void mpi_end(struct histogram *histogram)
     free(histogram->mpi);
 }
 
-static const struct way by_messages = {
-    .begin = mpi_begin,
-    .end = mpi_end,
-    .run = messages_run,
-    .send = mpi_send,
-    .turn = mpi_turn,
-};
+static const struct way by_messages = {mpi_begin, mpi_end, mpi_send, mpi_turn};
 
-static void window_begin(struct histogram *histogram)
-{
-    memset(histogram->win_bins, 0, BINS * sizeof(uint64_t));
-    MPI_Win_sync(histogram->win);
-    pair_barrier(histogram->team);
-}
-
-static void window_end(struct histogram *histogram)
-{
-    MPI_Win_sync(histogram->win);
-    memcpy(histogram->bins, histogram->win_bins, BINS * sizeof(uint64_t));
-}
-
-static void window_run(struct histogram *histogram, const struct way *way)
+/* By MPI_Accumulate, as messages_run(). */
+static void window_run(struct histogram *histogram, unsigned last)
 {
     /* Stays as it is while operations are under way. */
     static uint64_t weights[WEIGHTS + 1];
 
-    (void)way;
     for (unsigned i = 0; i <= WEIGHTS; i++)
         weights[i] = i;
-    while (histogram->next < histogram->last) {
+    while (histogram->next < last) {
         int rank = 0;
         struct update update = update_next(histogram, &rank);
 
@@ -369,16 +339,9 @@ static void window_run(struct histogram *histogram, const struct way *way)
     pair_barrier(histogram->team);
 }
 
-static const struct way by_window = {
-    .begin = window_begin,
-    .end = window_end,
-    .run = window_run,
-    .send = mpi_send,
-    .turn = mpi_turn,
-};
-
 /* Ends the job when a bin is not what the updates of the batch make of it. */
-static void bins_verify(const struct histogram *histogram, unsigned updates)
+static void bins_verify(
+    const struct histogram *histogram, const uint64_t *bins, unsigned updates)
 {
     const struct pair *team = histogram->team;
     uint64_t *wanted = pair_alloc(team, BINS, sizeof(*wanted));
@@ -393,18 +356,36 @@ static void bins_verify(const struct histogram *histogram, unsigned updates)
                 wanted[update.bin] += update.weight;
         }
     for (unsigned i = 0; i < BINS; i++)
-        if (histogram->bins[i] != wanted[i])
+        if (bins[i] != wanted[i])
             pair_fail(team, "bin %u has %llu instead of %llu", i,
-                (unsigned long long)histogram->bins[i],
-                (unsigned long long)wanted[i]);
+                (unsigned long long)bins[i], (unsigned long long)wanted[i]);
     free(wanted);
 }
 
 /* One side of a row. */
 struct half {
     struct histogram *histogram;
-    const struct way *way;
+    const struct way *way; /* NULL: the window */
 };
+
+/* The updates that warm up, and those that count; how long these took. */
+static double updates_run(
+    const struct half *half, unsigned warm, unsigned updates)
+{
+    struct histogram *histogram = half->histogram;
+    double elapsed_us = 0.0;
+
+    for (unsigned turn = 0; turn < 2; turn++) {
+        unsigned last = turn == 0 ? warm : warm + updates;
+
+        elapsed_us = clock_now_us();
+        if (half->way != NULL)
+            messages_run(histogram, half->way, last);
+        else
+            window_run(histogram, last);
+    }
+    return clock_now_us() - elapsed_us;
+}
 
 /* No rank sees the end of an update of its own; so each sample is the mean of
  * the batch, for a message of one rank. */
@@ -412,6 +393,7 @@ static double half_batch(struct pair *team, struct duel *duel)
 {
     const struct half *half = duel->arg;
     struct histogram *histogram = half->histogram;
+    uint64_t *bins = half->way == NULL ? histogram->win_bins : histogram->bins;
     unsigned updates = duel->calls / duel->ranks * histogram->batch;
     unsigned warm = updates / WARM_PART + 1;
     double elapsed_us = 0.0;
@@ -420,19 +402,20 @@ static double half_batch(struct pair *team, struct duel *duel)
     histogram->next = 0;
     histogram->sent = 0;
     histogram->received = 0;
-    memset(histogram->bins, 0, BINS * sizeof(*histogram->bins));
+    memset(bins, 0, BINS * sizeof(*bins));
     histogram->free_count = MESSAGES;
     for (unsigned i = 0; i < MESSAGES; i++)
         histogram->free[i] = &histogram->places[i];
-    half->way->begin(histogram);
-    histogram->last = warm;
-    half->way->run(histogram, half->way);
-    histogram->last = warm + updates;
-    elapsed_us = clock_now_us();
-    half->way->run(histogram, half->way);
-    elapsed_us = clock_now_us() - elapsed_us;
-    half->way->end(histogram);
-    bins_verify(histogram, warm + updates);
+    MPI_Win_sync(histogram->win);
+    if (half->way != NULL)
+        half->way->begin(histogram);
+    else
+        pair_barrier(team);
+    elapsed_us = updates_run(half, warm, updates);
+    if (half->way != NULL)
+        half->way->end(histogram);
+    MPI_Win_sync(histogram->win);
+    bins_verify(histogram, bins, warm + updates);
     for (unsigned i = 0; i < duel->calls; i++)
         duel->samples[i] = elapsed_us * duel->ranks / duel->calls;
     return elapsed_us;
@@ -442,16 +425,16 @@ static void row_run(struct histogram *histogram, const char *op, unsigned batch,
     const struct way *control)
 {
     struct pair *team = histogram->team;
-    bool is_mpi = control == &by_messages;
     unsigned asked = team->options->calls;
     unsigned calls = batch == 1 ? MESSAGES_SINGLE : MESSAGES_BATCH;
     unsigned ranks = (unsigned)team->world->size;
-    struct half both[] = {{histogram, &ours}, {histogram, control}};
-    struct duel duel = {op, is_mpi ? "mpi" : "win",
-        is_mpi ? "the same messages by MPI_Isend, receives from any "
-                 "source stay posted"
-               : "MPI_Accumulate of each update, with a flush now and "
-                 "then, in a window of MPI_Win_allocate",
+    struct half both[] = {{histogram, &by_calls}, {histogram, control}};
+    struct duel duel = {op, control != NULL ? "mpi" : "win",
+        control != NULL
+            ? "the same messages by MPI_Isend, receives from any source stay "
+              "posted"
+            : "MPI_Accumulate of each update, with a flush now and then, in a "
+              "window of MPI_Win_allocate",
         .size = batch * sizeof(struct update), .window = MESSAGES,
         .ranks = ranks, .each = batch, .figure = DUEL_KPS,
         .ours = {half_batch, &both[0], .enters = true},
@@ -464,52 +447,40 @@ static void row_run(struct histogram *histogram, const char *op, unsigned batch,
     duel_run(team, &duel, NULL);
 }
 
-static void histogram_open(struct histogram *histogram, struct pair *team)
-{
-    MPI_Info info = MPI_INFO_NULL;
-
-    *histogram = (struct histogram){.team = team};
-    pthread_mutex_init(&histogram->lock, NULL);
-    for (unsigned i = 0; i < MESSAGES; i++)
-        histogram->places[i].histogram = histogram;
-    histogram->bins = pair_alloc(team, BINS, sizeof(*histogram->bins));
-    histogram->pending = pair_alloc(
-        team, (size_t)team->world->size, sizeof(*histogram->pending));
-    histogram->addrs = team_addrs(team);
-    histogram->add_id = HG_Register_name(
-        team->cls, "histogram add", procs_message, NULL, add_serve);
-    HG_Register_data(team->cls, histogram->add_id, histogram, NULL);
-    CHECK(team,
-        HG_Registered_disable_response(team->cls, histogram->add_id, HG_TRUE));
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "accumulate_ops", "same_op");
-    MPI_Win_allocate(BINS * sizeof(uint64_t), sizeof(uint64_t), info,
-        team->comm, &histogram->win_bins, &histogram->win);
-    MPI_Info_free(&info);
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, histogram->win);
-}
-
-static void histogram_close(struct histogram *histogram)
-{
-    MPI_Win_unlock_all(histogram->win);
-    MPI_Win_free(&histogram->win);
-    team_addrs_free(histogram->team, histogram->addrs);
-    free(histogram->pending);
-    free(histogram->bins);
-    pthread_mutex_destroy(&histogram->lock);
-}
-
 void bench_histogram(struct pair *pair)
 {
     struct pair team;
-    struct histogram histogram;
+    struct histogram histogram = {.team = &team};
+    MPI_Info info = MPI_INFO_NULL;
 
     if (!team_open(&team, pair))
         return;
-    histogram_open(&histogram, &team);
+    pthread_mutex_init(&histogram.lock, NULL);
+    for (unsigned i = 0; i < MESSAGES; i++)
+        histogram.places[i].histogram = &histogram;
+    histogram.bins = pair_alloc(&team, BINS, sizeof(*histogram.bins));
+    histogram.pending =
+        pair_alloc(&team, (size_t)team.world->size, sizeof(*histogram.pending));
+    histogram.addrs = team_addrs(&team);
+    histogram.add_id = HG_Register_name(
+        team.cls, "histogram add", procs_message, NULL, add_serve);
+    HG_Register_data(team.cls, histogram.add_id, &histogram, NULL);
+    CHECK(&team,
+        HG_Registered_disable_response(team.cls, histogram.add_id, HG_TRUE));
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "accumulate_ops", "same_op");
+    MPI_Win_allocate(BINS * sizeof(uint64_t), sizeof(uint64_t), info, team.comm,
+        &histogram.win_bins, &histogram.win);
+    MPI_Info_free(&info);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, histogram.win);
     row_run(&histogram, "update", 1, &by_messages);
-    row_run(&histogram, "update", 1, &by_window);
+    row_run(&histogram, "update", 1, NULL);
     row_run(&histogram, "update_64", BATCH, &by_messages);
-    histogram_close(&histogram);
+    MPI_Win_unlock_all(histogram.win);
+    MPI_Win_free(&histogram.win);
+    team_addrs_free(&team, histogram.addrs);
+    free(histogram.pending);
+    free(histogram.bins);
+    pthread_mutex_destroy(&histogram.lock);
     team_close(&team);
 }

@@ -26,7 +26,7 @@
 #include "jobs/bench/benches/margo_pair.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/frame/watch.h"
-#include "jobs/bench/frame/ways.h"
+#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/raw/bulk.h"
 #include "jobs/bench/raw/calls.h"
 
@@ -372,14 +372,13 @@ static void caller_run(void *arg)
     atomic_fetch_add(&load->calls, calls);
 }
 
-static void slice_run(struct pair *pair, void *arg, unsigned way,
-    unsigned window, double us, struct ways_slice *ret_slice)
+static void slice_run(struct pair *pair, unsigned way, unsigned window,
+    double us, struct ways_slice *ret_slice)
 {
     struct caller callers[OPTIONS_WINDOW_MAX];
     struct load load = {.slice = ret_slice};
     double start_us = 0.0;
 
-    (void)arg;
     margo_pair_open(&load.own, pair, &hows[way]);
     guard_step("a slice of way %u", way);
     MPI_Barrier(pair->comm);
@@ -403,14 +402,13 @@ static void slice_run(struct pair *pair, void *arg, unsigned way,
 
 static void ways_of_margo_run(struct pair *pair)
 {
-    static const struct ways ways = {sizeof(hows) / sizeof(hows[0]),
-        .ops = {"defaults", "m_caller_spin", "m_caller_sp1", "m_caller_slp",
+    static const struct ways ways = {
+        {"defaults", "m_caller_spin", "m_caller_sp1", "m_caller_slp",
             "m_caller_sl1", "m_thread_spin", "m_thread_sp1", "m_thread_slp",
             "m_thread_sl1"},
-        .best_text = "the best of the eight ways to share out Margo's work, of "
-                     "the same run: the one with the highest rate",
-        .chosen_text = "Margo with a progress thread, and else its defaults",
-        .slice = slice_run};
+        "the best of the eight ways to share out Margo's work, of the same "
+        "run: the one with the highest rate",
+        "Margo with a progress thread, and else its defaults", slice_run};
     struct pin pinned;
 
     pin_lift(pair->pin, &pinned);

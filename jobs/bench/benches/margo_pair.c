@@ -11,7 +11,7 @@
 
 #include "amalgam.h"
 #include "amalgam_margo.h"
-#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/watch.h"
 
 enum { TEXT_LEN = 256, TAG = 11, NUMBER_CAP = 16 };

@@ -9,8 +9,7 @@
 #include <stdio.h>
 
 #include "jobs/bench/benches.h"
-#include "jobs/bench/frame/flight.h"
-#include "jobs/bench/frame/ways.h"
+#include "jobs/bench/frame/duel.h"
 
 static const struct {
     enum amalgam_progress progress;
@@ -44,8 +43,8 @@ static void call_timed(struct flight *flight, double us)
         flight->calls = flight->posted;
 }
 
-static void slice_run(struct pair *pair, void *arg, unsigned way,
-    unsigned window, double us, struct ways_slice *ret_slice)
+static void slice_run(struct pair *pair, unsigned way, unsigned window,
+    double us, struct ways_slice *ret_slice)
 {
     double start_us = 0.0;
     struct load load = {.slice = ret_slice};
@@ -53,7 +52,6 @@ static void slice_run(struct pair *pair, void *arg, unsigned way,
         .look = flight_turn, .timed = call_timed, .window = window,
         .timed_every = FLIGHT_TIMED_EVERY, .calls = UINT64_MAX};
 
-    (void)arg;
     pair_set_progress(
         pair, hows[way].progress, hows[way].wait, hows[way].handlers, -1);
     pair_enter(pair);
@@ -73,14 +71,13 @@ static void slice_run(struct pair *pair, void *arg, unsigned way,
 
 void bench_placement(struct pair *pair)
 {
-    static const struct ways ways = {sizeof(hows) / sizeof(hows[0]),
-        .ops = {"chosen", "caller_spin", "caller_spin_1", "caller_sleep",
+    static const struct ways ways = {
+        {"chosen", "caller_spin", "caller_spin_1", "caller_sleep",
             "caller_slp_1", "thread_spin", "thread_spin_1", "thread_sleep",
             "thread_slp_1"},
-        .best_text = "the best of the eight ways to divide the work, of the "
-                     "same run: the one with the highest rate",
-        .chosen_text = "the way that the library chooses by itself",
-        .slice = slice_run};
+        "the best of the eight ways to divide the work, of the same run: the "
+        "one with the highest rate",
+        "the way that the library chooses by itself", slice_run};
     struct pair both;
     struct pin pinned;
 

@@ -25,7 +25,7 @@ static void window_run(struct pair *pair, unsigned window)
     bool is_fabric = fabric_is_way(pair);
     struct duel duel = {"rpc_rate", is_fabric ? "libfabric" : "mpi",
         is_fabric ? FABRIC_RATE_TEXT : MPI_RATE_TEXT, .window = window,
-        .calls = calls_of(window), .figure = DUEL_KPS,
+        .calls = calls_of(window), .warm = DUEL_WARM, .figure = DUEL_KPS,
         .ours = {calls_rate, .enters = true},
         .control = {is_fabric ? fabric_rate : mpi_rate}};
 
@@ -207,8 +207,11 @@ static double control_batch(struct pair *pair, struct duel *duel)
 {
     struct crew *crew = duel->arg;
 
+    /* Its threads may not open it. */
     for (unsigned i = 0; fabric_is_way(pair) && i < crew->at_work; i++)
-        (void)fabric_prepare(&crew->members[i].pair);
+        if (crew->members[i].pair.fabric == NULL &&
+            !fabric_open(&crew->members[i].pair, NULL))
+            pair_fail(pair, "no endpoint for thread %u", i);
     return crew_batch(crew, duel, fabric_is_way(pair) ? fabric_rate : mpi_rate);
 }
 
@@ -221,7 +224,7 @@ static void threads_row(struct crew *crew, unsigned window)
                   : "the same by as many threads, each with a "
                     "communicator of its own: " MPI_RATE_TEXT,
         .window = window, .threads = crew->at_work, .calls = calls_of(window),
-        .figure = DUEL_KPS, .ours = {threads_batch, crew},
+        .warm = DUEL_WARM, .figure = DUEL_KPS, .ours = {threads_batch, crew},
         .control = {control_batch, crew}};
 
     duel_run(&crew->pair, &duel, NULL);

@@ -15,7 +15,7 @@
 
 #include "amalgam.h"
 #include "jobs/bench/benches.h"
-#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/watch.h"
 #include "jobs/bench/raw/mpi_calls.h"
 

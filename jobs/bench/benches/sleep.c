@@ -47,7 +47,7 @@ enum {
 void bench_onecore(struct pair *pair)
 {
     struct pair one;
-    struct pipes pipes;
+    struct wakeup pipes;
     struct pin pin;
     int core = -1;
     struct duel duel = {"rpc_onecore", "pipe",
@@ -55,7 +55,7 @@ void bench_onecore(struct pair *pair)
         "between the same two ranks on the same core",
         .calls = ONECORE_CALLS, .warm = DUEL_WARM, .figure = DUEL_KPS,
         .is_open = true, .ours = {calls_latency},
-        .control = {pipes_batch, &pipes}};
+        .control = {wakeup_batch, &pipes}};
 
     if (!pair_is_of_two(pair, NULL))
         return;
@@ -65,9 +65,9 @@ void bench_onecore(struct pair *pair)
     }
     pair_open_like(&one, pair, 0, PAIR_WAIT_MS);
     snprintf(one.cores, sizeof(one.cores), "%d %d", core, core);
-    pipes_open(&one, &pipes);
+    wakeup_open(&one, true, &pipes);
     duel_run(&one, &duel, NULL);
-    pipes_close(&pipes);
+    wakeup_close(&pipes);
     pair_close(&one);
     pin_restore(&pin);
 }
@@ -134,13 +134,12 @@ void bench_idle(struct pair *pair)
     pair_close(&idle);
 }
 
-static void wake_row(
-    struct pair *pair, struct event_pair *events, const char *op)
+static void wake_row(struct pair *pair, struct wakeup *events, const char *op)
 {
     struct duel duel = {op, "eventfd", EVENT_TEXT, .calls = WAKE_CALLS,
         .warm = WAKE_WARM, .rest_us = WAKE_REST_US, .figure = DUEL_US,
         .is_open = true, .ours = {calls_latency},
-        .control = {event_batch, events}};
+        .control = {wakeup_batch, events}};
 
     if (pair->is_one_machine)
         duel_run(pair, &duel, NULL);
@@ -234,13 +233,13 @@ static void target_by_thread(struct pair *pair, enum amalgam_wait wait)
 void bench_wake(struct pair *pair)
 {
     struct pair sleeper;
-    struct event_pair events;
+    struct wakeup events;
 
     if (!pair_is_of_two(pair, NULL))
         return;
     pair_open_like(&sleeper, pair, 0, PAIR_WAIT_MS);
     if (pair->is_one_machine)
-        event_open(pair, &events);
+        wakeup_open(pair, false, &events);
     pair_by_caller(&sleeper, AMALGAM_WAIT_AUTO);
     wake_row(&sleeper, &events, "wake_caller");
     rest_row(&sleeper, "rest_caller");
@@ -250,6 +249,6 @@ void bench_wake(struct pair *pair)
     target_by_thread(&sleeper, AMALGAM_WAIT_SLEEP);
     wake_row(&sleeper, &events, "wake_asleep");
     if (pair->is_one_machine)
-        event_close(&events);
+        wakeup_close(&events);
     pair_close(&sleeper);
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A row: a measurement and its control in turn, batch after batch. */
+/* A measurement and its control in turn, batch after batch.
+ *
+ * Other load of the machine comes and goes within seconds, and meets two
+ * neighbouring batches alike. So each batch has a ratio of its own, and the
+ * median of these is the result: it stays where it is when a few batches were
+ * disturbed. One batch of each goes before, to warm up. */
 #include "jobs/bench/frame/duel.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "jobs/bench/frame/watch.h"
 
@@ -10,34 +16,13 @@
 struct side {
     const struct duel_side *how;
     double *samples; /* of all batches */
-    double *figures; /* one for each batch */
-    double *more[DUEL_MORE_MAX];
+    double *figures; /* one for each batch; then those of each further row */
 };
 
 struct match {
     struct duel *duel;
-    struct side ours;
-    struct side control;
+    struct side sides[2]; /* the control, ours */
 };
-
-static void side_init(struct pair *pair, struct side *side,
-    const struct duel_side *how, const struct duel *duel)
-{
-    side->how = how;
-    side->samples =
-        pair_alloc(pair, (size_t)duel->batches * duel->calls, sizeof(double));
-    side->figures = pair_alloc(pair, duel->batches, sizeof(double));
-    for (unsigned i = 0; i < duel->more_count; i++)
-        side->more[i] = pair_alloc(pair, duel->batches, sizeof(double));
-}
-
-static void side_fini(struct side *side, const struct duel *duel)
-{
-    free(side->samples);
-    free(side->figures);
-    for (unsigned i = 0; i < duel->more_count; i++)
-        free(side->more[i]);
-}
 
 /* The figure of a batch; the order of its samples is lost. */
 static double figure_of(const struct duel *duel, double elapsed_us)
@@ -78,7 +63,7 @@ static void side_batch(
         return;
     side->figures[batch] = figure_of(duel, elapsed_us);
     for (unsigned i = 0; i < duel->more_count; i++)
-        side->more[i][batch] = duel->more[i];
+        side->figures[(i + 1) * duel->batches + batch] = duel->more[i];
 }
 
 static void match_measure(struct pair *pair, void *arg)
@@ -89,58 +74,47 @@ static void match_measure(struct pair *pair, void *arg)
     if (duel->is_open)
         pair_enter(pair);
     /* The first turn is run twice: what it came to at first is lost. */
-    for (unsigned i = 0; i <= duel->batches; i++) {
-        unsigned batch = i == 0 ? 0 : i - 1;
-
-        side_batch(pair, duel, &match->control, batch);
-        side_batch(pair, duel, &match->ours, batch);
-    }
+    for (unsigned i = 0; i <= duel->batches; i++)
+        for (unsigned side = 0; side < 2; side++)
+            side_batch(pair, duel, &match->sides[side], i == 0 ? 0 : i - 1);
     if (duel->is_open)
         pair_leave(pair);
     guard_rest();
 }
 
-static bool is_rate(const struct duel *duel)
-{
-    return duel->figure == DUEL_GBPS || duel->figure == DUEL_KPS;
-}
-
 static void match_fill(struct row *rows, void *arg)
 {
-    static const char *const units[] = {[DUEL_US] = "us",
-        [DUEL_MEAN_US] = "us",
-        [DUEL_GBPS] = "GB/s",
-        [DUEL_KPS] = "k/s"};
+    static const char *const units[] = {"us", "us", "GB/s", "k/s"};
     struct match *match = arg;
-    struct duel *duel = match->duel;
+    const struct duel *duel = match->duel;
+    const struct side *control = &match->sides[0];
+    const struct side *ours = &match->sides[1];
     struct row like = {duel->op, .memory = duel->memory, .size = duel->size,
         .window = duel->window, .threads = duel->threads, .ranks = duel->ranks,
         .peers = duel->peers, .unit = units[duel->figure],
         .against = duel->against, .control = duel->text,
-        .better = is_rate(duel) ? "higher" : "lower"};
-    size_t count = (size_t)duel->batches * duel->calls;
+        .better = duel->figure >= DUEL_GBPS ? "higher" : "lower"};
 
-    rows[0] = like;
-    (void)figures_compare(
-        match->ours.figures, match->control.figures, duel->batches, &rows[0]);
-    figures_samples(
-        match->ours.samples, match->control.samples, count, &rows[0]);
+    for (unsigned i = 0; i <= duel->more_count; i++) {
+        rows[i] = like;
+        if (i > 0) {
+            const struct row *more = &duel->more_rows[i - 1];
+
+            rows[i].op = more->op;
+            rows[i].unit = more->unit;
+            rows[i].better = more->better;
+            if (more->control != NULL)
+                rows[i].control = more->control;
+        }
+        (void)figures_compare(ours->figures + i * duel->batches,
+            control->figures + i * duel->batches, duel->batches, &rows[i]);
+    }
+    figures_samples(ours->samples, control->samples,
+        (size_t)duel->batches * duel->calls, &rows[0]);
     /* The median over the calls; else over the figures of the batches. */
     if (duel->figure == DUEL_US) {
         rows[0].value = rows[0].p50_us;
         rows[0].control_value = rows[0].control_p50_us;
-    }
-    for (unsigned i = 0; i < duel->more_count; i++) {
-        const struct row *more = &duel->more_rows[i];
-
-        rows[i + 1] = like;
-        rows[i + 1].op = more->op;
-        rows[i + 1].unit = more->unit;
-        rows[i + 1].better = more->better;
-        if (more->control != NULL)
-            rows[i + 1].control = more->control;
-        (void)figures_compare(match->ours.more[i], match->control.more[i],
-            duel->batches, &rows[i + 1]);
     }
 }
 
@@ -197,7 +171,8 @@ static void calls_set(const struct pair *pair, struct duel *duel)
 bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio)
 {
     struct row rows[1 + DUEL_MORE_MAX] = {{.ratio = 0.0}};
-    struct match match = {.duel = duel};
+    struct match match = {
+        duel, {{.how = &duel->control}, {.how = &duel->ours}}};
 
     if (limit_is_over(pair->comm))
         return false;
@@ -207,14 +182,22 @@ bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio)
     if (duel->window == 0 && duel->ranks == 0)
         duel->window = 1;
     calls_set(pair, duel);
-    side_init(pair, &match.ours, &duel->ours, duel);
-    side_init(pair, &match.control, &duel->control, duel);
+    for (unsigned i = 0; i < 2; i++) {
+        struct side *side = &match.sides[i];
+
+        side->samples = pair_alloc(
+            pair, (size_t)duel->batches * duel->calls, sizeof(double));
+        side->figures = pair_alloc(
+            pair, (1 + duel->more_count) * duel->batches, sizeof(double));
+    }
     duel_repeat(
         pair, match_measure, match_fill, &match, rows, 1 + duel->more_count);
     for (unsigned i = 0; i <= duel->more_count && pair->rank == 0; i++)
         pair_row(pair, &rows[i]);
-    side_fini(&match.control, duel);
-    side_fini(&match.ours, duel);
+    for (unsigned i = 0; i < 2; i++) {
+        free(match.sides[i].samples);
+        free(match.sides[i].figures);
+    }
     if (ret_ratio != NULL)
         *ret_ratio = rows[0].ratio;
     return true;
@@ -239,4 +222,183 @@ double duel_each(struct pair *pair, struct duel *duel,
         total_us += duel->samples[i];
     }
     return total_us;
+}
+
+static void slot_post(struct flight_slot *slot)
+{
+    struct flight *flight = slot->flight;
+    bool is_timed = flight->posted % flight->timed_every == 0;
+
+    slot->posted_us = is_timed ? clock_now_us() : 0.0;
+    flight->posted++;
+    flight->post(slot);
+}
+
+void flight_start(struct flight *flight)
+{
+    flight->posted = flight->ended = 0;
+    for (unsigned i = 0; i < flight->window && i < flight->calls; i++) {
+        flight->slots[i].flight = flight;
+        flight->slots[i].number = i;
+        slot_post(&flight->slots[i]);
+    }
+}
+
+double flight_run(struct flight *flight, uint64_t calls, double *samples)
+{
+    double start_us = clock_now_us();
+
+    flight->samples = samples;
+    flight->calls = calls;
+    flight_start(flight);
+    while (flight->ended < calls)
+        flight->look(flight);
+    return clock_now_us() - start_us;
+}
+
+double flight_batch(struct flight *flight, struct duel *duel)
+{
+    double elapsed_us = 0.0;
+
+    flight_run(flight, duel_warm(duel), NULL);
+    elapsed_us = flight_run(flight, duel->calls, duel->samples);
+    duel->ended_us = clock_now_us();
+    return elapsed_us;
+}
+
+void flight_stop(struct flight *flight)
+{
+    flight->calls = flight->posted;
+    while (flight->ended < flight->posted)
+        flight->look(flight);
+}
+
+void flight_ended(struct flight_slot *slot)
+{
+    struct flight *flight = slot->flight;
+
+    if (slot->posted_us > 0.0) {
+        flight->last_us = clock_now_us() - slot->posted_us;
+        if (flight->timed != NULL)
+            flight->timed(flight, flight->last_us);
+    }
+    if (flight->samples != NULL)
+        flight->samples[flight->ended] = flight->last_us;
+    flight->ended++;
+    if (flight->posted < flight->calls)
+        slot_post(slot);
+}
+
+hg_return_t flight_call_ended(const struct hg_cb_info *info)
+{
+    struct flight_slot *slot = info->arg;
+
+    pair_check(slot->flight->pair, info->ret, "the operation");
+    flight_ended(slot);
+    return HG_SUCCESS;
+}
+
+bool flight_turn(struct flight *flight)
+{
+    return pair_turn(flight->pair);
+}
+
+void flight_handles(struct flight *flight, hg_id_t id)
+{
+    for (unsigned i = 0; i < flight->window; i++)
+        flight->slots[i].handle = pair_handle(flight->pair, id);
+}
+
+void flight_handles_free(struct flight *flight)
+{
+    for (unsigned i = 0; i < flight->window; i++)
+        pair_handle_free(flight->pair, flight->slots[i].handle);
+}
+
+void flight_null(struct flight_slot *slot)
+{
+    CHECK(slot->flight->pair,
+        HG_Forward(slot->handle, flight_call_ended, slot, NULL));
+}
+
+enum {
+    SLICE_US = 100000,
+    SLICE_QUICK_US = 30000,
+    SLICE_SMOKE_US = 2000,
+    WAYS_WINDOW = 64,
+};
+
+/* The figures of one way. */
+struct way {
+    double *kps; /* of both ranks together, in each round */
+    struct ways_slice samples;
+};
+
+static void way_run(struct pair *pair, const struct ways *ways, struct way *way,
+    unsigned number, unsigned round, unsigned window)
+{
+    struct ways_slice slice = {.sample_count = 0};
+
+    guard_step("round %u of %s", round, ways->ops[number]);
+    ways->slice(pair, number, window,
+        options_pick(pair->options, SLICE_US, SLICE_QUICK_US, SLICE_SMOKE_US),
+        &slice);
+    MPI_Allreduce(
+        &slice.kps, &way->kps[round], 1, MPI_DOUBLE, MPI_SUM, pair->comm);
+    for (unsigned i = 0; i < slice.sample_count && i < WAYS_SAMPLES; i++)
+        ways_sample(&way->samples, slice.samples_us[i]);
+}
+
+/* Of copies, as the figures are sorted there. */
+static void way_compare(const struct pair *pair, const struct way *way,
+    const struct way *against, unsigned rounds, struct row *row)
+{
+    double *both = pair_alloc(pair, (size_t)2 * rounds, sizeof(double));
+
+    memcpy(both, way->kps, rounds * sizeof(double));
+    memcpy(both + rounds, against->kps, rounds * sizeof(double));
+    (void)figures_compare(both, both + rounds, rounds, row);
+    free(both);
+}
+
+void ways_run(struct pair *pair, const struct ways *ways)
+{
+    const struct options *options = pair->options;
+    struct way *all = pair_alloc(pair, WAYS_MAX, sizeof(*all));
+    unsigned window = options->window == 0 ? WAYS_WINDOW : options->window;
+    unsigned rounds =
+        options->batches == 0 ? OPTIONS_BATCHES_MIN : options->batches;
+    unsigned best = 1;
+
+    for (unsigned way = 0; way < WAYS_MAX; way++)
+        all[way].kps = pair_alloc(pair, rounds, sizeof(double));
+    for (unsigned round = 0; round < rounds; round++)
+        for (unsigned way = 0; way < WAYS_MAX; way++)
+            way_run(pair, ways, &all[way], way, round, window);
+    guard_rest();
+    for (unsigned way = 2; way < WAYS_MAX; way++) {
+        struct row row;
+
+        way_compare(pair, &all[way], &all[best], rounds, &row);
+        if (row.value > row.control_value)
+            best = way;
+    }
+    for (unsigned way = 0; way < WAYS_MAX; way++) {
+        struct ways_slice *samples = &all[way].samples;
+        unsigned against = way == 0 ? best : 0;
+        struct row row = {ways->ops[way], .window = window, .unit = "k/s",
+            .against = ways->ops[against],
+            .control = way == 0 ? ways->best_text : ways->chosen_text,
+            .better = "higher"};
+
+        way_compare(pair, &all[way], &all[against], rounds, &row);
+        figures_samples(samples->samples_us, NULL,
+            samples->sample_count < WAYS_SAMPLES ? samples->sample_count
+                                                 : WAYS_SAMPLES,
+            &row);
+        pair_row(pair, &row);
+    }
+    for (unsigned way = 0; way < WAYS_MAX; way++)
+        free(all[way].kps);
+    free(all);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A row: a measurement and its control in turn, batch after batch.
- *
- * Other load of the machine comes and goes within seconds, and meets two
- * neighbouring batches alike. So each batch has a ratio of its own, and the
- * median of these is the result: it stays where it is when a few batches were
- * disturbed. One batch of each goes before, to warm up. */
+/* A measurement beside its control, and what is measured: one operation after
+ * the other, several in flight, and several ways to do the same. */
 #ifndef BENCH_DUEL_H
 #define BENCH_DUEL_H
 
@@ -70,8 +66,7 @@ struct duel {
     /* During a batch. */
     void *arg;
     double *samples;
-    double
-        ended_us; /* when rank 0's last operation ended; by batches of rate */
+    double ended_us; /* when rank 0's last operation ended; by flight_batch() */
     double more[DUEL_MORE_MAX];
 };
 
@@ -99,5 +94,91 @@ void duel_repeat(struct pair *pair,
     void (*measure)(struct pair *pair, void *arg),
     void (*fill)(struct row *rows, void *arg), void *arg, struct row *rows,
     unsigned count);
+
+/* A look at the clock takes a tenth of a small call: it is taken for one of so
+ * many, whose time stands for those that end until the next. */
+enum { FLIGHT_TIMED_EVERY = 16 };
+
+struct flight;
+
+struct flight_slot {
+    struct flight *flight;
+    unsigned number;
+    double posted_us;   /* 0: this operation is not timed */
+    hg_handle_t handle; /* of calls */
+};
+
+/* Operations in flight: each place of the window posts its next operation when
+ * the one before has ended, as a program does that has much to do. Owned by the
+ * batch, which fills in what stands first. */
+struct flight {
+    struct pair *pair;
+    void *arg; /* of the batch */
+    /* Posts the next operation of a slot. */
+    void (*post)(struct flight_slot *slot);
+    /* One look for news: flight_ended() for each that has ended. */
+    bool (*look)(struct flight *flight);
+    /* The time of one that was timed; may be NULL. */
+    void (*timed)(struct flight *flight, double us);
+    void *timed_arg;
+    unsigned window;
+    unsigned timed_every;
+    double *samples; /* of all, in the order of their ends; or NULL */
+    uint64_t calls;
+    uint64_t posted;
+    uint64_t ended;
+    double last_us; /* how long the one took that was timed last */
+    struct flight_slot slots[OPTIONS_WINDOW_MAX];
+};
+
+/* Fills the window. */
+void flight_start(struct flight *flight);
+/* `calls` operations, from the first to the last; how long they took. */
+double flight_run(struct flight *flight, uint64_t calls, double *samples);
+/* Those of a batch, and before them those that warm it up. */
+double flight_batch(struct flight *flight, struct duel *duel);
+/* No more are posted; until all have ended. */
+void flight_stop(struct flight *flight);
+/* An operation has ended: takes its time, and posts the next one. */
+void flight_ended(struct flight_slot *slot);
+
+/* For calls: a callback whose argument is the slot; a look; a handle for each
+ * slot, and their end; and the post of a call without input. */
+hg_return_t flight_call_ended(const struct hg_cb_info *info);
+bool flight_turn(struct flight *flight);
+void flight_handles(struct flight *flight, hg_id_t id);
+void flight_handles_free(struct flight *flight);
+void flight_null(struct flight_slot *slot);
+
+enum { WAYS_MAX = 9, WAYS_SAMPLES = 1024 };
+
+/* The calls of a rank in its slice of time. */
+struct ways_slice {
+    double kps; /* thousands of its calls a second */
+    /* The times of some of them: the last ones that there is room for. */
+    double samples_us[WAYS_SAMPLES];
+    unsigned sample_count;
+};
+
+static inline void ways_sample(struct ways_slice *slice, double us)
+{
+    slice->samples_us[slice->sample_count++ % WAYS_SAMPLES] = us;
+}
+
+/* Ways to do the same, beside each other: is the first, which the library
+ * chooses by itself, as good as the best of the others? All of them have a
+ * short time in each round, so what else happens on the machine meets them
+ * alike. */
+struct ways {
+    const char *ops[WAYS_MAX];
+    const char *best_text;   /* the control of the first row */
+    const char *chosen_text; /* and that of the others */
+    /* By all ranks of the pair: calls with `window` in flight for `us`. */
+    void (*slice)(struct pair *pair, unsigned way, unsigned window, double us,
+        struct ways_slice *ret_slice);
+};
+
+/* Runs all rounds, nothing pinned, and adds a row for each way. */
+void ways_run(struct pair *pair, const struct ways *ways);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/raw/wakeup.h"
 
@@ -279,8 +279,7 @@ double bulk_move(struct pair *pair, struct duel *duel)
 
     bulk_fill(pair, duel, bulk, bulk->far);
     if (pair->is_caller) {
-        flight_run(&flight, duel_warm(duel), NULL);
-        elapsed_us = flight_run(&flight, duel->calls, duel->samples);
+        elapsed_us = flight_batch(&flight, duel);
         pair_stop(pair);
     } else {
         pair_serve(pair);

@@ -5,7 +5,7 @@
  * checks the bytes of the last call when the clock has stopped. */
 #include "jobs/bench/raw/calls.h"
 
-#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/pattern.h"
 
 struct trip {
@@ -88,14 +88,12 @@ double calls_rate(struct pair *pair, struct duel *duel)
 
     if (pair->is_caller) {
         flight_handles(&flight, pair->null_id);
-        flight_run(&flight, DUEL_WARM, NULL);
-        elapsed_us = flight_run(&flight, duel->calls, duel->samples);
-        duel->ended_us = clock_now_us();
+        elapsed_us = flight_batch(&flight, duel);
         flight_handles_free(&flight);
         pair_stop(pair);
     } else {
         pair_serve(pair);
     }
-    pair_verify_served(pair, DUEL_WARM + duel->calls);
+    pair_verify_served(pair, duel_warm(duel) + duel->calls);
     return elapsed_us;
 }

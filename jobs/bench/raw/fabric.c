@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/raw/bulk.h"
 #include "jobs/bench/raw/mpi_calls.h"
@@ -63,7 +63,6 @@ struct fabric_memory {
     unsigned char *base;
     size_t len;
     struct fid_mr *mr;
-    uint64_t remote; /* what the other side calls its first byte */
 };
 
 /* Owned by its pair, from the first use to pair_close(). */
@@ -114,16 +113,14 @@ static bool library_load(const struct pair *pair)
     if (calls.library != NULL)
         return true;
     calls.library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (calls.library == NULL)
-        return false;
-    for (unsigned i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+    for (unsigned i = 0; calls.library != NULL && i < 6; i++) {
         void *found = dlsym(calls.library, symbols[i].name);
 
         if (found == NULL)
             pair_fail(pair, "libfabric has no %s", symbols[i].name);
         memcpy(symbols[i].function, &found, sizeof(found));
     }
-    return true;
+    return calls.library != NULL;
 }
 
 bool fabric_is_way(const struct pair *pair)
@@ -141,41 +138,28 @@ static void fabric_check(
 
 #define TRY(fabric, call) fabric_check((fabric), (call), #call)
 
-/* The place of an end. */
-struct fabric_place {
-    char stack[TEXT_CAP];
-    char host[TEXT_CAP]; /* "": where libfabric likes it best */
-};
-
 /* That of the class, from its address: "ofi+STACK://HOST:PORT", or with
- * something else behind the slashes. */
-static void place_read(const struct pair *pair, struct fabric_place *ret_place)
+ * something else behind the slashes. Version 6 stands in brackets. */
+static void place_read(
+    const struct pair *pair, char ret_stack[TEXT_CAP], char ret_host[TEXT_CAP])
 {
     char text[TEXT_CAP];
     hg_size_t len = sizeof(text);
     hg_addr_t self = HG_ADDR_NULL;
-    const char *host = NULL;
-    const char *port = NULL;
 
     CHECK(pair, HG_Addr_self(pair->cls, &self));
     CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, self));
     HG_Addr_free(pair->cls, self);
-    host = strstr(text, "://");
-    port = strrchr(text, ':');
-    if (host == NULL)
+    if (sscanf(text, "ofi+%511[^:]", ret_stack) != 1)
         pair_fail(pair, "no provider is named by %s", text);
-    snprintf(ret_place->stack, TEXT_CAP, "%.*s",
-        (int)(host - text - (int)strlen("ofi+")), text + strlen("ofi+"));
-    host += strlen("://");
-    /* Version 6 stands in brackets. */
-    host += host[0] == '[';
-    snprintf(ret_place->host, TEXT_CAP, "%.*s",
-        port > host ? (int)(port - host - (port[-1] == ']')) : 0, host);
+    if (sscanf(text, "%*[^/]//[%511[^]]]", ret_host) != 1 &&
+        sscanf(text, "%*[^/]//%511[^:]", ret_host) != 1)
+        ret_host[0] = '\0';
 }
 
-/* That stack of providers, at that address if it has such. 0, or libfabric's
- * code. */
-static int info_find(struct fabric *fabric, const struct fabric_place *place)
+/* That stack of providers, at that host if it has such ("": where libfabric
+ * likes it best). 0, or libfabric's code. */
+static int info_find(struct fabric *fabric, const char *stack, const char *host)
 {
     uint32_t ours = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
     uint32_t version = calls.version();
@@ -197,32 +181,29 @@ static int info_find(struct fabric *fabric, const struct fabric_place *place)
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->tx_attr->size = QUEUE_LEN;
     hints->rx_attr->size = QUEUE_LEN;
-    hints->fabric_attr->prov_name = strdup(place->stack);
+    hints->fabric_attr->prov_name = strdup(stack);
     code = calls.getinfo(version, NULL, NULL, 0, hints, &fabric->info);
-    if (code == 0 && place->host[0] != '\0' &&
+    if (code == 0 && host[0] != '\0' &&
         (fabric->info->addr_format == FI_SOCKADDR_IN ||
             fabric->info->addr_format == FI_SOCKADDR_IN6)) {
         calls.freeinfo(fabric->info);
         fabric->info = NULL;
-        code = calls.getinfo(
-            version, place->host, NULL, FI_SOURCE, hints, &fabric->info);
+        code =
+            calls.getinfo(version, host, NULL, FI_SOURCE, hints, &fabric->info);
     }
     calls.freeinfo(hints);
-    if (code == 0 &&
-        strcmp(fabric->info->fabric_attr->prov_name, place->stack) != 0)
+    if (code == 0 && strcmp(fabric->info->fabric_attr->prov_name, stack) != 0)
         pair_fail(fabric->pair, "the control got %s instead of %s",
-            fabric->info->fabric_attr->prov_name, place->stack);
+            fabric->info->fabric_attr->prov_name, stack);
     return code;
 }
 
 static void objects_make(struct fabric *fabric)
 {
     struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
-    struct fi_cq_attr cq_attr = {
-        .size = CQ_LEN,
+    struct fi_cq_attr cq_attr = {.size = CQ_LEN,
         .format = FI_CQ_FORMAT_CONTEXT,
-        .wait_obj = FI_WAIT_NONE,
-    };
+        .wait_obj = FI_WAIT_NONE};
     struct fi_info *info = fabric->info;
 
     TRY(fabric, calls.fabric(info->fabric_attr, &fabric->fabric, NULL));
@@ -254,23 +235,19 @@ static void addresses_swap(struct fabric *fabric)
 static void fabric_know(struct fabric *fabric, struct fabric_memory *memory,
     unsigned char *base, size_t len)
 {
-    int mode = fabric->info->domain_attr->mr_mode;
-
     if (memory->mr != NULL && memory->base == base && memory->len == len)
         return;
     if (memory->mr != NULL)
         fi_close(&memory->mr->fid);
-    *memory = (struct fabric_memory){.base = base, .len = len};
+    *memory = (struct fabric_memory){base, len, NULL};
     TRY(fabric, fi_mr_reg(fabric->domain, base, len,
                     FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
                         FI_REMOTE_WRITE,
                     0, ++fabric->next_key, 0, &memory->mr, NULL));
-    if ((mode & FI_MR_ENDPOINT) != 0) {
+    if ((fabric->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
         TRY(fabric, fi_mr_bind(memory->mr, &fabric->ep->fid, 0));
         TRY(fabric, fi_mr_enable(memory->mr));
     }
-    if ((mode & FI_MR_VIRT_ADDR) != 0)
-        memory->remote = (uint64_t)(uintptr_t)base;
 }
 
 static void fabric_look(struct fabric *fabric)
@@ -309,20 +286,26 @@ static void fabric_settle(struct fabric *fabric, const struct fabric_op *op)
         fabric_look(fabric);
 }
 
+/* Should the post that returned that code be tried again? Then it has looked
+ * for news. */
+static bool is_again(struct fabric *fabric, ssize_t code)
+{
+    if (code == -FI_EAGAIN)
+        fabric_look(fabric);
+    else
+        fabric_check(fabric, code, "a post");
+    return code == -FI_EAGAIN;
+}
+
 static void fabric_receive(struct fabric *fabric, struct fabric_op *op,
     void *buf, size_t len, const struct fabric_memory *memory, uint64_t tag)
 {
-    ssize_t code = -FI_EAGAIN;
-
     op->is_send = false;
     op->is_going = true;
-    while (code == -FI_EAGAIN) {
-        code = fi_trecv(fabric->ep, buf, len, fi_mr_desc(memory->mr),
-            FI_ADDR_UNSPEC, tag, 0, &op->context);
-        if (code == -FI_EAGAIN)
-            fabric_look(fabric);
-    }
-    fabric_check(fabric, code, "fi_trecv");
+    while (
+        is_again(fabric, fi_trecv(fabric->ep, buf, len, fi_mr_desc(memory->mr),
+                             FI_ADDR_UNSPEC, tag, 0, &op->context)))
+        ;
 }
 
 static void fabric_send(struct fabric *fabric, struct fabric_op *op,
@@ -330,18 +313,14 @@ static void fabric_send(struct fabric *fabric, struct fabric_op *op,
     uint64_t tag)
 {
     bool is_short = len <= fabric->info->tx_attr->inject_size;
-    ssize_t code = -FI_EAGAIN;
 
     op->is_send = true;
     op->is_going = !is_short;
-    while (code == -FI_EAGAIN) {
-        code = is_short ? fi_tinject(fabric->ep, buf, len, fabric->peer, tag)
-                        : fi_tsend(fabric->ep, buf, len, fi_mr_desc(memory->mr),
-                              fabric->peer, tag, &op->context);
-        if (code == -FI_EAGAIN)
-            fabric_look(fabric);
-    }
-    fabric_check(fabric, code, "fi_tsend");
+    while (is_again(fabric,
+        is_short ? fi_tinject(fabric->ep, buf, len, fabric->peer, tag)
+                 : fi_tsend(fabric->ep, buf, len, fi_mr_desc(memory->mr),
+                       fabric->peer, tag, &op->context)))
+        ;
 }
 
 static void lane_receive(
@@ -396,63 +375,51 @@ void fabric_close(struct fabric *fabric)
     free(fabric);
 }
 
-/* Without its objects. */
-static struct fabric *end_make(struct pair *pair)
-{
-    struct fabric *fabric = pair_alloc(pair, 1, sizeof(*fabric));
-
-    fabric->pair = pair;
-    for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
-        fabric->lanes[i].receive.place = fabric->lanes[i].send.place = i;
-    return fabric;
-}
-
-/* The rest, when it is known what to open. */
-static void end_open(struct fabric *fabric)
-{
-    objects_make(fabric);
-    addresses_swap(fabric);
-    fabric_know(fabric, &fabric->own, (unsigned char *)fabric->lanes,
-        sizeof(fabric->lanes));
-    greet(fabric);
-    fabric->pair->fabric = fabric;
-    fabric->pair->fabric_close = fabric_close;
-}
-
-struct fabric *fabric_prepare(struct pair *pair)
-{
-    struct fabric *fabric = pair->fabric;
-    struct fabric_place place;
-
-    if (fabric != NULL)
-        return fabric;
-    if (!library_load(pair))
-        pair_fail(pair, "libfabric for the control: %s", dlerror());
-    fabric = end_make(pair);
-    place_read(pair, &place);
-    fabric_check(fabric, info_find(fabric, &place), place.stack);
-    end_open(fabric);
-    return fabric;
-}
-
 bool fabric_open(struct pair *pair, const char *stack)
 {
+    char own_stack[TEXT_CAP];
+    char host[TEXT_CAP] = "";
     struct fabric *fabric = NULL;
-    struct fabric_place place = {.host = ""};
     int is_there = library_load(pair) ? 1 : 0;
 
-    snprintf(place.stack, TEXT_CAP, "%s", stack);
+    if (stack == NULL) {
+        place_read(pair, own_stack, host);
+        stack = own_stack;
+    }
     if (is_there) {
-        fabric = end_make(pair);
-        is_there = info_find(fabric, &place) == 0;
+        fabric = pair_alloc(pair, 1, sizeof(*fabric));
+        fabric->pair = pair;
+        is_there = info_find(fabric, stack, host) == 0;
     }
     MPI_Allreduce(MPI_IN_PLACE, &is_there, 1, MPI_INT, MPI_MIN, pair->comm);
     if (!is_there) {
         fabric_close(fabric);
         return false;
     }
-    end_open(fabric);
+    for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
+        fabric->lanes[i].receive.place = fabric->lanes[i].send.place = i;
+    objects_make(fabric);
+    addresses_swap(fabric);
+    fabric_know(fabric, &fabric->own, (unsigned char *)fabric->lanes,
+        sizeof(fabric->lanes));
+    greet(fabric);
+    pair->fabric = fabric;
+    pair->fabric_close = fabric_close;
     return true;
+}
+
+/* With the memory of the pair. */
+static struct fabric *fabric_of(struct pair *pair)
+{
+    if (pair->fabric == NULL && !fabric_open(pair, NULL))
+        pair_fail(pair, "libfabric for the control: none here");
+    if (pair->room_len > 0) {
+        fabric_know(
+            pair->fabric, &pair->fabric->room, pair->room, pair->room_len);
+        fabric_know(pair->fabric, &pair->fabric->landing, pair->landing,
+            pair->room_len);
+    }
+    return pair->fabric;
 }
 
 /* Rank 1: there is room for the next ping. */
@@ -466,13 +433,12 @@ static void ping_await(struct fabric *fabric, size_t len)
 static void ping(struct pair *pair, void *arg)
 {
     struct fabric *fabric = pair->fabric;
-    size_t len = *(const size_t *)arg;
     struct fabric_lane *lane = &fabric->lanes[0];
 
     fabric_receive(
         fabric, &lane->receive, &lane->in, BACK_LEN, &fabric->own, TAG_PONG);
-    fabric_send(
-        fabric, &lane->send, fabric->room.base, len, &fabric->room, TAG_PING);
+    fabric_send(fabric, &lane->send, fabric->room.base, *(const size_t *)arg,
+        &fabric->room, TAG_PING);
     (void)fabric_take(fabric);
     fabric_settle(fabric, &lane->send);
 }
@@ -493,18 +459,9 @@ static void pongs(struct fabric *fabric, size_t len, unsigned calls)
     fabric_settle(fabric, &lane->send);
 }
 
-static struct fabric *fabric_with_room(struct pair *pair)
-{
-    struct fabric *fabric = fabric_prepare(pair);
-
-    fabric_know(fabric, &fabric->room, pair->room, pair->room_len);
-    fabric_know(fabric, &fabric->landing, pair->landing, pair->room_len);
-    return fabric;
-}
-
 double fabric_trip(struct pair *pair, struct duel *duel)
 {
-    struct fabric *fabric = fabric_with_room(pair);
+    struct fabric *fabric = fabric_of(pair);
     size_t len = duel->size == 0 ? BACK_LEN : duel->size;
 
     pattern_fill(pair->room, len, pair->seed);
@@ -520,7 +477,7 @@ double fabric_trip(struct pair *pair, struct duel *duel)
 
 void fabric_trips(struct pair *pair, unsigned calls)
 {
-    struct fabric *fabric = fabric_with_room(pair);
+    struct fabric *fabric = fabric_of(pair);
     size_t len = BACK_LEN;
 
     if (pair->rank == 1)
@@ -578,73 +535,49 @@ static void requests_serve(
 
 double fabric_rate(struct pair *pair, struct duel *duel)
 {
-    struct fabric *fabric = fabric_prepare(pair);
-    unsigned calls = DUEL_WARM + duel->calls;
+    struct fabric *fabric = fabric_of(pair);
+    unsigned calls = duel_warm(duel) + duel->calls;
     struct flight flight = {pair, .arg = fabric, .post = request_post,
         .look = replies_look, .window = duel->window,
         .timed_every = FLIGHT_TIMED_EVERY};
-    double elapsed_us = 0.0;
 
     for (unsigned i = 0; pair->rank == 1 && i < duel->window && i < calls; i++)
         lane_receive(fabric, &fabric->lanes[i], TAG_REQUEST);
     pair_barrier(pair);
-    if (pair->rank == 1) {
-        requests_serve(fabric, duel->window, calls);
-        return 0.0;
-    }
-    flight_run(&flight, DUEL_WARM, NULL);
-    elapsed_us = flight_run(&flight, duel->calls, duel->samples);
-    duel->ended_us = clock_now_us();
-    return elapsed_us;
+    if (pair->rank == 0)
+        return flight_batch(&flight, duel);
+    requests_serve(fabric, duel->window, calls);
+    return 0.0;
 }
 
 /* Transfers in flight; rank 0's. */
 struct mover {
     struct fabric *fabric;
     const struct duel *duel;
-    uint64_t base; /* of rank 1's memory, as rank 0 names it */
-    uint64_t key;
+    uint64_t place[2]; /* of rank 1's memory: its address, and key */
 };
-
-static ssize_t move_try(const struct mover *mover, struct fabric_op *op)
-{
-    struct fabric *fabric = mover->fabric;
-    const struct bulk *bulk = mover->duel->arg;
-    size_t size = mover->duel->size;
-    size_t at = op->place * size;
-    struct iovec here = {fabric->room.base + at, size};
-    struct fi_rma_iov there = {mover->base + at, size, mover->key};
-    void *desc = fi_mr_desc(fabric->room.mr);
-    struct fi_msg_rma msg = {
-        .msg_iov = &here,
-        .desc = &desc,
-        .iov_count = 1,
-        .addr = fabric->peer,
-        .rma_iov = &there,
-        .rma_iov_count = 1,
-        .context = &op->context,
-    };
-
-    if (bulk->is_push)
-        return fi_writemsg(
-            fabric->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
-    return fi_readmsg(fabric->ep, &msg, FI_COMPLETION);
-}
 
 static void move_post(struct flight_slot *slot)
 {
     struct mover *mover = slot->flight->arg;
-    struct fabric_op *op = &mover->fabric->lanes[slot->number].receive;
-    ssize_t code = -FI_EAGAIN;
+    struct fabric *fabric = mover->fabric;
+    const struct bulk *bulk = mover->duel->arg;
+    struct fabric_op *op = &fabric->lanes[slot->number].receive;
+    size_t size = mover->duel->size;
+    size_t at = slot->number * size;
+    struct iovec here = {fabric->room.base + at, size};
+    struct fi_rma_iov there = {mover->place[0] + at, size, mover->place[1]};
+    void *desc = fi_mr_desc(fabric->room.mr);
+    struct fi_msg_rma msg = {&here, &desc, 1, .addr = fabric->peer,
+        .rma_iov = &there, .rma_iov_count = 1, .context = &op->context};
 
     op->is_send = false;
     op->is_going = true;
-    while (code == -FI_EAGAIN) {
-        code = move_try(mover, op);
-        if (code == -FI_EAGAIN)
-            fabric_look(mover->fabric);
-    }
-    fabric_check(mover->fabric, code, "fi_read or fi_write");
+    while (is_again(fabric, bulk->is_push
+                                ? fi_writemsg(fabric->ep, &msg,
+                                      FI_COMPLETION | FI_DELIVERY_COMPLETE)
+                                : fi_readmsg(fabric->ep, &msg, FI_COMPLETION)))
+        ;
 }
 
 static bool moves_look(struct flight *flight)
@@ -658,7 +591,7 @@ static bool moves_look(struct flight *flight)
 double fabric_bulk(struct pair *pair, struct duel *duel)
 {
     const struct bulk *bulk = duel->arg;
-    struct fabric *fabric = fabric_prepare(pair);
+    struct fabric *fabric = fabric_of(pair);
     struct fabric_lane *lane = &fabric->lanes[0];
     struct mover mover = {.fabric = fabric, .duel = duel};
     struct flight flight = {pair, .arg = &mover, .post = move_post,
@@ -666,19 +599,17 @@ double fabric_bulk(struct pair *pair, struct duel *duel)
     unsigned char *far = pair->rank == 1 ? bulk->end : NULL;
     double elapsed_us = 0.0;
 
-    fabric_know(fabric, &fabric->room, pair->room, pair->room_len);
     if (pair->rank == 1) {
         fabric_know(fabric, &fabric->end, bulk->end, pair->room_len);
-        mover.base = fabric->end.remote;
-        mover.key = fi_mr_key(fabric->end.mr);
+        if ((fabric->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0)
+            mover.place[0] = (uint64_t)(uintptr_t)bulk->end;
+        mover.place[1] = fi_mr_key(fabric->end.mr);
         lane_receive(fabric, lane, TAG_STOP);
     }
-    MPI_Bcast(&mover.base, 1, MPI_UINT64_T, 1, pair->comm);
-    MPI_Bcast(&mover.key, 1, MPI_UINT64_T, 1, pair->comm);
+    MPI_Bcast(mover.place, 2, MPI_UINT64_T, 1, pair->comm);
     bulk_fill(pair, duel, bulk, far);
     if (pair->rank == 0) {
-        flight_run(&flight, duel_warm(duel), duel->samples);
-        elapsed_us = flight_run(&flight, duel->calls, duel->samples);
+        elapsed_us = flight_batch(&flight, duel);
         lane_send(fabric, lane, TAG_STOP);
         fabric_settle(fabric, &lane->send);
     } else {

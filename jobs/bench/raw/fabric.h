@@ -9,12 +9,10 @@
 /* Does libfabric carry the calls? The batches below are only for pairs of which
  * this is true, or fabric_open() was. */
 bool fabric_is_way(const struct pair *pair);
-/* By both ranks of a pair without a class: opens that stack of providers for
- * it, as libfabric names it. False at both where one of them has none. */
+/* By both ranks: opens the control of the pair now and not in its first batch,
+ * over that stack of providers as libfabric names it; NULL: that of the class,
+ * at its host. False at both where one of them has none. */
 bool fabric_open(struct pair *pair, const char *stack);
-/* Opens the control now and not in its first batch, so that several threads can
- * run batches, each of a pair of its own. By both ranks. */
-struct fabric *fabric_prepare(struct pair *pair);
 /* By pair_close(), or by the rank that called fabric_open(); NULL is fine. */
 void fabric_close(struct fabric *fabric);
 

@@ -311,12 +311,9 @@ double mpi_rate(struct pair *pair, struct duel *duel)
     mpi_calls_open(&calls, pair, pair->comm, HEAD_LEN,
         pair->rank == 0 ? duel->window : 0, pair->rank == 1 ? duel->window : 0);
     pair_barrier(pair);
-    if (pair->rank == 0) {
-        flight_run(&calls.flight, DUEL_WARM, NULL);
-        elapsed_us = flight_run(&calls.flight, duel->calls, duel->samples);
-        duel->ended_us = clock_now_us();
-    }
-    while (pair->rank == 1 && calls.served[0] < DUEL_WARM + duel->calls)
+    if (pair->rank == 0)
+        elapsed_us = flight_batch(&calls.flight, duel);
+    while (pair->rank == 1 && calls.served[0] < duel_warm(duel) + duel->calls)
         mpi_serve_turn(&calls.serve);
     mpi_calls_close(&calls);
     return elapsed_us;

@@ -9,7 +9,6 @@
 #define BENCH_MPI_CALLS_H
 
 #include "jobs/bench/frame/duel.h"
-#include "jobs/bench/frame/flight.h"
 
 enum {
     MPI_SERVE_WAITS = OPTIONS_WINDOW_MAX,

@@ -11,34 +11,23 @@
  * there is no way between the two. */
 int hand_over(const struct pair *pair, int fd);
 
-/* A pipe for each rank to read from, and the end by which it wakes the other.
- */
-struct pipes {
-    int in;
-    int out;
-};
-
-void pipes_open(const struct pair *pair, struct pipes *ret_pipes);
-void pipes_close(struct pipes *pipes);
-/* A batch: a byte there and back. duel->arg is a struct pipes. */
-double pipes_batch(struct pair *pair, struct duel *duel);
-
 #define EVENT_TEXT                                                             \
     "the same two ranks on the same cores, after the same pause: each writes " \
     "to an eventfd, and the other is in epoll_wait"
 
-/* Each rank sleeps on one, and both can write to either. Its opener
- * owns it. */
-struct event_pair {
-    int own;   /* this rank sleeps on it */
-    int other; /* the other rank does */
-    int epoll; /* of its own */
+/* What a rank sleeps on, and by what it wakes the other one: pipes, on which it
+ * sleeps in read(), or eventfds and epoll_wait(). Its opener owns it. */
+struct wakeup {
+    int in;
+    int out;
+    int epoll; /* of `in`; -1: of pipes */
 };
 
 /* By both ranks of one machine; ends the job when it cannot. */
-void event_open(const struct pair *pair, struct event_pair *ret_events);
-void event_close(struct event_pair *events);
-/* A batch: a wake-up there and back. duel->arg is a struct event_pair. */
-double event_batch(struct pair *pair, struct duel *duel);
+void wakeup_open(
+    const struct pair *pair, bool is_pipe, struct wakeup *ret_wakeup);
+void wakeup_close(struct wakeup *wakeup);
+/* A batch: a wake-up there and back. duel->arg is a struct wakeup. */
+double wakeup_batch(struct pair *pair, struct duel *duel);
 
 #endif

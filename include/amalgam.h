@@ -73,7 +73,7 @@ struct amalgam_options {
  *                  still wait in this call.
  * Threads:   one that may call MPI. Blocks until all ranks have called it.
  * Undefined: MPI not initialised, and `comm` not from a session.
- * Source:    Amalgam.
+ * Source:    ours.
  */
 HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
     const struct amalgam_options *options);
@@ -100,7 +100,7 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  *            after AMALGAM_FINALIZE_TIMEOUT_MS (30 s), and those that calls
  *            wait for when it says HG_BUSY after as long.
  * Undefined: using the class or one of its contexts afterwards.
- * Source:    Amalgam.
+ * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_finalize(hg_class_t *hg_class);
 
@@ -118,8 +118,8 @@ HG_PUBLIC hg_return_t amalgam_finalize(hg_class_t *hg_class);
  *            HG_OPNOTSUPPORTED   the class is not over MPI
  *            HG_NOMEM            no memory
  * Threads:   any thread. Never blocks.
- * Undefined: none.
- * Source:    Amalgam.
+ * Undefined: nothing.
+ * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_addr_rank(
     hg_class_t *hg_class, int rank, hg_addr_t *addr);
@@ -136,8 +136,8 @@ HG_PUBLIC hg_return_t amalgam_addr_rank(
  *            HG_OPNOTSUPPORTED  the class is not over MPI
  *            HG_ADDRNOTAVAIL    a process that is no rank of the class
  * Threads:   any thread. Never blocks.
- * Undefined: none.
- * Source:    Amalgam.
+ * Undefined: nothing.
+ * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_addr_get_rank(
     hg_class_t *hg_class, hg_addr_t addr, int *rank);
@@ -158,8 +158,8 @@ HG_PUBLIC hg_return_t amalgam_addr_get_rank(
  *                               not call MPI
  *            HG_NOMEM           no memory
  * Threads:   one that may call MPI. Sends nothing, and does not wait.
- * Undefined: none.
- * Source:    Amalgam.
+ * Undefined: nothing.
+ * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_addr_comm_rank(
     hg_class_t *hg_class, MPI_Comm comm, int rank, hg_addr_t *addr);
@@ -175,8 +175,8 @@ HG_PUBLIC hg_return_t amalgam_addr_comm_rank(
  * Errors:    HG_INVALID_ARG     hg_class is NULL
  *            HG_OPNOTSUPPORTED  the class is not over MPI
  * Threads:   any thread. Never blocks.
- * Undefined: none.
- * Source:    Amalgam.
+ * Undefined: nothing.
+ * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_class_ranks(
     hg_class_t *hg_class, int *rank, int *size);

@@ -30,7 +30,8 @@ typedef struct margo_bulk_poolset *margo_bulk_poolset_t;
  * Owns:      the result is the caller's; margo_bulk_pool_destroy() ends it,
  *            before the instance ends.
  * Errors:    HG_INVALID_ARG    mid or pool is NULL, count or size is 0, or
- * their product is beyond what memory can be HG_NOMEM_ERROR    no memory
+ *                              their product is beyond what memory can be
+ *            HG_NOMEM_ERROR    no memory
  *            HG_OTHER_ERROR    the buffers cannot be exposed; the log says why
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended meanwhile.
@@ -127,8 +128,9 @@ HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
  *
  * @param poolset  [in]
  * Owns:      the poolset is taken, if no error is returned.
- * Errors:    -1 poolset is NULL, or buffers of it are lent out; nothing is
- * ended then, and the log says how many Threads:   any thread; never blocks.
+ * Errors:    -1  poolset is NULL, or buffers of it are lent out; nothing is
+ *                ended then, and the log says how many
+ * Threads:   any thread; never blocks.
  * Undefined: used meanwhile.
  * Source:    as Margo 0.24, but for buffers that are lent out.
  */
@@ -188,9 +190,11 @@ HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
  * @param poolset  [in]  that it was borrowed from
  * @param bulk     [in]
  * Owns:      the buffer is taken, if no error is returned.
- * Errors:    -1 an argument is NULL, or the buffer is none that this poolset
- * has lent out Threads:   any thread; never blocks. Undefined: poolset
- * destroyed meanwhile. Source:    as Margo 0.24.
+ * Errors:    -1  an argument is NULL, or the buffer is none that this poolset
+ *                has lent out
+ * Threads:   any thread; never blocks.
+ * Undefined: poolset destroyed meanwhile.
+ * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_bulk_poolset_release(
     margo_bulk_poolset_t poolset, hg_bulk_t bulk);

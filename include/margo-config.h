@@ -105,7 +105,8 @@ HG_PUBLIC size_t margo_get_num_xstreams(margo_instance_id mid);
  * @param info   [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL; there are not
- * so many pools HG_NOENTRY      the instance has no pool of that handle or name
+ *                            so many pools
+ *            HG_NOENTRY      the instance has no pool of that handle or name
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
@@ -124,10 +125,14 @@ HG_PUBLIC hg_return_t margo_find_pool_by_name(
  * @param json  [in]   one JSON object; NULL: "{}", a name is made up
  * @param info  [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      the pool is the instance's; margo_remove_pool() or its end ends
- * it. Errors:    HG_INVALID_ARG  mid is NULL, or the text makes no sense: the
- * log names the field and the reason HG_NOMEM        no memory HG_OTHER_ERROR
- * the pool could not be made; see log Threads:   any thread; never blocks for
- * long. Undefined: the instance ended meanwhile. Source:    as Margo 0.24.
+ *            it.
+ * Errors:    HG_INVALID_ARG  mid is NULL, or the text makes no sense: the log
+ *                            names the field and the reason
+ *            HG_NOMEM        no memory
+ *            HG_OTHER_ERROR  the pool could not be made; see log
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_add_pool_from_json(
     margo_instance_id mid, const char *json, struct margo_pool_info *info);

@@ -93,7 +93,7 @@ HG_PUBLIC hg_return_t amalgam_margo_serve(
  * @param handle  [in]   as the callback of the RPC has got it
  * @param pool    [in]   in which the thread is made
  * @param args    [out]  for the monitor; the same for the hooks before and
- * after
+ *                       after
  * @param ret     [in]   what the origin's margo_forward() returns
  * Owns:      __margo_internal_set_handle_data() takes the handle for a
  *            margo_destroy(), which ends it.

@@ -218,7 +218,7 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
  * @param mid  [in]
  * Owns:      a reference is given back.
  * Errors:    HG_INVALID_ARG mid is NULL, has ended, or is ending and has no
- *            reference but that of margo_finalize()
+ *                           reference but that of margo_finalize()
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits.
  * Undefined: the instance used afterwards, without another reference.

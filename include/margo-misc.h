@@ -161,8 +161,8 @@ HG_PUBLIC int margo_set_progress_when_needed(
  * @param mid       [in]
  * @param pool_idx  [in]  as in margo-config.h
  * Owns:      nothing changes hands.
- * Errors:    an ABT code: ABT_ERR_INV_POOL there is no such pool;
- *            ABT_ERR_INV_ARG mid is NULL, or the instance has ended
+ * Errors:    ABT_ERR_INV_POOL there is no such pool
+ *            ABT_ERR_INV_ARG  mid is NULL, or the instance has ended
  * Threads:   any thread; returns before the loop has moved.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.

@@ -28,10 +28,12 @@ typedef void (*margo_timer_callback_fn)(void *arg);
  * @param cb_dat  [in]   handed to `cb_fn` as it is; may be NULL
  * @param timer   [out]
  * Owns:      the result is the caller's; margo_timer_destroy() ends it.
- * `cb_dat` must live as long as the timer is used. Errors:    -1 an argument
- * but `cb_dat` is NULL, or no memory; the log says so Threads:   any thread;
- * never blocks. Undefined: the instance ended meanwhile. Source:    as Margo
- * 0.24.
+ *            `cb_dat` must live as long as the timer is used.
+ * Errors:    -1  an argument but `cb_dat` is NULL, or no memory; the log says
+ *                so
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_timer_create(margo_instance_id mid,
     margo_timer_callback_fn cb_fn, void *cb_dat, margo_timer_t *timer);
@@ -43,13 +45,16 @@ HG_PUBLIC int margo_timer_create(margo_instance_id mid,
  * @param cb_fn   [in]
  * @param cb_dat  [in]   handed to `cb_fn` as it is; may be NULL
  * @param pool    [in]   ABT_POOL_NULL: inside of the progress loop, which
- * stands still until `cb_fn` has returned; it must not block
+ *                       stands still until `cb_fn` has returned; it must not
+ *                       block
  * @param timer   [out]
  * Owns:      the result is the caller's; margo_timer_destroy() ends it.
- * `cb_dat` and `pool` must live as long as the timer is used. Errors:    -1
- * `mid`, `cb_fn` or `timer` is NULL, or no memory; the log says so Threads: any
- * thread; never blocks. Undefined: the instance ended meanwhile. Source:    as
- * Margo 0.24.
+ *            `cb_dat` and `pool` must live as long as the timer is used.
+ * Errors:    -1  `mid`, `cb_fn` or `timer` is NULL, or no memory; the log says
+ *                so
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_timer_create_with_pool(margo_instance_id mid,
     margo_timer_callback_fn cb_fn, void *cb_dat, ABT_pool pool,

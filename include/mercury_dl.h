@@ -58,7 +58,7 @@ HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
  * @param handle  [in]
  * Owns:      the handle is taken.
  * Errors:    HG_UTIL_FAIL handle is NULL; or the system refuses, and
- *            hg_dl_error() says why
+ *                         hg_dl_error() says why
  * Threads:   any thread; runs what the library does when it is closed.
  * Undefined: it was closed before.
  * Source:    as Mercury 2.4.
@@ -74,7 +74,7 @@ HG_UTIL_PUBLIC int hg_dl_close(HG_DL_HANDLE handle);
  * @param path_size  [in]   bytes of it, the 0 at the end included
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL no file holds the address, path is NULL, or the room
- *            is too small; nothing is written then
+ *                         is too small; nothing is written then
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

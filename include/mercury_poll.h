@@ -78,7 +78,7 @@ HG_UTIL_PUBLIC int hg_poll_get_fd(hg_poll_set_t *poll_set);
  * @param event     [in]  which news, and what is told with them
  * Owns:      nothing changes hands; `fd` is to be removed before it is closed.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or fd is not open, is in the set
- *            already or cannot be waited for; the log says why
+ *                         already or cannot be waited for; the log says why
  * Threads:   any thread; never blocks. Who waits takes note at once.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -93,7 +93,7 @@ HG_UTIL_PUBLIC int hg_poll_add(
  * @param fd        [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL poll_set is NULL, or fd is not in it; the log says
- *            why
+ *                         why
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -111,7 +111,7 @@ HG_UTIL_PUBLIC int hg_poll_remove(hg_poll_set_t *poll_set, int fd);
  * @param actual_events  [out]  how many there were; 0: the time is over
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or max_events is 0. A signal is
- *            one event, HG_POLLINTR.
+ *                         one event, HG_POLLINTR.
  * Threads:   any thread; may wait up to its time-out.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

@@ -42,7 +42,7 @@ HG_UTIL_PUBLIC void hg_thread_init(hg_thread_t *thread);
  * Owns:      the thread is the caller's; hg_thread_join() ends it. `data` must
  *            live as long as `f` uses it.
  * Errors:    HG_UTIL_FAIL thread or f is NULL, or the system gives no more
- *            threads; the log says why
+ *                         threads; the log says why
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -144,7 +144,7 @@ HG_UTIL_PUBLIC int hg_thread_getaffinity(
  * @param cpu_mask  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL cpu_mask is NULL, or names no core that the process
- *            may use; the thread stays where it was
+ *                         may use; the thread stays where it was
  * Threads:   any thread; never blocks.
  * Undefined: joined or detached before.
  * Source:    as Mercury 2.4.

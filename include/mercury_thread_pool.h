@@ -28,7 +28,7 @@ extern "C" {
  * @param pool          [out]
  * Owns:      the result is the caller's; hg_thread_pool_destroy() ends it.
  * Errors:    HG_UTIL_FAIL thread_count is 0 or pool is NULL, or there is no
- *            memory or no thread; nothing is left behind
+ *                         memory or no thread; nothing is left behind
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

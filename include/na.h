@@ -222,7 +222,7 @@ NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
  *
  * @param na_class  [in]
  * @param name      [in]   as NA_Addr_to_string() or HG_Addr_to_string() wrote
- * it
+ *                         it
  * @param addr_p    [out]
  * Owns:      the result is the caller's; NA_Addr_free() ends it.
  * Errors:    NA_INVALID_ARG   an argument is NULL, or the string is no address

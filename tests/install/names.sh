@@ -24,17 +24,8 @@ read -ra cflags <<<"-I$folder -I$folder/ult $(pkg-config --cflags "$module")"
 read -ra libs <<<"$(pkg-config --libs "$module")"
 libdir=$(pkg-config --variable=libdir "$module")
 
-# includes FILTER OPTION: a line for each header that grep takes.
-includes() {
-    find "$folder" -maxdepth 1 -name '*.h' -printf '#include "%f"\n' |
-        sort | grep "$@"
-}
-
-# declared FILE FOLDER: what those of its headers declare that lie there.
-declared() {
-    "${CC:-cc}" -std=c11 -E -dD "${cflags[@]}" "$1" >"$1.i"
-    awk -v folder="$2/" -f "$here/declared.awk" "$1.i"
-}
+# shellcheck source=tests/install/declared.sh
+. "$here/declared.sh"
 
 includes -v margo >"$work/all.c"
 declared "$work/all.c" "$folder" >"$work/declared"
@@ -53,10 +44,7 @@ fi
 
 # The other way round: what the libraries give out under a public name must be
 # declared. It would show what declared.awk overlooks.
-includes . >"$work/every.c"
-[ ! -f "$folder/ult/abt.h" ] || echo '#include "ult/abt.h"' >>"$work/every.c"
-declared "$work/every.c" "$folder" >>"$work/declared"
-declared "$work/every.c" "$folder/ult" >>"$work/declared"
+declared_by_all >>"$work/declared"
 nm -D --defined-only "$libdir"/libamalgam*.so |
     awk '$3 ~ /^(HG|hg|NA|na|amalgam|margo|ABT)_/ { print $3 }' |
     sort -u >"$work/given"

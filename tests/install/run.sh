@@ -5,7 +5,7 @@
 # names of the originals can be left out), facts (the headers declare what the
 # tables facts-*.txt state), readme (the example of README.md compiles without
 # a warning, and prints what it promises), names (the table of public names is
-# true), or argobots (Margo is built once more, on the Argobots of the system, if
+# true), man (and so are the manual pages), or argobots (Margo is built once more, on the Argobots of the system, if
 # there is one: at AMALGAM_ARGOBOTS_PREFIX, or known to pkg-config).
 set -eu
 unset CDPATH
@@ -227,6 +227,12 @@ readme)
     ;;
 names)
     "$here/names.sh" "$prefix" || fail "include/COMPATIBILITY.md is not true"
+    ;;
+man)
+    has AMALGAM_MAN ON || exit 77
+    "$here/man.sh" "$prefix" "$build" && exit
+    [ $? = 77 ] || fail "the manual pages are not true"
+    exit 77
     ;;
 facts)
     "$here/facts.sh" "$prefix/include" ||

@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finalization of an instance, which any thread may ask for.
  *
- *   step                                by
- *   prefinalize callbacks               the first caller; from a callback of
- * the loop, a thread created for that calls and handlers end, other       the
- * loop, which still runs; in a job, ranks reach the same point          until
- * all ranks are there stop: finalize callbacks            a waiting thread that
- * is none of the instance's; else the loop without references: class and the
- * same, or the thread that releases context are closed                  the
- * last reference then the loop is joined, streams    a waiting thread, or that
- * which releases and pools end                       the last reference, if it
- * runs in none of these streams
+ *   step                              by
+ *   prefinalize callbacks             the first caller; from a callback of the
+ *                                     loop, a thread created for that
+ *   calls and handlers end, other     the loop, which still runs; in a job,
+ *   ranks reach the same point        until all ranks are there
+ *   stop: finalize callbacks          a waiting thread that is none of the
+ *                                     instance's; else the loop
+ *   without references: class and     the same, or the thread that releases
+ *   context are closed                the last reference
+ *   then the loop is joined, streams  a waiting thread, or that which releases
+ *   and pools end                     the last reference, if it runs in none
+ *                                     of these streams
  *
  * So a handler can ask for the end, and a thread that waits for it does the
  * rest. A thread that runs handlers or callbacks of the instance never waits.
- */
+ *
+ * Calls about the end may come late, or twice, or from several threads. So
+ * all instances are listed here, with their references. An instance is
+ * opened with one reference. margo_finalize() takes that, or the
+ * margo_instance_release() that is left with it: either begins the end, and
+ * the end itself gives the reference back when serving is over. So the count
+ * never is 0 while callbacks of the end take references and release them.
+ * When it is 0, the class, the context and the pools are closed. The memory
+ * of the last few instances that were closed is kept, so that a late call
+ * finds out that its instance has ended. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -29,11 +40,184 @@
 #include "margo/registry.h"
 #include "margo/request.h"
 #include "margo/rpc.h"
-#include "margo/timer.h"
 
 /* Pending operations are logged for the first time after this part of the
  * time limit, and again each time after twice as long. */
 enum { TELL_PART = 10 };
+
+enum { CLOSED_KEPT = 8 };
+
+static const bool edges[AMG_MARGO_STATE_COUNT][AMG_MARGO_STATE_COUNT] = {
+    [AMG_MARGO_OPENING] =
+        {[AMG_MARGO_RUNNING] = true, [AMG_MARGO_CLOSED] = true},
+    [AMG_MARGO_RUNNING] = {[AMG_MARGO_FINALIZING] = true},
+    [AMG_MARGO_FINALIZING] = {[AMG_MARGO_STOPPED] = true},
+    [AMG_MARGO_STOPPED] = {[AMG_MARGO_CLOSED] = true},
+};
+
+void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
+{
+    AMG_ASSERT(
+        edges[atomic_load_explicit(&mid->state, memory_order_relaxed)][next]);
+    atomic_store_explicit(&mid->state, next, memory_order_release);
+}
+
+/* All instances of the process. */
+static struct {
+    struct amg_lock lock; /* guards all that is here, and the `refs` of each */
+    struct amg_list instances; /* of struct margo_instance */
+    struct amg_list closed;    /* the same; the oldest first */
+    unsigned closed_count;
+} all = {
+    .instances = {{&all.instances.head, &all.instances.head}},
+    .closed = {{&all.closed.head, &all.closed.head}},
+};
+
+static margo_instance_id instance_of(struct amg_link *link)
+{
+    return amg_container_of(link, struct margo_instance, refs.link);
+}
+
+/* Its lock is held. The id is only compared, since it may be an old one. */
+static bool is_known_locked(margo_instance_id mid)
+{
+    struct amg_link *link = amg_list_first(&all.instances);
+
+    for (; link != NULL; link = amg_list_next(&all.instances, link))
+        if (instance_of(link) == mid)
+            return true;
+    return false;
+}
+
+void amg_margo_refs_init(margo_instance_id mid)
+{
+    amg_lock_lock(&all.lock);
+    AMG_ASSERT(mid->refs.count == 0 && mid->refs.callers == 0);
+    mid->refs.count = 1;
+    amg_list_push(&all.instances, &mid->refs.link);
+    amg_lock_unlock(&all.lock);
+}
+
+/* False: it is not known, or closed. A hold keeps its memory until
+ * instance_leave(). */
+static bool instance_enter(margo_instance_id mid)
+{
+    bool is_known = false;
+
+    amg_lock_lock(&all.lock);
+    is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
+    if (is_known)
+        mid->refs.callers++;
+    amg_lock_unlock(&all.lock);
+    return is_known;
+}
+
+/* Keeps the memory of a closed instance; returns one that is no longer kept,
+ * or NULL. */
+static margo_instance_id retire_locked(margo_instance_id mid)
+{
+    amg_list_remove(&mid->refs.link);
+    amg_list_push(&all.closed, &mid->refs.link);
+    if (all.closed_count < CLOSED_KEPT) {
+        all.closed_count++;
+        return MARGO_INSTANCE_NULL;
+    }
+    return instance_of(amg_list_pop(&all.closed));
+}
+
+/* Returns an instance whose memory is to be freed, or NULL. */
+static margo_instance_id instance_leave(margo_instance_id mid)
+{
+    margo_instance_id old = MARGO_INSTANCE_NULL;
+
+    amg_lock_lock(&all.lock);
+    AMG_ASSERT(mid->refs.callers > 0);
+    mid->refs.callers--;
+    if (mid->refs.callers == 0 && mid->refs.count == 0 &&
+        amg_margo_state_of(mid) == AMG_MARGO_CLOSED && !mid->is_stuck)
+        old = retire_locked(mid);
+    amg_lock_unlock(&all.lock);
+    return old;
+}
+
+/* One reference more. False: not known, or closed. */
+static bool instance_ref(margo_instance_id mid)
+{
+    bool is_open = false;
+
+    amg_lock_lock(&all.lock);
+    is_open = mid != MARGO_INSTANCE_NULL && is_known_locked(mid) &&
+              !mid->refs.is_closing;
+    if (is_open)
+        mid->refs.count++;
+    amg_lock_unlock(&all.lock);
+    return is_open;
+}
+
+/* Drops a reference of an instance that is held. `ret_begins`: it is the last
+ * one, and the finalization begins instead. False: the caller cannot have one.
+ */
+static bool instance_unref(margo_instance_id mid, bool *ret_begins)
+{
+    struct amg_margo_refs *refs = &mid->refs;
+    unsigned owed = 0;
+    bool is_held = false;
+
+    amg_lock_lock(&all.lock);
+    *ret_begins = refs->count == 1 && !refs->has_begun;
+    refs->has_begun = refs->has_begun || *ret_begins;
+    owed = refs->has_begun && !refs->is_returned;
+    is_held = refs->count > owed;
+    refs->count -= is_held;
+    amg_lock_unlock(&all.lock);
+    return is_held || *ret_begins;
+}
+
+/* Begins the finalization, which has a reference of its own. */
+static void refs_finalize(margo_instance_id mid)
+{
+    amg_lock_lock(&all.lock);
+    mid->refs.has_begun = true;
+    amg_lock_unlock(&all.lock);
+}
+
+/* It gives that back. */
+static void refs_finalized(margo_instance_id mid)
+{
+    amg_lock_lock(&all.lock);
+    AMG_ASSERT(mid->refs.has_begun && !mid->refs.is_returned);
+    AMG_ASSERT(mid->refs.count > 0);
+    mid->refs.is_returned = true;
+    mid->refs.count--;
+    amg_lock_unlock(&all.lock);
+}
+
+/* Are there no references? Then none can be taken any more, and the first
+ * caller, by `ret_is_mine`, closes the instance. */
+static bool refs_close(margo_instance_id mid, bool *ret_is_mine)
+{
+    bool is_over = false;
+
+    amg_lock_lock(&all.lock);
+    is_over = mid->refs.count == 0;
+    *ret_is_mine = is_over && !mid->refs.is_closing;
+    mid->refs.is_closing = is_over;
+    amg_lock_unlock(&all.lock);
+    return is_over;
+}
+
+/* False: it is not known, or closed. */
+static bool instance_ref_count(margo_instance_id mid, unsigned *ret_count)
+{
+    bool is_known = false;
+
+    amg_lock_lock(&all.lock);
+    is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
+    if (is_known)
+        *ret_count = mid->refs.count;
+    amg_lock_unlock(&all.lock);
+    return is_known;
+}
 
 void amg_margo_finalize_init(margo_instance_id mid)
 {
@@ -151,7 +335,7 @@ static bool finalize_begin(margo_instance_id mid)
     give(mid);
     if (!is_first)
         return false;
-    amg_margo_refs_finalize(mid);
+    refs_finalize(mid);
     /* The loop cannot run callbacks that wait for its own progress. */
     if (!amg_margo_is_loop(mid) ||
         ABT_thread_create(mid->pools->progress_pool, before_run, mid,
@@ -234,45 +418,11 @@ static void stop(margo_instance_id mid)
     amg_margo_callbacks_run(mid, false);
     runner_set(mid, false);
     AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_END, &told);
-    amg_margo_refs_finalized(mid);
+    refs_finalized(mid);
     take(mid);
     mid->finalize->is_stopped = true;
     tell_locked(mid);
     give(mid);
-}
-
-static void hg_close(margo_instance_id mid)
-{
-    hg_return_t rc = HG_SUCCESS;
-
-    if (mid->hg_context != NULL && mid->owns_context)
-        rc = HG_Context_destroy(mid->hg_context);
-    if (rc != HG_SUCCESS)
-        margo_error(mid,
-            "the context stays open: HG_Context_destroy() says %s; the line "
-            "before this one says what is in use",
-            HG_Error_to_string(rc));
-    else if (mid->hg_class != NULL && mid->owns_class &&
-             (rc = HG_Finalize(mid->hg_class)) != HG_SUCCESS)
-        margo_error(mid,
-            "the class stays open: HG_Finalize() says %s; the line before "
-            "this one says what is still held, which is to be freed before "
-            "margo_finalize()",
-            HG_Error_to_string(rc));
-    mid->hg_context = NULL;
-    mid->hg_class = NULL;
-}
-
-void amg_margo_close_network(margo_instance_id mid)
-{
-    if (mid->is_stuck)
-        return;
-    (void)amg_margo_handles_report(mid);
-    amg_margo_rpcs_fini(mid);
-    amg_margo_services_close(mid);
-    amg_margo_handles_close(mid);
-    hg_close(mid);
-    amg_margo_monitoring_close(mid);
 }
 
 static void close_rest(margo_instance_id mid)
@@ -282,15 +432,6 @@ static void close_rest(margo_instance_id mid)
         return;
     amg_margo_pools_close(mid);
     amg_margo_config_free(mid->config);
-}
-
-void amg_margo_instance_free(margo_instance_id mid)
-{
-    /* A call that comes late asks by its key whether it is in a handler. */
-    amg_margo_dispatch_close(mid);
-    amg_margo_callbacks_fini(mid);
-    amg_margo_requests_close(mid);
-    amg_mem_free(mid);
 }
 
 /* Ends streams and pools, once; called by a thread that runs in none of
@@ -324,7 +465,7 @@ static void close_if_unreferenced(margo_instance_id mid, bool reaps)
 {
     bool is_mine = false;
 
-    if (!amg_margo_refs_close(mid, &is_mine))
+    if (!refs_close(mid, &is_mine))
         return;
     if (is_mine)
         amg_margo_close_network(mid);
@@ -366,7 +507,7 @@ const struct amg_margo_loop_end amg_margo_finalize_of_loop = {
 /* A public call leaves the instance. */
 static void release(margo_instance_id mid)
 {
-    margo_instance_id old = amg_margo_instance_leave(mid);
+    margo_instance_id old = instance_leave(mid);
 
     if (old != MARGO_INSTANCE_NULL)
         amg_margo_instance_free(old);
@@ -399,22 +540,31 @@ static void finalize_finish(margo_instance_id mid)
     give(mid);
 }
 
-/* The caller waits in a thread that has to end first. */
-static void wait_refused(margo_instance_id mid, const char *caller)
+/* Waits for the end, unless the caller runs in a thread that has to end first.
+ */
+static void finish_or_refuse(margo_instance_id mid, const char *caller)
 {
-    margo_error(mid,
-        "%s: called by a handler or a callback of the instance, which would "
-        "wait for its own end; margo_finalize() asks for the end and returns",
-        caller);
+    if (may_wait(mid))
+        finalize_finish(mid);
+    else
+        margo_error(mid,
+            "%s: called by a handler or a callback of the instance, which "
+            "would wait for its own end; margo_finalize() asks for the end and "
+            "returns",
+            caller);
 }
 
-static void unknown_tell(margo_instance_id mid, const char *caller)
+/* Holds the instance, as instance_enter(). */
+static bool enter_told(margo_instance_id mid, const char *caller)
 {
+    if (instance_enter(mid))
+        return true;
     margo_error(MARGO_INSTANCE_NULL,
         mid == MARGO_INSTANCE_NULL
             ? "%s: the instance is NULL"
             : "%s: no such instance, or it has ended before",
         caller);
+    return false;
 }
 
 void margo_finalize(margo_instance_id mid)
@@ -422,10 +572,8 @@ void margo_finalize(margo_instance_id mid)
     bool is_first = false;
     bool is_alone = false;
 
-    if (!amg_margo_instance_enter(mid)) {
-        unknown_tell(mid, __func__);
+    if (!enter_told(mid, __func__))
         return;
-    }
     is_first = finalize_begin(mid);
     take(mid);
     is_alone = mid->finalize->closers == 0;
@@ -437,34 +585,24 @@ void margo_finalize(margo_instance_id mid)
 
 void margo_finalize_and_wait(margo_instance_id mid)
 {
-    if (!amg_margo_instance_enter(mid)) {
-        unknown_tell(mid, __func__);
+    if (!enter_told(mid, __func__))
         return;
-    }
     finalize_begin(mid);
-    if (may_wait(mid))
-        finalize_finish(mid);
-    else
-        wait_refused(mid, __func__);
+    finish_or_refuse(mid, __func__);
     release(mid);
 }
 
 void margo_wait_for_finalize(margo_instance_id mid)
 {
-    if (!amg_margo_instance_enter(mid)) {
-        unknown_tell(mid, __func__);
+    if (!enter_told(mid, __func__))
         return;
-    }
-    if (may_wait(mid))
-        finalize_finish(mid);
-    else
-        wait_refused(mid, __func__);
+    finish_or_refuse(mid, __func__);
     release(mid);
 }
 
 hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
 {
-    if (!AMG_CONTRACT(flag != NULL) || !amg_margo_instance_enter(mid))
+    if (!AMG_CONTRACT(flag != NULL) || !instance_enter(mid))
         return HG_INVALID_ARG;
     take(mid);
     *flag = mid->finalize->is_stopped;
@@ -475,15 +613,14 @@ hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
 
 hg_return_t margo_instance_ref_incr(margo_instance_id mid)
 {
-    return amg_margo_instance_ref(mid) ? HG_SUCCESS : HG_INVALID_ARG;
+    return instance_ref(mid) ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
 hg_return_t margo_instance_ref_count(margo_instance_id mid, unsigned *refcount)
 {
     if (!AMG_CONTRACT(refcount != NULL))
         return HG_INVALID_ARG;
-    return amg_margo_instance_ref_count(mid, refcount) ? HG_SUCCESS
-                                                       : HG_INVALID_ARG;
+    return instance_ref_count(mid, refcount) ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
 hg_return_t margo_instance_release(margo_instance_id mid)
@@ -491,9 +628,9 @@ hg_return_t margo_instance_release(margo_instance_id mid)
     bool begins = false;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!amg_margo_instance_enter(mid))
+    if (!instance_enter(mid))
         return HG_INVALID_ARG;
-    if (!amg_margo_instance_unref(mid, &begins)) {
+    if (!instance_unref(mid, &begins)) {
         margo_error(mid,
             "%s: the caller has no reference to the instance, "
             "which is ending",

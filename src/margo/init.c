@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening of an instance, and the public calls about what it stands on: class,
- * context, pools, addresses, counters. */
+/* Opening of an instance, the end of what was opened, and the public calls
+ * about what it stands on: class, context, pools, addresses. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -20,7 +20,6 @@
 #include "margo/registry.h"
 #include "margo/request.h"
 #include "margo/rpc.h"
-#include "margo/timer.h"
 
 /* An instance with the structs of its parts, in one piece of memory. */
 struct whole {
@@ -41,6 +40,49 @@ struct whole {
  * that go to and fro between two processes need one for each level. So there
  * are more than HG's default of 64. */
 enum { CREDITS = 1024 };
+
+/* Calls of ABT_finalize() that ended instances still owe; a counter. */
+static atomic_uint owed;
+static atomic_bool is_registered; /* with atexit() */
+
+/* False: failed, logged. `ret_is_first`: it was not initialised before. */
+static bool runtime_enter(bool *ret_is_first)
+{
+    bool is_first = ABT_initialized() != ABT_SUCCESS;
+    int rc = ABT_init(0, NULL);
+
+    if (rc != ABT_SUCCESS) {
+        margo_error(MARGO_INSTANCE_NULL,
+            "user-level threads cannot be started: ABT_init() says %d", rc);
+        return false;
+    }
+    if (!atomic_exchange_explicit(&is_registered, true, memory_order_relaxed))
+        (void)atexit(amg_margo_runtime_settle);
+    *ret_is_first = is_first;
+    return true;
+}
+
+void amg_margo_runtime_leave(void)
+{
+    atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
+}
+
+void amg_margo_runtime_settle(void)
+{
+    unsigned count = atomic_load_explicit(&owed, memory_order_relaxed);
+
+    while (count > 0) {
+        if (!atomic_compare_exchange_weak_explicit(&owed, &count, count - 1u,
+                memory_order_relaxed, memory_order_relaxed))
+            continue;
+        if (ABT_finalize() != ABT_SUCCESS) {
+            /* Only the primary thread may end it, and does so later. */
+            atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
+            return;
+        }
+        count = atomic_load_explicit(&owed, memory_order_relaxed);
+    }
+}
 
 /* Arguments of the public call. */
 struct opening {
@@ -136,6 +178,49 @@ static bool services_open(
            amg_margo_loop_start(mid, &amg_margo_finalize_of_loop, !has_core);
 }
 
+static void hg_close(margo_instance_id mid)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mid->hg_context != NULL && mid->owns_context)
+        rc = HG_Context_destroy(mid->hg_context);
+    if (rc != HG_SUCCESS)
+        margo_error(mid,
+            "the context stays open: HG_Context_destroy() says %s; the line "
+            "before this one says what is in use",
+            HG_Error_to_string(rc));
+    else if (mid->hg_class != NULL && mid->owns_class &&
+             (rc = HG_Finalize(mid->hg_class)) != HG_SUCCESS)
+        margo_error(mid,
+            "the class stays open: HG_Finalize() says %s; the line before "
+            "this one says what is still held, which is to be freed before "
+            "margo_finalize()",
+            HG_Error_to_string(rc));
+    mid->hg_context = NULL;
+    mid->hg_class = NULL;
+}
+
+void amg_margo_close_network(margo_instance_id mid)
+{
+    if (mid->is_stuck)
+        return;
+    (void)amg_margo_handles_report(mid);
+    amg_margo_rpcs_fini(mid);
+    amg_margo_services_close(mid);
+    amg_margo_handles_close(mid);
+    hg_close(mid);
+    amg_margo_monitoring_close(mid);
+}
+
+void amg_margo_instance_free(margo_instance_id mid)
+{
+    /* A call that comes late asks by its key whether it is in a handler. */
+    amg_margo_dispatch_close(mid);
+    amg_margo_callbacks_fini(mid);
+    amg_margo_requests_close(mid);
+    amg_mem_free(mid);
+}
+
 /* Opens all parts after the runtime has begun. */
 static bool parts_open(
     margo_instance_id mid, const struct opening *opening, bool is_first)
@@ -204,7 +289,7 @@ margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
         opener->adapt(opener->arg, mid->config);
     mid->max_handlers = mid->config->max_handlers;
     amg_margo_environment_set(mid->log, mid->config);
-    if (!amg_margo_runtime_enter(&is_first))
+    if (!runtime_enter(&is_first))
         goto free_config;
     if (!parts_open(mid, &opening, is_first))
         goto leave_runtime;

@@ -39,7 +39,7 @@ enum amg_margo_state {
 };
 
 /* References of the program keep class, context and pools; they and the calls
- * that hold the instance keep its memory. Guarded by the lock of instance.c. */
+ * that hold the instance keep its memory. Guarded by the lock of finalize.c. */
 struct amg_margo_refs {
     struct amg_link link; /* among all instances */
     unsigned count;       /* references; one of them is the end's */
@@ -193,34 +193,14 @@ void amg_margo_wake(margo_instance_id mid);
 /* Wakes a loop whose standby loop makes progress. Any thread. */
 void amg_margo_wake_watcher(margo_instance_id mid);
 
-/* Each instance initialises the ULT runtime, and finalizes it at its end.
- * False: failed, logged. `ret_is_first`: it was not initialised before. */
-bool amg_margo_runtime_enter(bool *ret_is_first);
-/* Only the primary thread may call the last ABT_finalize(): if another thread
- * is last, the call waits until the primary thread makes it. */
+/* init.c: each instance initialises the ULT runtime, and finalizes it at its
+ * end. Only the primary thread may call the last ABT_finalize(): if another
+ * thread is last, the call waits until the primary thread makes it. */
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_settle(void);
 
-/* Registers the instance, with one reference. */
+/* finalize.c: registers the instance, with one reference. */
 void amg_margo_refs_init(margo_instance_id mid);
-/* False: it is not known, or closed. A hold keeps its memory until the drop,
- * which returns an instance whose memory is to be freed, or NULL. */
-bool amg_margo_instance_enter(margo_instance_id mid);
-margo_instance_id amg_margo_instance_leave(margo_instance_id mid);
-/* One reference more. False: not known, or closed. */
-bool amg_margo_instance_ref(margo_instance_id mid);
-/* Drops a reference of an instance that is held. `ret_begins`: it is the last
- * one, and the finalization begins instead. False: the caller cannot have one.
- */
-bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins);
-bool amg_margo_instance_ref_count(margo_instance_id mid, unsigned *ret_count);
-/* Begins the finalization, which has a reference of its own. */
-void amg_margo_refs_finalize(margo_instance_id mid);
-/* It gives that back. */
-void amg_margo_refs_finalized(margo_instance_id mid);
-/* Are there no references? Then none can be taken any more, and the first
- * caller, by `ret_is_mine`, closes the instance. */
-bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine);
 
 /* The calling user-level thread, or ABT_THREAD_NULL. */
 static inline ABT_thread amg_margo_self(void)

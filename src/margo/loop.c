@@ -23,12 +23,13 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/lock.h"
+#include "core/context.h"
 #include "margo-util.h"
 #include "margo/config.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
 #include "margo/runtime.h"
-#include "margo/timer.h"
+#include "margo/request.h"
 #include "mercury.h"
 
 enum {
@@ -92,6 +93,37 @@ void amg_margo_rounds_end(struct amg_margo_rounds *rounds)
     amg_list_remove(&rounds->link);
     atomic_fetch_sub_explicit(&loop_registry.count, 1u, memory_order_relaxed);
     amg_lock_unlock(&loop_registry.lock);
+}
+
+void amg_margo_wake_watcher(margo_instance_id mid)
+{
+    struct amg_margo_wakeup *wakeup = &mid->wakeup;
+
+    /* Sequentially consistent, as is the look of the watcher after it has
+     * announced its sleep: one of both sees the other. */
+    if (atomic_load_explicit(&wakeup->is_parked, memory_order_seq_cst) &&
+        atomic_exchange_explicit(
+            &wakeup->is_parked, false, memory_order_seq_cst))
+        amg_margo_runtime_nap_wake(&wakeup->word);
+}
+
+void amg_margo_wake(margo_instance_id mid)
+{
+    struct amg_margo_wakeup *wakeup = &mid->wakeup;
+    ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
+
+    /* The caller's stores come before its look at the gate, and the loop shuts
+     * the gate before it looks for them: one of both sees the other. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&wakeup->is_gated, memory_order_seq_cst)) {
+        ABT_mutex_lock(mutex);
+        wakeup->wakes++;
+        ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&wakeup->cond));
+        ABT_mutex_unlock(mutex);
+    }
+    amg_margo_wake_watcher(mid);
+    if (mid->hg_context != NULL) /* or it has ended */
+        amg_context_ring(mid->hg_context);
 }
 
 /* When the first timer is due; UINT64_MAX: there is none. */

@@ -121,7 +121,9 @@ void amg_margo_finalize_init(margo_instance_id mid);
 /* For amg_margo_loop_start(). */
 extern const struct amg_margo_loop_end amg_margo_finalize_of_loop;
 
-/* Closes the class and all that depends on it, also after a failed open. */
+/* init.c: closes the class and all that depends on it, also after a failed
+ * open.
+ */
 void amg_margo_close_network(margo_instance_id mid);
 /* Frees the memory of a closed instance without users. */
 void amg_margo_instance_free(margo_instance_id mid);

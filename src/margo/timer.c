@@ -11,7 +11,7 @@
  * come: it makes the new thread void instead of waiting for it, and waits only
  * for a callback that runs. The program, the heap and each such thread have a
  * reference to the timer; the last one frees it. */
-#include "margo/timer.h"
+#include "margo/request.h"
 
 #include "base/assert.h"
 #include "base/clock.h"

@@ -8,7 +8,7 @@
 
 #include "abt.h"
 #include "base/mem.h"
-#include "ult/stack.h"
+#include "ult/xstream_local.h"
 #include "ult/ult.h"
 
 struct value {

@@ -8,7 +8,7 @@
 #include "affinity/bind.h"
 #include "ult/ready_pool.h"
 #include "ult/sched.h"
-#include "ult/stack.h"
+#include "ult/xstream_local.h"
 #include "ult/switch.h"
 #include "ult/ult.h"
 

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/test_point.h"
 #include "ult/park.h"
-#include "ult/stack.h"
+#include "ult/xstream_local.h"
 #include "ult/switch_to.h"
 #include "ult/sched.h"
 

@@ -5,7 +5,7 @@
  * without a lock, all together SHARED_FACTOR times that many under one. So a
  * thread that is made on one xstream and freed on another costs no system call
  * either. All other stacks go back at once. */
-#include "ult/stack.h"
+#include "ult/xstream_local.h"
 
 #include <errno.h>
 #include <stdint.h>

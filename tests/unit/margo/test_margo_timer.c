@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "margo/instance.h"
-#include "margo/timer.h"
+#include "margo/request.h"
 
 enum { ALARM_S = 20, TURNS = 5 };
 

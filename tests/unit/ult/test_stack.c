@@ -15,7 +15,7 @@
 #include "abt.h"
 #include "base/process.h"
 #include "base/mem.h"
-#include "ult/stack.h"
+#include "ult/xstream_local.h"
 
 enum { KEPT = 2, MANY = 64, LINE_CAP = 4096, OWN_LEN = 64 * 1024 };
 

@@ -131,6 +131,7 @@ static struct pool_buffer *buffer_take_locked(struct margo_bulk_pool *pool)
 {
     struct pool_buffer *buffer = pool->first;
 
+    AMG_ASSERT_HELD(&pool->lock);
     if (buffer == NULL)
         return NULL;
     pool->first = buffer->next;
@@ -188,6 +189,7 @@ static struct pool_waiter *buffer_give_locked(
     struct amg_link *link = amg_list_pop(&pool->waiters);
     struct pool_waiter *next = NULL;
 
+    AMG_ASSERT_HELD(&pool->lock);
     if (link != NULL) {
         next = amg_container_of(link, struct pool_waiter, link);
         next->bulk = buffer->bulk;

@@ -33,6 +33,7 @@ static struct json_object *ref_locked(const struct amg_margo_registry *registry,
 {
     int index = 0;
 
+    AMG_ASSERT_HELD(&registry->lock);
     if (!pool_is_shown(pool, options))
         options &= ~MARGO_CONFIG_HIDE_EXTERNAL;
     if ((options & MARGO_CONFIG_USE_NAMES) != 0)

@@ -83,6 +83,7 @@ static bool is_known_locked(margo_instance_id mid)
 {
     struct amg_link *link = amg_list_first(&all.instances);
 
+    AMG_ASSERT_HELD(&all.lock);
     for (; link != NULL; link = amg_list_next(&all.instances, link))
         if (instance_of(link) == mid)
             return true;
@@ -116,6 +117,7 @@ static bool instance_enter(margo_instance_id mid)
  * or NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {
+    AMG_ASSERT_HELD(&all.lock);
     amg_list_remove(&mid->refs.link);
     amg_list_push(&all.closed, &mid->refs.link);
     if (all.closed_count < CLOSED_KEPT) {

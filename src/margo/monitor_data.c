@@ -439,6 +439,7 @@ static void monitor_reset_locked(struct amg_monitor *monitor)
 {
     static const struct amg_stats none;
 
+    AMG_ASSERT_HELD(&monitor->lock);
     monitor->progress_with_timeout = none;
     monitor->progress_timeout_ms = none;
     monitor->progress_without_timeout = none;

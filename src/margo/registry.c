@@ -241,6 +241,7 @@ struct amg_margo_pool *amg_margo_pool_resolve_locked(
                           : amg_margo_key_index((uint32_t)ref->index),
         NULL);
 
+    AMG_ASSERT_HELD(&registry->lock);
     if (item != NULL)
         return (struct amg_margo_pool *)(void *)item;
     amg_margo_plan_tell_missing(log, path, ref, registry->pools.count);

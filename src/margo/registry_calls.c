@@ -368,6 +368,7 @@ static const char *pool_reason_locked(const struct amg_margo_pool *pool)
 static bool pool_is_run_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_pool *pool, const struct amg_margo_stream *but)
 {
+    AMG_ASSERT_HELD(&registry->lock);
     for (unsigned i = 0; i < registry->streams.count; i++) {
         const struct amg_margo_stream *stream =
             amg_margo_stream_at_locked(registry, i);
@@ -384,6 +385,7 @@ static const struct amg_margo_pool *pool_left_locked(
     const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream)
 {
+    AMG_ASSERT_HELD(&registry->lock);
     for (unsigned i = 0; i < stream->pool_count; i++) {
         const struct amg_margo_pool *pool = stream->pools[i];
 
@@ -402,6 +404,7 @@ static const char *stream_reason_locked(
     ABT_xstream self = ABT_XSTREAM_NULL;
     ABT_bool is_primary = ABT_FALSE;
 
+    AMG_ASSERT_HELD(&registry->lock);
     (void)ABT_xstream_self(&self);
     (void)ABT_xstream_is_primary(amg_margo_stream_abt(stream), &is_primary);
     if (stream->is_primary || is_primary != ABT_FALSE)

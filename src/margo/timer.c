@@ -30,6 +30,7 @@ static void next_store_locked(margo_instance_id mid)
 {
     const struct amg_heap_node *first = mid->timers->heap.first;
 
+    AMG_ASSERT_HELD(&mid->timers->lock);
     atomic_store_explicit(&mid->wakeup.next_timer_ns,
         first == NULL ? AMG_NO_DEADLINE : first->key, memory_order_release);
 }
@@ -38,6 +39,7 @@ static void remove_locked(margo_instance_id mid, struct amg_margo_timer *timer)
 {
     bool was_first = mid->timers->heap.first == &timer->node;
 
+    AMG_ASSERT_HELD(&mid->timers->lock);
     amg_heap_remove(&mid->timers->heap, &timer->node);
     timer->is_armed = false;
     if (was_first)

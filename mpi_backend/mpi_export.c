@@ -19,13 +19,7 @@
  *
  * The end of an exposure: the access word is closed by an operation that
  * returns the accesses held; when these are released, the memory is detached.
- *
- * Regions that are attached to one window must not overlap, and MPI does not
- * check that. So memory that lies within an attached region shares it, and
- * memory that lies partly in one is reached by messages: an access may not
- * cross the border of two regions, and its origin does not know the borders.
- * Regions stand in an array in the order of their bases; adding one among n
- * moves 24 n bytes at the most, for 8,192 some microseconds. */
+ */
 #include "mpi_backend/mpi_export.h"
 
 #include <string.h>
@@ -121,149 +115,17 @@ hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
     return HG_SUCCESS;
 }
 
-enum { REGIONS_FIRST = 16 };
-
-void amg_mpi_regions_init(
-    struct amg_mpi_regions *attach, const struct amg_mpi_region_ops *by)
-{
-    memset(attach, 0, sizeof(*attach));
-    attach->by = *by;
-}
-
-void amg_mpi_regions_fini(struct amg_mpi_regions *attach)
-{
-    for (uint32_t i = 0; i < attach->count; i++)
-        attach->by.detach(attach->by.arg, (void *)attach->regions[i].base);
-    amg_mem_free(attach->regions);
-    attach->regions = NULL;
-    attach->count = 0;
-    attach->cap = 0;
-}
-
-/* The first region that ends behind `at`, or the number of regions. */
-static uint32_t region_find(const struct amg_mpi_regions *attach, uintptr_t at)
-{
-    uint32_t low = 0;
-    uint32_t high = attach->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct amg_mpi_region *region = &attach->regions[middle];
-
-        if (at - region->base < region->len || at < region->base)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-static bool region_has(
-    const struct amg_mpi_region *region, uintptr_t base, uint64_t len)
-{
-    return base >= region->base && base - region->base <= region->len &&
-           len <= region->len - (base - region->base);
-}
-
-static hg_return_t regions_grow(struct amg_mpi_regions *attach)
-{
-    uint32_t cap = attach->cap == 0 ? REGIONS_FIRST : 2 * attach->cap;
-    struct amg_mpi_region *grown = NULL;
-
-    if (attach->count < attach->cap)
-        return HG_SUCCESS;
-    grown = amg_mem_realloc(attach->regions, cap * sizeof(*grown));
-    if (grown == NULL)
-        return HG_NOMEM;
-    attach->regions = grown;
-    attach->cap = cap;
-    return HG_SUCCESS;
-}
-
-hg_return_t amg_mpi_regions_ref(
-    struct amg_mpi_regions *attach, const void *ptr, uint64_t len)
-{
-    uintptr_t base = (uintptr_t)ptr;
-    uint32_t at = region_find(attach, base);
-    struct amg_mpi_region *region = &attach->regions[at];
-    hg_return_t rc = HG_SUCCESS;
-
-    if (!AMG_CONTRACT(len > 0 && len <= UINTPTR_MAX - base))
-        return HG_INVALID_ARG;
-    if (at < attach->count && region_has(region, base, len)) {
-        region->refs++;
-        return HG_SUCCESS;
-    }
-    if (at < attach->count &&
-        (region->base <= base || region->base - base < len))
-        return HG_OPNOTSUPPORTED;
-    rc = regions_grow(attach);
-    if (rc == HG_SUCCESS)
-        rc = attach->by.attach(attach->by.arg, (void *)base, len);
-    if (rc != HG_SUCCESS)
-        return rc;
-    region = &attach->regions[at];
-    memmove(region + 1, region, (attach->count - at) * sizeof(*region));
-    *region = (struct amg_mpi_region){base, len, 1};
-    attach->count++;
-    return HG_SUCCESS;
-}
-
-void amg_mpi_regions_unref(
-    struct amg_mpi_regions *attach, const void *ptr, uint64_t len)
-{
-    uint32_t at = region_find(attach, (uintptr_t)ptr);
-    struct amg_mpi_region *region = &attach->regions[at];
-
-    AMG_ASSERT(at < attach->count && region_has(region, (uintptr_t)ptr, len));
-    AMG_ASSERT(region->refs > 0);
-    region->refs--;
-    if (region->refs > 0)
-        return;
-    attach->by.detach(attach->by.arg, (void *)region->base);
-    attach->count--;
-    memmove(region, region + 1, (attach->count - at) * sizeof(*region));
-}
-
 enum {
     SEGMENTS_MAX = 1024, /* of one handle; each is attached separately */
 };
 
-static hg_return_t region_attach(void *arg, void *base, uint64_t len)
-{
-    struct amg_mpi_exports *exports = arg;
-    int rc = MPI_Win_attach(
-        exports->windows->ways[AMG_MPI_WAY_DYNAMIC], base, (MPI_Aint)len);
-
-    return rc == MPI_SUCCESS
-               ? HG_SUCCESS
-               : amg_mpi_comm_error(rc, "attaching memory to a window");
-}
-
-static void region_detach(void *arg, void *base)
-{
-    struct amg_mpi_exports *exports = arg;
-    int rc = MPI_Win_detach(exports->windows->ways[AMG_MPI_WAY_DYNAMIC], base);
-
-    if (rc != MPI_SUCCESS)
-        (void)amg_mpi_comm_error(rc, "detaching memory from a window");
-}
-
-void amg_mpi_export_init(struct amg_mpi_exports *exports,
-    struct amg_mpi_windows *windows, uint64_t len_min)
+void amg_mpi_export_init(
+    struct amg_mpi_exports *exports, struct amg_mpi_windows *windows)
 {
     static_assert(AMG_MPI_DESCS <= UINT16_MAX, "indices are 16 bits");
     memset(exports, 0, sizeof(*exports));
     exports->windows = windows;
-    exports->len_min = len_min;
     amg_list_init(&exports->leaving);
-    amg_mpi_regions_init(&exports->attach,
-        &(struct amg_mpi_region_ops){region_attach, region_detach, exports});
-}
-
-void amg_mpi_export_fini(struct amg_mpi_exports *exports)
-{
-    amg_mpi_regions_fini(&exports->attach);
 }
 
 /* Adds to the words of a descriptor of ours. */
@@ -315,8 +177,7 @@ static uint64_t word_of(
 }
 
 /* Whether it is long enough, in few enough segments. */
-static bool mem_is_fit(
-    const struct amg_mpi_exports *exports, const struct amg_mpi_mem *mem)
+static bool mem_is_fit(const struct amg_mpi_mem *mem)
 {
     uint64_t len = 0;
 
@@ -330,7 +191,7 @@ static bool mem_is_fit(
                    ? mem->segments[i].len
                    : UINT64_MAX / SEGMENTS_MAX;
     }
-    return len >= exports->len_min &&
+    return len >= AMG_MPI_WINDOW_LEN_MIN &&
            (mem->count == 1 || len / AMG_MPI_WINDOW_LEN_MIN >= mem->count);
 }
 
@@ -339,8 +200,8 @@ static void mem_detach(struct amg_mpi_exports *exports,
 {
     for (uint32_t i = 0; i < count; i++)
         if (mem->segments[i].len > 0)
-            amg_mpi_regions_unref(
-                &exports->attach, mem->segments[i].base, mem->segments[i].len);
+            amg_mpi_regions_unref(&exports->windows->regions,
+                mem->segments[i].base, mem->segments[i].len);
 }
 
 /* Finds the way to all segments of `mem`; MESSAGES if there is no other. */
@@ -360,8 +221,8 @@ static enum amg_mpi_way mem_attach(
         return AMG_MPI_WAY_MESSAGES;
     for (uint32_t i = 0; i < mem->count; i++) {
         if (mem->segments[i].len == 0 ||
-            amg_mpi_regions_ref(&exports->attach, mem->segments[i].base,
-                mem->segments[i].len) == HG_SUCCESS)
+            amg_mpi_regions_ref(&exports->windows->regions,
+                mem->segments[i].base, mem->segments[i].len) == HG_SUCCESS)
             continue;
         mem_detach(exports, mem, i);
         return AMG_MPI_WAY_MESSAGES;
@@ -413,7 +274,7 @@ static void export_open_locked(
     uint32_t index = AMG_MPI_DESCS;
 
     AMG_ASSERT(mem->key.desc == 0);
-    if (!mem_is_fit(exports, mem))
+    if (!mem_is_fit(mem))
         return;
     way = mem_attach(exports, mem);
     if (way == AMG_MPI_WAY_MESSAGES)
@@ -451,11 +312,8 @@ static void mem_move(struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
 
     AMG_ASSERT(mem->is_closed && mem->key.desc != 0);
     if (!mem->has_left) {
-        uint64_t words[AMG_MPI_DESC_WORDS];
-
-        amg_mpi_desc_set(&(struct amg_mpi_exposed){.key = mem->key}, words);
-        if (access_word_add(exports, index, -words[AMG_MPI_DESC_ACCESS],
-                &word) != HG_SUCCESS)
+        if (access_word_add(exports, index, -tag_of(&mem->key), &word) !=
+            HG_SUCCESS)
             return;
         mem->has_left = true;
     } else if (access_word_add(exports, index, 0, &word) != HG_SUCCESS) {
@@ -540,32 +398,16 @@ void amg_mpi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
     memcpy(ret_key->bytes, &mem->key, sizeof(mem->key));
 }
 
-hg_return_t amg_mpi_mem_key_read(
-    const struct amg_key *wire, struct amg_mpi_bulk_request *request)
-{
-    struct amg_mpi_key key;
-
-    if (!AMG_CONTRACT(wire->len == sizeof(key)))
-        return HG_INVALID_ARG;
-    memcpy(&key, wire->bytes, sizeof(key));
-    request->key_index = key.cookie;
-    request->key_generation = key.serial;
-    request->key_salt = key.salt | (uint64_t)key.desc << 32;
-    return HG_SUCCESS;
-}
-
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
     struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_place)
 {
     struct amg_table_slot *place =
-        amg_table_find(&domain->mems, request->key_index, 0);
+        amg_table_find(&domain->mems, request->key.cookie, 0);
     struct amg_mpi_mem *mem = place == NULL ? NULL : place->object;
     struct amg_seg_iter asked;
 
-    if (mem == NULL || mem->key.serial != request->key_generation ||
-        mem->key.salt != (uint32_t)request->key_salt ||
-        mem->key.desc != request->key_salt >> 32)
+    if (mem == NULL || memcmp(&mem->key, &request->key, sizeof(mem->key)) != 0)
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
         return HG_PERMISSION;

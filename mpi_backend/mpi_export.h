@@ -43,14 +43,6 @@ enum {
     AMG_MPI_ACCESSOR_UNSEEN = -3, /* the word is still open */
 };
 
-/* Wire format of a key. */
-struct amg_mpi_key {
-    uint32_t cookie; /* its index in the table of the exposer */
-    uint32_t serial; /* never used twice by one exposer */
-    uint32_t salt;   /* of the exposer */
-    uint32_t desc;   /* way << 30 | index of the descriptor; 0: by messages */
-};
-
 /* Contents of an open descriptor. */
 struct amg_mpi_exposed {
     struct amg_mpi_key key;
@@ -117,10 +109,6 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *domain,
     struct amg_mem **ret_mem);
 void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
 
-/* Writes the key's words into `access`. HG_INVALID_ARG: no key of ours. */
-hg_return_t amg_mpi_mem_key_read(
-    const struct amg_key *key, struct amg_mpi_bulk_request *request);
-
 /* Is this access allowed? HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: no. */
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
@@ -130,47 +118,11 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
 void amg_mpi_mem_close_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_mem *mem);
 
-struct amg_mpi_region {
-    uintptr_t base;
-    uint64_t len;
-    uint32_t refs;
-};
-
-/* How memory is attached and detached. */
-struct amg_mpi_region_ops {
-    hg_return_t (*attach)(void *arg, void *base, uint64_t len);
-    void (*detach)(void *arg, void *base);
-    void *arg;
-};
-
-/* Owned by who embeds it, and guarded by its lock. */
-struct amg_mpi_regions {
-    struct amg_mpi_region_ops by;
-    struct amg_mpi_region *regions; /* in the order of their bases; apart */
-    uint32_t count;
-    uint32_t cap;
-};
-
-void amg_mpi_regions_init(
-    struct amg_mpi_regions *attach, const struct amg_mpi_region_ops *by);
-/* Detaches what is attached still. */
-void amg_mpi_regions_fini(struct amg_mpi_regions *attach);
-
-/* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: a
- * part of them lies in other regions; HG_NOMEM; what attach() returned. */
-hg_return_t amg_mpi_regions_ref(
-    struct amg_mpi_regions *attach, const void *base, uint64_t len);
-/* Ends one hold of the same bytes; the last one in a region detaches it. */
-void amg_mpi_regions_unref(
-    struct amg_mpi_regions *attach, const void *base, uint64_t len);
-
 /* Owned by the domain's one-sided part, which embeds it; guarded by the
  * domain's lock. */
 struct amg_mpi_exports {
     struct amg_mpi_windows *windows;
-    struct amg_mpi_regions attach;
     struct amg_list leaving; /* struct amg_mpi_mem, whose exposure ends */
-    uint64_t len_min;        /* shorter memory has no descriptor */
     bool is_unused[AMG_MPI_WAY_COUNT]; /* no transfer uses that window */
     uint32_t used;                     /* descriptors below were used before */
     uint32_t free_count;
@@ -178,10 +130,8 @@ struct amg_mpi_exports {
     bool has_warned;
 };
 
-void amg_mpi_export_init(struct amg_mpi_exports *exports,
-    struct amg_mpi_windows *windows, uint64_t len_min);
-/* Detaches all memory. */
-void amg_mpi_export_fini(struct amg_mpi_exports *exports);
+void amg_mpi_export_init(
+    struct amg_mpi_exports *exports, struct amg_mpi_windows *windows);
 
 /* Closes the access words of memory being removed, and frees descriptors
  * without accesses. Calls MPI. */

@@ -69,7 +69,6 @@ struct amg_mpi_fragment {
 struct amg_mpi_rma_op {
     struct amg_mpi_rma_peer *peer;
     struct amg_mpi_rma_access *access; /* NULL before ACQUIRING */
-    struct amg_mpi_key key;
     enum amg_mpi_way way;
     MPI_Win window;
     bool is_direct;   /* uses the user's memory, not bounce buffers */
@@ -142,8 +141,8 @@ void amg_mpi_sync_on_message_locked(
 /* Transfers: mpi_rma_op.c */
 
 /* Creates the windows, with all ranks, and the domain's RMA state; the domain
- * has none if windows cannot be created. `area` may be NULL. HG_NOMEM: on this
- * rank, and no rank has windows. */
+ * has none if windows cannot be created. `area` may be NULL. HG_OPNOTSUPPORTED:
+ * no rank has windows; the cause is logged. */
 hg_return_t amg_mpi_rma_open(
     struct amg_mpi_domain *domain, const struct amg_area *area);
 /* Collective where `is_whole`; see amg_mpi_windows_close(). */

@@ -78,10 +78,9 @@ bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
 {
     const struct amg_seg_iter *there = &remote->at;
     struct amg_mpi_rma_op *op = &transfer->rma;
-    struct amg_mpi_key key;
+    const struct amg_mpi_key *key = &transfer->request.key;
 
-    memcpy(&key, remote->key.bytes, sizeof(key));
-    if (len < AMG_MPI_WINDOW_LEN_MIN || !key_is_fit(domain, &key, len) ||
+    if (len < AMG_MPI_WINDOW_LEN_MIN || !key_is_fit(domain, key, len) ||
         transfer->rank == domain->comm.rank)
         return false;
     if (there->segment >= there->count ||
@@ -89,9 +88,8 @@ bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
         amg_seg_iter_left(there, len) < len ||
         !lists_are_fit(local, there, len))
         return false;
-    *op = (struct amg_mpi_rma_op){.key = key,
-        .way = amg_mpi_key_way(&key),
-        .window = domain->rma->windows->ways[amg_mpi_key_way(&key)],
+    *op = (struct amg_mpi_rma_op){.way = amg_mpi_key_way(key),
+        .window = domain->rma->windows->ways[amg_mpi_key_way(key)],
         .is_direct = transfer->op->is_final,
         .local = *local,
         .remote = *there,
@@ -125,7 +123,7 @@ static hg_return_t op_check(struct amg_mpi_transfer *transfer)
     if (op->access->state == AMG_MPI_RMA_ACCESS_FAILED)
         return HG_NA_ERROR;
     op->origin = op->access->seen[AMG_MPI_DESC_ORIGIN];
-    return amg_mpi_desc_check(op->access->seen, &op->key,
+    return amg_mpi_desc_check(op->access->seen, &transfer->request.key,
         transfer->is_put ? AMG_MEM_WRITE : AMG_MEM_READ, op->remote.segments,
         op->remote.count);
 }
@@ -384,8 +382,8 @@ hg_return_t amg_mpi_rma_op_start_locked(
     AMG_ASSERT(transfer->is_rma && op->access == NULL);
     op->peer = amg_mpi_rma_peer_locked(domain->rma, transfer->rank);
     if (op->peer != NULL)
-        rc = amg_mpi_rma_access_join_locked(
-            domain, op->peer, transfer->rank, &op->key, &op->access);
+        rc = amg_mpi_rma_access_join_locked(domain, op->peer, transfer->rank,
+            &transfer->request.key, &op->access);
     if (rc != HG_SUCCESS)
         return rc;
     if (amg_link_is_listed(&transfer->link))
@@ -512,9 +510,7 @@ hg_return_t amg_mpi_rma_open(
     struct amg_mpi_domain *domain, const struct amg_area *area)
 {
     struct amg_mpi_rma *rma = NULL;
-    int mine = 0;
-    int all = 0;
-    int rc = MPI_SUCCESS;
+    hg_return_t rc = HG_SUCCESS;
 
     AMG_ASSERT(domain->rma == NULL);
     if (domain->comm.size > AMG_MPI_WINDOW_RANKS_MAX) {
@@ -525,15 +521,13 @@ hg_return_t amg_mpi_rma_open(
         return HG_OPNOTSUPPORTED;
     }
     rma = amg_mem_zalloc(sizeof(*rma));
-    mine = rma != NULL;
-    rc = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, domain->comm.data);
-    if (rc != MPI_SUCCESS || all == 0 ||
-        amg_mpi_windows_open(&domain->comm, area, &rma->windows) !=
-            HG_SUCCESS) {
+    rc = amg_mpi_windows_open(
+        &domain->comm, area, rma == NULL ? NULL : &rma->windows);
+    if (rc != HG_SUCCESS) {
         amg_mem_free(rma);
-        return rc == MPI_SUCCESS && all != 0 ? HG_OPNOTSUPPORTED : HG_NOMEM;
+        return rc;
     }
-    amg_mpi_export_init(&rma->exports, rma->windows, AMG_MPI_WINDOW_LEN_MIN);
+    amg_mpi_export_init(&rma->exports, rma->windows);
     amg_list_init(&rma->ops);
     amg_list_init(&rma->pending);
     amg_pool_init(&rma->access_pool, sizeof(struct amg_mpi_rma_access),
@@ -567,7 +561,7 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole)
     domain->rma = NULL;
     domain->exports = NULL;
     count = ops_forget_locked(rma) + amg_mpi_rma_access_forget_locked(rma);
-    amg_mpi_export_fini(&rma->exports);
+    amg_mpi_regions_fini(&rma->windows->regions);
     if (!is_whole || count > 0)
         AMG_LOG_WARNING("mpi",
             "the windows of the class stay open until MPI_Finalize, because "

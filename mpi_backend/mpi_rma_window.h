@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI windows of a domain. */
+/* MPI windows of a domain, and the memory attached to the dynamic one. */
 #ifndef AMG_MPI_BACKEND_MPI_RMA_WINDOW_H
 #define AMG_MPI_BACKEND_MPI_RMA_WINDOW_H
 
@@ -30,6 +30,28 @@ enum {
     AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
 
+struct amg_mpi_region {
+    uintptr_t base;
+    uint64_t len;
+    uint32_t refs;
+};
+
+/* How memory is attached and detached. */
+struct amg_mpi_region_ops {
+    hg_return_t (*attach)(void *arg, void *base, uint64_t len);
+    void (*detach)(void *arg, void *base);
+    void *arg;
+};
+
+/* Regions of memory that are attached to one window: they never overlap.
+ * Owned by the struct that embeds it, guarded by its lock. */
+struct amg_mpi_regions {
+    struct amg_mpi_region_ops ops;
+    struct amg_mpi_region *list; /* in the order of their bases; apart */
+    uint32_t count;
+    uint32_t cap;
+};
+
 /* Owned by its domain; if a rank is silent when the domain closes, kept until
  * MPI_Finalize. Constant while the domain is open. */
 struct amg_mpi_windows {
@@ -40,6 +62,7 @@ struct amg_mpi_windows {
     MPI_Win descs;                   /* of all ranks; see mpi_export.h */
     MPI_Win ways[AMG_MPI_WAY_COUNT]; /* MPI_WIN_NULL if not created */
     unsigned char *bytes;            /* this rank's; zeros at the start */
+    struct amg_mpi_regions regions;  /* attached to the dynamic window */
     struct amg_area area;            /* behind the pool window; len 0: none */
     uint64_t open_ns;                /* time that their creation took */
     uint64_t number;     /* identifies them; the same at all ranks */
@@ -48,7 +71,8 @@ struct amg_mpi_windows {
 };
 
 /* Creates them, with all ranks of the communicator; `area` may be NULL. All
- * ranks get theirs, or none: HG_OPNOTSUPPORTED, the cause is logged. */
+ * ranks get theirs, or none: HG_OPNOTSUPPORTED, the cause is logged. A caller
+ * without memory gives NULL for `ret_windows`, and no rank gets any. */
 hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
     const struct amg_area *area, struct amg_mpi_windows **ret_windows);
 
@@ -64,5 +88,16 @@ void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole);
 /* MPI_Finalize begins, which fails with windows left open: frees them if all
  * ranks take part. */
 void amg_mpi_windows_stop(void);
+
+/* Detaches what is attached still. */
+void amg_mpi_regions_fini(struct amg_mpi_regions *regions);
+
+/* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: a
+ * part of them lies in other regions; HG_NOMEM; what attach() returned. */
+hg_return_t amg_mpi_regions_ref(
+    struct amg_mpi_regions *regions, const void *base, uint64_t len);
+/* Ends one hold of the same bytes; the last one in a region detaches it. */
+void amg_mpi_regions_unref(
+    struct amg_mpi_regions *regions, const void *base, uint64_t len);
 
 #endif

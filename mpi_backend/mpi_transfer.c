@@ -428,12 +428,11 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
     struct amg_mpi_transfer *transfer = NULL;
     hg_return_t rc = amg_mpi_send_check(domain);
 
-    if (rc == HG_SUCCESS)
-        rc = amg_mpi_mem_key_read(&remote->key, &request);
     if (rc != HG_SUCCESS)
         return rc;
-    if (!AMG_CONTRACT(len > 0))
+    if (!AMG_CONTRACT(len > 0 && remote->key.len == sizeof(request.key)))
         return HG_INVALID_ARG;
+    memcpy(&request.key, remote->key.bytes, sizeof(request.key));
     transfer = amg_pool_get(&domain->transfer_pool);
     if (transfer == NULL)
         return HG_NOMEM;

@@ -78,12 +78,18 @@ struct amg_mpi_refuse {
     uint32_t code;
 };
 
+/* Key of exposed memory. */
+struct amg_mpi_key {
+    uint32_t cookie; /* its index in the table of the exposer */
+    uint32_t serial; /* never used twice by one exposer */
+    uint32_t salt;   /* of the exposer */
+    uint32_t desc;   /* way << 30 | index of the descriptor; 0: by messages */
+};
+
 /* The initiator chooses the fragment length: both sides cut at the same places.
  */
 struct amg_mpi_bulk_request {
-    uint32_t key_index;
-    uint32_t key_generation;
-    uint64_t key_salt;
+    struct amg_mpi_key key;
     uint32_t segment;
     uint32_t fragment_len;
     uint64_t offset;

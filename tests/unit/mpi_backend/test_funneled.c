@@ -68,13 +68,13 @@ int main(void)
     amg_log_func_set(log_keep);
     CHECK(pair_t->bulk.reg(pair_domain, &segment, 1, AMG_MEM_READ, &mem) ==
           HG_SUCCESS);
-    CHECK(exports()->attach.count == 1);
+    CHECK(exports()->windows->regions.count == 1);
     CHECK(pthread_create(&other, NULL, other_lives, NULL) == 0);
     while (atomic_load(&stage) < 1)
         sched_yield();
     UNTIL(atomic_load(&stage) == 2);
     pthread_join(other, NULL);
-    CHECK(exports()->attach.count == 0);
+    CHECK(exports()->windows->regions.count == 0);
     pair_close();
     MPI_Finalize();
     return EXIT_SUCCESS;

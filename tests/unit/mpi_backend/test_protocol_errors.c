@@ -84,7 +84,7 @@ static void access_send(const struct amg_key *key, unsigned variant, int rank)
         message.access.segment = 1;
         break;
     default:
-        message.access.key_salt ^= 1;
+        message.access.key.salt ^= 1;
         break;
     }
     message_send(&message, (int)sizeof(message), rank);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is attached never overlaps, all that is held lies within one region, and
- * nothing stays attached that nobody holds: against a model byte by byte. */
+/* Attached regions never overlap, referenced memory lies within one of them,
+ * and a region without references is detached: against a model byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "mpi_backend/mpi_export.h"
+#include "mpi_backend/mpi_rma_window.h"
 
 enum { SPACE = 512, HOLDS = 64, ROUNDS = 200000 };
 
@@ -52,14 +52,14 @@ static void model_detach(void *arg, void *base)
 
 static int setup(void **state)
 {
-    static struct amg_mpi_regions attach;
+    static struct amg_mpi_regions regions;
 
     memset(owners, 0, sizeof(owners));
     attached = 0;
     attach_fails = false;
-    amg_mpi_regions_init(&attach,
-        &(struct amg_mpi_region_ops){model_attach, model_detach, space});
-    *state = &attach;
+    regions =
+        (struct amg_mpi_regions){.ops = {model_attach, model_detach, space}};
+    *state = &regions;
     return 0;
 }
 
@@ -82,7 +82,7 @@ struct hold {
 };
 
 static void hold_try(
-    struct amg_mpi_regions *attach, struct hold *holds, unsigned *count)
+    struct amg_mpi_regions *regions, struct hold *holds, unsigned *count)
 {
     struct hold hold = {(size_t)rand() % SPACE, 0};
     unsigned before = attached;
@@ -94,7 +94,7 @@ static void hold_try(
     if (hold.len > SPACE - hold.from)
         hold.len = SPACE - hold.from;
     is_one = is_in_one(hold.from, hold.len, &is_free);
-    rc = amg_mpi_regions_ref(attach, space + hold.from, hold.len);
+    rc = amg_mpi_regions_ref(regions, space + hold.from, hold.len);
     if (!is_one && !is_free) {
         assert_int_equal(rc, HG_OPNOTSUPPORTED);
         assert_int_equal(attached, before);
@@ -107,7 +107,7 @@ static void hold_try(
 
 static void test_regions_any_order_holds_as_the_model(void **state)
 {
-    struct amg_mpi_regions *attach = *state;
+    struct amg_mpi_regions *regions = *state;
     struct hold holds[HOLDS];
     unsigned count = 0;
     unsigned seen = 0;
@@ -117,14 +117,14 @@ static void test_regions_any_order_holds_as_the_model(void **state)
         bool is_free = false;
 
         if (count < HOLDS && rand() % 2 == 0) {
-            hold_try(attach, holds, &count);
+            hold_try(regions, holds, &count);
         } else if (count > 0) {
             unsigned i = (unsigned)rand() % count;
 
-            amg_mpi_regions_unref(attach, space + holds[i].from, holds[i].len);
+            amg_mpi_regions_unref(regions, space + holds[i].from, holds[i].len);
             holds[i] = holds[--count];
         }
-        assert_int_equal(attach->count, attached);
+        assert_int_equal(regions->count, attached);
         assert_true(attached <= count);
         for (unsigned i = 0; i < count; i++)
             assert_true(is_in_one(holds[i].from, holds[i].len, &is_free));
@@ -134,36 +134,36 @@ static void test_regions_any_order_holds_as_the_model(void **state)
     while (count > 0) {
         count--;
         amg_mpi_regions_unref(
-            attach, space + holds[count].from, holds[count].len);
+            regions, space + holds[count].from, holds[count].len);
     }
     assert_int_equal(attached, 0);
-    amg_mpi_regions_fini(attach);
+    amg_mpi_regions_fini(regions);
 }
 
 static void test_regions_fini_detaches_all(void **state)
 {
-    struct amg_mpi_regions *attach = *state;
+    struct amg_mpi_regions *regions = *state;
 
-    assert_int_equal(amg_mpi_regions_ref(attach, space, 8), HG_SUCCESS);
-    assert_int_equal(amg_mpi_regions_ref(attach, space + 8, 8), HG_SUCCESS);
-    assert_int_equal(amg_mpi_regions_ref(attach, space + 9, 2), HG_SUCCESS);
+    assert_int_equal(amg_mpi_regions_ref(regions, space, 8), HG_SUCCESS);
+    assert_int_equal(amg_mpi_regions_ref(regions, space + 8, 8), HG_SUCCESS);
+    assert_int_equal(amg_mpi_regions_ref(regions, space + 9, 2), HG_SUCCESS);
     assert_int_equal(attached, 2);
-    amg_mpi_regions_fini(attach);
+    amg_mpi_regions_fini(regions);
     assert_int_equal(attached, 0);
 }
 
 static void test_regions_failure_changes_nothing(void **state)
 {
-    struct amg_mpi_regions *attach = *state;
+    struct amg_mpi_regions *regions = *state;
 
     attach_fails = true;
-    assert_int_equal(amg_mpi_regions_ref(attach, space, 8), HG_NA_ERROR);
+    assert_int_equal(amg_mpi_regions_ref(regions, space, 8), HG_NA_ERROR);
     attach_fails = false;
     amg_mem_fail_nth(1);
-    assert_int_equal(amg_mpi_regions_ref(attach, space, 8),
-        attach->cap == 0 ? HG_NOMEM : HG_SUCCESS);
+    assert_int_equal(amg_mpi_regions_ref(regions, space, 8),
+        regions->cap == 0 ? HG_NOMEM : HG_SUCCESS);
     amg_mem_fail_nth(0);
-    amg_mpi_regions_fini(attach);
+    amg_mpi_regions_fini(regions);
     assert_int_equal(attached, 0);
 }
 

@@ -135,7 +135,7 @@ static void exposer_has_to_wait(struct amg_mem *mem)
         CHECK(strstr(log_text, "rank 1 ") != NULL);
         atomic_store(pair_turns, -2);
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
-        CHECK(rma()->exports.attach.count == 0);
+        CHECK(rma()->windows->regions.count == 0);
     }
     pair_sync(false);
 }
@@ -153,7 +153,7 @@ static struct amg_mem *expose(void)
     if (pair_rank == 0) {
         CHECK(pair_t->bulk.reg(pair_domain, &segment, 1,
                   AMG_MEM_READ | AMG_MEM_WRITE, &mem) == HG_SUCCESS);
-        CHECK(rma()->exports.attach.count == 1);
+        CHECK(rma()->windows->regions.count == 1);
         pair_t->bulk.key(mem, &remote.key);
     }
     pair_key(&remote.key, 0);

@@ -16,7 +16,6 @@
  *
  * Only pulls are measured: a push takes the same time through the same window
  * (1.28 GB/s either way through a dynamic one, MPICH 4.0.2, ch4:ucx). */
-#include "mpi_backend/mpi_bulk_select.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -61,7 +60,7 @@ struct bench {
     MPI_Comm comm; /* of the ranks that measure */
     int rank;      /* in the job */
     int me;
-    int partner; /* -1: none, with an odd number of ranks */
+    int partner; /* MPI_PROC_NULL (< 0): none, their number is odd */
     MPI_Win windows[AMG_MPI_MEMORIES];
     MPI_Aint at[AMG_MPI_MEMORIES]; /* the partner's bytes in them */
     unsigned char *area;           /* AREA_CAP bytes under both windows */
@@ -183,17 +182,12 @@ static uint64_t message_pull(struct bench *bench, uint64_t len)
     return amg_clock_ns() - ns;
 }
 
-/* A rank's area is full of one byte, which differs between partners. */
-static unsigned char fill_byte(int leader)
-{
-    return (unsigned char)(leader + 1);
-}
-
+/* The partner's area is full of one byte, which differs between partners. */
 static void landing_check(struct bench *bench, uint64_t len)
 {
     const unsigned char *bytes = bench->landing;
 
-    if (bytes[0] == fill_byte(bench->partner) &&
+    if (bytes[0] == bench->partner + 1 &&
         memcmp(bytes, bytes + 1, len - 1) == 0)
         return;
     AMG_LOG_WARNING("mpi", "a window of MPI returned wrong bytes");
@@ -225,27 +219,14 @@ static void ways_pull(struct bench *bench, unsigned size)
 static void passive_check(struct bench *bench)
 {
     uint64_t asked_ns = amg_clock_ns();
-    uint64_t clear_ns = 0;
     bool is_done =
         note_send(bench, NOTE_SLEEP) && bytes_receive(bench, bench->landing, 1);
 
-    clear_ns = amg_clock_ns() + CLEAR_NS;
-    while (amg_clock_ns() < clear_ns)
-        sched_yield();
+    amg_clock_sleep_ns(CLEAR_NS);
     for (unsigned i = 0; i < AMG_MPI_MEMORIES && is_done; i++)
         is_done = window_get(bench, i, sizeof(uint64_t));
     if (is_done && amg_clock_ns() - asked_ns < TARGET_SLEEP_NS)
         bench->figures.needs_target = 0;
-}
-
-static void sleep_serve(struct bench *bench)
-{
-    uint64_t end_ns = 0;
-
-    (void)bytes_send(bench, bench->area, 1);
-    end_ns = amg_clock_ns() + TARGET_SLEEP_NS;
-    while (amg_clock_ns() < end_ns)
-        amg_clock_sleep_ns(end_ns - amg_clock_ns());
 }
 
 /* Serves the partner until it has finished its part of a round. */
@@ -255,10 +236,10 @@ static void partner_serve(struct bench *bench)
 
     while (bytes_receive(bench, note, sizeof(note)) && note[0] != NOTE_DONE) {
         AMG_ASSERT(note[0] <= AREA_LEN);
+        (void)bytes_send(
+            bench, bench->area, note[0] == NOTE_SLEEP ? 1 : note[0]);
         if (note[0] == NOTE_SLEEP)
-            sleep_serve(bench);
-        else
-            (void)bytes_send(bench, bench->area, note[0]);
+            amg_clock_sleep_ns(TARGET_SLEEP_NS);
     }
 }
 
@@ -340,8 +321,6 @@ static void rounds_run(struct bench *bench)
 static bool windows_make(struct bench *bench)
 {
     MPI_Win *windows = bench->windows;
-    MPI_Aint ats[LEADERS_MAX] = {0};
-    MPI_Request request = MPI_REQUEST_NULL;
     MPI_Aint at = 0;
     bool is_made =
         is_good(bench, MPI_Win_create(bench->area, AREA_CAP, 1, MPI_INFO_NULL,
@@ -358,13 +337,11 @@ static bool windows_make(struct bench *bench)
             is_good(bench, MPI_Win_lock_all(MPI_MODE_NOCHECK, windows[i]));
     }
     MPI_Get_address(bench->area, &at);
-    is_made = is_ended(bench,
-                  MPI_Iallgather(&at, 1, MPI_AINT, ats, 1, MPI_AINT,
-                      bench->comm, &request),
-                  &request) &&
+    is_made = is_good(bench,
+                  MPI_Sendrecv(&at, 1, MPI_AINT, bench->partner, 0,
+                      &bench->at[AMG_MPI_MEMORY_USER], 1, MPI_AINT,
+                      bench->partner, 0, bench->comm, MPI_STATUS_IGNORE)) &&
               is_made;
-    if (bench->partner >= 0)
-        bench->at[AMG_MPI_MEMORY_USER] = ats[bench->partner];
     return bench_max(bench, !is_made) == 0;
 }
 
@@ -389,7 +366,7 @@ static void bench_run(struct bench *bench)
     MPI_Comm_set_errhandler(bench->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(bench->comm, &bench->me);
     MPI_Comm_size(bench->comm, &size);
-    bench->partner = (bench->me ^ 1) < size ? bench->me ^ 1 : -1;
+    bench->partner = (bench->me ^ 1) < size ? bench->me ^ 1 : MPI_PROC_NULL;
     bench->figures.ranks = (uint64_t)(size & ~1);
     bench->area = amg_mem_alloc_aligned(AMG_PAGE_LEN, AREA_CAP);
     bench->landing = amg_mem_alloc(AREA_LEN);
@@ -397,7 +374,7 @@ static void bench_run(struct bench *bench)
     if (!has_memory)
         (void)is_good(bench, MPI_ERR_NO_MEM);
     else
-        memset(bench->area, fill_byte(bench->me), AREA_CAP);
+        memset(bench->area, bench->me + 1, AREA_CAP);
     if (bench_max(bench, !has_memory) == 0) {
         if (windows_make(bench)) {
             rounds_run(bench);
@@ -446,7 +423,7 @@ static void choice_set(
     struct amg_mpi_choice *choice, bool is_window, const char *reason)
 {
     memset(choice->is_window, is_window, sizeof(choice->is_window));
-    choice->is_passive = choice->is_measured = false;
+    choice->is_passive = false;
     snprintf(choice->reason, sizeof(choice->reason), "%s", reason);
 }
 
@@ -497,7 +474,6 @@ void amg_mpi_choice_make(
     struct amg_mpi_choice *choice = ret_choice;
 
     choice_set(choice, false, "bulk between nodes: ");
-    choice->is_measured = true;
     choice->is_passive = figures->needs_target == 0;
     memory_choose(figures, AMG_MPI_MEMORY_USER, choice);
     reason_add(choice, ", ");
@@ -529,63 +505,45 @@ const char *amg_mpi_choice_name(const struct amg_mpi_choice *choice)
                                                        : "mpi+p2p and mpi+rma";
 }
 
-static hg_return_t measured_select(struct amg_mpi_domain *domain)
+/* Why bulk data is not measured; NULL: it is. */
+static const char *unmeasured_reason(
+    const struct amg_mpi_comm *comm, const char *protocol)
 {
-    const struct amg_mpi_comm *comm = &domain->comm;
-    struct amg_mpi_figures figures = {.failed = 0};
-    hg_return_t rc = HG_SUCCESS;
-
-    if (comm->node_size == comm->size || comm->size > RANKS_MAX) {
-        choice_set(&domain->choice, false,
-            comm->size > RANKS_MAX
-                ? "bulk by messages: not measured, more than 4096 ranks"
-                : "bulk by messages: not measured, no rank is on another node");
-        return HG_SUCCESS;
-    }
-    rc = figures_measure(comm, &figures);
-    if (rc == HG_SUCCESS)
-        amg_mpi_choice_make(&figures, &domain->choice);
-    return rc;
-}
-
-/* Windows over all ranks, only those that some transfers use. */
-static void windows_open(
-    struct amg_mpi_domain *domain, const struct amg_area *area)
-{
-    struct amg_mpi_choice *choice = &domain->choice;
-
-    if (amg_mpi_rma_open(domain, area) != HG_SUCCESS) {
-        choice_set(choice, false,
-            "bulk by messages: not all ranks could make their windows, see "
-            "the log");
-        return;
-    }
-    domain->rma->exports.is_unused[AMG_MPI_WAY_POOL] =
-        !choice->is_window[AMG_MPI_MEMORY_LIBRARY][AMG_MPI_SIZE_MEDIUM] &&
-        !choice->is_window[AMG_MPI_MEMORY_LIBRARY][AMG_MPI_SIZE_LARGE];
-    domain->rma->exports.is_unused[AMG_MPI_WAY_DYNAMIC] =
-        !choice->is_window[AMG_MPI_MEMORY_USER][AMG_MPI_SIZE_MEDIUM] &&
-        !choice->is_window[AMG_MPI_MEMORY_USER][AMG_MPI_SIZE_LARGE];
+    if (strcmp(protocol, "rma") == 0)
+        return "bulk by windows: mpi+rma asked for, not measured";
+    if (strcmp(protocol, "p2p") == 0)
+        return "bulk by messages: mpi+p2p asked for, not measured";
+    if (strcmp(protocol, "mpi") != 0 && strcmp(protocol, "static") != 0 &&
+        strcmp(protocol, "auto") != 0)
+        return "bulk by messages: not measured";
+    if (comm->size > RANKS_MAX)
+        return "bulk by messages: not measured, more than 4096 ranks";
+    if (comm->node_size == comm->size)
+        return "bulk by messages: not measured, no rank is on another node";
+    return NULL;
 }
 
 hg_return_t amg_mpi_bulk_select(
     struct amg_mpi_domain *domain, const struct amg_open *how)
 {
-    const char *name = how->protocol == NULL ? "" : how->protocol;
-    hg_return_t rc = HG_SUCCESS;
+    const char *protocol = how->protocol == NULL ? "" : how->protocol;
+    const char *reason = unmeasured_reason(&domain->comm, protocol);
+    struct amg_mpi_choice *choice = &domain->choice;
+    struct amg_mpi_figures figures = {.failed = 0};
 
-    if (strcmp(name, "rma") == 0)
-        choice_set(&domain->choice, true,
-            "bulk by windows: mpi+rma asked for, not measured");
-    else if (strcmp(name, "mpi") == 0 || strcmp(name, "static") == 0 ||
-             strcmp(name, "auto") == 0)
-        rc = measured_select(domain);
-    else
-        choice_set(&domain->choice, false,
-            strcmp(name, "p2p") == 0
-                ? "bulk by messages: mpi+p2p asked for, not measured"
-                : "bulk by messages: not measured");
-    if (rc == HG_SUCCESS && windows_count(&domain->choice) > 0)
-        windows_open(domain, how->area);
-    return rc;
+    if (reason != NULL) {
+        choice_set(choice, strcmp(protocol, "rma") == 0, reason);
+    } else {
+        hg_return_t rc = figures_measure(&domain->comm, &figures);
+
+        if (rc != HG_SUCCESS)
+            return rc;
+        amg_mpi_choice_make(&figures, choice);
+    }
+    if (windows_count(choice) > 0 &&
+        amg_mpi_rma_open(domain, how->area) != HG_SUCCESS)
+        choice_set(choice, false,
+            "bulk by messages: not all ranks could make their windows, see "
+            "the log");
+    return HG_SUCCESS;
 }

@@ -123,7 +123,6 @@ struct amg_mpi_choice {
     bool is_window[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
     bool is_passive; /* known: a flush completes puts without help of the target
                       */
-    bool is_measured;
     char reason[AMG_MPI_REASON_CAP]; /* one line for the log */
 };
 

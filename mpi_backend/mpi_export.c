@@ -204,9 +204,16 @@ static void mem_detach(struct amg_mpi_exports *exports,
                 mem->segments[i].base, mem->segments[i].len);
 }
 
+static bool window_is_used(
+    const struct amg_mpi_choice *choice, enum amg_mpi_memory memory)
+{
+    return choice->is_window[memory][AMG_MPI_SIZE_MEDIUM] ||
+           choice->is_window[memory][AMG_MPI_SIZE_LARGE];
+}
+
 /* Finds the way to all segments of `mem`; MESSAGES if there is no other. */
-static enum amg_mpi_way mem_attach(
-    struct amg_mpi_exports *exports, const struct amg_mpi_mem *mem)
+static enum amg_mpi_way mem_attach(struct amg_mpi_exports *exports,
+    const struct amg_mpi_choice *choice, const struct amg_mpi_mem *mem)
 {
     const struct amg_area *area = &exports->windows->area;
     const struct amg_segment pool = {area->base, area->len};
@@ -215,9 +222,10 @@ static enum amg_mpi_way mem_attach(
     for (uint32_t i = 0; i < mem->count; i++)
         in_pool += amg_segment_is_in(&mem->segments[i], &pool);
     if (in_pool == mem->count)
-        return exports->is_unused[AMG_MPI_WAY_POOL] ? AMG_MPI_WAY_MESSAGES
-                                                    : AMG_MPI_WAY_POOL;
-    if (exports->is_unused[AMG_MPI_WAY_DYNAMIC])
+        return window_is_used(choice, AMG_MPI_MEMORY_LIBRARY)
+                   ? AMG_MPI_WAY_POOL
+                   : AMG_MPI_WAY_MESSAGES;
+    if (!window_is_used(choice, AMG_MPI_MEMORY_USER))
         return AMG_MPI_WAY_MESSAGES;
     for (uint32_t i = 0; i < mem->count; i++) {
         if (mem->segments[i].len == 0 ||
@@ -268,15 +276,16 @@ static hg_return_t desc_open(struct amg_mpi_exports *exports,
 /* Opens a descriptor for `mem`, and names it in the key; there is none without
  * room, or if messages are better. Calls MPI. */
 static void export_open_locked(
-    struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
+    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
 {
+    struct amg_mpi_exports *exports = domain->exports;
     enum amg_mpi_way way = AMG_MPI_WAY_MESSAGES;
     uint32_t index = AMG_MPI_DESCS;
 
     AMG_ASSERT(mem->key.desc == 0);
     if (!mem_is_fit(mem))
         return;
-    way = mem_attach(exports, mem);
+    way = mem_attach(exports, &domain->choice, mem);
     if (way == AMG_MPI_WAY_MESSAGES)
         return;
     index = index_take(exports);
@@ -379,7 +388,7 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     rc = amg_table_add(&domain->mems, mem, 0, &mem->key.cookie);
     if (rc == HG_SUCCESS && domain->exports != NULL &&
         amg_mpi_comm_may_call(&domain->comm))
-        export_open_locked(domain->exports, mem);
+        export_open_locked(domain, mem);
     amg_bias_give(domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);

@@ -123,8 +123,7 @@ void amg_mpi_mem_close_locked(
 struct amg_mpi_exports {
     struct amg_mpi_windows *windows;
     struct amg_list leaving; /* struct amg_mpi_mem, whose exposure ends */
-    bool is_unused[AMG_MPI_WAY_COUNT]; /* no transfer uses that window */
-    uint32_t used;                     /* descriptors below were used before */
+    uint32_t used;           /* descriptors below were used before */
     uint32_t free_count;
     uint16_t free[AMG_MPI_DESCS]; /* of those, the ones that are free */
     bool has_warned;

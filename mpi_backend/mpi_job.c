@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "boot/node.h"
-#include "mpi_backend/mpi_bulk_select.h"
+#include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_public.h"

@@ -11,7 +11,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_close.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_disconnect.h"

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "mpi_backend/mpi_bulk_select.h"
+#include "mpi_backend/mpi_rma.h"
 
 enum { US = 1000, MS = 1000000, KIB = 1024 };
 
@@ -64,7 +64,6 @@ static void test_choice_usual_times_split_by_memory(void **state)
     amg_mpi_choice_make(&figures, &choice);
     table_is(&choice, AMG_MPI_MEMORY_USER, false, false);
     table_is(&choice, AMG_MPI_MEMORY_LIBRARY, false, true);
-    assert_true(choice.is_measured);
     assert_false(choice.is_passive);
     assert_string_equal(amg_mpi_choice_name(&choice), "mpi+p2p and mpi+rma");
     says(&choice, "bulk between nodes: user memory by messages (GB/s of "

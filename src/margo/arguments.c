@@ -86,28 +86,29 @@ hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data)
 {
     struct amg_margo_args *args = data;
     struct margo_request_struct *req = args->watched;
-    struct margo_monitor_set_input_args told;
+    struct margo_monitor_set_input_args event;
 
     if (req == NULL)
         return input_code(proc, args);
-    told = (struct margo_monitor_set_input_args){
+    event = (struct margo_monitor_set_input_args){
         .handle = req->handle, .request = req, .data = args->user};
-    AMG_MARGO_NOTIFY_CALL(req->mid, set_input, &told, input_code(proc, args));
-    return told.ret;
+    AMG_MARGO_NOTIFY_CALL(req->mid, set_input, &event, input_code(proc, args));
+    return event.ret;
 }
 
 hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
 {
     struct amg_margo_args *args = data;
     struct margo_request_struct *req = args->watched;
-    struct margo_monitor_set_output_args told;
+    struct margo_monitor_set_output_args event;
 
     if (req == NULL)
         return output_code(proc, args);
-    told = (struct margo_monitor_set_output_args){
+    event = (struct margo_monitor_set_output_args){
         .handle = req->handle, .request = req, .data = args->user};
-    AMG_MARGO_NOTIFY_CALL(req->mid, set_output, &told, output_code(proc, args));
-    return told.ret;
+    AMG_MARGO_NOTIFY_CALL(
+        req->mid, set_output, &event, output_code(proc, args));
+    return event.ret;
 }
 
 /* Copies the first bytes of the arguments that came, which are the last ones in
@@ -245,50 +246,50 @@ static margo_instance_id watched(hg_handle_t handle)
 
 hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
 {
-    struct margo_monitor_get_input_args told = {
+    struct margo_monitor_get_input_args event = {
         .handle = handle, .data = in_struct};
 
     if (!amg_margo_handle_is_there(handle, __func__))
         return HG_INVALID_ARG;
     ARGS_CALL(
-        get_input, &told, args_pass(handle, true, in_struct, HG_Get_input));
-    return told.ret;
+        get_input, &event, args_pass(handle, true, in_struct, HG_Get_input));
+    return event.ret;
 }
 
 hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
 {
-    struct margo_monitor_free_input_args told = {
+    struct margo_monitor_free_input_args event = {
         .handle = handle, .data = in_struct};
 
     if (!amg_margo_handle_is_there(handle, __func__))
         return HG_INVALID_ARG;
     ARGS_CALL(
-        free_input, &told, args_pass(handle, true, in_struct, HG_Free_input));
-    return told.ret;
+        free_input, &event, args_pass(handle, true, in_struct, HG_Free_input));
+    return event.ret;
 }
 
 hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
 {
-    struct margo_monitor_get_output_args told = {
+    struct margo_monitor_get_output_args event = {
         .handle = handle, .data = out_struct};
 
     if (!amg_margo_handle_is_there(handle, __func__))
         return HG_INVALID_ARG;
     ARGS_CALL(
-        get_output, &told, args_pass(handle, false, out_struct, output_get));
-    return told.ret;
+        get_output, &event, args_pass(handle, false, out_struct, output_get));
+    return event.ret;
 }
 
 hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
 {
-    struct margo_monitor_free_output_args told = {
+    struct margo_monitor_free_output_args event = {
         .handle = handle, .data = out_struct};
 
     if (!amg_margo_handle_is_there(handle, __func__))
         return HG_INVALID_ARG;
-    ARGS_CALL(free_output, &told,
+    ARGS_CALL(free_output, &event,
         args_pass(handle, false, out_struct, HG_Free_output));
-    return told.ret;
+    return event.ret;
 }
 
 hg_id_t HG_Register_name_for_margo(

@@ -204,18 +204,19 @@ static void transfer_cancel(struct margo_request_struct *req)
 static hg_return_t transfer_done(const struct hg_cb_info *info)
 {
     struct margo_request_struct *req = info->arg;
-    struct margo_monitor_bulk_transfer_cb_args told = {
+    struct margo_monitor_bulk_transfer_cb_args event = {
         .info = info, .request = req};
     hg_return_t ret = info->ret;
 
     if (req->is_timed)
         request_unlist(req);
     amg_margo_request_disarm(req);
-    AMG_MARGO_NOTIFY(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(
+        req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_START, &event);
     if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
         ret = HG_TIMEOUT;
-    told.ret = ret;
-    AMG_MARGO_NOTIFY(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_END, &told);
+    event.ret = ret;
+    AMG_MARGO_NOTIFY(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_END, &event);
     amg_margo_request_end(req, ret);
     return HG_SUCCESS;
 }
@@ -252,7 +253,7 @@ static AMG_NOINLINE void transfer_notify(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct move *move,
     margo_monitor_event_t kind, hg_return_t ret, margo_monitor_data_t *uctx)
 {
-    struct margo_monitor_bulk_transfer_args told = {
+    struct margo_monitor_bulk_transfer_args event = {
         .uctx = *uctx,
         .op = move->op,
         .origin_addr = move->origin_addr,
@@ -266,8 +267,8 @@ static AMG_NOINLINE void transfer_notify(const struct amg_margo_form *form,
         .ret = ret,
     };
 
-    AMG_MARGO_NOTIFY(req->mid, bulk_transfer, kind, &told);
-    *uctx = told.uctx;
+    AMG_MARGO_NOTIFY(req->mid, bulk_transfer, kind, &event);
+    *uctx = event.uctx;
 }
 
 static hg_return_t transfer(margo_instance_id mid, const struct move *move,
@@ -283,7 +284,7 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
                       move->origin_handle != HG_BULK_NULL &&
                       move->local_handle != HG_BULK_NULL))
         return HG_INVALID_ARG;
-    rc = amg_margo_request_make(form, &place, mid, MARGO_BULK_REQUEST, &req);
+    rc = amg_margo_request_create(form, &place, mid, MARGO_BULK_REQUEST, &req);
     if (rc != HG_SUCCESS)
         return rc;
     req->cancel = transfer_cancel;

@@ -110,7 +110,7 @@ static void call_cancel(struct margo_request_struct *req)
 }
 
 /* Logs the failures whose cause is the RPC's name or the peer's state. */
-static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
+static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
 {
     const struct hg_info *info = HG_Get_info(data->handle);
     const struct amg_margo_rpc *rpc = amg_margo_handle_rpc(data);
@@ -159,7 +159,7 @@ static hg_return_t call_result(const struct hg_cb_info *info,
         if (ret == HG_SUCCESS)
             ret = amg_margo_peek_code(data->handle);
         if (ret != HG_SUCCESS)
-            call_tell(data, ret);
+            call_log(data, ret);
     }
     if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
         ret = HG_TIMEOUT;
@@ -200,7 +200,7 @@ static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
     margo_monitor_event_t kind, hg_return_t ret, struct post_watch *watch)
 {
     if (req->type == MARGO_FORWARD_REQUEST) {
-        struct margo_monitor_forward_args told = {
+        struct margo_monitor_forward_args event = {
             .uctx = watch->uctx,
             .provider_id = watch->provider_id,
             .handle = req->handle,
@@ -210,10 +210,10 @@ static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
             .ret = ret,
         };
 
-        AMG_MARGO_NOTIFY(req->mid, forward, kind, &told);
-        watch->uctx = told.uctx;
+        AMG_MARGO_NOTIFY(req->mid, forward, kind, &event);
+        watch->uctx = event.uctx;
     } else {
-        struct margo_monitor_respond_args told = {
+        struct margo_monitor_respond_args event = {
             .uctx = watch->uctx,
             .handle = req->handle,
             .data = args->user,
@@ -223,8 +223,8 @@ static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
             .ret = ret,
         };
 
-        AMG_MARGO_NOTIFY(req->mid, respond, kind, &told);
-        watch->uctx = told.uctx;
+        AMG_MARGO_NOTIFY(req->mid, respond, kind, &event);
+        watch->uctx = event.uctx;
     }
 }
 
@@ -278,7 +278,7 @@ static hg_return_t call(struct amg_margo_handle *data,
     margo_instance_id mid = data->mid;
     struct margo_request_struct place;
     struct margo_request_struct *req = NULL;
-    hg_return_t rc = amg_margo_request_make(form, &place, mid, type, &req);
+    hg_return_t rc = amg_margo_request_create(form, &place, mid, type, &req);
 
     if (rc != HG_SUCCESS)
         return rc;

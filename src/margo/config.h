@@ -111,7 +111,7 @@ bool amg_margo_plan_pool_named(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, unsigned index, const char *name);
 
 /* Says that a reference leads to none of so many pools. */
-void amg_margo_plan_tell_missing(const struct amg_margo_log *log,
+void amg_margo_plan_log_missing(const struct amg_margo_log *log,
     const char *path, const struct amg_margo_pool_ref *ref, unsigned count);
 
 /* The index of what is called so; -1: there is none. */

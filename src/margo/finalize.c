@@ -43,7 +43,7 @@
 
 /* Pending operations are logged for the first time after this part of the
  * time limit, and again each time after twice as long. */
-enum { TELL_PART = 10 };
+enum { LOG_PART = 10 };
 
 enum { CLOSED_KEPT = 8 };
 
@@ -136,7 +136,7 @@ static margo_instance_id instance_leave(margo_instance_id mid)
     AMG_ASSERT(mid->refs.callers > 0);
     mid->refs.callers--;
     if (mid->refs.callers == 0 && mid->refs.count == 0 &&
-        amg_margo_state_of(mid) == AMG_MARGO_CLOSED && !mid->is_stuck)
+        amg_margo_state_of(mid) == AMG_MARGO_CLOSED && !mid->is_abandoned)
         old = retire_locked(mid);
     amg_lock_unlock(&all.lock);
     return old;
@@ -235,22 +235,22 @@ void amg_margo_finalize_init(margo_instance_id mid)
     atomic_init(&finalize->runner, ABT_THREAD_NULL);
 }
 
-static void take(margo_instance_id mid)
+static void finalize_lock(margo_instance_id mid)
 {
     ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
 }
 
-static void give(margo_instance_id mid)
+static void finalize_unlock(margo_instance_id mid)
 {
     ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
 }
 
-static void tell_locked(margo_instance_id mid)
+static void notify_locked(margo_instance_id mid)
 {
     ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond));
 }
 
-static void await_locked(margo_instance_id mid)
+static void wait_locked(margo_instance_id mid)
 {
     ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond),
         ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
@@ -287,7 +287,7 @@ static bool may_wait(margo_instance_id mid)
 }
 
 /* May it end the streams of the instance? */
-static bool may_reap(margo_instance_id mid)
+static bool may_end_streams(margo_instance_id mid)
 {
     struct margo_xstream_info info;
     ABT_xstream self = ABT_XSTREAM_NULL;
@@ -306,20 +306,20 @@ static void deadline_set(margo_instance_id mid)
     unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT);
 
     mid->finalize->deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    mid->finalize->tell_ms = timeout_ms / TELL_PART;
-    mid->finalize->tell_ns = amg_clock_deadline_ns(mid->finalize->tell_ms);
+    mid->finalize->log_ms = timeout_ms / LOG_PART;
+    mid->finalize->log_ns = amg_clock_deadline_ns(mid->finalize->log_ms);
 }
 
 static void before_run(void *arg)
 {
     margo_instance_id mid = arg;
-    struct margo_monitor_prefinalize_args told = {.uctx = {.p = NULL}};
+    struct margo_monitor_prefinalize_args event = {.uctx = {.p = NULL}};
 
-    AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_START, &event);
     runner_set(mid, true);
     amg_margo_callbacks_run(mid, true);
     runner_set(mid, false);
-    AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_END, &event);
     deadline_set(mid);
     atomic_store_explicit(&mid->is_draining, true, memory_order_release);
     amg_margo_wake(mid);
@@ -330,11 +330,11 @@ static bool finalize_begin(margo_instance_id mid)
 {
     bool is_first = false;
 
-    take(mid);
+    finalize_lock(mid);
     is_first = amg_margo_state_of(mid) == AMG_MARGO_RUNNING;
     if (is_first)
         amg_margo_set_state(mid, AMG_MARGO_FINALIZING);
-    give(mid);
+    finalize_unlock(mid);
     if (!is_first)
         return false;
     refs_finalize(mid);
@@ -347,18 +347,18 @@ static bool finalize_begin(margo_instance_id mid)
 }
 
 /* Logs now and then what finalization waits for. */
-static void wait_tell(
+static void wait_log(
     margo_instance_id mid, unsigned operations, unsigned handlers)
 {
-    if (amg_clock_ns() < mid->finalize->tell_ns)
+    if (amg_clock_ns() < mid->finalize->log_ns)
         return;
-    mid->finalize->tell_ms *= 2;
-    mid->finalize->tell_ns = amg_clock_deadline_ns(mid->finalize->tell_ms);
+    mid->finalize->log_ms *= 2;
+    mid->finalize->log_ns = amg_clock_deadline_ns(mid->finalize->log_ms);
     margo_warning(mid,
         "the end of the instance waits for %u handlers that run and %u calls "
         "in flight:",
         handlers, operations);
-    amg_margo_handles_tell(mid);
+    amg_margo_handles_log(mid);
 }
 
 /* Have all calls and handlers of this process ended? Gives up on them when
@@ -371,10 +371,10 @@ static bool is_quiet(margo_instance_id mid)
         atomic_load_explicit(&mid->handlers, memory_order_acquire);
 
     if (operations == 0 && handlers == 0) {
-        amg_margo_counts_settle(mid);
+        amg_margo_counts_sync(mid);
         return true;
     }
-    wait_tell(mid, operations, handlers);
+    wait_log(mid, operations, handlers);
     if (amg_clock_ns() < mid->finalize->deadline_ns)
         return false;
     if (!mid->finalize->was_cancelled) {
@@ -394,7 +394,7 @@ static bool is_quiet(margo_instance_id mid)
         "what they use stays in memory. See where handlers wait by "
         "margo_state_dump()",
         operations, handlers);
-    mid->is_stuck = true;
+    mid->is_abandoned = true;
     return true;
 }
 
@@ -409,28 +409,28 @@ static bool has_drained(margo_instance_id mid)
 
 /* Runs finalize callbacks; then wakes all waiting threads, and gives the
  * reference of finalization back. */
-static void stop(margo_instance_id mid)
+static void finalize_stop(margo_instance_id mid)
 {
-    struct margo_monitor_finalize_args told = {.uctx = {.p = NULL}};
+    struct margo_monitor_finalize_args event = {.uctx = {.p = NULL}};
 
     AMG_ASSERT(amg_margo_state_of(mid) == AMG_MARGO_STOPPED);
     amg_margo_timers_fini(mid);
-    AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_START, &event);
     runner_set(mid, true);
     amg_margo_callbacks_run(mid, false);
     runner_set(mid, false);
-    AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_END, &event);
     refs_finalized(mid);
-    take(mid);
+    finalize_lock(mid);
     mid->finalize->is_stopped = true;
-    tell_locked(mid);
-    give(mid);
+    notify_locked(mid);
+    finalize_unlock(mid);
 }
 
 static void close_rest(margo_instance_id mid)
 {
     amg_margo_loop_stop(mid);
-    if (mid->is_stuck)
+    if (mid->is_abandoned)
         return;
     amg_margo_pools_close(mid);
     amg_margo_config_free(mid->config);
@@ -438,32 +438,32 @@ static void close_rest(margo_instance_id mid)
 
 /* Ends streams and pools, once; called by a thread that runs in none of
  * them. */
-static void reap(margo_instance_id mid)
+static void streams_end(margo_instance_id mid)
 {
     bool is_mine = false;
 
-    take(mid);
-    is_mine = !mid->finalize->is_reaped;
-    mid->finalize->is_reaped = true;
+    finalize_lock(mid);
+    is_mine = !mid->finalize->is_ending_streams;
+    mid->finalize->is_ending_streams = true;
     while (!is_mine && amg_margo_state_of(mid) != AMG_MARGO_CLOSED)
-        await_locked(mid);
-    give(mid);
+        wait_locked(mid);
+    finalize_unlock(mid);
     if (!is_mine)
         return;
     AMG_ASSERT(amg_margo_state_of(mid) == AMG_MARGO_STOPPED);
     close_rest(mid);
-    take(mid);
+    finalize_lock(mid);
     amg_margo_set_state(mid, AMG_MARGO_CLOSED);
-    tell_locked(mid);
-    give(mid);
+    notify_locked(mid);
+    finalize_unlock(mid);
     /* Its handlers still run in their streams, so joining these would never
      * return. */
-    if (!mid->is_stuck)
+    if (!mid->is_abandoned)
         amg_margo_runtime_leave();
 }
 
 /* Closes the instance when there are no references. */
-static void close_if_unreferenced(margo_instance_id mid, bool reaps)
+static void close_if_unreferenced(margo_instance_id mid, bool ends_streams)
 {
     bool is_mine = false;
 
@@ -471,16 +471,16 @@ static void close_if_unreferenced(margo_instance_id mid, bool reaps)
         return;
     if (is_mine)
         amg_margo_close_network(mid);
-    take(mid);
+    finalize_lock(mid);
     if (is_mine) {
         mid->finalize->is_closed = true;
-        tell_locked(mid);
+        notify_locked(mid);
     }
     while (!mid->finalize->is_closed)
-        await_locked(mid);
-    give(mid);
-    if (reaps)
-        reap(mid);
+        wait_locked(mid);
+    finalize_unlock(mid);
+    if (ends_streams)
+        streams_end(mid);
 }
 
 /* Called by the loop as its last act. */
@@ -489,15 +489,15 @@ static void loop_ended(margo_instance_id mid)
     bool is_mine = false;
 
     amg_margo_set_state(mid, AMG_MARGO_STOPPED);
-    take(mid);
+    finalize_lock(mid);
     mid->finalize->is_drained = true;
     is_mine = mid->finalize->closers == 0 && !mid->finalize->is_claimed;
     mid->finalize->is_claimed = mid->finalize->is_claimed || is_mine;
-    tell_locked(mid);
-    give(mid);
+    notify_locked(mid);
+    finalize_unlock(mid);
     if (!is_mine)
         return;
-    stop(mid);
+    finalize_stop(mid);
     close_if_unreferenced(mid, false);
 }
 
@@ -513,33 +513,33 @@ static void release(margo_instance_id mid)
 
     if (old != MARGO_INSTANCE_NULL)
         amg_margo_instance_free(old);
-    amg_margo_runtime_settle();
+    amg_margo_runtime_finalize();
 }
 
 /* Waits for the loop to end, and does the remaining steps; called by a
  * thread that may wait. */
 static void finalize_finish(margo_instance_id mid)
 {
-    bool reaps = may_reap(mid);
+    bool ends_streams = may_end_streams(mid);
     bool is_mine = false;
 
-    take(mid);
-    mid->finalize->closers += reaps;
+    finalize_lock(mid);
+    mid->finalize->closers += ends_streams;
     while (!mid->finalize->is_drained)
-        await_locked(mid);
-    is_mine = reaps && !mid->finalize->is_claimed;
+        wait_locked(mid);
+    is_mine = ends_streams && !mid->finalize->is_claimed;
     mid->finalize->is_claimed = mid->finalize->is_claimed || is_mine;
-    give(mid);
+    finalize_unlock(mid);
     if (is_mine)
-        stop(mid);
-    take(mid);
+        finalize_stop(mid);
+    finalize_lock(mid);
     while (!mid->finalize->is_stopped)
-        await_locked(mid);
-    give(mid);
-    close_if_unreferenced(mid, reaps);
-    take(mid);
-    mid->finalize->closers -= reaps;
-    give(mid);
+        wait_locked(mid);
+    finalize_unlock(mid);
+    close_if_unreferenced(mid, ends_streams);
+    finalize_lock(mid);
+    mid->finalize->closers -= ends_streams;
+    finalize_unlock(mid);
 }
 
 /* Waits for the end, unless the caller runs in a thread that has to end first.
@@ -557,7 +557,7 @@ static void finish_or_refuse(margo_instance_id mid, const char *caller)
 }
 
 /* Holds the instance, as instance_enter(). */
-static bool enter_told(margo_instance_id mid, const char *caller)
+static bool enter_or_log(margo_instance_id mid, const char *caller)
 {
     if (instance_enter(mid))
         return true;
@@ -574,12 +574,12 @@ void margo_finalize(margo_instance_id mid)
     bool is_first = false;
     bool is_alone = false;
 
-    if (!enter_told(mid, __func__))
+    if (!enter_or_log(mid, __func__))
         return;
     is_first = finalize_begin(mid);
-    take(mid);
+    finalize_lock(mid);
     is_alone = mid->finalize->closers == 0;
-    give(mid);
+    finalize_unlock(mid);
     if (may_wait(mid) && (is_first || is_alone))
         finalize_finish(mid);
     release(mid);
@@ -587,7 +587,7 @@ void margo_finalize(margo_instance_id mid)
 
 void margo_finalize_and_wait(margo_instance_id mid)
 {
-    if (!enter_told(mid, __func__))
+    if (!enter_or_log(mid, __func__))
         return;
     finalize_begin(mid);
     finish_or_refuse(mid, __func__);
@@ -596,7 +596,7 @@ void margo_finalize_and_wait(margo_instance_id mid)
 
 void margo_wait_for_finalize(margo_instance_id mid)
 {
-    if (!enter_told(mid, __func__))
+    if (!enter_or_log(mid, __func__))
         return;
     finish_or_refuse(mid, __func__);
     release(mid);
@@ -606,9 +606,9 @@ hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
 {
     if (!AMG_CONTRACT(flag != NULL) || !instance_enter(mid))
         return HG_INVALID_ARG;
-    take(mid);
+    finalize_lock(mid);
     *flag = mid->finalize->is_stopped;
-    give(mid);
+    finalize_unlock(mid);
     release(mid);
     return HG_SUCCESS;
 }
@@ -639,7 +639,7 @@ hg_return_t margo_instance_release(margo_instance_id mid)
             __func__);
         rc = HG_INVALID_ARG;
     } else if (!begins) {
-        close_if_unreferenced(mid, may_reap(mid));
+        close_if_unreferenced(mid, may_end_streams(mid));
     } else {
         finalize_begin(mid);
         if (may_wait(mid))

@@ -14,7 +14,7 @@
 #include "mercury.h"
 
 /* Handlers and calls that one log message names at most. */
-enum { TOLD_MAX = 8 };
+enum { LOGGED_MAX = 8 };
 
 /* All handles of the process, because a class that the program opened
  * outlives the instances that used it. */
@@ -150,7 +150,7 @@ static void data_begin(struct amg_margo_handle *data, struct amg_margo_rpc *rpc)
         &data->use, AMG_MARGO_HANDLE_OUT, memory_order_release);
 }
 
-struct amg_margo_handle *amg_margo_handle_take(
+struct amg_margo_handle *amg_margo_handle_begin_serve(
     struct amg_margo_rpc *rpc, hg_handle_t handle)
 {
     struct amg_margo_handle *data = handle_of(handle);
@@ -209,16 +209,16 @@ static hg_return_t handle_make(
 hg_return_t margo_create(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *handle)
 {
-    struct margo_monitor_create_args told = {.addr = addr, .id = id};
+    struct margo_monitor_create_args event = {.addr = addr, .id = id};
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && addr != HG_ADDR_NULL &&
                       handle != NULL))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY_CALL(
-        mid, create, &told, handle_make(mid, addr, id, &told.handle));
-    if (told.ret == HG_SUCCESS)
-        *handle = told.handle;
-    return told.ret;
+        mid, create, &event, handle_make(mid, addr, id, &event.handle));
+    if (event.ret == HG_SUCCESS)
+        *handle = event.handle;
+    return event.ret;
 }
 
 hg_return_t margo_ref_incr(hg_handle_t handle)
@@ -232,7 +232,7 @@ hg_return_t margo_ref_incr(hg_handle_t handle)
     return HG_Ref_incr(handle);
 }
 
-void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret)
+void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret)
 {
     struct amg_margo_args args = {.code = ret};
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
@@ -272,10 +272,10 @@ static void served_check(struct amg_margo_handle *data)
             "margo_respond() failed with %s",
             rpc->name, (unsigned)(info->id & 0xffffu),
             HG_Error_to_string(data->ret));
-    amg_margo_handle_refuse(data->handle, HG_CANCELED);
+    amg_margo_handle_reject(data->handle, HG_CANCELED);
 }
 
-void amg_margo_handle_give_up(struct amg_margo_handle *data)
+void amg_margo_handle_abandon(struct amg_margo_handle *data)
 {
     served_check(data);
     (void)HG_Destroy(data->handle);
@@ -285,7 +285,7 @@ void amg_margo_handle_give_up(struct amg_margo_handle *data)
  * caller is the handler that was started with this handle, the last
  * reference stays until it returns, and counts as a handler that runs: the
  * wrapper's hooks come before the end of the thread. */
-static bool leave_to_handler(struct amg_margo_handle *data)
+static bool defer_to_handler(struct amg_margo_handle *data)
 {
     void *arg = NULL;
 
@@ -309,7 +309,7 @@ static hg_return_t data_end(struct amg_margo_handle *data)
     atomic_store_explicit(
         &data->use, AMG_MARGO_HANDLE_BACK, memory_order_release);
     if (data->is_served && !data->is_answered) {
-        if (leave_to_handler(data))
+        if (defer_to_handler(data))
             return HG_SUCCESS;
         served_check(data);
     }
@@ -335,7 +335,7 @@ static hg_return_t handle_drop(
 }
 
 /* The program destroys it once more. */
-static hg_return_t destroyed_tell(const struct amg_margo_handle *data)
+static hg_return_t destroyed_log(const struct amg_margo_handle *data)
 {
     margo_error(data->mid,
         "margo_destroy(): handle %p of RPC \"%s\" was destroyed before; one "
@@ -348,7 +348,7 @@ static hg_return_t destroyed_tell(const struct amg_margo_handle *data)
 hg_return_t margo_destroy(hg_handle_t handle)
 {
     struct amg_margo_handle *data = NULL;
-    struct margo_monitor_destroy_args told = {.handle = handle};
+    struct margo_monitor_destroy_args event = {.handle = handle};
     margo_instance_id mid = MARGO_INSTANCE_NULL;
     unsigned use = AMG_MARGO_HANDLE_NONE;
 
@@ -361,14 +361,14 @@ hg_return_t margo_destroy(hg_handle_t handle)
         use = atomic_load_explicit(&data->use, memory_order_acquire);
     if (!AMG_LIKELY(use == AMG_MARGO_HANDLE_OUT)) {
         if (!AMG_CONTRACT(use == AMG_MARGO_HANDLE_NONE))
-            return destroyed_tell(data);
+            return destroyed_log(data);
         data = NULL; /* made by HG_Create() */
     }
     if (data == NULL || !AMG_MARGO_HAS_MONITOR(data->mid))
         return handle_drop(handle, data);
     mid = data->mid;
-    AMG_MARGO_NOTIFY_CALL(mid, destroy, &told, handle_drop(handle, data));
-    return told.ret;
+    AMG_MARGO_NOTIFY_CALL(mid, destroy, &event, handle_drop(handle, data));
+    return event.ret;
 }
 
 const struct hg_info *margo_get_info(hg_handle_t handle)
@@ -415,7 +415,7 @@ static bool is_in_flight(const struct amg_margo_handle *data)
 }
 
 /* One that the instance waits for; `arg` counts how many more are told. */
-static void handle_tell(struct amg_margo_handle *data, void *arg)
+static void handle_log(struct amg_margo_handle *data, void *arg)
 {
     unsigned *left = arg;
     bool is_out = atomic_load_explicit(&data->use, memory_order_acquire) ==
@@ -432,15 +432,15 @@ static void handle_tell(struct amg_margo_handle *data, void *arg)
                             : "which has not answered");
 }
 
-void amg_margo_handles_tell(margo_instance_id mid)
+void amg_margo_handles_log(margo_instance_id mid)
 {
-    unsigned left = TOLD_MAX;
+    unsigned left = LOGGED_MAX;
 
-    amg_margo_handles_each(mid, handle_tell, &left);
+    amg_margo_handles_each(mid, handle_log, &left);
 }
 
 /* One that the program never destroyed. */
-static void handle_report(struct amg_margo_handle *data, void *arg)
+static void handle_log_leak(struct amg_margo_handle *data, void *arg)
 {
     const char *name = NULL;
 
@@ -458,9 +458,9 @@ static void handle_report(struct amg_margo_handle *data, void *arg)
                             : ", nor answered");
 }
 
-void amg_margo_handles_report(margo_instance_id mid)
+void amg_margo_handles_log_leaks(margo_instance_id mid)
 {
-    amg_margo_handles_each(mid, handle_report, NULL);
+    amg_margo_handles_each(mid, handle_log_leak, NULL);
 }
 
 hg_return_t margo_set_data(

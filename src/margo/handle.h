@@ -20,8 +20,9 @@ struct amg_margo_rpc;
 /* Whether the program owns a handle. */
 enum amg_margo_handle_use {
     AMG_MARGO_HANDLE_NONE, /* not given to the program by Margo */
-    AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or amg_margo_handle_take(),
-                            * until the last margo_destroy() */
+    AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or
+                            * amg_margo_handle_begin_serve(),  until the last
+                            * margo_destroy() */
     AMG_MARGO_HANDLE_BACK, /* from then on */
 };
 
@@ -48,7 +49,7 @@ struct amg_margo_handle {
     /* The function that serves it, and its link in the queue of waiting
      * requests. */
     void (*serve)(hg_handle_t handle);
-    struct amg_margo_handle **left; /* its handler's; see leave_to_handler() */
+    struct amg_margo_handle **left; /* its handler's; see defer_to_handler() */
     struct amg_link queued;
 };
 
@@ -82,7 +83,7 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
 
 /* A request came in: the program gets its handle, and must call
  * margo_destroy(). */
-struct amg_margo_handle *amg_margo_handle_take(
+struct amg_margo_handle *amg_margo_handle_begin_serve(
     struct amg_margo_rpc *rpc, hg_handle_t handle);
 
 /* The RPC of its present use, also if deregistered meanwhile; NULL: not one of
@@ -91,21 +92,21 @@ struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
 
 /* A handler that destroyed its handle without an answer has returned: an answer
  * is no longer possible. */
-void amg_margo_handle_give_up(struct amg_margo_handle *data);
+void amg_margo_handle_abandon(struct amg_margo_handle *data);
 
 /* Answers a call instead of the program, with an error code. */
-void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret);
+void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret);
 
 /* Visits all handles of the instance, under a lock. */
 void amg_margo_handles_each(margo_instance_id mid,
     void (*visit)(struct amg_margo_handle *data, void *arg), void *arg);
 
 /* Logs the handlers and calls that the instance waits for, by RPC name. */
-void amg_margo_handles_tell(margo_instance_id mid);
+void amg_margo_handles_log(margo_instance_id mid);
 
 /* At the end: logs the handles that the program never destroyed, by RPC name.
  */
-void amg_margo_handles_report(margo_instance_id mid);
+void amg_margo_handles_log_leaks(margo_instance_id mid);
 
 /* handler.c: dispatch of requests to user-level threads. The macros of margo.h
  * stay thin and call amalgam_margo_serve(), which is public for that reason.
@@ -114,7 +115,7 @@ struct amg_margo_dispatch {
     struct amg_lock lock;    /* guards all that follows, if there is a limit */
     struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
     unsigned running;
-    ABT_key by_hand; /* set in threads of the program that serve */
+    ABT_key served_by_program; /* set in threads of the program that serve */
 };
 
 void amg_margo_dispatch_init(margo_instance_id mid);

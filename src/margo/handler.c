@@ -44,7 +44,7 @@ static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
         "made for it, ABT_thread_create() says %d; a limit on handlers, "
         "max_concurrent_rpcs in the JSON text, lets requests wait instead",
         margo_handle_get_name(data->handle), rc);
-    amg_margo_handle_refuse(data->handle, HG_NOMEM);
+    amg_margo_handle_reject(data->handle, HG_NOMEM);
     margo_destroy(data->handle);
     return false;
 }
@@ -57,7 +57,7 @@ static ABT_pool pool_of(const struct amg_margo_rpc *rpc)
 
 /* With a limit: a waiting request is started in the place of a handler that
  * has ended. */
-static void next_start(margo_instance_id mid)
+static void waiting_start(margo_instance_id mid)
 {
     bool has_next = true;
 
@@ -95,13 +95,13 @@ static void handler_main(void *arg)
     if (left == NULL)
         return;
     mid = left->mid;
-    amg_margo_handle_give_up(left);
+    amg_margo_handle_abandon(left);
     handler_over(mid);
 }
 
 /* The handle that the calling thread was started with, if it is a handler;
  * else NULL. */
-static const struct amg_margo_handle *handler_self(void)
+static const struct amg_margo_handle *handler_of_caller(void)
 {
     void (*function)(void *) = NULL;
     void *arg = NULL;
@@ -115,27 +115,27 @@ static const struct amg_margo_handle *handler_self(void)
 
 bool amg_margo_dispatch_open(margo_instance_id mid)
 {
-    if (ABT_key_create(NULL, &mid->dispatch->by_hand) == ABT_SUCCESS)
+    if (ABT_key_create(NULL, &mid->dispatch->served_by_program) == ABT_SUCCESS)
         return true;
-    mid->dispatch->by_hand = ABT_KEY_NULL;
+    mid->dispatch->served_by_program = ABT_KEY_NULL;
     margo_error(mid, "no memory for what threads of the program serve");
     return false;
 }
 
 void amg_margo_dispatch_close(margo_instance_id mid)
 {
-    if (mid->dispatch->by_hand != ABT_KEY_NULL)
-        (void)ABT_key_free(&mid->dispatch->by_hand);
+    if (mid->dispatch->served_by_program != ABT_KEY_NULL)
+        (void)ABT_key_free(&mid->dispatch->served_by_program);
 }
 
 /* Does the calling thread serve a request, in a thread that the program has
  * made? */
-static bool is_by_hand(margo_instance_id mid)
+static bool is_served_by_program(margo_instance_id mid)
 {
     void *value = NULL;
 
-    return mid->dispatch->by_hand != ABT_KEY_NULL &&
-           ABT_self_get_specific(mid->dispatch->by_hand, &value) ==
+    return mid->dispatch->served_by_program != ABT_KEY_NULL &&
+           ABT_self_get_specific(mid->dispatch->served_by_program, &value) ==
                ABT_SUCCESS &&
            value != NULL;
 }
@@ -149,7 +149,7 @@ void __margo_internal_pre_wrapper_hooks(margo_instance_id mid,
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return;
     if (data == NULL || data->serve == NULL)
-        (void)ABT_self_set_specific(mid->dispatch->by_hand, mid);
+        (void)ABT_self_set_specific(mid->dispatch->served_by_program, mid);
     AMG_MARGO_NOTIFY(mid, rpc_ult, MARGO_MONITOR_FN_START, args);
     if (AMG_MARGO_HAS_MONITOR(mid))
         (void)margo_set_current_rpc_id(mid, HG_Get_info(handle)->id);
@@ -161,21 +161,21 @@ void __margo_internal_post_wrapper_hooks(
     if (mid == MARGO_INSTANCE_NULL)
         return;
     AMG_MARGO_NOTIFY(mid, rpc_ult, MARGO_MONITOR_FN_END, args);
-    if (mid->max_handlers != 0 && !is_by_hand(mid))
-        next_start(mid);
+    if (mid->max_handlers != 0 && !is_served_by_program(mid))
+        waiting_start(mid);
     handler_over(mid);
 }
 
 bool amg_margo_handler_is_self(margo_instance_id mid)
 {
-    const struct amg_margo_handle *data = handler_self();
+    const struct amg_margo_handle *data = handler_of_caller();
 
-    return data != NULL ? data->mid == mid : is_by_hand(mid);
+    return data != NULL ? data->mid == mid : is_served_by_program(mid);
 }
 
 /* With a limit: counts the handler, or queues the request. False: it is
  * queued. */
-static bool place_take(margo_instance_id mid, struct amg_margo_handle *data)
+static bool handler_admit(margo_instance_id mid, struct amg_margo_handle *data)
 {
     bool has_place = true;
 
@@ -191,17 +191,17 @@ static bool place_take(margo_instance_id mid, struct amg_margo_handle *data)
     return has_place;
 }
 
-static hg_return_t refuse(
+static hg_return_t reject(
     margo_instance_id mid, hg_handle_t handle, hg_return_t why)
 {
     margo_debug(mid,
         "a request of RPC \"%s\" is refused with %s: the instance is ending",
         margo_handle_get_name(handle), HG_Error_to_string(why));
-    amg_margo_handle_refuse(handle, why);
+    amg_margo_handle_reject(handle, why);
     return margo_destroy(handle);
 }
 
-static inline bool refuses_more(margo_instance_id mid)
+static inline bool rejects_requests(margo_instance_id mid)
 {
     return !mid->is_collective &&
            atomic_load_explicit(&mid->is_draining, memory_order_acquire);
@@ -209,13 +209,13 @@ static inline bool refuses_more(margo_instance_id mid)
 
 int __margo_internal_finalize_requested(margo_instance_id mid)
 {
-    return mid != MARGO_INSTANCE_NULL && refuses_more(mid);
+    return mid != MARGO_INSTANCE_NULL && rejects_requests(mid);
 }
 
 void __margo_respond_with_error(hg_handle_t handle, hg_return_t ret)
 {
     if (AMG_CONTRACT(handle != HG_HANDLE_NULL))
-        amg_margo_handle_refuse(handle, ret);
+        amg_margo_handle_reject(handle, ret);
 }
 
 hg_return_t __margo_internal_set_handle_data(hg_handle_t handle)
@@ -226,7 +226,8 @@ hg_return_t __margo_internal_set_handle_data(hg_handle_t handle)
 
     if (!AMG_CONTRACT(rpc != NULL))
         return HG_INVALID_ARG;
-    return amg_margo_handle_take(rpc, handle) == NULL ? HG_NOMEM : HG_SUCCESS;
+    return amg_margo_handle_begin_serve(rpc, handle) == NULL ? HG_NOMEM
+                                                             : HG_SUCCESS;
 }
 
 void __margo_internal_incr_pending(margo_instance_id mid)
@@ -280,7 +281,7 @@ hg_return_t amalgam_margo_serve(
     hg_handle_t handle, void (*function)(hg_handle_t))
 {
     const struct hg_info *info = HG_Get_info(handle);
-    struct margo_monitor_rpc_handler_args told;
+    struct margo_monitor_rpc_handler_args event;
     struct amg_margo_rpc *rpc = NULL;
     struct amg_margo_handle *data = NULL;
     margo_instance_id mid = MARGO_INSTANCE_NULL;
@@ -288,21 +289,22 @@ hg_return_t amalgam_margo_serve(
     if (!AMG_CONTRACT(info != NULL && function != NULL))
         return HG_INVALID_ARG;
     rpc = HG_Registered_data(info->hg_class, info->id);
-    if (rpc == NULL || (data = amg_margo_handle_take(rpc, handle)) == NULL)
+    if (rpc == NULL ||
+        (data = amg_margo_handle_begin_serve(rpc, handle)) == NULL)
         return HG_Destroy(handle);
     mid = rpc->mid;
-    if (refuses_more(mid))
-        return refuse(mid, handle, HG_PERMISSION);
-    serving_begins(mid, handle, rpc->pool, &told);
+    if (rejects_requests(mid))
+        return reject(mid, handle, HG_PERMISSION);
+    serving_begins(mid, handle, rpc->pool, &event);
     amg_margo_count(mid, &mid->handlers, 1u);
     data->serve = function;
-    if (place_take(mid, data) && !handler_start(data, rpc->pool)) {
-        told.ret = HG_NOMEM;
-        next_start(mid);
+    if (handler_admit(mid, data) && !handler_start(data, rpc->pool)) {
+        event.ret = HG_NOMEM;
+        waiting_start(mid);
         handler_over(mid);
     }
-    serving_ends(mid, &told);
-    return told.ret;
+    serving_ends(mid, &event);
+    return event.ret;
 }
 
 hg_return_t amg_margo_serve_none(hg_handle_t handle)
@@ -312,7 +314,7 @@ hg_return_t amg_margo_serve_none(hg_handle_t handle)
     char from[256] = "?";
     hg_size_t len = sizeof(from);
 
-    if (rpc == NULL || amg_margo_handle_take(rpc, handle) == NULL)
+    if (rpc == NULL || amg_margo_handle_begin_serve(rpc, handle) == NULL)
         return HG_Destroy(handle);
     if (HG_Addr_to_string(info->hg_class, from, &len, info->addr) != HG_SUCCESS)
         (void)snprintf(from, sizeof(from), "?");
@@ -321,6 +323,6 @@ hg_return_t amg_margo_serve_none(hg_handle_t handle)
         "with HG_NOENTRY: it is registered here without a handler",
         rpc->name, (unsigned long long)info->id,
         (unsigned)(info->id & MARGO_MAX_PROVIDER_ID), from);
-    amg_margo_handle_refuse(handle, HG_NOENTRY);
+    amg_margo_handle_reject(handle, HG_NOENTRY);
     return margo_destroy(handle);
 }

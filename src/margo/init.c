@@ -57,7 +57,7 @@ static bool runtime_enter(bool *ret_is_first)
         return false;
     }
     if (!atomic_exchange_explicit(&is_registered, true, memory_order_relaxed))
-        (void)atexit(amg_margo_runtime_settle);
+        (void)atexit(amg_margo_runtime_finalize);
     *ret_is_first = is_first;
     return true;
 }
@@ -67,7 +67,7 @@ void amg_margo_runtime_leave(void)
     atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
 }
 
-void amg_margo_runtime_settle(void)
+void amg_margo_runtime_finalize(void)
 {
     unsigned count = atomic_load_explicit(&owed, memory_order_relaxed);
 
@@ -166,7 +166,7 @@ static bool context_open(
 static bool services_open(
     margo_instance_id mid, const struct margo_init_info *info)
 {
-    bool has_core = amg_margo_pools_place(mid);
+    bool has_core = amg_margo_pools_pin(mid);
 
     if (amg_margo_handles_open(mid) != HG_SUCCESS) {
         margo_error(mid, "handles cannot be watched for");
@@ -202,9 +202,9 @@ static void hg_close(margo_instance_id mid)
 
 void amg_margo_close_network(margo_instance_id mid)
 {
-    if (mid->is_stuck)
+    if (mid->is_abandoned)
         return;
-    (void)amg_margo_handles_report(mid);
+    (void)amg_margo_handles_log_leaks(mid);
     amg_margo_rpcs_fini(mid);
     amg_margo_services_close(mid);
     amg_margo_handles_close(mid);
@@ -282,7 +282,7 @@ margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
 
     if (mid == NULL)
         return MARGO_INSTANCE_NULL;
-    amg_margo_runtime_settle();
+    amg_margo_runtime_finalize();
     if (!amg_margo_config_read(opening.info, address, mode, mid->config))
         goto free_instance;
     if (opener != NULL)
@@ -304,7 +304,7 @@ free_config:
 free_instance:
     amg_margo_set_state(mid, AMG_MARGO_CLOSED);
     amg_margo_instance_free(mid);
-    amg_margo_runtime_settle();
+    amg_margo_runtime_finalize();
     return MARGO_INSTANCE_NULL;
 }
 
@@ -433,15 +433,15 @@ static bool is_open(margo_instance_id mid)
 hg_return_t margo_addr_lookup(
     margo_instance_id mid, const char *name, hg_addr_t *addr)
 {
-    struct margo_monitor_lookup_args told = {.name = name};
+    struct margo_monitor_lookup_args event = {.name = name};
 
     if (!is_open(mid) || !AMG_CONTRACT(name != NULL && addr != NULL))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY_CALL(
-        mid, lookup, &told, HG_Addr_lookup2(mid->hg_class, name, &told.addr));
-    if (told.ret == HG_SUCCESS)
-        *addr = told.addr;
-    return told.ret;
+        mid, lookup, &event, HG_Addr_lookup2(mid->hg_class, name, &event.addr));
+    if (event.ret == HG_SUCCESS)
+        *addr = event.addr;
+    return event.ret;
 }
 
 hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr)
@@ -454,15 +454,15 @@ hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr)
 
 hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr)
 {
-    struct margo_monitor_lookup_args told = {.name = NULL};
+    struct margo_monitor_lookup_args event = {.name = NULL};
 
     if (!is_open(mid) || !AMG_CONTRACT(addr != NULL))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY_CALL(
-        mid, lookup, &told, HG_Addr_self(mid->hg_class, &told.addr));
-    if (told.ret == HG_SUCCESS)
-        *addr = told.addr;
-    return told.ret;
+        mid, lookup, &event, HG_Addr_self(mid->hg_class, &event.addr));
+    if (event.ret == HG_SUCCESS)
+        *addr = event.addr;
+    return event.ret;
 }
 
 hg_return_t margo_addr_dup(

@@ -92,7 +92,7 @@ struct margo_instance {
     bool owns_context;     /* the same */
     bool is_collective;    /* over a communicator: all ranks finalize together
                             */
-    bool is_stuck;         /* handlers did not end in time: its memory stays */
+    bool is_abandoned;     /* handlers did not end in time: its memory stays */
     unsigned max_handlers; /* requests beyond wait; 0: no limit; constant */
     /* Only amg_margo_set_state() writes it. Its release store pairs with the
      * acquire load of amg_margo_state_of(). */
@@ -191,13 +191,13 @@ static inline enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
  * finalization. Any thread. */
 void amg_margo_wake(margo_instance_id mid);
 /* Wakes a loop whose standby loop makes progress. Any thread. */
-void amg_margo_wake_watcher(margo_instance_id mid);
+void amg_margo_watcher_wake(margo_instance_id mid);
 
 /* init.c: each instance initialises the ULT runtime, and finalizes it at its
  * end. Only the primary thread may call the last ABT_finalize(): if another
  * thread is last, the call waits until the primary thread makes it. */
 void amg_margo_runtime_leave(void);
-void amg_margo_runtime_settle(void);
+void amg_margo_runtime_finalize(void);
 
 /* finalize.c: registers the instance, with one reference. */
 void amg_margo_refs_init(margo_instance_id mid);
@@ -222,7 +222,7 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
 
 /* Changes one of the counts. Sequentially consistent where the lock is
  * shared; else a thread that needs this order takes the lock: see
- * amg_margo_counts_settle(). The last access to an instance that ends. */
+ * amg_margo_counts_sync(). The last access to an instance that ends. */
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
@@ -238,7 +238,7 @@ static inline void amg_margo_count(
 
 /* Waits for a thread that changes a count; one that changes a count later
  * sees what the caller did before. */
-static inline void amg_margo_counts_settle(margo_instance_id mid)
+static inline void amg_margo_counts_sync(margo_instance_id mid)
 {
     if (amg_bias_take_owned(&mid->biased_lock))
         amg_bias_give(&mid->biased_lock);

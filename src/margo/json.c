@@ -103,7 +103,7 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
 
 /* Logs an unknown word, with the list of known ones. `left`: the one that is
  * taken in its place; -1: it is refused. */
-static void word_tell(const struct amg_margo_log *log, const char *path,
+static void word_log(const struct amg_margo_log *log, const char *path,
     const char *const *words, const char *word, int left)
 {
     char list[WORDS_CAP] = "";
@@ -135,7 +135,7 @@ static bool word_read(const struct amg_margo_log *log, const char *path,
             return true;
         }
     }
-    word_tell(log, path, words, word, is_hint ? *ret_word : -1);
+    word_log(log, path, words, word, is_hint ? *ret_word : -1);
     return is_hint;
 }
 
@@ -293,7 +293,7 @@ static void position_find(
 
 /* Text behind the object is ignored, as in Margo; warns of anything but a
  * comment. */
-static void rest_tell(const struct amg_margo_log *log, const char *what,
+static void rest_log(const struct amg_margo_log *log, const char *what,
     const char *text, size_t end)
 {
     unsigned line = 0;
@@ -341,7 +341,7 @@ struct json_object *amg_json_parse(
             "%s has to be a JSON object, {...}, and is %s", what,
             type_name(json_object_get_type(object)));
     } else {
-        rest_tell(log, what, text, end);
+        rest_log(log, what, text, end);
         return object;
     }
     json_object_put(object);

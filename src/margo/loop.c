@@ -35,7 +35,8 @@
 enum {
     TRIGGER_BATCH = 64,   /* callbacks at a time, then others get their turn */
     FINALIZE_POLL_MS = 1, /* between two looks whether all has ended */
-    IN_VAIN = 64, /* rounds without news, before one loop of two backs off */
+    IDLE_ROUNDS =
+        64, /* rounds without news, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
     NS_PER_S = 1000000000,
 };
@@ -95,7 +96,7 @@ void amg_margo_rounds_end(struct amg_margo_rounds *rounds)
     amg_lock_unlock(&loop_registry.lock);
 }
 
-void amg_margo_wake_watcher(margo_instance_id mid)
+void amg_margo_watcher_wake(margo_instance_id mid)
 {
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
 
@@ -104,7 +105,7 @@ void amg_margo_wake_watcher(margo_instance_id mid)
     if (atomic_load_explicit(&wakeup->is_parked, memory_order_seq_cst) &&
         atomic_exchange_explicit(
             &wakeup->is_parked, false, memory_order_seq_cst))
-        amg_margo_runtime_nap_wake(&wakeup->word);
+        amg_margo_runtime_unblock(&wakeup->word);
 }
 
 void amg_margo_wake(margo_instance_id mid)
@@ -121,7 +122,7 @@ void amg_margo_wake(margo_instance_id mid)
         ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&wakeup->cond));
         ABT_mutex_unlock(mutex);
     }
-    amg_margo_wake_watcher(mid);
+    amg_margo_watcher_wake(mid);
     if (mid->hg_context != NULL) /* or it has ended */
         amg_context_ring(mid->hg_context);
 }
@@ -153,13 +154,13 @@ static ABT_cond cond_of(margo_instance_id mid)
 /* True: some ran. */
 static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    struct margo_monitor_trigger_args told = {.max_count = TRIGGER_BATCH};
+    struct margo_monitor_trigger_args event = {.max_count = TRIGGER_BATCH};
     unsigned ran = 0;
 
-    AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_START, &told);
-    told.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
-    told.actual_count = ran;
-    AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_START, &event);
+    event.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
+    event.actual_count = ran;
+    AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_END, &event);
     count(&rounds->counts->trigger_calls);
     return ran > 0;
 }
@@ -175,7 +176,7 @@ static hg_return_t sleep_in_progress(margo_instance_id mid,
     rc = amg_margo_runtime_progress(mid->hg_context, timeout_ms);
     if (rounds->is_asleep != NULL) {
         atomic_store_explicit(rounds->is_asleep, false, memory_order_seq_cst);
-        amg_margo_wake_watcher(mid);
+        amg_margo_watcher_wake(mid);
     }
     return rc;
 }
@@ -183,18 +184,18 @@ static hg_return_t sleep_in_progress(margo_instance_id mid,
 static hg_return_t progress(
     margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
 {
-    struct margo_monitor_progress_args told = {.timeout_ms = timeout_ms};
+    struct margo_monitor_progress_args event = {.timeout_ms = timeout_ms};
 
-    AMG_MARGO_NOTIFY_CALL(mid, progress, &told,
+    AMG_MARGO_NOTIFY_CALL(mid, progress, &event,
         timeout_ms == 0 ? HG_Progress(mid->hg_context, 0)
                         : sleep_in_progress(mid, rounds, timeout_ms));
     count(&rounds->counts->progress_calls);
-    if (told.ret != HG_SUCCESS && told.ret != HG_TIMEOUT)
+    if (event.ret != HG_SUCCESS && event.ret != HG_TIMEOUT)
         margo_critical(mid,
             "progress failed: HG_Progress() says %s; the lines of the "
             "transport before this one say why",
-            HG_Error_to_string(told.ret));
-    return told.ret;
+            HG_Error_to_string(event.ret));
+    return event.ret;
 }
 
 /* How long it may sleep: until a timer is due, but not longer than the upper
@@ -239,7 +240,7 @@ static void gate_pass(margo_instance_id mid)
 
     ABT_mutex_lock(mutex_of(mid));
     atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
-    amg_margo_counts_settle(mid);
+    amg_margo_counts_sync(mid);
     seen = mid->wakeup.wakes;
     while (!is_needed(mid)) {
         while (seen == mid->wakeup.wakes)
@@ -272,7 +273,7 @@ static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
 
 /* The stream is about to end, and other streams run the pool, too: sleeps
  * shortly, so that it continues in one of them. */
-static void stream_leave(margo_instance_id mid)
+static void stream_migrate(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));
     timed_wait_locked(mid, 1);
@@ -295,7 +296,7 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
         bound_ms = rounds->backoff_ms;
     ABT_mutex_lock(mutex_of(mid));
     atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
-    amg_margo_counts_settle(mid);
+    amg_margo_counts_sync(mid);
     if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
         timed_wait_locked(mid, bound_ms);
     atomic_store_explicit(&mid->wakeup.is_gated, false, memory_order_relaxed);
@@ -311,8 +312,8 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 
     /* A first poll without sleep needs no announcement. */
     rc = progress(mid, rounds, 0);
-    if (rc == HG_SUCCESS || amg_margo_runtime_ready() > 0 || spins_on(rounds) ||
-        amg_margo_runtime_must_leave())
+    if (rc == HG_SUCCESS || amg_margo_runtime_ready_count() > 0 ||
+        spins_on(rounds) || amg_margo_runtime_must_migrate())
         return rc;
     timeout_ms = sleep_ms(mid);
     return timeout_ms == 0 ? rc : progress(mid, rounds, timeout_ms);
@@ -330,18 +331,18 @@ static void timers_look(margo_instance_id mid)
         amg_margo_timers_fire(mid, now_ns);
 }
 
-void amg_margo_rounds_turn(
+void amg_margo_rounds_run(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    rounds->in_vain++;
+    rounds->idle_rounds++;
     if (look(mid, rounds) == HG_SUCCESS) {
-        rounds->in_vain = 0;
+        rounds->idle_rounds = 0;
         rounds->backoff_ms = 0;
         if (rounds->spindown_ms > 0)
             rounds->spin_until_ns = amg_clock_deadline_ns(rounds->spindown_ms);
     }
     while (trigger(mid, rounds))
-        if (amg_margo_runtime_ready() > 0)
+        if (amg_margo_runtime_ready_count() > 0)
             break;
     timers_look(mid);
 }
@@ -350,13 +351,13 @@ void amg_margo_rounds_turn(
 static bool is_idle_beside_other(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    return rounds->in_vain >= IN_VAIN && amg_margo_runtime_ready() > 0 &&
-           !spins_on(rounds) &&
+    return rounds->idle_rounds >= IDLE_ROUNDS &&
+           amg_margo_runtime_ready_count() > 0 && !spins_on(rounds) &&
            atomic_load_explicit(&mid->operations, memory_order_relaxed) == 0 &&
            has_other_in_pool(rounds);
 }
 
-void amg_margo_rounds_give_way(
+void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     bool is_moving =
@@ -368,11 +369,11 @@ void amg_margo_rounds_give_way(
         ABT_thread_yield();
     } else if (is_idle_beside_other(mid, rounds)) {
         back_off(mid, rounds);
-    } else if (amg_margo_runtime_ready() > 0) {
+    } else if (amg_margo_runtime_ready_count() > 0) {
         ABT_thread_yield();
     }
-    if (amg_margo_runtime_must_leave())
-        stream_leave(mid);
+    if (amg_margo_runtime_must_migrate())
+        stream_migrate(mid);
     if (atomic_load_explicit(
             &mid->wakeup.is_when_needed, memory_order_relaxed) &&
         !is_needed(mid))
@@ -399,11 +400,11 @@ static void loop_main(void *arg)
     amg_margo_rounds_begin(mid, &rounds, &loop->counts);
     while (!is_over(mid)) {
         if (has_watch)
-            amg_margo_standby_watch(mid, &rounds);
-        amg_margo_rounds_turn(mid, &rounds);
+            amg_margo_watcher_wait(mid, &rounds);
+        amg_margo_rounds_run(mid, &rounds);
         if (has_watch)
-            amg_margo_standby_watched(&loop->standby);
-        amg_margo_rounds_give_way(mid, &rounds);
+            amg_margo_watcher_leave(&loop->standby);
+        amg_margo_rounds_yield(mid, &rounds);
     }
     amg_margo_rounds_end(&rounds);
     loop->end->ended(mid);

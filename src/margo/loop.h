@@ -23,7 +23,7 @@ struct amg_margo_rounds {
     atomic_bool *is_asleep; /* set while it blocks; or NULL */
     unsigned spindown_ms;   /* time without blocking after an event; 0: none */
     uint64_t spin_until_ns; /* 0: blocking is not delayed */
-    unsigned in_vain;       /* rounds since the last event */
+    unsigned idle_rounds;   /* rounds since the last event */
     unsigned backoff_ms;    /* duration of its last yield to others; or 0 */
     struct amg_link link;   /* among all loops of the process */
     ABT_pool pool;          /* its core at the last check for others */
@@ -67,11 +67,11 @@ void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
 /* Runs ready threads, or blocks until there is something to do. */
-void amg_margo_rounds_turn(
+void amg_margo_rounds_run(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Between two rounds: others of the stream run, if any is ready; a loop that
  * only makes progress when needed waits for that. */
-void amg_margo_rounds_give_way(
+void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 
 /* standby_loop.c, where the progress stream shares its core. */
@@ -82,9 +82,9 @@ void amg_margo_standby_join(margo_instance_id mid);
 bool amg_margo_standby_is_busy(const struct amg_margo_standby *standby);
 /* By the loop before each round: returns when the loop must do the round; and
  * after it. */
-void amg_margo_standby_watch(
+void amg_margo_watcher_wait(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
-void amg_margo_standby_watched(struct amg_margo_standby *standby);
+void amg_margo_watcher_leave(struct amg_margo_standby *standby);
 
 /* finalize.c: the end of an instance, whose steps that file lists. Callbacks of
  * the program, in two lists; the first one is to be run first. */
@@ -103,7 +103,7 @@ struct amg_margo_finalize {
     bool is_claimed;  /* a thread stops it */
     bool is_stopped;  /* finalize callbacks have run */
     bool is_closed;   /* no references; the class is closed, too */
-    bool is_reaped;   /* a thread ends streams and pools */
+    bool is_ending_streams; /* a thread ends streams and pools */
     ABT_cond_memory cond;
     uint64_t deadline_ns; /* set before it drains: abandons calls */
     /* The thread that runs callbacks now, which must not wait for the
@@ -112,8 +112,8 @@ struct amg_margo_finalize {
     _Atomic(ABT_thread) runner;
     _Atomic(uintptr_t) runner_os;
     /* For the loop alone, while it drains. */
-    uint64_t tell_ns; /* when to log what it waits for, */
-    unsigned tell_ms; /* and the time waited by then */
+    uint64_t log_ns; /* when to log what it waits for, */
+    unsigned log_ms; /* and the time waited by then */
     bool was_cancelled;
 };
 

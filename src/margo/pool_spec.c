@@ -61,7 +61,7 @@ const char *amg_margo_sched_kind_name(int kind)
 }
 
 /* One of the names that margo itself gives: texts that it wrote are read. */
-static bool name_is_margos(const char *name)
+static bool name_is_reserved_form(const char *name)
 {
     static const char *const heads[] = {
         "__pool_", "__xstream_", "__rpc_", NULL};
@@ -91,7 +91,7 @@ bool amg_margo_name_is_valid(
         reason = "it is empty";
     else if (isalpha((unsigned char)name[0]) == 0 && name[0] != '_')
         reason = "it has to begin with a letter";
-    else if (strncmp(name, "__", 2) == 0 && !name_is_margos(name))
+    else if (strncmp(name, "__", 2) == 0 && !name_is_reserved_form(name))
         reason = "names with two underscores in front are reserved";
     if (reason == NULL)
         return true;
@@ -355,7 +355,7 @@ int amg_margo_plan_find_stream(
     return -1;
 }
 
-void amg_margo_plan_tell_missing(const struct amg_margo_log *log,
+void amg_margo_plan_log_missing(const struct amg_margo_log *log,
     const char *path, const struct amg_margo_pool_ref *ref, unsigned count)
 {
     if (ref->name != NULL)
@@ -377,7 +377,7 @@ int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
         index = amg_margo_plan_find_pool(plan, ref->name);
     if (index >= 0 && index < (int)plan->pool_count)
         return index;
-    amg_margo_plan_tell_missing(log, path, ref, plan->pool_count);
+    amg_margo_plan_log_missing(log, path, ref, plan->pool_count);
     return -1;
 }
 

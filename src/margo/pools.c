@@ -69,7 +69,7 @@ static bool pools_make(const struct amg_margo_log *log,
             strcmp(row->name, primary_name) == 0)
             pool = pool_adopt(log);
         else
-            pool = amg_margo_pool_make(log, row, pool_is_primary(plan, i));
+            pool = amg_margo_pool_create(log, row, pool_is_primary(plan, i));
         if (pool == NULL ||
             amg_margo_pool_add(log, registry, pool) != HG_SUCCESS ||
             !amg_margo_plan_pool_named(log, plan, i, pool->item.name))
@@ -87,9 +87,9 @@ static bool streams_make(const struct amg_margo_log *log,
         hg_return_t rc = HG_SUCCESS;
 
         if (row->name != NULL && strcmp(row->name, primary_name) == 0)
-            rc = amg_margo_stream_take(log, registry, row, !is_first);
+            rc = amg_margo_stream_adopt(log, registry, row, !is_first);
         else
-            rc = amg_margo_stream_make(
+            rc = amg_margo_stream_create(
                 log, "argobots.xstreams[]", registry, row, NULL);
         if (rc != HG_SUCCESS)
             return false;
@@ -221,7 +221,7 @@ static void registry_end(
             registry->streams.items[registry->streams.count - 1];
 
         amg_margo_list_remove_locked(&registry->streams, item);
-        amg_margo_stream_end(
+        amg_margo_stream_destroy(
             log, registry, (struct amg_margo_stream *)(void *)item);
     }
     while (registry->pools.count > 0) {
@@ -229,7 +229,7 @@ static void registry_end(
             registry->pools.items[registry->pools.count - 1];
 
         amg_margo_list_remove_locked(&registry->pools, item);
-        amg_margo_pool_end(log, (struct amg_margo_pool *)(void *)item);
+        amg_margo_pool_destroy(log, (struct amg_margo_pool *)(void *)item);
     }
     amg_margo_registry_destroy(registry);
 }
@@ -381,7 +381,7 @@ static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     return error == ABT_SUCCESS;
 }
 
-bool amg_margo_pools_place(margo_instance_id mid)
+bool amg_margo_pools_pin(margo_instance_id mid)
 {
     ABT_xstream stream = stream_find(mid);
     struct amg_placement *placement = NULL;

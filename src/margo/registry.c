@@ -161,7 +161,7 @@ struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
     return pool;
 }
 
-struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
+struct amg_margo_pool *amg_margo_pool_create(const struct amg_margo_log *log,
     const struct amg_margo_pool_spec *plan, bool is_automatic)
 {
     ABT_pool handle = ABT_POOL_NULL;
@@ -193,7 +193,7 @@ struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
     return pool;
 }
 
-void amg_margo_pool_end(
+void amg_margo_pool_destroy(
     const struct amg_margo_log *log, struct amg_margo_pool *pool)
 {
     ABT_pool handle = NULL;
@@ -227,7 +227,7 @@ hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
     /* An external pool stays the program's. */
     if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
         pool->item.is_owned = false;
-    amg_margo_pool_end(log, pool);
+    amg_margo_pool_destroy(log, pool);
     return rc;
 }
 
@@ -244,6 +244,6 @@ struct amg_margo_pool *amg_margo_pool_resolve_locked(
     AMG_ASSERT_HELD(&registry->lock);
     if (item != NULL)
         return (struct amg_margo_pool *)(void *)item;
-    amg_margo_plan_tell_missing(log, path, ref, registry->pools.count);
+    amg_margo_plan_log_missing(log, path, ref, registry->pools.count);
     return NULL;
 }

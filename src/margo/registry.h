@@ -130,7 +130,7 @@ void amg_margo_list_remove_locked(
 
 /* A pool as it is planned. `is_automatic`: it ends with the scheduler that runs
  * it. NULL: the log says why. */
-struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
+struct amg_margo_pool *amg_margo_pool_create(const struct amg_margo_log *log,
     const struct amg_margo_pool_spec *plan, bool is_automatic);
 
 /* One that is there, and called so; NULL: a name is made up later. NULL: no
@@ -139,7 +139,7 @@ struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
     const char *name, ABT_pool pool, bool is_owned);
 
 /* Frees a pool that is in no registry. NULL is fine. */
-void amg_margo_pool_end(
+void amg_margo_pool_destroy(
     const struct amg_margo_log *log, struct amg_margo_pool *pool);
 
 /* Adds it to the registry, or ends it: then the log says why. */
@@ -155,14 +155,14 @@ struct amg_margo_pool *amg_margo_pool_resolve_locked(
 /* Starts a stream as it is planned, with pools of the registry, and adds it.
  * NULL in `ret_stream` is fine. An error leaves nothing behind; the log says
  * why. */
-hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
+hg_return_t amg_margo_stream_create(const struct amg_margo_log *log,
     const char *path, struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan,
     struct amg_margo_stream **ret_stream);
 
 /* The calling stream gets a scheduler with the pools of the plan, in the
  * place of its own; `keeps`: it continues to run its present pools, too. */
-hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
+hg_return_t amg_margo_stream_adopt(const struct amg_margo_log *log,
     struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan, bool keeps);
 
@@ -174,7 +174,7 @@ hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
 
 /* Ends a stream that is no longer registered: joined and freed, if it is
  * owned. */
-void amg_margo_stream_end(const struct amg_margo_log *log,
+void amg_margo_stream_destroy(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream);
 
 /* pools.c: the named pools and streams of an instance. The registry is shared
@@ -194,7 +194,7 @@ bool amg_margo_pools_open(
 /* Pins the progress stream where the processes of the node are known; after
  * the class was opened. False: there is one, made here for that alone, which
  * may have to share its core. Never fails. */
-bool amg_margo_pools_place(margo_instance_id mid);
+bool amg_margo_pools_pin(margo_instance_id mid);
 /* Ends the streams and pools that were made here; not by a thread of theirs,
  * but of the primary stream. */
 void amg_margo_pools_close(margo_instance_id mid);

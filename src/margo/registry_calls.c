@@ -329,7 +329,7 @@ hg_return_t margo_add_pool_from_json(
     is_read = amg_margo_pool_spec_read(mid->log, "pool", object, &plan);
     json_object_put(object);
     if (is_read)
-        pool = amg_margo_pool_make(mid->log, &plan, false);
+        pool = amg_margo_pool_create(mid->log, &plan, false);
     amg_margo_pool_spec_free(&plan);
     if (!is_read)
         return HG_INVALID_ARG;
@@ -464,7 +464,7 @@ static hg_return_t pool_remove(margo_instance_id mid, struct amg_margo_key key)
     if (args.ret == HG_SUCCESS)
         args.info = NULL;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_END, &args);
-    amg_margo_pool_end(mid->log, (struct amg_margo_pool *)(void *)item);
+    amg_margo_pool_destroy(mid->log, (struct amg_margo_pool *)(void *)item);
     return args.ret;
 }
 
@@ -519,7 +519,7 @@ hg_return_t margo_add_xstream_from_json(
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
     if (amg_margo_stream_spec_read(mid->log, "xstream", object, &plan))
-        rc = amg_margo_stream_make(
+        rc = amg_margo_stream_create(
             mid->log, "xstream", mid->pools->registry, &plan, &stream);
     json_object_put(object);
     amg_margo_stream_spec_free(&plan);
@@ -560,7 +560,7 @@ static hg_return_t stream_remove(
     args.ret =
         item_take_off(mid, STREAM, amg_margo_key_handle(info.xstream), &item);
     if (args.ret == HG_SUCCESS) {
-        amg_margo_stream_end(mid->log, mid->pools->registry,
+        amg_margo_stream_destroy(mid->log, mid->pools->registry,
             (struct amg_margo_stream *)(void *)item);
         args.info = NULL;
     }

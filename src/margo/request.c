@@ -160,7 +160,7 @@ static bool request_park(struct margo_request_struct *req)
 }
 
 /* The caller runs in the progress loop, which ends all waits. */
-static bool would_wait_for_itself(margo_instance_id mid, const char *what)
+static bool is_wait_for_self(margo_instance_id mid, const char *what)
 {
     if (!amg_margo_is_loop(mid))
         return false;
@@ -185,12 +185,12 @@ static hg_return_t request_check(
                          "makes progress any more");
         return HG_OTHER_ERROR;
     }
-    return form->blocks && would_wait_for_itself(mid, "a call that blocks")
+    return form->blocks && is_wait_for_self(mid, "a call that blocks")
                ? HG_OTHER_ERROR
                : HG_SUCCESS;
 }
 
-hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
+hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     struct margo_request_struct *place, margo_instance_id mid,
     margo_request_type type, struct margo_request_struct **ret_req)
 {
@@ -232,7 +232,7 @@ static void request_free(struct margo_request_struct *req)
     amg_pool_put(&req->mid->requests, req);
 }
 
-static void request_drop(struct margo_request_struct *req)
+static void request_unref(struct margo_request_struct *req)
 {
     if (req->is_kept &&
         atomic_fetch_sub_explicit(&req->refs, 1u, memory_order_acq_rel) == 1u)
@@ -302,11 +302,11 @@ static bool request_wait(struct margo_request_struct *req)
     return true;
 }
 
-/* Result of request_wait_told() where another thread waits. */
+/* Result of request_wait_monitored() where another thread waits. */
 enum { OTHERS_WAIT = HG_RETURN_MAX };
 
 /* The same, with events of the monitor. Returns the result, or OTHERS_WAIT. */
-static hg_return_t request_wait_told(struct margo_request_struct *req)
+static hg_return_t request_wait_monitored(struct margo_request_struct *req)
 {
     struct margo_monitor_wait_args args = {.request = req};
 
@@ -329,9 +329,9 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     if (req->is_timed)
         atomic_store(&req->is_posted, true);
     if (form->blocks)
-        return request_wait_told(req);
+        return request_wait_monitored(req);
     if (form->callback != NULL)
-        request_drop(req);
+        request_unref(req);
     else
         *form->ret_req = request_public(req);
     return HG_SUCCESS;
@@ -345,7 +345,7 @@ void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret)
     req->ret = ret;
     if (req->callback != NULL) {
         req->callback(req->arg, ret);
-        request_drop(req);
+        request_unref(req);
         amg_margo_operation_end(mid);
         return;
     }
@@ -368,17 +368,16 @@ hg_return_t margo_wait(margo_request request)
     req = request_find(request, __func__);
     if (req == NULL)
         return HG_INVALID_ARG;
-    if (!request_is_over(req) &&
-        would_wait_for_itself(req->mid, "margo_wait()"))
+    if (!request_is_over(req) && is_wait_for_self(req->mid, "margo_wait()"))
         return HG_OTHER_ERROR;
-    ret = request_wait_told(req);
+    ret = request_wait_monitored(req);
     if (ret == (hg_return_t)OTHERS_WAIT) {
         margo_error(MARGO_INSTANCE_NULL,
             "%s: another thread waits for request %p already", __func__,
             (void *)request);
         return HG_INVALID_ARG;
     }
-    request_drop(req);
+    request_unref(req);
     return ret;
 }
 
@@ -464,7 +463,7 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
         return HG_INVALID_ARG;
     found = any_find(count, reqs, &some);
     while (some != MARGO_REQUEST_NULL && found == count) {
-        if (would_wait_for_itself(
+        if (is_wait_for_self(
                 amg_margo_request_of(some)->mid, "margo_wait_any()"))
             return HG_OTHER_ERROR;
         any_wait(count, reqs);
@@ -497,28 +496,29 @@ int margo_test(margo_request request, int *flag)
 }
 
 /* On the stack of the sleeping thread. */
-struct nap {
+struct sleeper {
     struct amg_margo_timer timer;
     struct amg_margo_waiter waiter;
 };
 
-static void nap_over(struct amg_margo_timer *timer, bool is_due)
+static void sleep_expire(struct amg_margo_timer *timer, bool is_due)
 {
     (void)is_due; /* the end of the instance wakes it as well */
-    amg_margo_waiter_wake(&amg_container_of(timer, struct nap, timer)->waiter);
+    amg_margo_waiter_wake(
+        &amg_container_of(timer, struct sleeper, timer)->waiter);
 }
 
 static void sleep_for(margo_instance_id mid, double timeout_ms)
 {
-    struct nap nap = {.timer = {.fire = nap_over}};
+    struct sleeper sleeper = {.timer = {.fire = sleep_expire}};
     uint64_t now_ns = 0;
     uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
 
-    amg_margo_waiter_init(&nap.waiter);
+    amg_margo_waiter_init(&sleeper.waiter);
     /* The loop, in a callback, cannot wait for a timer of its own. */
     if (!amg_margo_is_loop(mid) &&
-        amg_margo_timer_arm(mid, &nap.timer, due_ns)) {
-        amg_margo_waiter_wait(&nap.waiter, 1);
+        amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
+        amg_margo_waiter_wait(&sleeper.waiter, 1);
         return;
     }
     now_ns = amg_clock_ns();

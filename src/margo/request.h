@@ -126,7 +126,7 @@ struct amg_margo_form {
 
 /* A request for such a form: `place`, which is on the caller's stack, if it
  * blocks, else from the heap. HG_INVALID_ARG, HG_NOMEM. */
-hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
+hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     struct margo_request_struct *place, margo_instance_id mid,
     margo_request_type type, struct margo_request_struct **ret_req);
 

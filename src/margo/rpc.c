@@ -47,7 +47,7 @@ static ABT_pool pool_or_default(margo_instance_id mid, ABT_pool pool)
     return pool == ABT_POOL_NULL ? mid->pools->rpc_pool : pool;
 }
 
-static void data_drop(struct amg_margo_rpc *rpc)
+static void data_free_user(struct amg_margo_rpc *rpc)
 {
     void (*data_free)(void *) = rpc->data_free;
     void *data = rpc->data;
@@ -98,7 +98,7 @@ static struct amg_margo_rpc *rpc_make(
 
 static void rpc_free(struct amg_margo_rpc *rpc)
 {
-    data_drop(rpc);
+    data_free_user(rpc);
     amg_mem_free(rpc->name);
     amg_mem_free(rpc);
 }
@@ -133,7 +133,7 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     const char *func_name, hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb,
     hg_rpc_cb_t rpc_cb, uint16_t provider_id, ABT_pool pool)
 {
-    struct margo_monitor_register_args told = {.name = func_name,
+    struct margo_monitor_register_args event = {.name = func_name,
         .in_proc_cb = in_proc_cb,
         .out_proc_cb = out_proc_cb,
         .rpc_cb = rpc_cb,
@@ -147,7 +147,7 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL &&
                       func_name != NULL))
         return 0;
-    AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_START, &event);
     id = amg_margo_rpc_id(func_name, provider_id);
     before = amg_margo_rpc_find(mid, id);
     if (!name_is_free(mid, func_name, before, id))
@@ -172,13 +172,13 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
 
 out:
     if (rc == HG_SUCCESS)
-        told.id = id;
+        event.id = id;
     else
         margo_error(mid, "RPC \"%s\" (provider %u) cannot be registered: %s",
             func_name, (unsigned)provider_id, HG_Error_to_string(rc));
-    told.ret = rc;
-    AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_END, &told);
-    return told.id;
+    event.ret = rc;
+    AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_END, &event);
+    return event.id;
 }
 
 /* Requests that come from now on are refused; those under way may use it, so
@@ -191,7 +191,7 @@ static void rpc_forget(struct amg_margo_rpc *rpc)
     rpc->is_registered = false;
     (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
     amg_margo_pools_unref(rpc->mid, rpc->pool);
-    data_drop(rpc);
+    data_free_user(rpc);
     amg_lock_lock(&rpc->mid->rpcs->lock);
     (void)amg_map_put(&rpc->mid->rpcs->gone, rpc->id, rpc);
     amg_lock_unlock(&rpc->mid->rpcs->lock);
@@ -199,18 +199,18 @@ static void rpc_forget(struct amg_margo_rpc *rpc)
 
 hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
 {
-    struct margo_monitor_deregister_args told = {.id = rpc_id};
+    struct margo_monitor_deregister_args event = {.id = rpc_id};
     struct amg_margo_rpc *rpc = NULL;
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return HG_INVALID_ARG;
-    AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_START, &event);
     rpc = mid->hg_class == NULL ? NULL : amg_margo_rpc_of(mid, rpc_id);
     if (rpc != NULL)
         rpc_forget(rpc);
-    told.ret = rpc == NULL ? HG_NOENTRY : HG_SUCCESS;
-    AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_END, &told);
-    return told.ret;
+    event.ret = rpc == NULL ? HG_NOENTRY : HG_SUCCESS;
+    AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_END, &event);
+    return event.ret;
 }
 
 void amg_margo_rpcs_fini(margo_instance_id mid)

@@ -17,10 +17,10 @@
 bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind);
 
 /* How many other threads are ready in the loop's stream. */
-unsigned amg_margo_runtime_ready(void);
+unsigned amg_margo_runtime_ready_count(void);
 
 /* Is the loop's stream asked to end, and can another one run the loop? */
-bool amg_margo_runtime_must_leave(void);
+bool amg_margo_runtime_must_migrate(void);
 
 /* Progress of a context, which may sleep so long, until a thread becomes
  * ready for the loop's stream. */
@@ -36,14 +36,14 @@ void amg_margo_runtime_park(void *self, struct amg_bias *lock);
 void amg_margo_runtime_unpark(void *self);
 
 /* Are the two functions below available? If not, they are not called. */
-bool amg_margo_runtime_can_nap(void);
+bool amg_margo_runtime_can_block(void);
 
 /* Blocks the stream while the word is `seen`, until the deadline
  * (amg_clock_ns()), or until a thread becomes ready for the stream. */
-void amg_margo_runtime_nap(
+void amg_margo_runtime_block(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns);
 
 /* Changes the word, and ends that sleep. */
-void amg_margo_runtime_nap_wake(atomic_uint *word);
+void amg_margo_runtime_unblock(atomic_uint *word);
 
 #endif

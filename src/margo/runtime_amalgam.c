@@ -9,7 +9,7 @@
 #include "ult/park.h"
 #include "ult/sched.h"
 
-static void context_ring(void *arg)
+static void context_wake(void *arg)
 {
     amg_context_ring(arg);
 }
@@ -28,20 +28,20 @@ bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
     return true;
 }
 
-unsigned amg_margo_runtime_ready(void)
+unsigned amg_margo_runtime_ready_count(void)
 {
     return amg_block_ready_count();
 }
 
-bool amg_margo_runtime_must_leave(void)
+bool amg_margo_runtime_must_migrate(void)
 {
-    return amg_block_must_leave();
+    return amg_block_must_migrate();
 }
 
 hg_return_t amg_margo_runtime_progress(
     hg_context_t *context, unsigned timeout_ms)
 {
-    struct amg_block block = {.wake = context_ring, .arg = context};
+    struct amg_block block = {.wake = context_wake, .arg = context};
     hg_return_t rc = HG_SUCCESS;
 
     if (timeout_ms == 0 || !amg_block_begin(&block))
@@ -66,27 +66,27 @@ void amg_margo_runtime_unpark(void *self)
     amg_ult_make_ready(self);
 }
 
-bool amg_margo_runtime_can_nap(void)
+bool amg_margo_runtime_can_block(void)
 {
     return true;
 }
 
-void amg_margo_runtime_nap_wake(atomic_uint *word)
+void amg_margo_runtime_unblock(atomic_uint *word)
 {
     /* Release: pairs with the acquire load before a sleep. */
     atomic_fetch_add_explicit(word, 1u, memory_order_release);
     amg_futex_wake(word, 1);
 }
 
-static void nap_ring(void *arg)
+static void word_wake(void *arg)
 {
-    amg_margo_runtime_nap_wake(arg);
+    amg_margo_runtime_unblock(arg);
 }
 
-void amg_margo_runtime_nap(
+void amg_margo_runtime_block(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns)
 {
-    struct amg_block block = {.wake = nap_ring, .arg = word};
+    struct amg_block block = {.wake = word_wake, .arg = word};
 
     if (!amg_block_begin(&block))
         return;

@@ -49,12 +49,12 @@ bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
            kind != AMG_MARGO_POOL_EARLIEST_FIRST;
 }
 
-unsigned amg_margo_runtime_ready(void)
+unsigned amg_margo_runtime_ready_count(void)
 {
     return (unsigned)others(ABT_pool_get_size);
 }
 
-bool amg_margo_runtime_must_leave(void)
+bool amg_margo_runtime_must_migrate(void)
 {
     return false;
 }
@@ -84,17 +84,17 @@ void amg_margo_runtime_unpark(void *self)
     (void)self;
 }
 
-bool amg_margo_runtime_can_nap(void)
+bool amg_margo_runtime_can_block(void)
 {
     return false;
 }
 
-void amg_margo_runtime_nap_wake(atomic_uint *word)
+void amg_margo_runtime_unblock(atomic_uint *word)
 {
     (void)word;
 }
 
-void amg_margo_runtime_nap(
+void amg_margo_runtime_block(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns)
 {
     (void)word;

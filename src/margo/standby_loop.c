@@ -69,7 +69,7 @@ static bool watcher_stop(margo_instance_id mid)
         /* Each time, since it may have been about to sleep. */
         amg_context_ring(mid->hg_context);
         round_end(standby);
-        if (amg_margo_runtime_ready() == 0)
+        if (amg_margo_runtime_ready_count() == 0)
             amg_lock_rest(tries++);
         ABT_thread_yield();
         if (!round_begin(mid))
@@ -86,14 +86,14 @@ static void standby_main(void *arg)
     amg_margo_rounds_begin(mid, &rounds, &standby->counts);
     rounds.is_asleep = &standby->is_asleep;
     while (round_begin(mid) && watcher_stop(mid)) {
-        amg_margo_rounds_turn(mid, &rounds);
+        amg_margo_rounds_run(mid, &rounds);
         round_end(standby);
-        amg_margo_rounds_give_way(mid, &rounds);
+        amg_margo_rounds_yield(mid, &rounds);
     }
     amg_margo_rounds_end(&rounds);
     round_end(standby);
     atomic_store_explicit(&standby->is_there, false, memory_order_seq_cst);
-    amg_margo_wake_watcher(mid);
+    amg_margo_watcher_wake(mid);
 }
 
 static void dismiss(margo_instance_id mid)
@@ -108,7 +108,7 @@ void amg_margo_standby_start(margo_instance_id mid)
     struct amg_margo_standby *standby = &mid->loop->standby;
     struct margo_pool_info info;
 
-    if (!amg_margo_runtime_can_nap() ||
+    if (!amg_margo_runtime_can_block() ||
         margo_find_pool_by_name(mid, "__primary__", &info) != HG_SUCCESS ||
         info.pool == mid->pools->progress_pool)
         return;
@@ -151,7 +151,7 @@ static void watcher_park(margo_instance_id mid)
 
     atomic_store_explicit(&wakeup->is_parked, true, memory_order_seq_cst);
     if (is_asleep(standby) && is_there(standby))
-        amg_margo_runtime_nap(&wakeup->word, seen, AMG_NO_DEADLINE);
+        amg_margo_runtime_block(&wakeup->word, seen, AMG_NO_DEADLINE);
     atomic_store_explicit(&wakeup->is_parked, false, memory_order_relaxed);
 }
 
@@ -186,9 +186,9 @@ static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
         if (sleeps > ASLEEP_CHECKS)
             watcher_park(mid);
         else
-            amg_margo_runtime_nap(
+            amg_margo_runtime_block(
                 &mid->wakeup.word, word, amg_clock_deadline_ns(WATCH_MS));
-        amg_margo_rounds_give_way(mid, rounds);
+        amg_margo_rounds_yield(mid, rounds);
         is_busy = amg_margo_standby_is_busy(standby);
     } while (is_there(standby) &&
              (is_asleep(standby) || rounds_of(standby) != seen));
@@ -215,7 +215,7 @@ static bool watcher_enter(margo_instance_id mid, bool was_busy)
     return false;
 }
 
-void amg_margo_standby_watch(
+void amg_margo_watcher_wait(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -231,7 +231,7 @@ void amg_margo_standby_watch(
     } while (!watcher_enter(mid, was_busy));
 }
 
-void amg_margo_standby_watched(struct amg_margo_standby *standby)
+void amg_margo_watcher_leave(struct amg_margo_standby *standby)
 {
     atomic_store_explicit(&standby->is_in_round, false, memory_order_release);
 }

@@ -161,7 +161,7 @@ static hg_return_t stream_refused(const struct amg_margo_log *log,
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
-hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
+hg_return_t amg_margo_stream_create(const struct amg_margo_log *log,
     const char *path, struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan,
     struct amg_margo_stream **ret_stream)
@@ -189,7 +189,7 @@ hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
     stream_pin(log, stream);
     rc = amg_margo_list_add(log, registry, &registry->streams, &stream->item);
     if (rc != HG_SUCCESS)
-        amg_margo_stream_end(log, registry, stream);
+        amg_margo_stream_destroy(log, registry, stream);
     else if (ret_stream != NULL)
         *ret_stream = stream;
     return rc;
@@ -321,7 +321,7 @@ static hg_return_t sched_replace(
                                 : stream_refused(log, stream, error);
 }
 
-hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
+hg_return_t amg_margo_stream_adopt(const struct amg_margo_log *log,
     struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan, bool keeps)
 {
@@ -364,7 +364,7 @@ free_pools:
     return rc;
 }
 
-void amg_margo_stream_end(const struct amg_margo_log *log,
+void amg_margo_stream_destroy(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
     ABT_xstream handle = amg_margo_stream_abt(stream);

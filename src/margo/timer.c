@@ -178,10 +178,10 @@ uint64_t amg_margo_timer_due_ns(double timeout_ms)
     return amg_clock_ns() + (ns > 0 ? (uint64_t)ns : 0);
 }
 
-enum { PUT_OFF_NS = 50000 };
+enum { POSTPONE_NS = 50000 };
 
 struct margo_timer {
-    struct amg_margo_timer alarm;
+    struct amg_margo_timer one_shot;
     margo_instance_id mid;
     margo_timer_callback_fn callback;
     void *arg;
@@ -208,7 +208,7 @@ static void timer_unlock(struct margo_timer *timer)
 }
 
 /* Drops `count` references, and the lock. */
-static void timer_drop_locked(struct margo_timer *timer, unsigned count)
+static void timer_unref_unlock(struct margo_timer *timer, unsigned count)
 {
     bool is_last = timer->refs == count;
 
@@ -231,7 +231,7 @@ static void timer_call_locked(struct margo_timer *timer)
     timer->is_running = false;
     timer->runner = ABT_THREAD_NULL;
     (void)ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&timer->idle));
-    timer_drop_locked(timer, 1);
+    timer_unref_unlock(timer, 1);
 }
 
 static void idle_wait_locked(struct margo_timer *timer)
@@ -251,7 +251,7 @@ static void timer_thread(void *arg)
     timer->handed_out--;
     if (timer->void_ones > 0) {
         timer->void_ones--;
-        timer_drop_locked(timer, 1);
+        timer_unref_unlock(timer, 1);
     } else {
         timer_call_locked(timer);
     }
@@ -259,32 +259,32 @@ static void timer_thread(void *arg)
 
 /* Fires it again shortly: its callback still runs, in the other loop of the
  * instance. False: no timer fires any more. */
-static bool timer_put_off(struct margo_timer *timer)
+static bool timer_postpone(struct margo_timer *timer)
 {
     timer_unlock(timer);
     if (amg_margo_timer_arm(
-            timer->mid, &timer->alarm, amg_clock_ns() + PUT_OFF_NS))
+            timer->mid, &timer->one_shot, amg_clock_ns() + POSTPONE_NS))
         return true;
     timer_lock(timer);
     return false;
 }
 
 /* Called by the loop, which has the reference of the start. */
-static void timer_fire(struct amg_margo_timer *alarm, bool is_due)
+static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
 {
     struct margo_timer *timer =
-        amg_container_of(alarm, struct margo_timer, alarm);
+        amg_container_of(one_shot, struct margo_timer, one_shot);
     int rc = ABT_SUCCESS;
 
     timer_lock(timer);
     if (is_due && timer->is_running && timer->pool == ABT_POOL_NULL) {
-        if (timer_put_off(timer))
+        if (timer_postpone(timer))
             return;
         is_due = false;
     }
     timer->is_started = false;
     if (!is_due) {
-        timer_drop_locked(timer, 1);
+        timer_unref_unlock(timer, 1);
         return;
     }
     if (timer->pool == ABT_POOL_NULL) {
@@ -303,7 +303,7 @@ static void timer_fire(struct amg_margo_timer *alarm, bool is_due)
         rc);
     timer_lock(timer);
     timer->handed_out--;
-    timer_drop_locked(timer, 1);
+    timer_unref_unlock(timer, 1);
 }
 
 int margo_timer_create_with_pool(margo_instance_id mid,
@@ -322,7 +322,7 @@ int margo_timer_create_with_pool(margo_instance_id mid,
         margo_error(mid, "no memory for a timer");
         return -1;
     }
-    made->alarm.fire = timer_fire;
+    made->one_shot.fire = timer_fire;
     made->mid = mid;
     made->callback = cb_fn;
     made->arg = cb_dat;
@@ -368,12 +368,12 @@ int margo_timer_start(margo_timer_t timer, double timeout_ms)
     if (!may_start)
         return -1;
     if (amg_margo_timer_arm(
-            timer->mid, &timer->alarm, amg_margo_timer_due_ns(timeout_ms)))
+            timer->mid, &timer->one_shot, amg_margo_timer_due_ns(timeout_ms)))
         return 0;
     margo_error(timer->mid, "a timer was started after the instance's end");
     timer_lock(timer);
     timer->is_started = false;
-    timer_drop_locked(timer, 1);
+    timer_unref_unlock(timer, 1);
     return -1;
 }
 
@@ -385,7 +385,7 @@ static void cancel_begin(struct margo_timer *timer)
     timer->cancelling++;
     timer_unlock(timer);
     /* Not under the lock: the function that fires takes it. */
-    if (amg_margo_timer_disarm(timer->mid, &timer->alarm)) {
+    if (amg_margo_timer_disarm(timer->mid, &timer->one_shot)) {
         timer_lock(timer);
         timer->is_started = false;
         timer->refs--; /* the program has one */
@@ -436,6 +436,6 @@ int margo_timer_destroy(margo_timer_t timer)
     if (!AMG_CONTRACT(timer != MARGO_TIMER_NULL))
         return -1;
     timer_lock(timer);
-    timer_drop_locked(timer, 1);
+    timer_unref_unlock(timer, 1);
     return 0;
 }

@@ -177,7 +177,7 @@ int ABT_info_print_config(FILE *fp)
         "  stack of a thread: %zu bytes, a guard page below\n"
         "  stacks kept by a stream: %u\n",
         ABT_VERSION, amg_switch_name, amg_stack_default_len(),
-        amg_stack_kept_count());
+        amg_stack_cache_cap());
     return ABT_SUCCESS;
 }
 

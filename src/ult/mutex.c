@@ -80,7 +80,7 @@ static unsigned word_of(const struct amg_mutex *mutex)
     return atomic_load_explicit(&mutex->word, memory_order_relaxed);
 }
 
-static bool try_take(struct amg_mutex *mutex)
+static bool try_acquire(struct amg_mutex *mutex)
 {
     return word_change(mutex, AMG_MUTEX_FREE, AMG_MUTEX_HELD);
 }
@@ -96,13 +96,13 @@ static void store_held_locked(struct amg_mutex *mutex)
 
 /* True: the caller has it. False: it is WANTED, and stays so until the lock is
  * given back. */
-static bool try_take_locked(struct amg_mutex *mutex)
+static bool try_acquire_locked(struct amg_mutex *mutex)
 {
     AMG_ASSERT_HELD(&mutex->lock);
     for (;;) {
         switch (word_of(mutex)) {
         case AMG_MUTEX_FREE:
-            if (try_take(mutex))
+            if (try_acquire(mutex))
                 return true;
             break;
         case AMG_MUTEX_HELD:
@@ -124,7 +124,7 @@ static bool spin(struct amg_mutex *mutex, unsigned looks)
     while (looks-- > 0) {
         const unsigned word = word_of(mutex);
 
-        if (word == AMG_MUTEX_FREE && try_take(mutex))
+        if (word == AMG_MUTEX_FREE && try_acquire(mutex))
             return true;
         if (word >= AMG_MUTEX_WANTED)
             return false;
@@ -133,12 +133,12 @@ static bool spin(struct amg_mutex *mutex, unsigned looks)
     return false;
 }
 
-static void take_or_wait(struct amg_mutex *mutex)
+static void acquire_or_wait(struct amg_mutex *mutex)
 {
     struct mutex_waiter self = {.is_late = false};
 
     amg_lock_lock(&mutex->lock);
-    while (!try_take_locked(mutex)) {
+    while (!try_acquire_locked(mutex)) {
         amg_waiter_init(&self.waiter);
         if (self.is_late)
             amg_waiters_push_front(&mutex->waiters, &self.waiter);
@@ -154,17 +154,17 @@ static void take_or_wait(struct amg_mutex *mutex)
     amg_lock_unlock(&mutex->lock);
 }
 
-static void take(struct amg_mutex *mutex)
+static void acquire(struct amg_mutex *mutex)
 {
-    if (try_take(mutex))
+    if (try_acquire(mutex))
         return;
     if (amg_ult_self() == NULL && spin(mutex, LOOKS))
         return;
-    take_or_wait(mutex);
+    acquire_or_wait(mutex);
 }
 
 /* Gives it while others want it. */
-static void pass(struct amg_mutex *mutex)
+static void release_wanted(struct amg_mutex *mutex)
 {
     struct amg_waiter *waiter = NULL;
     struct mutex_waiter *first = NULL;
@@ -192,13 +192,13 @@ static void pass(struct amg_mutex *mutex)
 }
 
 /* False: it is free. */
-static bool give(struct amg_mutex *mutex)
+static bool release(struct amg_mutex *mutex)
 {
     if (word_change(mutex, AMG_MUTEX_HELD, AMG_MUTEX_FREE))
         return true;
     if (word_of(mutex) != AMG_MUTEX_WANTED)
         return false;
-    pass(mutex);
+    release_wanted(mutex);
     return true;
 }
 
@@ -214,7 +214,7 @@ static void owner_set(struct amg_mutex *mutex, uintptr_t owner)
 }
 
 /* A recursive one that the caller has is only counted. */
-static bool take_again(struct amg_mutex *mutex)
+static bool acquire_again(struct amg_mutex *mutex)
 {
     if (!mutex->is_recursive || !is_owner(mutex))
         return false;
@@ -223,7 +223,7 @@ static bool take_again(struct amg_mutex *mutex)
 }
 
 /* Is it held, by the caller if the holder is known? */
-static bool mutex_may_give(const struct amg_mutex *mutex)
+static bool mutex_is_held_by_caller(const struct amg_mutex *mutex)
 {
     const unsigned word = word_of(mutex);
 
@@ -233,7 +233,7 @@ static bool mutex_may_give(const struct amg_mutex *mutex)
 
 /* For waiters of a condition. Unlocks it, however often a recursive one was
  * locked, and returns the argument for take_all(); the caller may unlock it. */
-static unsigned mutex_give_all(struct amg_mutex *mutex)
+static unsigned mutex_unlock_all(struct amg_mutex *mutex)
 {
     const unsigned depth = mutex->depth;
 
@@ -241,13 +241,13 @@ static unsigned mutex_give_all(struct amg_mutex *mutex)
         mutex->depth = 0;
         owner_set(mutex, 0);
     }
-    (void)give(mutex);
+    (void)release(mutex);
     return depth;
 }
 
-static void mutex_take_all(struct amg_mutex *mutex, unsigned depth)
+static void mutex_lock_all(struct amg_mutex *mutex, unsigned depth)
 {
-    take(mutex);
+    acquire(mutex);
     if (mutex->is_recursive) {
         owner_set(mutex, caller_id());
         mutex->depth = depth;
@@ -258,10 +258,10 @@ static int mutex_lock(struct amg_mutex *mutex, unsigned looks)
 {
     if (!AMG_CONTRACT(mutex != NULL))
         return ABT_ERR_INV_MUTEX;
-    if (take_again(mutex))
+    if (acquire_again(mutex))
         return ABT_SUCCESS;
     if (looks == 0 || !spin(mutex, looks))
-        take(mutex);
+        acquire(mutex);
     if (mutex->is_recursive)
         owner_set(mutex, caller_id());
     return ABT_SUCCESS;
@@ -394,9 +394,9 @@ int ABT_mutex_trylock(ABT_mutex mutex)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_MUTEX;
-    if (take_again(self))
+    if (acquire_again(self))
         return ABT_SUCCESS;
-    is_taken = try_take(self);
+    is_taken = try_acquire(self);
     if (!is_taken && word_of(self) == AMG_MUTEX_PASSED) {
         amg_lock_lock(&self->lock);
         if (word_of(self) == AMG_MUTEX_PASSED) {
@@ -428,7 +428,7 @@ int ABT_mutex_unlock(ABT_mutex mutex)
         }
         owner_set(self, 0);
     }
-    was_held = give(self);
+    was_held = release(self);
     return AMG_CONTRACT(was_held) ? ABT_SUCCESS : ABT_ERR_MUTEX;
 }
 
@@ -549,18 +549,18 @@ static int cond_wait(
         return ABT_ERR_INV_MUTEX;
     if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
         return ABT_ERR_COND;
-    if (!AMG_CONTRACT(mutex_may_give(mutex)))
+    if (!AMG_CONTRACT(mutex_is_held_by_caller(mutex)))
         return ABT_ERR_MUTEX;
     amg_waiter_init(&self.waiter);
     is_first_mutex = cond_enter(cond, mutex, &self);
     if (!AMG_CONTRACT(is_first_mutex))
         return ABT_ERR_INV_MUTEX;
-    depth = mutex_give_all(mutex);
+    depth = mutex_unlock_all(mutex);
     is_signaled = cond_sleep(cond, &self, deadline_ns);
     /* Before it has the mutex again, which would then never be given. */
     if (!is_signaled && amg_ult_self() != NULL)
-        amg_ult_go_on(amg_ult_self());
-    mutex_take_all(mutex, depth);
+        amg_ult_check_cancel(amg_ult_self());
+    mutex_lock_all(mutex, depth);
     return is_signaled ? ABT_SUCCESS : ABT_ERR_COND_TIMEDOUT;
 }
 
@@ -629,9 +629,9 @@ int ABT_cond_timedwait(
 {
     uint64_t deadline_ns = 0;
 
-    if (!AMG_CONTRACT(amg_park_moment_is_good(abstime)))
+    if (!AMG_CONTRACT(amg_timespec_is_valid(abstime)))
         return ABT_ERR_INV_ARG;
-    deadline_ns = amg_park_moment(abstime);
+    deadline_ns = amg_timespec_deadline_ns(abstime);
     return cond_wait(
         cond_of(cond), (struct amg_mutex *)(void *)mutex, &deadline_ns);
 }

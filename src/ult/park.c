@@ -138,7 +138,7 @@ static bool start_locked(void)
 }
 
 /* With the lock held: the thread is to look again. */
-static void tell_locked(void)
+static void notify_locked(void)
 {
     AMG_ASSERT_HELD(&all.lock);
     atomic_fetch_add_explicit(&all.news, 1, memory_order_relaxed);
@@ -160,7 +160,7 @@ bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
         is_first = first_locked() == timeout;
     }
     if (is_first)
-        tell_locked();
+        notify_locked();
     amg_lock_unlock(&all.lock);
     if (is_first)
         amg_futex_wake(&all.news, 1);
@@ -209,7 +209,7 @@ void amg_timeout_fini(void)
     has_thread = all.has_thread;
     all.has_thread = false;
     all.is_ending = true;
-    tell_locked();
+    notify_locked();
     amg_lock_unlock(&all.lock);
     if (!has_thread)
         return;
@@ -333,13 +333,13 @@ bool amg_park_until(
     return true;
 }
 
-bool amg_park_moment_is_good(const struct timespec *abstime)
+bool amg_timespec_is_valid(const struct timespec *abstime)
 {
     return abstime != NULL && abstime->tv_nsec >= 0 &&
            abstime->tv_nsec < (long)NS_PER_S;
 }
 
-uint64_t amg_park_moment(const struct timespec *abstime)
+uint64_t amg_timespec_deadline_ns(const struct timespec *abstime)
 {
     struct timespec now;
     int64_t left_s = 0;

@@ -70,8 +70,8 @@ void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
 
 /* A time of CLOCK_REALTIME given by the program: checks it, and converts it to
  * amg_clock_ns(). */
-bool amg_park_moment_is_good(const struct timespec *abstime);
-uint64_t amg_park_moment(const struct timespec *abstime);
+bool amg_timespec_is_valid(const struct timespec *abstime);
+uint64_t amg_timespec_deadline_ns(const struct timespec *abstime);
 
 enum amg_mutex_word {
     AMG_MUTEX_FREE,

@@ -153,10 +153,10 @@ void amg_ready_pool_disown(struct amg_ult *ult)
 }
 
 /* The origin of a thread that is pushed. */
-enum push_from { FROM_ELSEWHERE, FROM_YIELD, FROM_BLOCKED };
+enum push_from { FROM_OTHER, FROM_YIELD, FROM_BLOCKED };
 
 /* Is the one thread that is ready in the pool run without a wake-up? */
-typedef bool (*will_look_fn)(const struct amg_ready_pool *pool);
+typedef bool (*runs_next_fn)(const struct amg_ready_pool *pool);
 
 /* Gives all that is ready to the successor of the pool, which counted one more.
  * Calls pool_push(). */
@@ -165,15 +165,15 @@ static void pool_hand_over(
 
 /* Something was pushed, and there are watches; gives the lock. A successor
  * counts what it gets before, so as not to be joined meanwhile. */
-static AMG_NOINLINE void push_tell_locked(
-    struct amg_ready_pool *pool, will_look_fn will_look)
+static AMG_NOINLINE void push_notify_unlock(
+    struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
     struct amg_claim claim = {.was = AMG_SLEEPER_AWAKE};
     struct amg_ready_pool *successor = pool->successor;
 
     if (successor != NULL)
         amg_ready_pool_count_blocked(successor, 1);
-    else if (will_look == NULL || !will_look(pool))
+    else if (runs_next == NULL || !runs_next(pool))
         amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
     /* The thread may have run and the pool be gone by now. */
@@ -184,20 +184,20 @@ static AMG_NOINLINE void push_tell_locked(
 }
 
 /* Something was pushed; gives the lock. */
-static inline void push_give_locked(
-    struct amg_ready_pool *pool, will_look_fn will_look)
+static inline void push_unlock(
+    struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
     if (amg_list_is_empty(&pool->watches))
         amg_bias_give(&pool->lock);
     else
-        push_tell_locked(pool, will_look);
+        push_notify_unlock(pool, runs_next);
 }
 
 /* Why a thread is pushed, where the caller does not say. */
 static ABT_pool_context context_of(
     const struct amg_ult *ult, enum push_from from)
 {
-    if (from != FROM_ELSEWHERE)
+    if (from != FROM_OTHER)
         return from == FROM_YIELD ? ABT_POOL_CONTEXT_OP_THREAD_YIELD
                                   : ABT_POOL_CONTEXT_OP_THREAD_RESUME;
     return atomic_load_explicit(&ult->xstream, memory_order_relaxed) == NULL
@@ -209,7 +209,7 @@ static ABT_pool_context context_of(
  * no way back. */
 static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     struct amg_ult *ult, enum push_from from, ABT_pool_context context,
-    will_look_fn will_look)
+    runs_next_fn runs_next)
 {
     if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
         AMG_LOG_ERROR("ult",
@@ -227,16 +227,16 @@ static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     size_change(pool, 1);
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
-    push_give_locked(pool, will_look);
+    push_unlock(pool, runs_next);
     /* Release: pairs with amg_ready_pool_quiesce(). */
     atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
 }
 
 static void pool_push(struct amg_ready_pool *pool, struct amg_ult *ult,
-    enum push_from from, ABT_pool_context context, will_look_fn will_look)
+    enum push_from from, ABT_pool_context context, runs_next_fn runs_next)
 {
     if (pool->ops == NULL) {
-        user_push(pool, ult, from, context, will_look);
+        user_push(pool, ult, from, context, runs_next);
         return;
     }
     if (ult->unit != NULL)
@@ -247,13 +247,13 @@ static void pool_push(struct amg_ready_pool *pool, struct amg_ult *ult,
     size_change_locked(pool, 1);
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
-    push_give_locked(pool, will_look);
+    push_unlock(pool, runs_next);
 }
 
 void amg_ready_pool_push(
     struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context)
 {
-    pool_push(pool, ult, FROM_ELSEWHERE, context, NULL);
+    pool_push(pool, ult, FROM_OTHER, context, NULL);
 }
 
 void amg_ready_pool_count_popped(struct amg_ready_pool *pool)
@@ -312,7 +312,7 @@ static void pool_hand_over(
         amg_ult_set_pool(ult, successor);
         amg_ready_pool_push(successor, ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
     }
-    amg_ready_pool_left_blocked(successor);
+    amg_ready_pool_uncount_blocked(successor);
 }
 
 /* No scheduler has it any more, but threads belong to it. */
@@ -441,7 +441,7 @@ static void wake_all_locked(struct amg_ready_pool *pool)
     }
 }
 
-void amg_ready_pool_left_blocked(struct amg_ready_pool *pool)
+void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool)
 {
     amg_bias_take(&pool->lock);
     blocked_change_locked(pool, -1);
@@ -467,7 +467,7 @@ void amg_ready_pool_unwatch(
     amg_bias_give(&pool->lock);
 }
 
-void amg_ready_pool_nudge(struct amg_ready_pool *pool)
+void amg_ready_pool_wake_one(struct amg_ready_pool *pool)
 {
     struct amg_claim claim = {.was = AMG_SLEEPER_AWAKE};
 
@@ -506,17 +506,17 @@ void amg_ult_make_ready(struct amg_ult *ult)
      * might end before it. */
     if (was_blocked && amg_ult_pool(ult) != from) {
         amg_ready_pool_count_blocked(amg_ult_pool(ult), 1);
-        amg_ready_pool_left_blocked(from);
+        amg_ready_pool_uncount_blocked(from);
     }
     amg_ult_set_state(ult, AMG_ULT_READY);
     /* Others may run it, and it may be gone, from here on. */
-    pool_push(amg_ult_pool(ult), ult,
-        was_blocked ? FROM_BLOCKED : FROM_ELSEWHERE, 0, NULL);
+    pool_push(amg_ult_pool(ult), ult, was_blocked ? FROM_BLOCKED : FROM_OTHER,
+        0, NULL);
 }
 
-void amg_ult_yielded(struct amg_ult *ult, will_look_fn will_look)
+void amg_ult_yielded(struct amg_ult *ult, runs_next_fn runs_next)
 {
     amg_ult_migrate(ult);
     amg_ult_set_state(ult, AMG_ULT_READY);
-    pool_push(amg_ult_pool(ult), ult, FROM_YIELD, 0, will_look);
+    pool_push(amg_ult_pool(ult), ult, FROM_YIELD, 0, runs_next);
 }

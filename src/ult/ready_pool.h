@@ -80,9 +80,9 @@ void amg_ready_pool_disown(struct amg_ult *ult);
  * any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
 /* The same for one that yields, and has left the stack of the calling xstream.
- * No sleeper is woken if `will_look` says that the xstream comes to it next. */
+ * No sleeper is woken if `runs_next` says that the xstream comes to it next. */
 void amg_ult_yielded(
-    struct amg_ult *ult, bool (*will_look)(const struct amg_ready_pool *pool));
+    struct amg_ult *ult, bool (*runs_next)(const struct amg_ready_pool *pool));
 
 /* Performs a requested migration. */
 void amg_ult_migrate(struct amg_ult *ult);
@@ -117,7 +117,7 @@ void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
 /* A blocked thread left the pool without a push: wakes xstreams that are being
  * joined, and block as long as it has blocked threads. */
-void amg_ready_pool_left_blocked(struct amg_ready_pool *pool);
+void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool);
 
 /* Adds a sleeper, which has announced itself: each push wakes one until it is
  * removed. False: the pool is not empty. */
@@ -125,7 +125,7 @@ bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch);
 void amg_ready_pool_unwatch(
     struct amg_ready_pool *pool, struct amg_watch *watch);
 /* Wakes one sleeper if the pool is not empty. */
-void amg_ready_pool_nudge(struct amg_ready_pool *pool);
+void amg_ready_pool_wake_one(struct amg_ready_pool *pool);
 
 /* A definition, behind ABT_pool_user_def when the library made it: `def` says
  * so by its u_get_type. In a pool, a copy of either form. */

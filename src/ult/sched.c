@@ -308,7 +308,7 @@ bool amg_block_begin(struct amg_block *block)
     if (!xstream_arm(xstream, block))
         return false;
     /* Asked before it was armed: no wake-up follows. */
-    if (!amg_block_must_leave())
+    if (!amg_block_must_migrate())
         return true;
     xstream_disarm(xstream);
     return false;
@@ -334,7 +334,7 @@ unsigned amg_block_ready_count(void)
            amg_xstream_is_asked(xstream);
 }
 
-bool amg_block_must_leave(void)
+bool amg_block_must_migrate(void)
 {
     struct amg_xstream *xstream = amg_xstream_self();
     struct amg_ult *self = amg_ult_self();

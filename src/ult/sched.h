@@ -146,7 +146,7 @@ unsigned amg_block_ready_count(void);
 
 /* Is the xstream of the caller asked to end, and does another one run its pool?
  * It should block for a moment then, to go on there. */
-bool amg_block_must_leave(void);
+bool amg_block_must_migrate(void);
 
 /* Makes an xstream that does not run yet, in the list of all, with the lowest
  * rank that is free, or with `rank` if that is not negative. It takes the

@@ -135,12 +135,12 @@ size_t amg_stack_default_len(void)
     return stacks.default_len;
 }
 
-unsigned amg_stack_kept_count(void)
+unsigned amg_stack_cache_cap(void)
 {
     return stacks.kept;
 }
 
-struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len)
+struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len)
 {
     struct amg_stack *stack = NULL;
 
@@ -157,7 +157,7 @@ struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len)
     return stack != NULL ? stack : stack_create(len);
 }
 
-void amg_stack_give(struct amg_stack_cache *cache, struct amg_stack *stack)
+void amg_stack_free(struct amg_stack_cache *cache, struct amg_stack *stack)
 {
     if (stack->len != stacks.default_len)
         stack_destroy(stack);

@@ -29,7 +29,7 @@ void amg_ult_destroy(struct amg_ult *ult)
         amg_ready_pool_disown(ult);
     amg_fibre_clean(&ult->fibre, ult->sp);
     if (stack != NULL) {
-        amg_stack_give(local == NULL ? NULL : &local->stacks, stack);
+        amg_stack_free(local == NULL ? NULL : &local->stacks, stack);
         return;
     }
     if (ult->stack_base != NULL)
@@ -62,7 +62,7 @@ static void has_ended(struct amg_ult *ult)
  * calling xstream, which it has just left, runs it next: its scheduler, one of
  * ours, has the stack, and nothing else to run. The xstream hands over other
  * work before; see amg_xstream_run(). */
-static bool xstream_will_look(const struct amg_ready_pool *pool)
+static bool xstream_runs_next(const struct amg_ready_pool *pool)
 {
     const struct amg_xstream_local *local = amg_xstream_local_self();
 
@@ -99,7 +99,7 @@ static void post_switch(struct amg_ult *left)
     case AMG_SWITCH_NONE:
         break;
     case AMG_SWITCH_YIELD:
-        amg_ult_yielded(left, xstream_will_look);
+        amg_ult_yielded(left, xstream_runs_next);
         break;
     case AMG_SWITCH_PARK:
         post_switch_park(left);
@@ -137,7 +137,7 @@ static void stack_switch(
 }
 
 /* Makes `to` the one that runs, as the scheduler of `self` would have. */
-static void take_over(struct amg_xstream_local *local,
+static void run_state_set(struct amg_xstream_local *local,
     const struct amg_ult *self, struct amg_ult *to)
 {
     to->scheduler = self->scheduler;
@@ -147,7 +147,7 @@ static void take_over(struct amg_xstream_local *local,
 
 /* May another thread go on in its place? One that was run by a scheduler in a
  * pool goes back there: that one has more to run. */
-static bool may_pass_on(const struct amg_ult *self)
+static bool may_switch_directly(const struct amg_ult *self)
 {
     return self->scheduler->kind == AMG_ULT_SCHEDULER;
 }
@@ -159,13 +159,13 @@ void amg_ult_switch(
     struct amg_ult *next = NULL;
 
     AMG_ASSERT(local->current == self);
-    if (may_pass_on(self))
+    if (may_switch_directly(self))
         next = amg_xstream_next(local->xstream);
     self->switch_action = action;
     self->held = held;
     if (next != NULL && next->kind != AMG_ULT_TASKLET &&
-        amg_ult_is_at_home(local, next)) {
-        take_over(local, self, next);
+        amg_ult_may_run_on(local, next)) {
+        run_state_set(local, self, next);
     } else {
         /* The scheduler first runs the thread that only it can run. */
         local->handed = next;
@@ -182,7 +182,7 @@ void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
     AMG_ASSERT(local->current == self && to != self);
     self->switch_action = action;
     self->held = held;
-    take_over(local, self, to);
+    run_state_set(local, self, to);
     stack_switch(local, self, to);
 }
 
@@ -205,12 +205,12 @@ static void tasklet_run(
 }
 
 /* main() that was popped by another xstream is brought back to its own. */
-static void send_home(struct amg_ult *primary)
+static void primary_return(struct amg_ult *primary)
 {
     struct amg_xstream_local *home =
         amg_container_of(primary, struct amg_xstream_local, own);
 
-    /* Release: pairs with the exchange of amg_ult_take_home(). */
+    /* Release: pairs with the exchange of amg_ult_primary_take(). */
     atomic_store_explicit(&home->is_own_ready, true, memory_order_release);
     amg_xstream_ask(home->xstream, AMG_XSTREAM_TO_LOOK);
 }
@@ -223,8 +223,8 @@ static void run_one(struct amg_xstream_local *local, struct amg_ult *ult)
         tasklet_run(local, ult);
         return;
     }
-    if (!amg_ult_is_at_home(local, ult)) {
-        send_home(ult);
+    if (!amg_ult_may_run_on(local, ult)) {
+        primary_return(ult);
         return;
     }
     ult->scheduler = caller;
@@ -251,7 +251,7 @@ void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult)
     }
 }
 
-struct amg_ult *amg_ult_take_home(void)
+struct amg_ult *amg_ult_primary_take(void)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
 
@@ -271,7 +271,7 @@ static struct amg_ult *joiner_take(
     struct amg_link *link = NULL;
     struct amg_ult *joiner = NULL;
 
-    if (!may_pass_on(self))
+    if (!may_switch_directly(self))
         return NULL;
     amg_lock_lock(&self->lock);
     link = amg_list_first(&self->joiners);
@@ -280,7 +280,7 @@ static struct amg_ult *joiner_take(
     if (joiner != NULL &&
         (atomic_load_explicit(&joiner->xstream, memory_order_relaxed) !=
                 local->xstream ||
-            !amg_ult_is_at_home(local, joiner) ||
+            !amg_ult_may_run_on(local, joiner) ||
             !amg_sched_has(atomic_load_explicit(
                                &local->xstream->sched, memory_order_relaxed),
                 amg_ult_pool(joiner)) ||
@@ -348,7 +348,7 @@ static struct amg_ult *create_on_ours(
 
     if (attr->stack_len != 0 && attr->stack_len != len)
         len = attr->stack_len + OWN_LEN;
-    stack = amg_stack_take(local == NULL ? NULL : &local->stacks, len);
+    stack = amg_stack_alloc(local == NULL ? NULL : &local->stacks, len);
     if (stack == NULL)
         return NULL;
     ult = amg_stack_top(stack, sizeof(*ult));
@@ -410,7 +410,7 @@ struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec)
     return ult;
 }
 
-void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg)
+void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg)
 {
     AMG_ASSERT(amg_ult_state(ult) == AMG_ULT_ENDED);
     ult->function = function;

@@ -23,7 +23,7 @@ void amg_ult_destroy(struct amg_ult *ult);
 
 /* Resets an ended thread to as after create, except for its state; its pool has
  * adopted it. */
-void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg);
+void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
 /* Switches to the next ready thread of this xstream, or to the scheduler;
  * `action` and `held` as in ult.h. Returns when an xstream runs the caller
@@ -43,7 +43,7 @@ _Noreturn void amg_ult_end(struct amg_ult *self);
 _Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to);
 
 /* After a switch back: ends the thread if that was requested. */
-static inline void amg_ult_go_on(struct amg_ult *self)
+static inline void amg_ult_check_cancel(struct amg_ult *self)
 {
     if ((atomic_load_explicit(&self->requests, memory_order_relaxed) &
             AMG_ULT_TO_CANCEL) != 0)
@@ -58,6 +58,6 @@ void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 /* By a scheduler in each round, and before it sleeps: main(), which runs on its
  * own OS thread only, when another xstream has popped it; to be run next. Else
  * NULL. */
-struct amg_ult *amg_ult_take_home(void);
+struct amg_ult *amg_ult_primary_take(void);
 
 #endif

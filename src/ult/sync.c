@@ -173,10 +173,10 @@ int ABT_eventual_wait(ABT_eventual eventual, void **value)
 int ABT_eventual_timedwait(
     ABT_eventual eventual, void **value, const struct timespec *abstime)
 {
-    if (!AMG_CONTRACT(amg_park_moment_is_good(abstime)))
+    if (!AMG_CONTRACT(amg_timespec_is_valid(abstime)))
         return ABT_ERR_INV_ARG;
     return eventual_wait(
-        eventual_of(eventual), value, amg_park_moment(abstime));
+        eventual_of(eventual), value, amg_timespec_deadline_ns(abstime));
 }
 
 int ABT_eventual_test(ABT_eventual eventual, void **value, ABT_bool *ready)

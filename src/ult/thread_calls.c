@@ -169,7 +169,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     ult_join(ult); /* the thread that ended it has left it */
     rc = amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
     if (rc == ABT_SUCCESS)
-        amg_ult_renew(ult, function, arg);
+        amg_ult_reset(ult, function, arg);
     return rc;
 }
 
@@ -282,9 +282,9 @@ int ABT_self_yield(void)
 
     if (rc != ABT_SUCCESS)
         return rc;
-    amg_ult_go_on(self);
+    amg_ult_check_cancel(self);
     amg_ult_switch(self, AMG_SWITCH_YIELD, NULL);
-    amg_ult_go_on(self);
+    amg_ult_check_cancel(self);
     return ABT_SUCCESS;
 }
 
@@ -303,7 +303,7 @@ int ABT_self_suspend(void)
     if (rc != ABT_SUCCESS)
         return rc;
     amg_ult_switch(self, AMG_SWITCH_PARK, NULL);
-    amg_ult_go_on(self);
+    amg_ult_check_cancel(self);
     return ABT_SUCCESS;
 }
 
@@ -354,7 +354,7 @@ static bool blocked_take(struct amg_ult *ult)
 {
     if (!suspended_take(ult))
         return false;
-    amg_ready_pool_left_blocked(amg_ult_pool(ult));
+    amg_ready_pool_uncount_blocked(amg_ult_pool(ult));
     return true;
 }
 
@@ -372,14 +372,14 @@ static int switch_over(
         return rc;
     if (to == self ||
         (to->kind != AMG_ULT_THREAD && to->kind != AMG_ULT_PRIMARY) ||
-        !amg_ult_is_at_home(amg_xstream_local_self(), to) ||
+        !amg_ult_may_run_on(amg_xstream_local_self(), to) ||
         (action == AMG_SWITCH_END && self->kind == AMG_ULT_PRIMARY) ||
         !take(to))
         return ABT_ERR_INV_THREAD;
     if (action == AMG_SWITCH_END)
         amg_ult_end_to(self, to);
     amg_ult_switch_to(self, action, NULL, to);
-    amg_ult_go_on(self);
+    amg_ult_check_cancel(self);
     return ABT_SUCCESS;
 }
 

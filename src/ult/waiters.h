@@ -52,7 +52,7 @@ static inline void amg_unpark(struct amg_waiter *waiter)
         amg_futex_wake(&waiter->word, 1);
 }
 
-static inline void amg_waiters_ready(struct amg_list *list)
+static inline void amg_waiters_init_lazily(struct amg_list *list)
 {
     if (list->head.next == NULL)
         amg_list_init(list);
@@ -66,14 +66,14 @@ static inline bool amg_waiters_is_empty(const struct amg_list *list)
 static inline void amg_waiters_push(
     struct amg_list *list, struct amg_waiter *waiter)
 {
-    amg_waiters_ready(list);
+    amg_waiters_init_lazily(list);
     amg_list_push(list, &waiter->link);
 }
 
 static inline void amg_waiters_push_front(
     struct amg_list *list, struct amg_waiter *waiter)
 {
-    amg_waiters_ready(list);
+    amg_waiters_init_lazily(list);
     amg_list_push_front(list, &waiter->link);
 }
 

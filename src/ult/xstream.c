@@ -143,7 +143,7 @@ static void state_set_locked(
     xstream->tid = tid;
 }
 
-static void sched_let_go(struct amg_sched *sched, bool is_destroyed,
+static void sched_release(struct amg_sched *sched, bool is_destroyed,
     struct amg_ready_pool *successor)
 {
     atomic_store_explicit(&sched->xstream, NULL, memory_order_relaxed);
@@ -160,7 +160,7 @@ void amg_xstream_sched_set(struct amg_xstream *xstream, struct amg_sched *sched)
     /* Release: pairs with amg_xstream_sched(), whose callers use its pools. */
     atomic_store_explicit(&xstream->sched, sched, memory_order_release);
     if (former != NULL)
-        sched_let_go(former, former->is_automatic,
+        sched_release(former, former->is_automatic,
             sched->count > 0 ? sched->pools[0] : NULL);
 }
 
@@ -201,7 +201,7 @@ void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 {
     AMG_ASSERT(xstream->is_primary || amg_xstream_has_ended(xstream));
     xstreams_remove(xstream);
-    sched_let_go(amg_xstream_sched(xstream), is_made_for_it, NULL);
+    sched_release(amg_xstream_sched(xstream), is_made_for_it, NULL);
     amg_mem_free(xstream);
 }
 
@@ -211,19 +211,20 @@ void amg_xstream_destroy(struct amg_xstream *xstream)
 }
 
 /* Lets others come to what this xstream will not get to at once. */
-static void sched_pass_on(struct amg_sched *sched)
+static void sched_wake_others(struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++)
-        amg_ready_pool_nudge(sched->pools[i]);
+        amg_ready_pool_wake_one(sched->pools[i]);
 }
 
 /* Runs main() first, if it was brought back: for as long as that computes. */
-static void sched_look(struct amg_sched *sched, struct amg_xstream *xstream)
+static void sched_run_primary(
+    struct amg_sched *sched, struct amg_xstream *xstream)
 {
-    struct amg_ult *primary = amg_ult_take_home();
+    struct amg_ult *primary = amg_ult_primary_take();
 
     if (primary != NULL)
-        sched_pass_on(sched);
+        sched_wake_others(sched);
     amg_ult_run(xstream, primary);
 }
 
@@ -239,7 +240,7 @@ bool amg_sched_has_to_stop(struct amg_sched *sched)
             AMG_XSTREAM_TO_LOOK) != 0) {
         atomic_fetch_and_explicit(&xstream->asked,
             ~(unsigned)AMG_XSTREAM_TO_LOOK, memory_order_acquire);
-        sched_look(sched, xstream);
+        sched_run_primary(sched, xstream);
     }
     return amg_sched_is_to_stop(sched);
 }
@@ -270,7 +271,7 @@ static void sched_loop(struct amg_sched *sched)
             continue;
         }
         if (has_slept)
-            sched_pass_on(sched);
+            sched_wake_others(sched);
         has_slept = false;
         amg_ult_run(xstream, ult);
     }
@@ -284,7 +285,7 @@ static void sched_run(struct amg_sched *sched)
         sched_loop(sched);
     /* A push may have woken this xstream alone, or none since this xstream was
      * about to look. */
-    sched_pass_on(sched);
+    sched_wake_others(sched);
 }
 
 void amg_xstream_run(struct amg_xstream *xstream)

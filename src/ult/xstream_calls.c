@@ -328,7 +328,7 @@ static int xstream_bind(
     return rc;
 }
 
-static int xstream_bind_told(
+static int xstream_bind_or_log(
     struct amg_xstream *xstream, const struct amg_cpuset *cpus)
 {
     char asked[64];
@@ -377,7 +377,7 @@ int ABT_xstream_set_affinity(ABT_xstream xstream, int num_cpuids, int *cpuids)
         cpus = *amg_bind_process();
     if (amg_cpuset_count(&cpus) == 0)
         return ABT_ERR_FEATURE_NA;
-    return xstream_bind_told(amg_xstream_of(xstream), &cpus);
+    return xstream_bind_or_log(amg_xstream_of(xstream), &cpus);
 }
 
 int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid)

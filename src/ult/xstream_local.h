@@ -34,13 +34,13 @@ void amg_stacks_close(void);
 /* Default size of a stack. */
 size_t amg_stack_default_len(void);
 /* Number of stacks in the cache of an xstream. */
-unsigned amg_stack_kept_count(void);
+unsigned amg_stack_cache_cap(void);
 
 /* At least `len` bytes. `cache`: of the calling xstream, or NULL. NULL: no
  * memory, logged. */
-struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len);
+struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len);
 /* No thread runs on it. */
-void amg_stack_give(struct amg_stack_cache *cache, struct amg_stack *stack);
+void amg_stack_free(struct amg_stack_cache *cache, struct amg_stack *stack);
 /* The xstream ends. */
 void amg_stack_cache_flush(struct amg_stack_cache *cache);
 
@@ -100,7 +100,7 @@ static inline bool amg_ult_caller_is_task(void)
 }
 
 /* May this OS thread run it? Not where main() belongs to another one. */
-static inline bool amg_ult_is_at_home(
+static inline bool amg_ult_may_run_on(
     const struct amg_xstream_local *local, const struct amg_ult *ult)
 {
     return ult->kind != AMG_ULT_PRIMARY || ult == &local->own;

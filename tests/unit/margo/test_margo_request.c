@@ -58,7 +58,7 @@ static hg_return_t call_make(struct call *call, unsigned turn)
         .blocks = !call->is_of_any,
     };
 
-    assert_int_equal(amg_margo_request_make(&form, &call->place, mid,
+    assert_int_equal(amg_margo_request_create(&form, &call->place, mid,
                          MARGO_FORWARD_REQUEST, &call->req),
         HG_SUCCESS);
     amg_margo_operation_begin(mid);
@@ -149,7 +149,7 @@ static void round_end(struct round *round)
 {
     for (unsigned i = 0; i < CALLERS; i++)
         assert_int_equal(round->calls[i].good, AGAIN);
-    amg_margo_counts_settle(&round->mid);
+    amg_margo_counts_sync(&round->mid);
     assert_int_equal(atomic_load(&round->mid.operations), 0);
     amg_margo_requests_close(&round->mid);
     amg_mem_free(round->calls);

@@ -247,7 +247,7 @@ static void test_ready_pool_push_claims_one_sleeper(void **state)
         ABT_SUCCESS);
     assert_int_equal(atomic_load(&sleepers[0].word), AMG_SLEEPER_AWAKE);
     assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEPER_ASLEEP);
-    amg_ready_pool_nudge(amg_ready_pool_of(pool));
+    amg_ready_pool_wake_one(amg_ready_pool_of(pool));
     assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEPER_AWAKE);
     /* Claimed, so it does not sleep. */
     assert_true(amg_sleeper_sleep(&sleepers[1], 0));

@@ -40,18 +40,18 @@ static void test_stack_given_is_taken_again(void **state)
     struct amg_stack *first = NULL;
 
     (void)state;
-    first = amg_stack_take(&cache, amg_stack_default_len());
+    first = amg_stack_alloc(&cache, amg_stack_default_len());
     assert_non_null(first);
     assert_int_equal(first->len, amg_stack_default_len());
-    amg_stack_give(&cache, first);
+    amg_stack_free(&cache, first);
     assert_int_equal(cache.count, 1);
-    assert_ptr_equal(amg_stack_take(&cache, amg_stack_default_len()), first);
-    amg_stack_give(&cache, first);
+    assert_ptr_equal(amg_stack_alloc(&cache, amg_stack_default_len()), first);
+    amg_stack_free(&cache, first);
     amg_stack_cache_flush(&cache);
     assert_int_equal(cache.count, 0);
     /* And by somebody who has no cache. */
-    assert_ptr_equal(amg_stack_take(NULL, amg_stack_default_len()), first);
-    amg_stack_give(NULL, first);
+    assert_ptr_equal(amg_stack_alloc(NULL, amg_stack_default_len()), first);
+    amg_stack_free(NULL, first);
 }
 
 static void test_stack_caches_are_bounded(void **state)
@@ -64,12 +64,12 @@ static void test_stack_caches_are_bounded(void **state)
     (void)state;
     amg_mem_stats_get(&before);
     for (int i = 0; i < MANY; i++) {
-        stacks[i] = amg_stack_take(&cache, amg_stack_default_len());
+        stacks[i] = amg_stack_alloc(&cache, amg_stack_default_len());
         assert_non_null(stacks[i]);
     }
     for (int i = 0; i < MANY; i++)
-        amg_stack_give(&cache, stacks[i]);
-    assert_int_equal(amg_stack_kept_count(), KEPT);
+        amg_stack_free(&cache, stacks[i]);
+    assert_int_equal(amg_stack_cache_cap(), KEPT);
     assert_int_equal(cache.count, KEPT);
     amg_stack_cache_flush(&cache);
     amg_mem_stats_get(&after);
@@ -83,13 +83,13 @@ static void test_stack_caches_are_bounded(void **state)
 static void test_stack_of_its_own_length_is_not_kept(void **state)
 {
     struct amg_stack_cache cache = {.count = 0};
-    struct amg_stack *stack = amg_stack_take(&cache, OWN_LEN + 1);
+    struct amg_stack *stack = amg_stack_alloc(&cache, OWN_LEN + 1);
 
     (void)state;
     assert_non_null(stack);
     assert_true(stack->len > OWN_LEN);
     memset(stack->base, 1, stack->len);
-    amg_stack_give(&cache, stack);
+    amg_stack_free(&cache, stack);
     assert_int_equal(cache.count, 0);
 }
 
@@ -97,7 +97,7 @@ static void test_stack_top_lies_within(void **state)
 {
     (void)state;
     for (int i = 0; i < MANY; i++) {
-        struct amg_stack *stack = amg_stack_take(NULL, OWN_LEN);
+        struct amg_stack *stack = amg_stack_alloc(NULL, OWN_LEN);
         const char *top = NULL;
 
         assert_non_null(stack);
@@ -106,23 +106,23 @@ static void test_stack_top_lies_within(void **state)
             top + sizeof(struct amg_stack) <= (char *)stack->base + stack->len);
         assert_true(top > (char *)stack->base + stack->len / 2);
         assert_int_equal((uintptr_t)top % sizeof(void *), 0);
-        amg_stack_give(NULL, stack);
+        amg_stack_free(NULL, stack);
     }
 }
 
 static void test_stack_without_memory_is_null(void **state)
 {
     (void)state;
-    assert_null(amg_stack_take(NULL, SIZE_MAX));
-    assert_null(amg_stack_take(NULL, SIZE_MAX / 2));
+    assert_null(amg_stack_alloc(NULL, SIZE_MAX));
+    assert_null(amg_stack_alloc(NULL, SIZE_MAX / 2));
     amg_mem_fail_nth(1);
-    assert_null(amg_stack_take(NULL, OWN_LEN));
+    assert_null(amg_stack_alloc(NULL, OWN_LEN));
     amg_mem_fail_nth(0);
 }
 
 static void test_stack_guard_may_not_be_touched(void **state)
 {
-    struct amg_stack *stack = amg_stack_take(NULL, OWN_LEN);
+    struct amg_stack *stack = amg_stack_alloc(NULL, OWN_LEN);
     int status = 0;
     pid_t child = -1;
 
@@ -140,7 +140,7 @@ static void test_stack_guard_may_not_be_touched(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
-    amg_stack_give(NULL, stack);
+    amg_stack_free(NULL, stack);
 }
 
 /* Uses up any stack; not a tail call. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Configurations of pools and schedulers, and attributes of threads: what the
- * program fills in before it creates these. A configuration has few values, so
- * they stand in an array. */
+/* Configurations of pools and schedulers, and attributes of threads, which the
+ * program fills in before it creates these. A configuration is an array of
+ * values, since it has few. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,8 +21,8 @@ struct value {
     } is;
 };
 
-/* Values under numbers: what ABT_pool_config and ABT_sched_config point to; the
- * program's. */
+/* Values by key: what ABT_pool_config and ABT_sched_config point to. Owned by
+ * the program. */
 struct values {
     struct value *items;
     size_t count;
@@ -40,7 +40,7 @@ _Static_assert(
         (int)ABT_POOL_CONFIG_PTR == (int)ABT_SCHED_CONFIG_PTR,
     "both kinds of configuration have the same types");
 
-/* 0: no such type. */
+/* Bytes of a value; 0: there is no such type. */
 static size_t type_len(int type)
 {
     switch (type) {
@@ -63,7 +63,7 @@ static struct value *value_find(const struct values *values, int key)
     return NULL;
 }
 
-/* NULL: no memory. */
+/* Adds a value; NULL: no memory. */
 static struct value *value_add(struct values *values)
 {
     size_t cap = values->cap == 0 ? FIRST_CAP : 2 * values->cap;
@@ -104,7 +104,7 @@ static int values_set(
     return ABT_SUCCESS;
 }
 
-/* The functions of both kinds; `none_code`: there is no configuration. */
+/* Functions for both kinds of configurations; `none_code`: there is none. */
 static int config_set(
     void *config, int none_code, int key, int type, const void *value)
 {
@@ -141,7 +141,7 @@ static int config_free(void *ret_config, int none_code)
     return amg_handle_free(ret_config, none_code);
 }
 
-/* Negative keys are the library's. */
+/* Negative keys belong to the library. */
 const ABT_pool_config_var ABT_pool_config_automatic = {-1, ABT_POOL_CONFIG_INT};
 
 int ABT_pool_config_create(ABT_pool_config *config)
@@ -168,13 +168,13 @@ int ABT_pool_config_get(
     return config_get(config, ABT_ERR_INV_POOL_CONFIG, key, type, val);
 }
 
-/* Negative indices are the library's. */
+/* Negative indices belong to the library. */
 ABT_sched_config_var ABT_sched_config_var_end = {-1, ABT_SCHED_CONFIG_INT};
 ABT_sched_config_var ABT_sched_config_access = {-2, ABT_SCHED_CONFIG_INT};
 ABT_sched_config_var ABT_sched_config_automatic = {-3, ABT_SCHED_CONFIG_INT};
 ABT_sched_config_var ABT_sched_basic_freq = {-4, ABT_SCHED_CONFIG_INT};
 
-/* One value of the list; an ABT code. */
+/* Reads one value of the list. An ABT code. */
 static int value_read(
     struct values *values, ABT_sched_config_var var, va_list *list)
 {

@@ -17,7 +17,7 @@ static void bool_answer(void *val, bool is_so)
     *(ABT_bool *)val = is_so ? ABT_TRUE : ABT_FALSE;
 }
 
-/* False: it is not a yes or no, or none of ours. */
+/* False: the answer is not a boolean, or the query is unknown. */
 static bool yes_no_answer(ABT_info_query_kind kind, void *val)
 {
     switch (kind) {
@@ -53,7 +53,7 @@ static bool yes_no_answer(ABT_info_query_kind kind, void *val)
     }
 }
 
-/* As many xstreams as cores are worth having; there is no limit. */
+/* The number of cores: more xstreams are possible, but not useful. */
 static unsigned core_count(void)
 {
     unsigned count = amg_cpuset_count(amg_bind_process());
@@ -96,7 +96,7 @@ int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
 
 #define AMG_READS_ALL __attribute__((no_sanitize_address, noinline))
 
-/* Bytes of a line of a stack. */
+/* Bytes of a stack that one line shows. */
 enum { STACK_LINE = 32 };
 
 static const char *state_name(enum amg_ult_state state)
@@ -260,8 +260,8 @@ int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr)
     return ABT_SUCCESS;
 }
 
-/* From where it goes on to the upper end; what the sanitizer keeps between the
- * variables is read, too. */
+/* Prints the stack from its saved context to the upper end; also bytes that the
+ * sanitizer keeps between variables. */
 AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
 {
     const unsigned char *at = ult->sp;
@@ -276,7 +276,7 @@ AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
     }
 }
 
-/* It has a stack of its own, and is not on it. */
+/* Has it a stack of its own, on which it is not running? */
 static bool has_stack_to_show(const struct amg_ult *ult)
 {
     enum amg_ult_state state = amg_ult_state(ult);

@@ -70,7 +70,7 @@ static struct amg_key_slot *slot_find(
     return NULL;
 }
 
-/* The number is in no slot. False: no memory. */
+/* Adds a slot for a number that is in none. False: no memory. */
 static bool slot_add_locked(
     struct amg_key_table *table, const struct key *key, void *value)
 {
@@ -89,7 +89,7 @@ static bool slot_add_locked(
     atomic_store_explicit(&slot->number, key->number, memory_order_release);
     if (more == NULL)
         return true;
-    /* The newest table stands right behind the first. */
+    /* The newest table is inserted right behind the first. */
     atomic_store_explicit(&more->more,
         atomic_load_explicit(&table->more, memory_order_relaxed),
         memory_order_relaxed);

@@ -11,19 +11,20 @@
 
 /* States of a mutex:
  *
- *          take              give
+ *          lock              unlock
  *   FREE -------> HELD ------------> FREE      one exchange each, no lock
  *
- *   HELD --(take finds it held)--> WANTED --(give)--> PASSED --(take)--> HELD
- *                                                                     or WANTED
+ *   HELD --(lock finds it held)--> WANTED --(unlock)--> PASSED --(lock)--> HELD
+ *                                                                      or
+ * WANTED
  *
- * All edges of the second line are made under the lock. Giving a mutex that is
- * wanted unparks the longest waiter, but does not keep the mutex for it: until
- * it runs, others may take it, or each hand-over would cost a switch. A waiter
- * that came too late once is first in the queue and is handed the mutex by the
- * next giver, so no thread waits for ever. While a mutex is PASSED it is taken
- * under the lock only: the next holder knows that the giver has left, and may
- * free its memory. */
+ * All edges of the second line are made under the lock. The unlock of a WANTED
+ * mutex unparks the longest waiter, but does not keep the mutex for it: until
+ * it runs, others may acquire the mutex, or each hand-over would cost a switch.
+ * A waiter that came too late once is first in the queue, and the next unlock
+ * hands it the mutex, so no thread waits for ever. A PASSED mutex is acquired
+ * only under the lock: the next holder knows that the former one has left, and
+ * may free its memory. */
 
 enum {
     /* Looks of an OS thread, about 1 us, before it sleeps: to sleep and to be
@@ -41,7 +42,7 @@ _Static_assert(sizeof(struct amg_mutex) <= sizeof(ABT_mutex_memory),
  */
 struct mutex_waiter {
     struct amg_waiter waiter;
-    bool is_late;  /* found the mutex taken by another thread when it came */
+    bool is_late;  /* was woken, but another thread had acquired the mutex */
     bool is_owner; /* was handed the mutex */
 };
 
@@ -53,7 +54,7 @@ static AMG_NOINLINE uintptr_t thread_id(void)
     return (uintptr_t)&thread_mark;
 }
 
-/* A number for the caller, which no other thread has meanwhile. */
+/* Identifies the calling thread. */
 static uintptr_t caller_id(void)
 {
     struct amg_ult *ult = amg_ult_self();
@@ -94,8 +95,8 @@ static void store_held_locked(struct amg_mutex *mutex)
         is_wanted ? AMG_MUTEX_WANTED : AMG_MUTEX_HELD, memory_order_relaxed);
 }
 
-/* True: the caller has it. False: it is WANTED, and stays so until the lock is
- * given back. */
+/* True: the caller has acquired it. False: it is WANTED, and stays so until the
+ * lock is unlocked. */
 static bool try_acquire_locked(struct amg_mutex *mutex)
 {
     AMG_ASSERT_HELD(&mutex->lock);
@@ -118,7 +119,7 @@ static bool try_acquire_locked(struct amg_mutex *mutex)
     }
 }
 
-/* Looks `looks` times for a moment in which it is free. */
+/* Tries `looks` times to acquire it. */
 static bool spin(struct amg_mutex *mutex, unsigned looks)
 {
     while (looks-- > 0) {
@@ -163,7 +164,7 @@ static void acquire(struct amg_mutex *mutex)
     acquire_or_wait(mutex);
 }
 
-/* Gives it while others want it. */
+/* Releases it while others wait for it. */
 static void release_wanted(struct amg_mutex *mutex)
 {
     struct amg_waiter *waiter = NULL;
@@ -191,7 +192,7 @@ static void release_wanted(struct amg_mutex *mutex)
         amg_unpark(waiter);
 }
 
-/* False: it is free. */
+/* False: it was not held. */
 static bool release(struct amg_mutex *mutex)
 {
     if (word_change(mutex, AMG_MUTEX_HELD, AMG_MUTEX_FREE))
@@ -213,7 +214,7 @@ static void owner_set(struct amg_mutex *mutex, uintptr_t owner)
     atomic_store_explicit(&mutex->owner, owner, memory_order_relaxed);
 }
 
-/* A recursive one that the caller has is only counted. */
+/* A recursive mutex that the caller holds is only counted. */
 static bool acquire_again(struct amg_mutex *mutex)
 {
     if (!mutex->is_recursive || !is_owner(mutex))
@@ -486,7 +487,7 @@ static struct cond *cond_of(ABT_cond cond)
     return (struct cond *)(void *)cond;
 }
 
-/* False: others wait with another mutex. */
+/* Enters the queue of waiters; false: others wait with another mutex. */
 static bool cond_enter(
     struct cond *cond, struct amg_mutex *mutex, struct cond_waiter *self)
 {
@@ -503,7 +504,7 @@ static bool cond_enter(
     return is_ours;
 }
 
-/* Some have left the queue. */
+/* Called after waiters have left the queue. */
 static void cond_shrunk_locked(struct cond *cond)
 {
     AMG_ASSERT_HELD(&cond->lock);
@@ -511,7 +512,7 @@ static void cond_shrunk_locked(struct cond *cond)
         cond->mutex = NULL;
 }
 
-/* False: the moment has come first; NULL: there is none. */
+/* False: the deadline came first; NULL: there is none. */
 static bool cond_sleep(
     struct cond *cond, struct cond_waiter *self, const uint64_t *deadline_ns)
 {
@@ -557,15 +558,15 @@ static int cond_wait(
         return ABT_ERR_INV_MUTEX;
     depth = mutex_unlock_all(mutex);
     is_signaled = cond_sleep(cond, &self, deadline_ns);
-    /* Before it has the mutex again, which would then never be given. */
+    /* Before it acquires the mutex, which would else never be released. */
     if (!is_signaled && amg_ult_self() != NULL)
         amg_ult_check_cancel(amg_ult_self());
     mutex_lock_all(mutex, depth);
     return is_signaled ? ABT_SUCCESS : ABT_ERR_COND_TIMEDOUT;
 }
 
-/* Takes the first out of the queue, for amg_waiters_wake(). False: there is
- * none. */
+/* Removes the first waiter from the queue, for amg_waiters_wake(). False: there
+ * is none. */
 static bool cond_signal_locked(
     struct cond *cond, struct amg_waiters_taken *taken)
 {

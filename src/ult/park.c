@@ -41,11 +41,11 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
 /* Bytes of the thread's stack: expire() takes a lock and wakes a thread. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
-/* Of the process. */
+/* Timeouts of the process. */
 static struct {
     struct amg_lock lock;         /* guards all but `news` */
     struct amg_heap heap;         /* by their moments */
-    struct amg_timeout *expiring; /* its function runs now */
+    struct amg_timeout *expiring; /* its function is running */
     pthread_t thread;
     bool has_thread;
     bool is_ending;
@@ -69,7 +69,7 @@ static void remove_locked(struct amg_timeout *timeout)
     timeout->is_set = false;
 }
 
-/* Expires the first one, if its moment has come; the lock is held before and
+/* Expires the first timeout, if its time has come; the lock is held before and
  * after. */
 static bool expire_first_locked(void)
 {
@@ -83,7 +83,7 @@ static bool expire_first_locked(void)
     amg_lock_unlock(&all.lock);
     timeout->expire(timeout);
     amg_lock_lock(&all.lock);
-    /* Only now may a caller that cancels it go on: it was there until here. */
+    /* Only now may a caller that cancels it continue, and free it. */
     all.expiring = NULL;
     return true;
 }
@@ -109,7 +109,7 @@ static void *thread_run(void *arg)
     return arg;
 }
 
-/* With the lock held: a thread is there, or it is not to be had. */
+/* Starts the thread if there is none. False: it cannot be started. */
 static bool start_locked(void)
 {
     pthread_attr_t attr;
@@ -125,7 +125,7 @@ static bool start_locked(void)
         return false;
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
     all.is_ending = false;
-    /* Signals are for the program's threads. */
+    /* Signals are left to the program's threads. */
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     err = pthread_create(&all.thread, &attr, thread_run, NULL);
@@ -137,7 +137,7 @@ static bool start_locked(void)
     return all.has_thread;
 }
 
-/* With the lock held: the thread is to look again. */
+/* Makes the thread check the timeouts again. */
 static void notify_locked(void)
 {
     AMG_ASSERT_HELD(&all.lock);
@@ -239,7 +239,7 @@ static bool thread_sleep(struct amg_waiter *waiter, uint64_t deadline_ns)
             return true;
         amg_relax();
     }
-    /* Fails when it is woken already, or was announced before. */
+    /* Fails if it is woken already, or SLEEPS already. */
     (void)atomic_compare_exchange_strong_explicit(&waiter->word, &waits,
         AMG_WAITER_SLEEPS, memory_order_acquire, memory_order_acquire);
     while (!is_woken(waiter))
@@ -265,7 +265,7 @@ void amg_park_biased(struct amg_ult *self, struct amg_bias *lock)
     amg_ult_switch(self, AMG_SWITCH_PARK, NULL);
 }
 
-/* The waiter leaves its list, unless it was taken off already. */
+/* Removes the waiter from its list; false: another thread has done so. */
 static bool waiter_withdraw(struct amg_waiter *waiter, struct amg_lock *lock)
 {
     bool is_listed = false;
@@ -283,7 +283,7 @@ struct park_timeout {
     struct amg_timeout timeout;
     struct amg_waiter *waiter;
     struct amg_lock *lock;
-    bool has_come; /* written before the unpark that lets its reader go on */
+    bool has_come; /* written before the unpark that lets its reader continue */
 };
 
 static void park_expire(struct amg_timeout *timeout)
@@ -308,27 +308,28 @@ bool amg_park_until(
     if (waiter->ult != NULL && deadline_ns <= amg_clock_ns()) {
         amg_list_remove(&waiter->link);
         amg_lock_unlock(lock);
-        /* Or a caller that tries again and again keeps others from running. */
+        /* Else a caller that tries again and again keeps others from running.
+         */
         amg_ult_switch(waiter->ult, AMG_SWITCH_YIELD, NULL);
         return false;
     }
-    /* NOTE(why): called with the lock held, which expire() takes: the timeout
-     * holds no lock of its own then, and the thread must not be woken before it
-     * is announced. */
+    /* NOTE(why): called with the lock held that expire() takes: expire() runs
+     * without the timeouts' lock, and must not wake the thread before it has
+     * left its stack. */
     if (waiter->ult != NULL &&
         amg_timeout_set(&park.timeout, deadline_ns, park_expire)) {
         amg_ult_switch(waiter->ult, AMG_SWITCH_PARK, lock);
         (void)amg_timeout_cancel(&park.timeout);
         return !park.has_come;
     }
-    /* Without an timeout the whole xstream sleeps. */
+    /* Without a timeout the whole xstream sleeps. */
     waiter->ult = NULL;
     amg_lock_unlock(lock);
     if (thread_sleep(waiter, deadline_ns))
         return true;
     if (waiter_withdraw(waiter, lock))
         return false;
-    /* The caller that took it off is about to wake it. */
+    /* The caller that removed it is about to wake it. */
     (void)thread_sleep(waiter, AMG_NO_DEADLINE);
     return true;
 }

@@ -12,7 +12,7 @@
  *       amg_park(&waiter, &object->lock);           unlocks
  *   }
  *
- * and the caller that makes it true takes the waiter off the list under the
+ * and the caller that ends the wait removes the waiter from the list under the
  * lock, and calls amg_unpark(). */
 #ifndef AMG_ULT_PARK_H
 #define AMG_ULT_PARK_H
@@ -28,7 +28,7 @@
 /* Lives from set until cancel has returned, usually on the stack of the caller.
  * Only park.c accesses the fields, and writes them under its lock. */
 struct amg_timeout {
-    struct amg_heap_node node; /* by its moment */
+    struct amg_heap_node node; /* by its time */
     void (*expire)(struct amg_timeout *timeout);
     bool is_set; /* in the heap */
 };
@@ -41,21 +41,21 @@ struct amg_timeout {
 bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
     void (*expire)(struct amg_timeout *timeout));
 
-/* Once for each set, by a caller that holds none of the locks expire() takes.
- * True: it has not expired, and will not. False: expire() was called, and has
- * returned. */
+/* Called once for each set, by a caller that holds none of the locks of
+ * expire(). True: it has not expired, and will not. False: expire() was called,
+ * and has returned. */
 bool amg_timeout_cancel(struct amg_timeout *timeout);
 
-/* When the next one expires: the moment of amg_clock_ns(), 0 while one does, or
- * AMG_NO_DEADLINE when none is set. */
+/* The time of amg_clock_ns() when the next one expires; 0 while one expires,
+ * AMG_NO_DEADLINE if none is set. */
 uint64_t amg_timeout_next_ns(void);
 
-/* Ends the thread; by ABT_finalize(), when none is set. It starts again with
- * the next set. */
+/* Ends the thread; called by ABT_finalize(), when no timeout is set. The next
+ * set starts it again. */
 void amg_timeout_fini(void);
 
-/* Waits until unparked. The lock, which the caller holds, is given back when
- * the waiter can be unparked, and not taken again. */
+/* Waits until unparked. The caller holds the lock, which is unlocked as soon as
+ * the waiter may be unparked, and not locked again. */
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
 
 /* The same until a time of amg_clock_ns(). False: it has passed; the waiter is
@@ -63,9 +63,8 @@ void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
 bool amg_park_until(
     struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns);
 
-/* The same for a thread that is known, and waits under a lock of the other
- * kind: the caller, which is `self`, holds it, and is unparked by
- * amg_ult_make_ready(). Nothing on its stack is needed for that. */
+/* The same for the calling thread `self` under a biased lock that it holds;
+ * amg_ult_make_ready() unparks it, without a waiter on its stack. */
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
 
 /* A time of CLOCK_REALTIME given by the program: checks it, and converts it to

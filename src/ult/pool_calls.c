@@ -71,7 +71,7 @@ int ABT_pool_create(
         return ABT_SUCCESS;
     }
     amg_mem_free(pool->user);
-    pool->user = NULL; /* what was not made is not freed by its function */
+    pool->user = NULL; /* so that its free function is not called */
     amg_ready_pool_destroy(pool);
     return rc;
 }
@@ -196,7 +196,7 @@ int ABT_pool_print_all(
 
 #define NS_PER_S 1e9
 
-/* Longer ones have no limit: a hundred years. */
+/* Longer times, above 100 years, are no limit. */
 #define SECS_MAX 3e9
 
 static uint64_t deadline_after(double secs)
@@ -208,8 +208,8 @@ static uint64_t deadline_after(double secs)
     return amg_clock_ns() + (uint64_t)(secs * NS_PER_S);
 }
 
-/* Has the scheduler of the caller's xstream something else to do than to wait?
- * Not merely since it is joined, while threads of its pools are blocked. */
+/* Has the caller's xstream a request, so that its scheduler must not wait? A
+ * join counts only when no thread of its pools is blocked. */
 static bool xstream_is_asked(struct amg_xstream *xstream)
 {
     return xstream != NULL &&
@@ -217,8 +217,8 @@ static bool xstream_is_asked(struct amg_xstream *xstream)
                amg_sched_is_to_stop(amg_xstream_sched(xstream)));
 }
 
-/* Sleeps until the pool has something, the moment has come, or the caller's
- * xstream is asked for something. */
+/* Sleeps until the pool is not empty, the deadline has passed, or the caller's
+ * xstream has a request. */
 static void pool_wait(struct amg_ready_pool *pool, uint64_t deadline_ns)
 {
     struct amg_xstream *xstream = amg_xstream_self();
@@ -247,7 +247,7 @@ static struct amg_ult *pop_until(
     return ult;
 }
 
-/* By the definition, where it can. */
+/* By the function of the definition, if it has one. */
 static struct amg_ult *pop_wait(
     struct amg_ready_pool *pool, double secs, ABT_pool_context context)
 {

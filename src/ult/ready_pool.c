@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/test_point.h"
 
-/* Says where pools came from, by number. */
+/* Numbers of pools, in order of creation. */
 static atomic_int next_id;
 
 static void size_change(struct amg_ready_pool *pool, size_t change)
@@ -29,7 +29,7 @@ static void size_change_locked(struct amg_ready_pool *pool, size_t change)
     atomic_store_explicit(&pool->size, size + change, memory_order_relaxed);
 }
 
-/* It is on a list of the pool, or on none. */
+/* Notes that the thread is on a list of the pool, or on none. */
 static void ult_is_in_locked(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     atomic_store_explicit(&ult->in, pool, memory_order_relaxed);
@@ -90,7 +90,8 @@ void amg_ready_pool_destroy(struct amg_ready_pool *pool)
     amg_ready_pool_quiesce(pool);
     AMG_ASSERT(atomic_load_explicit(&pool->users, memory_order_relaxed) == 0);
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
-    /* Callers that took a blocked thread out of the count have left. */
+    /* Waits for callers that still hold the lock after they have changed the
+     * counts. */
     amg_bias_take(&pool->lock);
     amg_bias_give(&pool->lock);
     if (pool->user != NULL)
@@ -103,13 +104,13 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
 {
     if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
         return;
-    /* The one that had it alone waits for blocked threads no longer. */
+    /* The scheduler that was alone no longer waits for blocked threads. */
     amg_bias_take(&pool->lock);
     amg_sleeper_wake_all(&pool->watches);
     amg_bias_give(&pool->lock);
 }
 
-/* Its pool has a name for it, or needs none. */
+/* Has the thread a unit of that pool, or needs it none? */
 static bool unit_fits(
     const struct amg_ready_pool *pool, const struct amg_ult *ult)
 {
@@ -152,19 +153,20 @@ void amg_ready_pool_disown(struct amg_ult *ult)
     ult->unit = NULL;
 }
 
-/* The origin of a thread that is pushed. */
+/* Why a thread is pushed. */
 enum push_from { FROM_OTHER, FROM_YIELD, FROM_BLOCKED };
 
-/* Is the one thread that is ready in the pool run without a wake-up? */
+/* Does the calling xstream run the only ready thread of the pool without a
+ * wake-up? */
 typedef bool (*runs_next_fn)(const struct amg_ready_pool *pool);
 
-/* Gives all that is ready to the successor of the pool, which counted one more.
- * Calls pool_push(). */
+/* Moves all ready threads to the successor of the pool, which has counted one
+ * more. Calls pool_push(). */
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
-/* Something was pushed, and there are watches; gives the lock. A successor
- * counts what it gets before, so as not to be joined meanwhile. */
+/* A thread was pushed, and there are watches; unlocks. A successor counts the
+ * thread before it gets it, so that it is not joined meanwhile. */
 static AMG_NOINLINE void push_notify_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
@@ -176,14 +178,14 @@ static AMG_NOINLINE void push_notify_unlock(
     else if (runs_next == NULL || !runs_next(pool))
         amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
-    /* The thread may have run and the pool be gone by now. */
+    /* By now the thread may have run, and the pool may be freed. */
     if (claim.was != AMG_SLEEPER_AWAKE)
         amg_sleeper_wake(&claim);
     if (successor != NULL)
         pool_hand_over(pool, successor);
 }
 
-/* Something was pushed; gives the lock. */
+/* A thread was pushed; unlocks. */
 static inline void push_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
@@ -193,7 +195,8 @@ static inline void push_unlock(
         push_notify_unlock(pool, runs_next);
 }
 
-/* Why a thread is pushed, where the caller does not say. */
+/* The context of a push for a user-defined pool, where the caller gives none.
+ */
 static ABT_pool_context context_of(
     const struct amg_ult *ult, enum push_from from)
 {
@@ -205,8 +208,8 @@ static ABT_pool_context context_of(
                : ABT_POOL_CONTEXT_OP_THREAD_REVIVE;
 }
 
-/* A thread that went over to a pool of the program's without being adopted has
- * no way back. */
+/* A thread that moves to a user-defined pool and gets no unit there cannot run
+ * any more. */
 static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     struct amg_ult *ult, enum push_from from, ABT_pool_context context,
     runs_next_fn runs_next)
@@ -271,7 +274,7 @@ static struct amg_ult *user_pop(
     return ult;
 }
 
-/* By one of the functions of its kind. */
+/* Pops a thread by one of the functions of the pool's kind. */
 static struct amg_ult *pool_take(struct amg_ready_pool *pool,
     struct amg_ult *(*take)(struct amg_ready_pool *pool))
 {
@@ -315,11 +318,11 @@ static void pool_hand_over(
     amg_ready_pool_uncount_blocked(successor);
 }
 
-/* No scheduler has it any more, but threads belong to it. */
+/* No scheduler uses the pool any more, but it has threads left. */
 static void pool_succeed(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
-    static struct amg_sleeper nobody; /* awake for good: not to be claimed */
+    static struct amg_sleeper nobody; /* always awake: never claimed */
 
     AMG_ASSERT(pool != successor && pool->successor == NULL);
     pool->successor_watch.sleeper = &nobody;
@@ -392,9 +395,9 @@ size_t amg_ready_pool_size(const struct amg_ready_pool *pool)
 
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool)
 {
-    /* In this order, or one that is made ready meanwhile, or is handed over by
-     * an predecessor, would count nowhere. Acquire: pairs with pool_succeed()
-     * and blocked_change_locked(). */
+    /* In this order, else a thread that is made ready meanwhile, or handed over
+     * by a predecessor, would not be counted. Acquire: pairs with
+     * pool_succeed() and blocked_change_locked(). */
     const struct amg_ready_pool *predecessor =
         atomic_load_explicit(&pool->predecessors, memory_order_acquire);
     size_t total = 0;
@@ -502,14 +505,14 @@ void amg_ult_make_ready(struct amg_ult *ult)
     struct amg_ready_pool *from = amg_ult_pool(ult);
 
     amg_ult_migrate(ult);
-    /* It counts all the time in one of the two, or an xstream that is joined
-     * might end before it. */
+    /* The thread is always counted in one of the two pools, else an xstream
+     * that is joined might end before it. */
     if (was_blocked && amg_ult_pool(ult) != from) {
         amg_ready_pool_count_blocked(amg_ult_pool(ult), 1);
         amg_ready_pool_uncount_blocked(from);
     }
     amg_ult_set_state(ult, AMG_ULT_READY);
-    /* Others may run it, and it may be gone, from here on. */
+    /* From here on another xstream may run it, and it may be freed. */
     pool_push(amg_ult_pool(ult), ult, was_blocked ? FROM_BLOCKED : FROM_OTHER,
         0, NULL);
 }

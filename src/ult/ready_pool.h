@@ -8,47 +8,47 @@
 
 struct amg_user_pool;
 
-/* Functions of a kind of pool; with its lock held. */
+/* Functions of a kind of pool, called with its lock held. */
 struct amg_ready_pool_ops {
     ABT_pool_kind kind;
     const char *name;
     void (*push)(struct amg_ready_pool *pool, struct amg_ult *ult);
     struct amg_ult *(*pop)(struct amg_ready_pool *pool);
-    /* By an xstream whose first pool it is not. */
+    /* Called by an xstream whose first pool it is not. */
     struct amg_ult *(*steal)(struct amg_ready_pool *pool);
 };
 
 /* Owned by its creator; an automatic one is freed with its last scheduler. The
  * lock guards lists and turns. */
 struct amg_ready_pool {
-    const struct amg_ready_pool_ops
-        *ops; /* NULL: the program's own, see `user` */
+    const struct amg_ready_pool_ops *ops; /* NULL: user-defined, see `user` */
     struct amg_bias lock;
     struct amg_list ready;
-    struct amg_list fresh;   /* have never run; where that makes a difference */
+    struct amg_list fresh;   /* threads that have never run, for kinds that
+                                distinguish them */
     struct amg_list watches; /* of struct amg_watch: of sleepers */
-    unsigned turns; /* how often fresh ones had to wait for ready ones */
-    /* Changed with the lock held, read without, as a hint. */
+    unsigned turns;          /* pops of ready threads while fresh ones waited */
+    /* Changed with the lock held; read without it, as a hint. */
     atomic_size_t size;
     atomic_size_t blocked;
-    atomic_uint users; /* schedulers that have it */
+    atomic_uint users; /* schedulers that use it */
     ABT_pool_access access;
     bool is_automatic;
     int id;
-    /* Of a pool whose last scheduler was freed: receives and owns pushed
-     * threads. Set once, with the lock held. */
+    /* The pool that receives and owns pushed threads after the last scheduler
+     * of this one was freed. Set once, with the lock held. */
     struct amg_ready_pool *successor;
     struct amg_watch successor_watch; /* makes each push read `successor` */
     struct amg_ready_pool
         *_Atomic predecessors; /* whose successor it is; freed with it */
     struct amg_ready_pool *next_predecessor;
     void *data;
-    /* Of one of the program's own: by threads that still touch it. */
+    /* Of a user-defined pool: pushes that still access it. */
     atomic_uint pushes;
-    struct amg_user_pool *user; /* what the program's functions are */
+    struct amg_user_pool *user; /* the functions of the program */
 };
 
-/* The kinds that are built in; NULL: no such one. */
+/* The functions of a built-in kind; NULL: there is no such kind. */
 const struct amg_ready_pool_ops *amg_ready_pool_ops_of(ABT_pool_kind kind);
 
 /* NULL: no memory. */
@@ -61,34 +61,36 @@ void amg_ready_pool_quiesce(const struct amg_ready_pool *pool);
 /* The pool is empty, and no scheduler has it. */
 void amg_ready_pool_destroy(struct amg_ready_pool *pool);
 
-/* A scheduler takes or drops its reference, which may free the pool. Remaining
- * threads of an automatic one go to `successor` as soon as they are ready;
+/* A scheduler takes or drops its reference; the last one frees an automatic
+ * pool. Its remaining threads move to `successor` as soon as they are ready;
  * NULL: they are dropped. */
 void amg_ready_pool_ref(struct amg_ready_pool *pool);
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
-/* A thread belongs to the pool from now on, instead of the one it belonged to,
- * if any: by its creator, or a caller that took it out of its pool. An ABT
- * code; nothing changes on an error. */
+/* Moves the thread to the pool, from the one to which it belonged, if any.
+ * Called by its creator, or by a caller that removed it from its pool. Returns
+ * an ABT code; nothing changes on an error. */
 int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult);
-/* Before it is freed. */
+/* Called before the thread is freed. */
 void amg_ready_pool_disown(struct amg_ult *ult);
 
-/* A thread that was new, blocked or has ended becomes ready: follows a wish to
- * migrate, pushes it into its pool, and wakes a sleeper that watches that. By
- * any thread. */
+/* Makes a thread ready that was new, blocked or has ended: performs a requested
+ * migration, pushes the thread into its pool, and wakes a sleeper that watches
+ * it. Called by any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
-/* The same for one that yields, and has left the stack of the calling xstream.
- * No sleeper is woken if `runs_next` says that the xstream comes to it next. */
+/* The same for a thread that yields, and has left its stack on the calling
+ * xstream. No sleeper is woken if `runs_next` says that the xstream comes to it
+ * next. */
 void amg_ult_yielded(
     struct amg_ult *ult, bool (*runs_next)(const struct amg_ready_pool *pool));
 
 /* Performs a requested migration. */
 void amg_ult_migrate(struct amg_ult *ult);
 
-/* By any thread. Wakes a sleeper that watches the pool, and tells a pool of the
- * program's why; 0: it was created or revived. */
+/* Pushes a thread, and wakes a sleeper that watches the pool. Called by any
+ * thread. `context` is for a user-defined pool; 0: it was created or revived.
+ */
 void amg_ready_pool_push(
     struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context);
 
@@ -98,29 +100,30 @@ struct amg_ult *amg_ready_pool_pop_for(
     struct amg_ready_pool *pool, ABT_pool_context context);
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
 
-/* A thread was popped from a user-defined pool by another of its functions. */
+/* Counts a thread that was popped from a user-defined pool by another of its
+ * functions. */
 void amg_ready_pool_count_popped(struct amg_ready_pool *pool);
 
-/* Takes out that one; false: it is not in there. */
+/* Removes that thread; false: it is not in the pool. */
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 
-/* Ready ones, and with those that are blocked. No lock. */
+/* Number of ready threads, and that number with blocked ones; no lock. */
 size_t amg_ready_pool_size(const struct amg_ready_pool *pool);
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool);
 
-/* Calls a function for each that is ready, with the lock held; not for the
- * program's own pools. */
+/* Calls a function for each ready thread, with the lock held; not for
+ * user-defined pools. */
 void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
     void (*visit)(void *arg, ABT_thread thread));
 
-/* A thread of the pool blocks (1), or is ready again (-1). */
+/* Counts a thread of the pool that blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
-/* A blocked thread left the pool without a push: wakes xstreams that are being
- * joined, and block as long as it has blocked threads. */
+/* A blocked thread has left the pool without a push: wakes xstreams that are
+ * being joined, and wait as long as the pool has blocked threads. */
 void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool);
 
-/* Adds a sleeper, which has announced itself: each push wakes one until it is
- * removed. False: the pool is not empty. */
+/* Adds a sleeper that has been armed: each push wakes one, until it is removed.
+ * False: the pool is not empty. */
 bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch);
 void amg_ready_pool_unwatch(
     struct amg_ready_pool *pool, struct amg_watch *watch);
@@ -128,11 +131,11 @@ void amg_ready_pool_unwatch(
 void amg_ready_pool_wake_one(struct amg_ready_pool *pool);
 
 /* A definition, behind ABT_pool_user_def when the library made it: `def` says
- * so by its u_get_type. In a pool, a copy of either form. */
+ * so by its u_get_type. A pool has a copy of either form. */
 struct amg_user_pool {
-    ABT_pool pool;    /* that has this copy */
+    ABT_pool pool;    /* the pool that has this copy */
     ABT_pool_def def; /* the older form */
-    bool is_old;      /* in a pool: only that one counts */
+    bool is_old;      /* in a pool: only `def` is used */
     ABT_pool_user_create_unit_fn create_unit;
     ABT_pool_user_free_unit_fn free_unit;
     ABT_pool_user_is_empty_fn is_empty;
@@ -155,7 +158,7 @@ struct amg_unit {
     struct amg_ult *ult;
 };
 
-/* NULL: it is an ABT_pool_def. */
+/* NULL: it is an ABT_pool_def of the program. */
 struct amg_user_pool *amg_user_pool_of(ABT_pool_user_def def);
 
 /* A copy of the definition for `pool`. NULL: no memory. */
@@ -182,10 +185,10 @@ int amg_unit_create(struct amg_user_pool *user, struct amg_ult *ult,
     struct amg_unit **ret_unit);
 void amg_unit_destroy(struct amg_unit *unit);
 
-/* In a pool of ours it is the thread's own address, made odd: those of the
- * program's objects are even. */
+/* The unit of a thread. In a built-in pool it is the address of the thread,
+ * made odd: units of the program have even addresses. */
 ABT_unit amg_unit_of(struct amg_ult *ult);
-/* NULL: nothing of that name is there. */
+/* The thread of a unit; NULL: there is none. */
 struct amg_ult *amg_unit_ult(ABT_unit unit);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Built-in kinds of pools, which differ in the order of their threads.
  *
- * Threads that have run before go first in two of them, so that what was begun
- * ends before more is begun. One that only yields would keep the others out for
- * ever; so now and then another one has a turn. */
+ * Two of them prefer threads that have run before, so that work in progress
+ * ends before new work begins. A thread that only yields would starve the
+ * others; so now and then another thread has a turn. */
 #include "ult/ready_pool.h"
 
 enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
@@ -33,7 +33,7 @@ static void fifo_push(struct amg_ready_pool *pool, struct amg_ult *ult)
     amg_list_push(&pool->ready, &ult->link);
 }
 
-/* Without a word in the link that it is on no list: amg_ult.in says so. */
+/* The link is not marked as unlisted: amg_ult.in says that. */
 static struct amg_ult *fifo_pop(struct amg_ready_pool *pool)
 {
     struct amg_link *link = amg_list_first(&pool->ready);
@@ -45,7 +45,7 @@ static struct amg_ult *fifo_pop(struct amg_ready_pool *pool)
     return ult_of(link);
 }
 
-/* The owner's end is the other one. */
+/* The owner pops at the other end. */
 static struct amg_ult *randws_steal(struct amg_ready_pool *pool)
 {
     return list_pop_last(&pool->ready);
@@ -56,7 +56,7 @@ static void prio_push(struct amg_ready_pool *pool, struct amg_ult *ult)
     amg_list_push(ult_has_run(ult) ? &pool->ready : &pool->fresh, &ult->link);
 }
 
-/* Is it the turn of one that has not run yet? */
+/* Is it the turn of a thread that has not run yet? */
 static bool fresh_is_due(struct amg_ready_pool *pool)
 {
     if (amg_list_is_empty(&pool->fresh)) {
@@ -84,8 +84,8 @@ static ABT_unit_id id_of(struct amg_link *link)
     return id;
 }
 
-/* Ids rise with creation, since the first push asks for it. A new thread has
- * its place at the end, one that has run before rather at the beginning. */
+/* Ids grow with creation, since the first push reads the id. A new thread
+ * belongs to the end, one that has run before rather to the beginning. */
 static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);

@@ -17,14 +17,14 @@
 
 static struct {
     struct amg_lock lock; /* guards what follows */
-    unsigned count;       /* of ABT_init() without its ABT_finalize() */
+    unsigned count;       /* calls of ABT_init() without their ABT_finalize() */
     bool is_closing;      /* the last ABT_finalize() is under way */
     struct amg_xstream *xstream;
     struct amg_ult *primary;
 } runtime;
 
-/* Makes the primary xstream, with its main scheduler and that one's pool, and
- * makes it the calling OS thread's. An ABT code. */
+/* Creates the primary xstream, that of the calling OS thread, with its main
+ * scheduler and a pool. An ABT code. */
 static int xstream_open(struct amg_xstream **ret_stream)
 {
     struct amg_sched *sched = NULL;
@@ -47,29 +47,28 @@ static int xstream_open(struct amg_xstream **ret_stream)
     return ABT_SUCCESS;
 }
 
-/* Runs the main scheduler as long as there is one, also while none is to be
- * run; it does not return, but is dropped where it stands by primary_close().
- */
+/* Runs the main scheduler, also a new one. Never returns: primary_close() frees
+ * the thread while it is not running. */
 static void primary_loop(void *arg)
 {
     struct amg_xstream *xstream = arg;
 
-    /* Threads may have followed each other since main() left for the first
-     * time; the one that began this loop may have handed it one of another
-     * kind. */
+    /* Threads may have switched directly to each other since main() left for
+     * the first time; the thread that started this loop may have left it one to
+     * run. */
     amg_ult_run(xstream, NULL);
     for (;;) {
         amg_xstream_run(xstream);
-        /* Only ABT_finalize() ends the primary xstream, so what it was asked
-         * for is done. */
+        /* Only ABT_finalize() ends the primary xstream, so its requests are
+         * served by now. */
         atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);
         atomic_store_explicit(
             &amg_xstream_sched(xstream)->asked, 0, memory_order_relaxed);
     }
 }
 
-/* The caller goes on as a thread of the xstream's pool, and the scheduler has a
- * stack of its own. NULL: no memory, said in the log. */
+/* The caller becomes a thread of the xstream's pool, and the scheduler gets a
+ * stack of its own. NULL: no memory, logged. */
 static struct amg_ult *primary_open(struct amg_xstream *xstream)
 {
     const struct amg_thread_attr fixed = {.is_migratable = false};
@@ -111,7 +110,7 @@ static void primary_close(struct amg_ult *primary)
     amg_xstream_local_close(local);
 }
 
-/* By the thread that becomes the primary one. */
+/* Called by the thread that becomes the primary one. */
 static int runtime_open(void)
 {
     struct amg_xstream *xstream = NULL;
@@ -214,8 +213,8 @@ static void runtime_close(void)
     runtime.primary = NULL;
 }
 
-/* Not in the middle of the last ABT_finalize(), which waits for its own
- * threads; so these may come in. */
+/* Locks the runtime, but not during the last ABT_finalize(); user-level threads
+ * may lock it even then, since ABT_finalize() waits for them. */
 static void runtime_lock_steady(void)
 {
     bool is_inside = amg_ult_current() != NULL;
@@ -235,8 +234,8 @@ int ABT_init(int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    /* NOTE(why): held while xstreams are opened. A caller that comes meanwhile
-     * must wait for it, and no thread of theirs takes this lock. */
+    /* NOTE(why): held while xstreams are opened. Another caller must wait for
+     * that, and no thread of these xstreams takes this lock. */
     runtime_lock_steady();
     if (runtime.count == 0)
         rc = runtime_open();
@@ -246,7 +245,7 @@ int ABT_init(int argc, char **argv)
     return rc;
 }
 
-/* May the caller end the runtime? */
+/* May the caller finalize the runtime? */
 static int closer_check(void)
 {
     struct amg_ult *self = amg_ult_current();
@@ -281,10 +280,10 @@ int ABT_finalize(void)
     if (!is_last)
         return rc;
     AMG_TEST_POINT("runtime.closes");
-    /* Threads that still run may ask ABT_initialized(). */
+    /* Threads that still run may call ABT_initialized(). */
     runtime_close();
     amg_lock_lock(&runtime.lock);
-    runtime.count = 0; /* also of threads that began it once more meanwhile */
+    runtime.count = 0; /* also calls of ABT_init() by threads meanwhile */
     runtime.is_closing = false;
     amg_lock_unlock(&runtime.lock);
     return ABT_SUCCESS;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedulers, which choose the next thread of an execution stream.
  *
- * A basic one goes over its pools in turn: a thread that never stops yielding
- * in one of them does not keep the others from being run. All of them block
- * while their pools are empty. */
+ * A basic scheduler takes its pools in turn, so that a thread that only yields
+ * in one of them does not starve the others. All schedulers block while their
+ * pools are empty. */
 #include "ult/sched.h"
 
 #include "base/assert.h"
@@ -124,7 +124,7 @@ static struct amg_ult *pop_by_rank(struct amg_sched *sched)
     return ult;
 }
 
-/* Numbers that are good enough to choose a victim; Marsaglia's xorshift. */
+/* Pseudorandom numbers to choose a victim (Marsaglia's xorshift). */
 static unsigned seed_next(unsigned seed)
 {
     seed ^= seed << 13;
@@ -180,8 +180,9 @@ size_t amg_sched_size(const struct amg_sched *sched)
     return size;
 }
 
-/* Would others run what is left? Threads that are blocked count only where this
- * is the one scheduler of the pool. */
+/* Can the scheduler end, since it has no threads left, or other schedulers run
+ * them? Blocked threads count only where this is the only scheduler of the
+ * pool. */
 static bool sched_is_empty(const struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++) {
@@ -236,8 +237,8 @@ bool amg_xstream_runs_next(
 void amg_xstream_ask_claim(struct amg_xstream *xstream,
     enum amg_xstream_ask ask, struct amg_claim *ret_claim)
 {
-    /* Full barriers both: either its look after amg_sleeper_arm() sees what is
-     * asked, or the claim sees that it sleeps. */
+    /* Both are full barriers: either the check after amg_sleeper_arm() sees the
+     * request, or the claim sees that the xstream sleeps. */
     atomic_fetch_or_explicit(&xstream->asked, ask, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     if (!amg_sleeper_claim(&xstream->sleeper, ret_claim))
@@ -252,7 +253,8 @@ void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask)
     amg_sleeper_wake(&claim);
 }
 
-/* On the lists of all its pools; false: there is something already. */
+/* Adds the xstream to the watch lists of all its pools; false: it has a thread
+ * to run or a request. */
 static bool pools_watch(struct amg_xstream *xstream, struct amg_sched *sched)
 {
     bool is_quiet = !amg_xstream_is_asked(xstream);
@@ -277,8 +279,8 @@ static void xstream_disarm(struct amg_xstream *xstream)
     pools_unwatch(amg_xstream_sched(xstream));
 }
 
-/* `block` is NULL for the scheduler itself. False: there is something to do, do
- * not sleep. */
+/* `block` is NULL for the scheduler itself. False: there is something to do;
+ * the caller must not sleep. */
 static bool xstream_arm(struct amg_xstream *xstream, struct amg_block *block)
 {
     struct amg_sched *sched = amg_xstream_sched(xstream);
@@ -307,7 +309,7 @@ bool amg_block_begin(struct amg_block *block)
         return false;
     if (!xstream_arm(xstream, block))
         return false;
-    /* Asked before it was armed: no wake-up follows. */
+    /* The request came before the xstream was armed: no wake-up follows. */
     if (!amg_block_must_migrate())
         return true;
     xstream_disarm(xstream);
@@ -329,7 +331,7 @@ unsigned amg_block_ready_count(void)
 
     if (xstream == NULL)
         return 0;
-    /* The scheduler has something to look at, such as main() that came home. */
+    /* A request for the scheduler, such as main() that was returned to it. */
     return (unsigned)amg_sched_size(amg_xstream_sched(xstream)) +
            amg_xstream_is_asked(xstream);
 }

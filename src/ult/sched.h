@@ -16,8 +16,8 @@ enum amg_sched_ask {
     AMG_SCHED_TO_FINISH = 2, /* returns when its pools are empty */
 };
 
-/* A scheduler, behind ABT_sched. Its creator's; an automatic one is its
- * xstream's. Only the xstream that runs it changes the fields without a comment
+/* A scheduler, behind ABT_sched. Owned by its creator; an automatic one by its
+ * xstream. Only the xstream that runs it changes the fields without a comment
  * on threads. */
 struct amg_sched {
     ABT_sched_predef kind;
@@ -25,8 +25,8 @@ struct amg_sched {
     bool is_automatic;
     ABT_sched_def def;                   /* of the program's own */
     atomic_uint asked;                   /* of enum amg_sched_ask */
-    atomic_bool is_used;                 /* an xstream or a pool has it */
-    struct amg_xstream *_Atomic xstream; /* that runs it, or will */
+    atomic_bool is_used;                 /* an xstream or a pool uses it */
+    struct amg_xstream *_Atomic xstream; /* runs it, or will */
     void *data;
     int next;      /* the pool whose turn it is */
     unsigned seed; /* of the next victim to steal from; not 0 */
@@ -38,15 +38,16 @@ struct amg_sched {
 /* As ABT_sched_create_basic(), with the same codes. */
 int amg_sched_create(ABT_sched_predef kind, int count, ABT_pool *pools,
     bool is_automatic, struct amg_sched **ret_sched);
-/* The same for one of the program's; def->init is yet to be called. */
+/* The same for a user-defined scheduler; the caller calls def->init afterwards.
+ */
 int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
     bool is_automatic, struct amg_sched **ret_sched);
-/* With its pools, as far as they are automatic; it is not in use. Threads that
- * these still have go to `successor`, see amg_ready_pool_unref(). */
+/* Frees a scheduler that is not in use, with its automatic pools. Threads of
+ * these move to `successor`, see amg_ready_pool_unref(). */
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor);
 
-/* The next thread to run, or NULL; by its xstream. */
+/* The next thread to run, or NULL. Called by the xstream of the scheduler. */
 struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 
 bool amg_sched_has(
@@ -61,7 +62,7 @@ enum amg_xstream_ask {
 };
 
 /* An execution stream, an OS thread that runs pools, behind ABT_xstream. Its
- * creator's until it is freed. */
+ * creator owns it until it is freed. */
 struct amg_xstream {
     struct amg_link link; /* on the list of all, guarded by that one's lock */
     int rank;             /* the same */
@@ -82,13 +83,14 @@ struct amg_xstream {
     atomic_uint begun;      /* futex word: enum in xstream.c */
 };
 
-/* Is it to return? */
+/* Is the scheduler requested to return? */
 bool amg_sched_is_to_stop(const struct amg_sched *sched);
 
-/* Threads that are ready in its pools; no lock. */
+/* Number of threads that are ready in its pools; takes no lock. */
 size_t amg_sched_size(const struct amg_sched *sched);
 
-/* Acquire: its pools are found, see amg_xstream_sched_set(). */
+/* Acquire: pairs with amg_xstream_sched_set(), so that its pools are visible.
+ */
 static inline struct amg_sched *amg_xstream_sched(
     const struct amg_xstream *xstream)
 {
@@ -108,13 +110,13 @@ static inline bool amg_xstream_is_asked(const struct amg_xstream *xstream)
     return (amg_xstream_asked(xstream) & ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0;
 }
 
-/* The next thread that the scheduler of this xstream would run, or NULL: for
- * yields and parks that go to it without a way over the scheduler. NULL also
- * where the scheduler is not one of ours, or has something else to do. */
+/* Pops the next thread that the scheduler of this xstream would run, so that a
+ * thread that yields or parks switches directly to it. NULL: no thread is
+ * ready, the scheduler is user-defined, or it has a request to serve first. */
 struct amg_ult *amg_xstream_next(struct amg_xstream *xstream);
 
-/* Does its scheduler, one of ours, have that pool, and nothing else to run but
- * the one thread that is ready there? */
+/* Does its built-in scheduler have that pool, and nothing to run but the one
+ * thread that is ready there? */
 bool amg_xstream_runs_next(
     const struct amg_xstream *xstream, const struct amg_ready_pool *pool);
 
@@ -125,8 +127,8 @@ void amg_xstream_ask_claim(struct amg_xstream *xstream,
 /* Sets the request, and wakes the xstream; by any thread. */
 void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask);
 
-/* Blocks until a push into a pool of its scheduler, or a request; by its own
- * thread. */
+/* Blocks until a push into a pool of its scheduler, or a request. Called by its
+ * own OS thread. */
 void amg_xstream_sleep(struct amg_xstream *xstream);
 
 /* For a user-level thread that blocks its whole xstream in a call of another
@@ -139,18 +141,18 @@ bool amg_block_begin(struct amg_block *block);
 /* After a begin that returned true. Waits for wake-ups that are in progress. */
 void amg_block_end(struct amg_block *block);
 
-/* How many threads other than the caller are ready in the pools of its xstream,
- * and one more when its scheduler has something to look at; no lock. 0 for a
- * caller that is no user-level thread. */
+/* Number of threads other than the caller that are ready in the pools of its
+ * xstream, plus one if its scheduler has a request; takes no lock. 0 if the
+ * caller is no user-level thread. */
 unsigned amg_block_ready_count(void);
 
-/* Is the xstream of the caller asked to end, and does another one run its pool?
- * It should block for a moment then, to go on there. */
+/* Is the xstream of the caller requested to end, while another xstream runs its
+ * pool? Then the caller should block for a moment, to continue there. */
 bool amg_block_must_migrate(void);
 
-/* Makes an xstream that does not run yet, in the list of all, with the lowest
- * rank that is free, or with `rank` if that is not negative. It takes the
- * scheduler. An ABT code. */
+/* Creates an xstream that does not run yet, in the list of all, with the lowest
+ * free rank, or with `rank` if that is not negative. It uses the scheduler from
+ * then on. Returns an ABT code. */
 int amg_xstream_create(
     struct amg_sched *sched, int rank, struct amg_xstream **ret_stream);
 /* Takes it off the list, and frees it, with its scheduler if that is automatic;
@@ -161,34 +163,35 @@ void amg_xstream_destroy(struct amg_xstream *xstream);
  * that was made for it. */
 void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it);
 
-/* It has been joined, or has come to its end. */
+/* Has it been joined, or ended? */
 bool amg_xstream_has_ended(struct amg_xstream *xstream);
 
-/* Begins its OS thread. An ABT code, and the log says why. */
+/* Starts its OS thread. Returns an ABT code; an error is logged. */
 int amg_xstream_start(struct amg_xstream *xstream);
-/* Waits until it has ended; not by itself. */
+/* Waits until it has ended. Not called by the xstream itself. */
 void amg_xstream_join(struct amg_xstream *xstream);
 
-/* It has another scheduler, which it has claimed, from now on, and lets go of
- * the former one; by its own thread, or while it does not run. */
+/* Replaces its scheduler by another one, which the caller has marked as used,
+ * and releases the former. Called by its own OS thread, or while it does not
+ * run. */
 void amg_xstream_sched_set(
     struct amg_xstream *xstream, struct amg_sched *sched);
 
-/* Runs its scheduler, or those it is given one after the other. */
+/* Runs its scheduler, and those that replace it. */
 void amg_xstream_run(struct amg_xstream *xstream);
 
-/* By a scheduler in each round: does what the xstream is asked for; true: it is
- * to return. */
+/* Called by a scheduler in each round: serves requests to the xstream. True:
+ * the scheduler has to return. */
 bool amg_sched_has_to_stop(struct amg_sched *sched);
 
-/* False: another one has it. */
+/* False: another xstream has that rank. */
 bool amg_xstreams_rank_set(struct amg_xstream *xstream, int rank);
 int amg_xstreams_rank(struct amg_xstream *xstream);
 
 int amg_xstreams_count(void);
 
-/* Calls a function for each, by rank, which must not make or free xstreams;
- * true ends it, and is returned. */
+/* Calls a function for each xstream in order of ranks; it must not create or
+ * free xstreams. It ends the loop by true, which is then returned. */
 bool amg_xstreams_each(
     bool (*visit)(struct amg_xstream *xstream, void *arg), void *arg);
 

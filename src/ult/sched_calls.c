@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Public functions of schedulers: those of abt_sched.h but for their
- * configuration, and those by which a scheduler of the program's runs what it
- * popped. */
+/* Public functions of schedulers, except for their configuration, and those by
+ * which a user-defined scheduler runs a thread that it popped. */
 #include <string.h>
 
 #include "base/log.h"
@@ -53,7 +52,7 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
     if (def->init != NULL)
         rc = def->init(amg_sched_handle(sched), config);
     if (rc != ABT_SUCCESS) {
-        sched->def.free = NULL; /* what was not made */
+        sched->def.free = NULL; /* so that it is not called */
         amg_sched_destroy(sched, NULL);
         return rc;
     }
@@ -133,8 +132,8 @@ static void request_make(struct sched_request *request)
         &request->sched->asked, request->ask, memory_order_release);
 }
 
-/* An xstream that ends by the request is freed, with its scheduler, only when
- * it is off the list of all, which is locked. */
+/* The list of xstreams is locked: an xstream that ends by the request is freed,
+ * with its scheduler, only after it was removed from the list. */
 static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
     struct sched_request *request = arg;
@@ -153,7 +152,8 @@ static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
     if (request.sched == NULL)
         return ABT_ERR_INV_SCHED;
     if (!amg_xstreams_each(request_visit, &request))
-        request_make(&request); /* what runs in a pool, or nowhere yet */
+        request_make(
+            &request); /* a scheduler that runs in a pool, or not yet */
     AMG_TEST_POINT("sched.asked");
     amg_sleeper_wake(&request.claim);
     return ABT_SUCCESS;
@@ -190,7 +190,7 @@ int ABT_xstream_check_events(ABT_sched sched)
     return sched == ABT_SCHED_NULL ? ABT_ERR_INV_SCHED : ABT_SUCCESS;
 }
 
-/* By a scheduler, with a pool that the thread is to belong to, or NULL. */
+/* Called by a scheduler; the thread moves to `pool`, if that is not NULL. */
 static int schedule(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     struct amg_xstream *xstream = amg_xstream_self();
@@ -223,9 +223,9 @@ int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
     return schedule(amg_ult_of(thread), amg_ready_pool_of(pool));
 }
 
-/* Runs it by a thread that stands for it in a pool, until it is to stop or its
- * pools are empty. Its own threads go first: its xstream's scheduler goes on
- * when none is ready, or when the xstream is asked for something. */
+/* Runs the scheduler in a thread of a pool, until it has to stop or its pools
+ * are empty. Its own threads go first: the scheduler of the xstream continues
+ * when none of them is ready, or when the xstream has a request. */
 static void run_as_thread(struct amg_sched *sched)
 {
     atomic_fetch_or_explicit(
@@ -246,7 +246,7 @@ static void run_as_thread(struct amg_sched *sched)
     }
 }
 
-/* The function of a thread that stands for a scheduler. */
+/* The function of a thread that runs a scheduler. */
 static void sched_thread(void *arg)
 {
     struct amg_sched *sched = arg;

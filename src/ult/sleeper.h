@@ -5,9 +5,10 @@
  *   AWAKE -> ASLEEP -> AWAKE               the claimer wakes the futex then
  *   AWAKE -> BLOCKED -> WAKING -> AWAKE    the claimer calls block->wake()
  *
- * The caller that changes ASLEEP or BLOCKED has claimed it: one push wakes one
- * sleeper, and each sleeper is woken once. The memory of an ASLEEP sleeper may
- * be freed once it is claimed; that of a WAKING one stays until it is AWAKE. */
+ * The caller that changes ASLEEP or BLOCKED has claimed the sleeper: one push
+ * wakes one sleeper, and each sleeper is woken once. The memory of an ASLEEP
+ * sleeper may be freed once it is claimed; that of a WAKING one stays until it
+ * is AWAKE. */
 #ifndef AMG_ULT_SLEEPER_H
 #define AMG_ULT_SLEEPER_H
 
@@ -27,15 +28,15 @@ enum amg_sleeper_state {
 /* A user-level thread that blocks its whole xstream in a call of another
  * module; owned by the caller meanwhile. */
 struct amg_block {
-    void (*wake)(void *arg); /* from any thread, also before the sleep begins,
-                              * which it then has to end as well */
+    void (*wake)(void *arg); /* called by any thread, also before the sleep
+                                begins, which it then has to end as well */
     void *arg;
 };
 
-/* Of an xstream, or on the stack of the caller that waits. */
+/* Part of an xstream, or on the stack of the caller that waits. */
 struct amg_sleeper {
-    /* Of enum amg_sleeper_state; the futex word, too. A change of it publishes
-     * `block`, and when it is woken what was asked. */
+    /* A value of enum amg_sleeper_state, and the futex word. A change publishes
+     * `block`, and on a wake-up the request. */
     atomic_uint word;
     struct amg_block *block; /* while BLOCKED or WAKING */
 };
@@ -62,17 +63,17 @@ bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
 /* Makes it AWAKE, claimed or not; waits for a wake-up in progress. */
 void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 
-/* By any thread, the first two also with a lock held. False: it is awake, or
- * another caller has claimed it. */
+/* Called by any thread, the first two also with a lock held. False: it is
+ * awake, or another caller has claimed it. */
 bool amg_sleeper_claim(
     struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
 /* Claims the first possible sleeper of a list of watches. */
 void amg_sleeper_claim_first(
     struct amg_list *watches, struct amg_claim *ret_claim);
-/* All that are asleep, and none that blocks; also with a lock held: what they
- * wait for can only change with that lock. */
+/* Wakes all that are ASLEEP, and none that is BLOCKED; also with a lock held,
+ * if what they wait for changes only with that lock. */
 void amg_sleeper_wake_all(struct amg_list *watches);
-/* Once for each claim, with no lock held. */
+/* Called once for each claim, with no lock held. */
 void amg_sleeper_wake(const struct amg_claim *claim);
 
 #endif

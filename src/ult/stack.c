@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stacks of user-level threads.
  *
- * Those of the default length are kept: each xstream keeps `kept` of them
- * without a lock, all together SHARED_FACTOR times that many under one. So a
- * thread that is made on one xstream and freed on another costs no system call
- * either. All other stacks go back at once. */
+ * Free stacks of the default length are cached: `kept` of them by each xstream,
+ * without a lock, and SHARED_FACTOR times that many by all together, under a
+ * lock. So a thread that is created on one xstream and freed on another costs
+ * no system call either. Other stacks are unmapped at once. */
 #include "ult/xstream_local.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@
 enum {
     SHARED_FACTOR = 16,
     PAGE = 4096,
-    COLORS = 16, /* objects at the same place of all stacks would fight for */
+    COLORS =
+        16, /* objects at the same offset of all stacks would compete for */
     COLOR_STEP = 128, /* the same few sets of the cache */
 };
 
@@ -67,7 +68,7 @@ static struct amg_stack *stack_create(size_t len)
     return stack;
 }
 
-/* NULL: it is empty. */
+/* Takes a stack out of a cache; NULL: it is empty. */
 static struct amg_stack *cache_pop(struct amg_stack_cache *cache)
 {
     struct amg_stack *stack = cache->first;
@@ -79,7 +80,7 @@ static struct amg_stack *cache_pop(struct amg_stack_cache *cache)
     return stack;
 }
 
-/* False: there are enough. */
+/* Keeps a stack; false: the cache is full. */
 static bool cache_push(
     struct amg_stack_cache *cache, struct amg_stack *stack, unsigned cap)
 {
@@ -91,7 +92,7 @@ static bool cache_push(
     return true;
 }
 
-/* Out of those that all xstreams share. */
+/* Takes a stack out of the shared cache, or NULL. */
 static struct amg_stack *shared_pop(void)
 {
     struct amg_stack *stack = NULL;
@@ -102,7 +103,7 @@ static struct amg_stack *shared_pop(void)
     return stack;
 }
 
-/* To those, or destroys it. */
+/* Keeps it in the shared cache, or destroys it. */
 static void shared_push(struct amg_stack *stack)
 {
     bool is_kept = false;
@@ -146,8 +147,9 @@ struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len)
 
     len = len_round(len);
     if (len == 0)
-        len =
-            SIZE_MAX - SIZE_MAX % PAGE; /* more than fits: fails, and says so */
+        len = SIZE_MAX -
+              SIZE_MAX %
+                  PAGE; /* an overflow: too much, which fails and is logged */
     if (len != stacks.default_len)
         return stack_create(len);
     if (cache != NULL)

@@ -16,7 +16,7 @@
 #include "ult/switch.h"
 #include "ult/waiters.h"
 
-/* More than a thread and the color of its stack take. */
+/* More bytes than struct amg_ult and the color of its stack take. */
 enum { OWN_LEN = 4096 };
 
 void amg_ult_destroy(struct amg_ult *ult)
@@ -37,8 +37,8 @@ void amg_ult_destroy(struct amg_ult *ult)
     amg_mem_free(ult);
 }
 
-/* Tells the waiting threads; frees it when it has no name. The last access of a
- * xstream to the thread. */
+/* Wakes its joiners; frees an unnamed thread. The last access of an xstream to
+ * the thread. */
 static void has_ended(struct amg_ult *ult)
 {
     struct amg_list joiners;
@@ -53,15 +53,15 @@ static void has_ended(struct amg_ult *ult)
     amg_lock_lock(&ult->lock);
     amg_list_splice(&joiners, &ult->joiners);
     amg_ult_set_state(ult, AMG_ULT_ENDED);
-    amg_lock_unlock(&ult->lock); /* from here on it may be freed */
+    amg_lock_unlock(&ult->lock); /* from here on a joiner may free it */
     while ((link = amg_list_pop(&joiners)) != NULL)
         amg_unpark(amg_container_of(link, struct amg_waiter, link));
 }
 
 /* Will the only ready thread of the pool run without a wake-up? Yes if the
- * calling xstream, which it has just left, runs it next: its scheduler, one of
- * ours, has the stack, and nothing else to run. The xstream hands over other
- * work before; see amg_xstream_run(). */
+ * calling xstream, whose stack it has just left, runs it next: a built-in
+ * scheduler is current, and has nothing else to run. Before it returns, it
+ * wakes others for remaining threads; see sched_run(). */
 static bool xstream_runs_next(const struct amg_ready_pool *pool)
 {
     const struct amg_xstream_local *local = amg_xstream_local_self();
@@ -86,7 +86,7 @@ static void post_switch_park(struct amg_ult *left)
             &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
     AMG_TEST_POINT("switch_to.suspended");
     amg_ult_set_state(left, AMG_ULT_BLOCKED);
-    /* And it may be gone. */
+    /* Afterwards it may be freed. */
     if (biased != NULL)
         amg_bias_give(biased);
     else if (held != NULL)
@@ -110,8 +110,8 @@ static void post_switch(struct amg_ult *left)
     }
 }
 
-/* Apart, since thread-local memory is that of another OS thread from here on.
- */
+/* A function of its own, since thread-local memory belongs to another OS thread
+ * from here on. */
 AMG_NOINLINE static void switch_arrived(void)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
@@ -136,7 +136,7 @@ static void stack_switch(
     switch_arrived();
 }
 
-/* Makes `to` the one that runs, as the scheduler of `self` would have. */
+/* Makes `to` the running thread, as the scheduler of `self` would have. */
 static void run_state_set(struct amg_xstream_local *local,
     const struct amg_ult *self, struct amg_ult *to)
 {
@@ -145,8 +145,8 @@ static void run_state_set(struct amg_xstream_local *local,
     amg_ult_set_state(to, AMG_ULT_RUNNING);
 }
 
-/* May another thread go on in its place? One that was run by a scheduler in a
- * pool goes back there: that one has more to run. */
+/* May it switch to another thread directly? A thread that was run by a
+ * scheduler in a pool returns to that scheduler, which has more to run. */
 static bool may_switch_directly(const struct amg_ult *self)
 {
     return self->scheduler->kind == AMG_ULT_SCHEDULER;
@@ -186,7 +186,7 @@ void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
     stack_switch(local, self, to);
 }
 
-/* Runs it on the scheduler's stack. */
+/* Runs a tasklet on the stack of the scheduler. */
 static void tasklet_run(
     struct amg_xstream_local *local, struct amg_ult *tasklet)
 {
@@ -204,7 +204,7 @@ static void tasklet_run(
     has_ended(tasklet);
 }
 
-/* main() that was popped by another xstream is brought back to its own. */
+/* Returns main(), which this xstream has popped, to its own xstream. */
 static void primary_return(struct amg_ult *primary)
 {
     struct amg_xstream_local *home =
@@ -236,7 +236,7 @@ static void run_one(struct amg_xstream_local *local, struct amg_ult *ult)
 
 void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult)
 {
-    /* A scheduler stays on its OS thread while what it runs is there. */
+    /* A scheduler stays on its OS thread while it runs a thread. */
     struct amg_xstream_local *local = amg_xstream_local_self();
 
     AMG_ASSERT(local != NULL && local->xstream == xstream);
@@ -263,8 +263,9 @@ struct amg_ult *amg_ult_primary_take(void)
     return &local->own;
 }
 
-/* The thread that waits for `self` to end, if it may go on right here: saves
- * the way through a pool. NULL: none, several, or elsewhere. */
+/* The only thread that joins `self`, if this xstream may switch to it directly,
+ * which saves the way through a pool. NULL: there is none, or several, or it
+ * has to run elsewhere. */
 static struct amg_ult *joiner_take(
     const struct amg_xstream_local *local, struct amg_ult *self)
 {
@@ -330,14 +331,14 @@ static void ult_entry(void *arg)
     amg_ult_end(self);
 }
 
-/* Its stack as it was before the first switch to it. */
+/* Prepares its stack for the first switch to it. */
 static void stack_prepare(struct amg_ult *ult)
 {
     ult->sp =
         amg_switch_prepare(ult->stack_base, ult->stack_room, ult_entry, ult);
 }
 
-/* On a stack of ours; its memory is the upper end of that. */
+/* Creates a thread at the upper end of a stack of the library. */
 static struct amg_ult *create_on_ours(
     enum amg_ult_kind kind, const struct amg_thread_attr *attr)
 {
@@ -363,7 +364,7 @@ static struct amg_ult *create_on_ours(
     return ult;
 }
 
-/* Without a stack, or on one of the program. */
+/* Creates a thread without a stack, or on one of the program. */
 static struct amg_ult *create_beside(
     enum amg_ult_kind kind, const struct amg_thread_attr *attr)
 {

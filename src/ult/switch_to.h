@@ -12,17 +12,17 @@ struct amg_ult_spec {
     struct amg_ready_pool *pool; /* NULL for a SCHEDULER */
     void (*function)(void *arg);
     void *arg;
-    const struct amg_thread_attr *attr; /* NULL: the usual */
+    const struct amg_thread_attr *attr; /* NULL: the defaults */
 };
 
-/* NEW, in no pool. NULL: no memory, said in the log. */
+/* Creates a thread, which is NEW and in no pool. NULL: no memory, logged. */
 struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec);
 
-/* Frees a thread that has ended, or never ran. Not by itself. */
+/* Frees a thread that has ended, or never ran. Not called by itself. */
 void amg_ult_destroy(struct amg_ult *ult);
 
-/* Resets an ended thread to as after create, except for its state; its pool has
- * adopted it. */
+/* Resets an ended thread to the state after create, but for amg_ult_state();
+ * its pool has adopted it. */
 void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
 /* Switches to the next ready thread of this xstream, or to the scheduler;
@@ -38,8 +38,7 @@ void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
 
 /* The calling thread ends; its stack is left for good. */
 _Noreturn void amg_ult_end(struct amg_ult *self);
-/* The same, for a thread that the caller has taken as for amg_ult_switch_to().
- */
+/* The same, with a switch to `to`, as by amg_ult_switch_to(). */
 _Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to);
 
 /* After a switch back: ends the thread if that was requested. */
@@ -50,14 +49,15 @@ static inline void amg_ult_check_cancel(struct amg_ult *self)
         amg_ult_end(self);
 }
 
-/* By the scheduler of an xstream, with what it popped from a pool: runs it
- * until it yields, parks or ends. Tasklets run on the scheduler's own stack.
- * NULL: what was left for the scheduler to run, if anything. */
+/* Runs a thread until it yields, parks or ends. Called by the scheduler of an
+ * xstream, with a thread that it popped. Tasklets run on the stack of the
+ * scheduler. NULL: runs the thread that a switch left for the scheduler, if
+ * any. */
 void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 
-/* By a scheduler in each round, and before it sleeps: main(), which runs on its
- * own OS thread only, when another xstream has popped it; to be run next. Else
- * NULL. */
+/* Called by a scheduler in each round, and before it blocks. Returns main(), to
+ * be run next, if another xstream has popped it, since it runs only on its own
+ * OS thread. Else NULL. */
 struct amg_ult *amg_ult_primary_take(void);
 
 #endif

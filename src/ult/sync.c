@@ -57,7 +57,7 @@ static void ready_set(struct event *event, bool value)
     atomic_store_explicit(&event->is_ready, value, memory_order_relaxed);
 }
 
-/* `refused`: the code for a tasklet, which cannot wait. */
+/* `refused`: the code if the caller is a tasklet, which cannot wait. */
 static inline int event_wait(
     struct event *event, uint64_t deadline_ns, int refused)
 {
@@ -104,7 +104,7 @@ static bool event_test(struct event *event)
     return is_set;
 }
 
-/* Its waiters, for amg_waiters_wake() without the lock. */
+/* Returns its waiters, for amg_waiters_wake() without the lock. */
 static struct amg_waiters_taken event_set_locked(struct event *event)
 {
     AMG_ASSERT_HELD(&event->lock);
@@ -281,7 +281,8 @@ int ABT_future_test(ABT_future future, ABT_bool *ready)
     return ABT_SUCCESS;
 }
 
-/* All values are there: the program's function runs first, with no lock. */
+/* All values are set: calls the program's function, with no lock, and wakes the
+ * waiters. */
 static void future_complete(struct future *self)
 {
     struct amg_waiters_taken taken;
@@ -338,7 +339,7 @@ struct barrier {
     struct amg_list waiters;
 };
 
-/* Changes it to be for `cap` callers, unless that is 0. False: some wait. */
+/* Sets the number of callers, unless `cap` is 0. False: threads wait. */
 static bool barrier_set(struct barrier *self, uint32_t cap)
 {
     bool is_empty = false;
@@ -351,7 +352,7 @@ static bool barrier_set(struct barrier *self, uint32_t cap)
     return is_empty;
 }
 
-/* `keeps_stream`: the whole OS thread sleeps meanwhile. */
+/* `keeps_stream`: the whole OS thread sleeps while it waits. */
 static void barrier_wait(struct barrier *self, bool keeps_stream)
 {
     struct amg_waiters_taken taken;
@@ -528,7 +529,7 @@ static int rwlock_enter(struct rwlock *self, bool to_write)
     return ABT_SUCCESS;
 }
 
-/* Lets the next in, when none is inside. */
+/* Hands the lock, which no thread holds, to the next waiters. */
 static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
 {
     struct amg_waiters_taken taken = {NULL, NULL};

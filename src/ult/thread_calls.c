@@ -147,12 +147,12 @@ static void ult_join(struct amg_ult *ult)
     amg_waiter_init(&waiter);
     amg_list_push(&ult->joiners, &waiter.link);
     amg_park(&waiter, &ult->lock);
-    /* Handed over before the end was settled: by the time it returns from the
-     * switch it is. */
+    /* The joiner may be chosen before the thread has left its stack; it has
+     * ended by the time the switch returns. */
     AMG_ASSERT(amg_ult_state(ult) == AMG_ULT_ENDED);
 }
 
-/* It has ended, and is NEW but in name. An ABT code. */
+/* Resets a thread that has ended. An ABT code. */
 static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     const ABT_thread *thread)
 {
@@ -166,7 +166,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     ult = amg_ult_of(*thread);
     if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
-    ult_join(ult); /* the thread that ended it has left it */
+    ult_join(ult); /* the xstream that ran it has left it */
     rc = amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
     if (rc == ABT_SUCCESS)
         amg_ult_reset(ult, function, arg);
@@ -207,7 +207,8 @@ int ABT_thread_join(ABT_thread thread)
     if (ult == NULL || !ult->is_named || ult == amg_ult_current() ||
         ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
         return ABT_ERR_INV_THREAD;
-    /* The other one might be behind it on the same xstream. */
+    /* A tasklet cannot wait: the thread might run after it on the same xstream.
+     */
     if (amg_ult_caller_is_task() && amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
     ult_join(ult);
@@ -233,7 +234,7 @@ static int thread_join(ABT_thread *thread)
     return ABT_thread_join(*thread);
 }
 
-/* Ends each of them that is one; the first error, after all. */
+/* Calls `end` for each thread that is not null; returns the first error. */
 static int threads_end(
     int num_threads, ABT_thread *thread_list, int (*end)(ABT_thread *thread))
 {
@@ -262,7 +263,7 @@ int ABT_thread_free_many(int num_threads, ABT_thread *thread_list)
     return threads_end(num_threads, thread_list, ABT_thread_free);
 }
 
-/* ABT_SUCCESS: the caller can leave its stack to others. */
+/* Finds the calling thread. ABT_SUCCESS: it can leave its stack. */
 static int self_find(struct amg_ult **ret_self)
 {
     struct amg_ult *self = amg_ult_current();
@@ -307,7 +308,7 @@ int ABT_self_suspend(void)
     return ABT_SUCCESS;
 }
 
-/* True: it had suspended itself, and is the caller's to make ready now. */
+/* True: it had suspended itself, and the caller alone may make it ready. */
 static bool suspended_take(struct amg_ult *ult)
 {
     /* Acquire: pairs with post_switch_park(), which then sets the state. */
@@ -332,7 +333,8 @@ int ABT_thread_resume(ABT_thread thread)
     return ABT_SUCCESS;
 }
 
-/* How the other one is got that goes on in the caller's place. */
+/* Takes the thread that continues in the caller's place out of its pool, or out
+ * of its suspension; false: that is not possible. */
 typedef bool (*take_fn)(struct amg_ult *ult);
 
 static bool ready_take(struct amg_ult *ult)
@@ -341,8 +343,8 @@ static bool ready_take(struct amg_ult *ult)
            amg_ready_pool_remove(amg_ult_pool(ult), ult);
 }
 
-/* The same where the program may have popped it before, as the original wants
- * it: then it is the program's. */
+/* The same, but the program may have popped the thread before, as in Argobots.
+ */
 static bool popped_take(struct amg_ult *ult)
 {
     return amg_ult_state(ult) == AMG_ULT_READY &&
@@ -447,7 +449,7 @@ int ABT_thread_cancel(ABT_thread thread)
     return ABT_SUCCESS;
 }
 
-/* May it go anywhere? An ABT code. */
+/* May the thread migrate? An ABT code. */
 static int migration_check(const struct amg_ult *ult)
 {
     if (ult == NULL)
@@ -465,7 +467,7 @@ static void migration_ask(struct amg_ult *ult, struct amg_ready_pool *target)
     /* Release: pairs with the acquire of amg_ult_migrate(). */
     atomic_store_explicit(&ult->migrates_to, target, memory_order_release);
     if (amg_ult_state(ult) != AMG_ULT_READY)
-        return; /* it goes when it is next made ready */
+        return; /* it migrates when it is made ready next */
     pool = amg_ult_pool(ult);
     AMG_TEST_POINT("migrate.ask");
     if (!amg_ready_pool_remove(pool, ult))
@@ -535,8 +537,8 @@ static bool other_visit(struct amg_xstream *xstream, void *arg)
     return search->found != NULL;
 }
 
-/* The first pool of a running xstream other than those that run `pool`; NULL:
- * there is none. */
+/* The first pool of a running xstream that does not run `pool`; NULL: there is
+ * none. */
 static struct amg_ready_pool *other_pool(const struct amg_ready_pool *pool)
 {
     struct other_search search = {.pool = pool};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Public functions that tell and set facts of threads, tasklets and the units
- * that stand for them in pools: by handle, and of the caller itself. */
+/* Public functions that get and set properties of threads, tasklets and their
+ * units in pools: by handle, and of the caller itself. */
 #include <stddef.h>
 
 #include "ult/ready_pool.h"
@@ -94,8 +94,8 @@ int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id)
         return ABT_ERR_INV_THREAD;
     if (thread_id == NULL)
         return ABT_ERR_INV_ARG;
-    /* Numbers are given to those that are asked for them: a shared counter for
-     * every thread would be fought for. */
+    /* A thread gets its number when it is first read: threads would contend for
+     * a counter that each creation increments. */
     id = atomic_load_explicit(&ult->id, memory_order_relaxed);
     if (id == 0) {
         id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
@@ -162,13 +162,14 @@ int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool)
     return amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
 }
 
-/* NULL: the caller is on no xstream. */
+/* NULL: the caller runs on no xstream. */
 static ABT_thread self_handle(void)
 {
     return amg_ult_handle(amg_ult_current());
 }
 
-/* The code of a function of threads for the caller, which may be none. */
+/* Translates the code of a function of threads for the caller, which may be no
+ * user-level thread. */
 static int code_of_self(const void *out, int rc)
 {
     if (out == NULL)
@@ -311,7 +312,7 @@ int ABT_self_get_thread_func(void (**thread_func)(void *))
         thread_func, ABT_thread_get_thread_func(self_handle(), thread_func));
 }
 
-/* The code of a function of threads, for a tasklet. */
+/* Translates the code of a function of threads for a tasklet. */
 static int code_of_task(int rc)
 {
     return rc == ABT_ERR_INV_THREAD ? ABT_ERR_INV_TASK : rc;

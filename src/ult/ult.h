@@ -32,8 +32,8 @@ enum amg_ult_state {
     AMG_ULT_ENDED,   /* its function has returned; kept until it is freed */
 };
 
-/* Actions of the next thread on an xstream for the one that has left its stack
- * there: only afterwards may others run that one. */
+/* What the next thread on an xstream does for the thread that has left its
+ * stack there. Only afterwards may another xstream run that one. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
     AMG_SWITCH_YIELD, /* pushes it into its pool */
@@ -63,7 +63,8 @@ struct amg_caught {
     unsigned uncaught;
 };
 
-/* The first ones lie in the thread itself, so that few keys need no memory. */
+/* The first slots lie in the thread itself, so that a few keys need no
+ * allocation. */
 enum { AMG_KEY_SLOTS = 4 };
 
 /* Allocated once, and freed with the thread. */
@@ -75,7 +76,7 @@ struct amg_key_slot {
     void (*destructor)(void *value);
 };
 
-/* Zeros are an empty one. */
+/* A table of zeros is empty. */
 struct amg_key_table {
     struct amg_key_slot slots[AMG_KEY_SLOTS];
     struct amg_key_table *_Atomic more; /* of the heap */
@@ -95,27 +96,29 @@ struct amg_thread_attr {
     void *on_migration_arg;
 };
 
-/* A thread, behind ABT_thread. Owned by its creator until it is freed; without
- * a name, by itself. A field without a comment on threads is touched by the
- * xstream that runs the thread, or by the caller that took it off a list or out
- * of a pool. */
+/* A thread, behind ABT_thread. Its creator owns it until it is freed; an
+ * unnamed thread owns itself. Only the xstream that runs the thread, or the
+ * caller that removed it from a list or a pool, accesses the fields without a
+ * comment on threads. */
 struct amg_ult {
     struct amg_link link; /* in the list of `in` */
     void *sp;             /* saved context; valid while it does not run */
-    /* It is pushed there when it is ready. Atomic for callers that only ask. */
+    /* The pool into which it is pushed when it is ready. Atomic, since other
+     * threads read it. */
     struct amg_ready_pool *_Atomic pool;
-    /* The pool, one of ours, that it is in now; changed under the lock of that
-     * one, whose holder alone can rely on it. */
+    /* The built-in pool in which it is now; NULL: none. Changed under the lock
+     * of that pool; only the holder of the lock can rely on it. */
     struct amg_ready_pool *_Atomic in;
-    void *unit; /* what a pool of the program's own calls it */
-    /* That runs it, or ran it last. */
+    void *unit; /* its unit in a user-defined pool */
+    /* The xstream that runs it, or ran it last. */
     struct amg_xstream *_Atomic xstream;
     _Atomic(enum amg_ult_state) state; /* only amg_ult_set_state() writes it */
     enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
     struct amg_lock *held;
-    struct amg_bias *biased;   /* the same, for a lock of that kind */
-    struct amg_ult *scheduler; /* it goes back there when it leaves */
+    struct amg_bias *biased; /* the same, for a lock of that kind */
+    struct amg_ult
+        *scheduler; /* the thread to which it switches when it leaves */
     void (*function)(void *arg);
     void *arg;
     struct amg_stack *stack; /* NULL: the program's, or none */
@@ -137,7 +140,7 @@ struct amg_ult {
     bool is_migratable;
 };
 
-/* The fields every one has, all other zeros. */
+/* Initialises a thread of that kind; all other fields are zeros. */
 static inline void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind)
 {
     memset(ult, 0, sizeof(*ult));
@@ -151,15 +154,16 @@ static inline struct amg_ready_pool *amg_ult_pool(const struct amg_ult *ult)
     return atomic_load_explicit(&ult->pool, memory_order_relaxed);
 }
 
-/* By its creator, or the caller that has it; see amg_ready_pool_adopt(). */
+/* Called by its creator, or by the caller that removed it from its pool; see
+ * amg_ready_pool_adopt(). */
 static inline void amg_ult_set_pool(
     struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     atomic_store_explicit(&ult->pool, pool, memory_order_relaxed);
 }
 
-/* Is it in that pool, one of ours? NULL: in none. Without the pool's lock a
- * hint, unless the caller has the thread. */
+/* Is it in that built-in pool? NULL: in none. Only a hint without the pool's
+ * lock, unless the caller has removed the thread from its pool. */
 static inline bool amg_ult_is_in(
     const struct amg_ult *ult, const struct amg_ready_pool *pool)
 {
@@ -174,9 +178,10 @@ static inline enum amg_ult_state amg_ult_state(const struct amg_ult *ult)
 
 #define AMG_ULT_MAY(to) (1u << (to))
 
-/* By the caller that has the thread: its creator, a scheduler that popped it,
- * the next to run where it has left, or a caller that took it off a list.
- * Release: a caller that sees that the thread has ended sees all it did. */
+/* Called only by the one that may change the thread: its creator, a scheduler
+ * that popped it, the thread that runs next where it has left, or a caller that
+ * removed it from a list. Release: a caller that sees that the thread has ended
+ * sees all it did. */
 static inline void amg_ult_set_state(
     struct amg_ult *ult, enum amg_ult_state state)
 {
@@ -187,7 +192,7 @@ static inline void amg_ult_set_state(
         [AMG_ULT_RUNNING] = AMG_ULT_MAY(AMG_ULT_READY) |
                             AMG_ULT_MAY(AMG_ULT_BLOCKED) |
                             AMG_ULT_MAY(AMG_ULT_ENDED),
-        /* Running at once: by a thread that goes straight over to it. */
+        /* RUNNING: another thread switches directly to it. */
         [AMG_ULT_BLOCKED] =
             AMG_ULT_MAY(AMG_ULT_READY) | AMG_ULT_MAY(AMG_ULT_RUNNING),
         [AMG_ULT_ENDED] =
@@ -200,16 +205,16 @@ static inline void amg_ult_set_state(
     atomic_store_explicit(&ult->state, state, memory_order_release);
 }
 
-/* Clears the program's variable, of any type of handle, which a function that
- * makes something leaves so when it fails. NULL: the program wants none. */
+/* Clears the program's variable, of any type of handle; a create function that
+ * fails leaves it so. NULL: the program wants no handle. */
 static inline void amg_handle_clear(void *ret_handle)
 {
     if (ret_handle != NULL)
         memset(ret_handle, 0, sizeof(void *));
 }
 
-/* Makes an object of zeros in the program's variable, which is not NULL. An ABT
- * code. */
+/* Allocates an object of zeros, and stores its handle in the program's
+ * variable, which is not NULL. Returns an ABT code. */
 static inline int amg_handle_create(void *ret_handle, size_t len)
 {
     void *object = amg_mem_zalloc(len);

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-/* Its address in u_get_type tells our definitions from the program's. */
+/* Its address in u_get_type marks definitions that the library made. */
 static ABT_unit_type mark(ABT_unit unit)
 {
     (void)unit;
@@ -59,7 +59,8 @@ void amg_user_pool_free(const struct amg_user_pool *user)
         user->free(user->pool);
 }
 
-/* Those of the program's pools; the lock guards the map. */
+/* Units of user-defined pools, by the program's handle; the lock guards the
+ * map. */
 static struct amg_lock lock;
 static struct amg_map units;
 
@@ -178,7 +179,7 @@ struct amg_ult *amg_user_pool_pop(
 
 bool amg_user_pool_remove(const struct amg_user_pool *user, struct amg_ult *ult)
 {
-    /* The newer form has no function for it. */
+    /* The newer form has no function to remove a thread. */
     return user->is_old && user->def.p_remove != NULL &&
            user->def.p_remove(user->pool, amg_unit_of(ult)) == ABT_SUCCESS;
 }
@@ -219,7 +220,7 @@ int ABT_pool_user_def_create(ABT_pool_user_create_unit_fn p_create_unit,
     return ABT_SUCCESS;
 }
 
-/* NULL: not one of ours. */
+/* NULL: the library did not make it. */
 static struct amg_user_pool *user_of(ABT_pool_user_def def)
 {
     return def == ABT_POOL_USER_DEF_NULL ? NULL : amg_user_pool_of(def);

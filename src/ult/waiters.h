@@ -28,7 +28,7 @@ struct amg_waiter {
     atomic_uint word;     /* of enum amg_waiter_word: futex of an OS thread */
 };
 
-/* For the caller. */
+/* Initialises a waiter of the calling thread. */
 static inline void amg_waiter_init(struct amg_waiter *waiter)
 {
     waiter->link = (struct amg_link){.next = NULL};
@@ -36,8 +36,9 @@ static inline void amg_waiter_init(struct amg_waiter *waiter)
     atomic_init(&waiter->word, AMG_WAITER_WAITS);
 }
 
-/* Unparks it; once for each park, by any thread, preferably without the lock.
- * The waiter is off its list, and its memory may be freed afterwards. */
+/* Unparks the waiter; called once for each park, by any thread, preferably
+ * without the lock. The waiter is on no list, and its memory may be freed
+ * afterwards. */
 static inline void amg_unpark(struct amg_waiter *waiter)
 {
     struct amg_ult *ult = waiter->ult;

@@ -15,15 +15,15 @@
 #include "ult/park.h"
 #include "ult/switch_to.h"
 
-/* How often it looks before it sleeps: some two microseconds, which is what it
- * takes to fall asleep and to be woken. */
+/* Checks before a scheduler sleeps: about 2 us, which is what a sleep and a
+ * wake-up take. */
 enum { LOOKS = 64 };
 
-/* How far the beginning of its thread has come. */
+/* Progress of the start of its thread. */
 enum { BEGIN_WAITS, BEGIN_RUNS, BEGIN_FAILED };
 
 static struct amg_lock list_lock;
-/* By rising ranks. */
+/* In order of ranks. */
 static struct amg_list all = {{&all.head, &all.head}};
 static int count;
 
@@ -32,7 +32,8 @@ static struct amg_xstream *listed_of(struct amg_link *link)
     return amg_container_of(link, struct amg_xstream, link);
 }
 
-/* The place before which it stands; NULL: the rank is taken. */
+/* The link before which an xstream of that rank is inserted; NULL: the rank is
+ * in use. */
 static struct amg_link *place_of_locked(int *rank)
 {
     bool is_any = *rank < 0;
@@ -210,14 +211,15 @@ void amg_xstream_destroy(struct amg_xstream *xstream)
     amg_xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
 }
 
-/* Lets others come to what this xstream will not get to at once. */
+/* Wakes other xstreams for threads that this one will not run at once. */
 static void sched_wake_others(struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++)
         amg_ready_pool_wake_one(sched->pools[i]);
 }
 
-/* Runs main() first, if it was brought back: for as long as that computes. */
+/* Runs main() first, if another xstream has returned it. While main() computes,
+ * others run the remaining threads. */
 static void sched_run_primary(
     struct amg_sched *sched, struct amg_xstream *xstream)
 {
@@ -233,8 +235,8 @@ bool amg_sched_has_to_stop(struct amg_sched *sched)
     struct amg_xstream *xstream =
         atomic_load_explicit(&sched->xstream, memory_order_relaxed);
 
-    /* Acquire: pairs with amg_xstream_ask(), whose caller has brought main()
-     * home before. */
+    /* Acquire: pairs with amg_xstream_ask(), whose caller has returned main()
+     * before. */
     if (xstream != NULL &&
         (atomic_load_explicit(&xstream->asked, memory_order_relaxed) &
             AMG_XSTREAM_TO_LOOK) != 0) {
@@ -245,7 +247,7 @@ bool amg_sched_has_to_stop(struct amg_sched *sched)
     return amg_sched_is_to_stop(sched);
 }
 
-/* Nothing is ready: looks for a moment, then sleeps. */
+/* No thread is ready: spins for a moment, then sleeps. */
 static void sched_wait(struct amg_sched *sched, struct amg_xstream *xstream)
 {
     for (int looks = 0; looks < LOOKS; looks++) {
@@ -283,7 +285,7 @@ static void sched_run(struct amg_sched *sched)
         sched->def.run(amg_sched_handle(sched));
     else
         sched_loop(sched);
-    /* A push may have woken this xstream alone, or none since this xstream was
+    /* A push may have woken only this xstream, or none since this xstream was
      * about to look. */
     sched_wake_others(sched);
 }
@@ -301,8 +303,8 @@ void amg_xstream_run(struct amg_xstream *xstream)
     }
 }
 
-/* Nothing of the xstream is touched after the lock is given: the joiner waits
- * for the thread, too, and may free it then. */
+/* The xstream is not accessed after the unlock, except by pthread_join(): a
+ * joiner waits for the OS thread, and may then free it. */
 static void xstream_ends(struct amg_xstream *xstream)
 {
     struct amg_list joiners;
@@ -346,7 +348,7 @@ static void *xstream_main(void *arg)
     return NULL;
 }
 
-/* Its OS thread has ended, or is about to. */
+/* Joins its OS thread, which has ended or is about to. */
 static void xstream_reap(struct amg_xstream *xstream)
 {
     if (atomic_exchange_explicit(
@@ -358,7 +360,7 @@ int amg_xstream_start(struct amg_xstream *xstream)
 {
     int rc = 0;
 
-    /* One that was not joined before it is revived. */
+    /* An xstream that is revived may not have been joined. */
     xstream_reap(xstream);
     atomic_store_explicit(&xstream->begun, BEGIN_WAITS, memory_order_relaxed);
     atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);

@@ -9,8 +9,8 @@
 #include "ult/switch_to.h"
 #include "ult/sched.h"
 
-/* The scheduler is freed when there is no xstream for it, if it was made here.
- */
+/* Creates and starts an xstream. On an error the scheduler is freed if it was
+ * made here. */
 static int xstream_new(struct amg_sched *sched, int rank, bool is_made_here,
     ABT_xstream *ret_xstream)
 {
@@ -31,7 +31,7 @@ static int xstream_new(struct amg_sched *sched, int rank, bool is_made_here,
     return ABT_SUCCESS;
 }
 
-/* For a caller that names no scheduler. */
+/* The scheduler of the caller, or a new default one. */
 static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
 {
     if (sched == ABT_SCHED_NULL)
@@ -184,7 +184,8 @@ static bool xstream_runs_here(const struct amg_xstream *xstream)
     return xstream == amg_xstream_self();
 }
 
-/* The caller's pool may be one that no xstream runs any more. */
+/* Moves the caller to a pool of the new scheduler, since no xstream may run its
+ * pool any more. */
 static int self_go_with(const struct amg_sched *sched)
 {
     struct amg_ult *self = amg_ult_self();
@@ -195,7 +196,7 @@ static int self_go_with(const struct amg_sched *sched)
     return amg_ready_pool_adopt(sched->pools[0], self);
 }
 
-/* The scheduler has been claimed. */
+/* The caller has marked the scheduler as used. */
 static int xstream_sched_change(
     struct amg_xstream *xstream, struct amg_sched *sched)
 {
@@ -312,8 +313,8 @@ int ABT_xstream_is_primary(ABT_xstream xstream, ABT_bool *is_primary)
         amg_xstream_of(xstream)->is_primary);
 }
 
-/* NOTE(why): the system is asked with the lock held, so that the thread which
- * the number names cannot have ended meanwhile. */
+/* NOTE(why): the system call is made with the lock held, so that the thread
+ * with that id cannot end meanwhile. */
 static int xstream_bind(
     struct amg_xstream *xstream, const struct amg_cpuset *cpus)
 {
@@ -345,7 +346,7 @@ static int xstream_bind_or_log(
     return rc == ENOSYS ? ABT_ERR_FEATURE_NA : ABT_ERR_CPUID;
 }
 
-/* Did the user say that xstreams stay where the system puts them? */
+/* Has the user switched off the binding of xstreams? */
 static bool affinity_is_off(void)
 {
     const char *value = amg_env_text(AMG_ENV_ULT_AFFINITY);
@@ -354,8 +355,8 @@ static bool affinity_is_off(void)
            (strcmp(value, "0") == 0 || value[0] == 'n' || value[0] == 'N');
 }
 
-/* Any number will do, as in the original; the system takes those that there
- * are. */
+/* As in Argobots, any number is valid; the system ignores CPUs that do not
+ * exist. */
 static unsigned cpu_wrap(int cpuid)
 {
     return (unsigned)(cpuid % AMG_CPUS_MAX + AMG_CPUS_MAX) % AMG_CPUS_MAX;
@@ -385,7 +386,7 @@ int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid)
     return ABT_xstream_set_affinity(xstream, 1, &cpuid);
 }
 
-/* False: the system does not tell. */
+/* False: the system does not say. */
 static bool xstream_cpus(
     struct amg_xstream *xstream, struct amg_cpuset *ret_cpus)
 {

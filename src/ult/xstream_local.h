@@ -52,39 +52,42 @@ void *amg_stack_top(const struct amg_stack *stack, size_t len);
 struct amg_xstream_local {
     struct amg_ult *current;
     struct amg_ult *left;   /* the thread that has just left its stack */
-    struct amg_ult *handed; /* the scheduler runs it first, see switch_to.c */
+    struct amg_ult *handed; /* run first by the scheduler, see switch_to.c */
     struct amg_xstream *xstream;
-    /* Of the running thread, at an address that does not change while this OS
-     * thread lives; NULL: no C++ runtime was loaded before the library. */
+    /* C++ state of the running thread, at an address that does not change while
+     * this OS thread lives; NULL: no C++ runtime was loaded before the library.
+     */
     struct amg_caught *caught;
     struct amg_stack_cache stacks;
-    struct amg_ult *scheduler; /* of a primary xstream: its loop; else NULL */
-    void *signal_stack;        /* NULL: the OS thread had one of its own */
+    struct amg_ult *
+        scheduler; /* of a primary xstream: the thread of its loop; else NULL */
+    void *signal_stack; /* NULL: the OS thread had one before */
     /* main() is ready, and was popped by another xstream. */
     atomic_bool is_own_ready;
     struct amg_ult own; /* has the OS thread's stack: main(), else the
                          * scheduler */
 };
 
-/* Makes the calling OS thread that of `xstream`; its own stack is that of the
- * scheduler. NULL: no memory, said in the log. After close nothing runs there.
+/* Makes the calling OS thread that of `xstream`; the scheduler runs on its
+ * stack. NULL: no memory, logged. No user-level thread runs there after close.
  */
 struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream);
 void amg_xstream_local_close(struct amg_xstream_local *local);
 
-/* The calling OS thread's; NULL: it is no xstream. Never inlined, nor its
- * result kept over a call that switches: the OS thread may be another one then.
- */
+/* The state of the calling OS thread; NULL: it is no xstream. Never inlined,
+ * and the result is not kept over a call that switches threads: afterwards
+ * another OS thread may run the caller. */
 struct amg_xstream_local *amg_xstream_local_self(void);
 
-/* The calling OS thread's, or NULL. */
+/* The execution stream of the calling OS thread, or NULL. */
 struct amg_xstream *amg_xstream_self(void);
 
-/* The calling thread's; NULL: not a user-level thread, or a tasklet or a
- * scheduler, which cannot leave their stack to others. */
+/* The calling user-level thread; NULL: the caller is none, or is a tasklet or a
+ * scheduler, which cannot leave their stack. */
 struct amg_ult *amg_ult_self(void);
 
-/* The same, with tasklets and schedulers; NULL: the OS thread is no xstream. */
+/* The same, but also a tasklet or a scheduler; NULL: the OS thread is no
+ * xstream. */
 struct amg_ult *amg_ult_current(void);
 
 /* The code for a caller that is on no xstream, and so none of these. */

@@ -2,12 +2,11 @@
 /* Buffers of outgoing messages, and arrivals.
  *
  * A message is written into a msgbuf of the own segment. A short one is copied
- * from there into a cell, and its msgbuf is free again; a long one stays, the
- * cell names its msgbuf, and the receiver reads it there and gives the msgbuf
- * back by one store. So each msgbuf costs memory only once it was used, the one
- * used last is used next, and msgbufs that are out are looked after before a
- * fresh one is touched. When none is left, messages are written to the heap,
- * and wait for a msgbuf. */
+ * from there into a cell, and its msgbuf is free again. A long one stays: the
+ * cell names the msgbuf, which is lent to the receiver until it returns it by
+ * one store. A msgbuf takes memory from its first use on; so the one used last
+ * is used next, and lent ones are checked before a fresh one is touched. When
+ * no msgbuf is left, messages are written to the heap, and wait for one. */
 #include "shm/shm_msg.h"
 
 #include <string.h>
@@ -18,7 +17,7 @@
 
 enum {
     BLOCK = 32,      /* arrivals cut from one allocation */
-    RECLAIM_MAX = 8, /* msgbufs looked at before a fresh one is taken */
+    RECLAIM_MAX = 8, /* msgbufs checked before a fresh one is taken */
 };
 
 struct amg_shm_block {
@@ -53,11 +52,6 @@ hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain)
     return HG_SUCCESS;
 }
 
-static bool buf_is_heap(const struct amg_shm_buf *buf)
-{
-    return buf->msgbuf == NULL;
-}
-
 void amg_shm_buf_fini(struct amg_shm_domain *domain)
 {
     while (domain->blocks != NULL) {
@@ -77,7 +71,7 @@ AMG_NOINLINE static struct amg_shm_buf *buf_fresh_locked(
     uint32_t index = domain->fresh_bufs;
     struct amg_shm_buf *buf = NULL;
 
-    /* The first one was reserved with the segment: so there is one at least. */
+    /* The first one was reserved with the segment: there is at least one. */
     if (index == AMG_SHM_MSGBUFS ||
         (index > 0 && !amg_shm_region_reserve(&domain->region,
                           amg_shm_region_msgbuf(&domain->region, index),
@@ -122,7 +116,7 @@ static struct amg_shm_buf *buf_pop_locked(struct amg_shm_domain *domain)
     return amg_container_of(link, struct amg_shm_buf, post.link);
 }
 
-/* One whose receiver is done with it becomes free. */
+/* Frees a lent msgbuf if its receiver has returned it. */
 static bool buf_reclaim_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_peer *peer = buf->peer;
@@ -136,7 +130,7 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
     return true;
 }
 
-/* Looks at the `max` oldest ones that are out. */
+/* Frees those of the `max` oldest lent msgbufs that were returned. */
 static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
 {
     struct amg_link *link = amg_list_first(&domain->lent_bufs);
@@ -153,12 +147,6 @@ static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
     return any;
 }
 
-/* Takes back the msgbufs that receivers are done with. True: some were. */
-static bool shm_buf_reclaim_locked(struct amg_shm_domain *domain)
-{
-    return bufs_reclaim_locked(domain, AMG_SHM_MSGBUFS);
-}
-
 static struct amg_shm_buf *buf_msgbuf_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_buf *buf = buf_pop_locked(domain);
@@ -168,7 +156,7 @@ static struct amg_shm_buf *buf_msgbuf_locked(struct amg_shm_domain *domain)
     if (bufs_reclaim_locked(domain, RECLAIM_MAX))
         return buf_pop_locked(domain);
     buf = buf_fresh_locked(domain);
-    if (buf == NULL && shm_buf_reclaim_locked(domain))
+    if (buf == NULL && bufs_reclaim_locked(domain, AMG_SHM_MSGBUFS))
         buf = buf_pop_locked(domain);
     return buf;
 }
@@ -182,7 +170,7 @@ struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain)
 
 void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
 {
-    if (AMG_LIKELY(!buf_is_heap(buf)))
+    if (AMG_LIKELY(buf->msgbuf != NULL))
         buf_push_locked(buf);
     else
         amg_mem_free(buf);
@@ -192,7 +180,7 @@ struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_buf *in_segment = NULL;
 
-    if (!buf_is_heap(buf))
+    if (buf->msgbuf != NULL)
         return buf;
     in_segment = buf_msgbuf_locked(buf->domain);
     if (in_segment == NULL)

@@ -68,9 +68,10 @@ struct amg_shm_bulk {
 /* State of an endpoint for puts and gets; all zero but the lists at the
  * start. */
 struct amg_shm_bulk_ep {
-    struct amg_list ready; /* transfers that a poll can move; under the lock */
-    struct amg_list
-        blocked; /* those that wait for a bounce buffer; under the lock */
+    /* Transfers that the next poll continues, and those that wait for a bounce
+     * buffer; under the lock. */
+    struct amg_list ready;
+    struct amg_list blocked;
     /* `ready` is not empty: a hint, read without the lock. */
     _Atomic uint32_t has_ready;
     /* Bytes that posts have copied since the last poll returned operations: a
@@ -78,8 +79,8 @@ struct amg_shm_bulk_ep {
     _Atomic uint64_t copied;
 };
 
-/* State of a peer for puts and gets; all zero at the start. The first transfer
- * finds out which ways of copying work. */
+/* State of a peer for puts and gets; all zero at the start. The first step of a
+ * copy finds out which ways of copying work. */
 struct amg_shm_bulk_peer {
     struct amg_lock lock; /* serialises that check */
     /* 1: the rest is set and constant. Release by the thread that checked,
@@ -87,8 +88,9 @@ struct amg_shm_bulk_peer {
     _Atomic uint32_t is_known;
     /* 1: cross-memory copies are allowed; withdrawn when one is refused. */
     _Atomic uint32_t has_cma;
-    /* 1: posts do not copy. A hint: a copy made nevertheless ends as if the
-     * peer had gone later. Written under the lock, read without it. */
+    /* 1: the peer closed or died, and posts do not copy. A hint: a copy made
+     * nevertheless ends as if that happened later. Written under the lock, read
+     * without it. */
     _Atomic uint32_t is_gone;
     struct amg_shm_key_table *table;
     struct amg_shm_accessor *accessor; /* NULL: segment only */
@@ -101,8 +103,7 @@ struct amg_shm_bulk_peer {
 /* Buffer of one outgoing message. It is in the free list, with the user,
  * waiting to be sent, or its msgbuf is with a receiver. */
 struct amg_shm_buf {
-    struct amg_post
-        post; /* post.link, while free: singly linked through next */
+    struct amg_post post; /* its link while free: the next free buf */
     struct amg_buf buf;
     struct amg_shm_domain *domain;
     struct amg_shm_msgbuf *msgbuf; /* NULL: the bytes are on the heap */
@@ -129,7 +130,7 @@ struct amg_shm_link {
 
 enum amg_shm_peer_state {
     AMG_SHM_PEER_ALIVE,
-    AMG_SHM_PEER_GONE, /* closed or dead: nothing is sent to it any more */
+    AMG_SHM_PEER_GONE, /* closed or died: nothing is sent to it any more */
 };
 
 /* Another domain, or this one itself. Freed when it has no references and no
@@ -141,7 +142,6 @@ struct amg_shm_peer {
     enum amg_shm_peer_state state;
     uint16_t warned;       /* a bit for each warning already logged about it */
     uint8_t context;       /* source of its last request */
-    bool has_died;         /* without closing */
     bool has_failed_wake;  /* a wakeup failed; it may be blocked */
     uint32_t msgbufs_held; /* its msgbufs that arrivals here point into */
     uint32_t msgbufs_lent; /* our msgbufs that it has */
@@ -161,8 +161,7 @@ struct amg_shm_arrival {
     struct amg_arrival base;
     struct amg_shm_domain *domain;
     union {
-        struct amg_shm_msgbuf
-            *msgbuf; /* holds the bytes; NULL: they are elsewhere */
+        struct amg_shm_msgbuf *msgbuf; /* with the bytes; NULL: not there */
         struct amg_shm_arrival *next_free;
     };
     void *copy; /* heap memory with the bytes; NULL: none */
@@ -177,7 +176,7 @@ struct amg_shm_inring {
     uint8_t context_id; /* of its inbox; does not depend on the claim */
     uint32_t seen;      /* in.head when it was last checked for silence */
     bool is_active;
-    bool is_leaving;      /* its writer has left: freed when it is empty */
+    bool is_leaving;      /* its writer stopped: freed when it is empty */
     struct amg_link link; /* on the inbox's list of all */
 };
 
@@ -190,7 +189,7 @@ struct amg_shm_inbox {
     struct amg_shm_context *context; /* the shared part */
     uint8_t context_id;
     bool is_open;
-    uint32_t sleeps; /* sleeps announced so far */
+    uint32_t sleeps; /* waits announced so far */
     /* Our FIFO, or -1; it outlives the endpoint, because peers keep theirs. */
     int doorbell;
     uint32_t bytes_due;             /* wakeups whose byte has not arrived yet */
@@ -234,29 +233,26 @@ struct amg_shm_domain {
     struct amg_calls calls;
     struct amg_map peers; /* by incarnation */
     struct amg_list all_peers;
-    /* Ends all operations with a peer that closed or died (shm_liveness.c); may
-     * free the peer. */
+    /* Ends the operations with a peer that closed or died (shm_liveness.c), and
+     * may free the peer. */
     void (*peer_gone_locked)(struct amg_shm_peer *peer, bool has_died);
     struct amg_list blocked;
     struct amg_shm_peer *self; /* holds a reference */
     uint32_t next_peer_id;
-    int death_epoll;  /* epoll over the pidfds of all peers; -1: none */
-    int tick_timer;   /* a timer in `death_epoll`, created when first needed; or
-                         -1 */
-    uint64_t tick_ns; /* its period; 0: disarmed */
-    bool wants_retry; /* a send waits for a slot, or a wakeup failed */
+    int death_epoll;    /* epoll over the pidfds of all peers; -1: none */
+    int tick_timer;     /* in `death_epoll`, created when first needed; or -1 */
+    uint64_t tick_ns;   /* its period; 0: disarmed */
+    bool wants_retry;   /* a send waits for a slot, or a wakeup failed */
     bool has_unwatched; /* there may be peers without a pidfd */
     bool has_unseen;    /* there may be rings that no peer has opened yet */
-    uint64_t
-        unmapped_since_ns; /* since when a sender could not be mapped; or 0 */
+    uint64_t unmapped_since_ns; /* no sender could be mapped since; or 0 */
     uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
     uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
     struct amg_link *free_bufs;
-    struct amg_list
-        lent_bufs; /* those whose msgbuf a receiver has; oldest first */
-    struct amg_shm_buf *bufs; /* one for each msgbuf */
-    uint32_t fresh_bufs;      /* index of the first that was never used */
+    struct amg_list lent_bufs; /* their msgbufs are lent; oldest first */
+    struct amg_shm_buf *bufs;  /* one for each msgbuf */
+    uint32_t fresh_bufs;       /* index of the first that was never used */
     struct amg_shm_arrival *free_arrivals;
     struct amg_shm_block *blocks; /* the memory of the arrivals */
 
@@ -264,8 +260,7 @@ struct amg_shm_domain {
     struct amg_shm_inbox *inboxes[AMG_SHM_CONTEXTS]; /* NULL: never opened */
     struct amg_shm_ep *eps[AMG_SHM_CONTEXTS];        /* NULL: not open */
     unsigned closed_inboxes;
-    uint64_t quiesce_until_ns; /* until when closing waits for readers; 0: not
-                                  closing */
+    uint64_t quiesce_until_ns; /* end of the wait for readers; 0: not closing */
     struct amg_shm_bulk bulk;
 };
 
@@ -291,23 +286,35 @@ static inline struct amg_shm_peer *amg_shm_peer_of(const struct amg_peer *peer)
     return (struct amg_shm_peer *)(void *)(uintptr_t)peer;
 }
 
+/* The next peer of the domain, or NULL; `peer` NULL: the first. */
+static inline struct amg_shm_peer *amg_shm_peer_next_locked(
+    const struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
+{
+    struct amg_link *link = peer == NULL
+                                ? amg_list_first(&domain->all_peers)
+                                : amg_list_next(&domain->all_peers, &peer->all);
+
+    return link == NULL ? NULL
+                        : amg_container_of(link, struct amg_shm_peer, all);
+}
+
 static inline struct amg_peer *amg_shm_peer_base(struct amg_shm_peer *peer)
 {
     return (struct amg_peer *)(void *)peer;
 }
 
-/* Whether this incarnation is not among those that `kept` remembers. */
+/* Whether this incarnation is not yet in `logged`, to which it is added. */
 static inline bool amg_shm_refusal_is_new(
-    uint64_t kept[AMG_SHM_REFUSED_KEPT], uint64_t incarnation)
+    uint64_t logged[AMG_SHM_REFUSED_KEPT], uint64_t incarnation)
 {
-    uint64_t *place = &kept[incarnation % AMG_SHM_REFUSED_KEPT];
-    bool is_new = *place != incarnation;
+    uint64_t *slot = &logged[incarnation % AMG_SHM_REFUSED_KEPT];
+    bool is_new = *slot != incarnation;
 
-    *place = incarnation;
+    *slot = incarnation;
     return is_new;
 }
 
-/* The next poll of its endpoint returns the operation. */
+/* Lets the next poll of its endpoint return the operation. */
 static inline void amg_shm_op_end_locked(
     struct amg_shm_ep *ep, struct amg_op *op, hg_return_t ret)
 {

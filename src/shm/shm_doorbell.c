@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Doorbell of a context: its event bits, and the FIFO that wakes its owner.
  *
- * A sleeper announces itself in `sleep`, and looks once more; a sender raises
- * events, and then looks at `sleep`. Both fence in between (the sleeper by
- * membarrier, where the rings need that, see shm_inbox.c), so one sees the
- * other. Only the first sender that finds ASLEEP makes it RUNG and writes one
- * byte into the FIFO. A sender that cannot write makes it ASLEEP again, if it
- * is the same sleep, and tries again later. It is a FIFO because unrelated
- * processes can open it by its name, or, where the segment has lost its name
- * (amg_shm_node_unname), as a descriptor of its owner; each opens it for
- * reading, too, so that a write to a FIFO without its reader raises no signal.
+ * An owner that is about to block stores ASLEEP in `sleep`, and polls once
+ * more; a sender sets an event bit, and then reads `sleep`. Both execute a
+ * fence in between (the owner by membarrier, where the rings need that, see
+ * shm_inbox.c), so one sees the other. Only the first sender that finds ASLEEP
+ * stores WOKEN and writes one byte into the FIFO. A sender that cannot write
+ * stores ASLEEP again, if it is the same wait, and tries again later.
  *
- * Other threads of this process put what they post on lists of the endpoint,
- * under the lock; amg_shm_poll_arm() looks at them under the lock, too. */
+ * It is a FIFO because unrelated processes can open it by its name or, where
+ * the segment has lost its name (amg_shm_node_unname), as a descriptor of its
+ * owner. Each opens it for reading, too, so that a write to a FIFO without its
+ * reader raises no signal.
+ *
+ * Other threads of this process put their posts on lists of the endpoint, under
+ * the lock; amg_shm_poll_arm() reads these under the lock, too. */
 #include "shm/shm_peer.h"
 
 #include <errno.h>
@@ -60,7 +62,7 @@ static bool epoll_add(int epoll, int fd)
 /* A FIFO at `path`. */
 static int fifo_make(const char *path)
 {
-    /* It may be there, when it was made once and could not be opened. */
+    /* It exists if an earlier call made it and could not open it. */
     if (mkfifo(path, 0600) != 0 && errno != EEXIST)
         return -1;
     return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -80,7 +82,8 @@ static int pipe_make(void)
     return doorbell;
 }
 
-/* How peers find the descriptor, and see that it is the right one. */
+/* What peers need to find the descriptor and to check that it is the same one.
+ */
 static uint64_t doorbell_word(int doorbell)
 {
     struct stat status;
@@ -90,7 +93,7 @@ static uint64_t doorbell_word(int doorbell)
     return (uint64_t)(doorbell + 1) << 32 | (uint32_t)status.st_ino;
 }
 
-/* Makes the FIFO of a context, once: by a name, unless the segment has none. */
+/* Makes the FIFO of a context once; it has a name if the segment has one. */
 static bool doorbell_make(struct amg_shm_inbox *inbox, const char *path)
 {
     uint64_t word = 0;
@@ -150,7 +153,7 @@ void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox)
     inbox->doorbell = -1;
 }
 
-/* Whether this sender must wake it; only one sender must. */
+/* Whether this sender has to wake the owner; true for one sender only. */
 static bool sleeper_claim(struct amg_shm_context *context, uint32_t *ret_sleep)
 {
     uint32_t sleep =
@@ -162,8 +165,8 @@ static bool sleeper_claim(struct amg_shm_context *context, uint32_t *ret_sleep)
                *ret_sleep, memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* It was claimed, and cannot be rung now. If it still is in the same sleep, the
- * next one who has events tries again. */
+/* The claimed owner could not be woken. If it is still in the same wait, the
+ * next sender tries again. */
 static void sleeper_unclaim(struct amg_shm_context *context, uint32_t sleep)
 {
     (void)atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
@@ -175,7 +178,7 @@ static void doorbell_write(int doorbell)
 {
     ssize_t written = write(doorbell, "", 1);
 
-    (void)written; /* full: so it is readable */
+    (void)written; /* fails if the FIFO is full, and so readable */
 }
 
 /* Opens the doorbell of a peer; -1: it cannot be opened. */
@@ -194,7 +197,7 @@ static int doorbell_open(const struct amg_shm_context *context,
     }
     doorbell =
         amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
-    /* It closed meanwhile, or is gone, and another one has that number. */
+    /* Its owner closed or died, and another file has that number. */
     if (doorbell >= 0 && (uint32_t)doorbell_word(doorbell) != (uint32_t)word) {
         amg_spare_close(doorbell);
         errno = ENOENT;
@@ -203,14 +206,14 @@ static int doorbell_open(const struct amg_shm_context *context,
     return doorbell;
 }
 
-/* Logs it once per peer. */
+/* Logs the failure once per peer. */
 static void cannot_wake(
     struct amg_shm_peer *peer, uint8_t context_id, int error)
 {
     if ((peer->warned & WARNED_OF_DOORBELL) == 0)
         AMG_LOG_WARNING("shm",
-            "cannot wake na+sm://%s, context %u (%s): tries again",
-            peer->region.name, context_id, strerror(error));
+            "cannot wake context %u of na+sm://%s (%s); trying again",
+            context_id, peer->region.name, strerror(error));
     peer->warned |= WARNED_OF_DOORBELL;
 }
 
@@ -245,18 +248,6 @@ static bool context_raise(struct amg_shm_context *context,
     return false;
 }
 
-/* It may sleep on, with events: polls try again to wake it. */
-static void failed_wake_note_locked(struct amg_shm_peer *peer)
-{
-    struct amg_shm_domain *domain = peer->domain;
-
-    peer->has_failed_wake = true;
-    domain->wants_retry = true;
-    if (!amg_link_is_listed(&peer->blocked))
-        amg_list_push(&domain->blocked, &peer->blocked);
-    atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
-}
-
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -265,8 +256,11 @@ void amg_shm_link_raise_locked(
     atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
         memory_order_relaxed);
     if (!context_raise(link->context, AMG_SHM_EVENT_RINGS, peer,
-            link->context_id, &link->doorbell))
-        failed_wake_note_locked(peer);
+            link->context_id, &link->doorbell)) {
+        peer->has_failed_wake = true;
+        peer->domain->wants_retry = true;
+        amg_shm_peer_defer_locked(peer);
+    }
 }
 
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer)

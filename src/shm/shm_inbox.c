@@ -2,24 +2,24 @@
 /* Inbox of a context: the rings of its senders, from the claim of a slot to its
  * release.
  *
- * A sender is known when its ring was opened, which maps its segment. Before
- * that, its claim and the name in its ring are all that is known of it.
+ * Opening the ring of a sender maps the sender's segment, which makes it a
+ * peer. Before that, this process knows only the claim and the name in the
+ * ring.
  *
- * A poll looks at the active rings only. A ring that is not active says so to
- * its writer (`watch`), which then sets the bit of its slot and the events of
- * the context when it writes; so silent peers cost nothing. Up to ACTIVE_MIN
- * rings stay active however silent they are, because a wakeup costs 0.2 us
- * more.
+ * A poll reads the active rings only. The state `watch` of an inactive ring
+ * tells its writer to set the bit of its slot and the event of the context
+ * after each write; so silent peers cost nothing. Up to ACTIVE_MIN rings stay
+ * active however silent they are, because a wakeup costs 0.2 us more.
  *
  * Blocking without missing a message takes a barrier in every process
- * (shm_ring.h), which interrupts processes that are just waking: 5 us and more
- * of a call between two that block. So the first message after a sleep makes
- * its ring active, but does not yet tell the writer: only the next one does. A
- * reader that sleeps again by then needs no barrier.
+ * (shm_ring.h). It interrupts processes that are just waking: 5 us and more of
+ * a call between two processes that block. So the first message after a wait
+ * activates its ring without telling the writer, and the next one tells it. A
+ * reader that blocks again before that needs no barrier.
  *
- * A ring ends when its writer gave its claim back, closed, or died. It is read
- * to its end first: the answers in it arrive, and requests of the dead are
- * served like others, if the ring was opened while their senders lived. */
+ * A ring ends when its writer released its claim, closed, or died. The reader
+ * reads it to its end first: the replies in it arrive, and requests of dead
+ * processes are served like others, if the ring was opened while they lived. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>
@@ -29,13 +29,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mercury_class.h"
-#include "shm/shm_peer.h"
 #include "shm/shm_files.h"
+#include "shm/shm_peer.h"
 
-/* How long a sender waits until there is a descriptor to map it by. */
+/* How long a new sender waits for a free descriptor to map its segment. */
 #define DESCRIPTOR_WAIT_NS (1000 * AMG_NS_PER_MS)
 
-/* It is for the next sender. */
+/* Makes the slot available to the next sender. */
 static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
 {
     _Atomic uint64_t *claim = &domain->region.claims[slot];
@@ -46,7 +46,7 @@ static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
         memory_order_release);
 }
 
-/* Did a peer that we know, and that has gone, write to it? */
+/* Whether the slot belongs to a known peer that closed or died. */
 static bool slot_is_of_gone_locked(
     const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
 {
@@ -58,14 +58,14 @@ static bool slot_is_of_gone_locked(
     return peer != NULL && peer->state == AMG_SHM_PEER_GONE;
 }
 
-/* Was its sender refused? Then it is never opened. */
+/* Whether its sender was refused; such a ring is never opened. */
 static bool slot_is_refused(const struct amg_shm_domain *domain, uint32_t slot)
 {
     return atomic_load_explicit(&domain->region.rings[slot].watch,
                memory_order_relaxed) == AMG_SHM_REFUSED;
 }
 
-/* The name that the sender has left in its ring; false: it is none. */
+/* Reads the name that the sender wrote into its ring; false: not valid. */
 static bool name_read(
     const struct amg_shm_ring *ring, char ret_name[AMG_SHM_NAME_CAP])
 {
@@ -74,7 +74,8 @@ static bool name_read(
     return amg_shm_name_is_valid(ret_name);
 }
 
-/* Of a stranger only the name tells. */
+/* Whether the sender is alive; the pid of another namespace says nothing, so
+ * that its segment is looked at. */
 static enum amg_shm_life slot_life(
     const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
 {
@@ -89,9 +90,9 @@ static enum amg_shm_life slot_life(
     return amg_shm_files_life_by_lock(name, ring->incarnation);
 }
 
-/* A claim of a sender that cannot be reached. If alive, it will see the refusal
- * and leave; if dead or gone, its slot is free. A refused ring is never read:
- * its sender treats its messages as not delivered. */
+/* Refuses a sender whose segment cannot be mapped. If it is alive, it sees the
+ * refusal and releases its claim; else its slot is freed. A refused ring is
+ * never read: its sender treats its messages as not delivered. */
 static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
 {
@@ -114,8 +115,7 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
                             : HG_Error_to_string(why));
 }
 
-/* Has no sender been mapped for so long that it is not worth to wait for a
- * descriptor? */
+/* Whether the wait for a descriptor has taken too long. */
 static bool descriptor_wait_is_over_locked(struct amg_shm_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -125,8 +125,8 @@ static bool descriptor_wait_is_over_locked(struct amg_shm_domain *domain)
     return now_ns - domain->unmapped_since_ns >= DESCRIPTOR_WAIT_NS;
 }
 
-/* Opens the ring of a new sender. HG_NOMEM: to be tried again; else the sender
- * was refused, or its slot freed. */
+/* Opens the ring of a new sender. HG_NOMEM: try again later; other errors: the
+ * sender was refused, or its slot was freed. */
 static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
     uint64_t claim, struct amg_shm_inring **ret_ring)
 {
@@ -160,7 +160,7 @@ static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
     return HG_SUCCESS;
 }
 
-/* Wakes who claimed the slot, by the name that it left there. */
+/* Wakes the process that claimed the slot, found by its name in the ring. */
 static void claimer_wake_locked(struct amg_shm_domain *domain, uint32_t slot)
 {
     const struct amg_shm_ring *shared = &domain->region.rings[slot];
@@ -191,6 +191,12 @@ void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain)
 
 enum { ACTIVE_MIN = 4, ACTIVE_FIRST = 8 };
 
+static void watch_set(struct amg_shm_inring *ring, enum amg_shm_watch watch)
+{
+    atomic_store_explicit(
+        &ring->in.ring->watch, (uint32_t)watch, memory_order_relaxed);
+}
+
 hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
     uint8_t context_id, struct amg_shm_inbox **ret_inbox)
 {
@@ -200,13 +206,6 @@ hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
         inbox = amg_mem_zalloc(sizeof(*inbox));
         if (inbox == NULL)
             return HG_NOMEM;
-        inbox->active =
-            amg_mem_alloc(ACTIVE_FIRST * sizeof(struct amg_shm_inring *));
-        if (inbox->active == NULL) {
-            amg_mem_free(inbox);
-            return HG_NOMEM;
-        }
-        inbox->active_cap = ACTIVE_FIRST;
         inbox->domain = domain;
         inbox->doorbell = -1;
         inbox->context_id = context_id;
@@ -216,36 +215,32 @@ hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
     } else {
         domain->closed_inboxes--;
     }
+    AMG_ASSERT(!inbox->is_open);
     inbox->is_open = true;
     for (uint32_t i = 0; i < inbox->active_count; i++)
-        atomic_store_explicit(&inbox->active[i]->in.ring->watch,
-            AMG_SHM_WATCHED, memory_order_relaxed);
+        watch_set(inbox->active[i], AMG_SHM_WATCHED);
     atomic_store_explicit(
         &inbox->context->is_open, AMG_SHM_CONTEXT_OPEN, memory_order_release);
     *ret_inbox = inbox;
     return HG_SUCCESS;
 }
 
-/* Room for one more; false: no memory. */
+/* Makes room for one more active ring; false: no memory. */
 static bool active_grow(struct amg_shm_inbox *inbox)
 {
+    uint32_t cap =
+        inbox->active_cap == 0 ? ACTIVE_FIRST : 2 * inbox->active_cap;
     struct amg_shm_inring **grown = NULL;
 
     if (inbox->active_count < inbox->active_cap)
         return true;
-    grown = amg_mem_realloc(
-        inbox->active, 2 * inbox->active_cap * sizeof(struct amg_shm_inring *));
+    grown =
+        amg_mem_realloc(inbox->active, cap * sizeof(struct amg_shm_inring *));
     if (grown == NULL)
         return false;
     inbox->active = grown;
-    inbox->active_cap *= 2;
+    inbox->active_cap = cap;
     return true;
-}
-
-static void watch_set(struct amg_shm_inring *ring, enum amg_shm_watch watch)
-{
-    atomic_store_explicit(
-        &ring->in.ring->watch, (uint32_t)watch, memory_order_relaxed);
 }
 
 static bool ring_is_watched(const struct amg_shm_inring *ring)
@@ -254,7 +249,8 @@ static bool ring_is_watched(const struct amg_shm_inring *ring)
            AMG_SHM_WATCHED;
 }
 
-/* Looks at it from now on; when it did already, its writer may know. */
+/* Polls read the ring from now on. Its writer is told when the ring was active
+ * already. False: no memory. */
 static bool ring_activate(
     struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
 {
@@ -277,7 +273,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);
 
-    /* Writers that see it closed see what was read before. */
+    /* Writers that see it closed also see which cells were read before. */
     for (; link != NULL; link = amg_list_next(&inbox->rings, link))
         amg_shm_inbox_report(
             amg_container_of(link, struct amg_shm_inring, link));
@@ -290,8 +286,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
         struct amg_shm_inring *ring =
             amg_container_of(link, struct amg_shm_inring, link);
 
-        atomic_store_explicit(
-            &ring->in.ring->watch, AMG_SHM_CLOSED, memory_order_relaxed);
+        watch_set(ring, AMG_SHM_CLOSED);
         (void)ring_activate(inbox, ring);
     }
     amg_shm_doorbell_fence(inbox->domain);
@@ -305,7 +300,7 @@ void amg_shm_inbox_refuse_unopened_locked(
 
     atomic_store_explicit(
         &context->is_open, AMG_SHM_CONTEXT_CLOSED, memory_order_seq_cst);
-    /* Dekker: a sender writes its events, and looks at `is_open` then. */
+    /* Dekker: a sender sets its event, and then reads `is_open`. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&context->events, memory_order_relaxed) != 0 &&
         amg_shm_inbox_open_locked(domain, context_id, &inbox) == HG_SUCCESS)
@@ -356,7 +351,8 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
 
         if (inbox == NULL)
             continue;
-        /* Its writer may still look whether its last message was read. */
+        /* Not freed: its writer may still check if its last message was read.
+         */
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             ring_drop_locked(
                 inbox, amg_container_of(link, struct amg_shm_inring, link));
@@ -375,7 +371,7 @@ static void ring_leave(struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
     inbox->leaving_count++;
 }
 
-/* News of one slot. False: no memory, or no descriptor yet; to be tried again.
+/* Handles the event of one slot. False: no memory or no descriptor; try again.
  */
 static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
 {
@@ -401,7 +397,7 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
             return rc != HG_NOMEM;
     }
     if (ring->context_id != inbox->context_id)
-        return true; /* the claim was changed while its ring was in use */
+        return true; /* a faulty sender changed the claim */
     if (state == AMG_SHM_CLAIM_LEAVING)
         ring_leave(inbox, ring);
     return ring_activate(inbox, ring);
@@ -442,8 +438,9 @@ static void slots_take_locked(struct amg_shm_inbox *inbox)
     }
 }
 
-/* Claims without an open ring: those of peers that have gone are opened, those
- * of senders that died before we knew them freed. False: no memory. */
+/* Checks the claims without an open ring: opens those of peers that closed or
+ * died, and frees those of senders that died before they were opened. False: no
+ * memory. */
 static bool claims_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_shm_domain *domain = inbox->domain;
@@ -466,8 +463,8 @@ static bool claims_check_locked(struct amg_shm_inbox *inbox)
     return is_done;
 }
 
-/* The rings of peers that have gone are to be read to their ends. False: no
- * memory. */
+/* Lets polls read the rings of peers that closed or died to their ends. False:
+ * no memory. */
 static bool rings_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);
@@ -485,7 +482,7 @@ static bool rings_check_locked(struct amg_shm_inbox *inbox)
     return is_done;
 }
 
-/* The next poll is to look which peers have gone. */
+/* Lets the next poll check which peers closed or died. */
 static void peer_check_request(struct amg_shm_inbox *inbox)
 {
     atomic_fetch_or_explicit(
@@ -573,8 +570,7 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
         }
         ring->seen = ring->in.head;
         if (amg_shm_in_peek(&ring->in) != NULL) {
-            atomic_store_explicit(
-                &ring->in.ring->watch, AMG_SHM_WATCHED, memory_order_relaxed);
+            watch_set(ring, AMG_SHM_WATCHED);
             i++;
         } else {
             active_remove(inbox, ring);
@@ -592,7 +588,7 @@ bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
     }
     if (must_fence)
         amg_shm_doorbell_fence(inbox->domain);
-    else /* who finds a ring dormant raises events, and fences there */
+    else /* writers of dormant rings set an event, and execute a fence there */
         atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; i < inbox->active_count && is_quiet; i++)
         is_quiet = amg_shm_in_peek(&inbox->active[i]->in) == NULL;

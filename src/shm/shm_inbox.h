@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receiving side of a context: its inbox, which has the rings of its senders
- * from the claim of a slot to its release, and the polls of its endpoint. Only
- * the owner of the inbox calls the functions of the inbox, without the lock
- * unless the name ends in _locked. */
+/* Receiving side of a context: its inbox, the polls of its endpoint, and the
+ * liveness of its senders. Only the owner of an inbox calls its functions,
+ * without the lock unless the name ends in _locked. */
 #ifndef AMG_SHM_SHM_INBOX_H
 #define AMG_SHM_SHM_INBOX_H
 
 #include "shm/shm_domain.h"
 
-/* After the domain is marked closed: wakes senders that claimed a slot but were
- * never opened. Known peers are woken elsewhere. */
+/* After the domain was marked closed: wakes the senders whose rings were never
+ * opened. The caller wakes the known peers. */
 void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain);
 
 /* The inbox of a context, created if it does not exist. HG_NOMEM. */
 hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
     uint8_t context_id, struct amg_shm_inbox **ret_inbox);
-/* The endpoint closes; replies may still arrive. */
+/* The endpoint closes. Replies may still arrive. */
 void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox);
 /* This context had no endpoint and will have none: requests to it are refused
  * as by a closed one. */
@@ -31,25 +30,26 @@ static inline bool amg_shm_inbox_has_events(const struct amg_shm_inbox *inbox)
                &inbox->context->events, memory_order_relaxed) != 0;
 }
 
-/* Takes the news: activates rings with cells and opens new ones. NOTE(why):
- * that maps peers, by system calls under the lock; it is rare. */
+/* Takes the events: activates rings with cells and opens new ones. NOTE(why):
+ * opening maps a peer, by system calls under the lock; it is rare. */
 void amg_shm_inbox_events_locked(struct amg_shm_inbox *inbox);
 
-/* Frees the rings whose writers are gone, once they are empty; calls that they
- * did not answer end. */
+/* Frees the rings whose writers closed or died, when they are empty, and ends
+ * the calls that these did not answer. */
 void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox);
 
 /* Publishes the read position of a ring, and wakes a writer that waits for
- * room. */
+ * room.
+ */
 void amg_shm_inbox_report(struct amg_shm_inring *ring);
 
-/* Stops polling rings that were silent since the last call, if there are
- * many. */
+/* Stops polling the rings that were silent since the last call, if there are
+ * more than a few. */
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
 
-/* Stops polling all rings. False: one has a cell, or there is news; then all
- * are polled on. Executes a barrier in every process if that is needed to see
- * later cells, or if `must_fence`. */
+/* Stops polling all rings. False: one has a cell, or there is an event; then
+ * polls go on with all of them. Executes a barrier in every process if that is
+ * needed to see later cells, or if `must_fence`. */
 bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence);
 
 /* Progress and blocking of an endpoint (shm_poll.c). */

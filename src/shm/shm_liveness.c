@@ -2,16 +2,16 @@
 /* Liveness of peers: detects those that closed or died, and ends the operations
  * with them.
  *
- * A peer that closes says so in its segment, and sets the event bit of its
- * peers. When a peer dies, the kernel makes its pidfd readable; one epoll set
- * holds all pidfds, and the endpoints sleep on that set. A peer in another pid
+ * A peer that closes marks its segment, and sets an event bit at its peers.
+ * When a peer dies, the kernel makes its pidfd readable; one epoll set holds
+ * all pidfds, and the endpoints block on that set. A peer in another pid
  * namespace, or on a kernel without pidfd, is checked at intervals: a timer
- * wakes sleeping endpoints for it. The same timer wakes them for retries: a
- * doorbell that could not be rung, a slot that was not free.
+ * wakes blocked endpoints for that, and for retries of wakeups that failed and
+ * of claims without a free slot.
  *
- * A peer may have answered before it went: a call to it ends when the ring for
- * its answers was read to the end (shm_inbox.c). A partly written cell does not
- * count, so that end is final. */
+ * A peer may have replied before it closed or died: a call to it ends when the
+ * ring with its replies was read to the end (shm_inbox.c). A partly written
+ * cell does not count, so that end is final. */
 #include "shm/shm_inbox.h"
 
 #include <sys/epoll.h>
@@ -21,21 +21,21 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "shm/shm_msg.h"
-#include "shm/shm_peer.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
+#include "shm/shm_msg.h"
+#include "shm/shm_peer.h"
 
 #define RETRY_NS (10 * AMG_NS_PER_MS)
-#define LOOK_NS  (100 * AMG_NS_PER_MS)
+#define CHECK_NS (100 * AMG_NS_PER_MS)
 
 enum {
     EVENTS = 16,
-    LOOKS = 16, /* at peers without a pidfd: 5 system calls each */
+    CHECKS = 16, /* of peers without a pidfd: 5 system calls each */
 };
 
-/* Rings of peers that have gone are read to their ends by those who own them:
- * then their calls end, so who sleeps is woken for it. */
+/* Wakes the owners of the inboxes: they read the rings of the peer to their
+ * ends, which ends the calls to it. */
 static void inboxes_wake_locked(struct amg_shm_domain *domain)
 {
     for (uint32_t i = 0; i < domain->max_contexts; i++)
@@ -48,8 +48,8 @@ static void inboxes_wake_locked(struct amg_shm_domain *domain)
             amg_shm_doorbell_self_locked(domain->eps[i]);
 }
 
-/* Nothing is sent to the peer any more; what is under way ends, calls when the
- * answers that it left are read. */
+/* Ends everything in flight to a peer that closed or died, but the calls that
+ * it may have answered. */
 static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -57,7 +57,6 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     if (peer->state != AMG_SHM_PEER_ALIVE || peer == domain->self)
         return;
     peer->state = AMG_SHM_PEER_GONE;
-    peer->has_died = has_died;
     AMG_LOG_INFO("shm", "na+sm://%s, process %u, has %s", peer->region.name,
         (unsigned)peer->region.pid, has_died ? "died" : "closed");
     amg_shm_peer_unwatch_locked(peer);
@@ -70,7 +69,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_shm_peer_unref_locked(peer);
 }
 
-/* Has it still a ring in the inbox? Read to its end, it is freed. */
+/* Whether the inbox has a ring of the peer that was not read to its end. */
 static bool has_ring_locked(
     const struct amg_shm_inbox *inbox, const struct amg_shm_peer *peer)
 {
@@ -97,25 +96,23 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
 
 void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox)
 {
-    struct amg_list *peers = &inbox->domain->all_peers;
-    struct amg_link *link = amg_list_first(peers);
+    struct amg_shm_domain *domain = inbox->domain;
+    struct amg_shm_peer *peer = amg_shm_peer_next_locked(domain, NULL);
 
-    while (link != NULL) {
-        struct amg_link *next = amg_list_next(peers, link);
-        struct amg_shm_peer *peer =
-            amg_container_of(link, struct amg_shm_peer, all);
+    while (peer != NULL) {
+        struct amg_shm_peer *next = amg_shm_peer_next_locked(domain, peer);
 
         if (peer->state == AMG_SHM_PEER_GONE && peer->calls.unanswered > 0 &&
             !has_ring_locked(inbox, peer)) {
             amg_shm_msg_end_calls_locked(peer, inbox, !has_rings_locked(peer));
             amg_shm_peer_reap_locked(peer);
         }
-        link = next;
+        peer = next;
     }
 }
 
-/* What has become of it, without a system call? */
-static void peer_look_locked(struct amg_shm_peer *peer)
+/* Checks without a system call whether the peer closed, or refuses us. */
+static void peer_check_locked(struct amg_shm_peer *peer)
 {
     if (peer->state != AMG_SHM_PEER_ALIVE || peer == peer->domain->self)
         return;
@@ -135,13 +132,13 @@ static void peer_look_locked(struct amg_shm_peer *peer)
 
 void amg_shm_liveness_check_closed_locked(struct amg_shm_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->all_peers);
+    struct amg_shm_peer *peer = amg_shm_peer_next_locked(domain, NULL);
 
-    while (link != NULL) {
-        struct amg_link *next = amg_list_next(&domain->all_peers, link);
+    while (peer != NULL) {
+        struct amg_shm_peer *next = amg_shm_peer_next_locked(domain, peer);
 
-        peer_look_locked(amg_container_of(link, struct amg_shm_peer, all));
-        link = next;
+        peer_check_locked(peer);
+        peer = next;
     }
 }
 
@@ -164,28 +161,24 @@ static void death_events_take_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* How often a sleep has to end; 0: never. */
+/* How often a blocked endpoint has to wake up; 0: never. */
 static uint64_t tick_period_locked(struct amg_shm_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->all_peers);
+    struct amg_shm_peer *peer = NULL;
 
     if (domain->wants_retry)
         return RETRY_NS;
-    for (; link != NULL && domain->has_unseen;
-         link = amg_list_next(&domain->all_peers, link)) {
-        struct amg_shm_peer *peer =
-            amg_container_of(link, struct amg_shm_peer, all);
-
-        /* It may refuse us, and cannot ring. */
+    while (domain->has_unseen &&
+           (peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
+        /* It may refuse this process, and cannot wake it. */
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
             !amg_shm_link_is_seen_locked(peer))
-            return LOOK_NS;
-    }
+            return CHECK_NS;
     domain->has_unseen = false;
-    return domain->has_unwatched ? LOOK_NS : 0;
+    return domain->has_unwatched ? CHECK_NS : 0;
 }
 
-/* Makes the timer; false: no descriptor for it. */
+/* Creates the timer if needed; false: no descriptor is left. */
 static bool tick_timer_make(struct amg_shm_domain *domain)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
@@ -223,49 +216,49 @@ void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain)
     amg_shm_liveness_check_closed_locked(domain);
 }
 
-/* Is it one whose death nobody tells of? */
+/* Whether the kernel does not report the death of the peer. */
 static bool is_unwatched(const struct amg_shm_peer *peer)
 {
     return peer->pidfd < 0 && peer->state == AMG_SHM_PEER_ALIVE &&
            !amg_shm_peer_is_own_process(peer);
 }
 
-/* Looks at LOOKS of these; the next call goes on with the others, as those
- * that were looked at stand at the end of the list then. */
-static void unwatched_look_locked(struct amg_shm_domain *domain)
+/* Checks at most CHECKS of these peers, and moves them to the end of the list,
+ * so that the next call checks others. */
+static void unwatched_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_list *peers = &domain->all_peers;
     struct amg_link *link = amg_list_first(peers);
-    struct amg_list seen;
+    struct amg_list checked;
 
-    amg_list_init(&seen);
-    for (unsigned looks = 0; link != NULL && looks < LOOKS;) {
+    amg_list_init(&checked);
+    for (unsigned checks = 0; link != NULL && checks < CHECKS;) {
         struct amg_link *next = amg_list_next(peers, link);
         struct amg_shm_peer *peer =
             amg_container_of(link, struct amg_shm_peer, all);
 
         if (is_unwatched(peer)) {
-            looks++;
+            checks++;
             amg_list_remove(link);
-            amg_list_push(&seen, link);
+            amg_list_push(&checked, link);
             if (amg_shm_files_owner(&peer->region) == AMG_SHM_DEAD)
                 peer_gone_locked(peer, true);
         }
         link = next;
     }
-    domain->has_unwatched = link != NULL || !amg_list_is_empty(&seen);
-    amg_list_splice(peers, &seen);
+    domain->has_unwatched = link != NULL || !amg_list_is_empty(&checked);
+    amg_list_splice(peers, &checked);
 }
 
 void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 {
     amg_shm_liveness_check_deaths_locked(domain);
-    unwatched_look_locked(domain);
+    unwatched_check_locked(domain);
 }
 
 void amg_shm_liveness_init(struct amg_shm_domain *domain)
 {
-    /* Without it, peers are looked after by their pids. */
+    /* Without it, the peers are checked by their pids. */
     domain->death_epoll = epoll_create1(EPOLL_CLOEXEC);
     domain->tick_timer = -1;
     domain->peer_gone_locked = peer_gone_locked;

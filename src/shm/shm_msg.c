@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Received requests, replies and refusals, as passed to the call engine.
  *
- * Short bytes are copied out of the cell, into an arrival or, of a reply, into
- * the words of its operation, so that the cell is free at once. Long ones are
- * read where they are, in the msgbuf of their sender. */
+ * Short bytes are copied out of the cell, so that it is free at once: into an
+ * arrival or, for a reply, into the words of its operation. Long ones are read
+ * in the msgbuf of their sender. */
 #include "shm/shm_msg.h"
 
 #include <string.h>
@@ -13,12 +13,11 @@
 #include "shm/shm_peer.h"
 
 enum {
-    CELL_HALF = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
 };
 
-/* A cell with what was checked of it. */
+/* A cell, and the checked values of it. */
 struct message {
     const struct amg_shm_cell *cell;
     struct amg_shm_peer *peer;
@@ -27,8 +26,8 @@ struct message {
     unsigned kind;
 };
 
-/* Is the cell one that a peer can have sent? Each word of it is read once: a
- * peer gone mad may change it between a check and its use. */
+/* Checks a cell; false: a correct peer does not send it. Reads each word once,
+ * because a faulty peer may change it between the check and the use. */
 static inline bool message_read(struct amg_shm_peer *peer,
     const struct amg_shm_cell *cell, struct message *ret_message)
 {
@@ -42,8 +41,8 @@ static inline bool message_read(struct amg_shm_peer *peer,
         .kind = kind & ~(unsigned)AMG_SHM_OUT_OF_LINE};
     if (AMG_LIKELY((kind & AMG_SHM_OUT_OF_LINE) == 0))
         return ret_message->len <= AMG_SHM_INLINE && kind < AMG_SHM_BULK;
-    ret_message->len = words->far.len;
-    msgbuf = words->far.msgbuf;
+    ret_message->len = words->out_of_line.len;
+    msgbuf = words->out_of_line.msgbuf;
     if (msgbuf >= AMG_SHM_MSGBUFS ||
         ret_message->len > peer->region.message_len ||
         ret_message->kind >= AMG_SHM_BULK)
@@ -67,10 +66,8 @@ static inline bool bytes_take_locked(
     arrival->base.len = message->len;
     arrival->base.from = amg_shm_peer_base(peer);
     if (AMG_LIKELY(message->msgbuf == NULL)) {
-        memcpy(arrival->bytes, message->cell->bytes, CELL_HALF);
-        if (message->len > CELL_HALF)
-            memcpy(arrival->bytes + CELL_HALF, message->cell->bytes + CELL_HALF,
-                AMG_SHM_INLINE - CELL_HALF);
+        amg_shm_inline_copy(
+            arrival->bytes, message->cell->bytes, message->len, AMG_SHM_INLINE);
         arrival->base.data = arrival->bytes;
     } else if (peer->msgbufs_held < AMG_SHM_MSGBUFS_HELD_MAX) {
         peer->msgbufs_held++;
@@ -118,7 +115,8 @@ static bool arrival_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* One more credit is owed to the peer; enough of them are worth a message. */
+/* Owes the peer one more credit; several of them are returned by one message.
+ */
 static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -128,10 +126,10 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
-/* The request will not be served; its origin is told. */
+/* Tells the origin that its request will not be served. False: no memory. */
 static bool request_refuse_locked(const struct message *message, uint32_t code)
 {
-    const struct amg_shm_msg_header note = {
+    const struct amg_shm_msg_header header = {
         .kind = AMG_SHM_REFUSE,
         .target_context = message->cell->context,
         .cookie = message->cell->cookie,
@@ -140,7 +138,7 @@ static bool request_refuse_locked(const struct message *message, uint32_t code)
     if (message->kind == AMG_SHM_ONEWAY)
         credit_owe_locked(message->peer);
     else if (amg_shm_send_short_locked(
-                 message->peer, &note, &code, sizeof(code)) == HG_NOMEM)
+                 message->peer, &header, &code, sizeof(code)) == HG_NOMEM)
         return false;
     msgbuf_return(message);
     return true;
@@ -156,15 +154,13 @@ static inline bool on_request_locked(struct amg_shm_inbox *inbox,
     return arrival_give_locked(inbox->domain, message, false, &news->arrived);
 }
 
-/* A reply is given to the operation that waits for it. */
+/* Gives a reply to its operation. False: no memory. */
 static inline bool op_give_locked(struct amg_shm_domain *domain,
     struct amg_op *op, const struct message *message)
 {
     if (AMG_LIKELY(message->msgbuf == NULL && message->len <= IN_OP)) {
-        memcpy(&op->priv[1], message->cell->bytes, CELL_HALF);
-        if (message->len > CELL_HALF)
-            memcpy(&op->priv[3], message->cell->bytes + CELL_HALF,
-                IN_OP - CELL_HALF);
+        amg_shm_inline_copy(
+            &op->priv[1], message->cell->bytes, message->len, IN_OP);
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
         op->data = &op->priv[1];
     } else {
@@ -181,7 +177,7 @@ static inline bool op_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* It is finished: by the poll that is running, or by the next one of its own
+/* Completes the operation: in the running poll, or in the next one of its own
  * endpoint. */
 static inline void op_finish_locked(struct amg_shm_ep *op_ep, struct amg_op *op,
     const struct amg_shm_ep *ep, struct amg_news *news)
@@ -204,7 +200,7 @@ static void refusal_read(struct amg_op *op, const struct amg_shm_cell *cell)
     op->ret = amg_call_refusal(code);
 }
 
-/* The reply to a call that was cancelled, for whichever context polls next. */
+/* Gives the reply to a cancelled call to the context that polls next. */
 static bool late_take_locked(
     struct amg_shm_domain *domain, const struct message *message)
 {
@@ -225,7 +221,7 @@ static bool late_take_locked(
     return true;
 }
 
-/* Those of a peer that is gone were forgotten. */
+/* The credits of a peer that closed or died are not counted any more. */
 static inline void credits_check(
     struct amg_shm_peer *peer, uint16_t count, bool are_right)
 {
@@ -243,7 +239,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
 
     if (!AMG_LIKELY(op != NULL)) {
         amg_shm_peer_protocol_error(
-            message->peer, AMG_SHM_FAULT_ANSWER, message->kind, (long)cookie);
+            message->peer, AMG_SHM_FAULT_REPLY, message->kind, (long)cookie);
         msgbuf_return(message);
         return true;
     }
@@ -332,36 +328,26 @@ static void queue_end_locked(struct amg_shm_link *link)
 void amg_shm_msg_cancel_all_locked(
     struct amg_shm_domain *domain, struct amg_shm_ep *ep)
 {
-    struct amg_link *at = amg_list_first(&domain->all_peers);
+    struct amg_shm_peer *peer = NULL;
+    struct amg_shm_link *link = NULL;
 
     amg_calls_drop_locked(&domain->calls, &ep->base);
-    for (; at != NULL; at = amg_list_next(&domain->all_peers, at)) {
-        struct amg_shm_peer *peer =
-            amg_container_of(at, struct amg_shm_peer, all);
-
-        for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-            struct amg_shm_link *link =
-                amg_shm_link_at_locked(peer, (uint8_t)i);
-
-            if (link != NULL)
-                amg_calls_detach_locked(
-                    &domain->calls, &link->queue, &ep->base);
-        }
-    }
+    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
+        for (uint32_t i = 0;
+             (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+            amg_calls_detach_locked(&domain->calls, &link->queue, &ep->base);
 }
 
 void amg_shm_msg_end_unsent_locked(struct amg_shm_peer *peer)
 {
-    amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
-    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-        struct amg_shm_link *link = amg_shm_link_at_locked(peer, (uint8_t)i);
+    struct amg_shm_link *link = NULL;
 
-        if (link != NULL)
-            queue_end_locked(link);
-    }
+    amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        queue_end_locked(link);
 }
 
-/* The inbox whose ring was read to the end. */
+/* The inbox whose ring was read to its end. */
 struct silence {
     const struct amg_shm_inbox *inbox;
     bool is_last;

@@ -8,9 +8,10 @@
 /* Buffers of outgoing messages, and arrivals (shm_buf.c). */
 
 enum {
-    /* Slabs of one peer that arrivals may point into at once; further messages
-     * are copied, so that a receiver that keeps arrivals does not exhaust the
-     * sender's msgbufs. 64 such receivers would exhaust it. */
+    /* Msgbufs of one peer that arrivals may point into at once. Further
+     * messages are copied, so that a receiver that keeps arrivals does not
+     * exhaust the msgbufs of the sender; 64 such receivers would exhaust them.
+     */
     AMG_SHM_MSGBUFS_HELD_MAX = 16,
 };
 
@@ -30,7 +31,7 @@ void amg_shm_msgbuf_return(
     struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf);
 /* Asks the next receiver that returns a msgbuf to wake this process. */
 void amg_shm_buf_request_wake_locked(struct amg_shm_domain *domain);
-/* The peer is gone: reclaims the msgbufs that it has. */
+/* The peer closed or died: reclaims the msgbufs that it has. */
 void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer);
 
 /* An arrival without bytes; NULL: no memory. */
@@ -72,21 +73,21 @@ struct amg_shm_msg_header {
 
 void amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
 
-/* The next poll of its endpoint returns the operation; wakes the endpoint's
- * owner. */
+/* Lets the next poll of its endpoint return the operation, and wakes the owner
+ * of the endpoint. */
 void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 
-/* Sends up to AMG_SHM_INLINE bytes. Without room they are queued in order, in
- * memory of their own. HG_NOMEM; HG_HOSTUNREACH: the peer is gone; HG_NOENTRY:
- * the peer has no such context. */
+/* Sends up to AMG_SHM_INLINE bytes, without a credit; without room they are
+ * queued in order. HG_NOMEM; HG_HOSTUNREACH: the peer closed or died;
+ * HG_NOENTRY: it has no such context. */
 hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
-    const struct amg_shm_msg_header *note, const void *bytes, uint16_t len);
+    const struct amg_shm_msg_header *header, const void *bytes, uint16_t len);
 
 /* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 
-/* Before blocking with unsent messages: asks the peers to wake us when they
- * make room. The caller then fences and checks again. */
+/* Before blocking with unsent messages: asks the peers to wake this process
+ * when they make room. The caller then executes a fence and checks again. */
 void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 
 /* Whether a message waits to be sent. */
@@ -102,21 +103,21 @@ hg_return_t amg_shm_send_reply(struct amg_ep *ep,
 
 /* Received requests, replies and refusals (shm_msg.c). */
 
-/* Takes one cell of a ring (not of a transfer). `ep` is the open endpoint of
- * the inbox, which is polling, and `news` is of that poll; both NULL if the
- * context is closed. False: no memory; take the cell later. */
+/* Takes one cell of a ring, not of a transfer. `ep` is the endpoint of the
+ * inbox and `news` the result of its running poll; both are NULL if the context
+ * is closed. False: no memory, take the cell later. */
 bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, const struct amg_shm_cell *cell,
     struct amg_news *news);
 
-/* Ends all requests and replies of an endpoint that is closing as canceled. */
+/* Ends all requests and replies of a closing endpoint as canceled. */
 void amg_shm_msg_cancel_all_locked(
     struct amg_shm_domain *domain, struct amg_shm_ep *ep);
-/* The peer is gone: messages not yet sent to it end with HG_HOSTUNREACH. */
+/* The peer closed or died: its unsent messages end with HG_HOSTUNREACH. */
 void amg_shm_msg_end_unsent_locked(struct amg_shm_peer *peer);
-/* All cells of the peer in `inbox` were read: calls from there that still wait
- * for a reply end with HG_HOSTUNREACH. `is_last`: the same holds for all other
- * inboxes. */
+/* All cells of the peer in `inbox` were read: calls of its context that still
+ * wait for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
+ * all other inboxes were read, too. */
 void amg_shm_msg_end_calls_locked(
     struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last);
 

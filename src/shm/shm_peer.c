@@ -39,7 +39,7 @@
 #include "base/process.h"
 #include "shm/shm_files.h"
 
-/* Of links without a slot. Never seen, and never read. */
+/* Ring of the links without a slot; nobody writes to it or reads it. */
 static struct amg_shm_ring no_ring;
 
 enum { WARNED_OF_SLOTS = 1 << 15 }; /* in amg_shm_peer.warned */
@@ -51,20 +51,12 @@ void amg_shm_link_init(struct amg_shm_link *link)
     amg_list_init(&link->queue);
 }
 
-/* All that the peer's region has room for; NULL where none was opened. */
-static struct amg_shm_link *link_at(
-    const struct amg_shm_peer *peer, uint32_t context_id)
-{
-    return amg_shm_link_at_locked(
-        (struct amg_shm_peer *)(uintptr_t)peer, (uint8_t)context_id);
-}
-
 static void link_leave_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     uint64_t claim = link->claim;
 
-    /* Once we are closed, the slot may be another's by now. */
+    /* After this domain closed, the slot may belong to another process. */
     if (claim != 0 && atomic_compare_exchange_strong_explicit(
                           &peer->region.claims[link->slot], &claim,
                           amg_shm_claim_in(claim, AMG_SHM_CLAIM_LEAVING),
@@ -74,12 +66,10 @@ static void link_leave_locked(
 
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer)
 {
-    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-        struct amg_shm_link *link = link_at(peer, i);
+    struct amg_shm_link *link = NULL;
 
-        if (link != NULL)
-            link_leave_locked(peer, link);
-    }
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        link_leave_locked(peer, link);
 }
 
 static void link_close_locked(
@@ -96,13 +86,11 @@ static void link_close_locked(
 
 void amg_shm_link_fini_locked(struct amg_shm_peer *peer)
 {
-    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-        struct amg_shm_link *link = link_at(peer, i);
+    struct amg_shm_link *link = NULL;
 
-        if (link == NULL)
-            continue;
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
         link_close_locked(peer, link);
-        if (i > 0)
+        if (link != &peer->first)
             amg_mem_free(link);
     }
     amg_mem_free(peer->more);
@@ -111,41 +99,39 @@ void amg_shm_link_fini_locked(struct amg_shm_peer *peer)
 
 bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer)
 {
-    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-        const struct amg_shm_link *link = link_at(peer, i);
+    struct amg_shm_link *link = NULL;
 
-        if (link != NULL && !amg_list_is_empty(&link->queue))
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        if (!amg_list_is_empty(&link->queue))
             return true;
-    }
+    return false;
+}
+
+/* Whether a ring to the peer is in that state. */
+static bool link_has_state_locked(
+    const struct amg_shm_peer *peer, enum amg_shm_watch state)
+{
+    const struct amg_shm_link *link = NULL;
+
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        if (atomic_load_explicit(
+                &link->out.ring->watch, memory_order_acquire) == state)
+            return true;
     return false;
 }
 
 bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer)
 {
-    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-        const struct amg_shm_link *link = link_at(peer, i);
-
-        if (link != NULL && atomic_load_explicit(&link->out.ring->watch,
-                                memory_order_relaxed) == AMG_SHM_REFUSED)
-            return true;
-    }
-    return false;
+    return link_has_state_locked(peer, AMG_SHM_REFUSED);
 }
 
 bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer)
 {
-    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-        const struct amg_shm_link *link = link_at(peer, i);
-
-        if (link != NULL && atomic_load_explicit(&link->out.ring->watch,
-                                memory_order_acquire) == AMG_SHM_UNSEEN)
-            return false;
-    }
-    return true;
+    return !link_has_state_locked(peer, AMG_SHM_UNSEEN);
 }
 
-/* A context that is not open refuses; but one of a domain that has opened none
- * yet may come, and what is sent to it waits. */
+/* Whether the context is or was open, or may be opened: requests to a context
+ * of a domain that has opened none yet wait for it. */
 static bool context_may_come(
     const struct amg_shm_region *region, uint8_t context_id)
 {
@@ -161,7 +147,8 @@ static bool context_may_come(
     return true;
 }
 
-/* Nobody looks beyond the end: it grows before the claim is live. */
+/* The owner reads no slot beyond the end; so raise it before the claim is live.
+ */
 static void end_raise(const struct amg_shm_region *region, uint32_t end)
 {
     _Atomic uint32_t *word = &region->head->slot_end;
@@ -172,7 +159,7 @@ static void end_raise(const struct amg_shm_region *region, uint32_t end)
         ;
 }
 
-/* Finds a free slot and takes it. */
+/* Claims a free slot; false: none is free. */
 static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     const struct amg_shm_region *own = &peer->domain->region;
@@ -203,7 +190,7 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
     return false;
 }
 
-/* There is no room in /dev/shm for its ring, which nobody has looked at. */
+/* Frees the claimed slot: /dev/shm has no room for its ring. */
 static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     uint64_t claim = amg_shm_claim_in(link->claim, AMG_SHM_CLAIM_MAKING);
@@ -250,7 +237,8 @@ static bool link_claim_locked(
     peer->domain->has_unseen = true;
     atomic_store_explicit(
         &region->claims[link->slot], link->claim, memory_order_release);
-    /* One that closes now sees the claim and tells us, or we see that. */
+    /* Dekker: an owner that closes now sees the claim and wakes this process,
+     * or this process sees that it closed. */
     atomic_thread_fence(memory_order_seq_cst);
     return true;
 }
@@ -264,7 +252,7 @@ bool amg_shm_link_slot_locked(
     return false;
 }
 
-/* Room for the link of a context other than 0. */
+/* The link of a context; NULL: no memory. */
 static struct amg_shm_link *link_alloc(
     struct amg_shm_peer *peer, uint8_t context_id)
 {
@@ -305,7 +293,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     amg_shm_out_init(&link->out, &no_ring, false);
     link->out.tail = AMG_SHM_CELLS; /* full */
     if (!link_claim_locked(peer, link))
-        /* Some may be of the dead, which their owner finds out. */
+        /* The owner may find slots of dead processes. */
         (void)amg_shm_link_raise_all(peer);
     if (amg_shm_region_is_closed(region)) {
         peer->domain->peer_gone_locked(peer, false);
@@ -360,7 +348,7 @@ void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer)
     peer->pidfd = -1;
 }
 
-/* Asks the kernel to report the death of a peer, where it can. */
+/* Asks the kernel to report the death of a peer, where that is possible. */
 static void peer_watch_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -418,11 +406,10 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
 
 void amg_shm_peers_fini(struct amg_shm_domain *domain)
 {
-    struct amg_link *link = NULL;
+    struct amg_shm_peer *peer = NULL;
 
-    while ((link = amg_list_first(&domain->all_peers)) != NULL)
-        amg_shm_peer_free_locked(
-            amg_container_of(link, struct amg_shm_peer, all));
+    while ((peer = amg_shm_peer_next_locked(domain, NULL)) != NULL)
+        amg_shm_peer_free_locked(peer);
     domain->self = NULL;
     amg_map_fini(&domain->peers, NULL);
 }
@@ -431,19 +418,15 @@ void amg_shm_peers_fini(struct amg_shm_domain *domain)
 static struct amg_shm_peer *peer_known_locked(
     struct amg_shm_domain *domain, const char *name)
 {
-    struct amg_link *link = amg_list_first(&domain->all_peers);
+    struct amg_shm_peer *peer = NULL;
 
-    for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
-        struct amg_shm_peer *peer =
-            amg_container_of(link, struct amg_shm_peer, all);
-
+    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         if (peer->state == AMG_SHM_PEER_ALIVE &&
             strcmp(peer->region.name, name) == 0 &&
             !amg_shm_region_is_closed(&peer->region) &&
             amg_shm_files_owner(&peer->region) != AMG_SHM_DEAD)
-            return peer;
-    }
-    return NULL;
+            break;
+    return peer;
 }
 
 static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
@@ -463,7 +446,7 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
     rc = HG_NOMEM;
     peer = amg_map_get(&domain->peers, region.incarnation);
     if (peer != NULL) {
-        rc = HG_ADDRNOTAVAIL; /* it is gone, only references are left */
+        rc = HG_ADDRNOTAVAIL; /* it closed or died, and has references */
         goto unmap;
     }
     peer = peer_make_locked(domain, &region);
@@ -503,10 +486,10 @@ void amg_shm_peer_protocol_error(struct amg_shm_peer *peer,
     enum amg_shm_fault fault, unsigned kind, long number)
 {
     static const char *const texts[] = {
-        [AMG_SHM_FAULT_FORM] = "a message of unknown form or wrong length was "
+        [AMG_SHM_FAULT_FORM] = "a message of unknown kind or wrong length was "
                                "dropped",
-        [AMG_SHM_FAULT_CREDITS] = "more credits came back than were taken",
-        [AMG_SHM_FAULT_ANSWER] = "an answer that fits nothing was dropped",
+        [AMG_SHM_FAULT_CREDITS] = "it returned more credits than it was given",
+        [AMG_SHM_FAULT_REPLY] = "a reply without a call was dropped",
     };
 
     if ((peer->warned & 1u << fault) != 0)

@@ -6,11 +6,11 @@
 
 #include "shm/shm_domain.h"
 
-/* Protocol violations of a peer; each is logged once. */
+/* Protocol errors of a peer; each is logged once. */
 enum amg_shm_fault {
     AMG_SHM_FAULT_FORM,    /* a cell of unknown kind or wrong length */
     AMG_SHM_FAULT_CREDITS, /* it returned more credits than it was given */
-    AMG_SHM_FAULT_ANSWER,  /* a reply without a call */
+    AMG_SHM_FAULT_REPLY,   /* a reply without a call */
 };
 
 /* Creates the peer that stands for this domain itself. */
@@ -34,7 +34,7 @@ static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
     return peer->region.pid == own->pid && peer->region.pid_ns == own->pid_ns;
 }
 
-/* Stops watching for its death. */
+/* The kernel reports the death of the peer no more. */
 void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer);
 
 /* Unmaps the peer's area and frees the slot for accesses in its table. */
@@ -56,7 +56,7 @@ static inline void amg_shm_peer_unref_locked(struct amg_shm_peer *peer)
     amg_shm_peer_reap_locked(peer);
 }
 
-/* Logs the fault if it is the first of its kind from the peer. */
+/* Logs a protocol error if it is the first of its kind from the peer. */
 void amg_shm_peer_protocol_error(struct amg_shm_peer *peer,
     enum amg_shm_fault fault, unsigned kind, long number);
 
@@ -73,8 +73,16 @@ hg_return_t amg_shm_addr_format(const struct amg_domain *domain,
 hg_return_t amg_shm_addr_parse(
     struct amg_domain *domain, const char *text, struct amg_peer **ret_peer);
 
-/* Our rings to the contexts of a peer: their claims, made at first use, and the
- * messages that wait for room. */
+/* Lets polls try again to send to the peer or to wake it. */
+static inline void amg_shm_peer_defer_locked(struct amg_shm_peer *peer)
+{
+    if (!amg_link_is_listed(&peer->blocked))
+        amg_list_push(&peer->domain->blocked, &peer->blocked);
+    atomic_store_explicit(&peer->domain->has_deferred, 1, memory_order_relaxed);
+}
+
+/* Links: our rings to the contexts of a peer, claimed at first use, and the
+ * messages that wait for room in them. */
 
 void amg_shm_link_init(struct amg_shm_link *link);
 /* Releases the claims of all links of the peer, and frees the links. */
@@ -88,14 +96,14 @@ void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
 /* Whether the peer has opened all of them, and so mapped our segment. */
 bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
 
-/* Claims a ring. HG_NOENTRY: the peer will never have that context;
- * HG_HOSTUNREACH: it has closed and is marked gone, and is freed if it had no
- * references; HG_NOMEM. If all its slots are taken, the link has none and only
- * queues. */
+/* Opens the link to a context. HG_NOENTRY: the peer will never have that
+ * context; HG_HOSTUNREACH: it has closed and is marked gone, and is freed if it
+ * had no references; HG_NOMEM. If all slots of the peer are taken, the link has
+ * none and only queues. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
 
-/* Whether the link has a slot or gets one now. If not, polls try again. */
+/* Whether the link has a slot, or gets one now. If not, polls try again. */
 bool amg_shm_link_slot_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
 
@@ -113,6 +121,19 @@ static inline struct amg_shm_link *amg_shm_link_at_locked(
     return peer->more == NULL || context_id >= peer->region.max_contexts
                ? NULL
                : peer->more[context_id];
+}
+
+/* The next link of the peer that was opened, from context `*at` on, which it
+ * moves behind that; or NULL. */
+static inline struct amg_shm_link *amg_shm_link_next_locked(
+    const struct amg_shm_peer *peer, uint32_t *at)
+{
+    struct amg_shm_link *link = NULL;
+
+    while (link == NULL && *at < peer->region.max_contexts)
+        link = amg_shm_link_at_locked(
+            (struct amg_shm_peer *)(uintptr_t)peer, (uint8_t)(*at)++);
+    return link;
 }
 
 static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
@@ -136,14 +157,14 @@ void amg_shm_doorbell_close(struct amg_shm_ep *ep);
 /* Removes the FIFO; the inbox is destroyed next. */
 void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox);
 
-/* Raises events for a cell in a ring that the reader does not poll. */
+/* Tells the reader of a cell in a ring that it does not poll. */
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
-/* Raises events at all contexts of the peer so that they check their peers.
- * False: one is blocked and could not be woken. */
+/* Lets all contexts of the peer check their peers. False: one is blocked and
+ * could not be woken. */
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
 
-/* Wakes `ep` for work posted by another thread of this process. */
+/* Wakes `ep` for work that another thread of this process posted. */
 void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep);
 
 /* A full barrier in every process that writes to the segment. */

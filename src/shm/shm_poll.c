@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress and blocking of an endpoint.
  *
- * A poll that finds nothing reads the news of its context, the next cell of
- * each active ring and some words of its own, and takes no lock. Rare events
- * (silent rings, closed contexts, dead peers) are checked in one poll of
- * many. */
+ * A poll that finds nothing reads the event bits of its context, the next cell
+ * of each active ring and some words of its own, and takes no lock. Rare events
+ * (silent rings, closed contexts, dead peers) are checked in one poll of many.
+ */
 #include "shm/shm_inbox.h"
 
 #include <sched.h>
@@ -12,16 +12,16 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "shm/shm_peer.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_msg.h"
+#include "shm/shm_peer.h"
 
-#define WATCH_NS (100 * AMG_NS_PER_MS)
+#define LIVENESS_NS (100 * AMG_NS_PER_MS)
 
 enum {
-    RARE_MASK = 63,   /* one of 64 polls looks at closed contexts, */
-    PRUNE_MASK = 511, /* one of 512 polls at rings that may rest, */
-    CLOCK_MASK = 1023 /* and one of 1024 at the clock */
+    RARE_MASK = 63,   /* one of 64 polls checks closed contexts, */
+    PRUNE_MASK = 511, /* one of 512 polls silent rings, */
+    CLOCK_MASK = 1023 /* and one of 1024 the clock */
 };
 
 /* State of one poll. */
@@ -47,8 +47,8 @@ static inline void poll_unlock(struct poll *poll)
     poll->has_lock = false;
 }
 
-/* A word of a transfer; it may copy much, so others get the lock meanwhile.
- * Not where the context is closed: its inbox belongs to the lock. */
+/* Takes a cell of a transfer, without the lock because it may copy much; with
+ * the lock where the context is closed, as that guards its inbox then. */
 static void transfer_cell_take(struct poll *poll, struct amg_shm_inring *ring,
     const struct amg_shm_cell *cell)
 {
@@ -93,7 +93,8 @@ static inline unsigned rings_take(struct poll *poll, unsigned max)
     return count;
 }
 
-/* Operations that ended elsewhere, and replies that nobody waits for. */
+/* Takes operations that ended outside of polls, and replies to cancelled calls.
+ */
 static unsigned done_take_locked(struct poll *poll, unsigned max)
 {
     struct amg_shm_ep *ep = poll->ep;
@@ -115,7 +116,7 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
 
     if (amg_shm_inbox_has_events(inbox))
         amg_shm_inbox_events_locked(inbox);
-    /* All there is, but not all that a peer goes on to write. */
+    /* All cells that are there, but no endless stream of a busy peer. */
     (void)rings_take(&poll, inbox->active_count * AMG_SHM_CELLS);
     if (inbox->leaving_count > 0)
         amg_shm_inbox_reap_locked(inbox);
@@ -131,20 +132,20 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
     }
 }
 
-/* Looks whether peers live. */
+/* Checks from time to time whether the peers are alive. */
 static void liveness_step(struct poll *poll)
 {
     uint64_t now_ns = amg_clock_ns();
 
-    if (now_ns - poll->ep->checked_ns < WATCH_NS)
+    if (now_ns - poll->ep->checked_ns < LIVENESS_NS)
         return;
     poll->ep->checked_ns = now_ns;
     poll_lock(poll);
     amg_shm_liveness_check_all_locked(poll->domain);
 }
 
-/* A poll found nothing. */
-static inline void idle_poll_note(struct amg_shm_domain *domain)
+/* Counts a poll that found nothing. */
+static inline void idle_poll_count(struct amg_shm_domain *domain)
 {
     atomic_store_explicit(&domain->idle_polls,
         atomic_load_explicit(&domain->idle_polls, memory_order_relaxed) + 1u,
@@ -162,20 +163,20 @@ static void deferred_step(struct poll *poll)
     amg_shm_send_deferred_locked(domain);
 }
 
-/* A poll that found nothing has time for what is rare. */
-static void idle_step(struct poll *poll, bool was_asleep)
+/* The work of a poll that found nothing. */
+static void idle_step(struct poll *poll, bool was_blocked)
 {
-    idle_poll_note(poll->domain);
+    idle_poll_count(poll->domain);
     deferred_step(poll);
-    if (was_asleep) { /* woken, but by no message: a death? */
+    if (was_blocked) { /* not woken by a message: perhaps by a death */
         poll_lock(poll);
         amg_shm_liveness_check_deaths_locked(poll->domain);
         liveness_step(poll);
     }
 }
 
-/* One of many polls, also of those that always find something: who keeps this
- * context busy must not keep others from their answers and their slots. */
+/* The work of one poll of many, also of those that find messages: a peer that
+ * keeps this context busy must not keep others from their replies and slots. */
 static void rare_step(struct poll *poll)
 {
     struct amg_shm_domain *domain = poll->domain;
@@ -203,8 +204,8 @@ void amg_shm_poll_disarm(struct amg_shm_ep *ep)
         inbox->bytes_due++;
     if (inbox->bytes_due == 0)
         return;
-    /* One may still be on its way, while others ring on: later ones take it.
-     * None may be left in there for ever, or nobody could sleep any more. */
+    /* The byte of a sender may come later; then a later wait takes it. None may
+     * stay in the FIFO for ever, or no wait would block any more. */
     len = read(inbox->doorbell, bytes,
         inbox->bytes_due < sizeof(bytes) ? inbox->bytes_due : sizeof(bytes));
     if (len > 0)
@@ -220,12 +221,12 @@ static unsigned ep_poll(
         .ep = ep,
         .news = ret_news,
     };
-    bool was_asleep = false;
+    bool was_blocked = false;
     unsigned count = 0;
 
     if (!AMG_LIKELY(!ep->is_armed)) {
         amg_shm_poll_disarm(ep);
-        was_asleep = true;
+        was_blocked = true;
     }
     if (!AMG_LIKELY(!amg_shm_inbox_has_events(poll.inbox))) {
         poll_lock(&poll);
@@ -242,7 +243,7 @@ static unsigned ep_poll(
     }
     ep->polls++;
     if (count == 0)
-        idle_step(&poll, was_asleep);
+        idle_step(&poll, was_blocked);
     if (!AMG_LIKELY((ep->polls & RARE_MASK) != 0))
         rare_step(&poll);
     if (!AMG_LIKELY((ep->polls & PRUNE_MASK) != 0)) {
@@ -259,7 +260,7 @@ static unsigned ep_poll(
     return count;
 }
 
-/* Is there nothing to do but what is rare? */
+/* Whether this poll has nothing to do. */
 static inline bool ep_is_quiet(const struct amg_shm_ep *ep)
 {
     const struct amg_shm_inbox *inbox = ep->inbox;
@@ -284,7 +285,7 @@ unsigned amg_shm_poll(
     if (!ep_is_quiet(ep))
         return ep_poll(ep, max, ret_news);
     ep->polls++;
-    idle_poll_note(ep->inbox->domain);
+    idle_poll_count(ep->inbox->domain);
     return 0;
 }
 
@@ -301,7 +302,7 @@ static void cpu_publish(struct amg_shm_ep *ep)
         cpu < 0 ? 0 : (uint32_t)cpu + 1, memory_order_relaxed);
 }
 
-/* Is there anything that a poll could take or move now? */
+/* Whether a poll would find something now. */
 static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -312,8 +313,8 @@ static bool ep_is_busy_locked(struct amg_shm_ep *ep)
            amg_shm_bulk_has_ready(&ep->bulk);
 }
 
-/* Announces the sleep. False: there is something to do. Else, does something
- * wait for room at a peer? */
+/* Announces that the owner is about to block. False: there is something to do.
+ * `*ret_is_blocked`: a message waits for room at a peer. */
 static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -337,7 +338,8 @@ static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
     return !is_busy;
 }
 
-/* The last look, after the fence: has what waits found room meanwhile? */
+/* The last check, after the fence. False: there is room for deferred messages.
+ */
 static bool block_confirm(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -359,14 +361,14 @@ bool amg_shm_poll_arm(struct amg_ep *base)
     cpu_publish(ep);
     if (!block_announce(ep, &is_blocked))
         return false;
-    /* Fences, too. */
+    /* Executes a fence, too. */
     if (amg_shm_inbox_prepare_block(ep->inbox, is_blocked) && block_confirm(ep))
         return true;
     amg_shm_poll_disarm(ep);
     return false;
 }
 
-/* Does a peer that sends here wait on that cpu? */
+/* Whether a context of the peer last waited on that cpu. */
 static bool peer_is_on(const struct amg_shm_peer *peer, uint32_t cpu)
 {
     for (uint32_t i = 0; i < peer->region.max_contexts; i++)

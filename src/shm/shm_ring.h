@@ -75,7 +75,6 @@ enum amg_shm_kind {
     AMG_SHM_REFUSE,  /* the same; cookie: the call, bytes: a uint32_t code */
     AMG_SHM_CREDIT,  /* only cell.credits */
     AMG_SHM_BULK,    /* this and all above it: amg_shm_transfer_message() */
-    AMG_SHM_KIND_COUNT = AMG_SHM_BULK + 8,
     AMG_SHM_OUT_OF_LINE = 0x80,
 };
 
@@ -84,6 +83,19 @@ struct amg_shm_out_of_line {
     uint32_t msgbuf;
     uint32_t len;
 };
+
+enum { AMG_SHM_SHORT = 16 };
+
+/* Copies the bytes of a cell, up to `room` of them: whole words are faster than
+ * the exact length, and both sides have room for them. */
+static inline void amg_shm_inline_copy(
+    void *to, const void *from, uint32_t len, size_t room)
+{
+    memcpy(to, from, AMG_SHM_SHORT);
+    if (len > AMG_SHM_SHORT)
+        memcpy((char *)to + AMG_SHM_SHORT, (const char *)from + AMG_SHM_SHORT,
+            room - AMG_SHM_SHORT);
+}
 
 struct amg_shm_cell {
     /* Publishes the rest of the cell; release here, acquire in
@@ -97,7 +109,7 @@ struct amg_shm_cell {
     uint16_t zero;
     union {
         uint8_t bytes[AMG_SHM_INLINE];
-        struct amg_shm_out_of_line far;
+        struct amg_shm_out_of_line out_of_line;
     };
 };
 

@@ -2,9 +2,10 @@
 /* Outgoing messages.
  *
  * A request takes a credit and then a cell; without one of the two it waits in
- * the peer's flow control, in order. Messages without credits (replies, words
- * of transfers) wait in the link's own queue. A peer with messages that wait
- * for a cell or a msgbuf is on the list `blocked`, and polls try again. */
+ * the flow control of the peer, in order. Messages without credits (replies,
+ * messages of transfers) wait in the queue of the link. A peer with messages
+ * that wait for a cell or a msgbuf is on the list `blocked`, and polls try
+ * again. */
 #include "shm/shm_msg.h"
 
 #include <string.h>
@@ -13,13 +14,11 @@
 #include "base/test_point.h"
 #include "shm/shm_peer.h"
 
-enum { CELL_HALF = 16 };
-
 /* Result of sending a message. */
 enum sent {
     SENT_NOT, /* no room */
     SENT,
-    SENT_TO_CLOSED, /* it left, to a context that is closed */
+    SENT_TO_CLOSED, /* it was sent, but the context is closed */
 };
 
 static bool context_is_closed(const struct amg_shm_context *context)
@@ -28,20 +27,8 @@ static bool context_is_closed(const struct amg_shm_context *context)
            AMG_SHM_CONTEXT_CLOSED;
 }
 
-static void deferred_note_locked(struct amg_shm_domain *domain)
-{
-    atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
-}
-
-static void blocked_note_locked(struct amg_shm_peer *peer)
-{
-    if (!amg_link_is_listed(&peer->blocked))
-        amg_list_push(&peer->domain->blocked, &peer->blocked);
-    deferred_note_locked(peer->domain);
-}
-
-/* The reader does not look at the ring, and is told. Its context may have
- * closed since we looked; what it did not read by then nobody reads. */
+/* Tells the reader, which does not poll the ring. Its context may have closed
+ * meanwhile; then nobody reads the cells that it has not read yet. */
 AMG_NOINLINE static enum sent cell_wake_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -52,7 +39,8 @@ AMG_NOINLINE static enum sent cell_wake_locked(
                : SENT;
 }
 
-/* Fills in all but the bytes, hands the cell over, and wakes who sleeps. */
+/* Fills in all but the bytes, publishes the cell, and wakes a blocked reader.
+ */
 static inline enum sent cell_send_locked(struct amg_shm_peer *peer,
     struct amg_shm_link *link, struct amg_shm_cell *cell, unsigned kind,
     uint8_t origin_context, uint32_t cookie)
@@ -68,18 +56,6 @@ static inline enum sent cell_send_locked(struct amg_shm_peer *peer,
     amg_shm_out_prefetch(&link->out,
         atomic_load_explicit(&peer->domain->idle_polls, memory_order_relaxed));
     return sent;
-}
-
-/* Copies a line's worth: whole words are quicker than the exact length, and
- * every buf is longer. */
-static inline void cell_fill(
-    struct amg_shm_cell *cell, const void *bytes, uint32_t len)
-{
-    cell->len = (uint16_t)len;
-    memcpy(cell->bytes, bytes, CELL_HALF);
-    if (len > CELL_HALF)
-        memcpy(cell->bytes + CELL_HALF, (const char *)bytes + CELL_HALF,
-            AMG_SHM_INLINE - CELL_HALF);
 }
 
 /* Sends a buf, and takes it. SENT_NOT: it is still the caller's. */
@@ -98,7 +74,8 @@ static inline enum sent buf_send_locked(struct amg_shm_buf *buf)
     if (!AMG_LIKELY(cell != NULL))
         return SENT_NOT;
     if (AMG_LIKELY(len <= AMG_SHM_INLINE)) {
-        cell_fill(cell, buf->buf.data, len);
+        cell->len = (uint16_t)len;
+        amg_shm_inline_copy(cell->bytes, buf->buf.data, len, AMG_SHM_INLINE);
         sent = cell_send_locked(peer, link, cell, kind, origin_context, cookie);
         amg_shm_buf_put_locked(buf);
         return sent;
@@ -107,25 +84,25 @@ static inline enum sent buf_send_locked(struct amg_shm_buf *buf)
     if (in_segment == NULL)
         return SENT_NOT;
     amg_shm_buf_lend_locked(in_segment, peer);
-    cell->len = sizeof(cell->far);
-    cell->far =
+    cell->len = sizeof(cell->out_of_line);
+    cell->out_of_line =
         (struct amg_shm_out_of_line){.msgbuf = in_segment->index, .len = len};
     return cell_send_locked(
         peer, link, cell, kind | AMG_SHM_OUT_OF_LINE, origin_context, cookie);
 }
 
-/* Writes who sends the buf to whom. */
+/* Writes the header of the message into the buf. */
 static inline void buf_address(struct amg_shm_buf *buf,
-    struct amg_shm_peer *peer, const struct amg_shm_msg_header *note,
+    struct amg_shm_peer *peer, const struct amg_shm_msg_header *header,
     uint32_t len)
 {
     buf->len = len;
-    buf->kind = note->kind;
-    buf->origin_context = note->origin_context;
-    buf->target_context = note->target_context;
+    buf->kind = header->kind;
+    buf->origin_context = header->origin_context;
+    buf->target_context = header->target_context;
     buf->peer = peer;
-    buf->post.cookie = note->cookie;
-    buf->post.wants_reply = note->kind == AMG_SHM_REQUEST;
+    buf->post.cookie = header->cookie;
+    buf->post.wants_reply = header->kind == AMG_SHM_REQUEST;
 }
 
 void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
@@ -136,7 +113,7 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
     amg_shm_doorbell_self_locked(ep);
 }
 
-/* The four functions of the call engine's table. */
+/* The four functions in the table of the call engine. */
 
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
@@ -152,7 +129,7 @@ static hg_return_t request_send_locked(
         amg_shm_link_slot_locked(peer, buf->to))
         sent = buf_send_locked(buf);
     if (!AMG_LIKELY(sent != SENT_NOT)) {
-        blocked_note_locked(peer);
+        amg_shm_peer_defer_locked(peer);
         return HG_AGAIN;
     }
     if (!AMG_LIKELY(one_way == NULL))
@@ -171,20 +148,20 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_shm_buf_put_locked(amg_shm_buf_of_post(post));
 }
 
-/* Nobody else may have a share of the peer, and looking for room reaps those
- * that are done with. */
+/* Holds a reference to the peer: there may be no other one, and the search for
+ * a msgbuf frees idle peers. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
     struct amg_shm_peer *peer =
         amg_container_of(owed, struct amg_shm_peer, calls);
-    const struct amg_shm_msg_header note = {
+    const struct amg_shm_msg_header header = {
         .kind = AMG_SHM_CREDIT, .target_context = peer->context};
     hg_return_t rc = HG_SUCCESS;
 
     (void)calls;
     peer->refs++;
-    rc = amg_shm_send_short_locked(peer, &note, NULL, 0);
+    rc = amg_shm_send_short_locked(peer, &header, NULL, 0);
     amg_shm_peer_unref_locked(peer);
     return rc != HG_NOMEM;
 }
@@ -201,7 +178,7 @@ void amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
     amg_calls_init(&domain->calls, credits, &calls_ops);
 }
 
-/* Do polls of the context look there, as far as can be seen here? */
+/* Whether polls of the context read the ring, as far as is known here. */
 static inline bool link_is_read(const struct amg_shm_link *link)
 {
     unsigned watch =
@@ -229,7 +206,7 @@ static inline hg_return_t request_link_locked(
     return HG_SUCCESS;
 }
 
-/* It cannot be sent, and is not taken when there is no memory. */
+/* Ends a message that cannot be sent. HG_NOMEM: the buf stays the caller's. */
 static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
 {
     struct amg_op *op = buf->post.op;
@@ -249,7 +226,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_peer *to,
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
     struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
     struct amg_shm_peer *peer = amg_shm_peer_of(to);
-    const struct amg_shm_msg_header note = {
+    const struct amg_shm_msg_header header = {
         .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
         .origin_context = base->context_id,
         .target_context = target_context,
@@ -258,7 +235,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_peer *to,
 
     if (!AMG_LIKELY(len <= buf_base->cap))
         return HG_MSGSIZE;
-    buf_address(buf, peer, &note, len);
+    buf_address(buf, peer, &header, len);
     buf->post.op = op;
     buf->post.ep = base;
     buf->post.peer = &peer->calls;
@@ -275,7 +252,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_peer *to,
     return rc;
 }
 
-/* Sends what needs no credit, or queues it; takes the buf. */
+/* Sends a message that needs no credit, or queues it; takes the buf. */
 static hg_return_t reply_post_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_peer *peer = buf->peer;
@@ -296,7 +273,7 @@ static hg_return_t reply_post_locked(struct amg_shm_buf *buf)
     if (op != NULL)
         amg_call_set(op, AMG_CALL_LEAVING, &buf->post, buf->post.ep);
     amg_list_push(&buf->to->queue, &buf->post.link);
-    blocked_note_locked(peer);
+    amg_shm_peer_defer_locked(peer);
     return HG_SUCCESS;
 }
 
@@ -306,7 +283,7 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
     struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
-    const struct amg_shm_msg_header note = {
+    const struct amg_shm_msg_header header = {
         .kind = AMG_SHM_REPLY,
         .origin_context = base->context_id,
         .target_context = arrival->origin_context,
@@ -316,7 +293,7 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
 
     if (!AMG_LIKELY(len <= buf_base->cap))
         return HG_MSGSIZE;
-    buf_address(buf, amg_shm_peer_of(arrival->from), &note, len);
+    buf_address(buf, amg_shm_peer_of(arrival->from), &header, len);
     buf->post.op = op;
     buf->post.ep = base;
     amg_bias_take(&domain->lock);
@@ -328,7 +305,7 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
 }
 
 hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
-    const struct amg_shm_msg_header *note, const void *bytes, uint16_t len)
+    const struct amg_shm_msg_header *header, const void *bytes, uint16_t len)
 {
     struct amg_shm_buf *buf = NULL;
     struct amg_shm_link *link = NULL;
@@ -336,7 +313,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
 
     AMG_ASSERT(len <= AMG_SHM_INLINE);
     if (peer->state == AMG_SHM_PEER_ALIVE)
-        rc = amg_shm_link_find_locked(peer, note->target_context, &link);
+        rc = amg_shm_link_find_locked(peer, header->target_context, &link);
     if (rc != HG_SUCCESS)
         return rc;
     buf = amg_shm_buf_get_locked(peer->domain);
@@ -344,7 +321,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
         return HG_NOMEM;
     if (len > 0)
         memcpy(buf->buf.data, bytes, len);
-    buf_address(buf, peer, note, len);
+    buf_address(buf, peer, header, len);
     buf->post.op = NULL;
     buf->post.ep = NULL;
     rc = reply_post_locked(buf);
@@ -353,7 +330,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     return rc;
 }
 
-/* Replies and words that may go now. False: there is no room. */
+/* Sends queued messages without credits. False: there is no room. */
 static bool queue_send_locked(struct amg_shm_link *link)
 {
     struct amg_link *first = NULL;
@@ -377,23 +354,20 @@ static bool queue_send_locked(struct amg_shm_link *link)
 static bool peer_send_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
-    bool is_free = true;
+    struct amg_shm_link *link = NULL;
+    bool has_room = true;
 
-    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-        struct amg_shm_link *link = amg_shm_link_at_locked(peer, (uint8_t)i);
-
-        if (link == NULL || amg_list_is_empty(&link->queue))
-            continue;
-        if (!amg_shm_link_slot_locked(peer, link) || !queue_send_locked(link))
-            is_free = false;
-    }
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        if (!amg_list_is_empty(&link->queue) &&
+            (!amg_shm_link_slot_locked(peer, link) || !queue_send_locked(link)))
+            has_room = false;
     if (peer->has_failed_wake) {
         peer->has_failed_wake = !amg_shm_link_raise_all(peer);
         domain->wants_retry = domain->wants_retry || peer->has_failed_wake;
-        is_free = is_free && !peer->has_failed_wake;
+        has_room = has_room && !peer->has_failed_wake;
     }
     amg_calls_go_locked(&domain->calls, &peer->calls);
-    return is_free;
+    return has_room;
 }
 
 bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain)
@@ -408,15 +382,12 @@ void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain)
     for (; at != NULL; at = amg_list_next(&domain->blocked, at)) {
         struct amg_shm_peer *peer =
             amg_container_of(at, struct amg_shm_peer, blocked);
+        struct amg_shm_link *link = NULL;
 
-        for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
-            struct amg_shm_link *link =
-                amg_shm_link_at_locked(peer, (uint8_t)i);
-
-            if (link != NULL)
-                atomic_store_explicit(
-                    &link->out.ring->is_full, 1, memory_order_relaxed);
-        }
+        for (uint32_t i = 0;
+             (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+            atomic_store_explicit(
+                &link->out.ring->is_full, 1, memory_order_relaxed);
     }
     amg_shm_buf_request_wake_locked(domain);
 }
@@ -428,13 +399,13 @@ void amg_shm_send_deferred_locked(struct amg_shm_domain *domain)
 
     amg_list_init(&all);
     amg_list_splice(&all, &domain->blocked);
-    domain->wants_retry = false; /* those who want it say so again */
+    domain->wants_retry = false; /* set again where it is still needed */
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_shm_peer *peer =
             amg_container_of(link, struct amg_shm_peer, blocked);
 
         if (peer->state == AMG_SHM_PEER_ALIVE && !peer_send_locked(peer))
-            blocked_note_locked(peer);
+            amg_shm_peer_defer_locked(peer);
         else
             amg_shm_peer_reap_locked(peer);
     }

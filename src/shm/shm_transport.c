@@ -11,12 +11,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
-#include "shm/shm_peer.h"
-#include "shm/shm_msg.h"
-#include "shm/shm_domain.h"
 #include "shm/shm_bulk.h"
+#include "shm/shm_domain.h"
 #include "shm/shm_files.h"
 #include "shm/shm_inbox.h"
+#include "shm/shm_msg.h"
+#include "shm/shm_peer.h"
 
 void amg_shm_node_id(const struct amg_domain *base, struct amg_shm_id *ret_id)
 {
@@ -58,7 +58,7 @@ enum {
     MESSAGE_LEN_MIN = 256,
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    QUIET_MS = 500, /* for peers to map what was sent to them last */
+    QUIESCE_MS = 500, /* for peers to map the segment */
 };
 
 void amg_shm_cleanup(void)
@@ -67,14 +67,14 @@ void amg_shm_cleanup(void)
 }
 
 static uint32_t choose(
-    uint32_t wish, enum amg_env_id otherwise, uint32_t min, uint32_t max)
+    uint32_t hint, enum amg_env_id otherwise, uint32_t min, uint32_t max)
 {
-    uint64_t value = wish != 0 ? wish : amg_env_number(otherwise);
+    uint64_t value = hint != 0 ? hint : amg_env_number(otherwise);
 
     return (uint32_t)(value < min ? min : value > max ? max : value);
 }
 
-/* Once per process: what others left behind. */
+/* Once per process: removes the files that dead processes left. */
 static void start_clean(void)
 {
     static atomic_flag was_done = ATOMIC_FLAG_INIT;
@@ -113,13 +113,13 @@ static hg_return_t domain_fill(
     return HG_SUCCESS;
 }
 
-/* Of a domain in any state that domain_fill() left. */
+/* Frees a domain in any state that domain_fill() leaves. */
 static void domain_free(struct amg_shm_domain *domain, bool is_whole)
 {
     struct amg_link *late = NULL;
 
     if (is_whole)
-        amg_shm_bulk_close(domain); /* gives refs of peers back */
+        amg_shm_bulk_close(domain); /* drops references to peers */
     amg_bias_take(&domain->lock);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_shm_arrival_put_locked(amg_shm_arrival_of(
@@ -173,7 +173,8 @@ static hg_return_t transport_open(
     return HG_SUCCESS;
 }
 
-/* Has this process one core only? Then looking keeps others from sending. */
+/* Whether this process has one core only, where polls keep peers from sending.
+ */
 static bool must_yield(void)
 {
     cpu_set_t cpus;
@@ -198,27 +199,25 @@ static void transport_limits(
     };
 }
 
-/* Has all left that was sent, and to where it can be read from? */
+/* Whether all messages were sent, and all their readers have mapped this
+ * segment.
+ */
 static bool is_quiet_locked(struct amg_shm_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->all_peers);
+    struct amg_shm_peer *peer = NULL;
 
     amg_shm_send_deferred_locked(domain);
     if (amg_shm_send_is_blocked_locked(domain))
         return false;
-    for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
-        const struct amg_shm_peer *peer =
-            amg_container_of(link, struct amg_shm_peer, all);
-
+    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
             !amg_shm_link_is_seen_locked(peer))
             return false;
-    }
     return true;
 }
 
-/* Peers need not close together with us. They can read messages after we are
- * gone if they have mapped our segment; this gives them the time to map it. */
+/* Peers need not close together with this process. They can read its messages
+ * later if they have mapped its segment; this gives them the time to map it. */
 static hg_return_t transport_quiesce(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
@@ -227,7 +226,7 @@ static hg_return_t transport_quiesce(struct amg_domain *base)
 
     amg_bias_take(&domain->lock);
     if (domain->quiesce_until_ns == 0)
-        domain->quiesce_until_ns = now_ns + QUIET_MS * AMG_NS_PER_MS;
+        domain->quiesce_until_ns = now_ns + QUIESCE_MS * AMG_NS_PER_MS;
     amg_shm_liveness_check_all_locked(domain);
     amg_shm_poll_all_closed_locked(domain, true);
     is_quiet = is_quiet_locked(domain) || now_ns >= domain->quiesce_until_ns;
@@ -237,18 +236,18 @@ static hg_return_t transport_quiesce(struct amg_domain *base)
 
 static void transport_report(struct amg_domain *domain)
 {
-    (void)domain; /* quiesce has an end of its own, and death is told */
+    (void)domain; /* quiesce has a limit of its own */
 }
 
 static void transport_abandon(struct amg_domain *domain)
 {
-    (void)domain; /* nobody is waited for in close */
+    (void)domain; /* close waits for no peer */
 }
 
 static void transport_close(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
-    struct amg_link *link = NULL;
+    struct amg_shm_peer *peer = NULL;
 
     amg_bias_take(&domain->lock);
     atomic_store_explicit(
@@ -256,14 +255,9 @@ static void transport_close(struct amg_domain *base)
     /* Dekker with amg_shm_link_open_locked(). */
     atomic_thread_fence(memory_order_seq_cst);
     amg_shm_inbox_wake_unopened_locked(domain);
-    link = amg_list_first(&domain->all_peers);
-    for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
-        struct amg_shm_peer *peer =
-            amg_container_of(link, struct amg_shm_peer, all);
-
+    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE)
             amg_shm_link_raise_all(peer);
-    }
     amg_bias_give(&domain->lock);
     domain_free(domain, true);
 }
@@ -288,7 +282,7 @@ static hg_return_t ep_open(
     amg_bias_take(&domain->lock);
     if (domain->eps[context_id] != NULL)
         goto free_ep;
-    if (domain->inboxes[context_id] != NULL) /* refuses what came too early */
+    if (domain->inboxes[context_id] != NULL) /* refuses what came before */
         amg_shm_poll_closed_locked(domain->inboxes[context_id]);
     rc = amg_shm_inbox_open_locked(domain, context_id, &ep->inbox);
     if (rc != HG_SUCCESS)

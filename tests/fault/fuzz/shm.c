@@ -116,8 +116,8 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
     cell.cookie = cookie_choose(fuzz);
     cell.credits = fuzz_u8(fuzz) % 8 == 0 ? fuzz_u16(fuzz) : 0;
     if ((cell.kind & AMG_SHM_OUT_OF_LINE) != 0) {
-        cell.far.msgbuf = (uint32_t)fuzz_near(fuzz, 0);
-        cell.far.len = (uint32_t)fuzz_near(fuzz, SHM_ROOM);
+        cell.out_of_line.msgbuf = (uint32_t)fuzz_near(fuzz, 0);
+        cell.out_of_line.len = (uint32_t)fuzz_near(fuzz, SHM_ROOM);
     } else if (cell.kind % 16 >= AMG_SHM_BULK) {
         struct amg_shm_bulk_request ask;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Access to a peer's exposed memory: the check in its table before this process
- * copies.
+/* Access to a peer's exposed memory: the check in the peer's table before this
+ * process copies.
  *
  * A faulty owner may write anything into the table: no number in it is used as
  * an index before it was checked against the table's bounds. */
@@ -68,7 +68,7 @@ struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
         for (uint32_t i = 0; i < AMG_SHM_ACCESSORS; i++) {
             struct amg_shm_accessor *accessor = &table->accessors[i];
 
-            if (pass == 1) /* all were taken: free those of the dead */
+            if (pass == 1) /* all were taken: free those of dead processes */
                 (void)amg_shm_accessor_reap(accessor, life);
             if (accessor_take(accessor, who)) {
                 end_raise(table, i + 1);

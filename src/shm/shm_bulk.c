@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Puts and gets, from post to completion.
  *
- * A transfer lies on its endpoint's list, and each poll moves the first ones by
- * a step: it copies by itself (shm_copy.c), or asks the peer (shm_transfer.c)
- * and is off the list until an answer comes. A poll that works on a transfer
- * has removed it from the list and released the lock, so that posts and cancels
- * can go on meanwhile; they set flags in it.
+ * A transfer that can proceed is on a list of its endpoint. Each poll takes the
+ * first ones by a step: it copies (shm_copy.c), or asks the peer to copy
+ * (shm_transfer.c), and then the transfer is off the list until an answer
+ * comes. A poll that works on a transfer has removed it from the list and
+ * released the lock, so that posts and cancels can go on meanwhile; they set
+ * flags in it.
  *
- * A post copies short data by itself: then there is no transfer, and the
- * operation waits on the endpoint's done list for the next poll. A list, a step
- * and taking the lock twice would cost more than the copy. */
+ * A post copies short data at once, without a transfer; the operation waits on
+ * the endpoint's done list for the next poll. A list, a step and taking the
+ * lock twice would cost more than the copy. */
 #include "shm/shm_bulk.h"
 
 #include <errno.h>
@@ -22,20 +23,20 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/test_point.h"
-#include "shm/shm_peer.h"
 #include "shm/shm_files.h"
+#include "shm/shm_peer.h"
 
 enum {
     TRANSFERS_MAX = 1 << 20, /* that wait for answers */
-    POLL_TRANSFERS = 16,     /* moved by one poll */
+    POLL_TRANSFERS = 16,     /* of one poll */
 };
 
-/* Copied by one poll: 0.1 ms, so that messages do not wait long. Many short
- * runs take as long as fewer bytes, which is known to who copies them. */
+/* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. Many
+ * short runs count for more than their bytes, see shm_copy.c. */
 static const uint64_t POLL_LEN = 1 << 20;
 
-/* Copied by one post: 3 us, or 7 us by the kernel. Between two polls, all posts
- * copy no more than a poll does. */
+/* Bytes copied by one post: 3 us, or 7 us by the kernel. Between two polls, all
+ * posts copy no more than a poll does. */
 static const uint64_t POST_LEN = 1 << 16;
 
 static_assert(sizeof(struct amg_shm_key_table) <= AMG_SHM_KEY_TABLE_LEN,
@@ -57,14 +58,15 @@ static enum amg_shm_copy copy_choose(void)
             return (enum amg_shm_copy)i;
     if (text != NULL)
         AMG_LOG_WARNING("cls",
-            "AMALGAM_SHM_COPY is '%s': auto, direct, cma or segment is wanted; "
-            "auto is taken",
+            "AMALGAM_SHM_COPY is '%s', not auto, direct, cma or segment; auto "
+            "is "
+            "used",
             text);
     return AMG_SHM_COPY_AUTO;
 }
 
-/* Does Yama let only parents look into a process? Where that cannot be told,
- * perhaps. */
+/* Whether Yama lets only its parents access the memory of a process; true if
+ * that is unknown. */
 static bool yama_restricts(void)
 {
     char scope = '1';
@@ -78,7 +80,7 @@ static bool yama_restricts(void)
     return scope != '0';
 }
 
-/* Domains that want the other processes of this user to be let in. */
+/* Number of the domains that need ptrace_allow(). */
 static struct amg_lock ptrace_lock = {0};
 static unsigned ptrace_users; /* guarded by it */
 
@@ -130,7 +132,7 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
         ptrace_allow();
 }
 
-/* No answers will come: frees the transfers that wait. */
+/* Frees the transfers that still wait for answers; none will come. */
 static void transfers_drop_locked(struct amg_shm_domain *domain)
 {
     struct amg_table *table = &domain->bulk.transfers;
@@ -166,7 +168,7 @@ void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
     atomic_init(&ep->bulk.copied, 0);
 }
 
-/* The operation ends; the transfer too, when no answer is missing. */
+/* Ends the operation, and the transfer if it waits for no answer. */
 static void transfer_end_locked(
     struct amg_shm_transfer *transfer, hg_return_t ret)
 {
@@ -182,8 +184,8 @@ static void transfer_end_locked(
         amg_shm_transfer_free_locked(transfer);
 }
 
-/* Copies by ourselves, as much as `*budget` allows. HG_AGAIN: there is more to
- * do; HG_OPNOTSUPPORTED: only the peer can. */
+/* Copies as much as `*budget` allows. HG_AGAIN: there is more to copy;
+ * HG_OPNOTSUPPORTED: only the peer can copy. */
 static hg_return_t transfer_copy(
     struct amg_shm_transfer *transfer, uint64_t *budget)
 {
@@ -203,7 +205,7 @@ static hg_return_t transfer_copy(
     return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
-/* From here on the peer does the copying. */
+/* Asks the peer to copy; from now on only the peer does. */
 static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
@@ -219,7 +221,7 @@ static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
     return rc == HG_SUCCESS ? amg_shm_transfer_request(transfer) : rc;
 }
 
-/* The step of a poll for a transfer: HELD, and without the lock. */
+/* The step of a poll for a POLLED transfer, without the lock. */
 static hg_return_t transfer_move(
     struct amg_shm_transfer *transfer, uint64_t *budget)
 {
@@ -243,12 +245,12 @@ static bool transfer_is_over_locked(
         *ret = HG_HOSTUNREACH;
     else if (transfer->is_cancelled)
         *ret = HG_CANCELED;
-    else /* refused: but let the answers come for what is in flight */
+    else /* refused: ends after the answers to the fragments in flight */
         return transfer->ret != HG_SUCCESS && transfer->in_flight == 0;
     return true;
 }
 
-/* Puts a transfer where `rc` of transfer_move() says. */
+/* Gives a transfer its state after transfer_move() returned `rc`. */
 static void transfer_set_state_locked(
     struct amg_shm_transfer *transfer, hg_return_t rc)
 {
@@ -298,7 +300,7 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
     amg_bias_give(&domain->lock);
 }
 
-/* It is not HELD: lets the next poll look at it. */
+/* Lets the next poll check a transfer that waits. */
 static void transfer_requeue_locked(struct amg_shm_transfer *transfer)
 {
     if (transfer->state == AMG_SHM_TRANSFER_BLOCKED)
@@ -356,8 +358,8 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
     atomic_store_explicit(&ep->bulk.has_ready, 0, memory_order_relaxed);
 }
 
-/* Whether a post may copy now. Not when the ways to the peer must be found out
- * first, which takes system calls. */
+/* Whether a post may copy now. It may not if the first step to the peer has to
+ * find out how to copy, which takes system calls. */
 static inline bool post_may_copy(
     const struct amg_shm_ep *ep, const struct amg_shm_peer *peer, uint64_t len)
 {
@@ -382,8 +384,8 @@ static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
     amg_bias_give(&domain->lock);
 }
 
-/* All of it at once, by the post; its end waits for the next poll. False: a
- * poll is to do it, from `*ret_len` bytes on. */
+/* Copies all bytes in the post; the next poll completes the operation. False:
+ * polls have to copy, from `*ret_len` bytes on. */
 static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct amg_op *op, uint64_t *ret_len)
@@ -405,19 +407,18 @@ static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     return true;
 }
 
-/* Creates a transfer of all but the first `done` bytes. Field by field: a
+/* Creates a transfer of all but the first `done` bytes. Sets field by field: a
  * fragment that is not in flight has only a length. */
 AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
-    struct amg_shm_peer *peer, uint8_t context,
-    const struct amg_shm_access *access, const struct amg_seg_iter *local,
-    uint64_t done, struct amg_op *op)
+    struct amg_shm_peer *peer, const struct amg_shm_access *access,
+    const struct amg_seg_iter *local, uint64_t done, struct amg_op *op)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     struct amg_shm_transfer *transfer = amg_pool_get(&domain->bulk.pool);
 
     if (transfer == NULL && done == 0)
         return HG_NOMEM;
-    if (transfer == NULL) { /* something has changed already */
+    if (transfer == NULL) { /* bytes were copied: the operation has begun */
         post_end(ep, op, done, 0, HG_NOMEM);
         return HG_SUCCESS;
     }
@@ -431,7 +432,6 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     transfer->arrived = done;
     transfer->cookie = 0;
     transfer->in_flight = 0;
-    transfer->context = context;
     transfer->origin_context = ep->base.context_id;
     transfer->is_cancelled = false;
     transfer->is_by_message = false;
@@ -447,44 +447,47 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     return HG_SUCCESS;
 }
 
-static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, enum amg_mem_flags direction,
+/* `access` lacks the position in the memory of the peer. */
+static inline hg_return_t transfer_begin(struct amg_ep *base,
+    struct amg_peer *to, struct amg_shm_access *access,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
     struct amg_op *op)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    struct amg_shm_access access = {.segment = remote->at.segment,
-        .direction = direction,
-        .offset = remote->at.into,
-        .len = len};
+    struct amg_shm_peer *peer = amg_shm_peer_of(to);
     struct amg_seg_iter here = *local;
     uint64_t done = 0;
-    hg_return_t rc = amg_shm_key_read(&remote->key, &access.key);
+    hg_return_t rc = amg_shm_key_read(&remote->key, &access->key);
 
     if (rc != HG_SUCCESS)
         return rc;
-    if (!AMG_CONTRACT(len > 0))
+    if (!AMG_CONTRACT(access->len > 0))
         return HG_INVALID_ARG;
-    if (post_copy(ep, amg_shm_peer_of(peer), &access, &here, op, &done))
+    access->segment = remote->at.segment;
+    access->offset = remote->at.into;
+    if (post_copy(ep, peer, access, &here, op, &done))
         return HG_SUCCESS;
-    return transfer_post(
-        ep, amg_shm_peer_of(peer), context, &access, &here, done, op);
+    return transfer_post(ep, peer, access, &here, done, op);
 }
 
 hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    return transfer_begin(
-        ep, peer, target_context, local, remote, len, AMG_MEM_WRITE, op);
+    struct amg_shm_access access = {
+        .direction = AMG_MEM_WRITE, .len = len, .context = target_context};
+
+    return transfer_begin(ep, peer, &access, local, remote, op);
 }
 
 hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    return transfer_begin(
-        ep, peer, target_context, local, remote, len, AMG_MEM_READ, op);
+    struct amg_shm_access access = {
+        .direction = AMG_MEM_READ, .len = len, .context = target_context};
+
+    return transfer_begin(ep, peer, &access, local, remote, op);
 }
 
 hg_return_t amg_shm_bulk_reg(struct amg_domain *base,

@@ -3,11 +3,11 @@
  *
  *   domain opens, closes      amg_shm_bulk_open, _close
  *   endpoint polls            amg_shm_bulk_poll, when has_ready is set
- *   endpoint is to block      not while has_ready is set
+ *   endpoint may block        not while has_ready is set
  *   endpoint closes           amg_shm_bulk_ep_close
  *   operation is cancelled    amg_shm_bulk_cancel_locked
  *   cell of kind >= BULK      amg_shm_transfer_message
- *   peer is gone              amg_shm_bulk_peer_gone_locked
+ *   peer closed or died       amg_shm_bulk_peer_gone_locked
  *
  * amg_shm_op_end_locked() completes the operations. A transfer holds a
  * reference to its peer. */
@@ -16,7 +16,7 @@
 
 #include "shm/shm_domain.h"
 
-/* Call after the region was created. */
+/* To be called after the region was created. */
 void amg_shm_bulk_open(struct amg_shm_domain *domain);
 /* All memory is unregistered and all endpoints are closed; the peers still
  * exist. */
@@ -24,8 +24,8 @@ void amg_shm_bulk_close(struct amg_shm_domain *domain);
 void amg_shm_bulk_ep_open(struct amg_shm_ep *ep);
 /* No poll is running. Its operations end with HG_CANCELED, on `done`. */
 void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
-/* Nothing is sent to the peer or copied from it any more: operations that wait
- * for its answer end with HG_HOSTUNREACH. */
+/* The peer closed or died: operations that wait for it end with HG_HOSTUNREACH.
+ */
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
@@ -54,19 +54,19 @@ hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
 
 /* Copies between this process and the memory of a peer (shm_copy.c). */
 
-/* Moves the first bytes of `access` between `local` and the peer, and `local`
- * behind them; all of the access is checked. `*budget` bounds the step and is
- * reduced by its cost; many short runs cost more than their bytes. HG_SUCCESS:
- * `*ret_len` > 0 bytes were moved. HG_OPNOTSUPPORTED: ask by message; HG_AGAIN:
- * try again later. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW, HG_HOSTUNREACH,
- * HG_NA_ERROR, HG_PROTOCOL_ERROR: it ends with that code, and the cause was
- * logged. */
+/* Checks all of `access`, copies its first bytes between `local` and the peer,
+ * and moves `local` behind them. `*budget` bounds the step and is reduced by
+ * its cost; many short runs cost more than their bytes. HG_SUCCESS: `*ret_len`
+ * > 0 bytes were copied. HG_OPNOTSUPPORTED: the peer has to copy; HG_AGAIN: try
+ * again later. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW, HG_HOSTUNREACH,
+ * HG_NA_ERROR, HG_PROTOCOL_ERROR: the operation ends with that code; the cause
+ * was logged. */
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     struct amg_seg_iter *local, uint64_t *budget, uint64_t *ret_len);
 
-/* Whether this process is known to be able to copy by itself. False before the
- * first step, and when the peer is gone. */
+/* Whether this process can copy, as far as is known. False before the first
+ * step, and after the peer closed or died. */
 static inline bool amg_shm_copy_is_known_possible(
     const struct amg_shm_peer *peer)
 {
@@ -83,18 +83,17 @@ void amg_shm_access_refused(const struct amg_shm_region *who,
 /* Transfer: one put or get of this process, through the segment
  * (shm_transfer.c).
  *
- *   origin                               exposer
- *   GET {key, place, bounce} -------->    checks, copies into the bounce buffer
- *   copies out of the bounce buffer <--------    DONE {code}
+ *   origin                                exposer
+ *   GET {key, place, buffer} -------->    checks, copies into the buffer
+ *   copies out of the buffer <--------    DONE {code}
  *
- *   copies into the bounce buffer
- *   PUT {key, place, bounce} -------->    checks, copies out of the bounce
- * buffer
- *                           <--------    DONE {code}
+ *   copies into the buffer
+ *   PUT {key, place, buffer} -------->    checks, copies out of the buffer
+ *                            <--------    DONE {code}
  *
- * A bounce buffer is 64 KiB of the origin's segment. Its number identifies the
- * fragment: only one fragment at a time has it, and an answer must name the
- * transfer, too.
+ * The buffer is a bounce buffer of 64 KiB in the segment of the origin. Its
+ * number identifies the fragment: only one fragment at a time has it, and DONE
+ * must name the transfer, too.
  *
  *   AMG_SHM_BULK_GET, _PUT   cookie: the transfer   struct amg_shm_bulk_request
  *   AMG_SHM_BULK_DONE        cookie: the transfer   struct amg_shm_bulk_done */
@@ -119,14 +118,13 @@ static_assert(
 struct amg_shm_bulk_request {
     struct amg_shm_key key;
     uint64_t offset;
-    uint64_t
-        rest; /* of the transfer, from this fragment on: all of it is checked,
-                 so a forbidden access is refused before any byte is copied */
+    /* Bytes of the transfer from this fragment on: all are checked, so that a
+     * forbidden access is refused before any byte is copied. */
+    uint64_t rest;
     uint32_t segment;
     uint32_t len; /* of the fragment */
     uint32_t bounce;
-    uint32_t goes_on; /* not the transfer's first fragment: the offset may be
-                       * beyond its segment */
+    uint32_t goes_on; /* as in struct amg_shm_access */
 };
 
 static_assert(
@@ -144,12 +142,11 @@ struct amg_shm_fragment {
 };
 
 enum amg_shm_transfer_state {
-    AMG_SHM_TRANSFER_READY,   /* on its endpoint's list: a poll can move it */
-    AMG_SHM_TRANSFER_BLOCKED, /* on the other list: it waits for a bounce buffer
-                               */
+    AMG_SHM_TRANSFER_READY,   /* on a list: the next poll continues it */
+    AMG_SHM_TRANSFER_BLOCKED, /* on another list: waits for a bounce buffer */
     AMG_SHM_TRANSFER_POLLED,  /* on no list: a poll is working on it */
     AMG_SHM_TRANSFER_WAITING, /* on no list: for answers */
-    AMG_SHM_TRANSFER_ENDED,   /* its operation has ended, answers are missing */
+    AMG_SHM_TRANSFER_ENDED,   /* its operation has ended; waits for answers */
 };
 
 /* From the pool. The lock guards all but the fields that only polls use: begun,
@@ -167,11 +164,10 @@ struct amg_shm_transfer {
     uint64_t arrived;             /* bytes that arrived at their destination */
     uint32_t cookie;
     uint32_t in_flight; /* fragments */
-    uint8_t context;    /* the target's, */
     uint8_t origin_context;
     bool is_cancelled;
     bool is_by_message; /* and has a cookie */
-    bool is_gone;       /* the peer is gone; no answers will come */
+    bool is_gone;       /* the peer closed or died: no answers will come */
     hg_return_t ret;    /* the peer's first error */
     struct amg_shm_fragment fragments[AMG_SHM_FRAGMENTS];
 };
@@ -187,22 +183,20 @@ void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
 /* All answers have arrived, or none will. */
 void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
 
-/* Called by the progress owner, with the transfer HELD. */
-
-/* Sends the fragments that the limits allow. HG_SUCCESS: all were sent;
- * HG_AGAIN: it continues when answers arrive; HG_BUSY: no bounce buffer is
- * free. Other codes end it. */
+/* Called by the progress owner for a POLLED transfer: sends the fragments that
+ * the limits allow. HG_SUCCESS: all bytes arrived; HG_AGAIN: to be continued
+ * when answers arrive; HG_BUSY: no bounce buffer is free. Other codes end it.
+ */
 hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer);
-/* Whether there is a bounce buffer for a fragment of it. After HG_BUSY the
- * caller checks again before it waits, as the last bounce buffer may have been
- * freed meanwhile. */
+/* Whether a bounce buffer is free for it. After HG_BUSY the caller checks again
+ * before it waits, as one may have been freed meanwhile. */
 bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer);
 /* Frees the bounce buffers of fragments that will not be answered. */
 void amg_shm_transfer_drop_fragments_locked(struct amg_shm_transfer *transfer);
 
-/* Handles a cell that a peer sent to context `context_id`. Called by its
- * progress owner without the lock, because it may copy 64 KiB; with the lock if
- * the context is closed. The cell is not used after the return. */
+/* Handles a cell of a transfer that a peer sent to context `context_id`. Called
+ * by its progress owner without the lock, because it may copy 64 KiB; with the
+ * lock if the context is closed. The cell is not used after the return. */
 void amg_shm_transfer_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);

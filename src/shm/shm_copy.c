@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies between this process and the memory of a peer.
  *
- * There are two ways; the first transfer to a peer finds out which ones work:
+ * There are two ways. The first transfer to a peer finds out which ones work:
  *
  *   direct  memory of the peer's area, which is mapped here: plain copies
  *   cma     any memory, by process_vm_readv() and process_vm_writev()
  *
- * Both need the same pid namespace. The area is reached by the peer's
- * descriptor in /proc, which the kernel allows to the same user; cross-memory
- * copies it may forbid (Yama, seccomp), so they are tried on the random word in
- * the peer's head. All other transfers go by message.
+ * Both need the same pid namespace. The area is opened by the peer's descriptor
+ * in /proc, which the kernel allows to the same user. The kernel may forbid
+ * cross-memory copies (Yama, seccomp), so they are tried on the random word in
+ * the peer's head. For all other transfers the peer copies (shm_transfer.c).
  *
- * A copy is made only while the peer's table exposes the memory, and the peer
- * waits for us before it frees it (shm_access.h). A pid could be used again
- * while we copy only if its owner died in that very moment.
+ * This process copies only while the peer's table exposes the memory, and the
+ * peer waits for it before it frees the memory (shm_access.c). A pid could be
+ * used again during a copy only if its owner died at that moment.
  *
  * A cross-memory copy pins the pages of each run of the peer, which costs as
- * much as copying RUN_COST bytes; so one call takes so many runs that the call
- * itself no longer counts. It may copy less than it was asked to, where memory
- * ends: the rest is asked for again, and then the kernel says why.
+ * much as copying RUN_COST bytes; so one call takes so many runs that the cost
+ * of the call itself is negligible. It may copy less than requested, where
+ * memory ends: the next step requests the rest, and then the kernel returns the
+ * error.
  *
  * An exposer that polls all the time gathers short runs faster: 1024 runs of 8
- * B in 8 us, not 170, of 512 B in 42, not 188, of 4 KiB in 370, not 520. It is
- * not asked nevertheless: an exposer that computes, or has no core just now,
- * would answer much later, and cross-memory copies do not involve it. */
+ * B in 8 us instead of 170, of 512 B in 42 instead of 188, of 4 KiB in 370
+ * instead of 520. It is not asked nevertheless: an exposer that computes, or
+ * has no core at the moment, would answer much later; cross-memory copies do
+ * not involve it. */
 #include "shm/shm_bulk.h"
 
 #include <errno.h>
@@ -43,14 +45,21 @@ enum {
     RUNS_MAX = 128,  /* of each side in one call: 4 KiB of stack */
     RUN_COST = 1500, /* in bytes: 0.17 us at 9 GB/s, Linux 6 on a 2-core VM */
     HERE_COST = 128, /* our own runs are not pinned */
+    DIRECT_RUN_COST = 128,
 };
 
-/* A step between two lists, under way. */
+/* Runs of one side. */
+struct cma_runs {
+    struct iovec *at;
+    unsigned count;
+};
+
+/* State of a step between two lists. */
 struct step {
     struct amg_shm_view view; /* of the peer's list, behind the next run */
-    uint64_t at;              /* the next run: where it is at the peer, */
+    uint64_t at;              /* address of the next run at the peer, */
     uint64_t run;             /* and its length; 0: there is none */
-    uint64_t left;            /* bytes that are allowed from that run on */
+    uint64_t left;            /* bytes that the step may copy from there on */
     uint64_t moved;
 };
 
@@ -59,7 +68,7 @@ static inline void step_spend(uint64_t *budget, uint64_t cost)
     *budget -= cost < *budget ? cost : *budget;
 }
 
-/* Can the peer's random word be read? */
+/* Whether this process can read the peer's random word. */
 static bool cma_works(const struct amg_shm_region *region)
 {
     uint64_t word = 0;
@@ -80,128 +89,109 @@ AMG_NOINLINE static hg_return_t cma_fail(
     if (error != EFAULT) {
         atomic_store_explicit(&peer->bulk.has_cma, 0, memory_order_relaxed);
         AMG_LOG_INFO("bulk",
-            "shm: cross-memory copies with %s are not allowed any more (%s); "
-            "they go through the segment",
+            "shm: the kernel no longer allows cross-memory copies with %s "
+            "(%s); "
+            "data goes through the segment",
             peer->region.name, strerror(error));
         return HG_OPNOTSUPPORTED;
     }
     AMG_LOG_ERROR("bulk",
-        "shm: %s of %llu bytes at %llu of segment %u of %s: there is no such "
-        "memory, there or here; was it unmapped while it was exposed?",
+        "shm: %s of %llu bytes at %llu of segment %u of %s: no such "
+        "memory at one of the two; was it unmapped while it was exposed?",
         access->direction == AMG_MEM_READ ? "get" : "put",
         (unsigned long long)access->len, (unsigned long long)access->offset,
         access->segment, peer->region.name);
     return HG_NA_ERROR;
 }
 
-/* Vectors of runs on both sides; they need not have the same length. */
+/* Copies between runs of both sides, which need not have the same length.
+ * HG_SUCCESS: `*ret_len` bytes, at least one. HG_HOSTUNREACH, HG_NA_ERROR;
+ * HG_OPNOTSUPPORTED: the kernel does not allow these copies any more. */
 static inline hg_return_t cma_move(struct amg_shm_peer *peer,
-    const struct amg_shm_access *access, const struct iovec *here,
-    unsigned here_count, const struct iovec *there, unsigned there_count,
-    uint64_t *ret_len)
+    const struct amg_shm_access *access, const struct cma_runs *here,
+    const struct cma_runs *there, uint64_t *ret_len)
 {
     pid_t pid = (pid_t)peer->region.pid;
     ssize_t moved = 0;
 
     if (access->direction == AMG_MEM_READ)
-        moved = process_vm_readv(pid, here, here_count, there, there_count, 0);
+        moved = process_vm_readv(
+            pid, here->at, here->count, there->at, there->count, 0);
     else
-        moved = process_vm_writev(pid, here, here_count, there, there_count, 0);
+        moved = process_vm_writev(
+            pid, here->at, here->count, there->at, there->count, 0);
     if (moved <= 0)
         return cma_fail(peer, access, moved == 0 ? EFAULT : errno);
     *ret_len = (uint64_t)moved;
     return HG_SUCCESS;
 }
 
-/* Copies between `local` and the peer's memory at `at`, in the direction of
- * `access`. HG_SUCCESS: `*ret_len` bytes, at least one. HG_HOSTUNREACH,
- * HG_NA_ERROR; HG_OPNOTSUPPORTED: these copies are not allowed any more. */
-static hg_return_t cma_copy(struct amg_shm_peer *peer,
-    const struct amg_shm_access *access, void *local, uint64_t at, uint64_t len,
-    uint64_t *ret_len)
-{
-    struct iovec here = {local, len};
-    struct iovec there = {(void *)(uintptr_t)at, len};
-
-    return cma_move(peer, access, &here, 1, &there, 1, ret_len);
-}
-
-/* The next runs of the peer's list; how many bytes. */
+/* Takes up to `max` runs of the peer's list; returns their bytes. */
 static uint64_t there_fill(
-    struct step *step, unsigned max, struct iovec *there, unsigned *ret_count)
+    struct step *step, unsigned max, struct cma_runs *there)
 {
     uint64_t sum = 0;
-    unsigned count = 0;
 
-    while (step->run > 0 && count < max) {
-        there[count++] = (struct iovec){(void *)(uintptr_t)step->at, step->run};
+    while (step->run > 0 && there->count < max) {
+        there->at[there->count++] =
+            (struct iovec){(void *)(uintptr_t)step->at, step->run};
         sum += step->run;
         step->run = amg_shm_view_take(&step->view, step->left - sum, &step->at);
     }
-    *ret_count = count;
     return sum;
 }
 
-/* The next runs of our list, at most `len` bytes; how many. */
-static uint64_t here_fill(struct amg_seg_iter *local, uint64_t len,
-    struct iovec *here, unsigned *ret_count)
+/* Takes runs of our list, at most `len` bytes; returns their bytes. */
+static uint64_t here_fill(
+    struct amg_seg_iter *local, uint64_t len, struct cma_runs *here)
 {
     uint64_t sum = 0;
-    unsigned count = 0;
 
-    while (sum < len && count < RUNS_MAX) {
+    while (sum < len && here->count < RUNS_MAX) {
         void *at = NULL;
         uint64_t run = amg_seg_iter_take(local, len - sum, &at);
 
         if (!AMG_CONTRACT(run > 0))
             break;
-        here[count++] = (struct iovec){at, run};
+        here->at[here->count++] = (struct iovec){at, run};
         sum += run;
     }
-    *ret_count = count;
     return sum;
 }
 
-/* The same for the next runs of two lists; moves `local` behind what was
- * copied, and counts that in the step. */
+/* Copies between the next runs of both lists, and moves `local` behind them. */
 static hg_return_t cma_copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)
 {
-    struct iovec there[RUNS_MAX];
-    struct iovec here[RUNS_MAX];
+    struct iovec vectors[2][RUNS_MAX];
+    struct cma_runs there = {vectors[0], 0};
+    struct cma_runs here = {vectors[1], 0};
     struct amg_seg_iter behind = *local;
     uint64_t runs = *budget / RUN_COST + 1;
-    unsigned there_count = 0;
-    unsigned here_count = 0;
-    uint64_t len = there_fill(
-        step, runs < RUNS_MAX ? (unsigned)runs : RUNS_MAX, there, &there_count);
-    uint64_t moved = 0;
+    uint64_t len =
+        there_fill(step, runs < RUNS_MAX ? (unsigned)runs : RUNS_MAX, &there);
     hg_return_t rc = HG_SUCCESS;
 
-    len = here_fill(&behind, len, here, &here_count);
-    rc = cma_move(peer, access, here, here_count, there, there_count, &moved);
+    len = here_fill(&behind, len, &here);
+    rc = cma_move(peer, access, &here, &there, &step->moved);
     if (rc != HG_SUCCESS)
         return rc;
-    if (moved == len)
+    if (step->moved == len)
         *local = behind;
     else
-        amg_seg_iter_skip(local, moved);
-    step->moved = moved;
-    step_spend(budget, moved + (uint64_t)there_count * RUN_COST +
-                           (uint64_t)here_count * HERE_COST);
+        amg_seg_iter_skip(local, step->moved);
+    step_spend(budget, step->moved + (uint64_t)there.count * RUN_COST +
+                           (uint64_t)here.count * HERE_COST);
     return HG_SUCCESS;
 }
-
-/* Of a list, in bytes that could be copied instead. */
-enum { DIRECT_RUN_COST = 128 };
 
 AMG_NOINLINE void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc)
 {
     AMG_LOG_WARNING("bulk",
-        "shm: refused to %s %llu bytes at %llu of segment %u, key %x/%x, "
-        "between us and %s: code %d",
+        "shm: refused a %s of %llu bytes at %llu of segment %u, key %x/%x, "
+        "with %s: code %d",
         access->direction == AMG_MEM_READ ? "get" : "put",
         (unsigned long long)access->len, (unsigned long long)access->offset,
         access->segment, access->key.index, access->key.serial, who->name,
@@ -215,7 +205,7 @@ static bool is_sealed(int fd)
     return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
-/* The peer's area, mapped here; NULL: it has none, or we may not. */
+/* Maps the peer's area; NULL: it has none, or this process may not map it. */
 static char *area_map(const struct amg_shm_region *region, uint64_t len)
 {
     struct stat file;
@@ -227,8 +217,8 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
     fd = amg_shm_files_open_of(region->pid, region->head->area_fd, S_IFREG);
     if (fd < 0)
         return NULL;
-    /* It must not become shorter than what is mapped: reading would be SIGBUS.
-     * And it must be the file of who is alive, not of a later owner. */
+    /* The file must not become shorter than the mapping: access would raise
+     * SIGBUS. And it must be of the living peer, not of a later process. */
     if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == len &&
         is_sealed(fd) &&
         amg_shm_files_life(region->pid, region->start_time) == AMG_SHM_ALIVE)
@@ -261,7 +251,7 @@ static void copy_ways_find(
         bulk->area_base = head->area_base;
         bulk->area_len = bulk->area == NULL ? 0 : len;
     }
-    if (copy != AMG_SHM_COPY_CMA && is_self) { /* all of it is here */
+    if (copy != AMG_SHM_COPY_CMA && is_self) { /* all memory is mapped */
         bulk->area_base = 0;
         bulk->area_len = UINT64_MAX;
     }
@@ -290,7 +280,8 @@ AMG_NOINLINE static void copy_ways_learn(
     amg_lock_unlock(&bulk->lock);
 }
 
-/* The peer's area as mapped here; both sides may be the same memory. */
+/* Copies in the peer's area as mapped here; both sides may be the same memory.
+ */
 static void direct_copy(const struct amg_shm_bulk_peer *bulk, bool is_get,
     void *local, uint64_t at, uint64_t len)
 {
@@ -334,7 +325,7 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
     return HG_SUCCESS;
 }
 
-/* The first bytes of both lists, as far as they go one way. */
+/* Copies the first bytes of both lists, as far as one way goes. */
 AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)
@@ -352,7 +343,7 @@ AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     return HG_OPNOTSUPPORTED;
 }
 
-/* The same where it is one run on both sides, as most are. */
+/* The same for one run on both sides, the usual case. */
 static hg_return_t copy_run(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     uint64_t at, uint64_t len, uint64_t *ret_len)
@@ -367,7 +358,10 @@ static hg_return_t copy_run(struct amg_shm_peer *peer,
         rc = HG_SUCCESS;
     } else if (atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) !=
                0) {
-        rc = cma_copy(peer, access, here, at, len, ret_len);
+        struct iovec vectors[2] = {{here, len}, {(void *)(uintptr_t)at, len}};
+
+        rc = cma_move(peer, access, &(struct cma_runs){&vectors[0], 1},
+            &(struct cma_runs){&vectors[1], 1}, ret_len);
     }
     if (rc == HG_SUCCESS)
         local->into += *ret_len;

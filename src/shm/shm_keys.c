@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of the memory that this process exposes.
  *
- * The exposer trusts only its private records; the table in
- * the segment is only a copy of them, because every peer could write there.
+ * The exposer trusts only its private records; the table in the segment is a
+ * copy of them to which every peer could write.
  *
- * Memory is removed in this order: its entry stops being live; then accesses of
- * own threads and of accessors end; then the slot is free again. An accessor
- * that died does not count: its copy ended with it. */
+ * To remove memory, the exposer ends the life of its entry, waits until
+ * accesses of own threads and of accessors end, and then frees the record. It
+ * does not wait for an accessor that died: its copy ended with it. */
 #include "shm/shm_keys.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@
 
 enum {
     RECORDS_FIRST = 64,
-    NAP_NS = 20000, /* between two looks at those inside */
+    WAIT_STEP_NS = 20000, /* between two checks for accesses in progress */
     NO_LIST = 0xffffffff,
     NO_RECORD = 0xffffffff,
 };
@@ -90,7 +90,7 @@ static hg_return_t records_grow_locked(struct amg_shm_exposer *keys)
     return HG_SUCCESS;
 }
 
-/* A free place; one with an entry in the table, if there is one. */
+/* Takes a free record; one with an entry in the table, if there is one. */
 static hg_return_t record_take_locked(
     struct amg_shm_exposer *keys, uint32_t *ret_index)
 {
@@ -106,7 +106,7 @@ static hg_return_t record_take_locked(
     return HG_SUCCESS;
 }
 
-/* The class of lists that a list of `count` segments fits: 2^class of them. */
+/* Lists of `count` segments have room for 2^class segments. */
 static unsigned list_class(uint32_t count)
 {
     return count <= 1 ? 0 : 32u - (unsigned)__builtin_clz(count - 1);
@@ -157,7 +157,7 @@ static void listed_set(
     atomic_store_explicit(&listed->end, mem->ends[i], memory_order_relaxed);
 }
 
-/* Shows the memory to the peers. */
+/* Writes the entry of the memory, so that peers may access it. */
 static void entry_open_locked(
     struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
 {
@@ -184,7 +184,7 @@ static void entry_open_locked(
     atomic_store_explicit(&entry->state, state, memory_order_seq_cst);
 }
 
-/* The books of the memory, not yet in the table. */
+/* Creates the private record of memory. */
 static hg_return_t mem_create(const struct amg_segment *segments,
     uint32_t count, struct amg_shm_mem **ret_mem)
 {
@@ -303,7 +303,7 @@ static void mem_close_locked(
             memory_order_seq_cst);
 }
 
-/* Nobody is inside any more: the place may be used again. */
+/* No access is in progress: frees the record of the memory. */
 static void mem_free_locked(
     struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
 {
@@ -317,8 +317,8 @@ static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
 {
     if (users > 0)
         AMG_LOG_WARNING("bulk",
-            "shm: %u copies of ours still use the memory after %u ms; free it "
-            "again later",
+            "shm: %u copies of this process still use the memory after %u ms; "
+            "free it again later",
             users, timeout_ms);
     else
         AMG_LOG_WARNING("bulk",
@@ -351,7 +351,7 @@ hg_return_t amg_shm_exposer_remove(
             busy_log(users, pid, timeout_ms);
             return HG_BUSY;
         }
-        amg_clock_sleep_ns(NAP_NS);
+        amg_clock_sleep_ns(WAIT_STEP_NS);
     }
     amg_lock_lock(&keys->lock);
     mem_free_locked(keys, mem);

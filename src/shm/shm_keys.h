@@ -2,24 +2,24 @@
 /* Table of the memory that a process exposes, and the check in it before a peer
  * copies.
  *
- * The table is part of the exposer's segment; peers read it before they copy.
- * They take addresses from it alone, never from a descriptor. Its offsets are
+ * The table is part of the exposer's segment; peers read it before they copy,
+ * and take addresses only from it, never from a descriptor. Its offsets are
  * fixed by the constants below, so a process that maps it compares
  * AMG_SHM_KEY_TABLE_MAGIC only.
  *
  *   line 0      magic, salt
- *   accessors    64 bytes for each peer that copies by itself: its identity,
- *               and the entries that it accesses now
+ *   accessors   64 bytes for each peer that copies: its identity, and the
+ *               entries that it accesses now
  *   entries     32 bytes for each exposed memory: its serial number and flags,
  *               and its segment, or the position of its list of segments
  *   list        16 bytes for each segment of memory with several: its
  *               address, and its end counted from the start of the list
  *
- * Memory that finds no room in the table is exposed all the same: peers cannot
- * look up its key, so they ask the exposer by message. The table is not larger
- * because its pages come from /dev/shm, which is small in many containers (64
- * MiB), and a write to a page without room raises SIGBUS; and long lists mostly
- * have short segments, which the exposer copies faster anyway. */
+ * Memory without room in the table is exposed, too: peers do not find its key,
+ * and ask the exposer by message. The table is not larger because its pages
+ * come from /dev/shm, which is small in many containers (64 MiB), and because
+ * long lists mostly have short segments, which the exposer copies faster
+ * anyway. */
 #ifndef AMG_SHM_SHM_KEYS_H
 #define AMG_SHM_SHM_KEYS_H
 
@@ -40,8 +40,8 @@ enum {
     AMG_SHM_LIST_CLASSES = 16, /* lists of up to 32768 segments */
 };
 
-/* A peer that copies by itself. The peer claims and releases it; another
- * process releases it if the peer died. */
+/* A peer that copies. The peer claims and releases its slot; another process
+ * releases it if the peer died. */
 struct amg_shm_accessor {
     /* 0: free; 1: being cleared; else the accessor's random number. The
      * exchange that claims it pairs with the store that freed it. */
@@ -61,7 +61,7 @@ static_assert(sizeof(struct amg_shm_accessor) == 64, "one line per accessor");
 enum amg_shm_entry_bits {
     AMG_SHM_ENTRY_FLAGS = 0xff,      /* enum amg_mem_flags */
     AMG_SHM_ENTRY_LIVE = 0x100,      /* may be accessed */
-    AMG_SHM_ENTRY_BY_MESSAGE = 0x200 /* no room for its list */
+    AMG_SHM_ENTRY_BY_MESSAGE = 0x200 /* no room for its list: ask by message */
 };
 
 struct amg_shm_entry {
@@ -120,8 +120,10 @@ struct amg_shm_access {
     uint32_t direction; /* enum amg_mem_flags, one of them */
     uint64_t offset;    /* from the start of the segment */
     uint64_t len;
-    bool goes_on; /* the rest of an access: its offset may lie behind the
-                     segment */
+    bool goes_on; /* the rest of an access: the offset may be behind the segment
+                   */
+    uint8_t context; /* the exposer's context that serves it, if the exposer
+                        copies */
 };
 
 /* Owned by the caller that registered it, until removed. */
@@ -179,8 +181,8 @@ void amg_shm_key_write(const struct amg_mem *mem, struct amg_key *ret_key);
 hg_return_t amg_shm_key_read(
     const struct amg_key *key, struct amg_shm_key *ret_key);
 
-/* Checks an access that the exposer itself carries out, and keeps the memory
- * exposed until keys_leave. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
+/* Checks an access for which the exposer copies, and keeps the memory exposed
+ * until amg_shm_exposer_leave(). HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
 hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
     struct amg_seg_iter *ret_at);
@@ -192,15 +194,14 @@ void amg_shm_exposer_leave(
 bool amg_shm_accessor_reap(
     struct amg_shm_accessor *accessor, amg_shm_life_fn life);
 
-/* Access to a peer's exposed memory: the check in its table before this process
- * copies.
+/* Access to a peer's exposed memory (shm_access.c).
  *
  *   claim     once per peer: takes a slot for announcements
  *   enter     announces the copy, then checks that it is allowed
  *   leave     ends the copy; the peer may free the memory
  *
- * The peer's unreg() waits between enter and leave, so a process holds an
- * access for one step of a copy only. */
+ * The peer's unreg() waits for leave, so a process holds an access for one step
+ * of a copy only. */
 
 /* Identity of this process in the peer's table; `id` is random, above 1. */
 struct amg_shm_accessor_id {
@@ -229,7 +230,7 @@ struct amg_shm_view {
 
 /* HG_SUCCESS: `*ret_view` starts at the access and is valid until leave with
  * `*ret_slot`. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: not allowed.
- * HG_OPNOTSUPPORTED: not in the table, ask by message. HG_AGAIN: too many
+ * HG_OPNOTSUPPORTED: not in the table, the peer has to copy. HG_AGAIN: too many
  * threads of this process have an access. */
 hg_return_t amg_shm_access_enter(struct amg_shm_key_table *table,
     struct amg_shm_accessor *accessor, const struct amg_shm_access *access,

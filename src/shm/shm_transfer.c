@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfer through the segment: the peer does its part of the copy, asked by
- * message.
+/* Transfer through the segment: the peer copies between its memory and a bounce
+ * buffer, on request by message.
  *
- * All values of a peer are checked before use: a bounce buffer is inside the
- * segment, an answer is for a fragment in flight. */
+ * All values of a peer are checked before use: a bounce buffer must be inside
+ * the segment, an answer must be for a fragment in flight. */
 #include "shm/shm_bulk.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "shm/shm_peer.h"
 #include "shm/shm_msg.h"
+#include "shm/shm_peer.h"
 
 void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
 {
@@ -46,27 +46,27 @@ bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer)
            transfer->peer->bulk.bounce_used < AMG_SHM_PEER_BOUNCE_MAX;
 }
 
-/* A bounce buffer of ours for a fragment to `peer`. */
+/* Takes a bounce buffer for a fragment to `peer`; false: none is free. */
 static bool bounce_take_locked(struct amg_shm_domain *domain,
-    struct amg_shm_peer *peer, uint32_t *ret_chunk)
+    struct amg_shm_peer *peer, uint32_t *ret_bounce)
 {
     uint32_t free = ~domain->bulk.bounce_used;
 
     if (~domain->bulk.bounce_used == 0 ||
         peer->bulk.bounce_used >= AMG_SHM_PEER_BOUNCE_MAX)
         return false;
-    *ret_chunk = (uint32_t)__builtin_ctz(free);
-    if ((domain->bulk.bounce_reserved & 1u << *ret_chunk) == 0 &&
+    *ret_bounce = (uint32_t)__builtin_ctz(free);
+    if ((domain->bulk.bounce_reserved & 1u << *ret_bounce) == 0 &&
         !amg_shm_region_reserve(&domain->region,
-            bounce_buf(&domain->region, *ret_chunk), AMG_SHM_BOUNCE_LEN))
+            bounce_buf(&domain->region, *ret_bounce), AMG_SHM_BOUNCE_LEN))
         return false; /* polls try again */
-    domain->bulk.bounce_reserved |= 1u << *ret_chunk;
-    domain->bulk.bounce_used |= 1u << *ret_chunk;
+    domain->bulk.bounce_reserved |= 1u << *ret_bounce;
+    domain->bulk.bounce_used |= 1u << *ret_bounce;
     peer->bulk.bounce_used++;
     return true;
 }
 
-/* Brings those on that waited for a bounce buffer. */
+/* Continues the transfers that waited for a bounce buffer. */
 static void blocked_wake_locked(struct amg_shm_domain *domain)
 {
     for (unsigned i = 0; i < domain->max_contexts; i++) {
@@ -106,18 +106,17 @@ static uint64_t fragment_offset(const struct amg_shm_transfer *transfer)
                                                   : UINT64_MAX;
 }
 
-/* The fragment begins where the transfer has come to. */
 static hg_return_t fragment_send_locked(
     struct amg_shm_transfer *transfer, const struct amg_shm_fragment *fragment)
 {
     bool is_get = transfer->access.direction == AMG_MEM_READ;
-    const struct amg_shm_msg_header note = {
+    const struct amg_shm_msg_header header = {
         .kind = is_get ? AMG_SHM_BULK_GET : AMG_SHM_BULK_PUT,
         .origin_context = transfer->origin_context,
-        .target_context = transfer->context,
+        .target_context = transfer->access.context,
         .cookie = transfer->cookie,
     };
-    const struct amg_shm_bulk_request ask = {
+    const struct amg_shm_bulk_request request = {
         .key = transfer->access.key,
         .offset = fragment_offset(transfer),
         .rest = transfer->access.len - transfer->begun,
@@ -127,10 +126,11 @@ static hg_return_t fragment_send_locked(
         .goes_on = transfer->begun > 0,
     };
 
-    return amg_shm_send_short_locked(transfer->peer, &note, &ask, sizeof(ask));
+    return amg_shm_send_short_locked(
+        transfer->peer, &header, &request, sizeof(request));
 }
 
-/* Begins one fragment more. HG_AGAIN: as many as may be are in flight. */
+/* Begins one more fragment. HG_AGAIN: no more may be in flight now. */
 static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
@@ -182,42 +182,40 @@ hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer)
     return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
-/* The exposer's part: copies between its memory and the bounce buffer of who
- * asks. */
+/* Copies between memory of this process and a bounce buffer of the peer. */
 static hg_return_t request_serve(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t direction,
-    const struct amg_shm_bulk_request *ask)
+    const struct amg_shm_bulk_request *request)
 {
-    const struct amg_shm_access access = {.key = ask->key,
-        .segment = ask->segment,
+    const struct amg_shm_access access = {.key = request->key,
+        .segment = request->segment,
         .direction = direction,
-        .offset = ask->offset,
-        .len = ask->rest,
-        .goes_on = ask->goes_on != 0};
+        .offset = request->offset,
+        .len = request->rest,
+        .goes_on = request->goes_on != 0};
     struct amg_shm_mem *mem = NULL;
     struct amg_seg_iter at;
     char *bounce = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (ask->bounce >= AMG_SHM_BOUNCE_COUNT || ask->len == 0 ||
-        ask->len > AMG_SHM_BOUNCE_LEN || ask->len > ask->rest)
+    if (request->bounce >= AMG_SHM_BOUNCE_COUNT || request->len == 0 ||
+        request->len > AMG_SHM_BOUNCE_LEN || request->len > request->rest)
         return HG_PROTOCOL_ERROR;
     rc = amg_shm_exposer_enter(&domain->bulk.exposer, &access, &mem, &at);
     if (rc != HG_SUCCESS) {
         amg_shm_access_refused(&peer->region, &access, rc);
         return rc;
     }
-    bounce = bounce_buf(&peer->region, ask->bounce);
+    bounce = bounce_buf(&peer->region, request->bounce);
     if (direction == AMG_MEM_READ)
-        amg_seg_iter_gather(bounce, &at, ask->len);
+        amg_seg_iter_gather(bounce, &at, request->len);
     else
-        amg_seg_iter_scatter(&at, bounce, ask->len);
+        amg_seg_iter_scatter(&at, bounce, request->len);
     amg_shm_exposer_leave(&domain->bulk.exposer, mem);
     return HG_SUCCESS;
 }
 
-/* A context that is open belongs to who calls, who has not got the lock; one
- * that is closed belongs to the lock, which is not let go then. */
+/* The caller has the lock if the context is closed, and keeps it then. */
 static void message_lock(struct amg_shm_domain *domain, bool has_lock)
 {
     if (!has_lock)
@@ -234,52 +232,55 @@ static void on_bulk_request(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock)
 {
-    struct amg_shm_bulk_request ask;
-    const struct amg_shm_msg_header note = {
+    struct amg_shm_bulk_request request;
+    const struct amg_shm_msg_header header = {
         .kind = AMG_SHM_BULK_DONE,
         .origin_context = context_id,
         .target_context = cell->context,
         .cookie = cell->cookie,
     };
-    struct amg_shm_bulk_done told;
+    struct amg_shm_bulk_done done;
     hg_return_t rc = HG_SUCCESS;
 
-    memcpy(&ask, cell->bytes, sizeof(ask));
-    told.bounce = ask.bounce;
-    told.code = request_serve(domain, peer,
-        cell->kind == AMG_SHM_BULK_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &ask);
+    memcpy(&request, cell->bytes, sizeof(request));
+    done.bounce = request.bounce;
+    done.code = request_serve(domain, peer,
+        cell->kind == AMG_SHM_BULK_GET ? AMG_MEM_READ : AMG_MEM_WRITE,
+        &request);
     message_lock(domain, has_lock);
-    rc = amg_shm_send_short_locked(peer, &note, &told, sizeof(told));
+    rc = amg_shm_send_short_locked(peer, &header, &done, sizeof(done));
     message_unlock(domain, has_lock);
     if (rc != HG_SUCCESS && rc != HG_HOSTUNREACH)
         AMG_LOG_ERROR("bulk",
-            "shm: the answer to a transfer of %s is lost (code %d): it ends "
-            "only when that process does",
+            "shm: the answer to a transfer of %s is lost (code %d): the "
+            "transfer "
+            "ends only with that process",
             peer->region.name, (int)rc);
 }
 
-/* The fragment that this answer is for, of the transfer that waits for it. */
+/* The fragment that this answer is for, and its transfer; NULL: there is none.
+ */
 static struct amg_shm_fragment *fragment_find_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer,
     uint8_t context_id, const struct amg_shm_cell *cell,
-    const struct amg_shm_bulk_done *told,
+    const struct amg_shm_bulk_done *done,
     struct amg_shm_transfer **ret_transfer)
 {
-    struct amg_table_slot *place =
+    struct amg_table_slot *slot =
         amg_table_find(&domain->bulk.transfers, cell->cookie, peer->id);
-    struct amg_shm_transfer *transfer = place == NULL ? NULL : place->object;
+    struct amg_shm_transfer *transfer = slot == NULL ? NULL : slot->object;
 
     if (transfer == NULL || transfer->origin_context != context_id)
         return NULL;
     *ret_transfer = transfer;
     for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
         if (transfer->fragments[i].len > 0 &&
-            transfer->fragments[i].bounce == told->bounce)
+            transfer->fragments[i].bounce == done->bounce)
             return &transfer->fragments[i];
     return NULL;
 }
 
-/* A fragment has been moved, or refused. */
+/* The peer has copied a fragment, or refused it. */
 static void fragment_done_locked(struct amg_shm_transfer *transfer,
     struct amg_shm_fragment *fragment, hg_return_t ret)
 {
@@ -302,32 +303,32 @@ static void on_bulk_done(struct amg_shm_domain *domain,
 {
     struct amg_shm_transfer *transfer = NULL;
     struct amg_shm_fragment *fragment = NULL;
-    struct amg_shm_bulk_done told;
+    struct amg_shm_bulk_done done;
     bool is_over = false;
 
-    memcpy(&told, cell->bytes, sizeof(told));
-    if (told.code >= HG_RETURN_MAX)
-        told.code = HG_PROTOCOL_ERROR;
+    memcpy(&done, cell->bytes, sizeof(done));
+    if (done.code >= HG_RETURN_MAX)
+        done.code = HG_PROTOCOL_ERROR;
     message_lock(domain, has_lock);
     fragment =
-        fragment_find_locked(domain, peer, context_id, cell, &told, &transfer);
+        fragment_find_locked(domain, peer, context_id, cell, &done, &transfer);
     is_over = fragment == NULL || transfer->state == AMG_SHM_TRANSFER_ENDED;
-    if (fragment != NULL && is_over) /* the user's memory is left alone */
-        fragment_done_locked(transfer, fragment, (hg_return_t)told.code);
+    if (fragment != NULL && is_over) /* the user may reuse its memory */
+        fragment_done_locked(transfer, fragment, (hg_return_t)done.code);
     message_unlock(domain, has_lock);
     if (fragment == NULL)
         AMG_LOG_WARNING("bulk",
-            "shm: %s answers for a transfer that does not wait (cookie %x, "
+            "shm: %s answered for a transfer that does not wait (cookie %x, "
             "bounce %u, code %u)",
-            peer->region.name, cell->cookie, told.bounce, told.code);
+            peer->region.name, cell->cookie, done.bounce, done.code);
     if (is_over)
         return;
-    /* It ends by nobody but the progress owner of its context: by us. */
-    if (told.code == HG_SUCCESS && transfer->access.direction == AMG_MEM_READ)
+    /* Without the lock: only this progress owner can end the transfer. */
+    if (done.code == HG_SUCCESS && transfer->access.direction == AMG_MEM_READ)
         amg_seg_iter_scatter(&fragment->local,
-            bounce_buf(&domain->region, told.bounce), fragment->len);
+            bounce_buf(&domain->region, done.bounce), fragment->len);
     message_lock(domain, has_lock);
-    fragment_done_locked(transfer, fragment, (hg_return_t)told.code);
+    fragment_done_locked(transfer, fragment, (hg_return_t)done.code);
     message_unlock(domain, has_lock);
 }
 
@@ -345,6 +346,6 @@ void amg_shm_transfer_message(struct amg_shm_domain *domain,
         on_bulk_done(domain, peer, context_id, cell, has_lock);
     else
         AMG_LOG_WARNING("bulk",
-            "shm: a message of %s is dropped: kind %u with %u bytes is none",
+            "shm: a message of %s is dropped: unknown kind %u with %u bytes",
             peer->region.name, kind, cell->len);
 }

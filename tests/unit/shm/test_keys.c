@@ -166,11 +166,13 @@ static void test_keys_access_outside_is_refused(void **state)
             expose(f, parts, count, AMG_MEM_READ | AMG_MEM_WRITE, &key);
 
         for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++)
-            assert_int_equal(
-                try_both(f,
-                    &(struct amg_shm_access){key, tries[i].segment,
-                        AMG_MEM_WRITE, tries[i].offset, tries[i].len, false},
-                    NULL),
+            assert_int_equal(try_both(f,
+                                 &(struct amg_shm_access){.key = key,
+                                     .segment = tries[i].segment,
+                                     .direction = AMG_MEM_WRITE,
+                                     .offset = tries[i].offset,
+                                     .len = tries[i].len},
+                                 NULL),
                 HG_OVERFLOW);
         hide(f, mem);
     }

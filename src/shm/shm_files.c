@@ -4,25 +4,25 @@
  *   /dev/shm/amalgam-UID-NAME                       a segment
  *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of it
  *
- * Is an owner alive? In the same pid namespace its pid and start time say it:
- * that is right for a pid used again, for two classes of one process, and for a
- * process that forked (whose child would keep a file lock alive). A pid of
- * another namespace means nothing here; but each owner holds an flock on its
- * segment, so a process that gets the lock knows that the owner is dead.
+ * In the same pid namespace, pid and start time of the owner tell whether it is
+ * alive. That is right for a pid that is used again, for two classes of one
+ * process, and for a process that forked, whose child would keep a file lock. A
+ * pid of another namespace means nothing here; but each owner holds an flock on
+ * its segment, so a process that gets the lock knows that the owner is dead.
  *
  * An owner of unknown state, because /proc cannot be read or no descriptor is
  * left, counts as alive: a file is removed only if its owner is certainly dead,
  * or by the process that has its lock.
  *
- * The segments of ranks of one job have a name for as long as these need to map
- * them, and no doorbells here (amg_shm_node_unname): a job that is killed
- * leaves no file.
+ * The segments of the ranks of a job have a name only until all ranks mapped
+ * them, and their doorbells have none (amg_shm_node_unname): so a job that is
+ * killed leaves no file.
  *
  * A process removes a segment only with a second lock on it, which owners do
- * not take, and only if the path still leads to it: so two cleaners cannot
- * remove one that was created in between. A doorbell has the incarnation of its
- * segment in its name, and is made after it and removed before it: a doorbell
- * without its segment is stale for ever. */
+ * not take, and only if the path still leads to it: so two processes that clean
+ * cannot remove one that was created in between. A doorbell has the incarnation
+ * of its segment in its name, and is made after it and removed before it: a
+ * doorbell without its segment is stale. */
 #include "shm/shm_files.h"
 
 #include <dirent.h>
@@ -56,7 +56,7 @@ enum {
     STAT_START_TIME = 22,
 };
 
-/* Reads /proc/PID/stat; false: `errno` says why. */
+/* Reads /proc/PID/stat; false: `errno` is set. */
 static bool stat_read(uint32_t pid, char ret_text[STAT_CAP])
 {
     char path[64];
@@ -94,8 +94,8 @@ static uint64_t stat_number(const char *text, int number)
     return at == NULL ? 0 : strtoull(at, NULL, 10);
 }
 
-/* Has it ended, and only its parent has not asked for its code yet? The state
- * alone says that of a process, too, whose first thread has ended. */
+/* Whether the process has ended, and only waits for its parent. The state alone
+ * would also be that of a process whose first thread has ended. */
 static bool stat_has_ended(const char *text)
 {
     const char *state = stat_field(text, STAT_STATE);
@@ -163,7 +163,7 @@ void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
         DOORBELL_MARK, context_id, incarnation);
 }
 
-/* Is the path still that of the open file? */
+/* Whether the path still leads to the open file. */
 static bool is_at(const char *path, int fd)
 {
     struct stat of_path;
@@ -173,7 +173,7 @@ static bool is_at(const char *path, int fd)
            of_path.st_ino == of_fd.st_ino && of_path.st_dev == of_fd.st_dev;
 }
 
-/* Reads the head; false when there is none of ours. */
+/* Reads the head of a segment; false: not one of this version. */
 static bool head_read(int fd, struct amg_shm_head *ret_head)
 {
     return pread(fd, ret_head, sizeof(*ret_head), 0) ==
@@ -182,9 +182,9 @@ static bool head_read(int fd, struct amg_shm_head *ret_head)
            ret_head->version == AMG_SHM_VERSION;
 }
 
-/* Is the caller the only one that removes this file, until it closes it? Who
- * else does is done soon; a child that it forked just then would keep the lock
- * until it ends, so one does not wait for that. */
+/* Makes the caller the only process that removes this file, until it closes it.
+ * Waits for another one a short time only: a child that it forked meanwhile
+ * keeps the lock until it ends. */
 static bool is_only_remover(int fd)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -197,8 +197,8 @@ static bool is_only_remover(int fd)
     return false;
 }
 
-/* Is the owner of the open segment dead? A child that it forked may hold the
- * lock: so what is known of the process counts, where that is known. */
+/* Whether the owner of the open segment is dead. Its process decides, where
+ * that is known; a child that it forked may hold the lock. */
 static bool owner_is_dead(int fd, uint32_t *ret_pid)
 {
     struct amg_shm_head head;
@@ -234,7 +234,7 @@ int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind)
     struct stat status;
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%d", pid, fd);
-    /* Looks first: opening some devices does something. */
+    /* Checked before the open, which has effects on some devices. */
     if (stat(path, &status) != 0)
         return -1;
     if ((status.st_mode & S_IFMT) != kind || status.st_uid != geteuid()) {
@@ -262,7 +262,7 @@ enum amg_shm_life amg_shm_files_life_by_lock(
     fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
-    /* Another one of that name, or one whose lock is free: ours has gone. */
+    /* Another segment of that name, or no lock on it: the owner is dead. */
     if (head_read(fd, &head) && head.incarnation != incarnation)
         life = AMG_SHM_DEAD;
     else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -284,7 +284,7 @@ enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region)
                : amg_shm_files_life_by_lock(region->name, region->incarnation);
 }
 
-/* Is it a doorbell whose segment is not there any more? `file` is its name. */
+/* Whether the segment of the doorbell `file` does not exist any more. */
 static bool doorbell_is_stale(const char *file)
 {
     char path[AMG_SHM_PATH_CAP];
@@ -298,7 +298,7 @@ static bool doorbell_is_stale(const char *file)
     fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT;
-    /* One of another version of this library may be alive. */
+    /* The owner of a segment of another version may be alive. */
     if (head_read(fd, &head))
         is_stale = head.incarnation != strtoull(last + 1, NULL, 16);
     amg_spare_close(fd);
@@ -316,7 +316,7 @@ static bool file_clean(const char *file)
     return doorbell_is_stale(file) && unlink(path) == 0;
 }
 
-/* Cleans the files that are (not) doorbells. */
+/* Removes stale files that are (not) doorbells. */
 static unsigned folder_clean(DIR *folder, bool doorbells)
 {
     char prefix[AMG_SHM_PATH_CAP];

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of this user in /dev/shm: segments, their names and owners. */
+/* Files of this user in /dev/shm: their names, the liveness of their owners,
+ * the removal of stale ones, and the segments in them. */
 #ifndef AMG_SHM_SHM_FILES_H
 #define AMG_SHM_SHM_FILES_H
 
 #include "mercury_core_types.h"
 #include "shm/shm_segment.h"
 #include "transport/transport.h"
-
-/* Files of the segments of this user in /dev/shm: their names, the liveness of
- * their owners, and the removal of stale files. */
 
 enum { AMG_SHM_PATH_CAP = 128 };
 
@@ -66,7 +64,9 @@ void amg_shm_files_remove(const char *path, int fd);
 /* Removes the files of all dead owners. Returns their number. */
 unsigned amg_shm_files_clean(void);
 
-/* Segment of a domain: its creation, and the mapping of a peer's. */
+/* Segment of a domain: its creation, and the mapping of a peer's
+ * (shm_region.c).
+ */
 
 /* Parameters of a new segment. */
 struct amg_shm_region_params {
@@ -86,8 +86,8 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
  * HG_NOMEM; HG_AGAIN: no descriptor is left at the moment; HG_NA_ERROR. */
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region);
-/* Whether this process could map a segment without a name: its owner is in the
- * same pid namespace and its descriptors can be opened. */
+/* Whether this process could map the segment without its name: the owner is in
+ * the same pid namespace and lets it open its descriptors. */
 bool amg_shm_region_is_open_to_us(
     const struct amg_shm_region *own, const struct amg_shm_region *other);
 /* Reserves the pages of `len` bytes at `at` in the segment, so that writing

@@ -113,7 +113,7 @@ static void head_fill(
     head_layout(params, head);
 }
 
-/* The private copy of what the head says. */
+/* Fills in a region from a checked head. */
 static void region_fill(
     struct amg_shm_region *region, const struct amg_shm_head *head, void *base)
 {
@@ -170,8 +170,8 @@ static hg_return_t file_name(int fd, const char *name, uint32_t *ret_pid)
         if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
             return HG_SUCCESS;
         if (errno != EEXIST) {
-            AMG_LOG_ERROR("shm", "cannot make %s: %s (is /proc mounted?)", path,
-                strerror(errno));
+            AMG_LOG_ERROR("shm", "cannot create %s: %s (is /proc mounted?)",
+                path, strerror(errno));
             return HG_NA_ERROR;
         }
         if (!amg_shm_files_remove_stale(path, ret_pid))
@@ -284,15 +284,16 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
 
     if (params->name[0] != '\0' && !amg_shm_name_is_valid(params->name)) {
         AMG_LOG_ERROR("cls",
-            "'%s' is no name of a shared-memory class: 1 to %d of letters, "
-            "digits, '.', '_', '-' are",
+            "'%s' is no name for a shared-memory class: use 1 to %d of "
+            "letters, digits, '.', '_', '-'",
             params->name, AMG_SHM_NAME_CAP - 1);
         return HG_INVALID_ARG;
     }
     head_fill(params, &head);
     region.fd = file_make(head.len);
     if (region.fd < 0) {
-        AMG_LOG_ERROR("shm", "cannot make %" PRIu64 " bytes in " FOLDER ": %s",
+        AMG_LOG_ERROR("shm",
+            "cannot create a file of %" PRIu64 " bytes in " FOLDER ": %s",
             head.len, strerror(errno));
         return HG_NA_ERROR;
     }
@@ -337,12 +338,12 @@ static bool part_is_inside(
            len <= head->len - at;
 }
 
-/* Why the head cannot be right, or NULL. */
+/* What is wrong with the head, or NULL. */
 static const char *head_fault(
     const struct amg_shm_head *head, uint64_t len, const char *name)
 {
     if (head->magic != AMG_SHM_MAGIC)
-        return "it is no segment of this library";
+        return "it is not a segment of this library";
     if (head->version != AMG_SHM_VERSION || head->head_len != sizeof(*head))
         return "it is of another version of this library";
     if (head->len != len || head->name[AMG_SHM_NAME_CAP - 1] != '\0' ||
@@ -363,7 +364,7 @@ static const char *head_fault(
         !part_is_inside(head, head->msgbufs_at,
             (uint64_t)AMG_SHM_MSGBUFS * head->msgbuf_stride) ||
         !part_is_inside(head, head->bounce_bufs_at, AMG_SHM_BOUNCE_TOTAL_LEN))
-        return "its parts do not lie inside";
+        return "its parts are not inside it";
     return NULL;
 }
 
@@ -387,7 +388,7 @@ void amg_shm_region_unname(struct amg_shm_region *region)
     region->is_unnamed = true;
 }
 
-/* Why no segment was opened: is there none, or may it be opened later? */
+/* The code for a segment that could not be opened. */
 static hg_return_t open_failure(int error)
 {
     switch (error) {
@@ -464,8 +465,9 @@ bool amg_shm_node_mem_create(uint64_t len, struct amg_shm_node_mem *ret_mem)
     if (mem.fd >= 0 && file_reserve(mem.fd, 0, WORD_ROOM + len))
         base = file_map(mem.fd, WORD_ROOM + len, PROT_READ | PROT_WRITE);
     if (base == MAP_FAILED) {
-        AMG_LOG_WARNING("shm", "cannot make a table of %" PRIu64 " bytes: %s",
-            len, strerror(errno));
+        AMG_LOG_WARNING("shm",
+            "cannot create a table of %" PRIu64 " bytes in " FOLDER ": %s", len,
+            strerror(errno));
         goto close_fd;
     }
     memcpy(base, &mem.id.word, sizeof(mem.id.word));

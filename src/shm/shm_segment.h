@@ -14,11 +14,11 @@
  * The keys and each later part begin on a page of their own; the parts before
  * them are so small that a peer of a domain with few contexts touches one page
  * of them, and its ring. The file has its full length from the start, but no
- * memory until it is needed: each part is reserved before it is first written,
- * because a write to a page that /dev/shm has no room for raises SIGBUS. The
- * head holds the offsets. A process that maps a segment checks the head once,
- * copies what it needs to private memory, and never reads the head again, so a
- * faulty owner can corrupt messages but not the addresses that its peers use.
+ * memory: each part is reserved before it is first written, because a write to
+ * a page that /dev/shm has no room for raises SIGBUS. The head holds the
+ * offsets. A process that maps a segment checks the head once, copies what it
+ * needs to private memory, and never reads the head again, so a faulty owner
+ * can corrupt messages but not the addresses that its peers use.
  *
  * The file is created without a name and linked when it is complete, so no
  * other process can mistake an unfinished segment for a stale one. A default

@@ -169,7 +169,7 @@ static void arrivals_refuse_locked(
             domain, amg_container_of(link, struct amg_arrival, link));
 }
 
-void amg_mpi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
+void amg_mpi_close_ep(struct amg_ep *base, struct amg_events *ret_events)
 {
     struct amg_mpi_ep *ep = amg_mpi_ep_of(base);
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
@@ -184,7 +184,7 @@ void amg_mpi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
         amg_mpi_poll_unpost_locked(domain, ep);
     if (!domain->is_dead)
         arrivals_refuse_locked(domain, ep);
-    amg_list_splice(&ret_news->done, &ep->done);
+    amg_list_splice(&ret_events->done, &ep->done);
     if (ep->posted > 0) {
         amg_list_push(&domain->orphans, &ep->orphan);
         ep = NULL;

@@ -9,7 +9,7 @@
 /* The slots of the contract. */
 hg_return_t amg_mpi_close_unreg(
     struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
-void amg_mpi_close_ep(struct amg_ep *ep, struct amg_news *ret_news);
+void amg_mpi_close_ep(struct amg_ep *ep, struct amg_events *ret_events);
 hg_return_t amg_mpi_close_quiesce(struct amg_domain *domain);
 void amg_mpi_close_report(struct amg_domain *base);
 void amg_mpi_close_abandon(struct amg_domain *domain);

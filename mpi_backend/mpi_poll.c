@@ -187,7 +187,7 @@ static void ep_progress_locked(
 }
 
 unsigned amg_mpi_poll(
-    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+    struct amg_ep *base, unsigned max, struct amg_events *ret_events)
 {
     struct amg_mpi_ep *ep = amg_mpi_ep_of(base);
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
@@ -204,10 +204,10 @@ unsigned amg_mpi_poll(
     if (!domain->is_dead)
         ep_progress_locked(domain, ep, max);
     if (domain->liveness.heard != heard)
-        ret_news->has_moved = true;
-    count = amg_list_take(&ret_news->done, &ep->done, max);
-    count += amg_list_take(&ret_news->arrived, &ep->arrived, max);
-    count += amg_list_take(&ret_news->arrived, &domain->calls.late, max);
+        ret_events->has_moved = true;
+    count = amg_list_take(&ret_events->done, &ep->done, max);
+    count += amg_list_take(&ret_events->arrived, &ep->arrived, max);
+    count += amg_list_take(&ret_events->arrived, &domain->calls.late, max);
     amg_bias_give(domain->lock);
     return count;
 }

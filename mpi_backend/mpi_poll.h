@@ -7,7 +7,7 @@
 
 /* The slot of the contract. */
 unsigned amg_mpi_poll(
-    struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+    struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
 
 /* Makes progress on the whole domain: all its endpoints, and unmatched
  * messages. The results wait for the next polls of the endpoints. Returns the

@@ -67,7 +67,7 @@ void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain);
 /* The slots of the contract. */
 bool amg_ofi_arm(struct amg_ep *base);
 unsigned amg_ofi_poll(
-    struct amg_ep *base, unsigned max, struct amg_news *ret_news);
+    struct amg_ep *base, unsigned max, struct amg_events *ret_events);
 
 /* The same for a whole domain, without any open endpoint; completions and
  * arrivals stay on the lists of the endpoints. Returns their number. */

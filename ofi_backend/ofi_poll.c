@@ -233,7 +233,7 @@ static unsigned completions_take_locked(
  * of what comes? */
 static bool is_quiet_locked(struct amg_ofi_domain *domain)
 {
-    struct pollfd news = {.fd = domain->cq_fd, .events = POLLIN};
+    struct pollfd cq = {.fd = domain->cq_fd, .events = POLLIN};
     struct fi_cq_data_entry entry;
     ssize_t got = 0;
 
@@ -241,7 +241,7 @@ static bool is_quiet_locked(struct amg_ofi_domain *domain)
         return false;
     if (domain->cq_fd < 0)
         return true;
-    if (poll(&news, 1, 0) == 0) {
+    if (poll(&cq, 1, 0) == 0) {
         domain->false_alarms = 0;
         return true;
     }
@@ -466,7 +466,7 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
 }
 
 unsigned amg_ofi_poll(
-    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+    struct amg_ep *base, unsigned max, struct amg_events *ret_events)
 {
     struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
@@ -478,9 +478,9 @@ unsigned amg_ofi_poll(
     /* First, or what comes for this very context would ring for it. */
     amg_ofi_wait_end_locked(ep);
     (void)progress_locked(domain, max);
-    count = amg_list_take(&ret_news->done, &ep->done, max);
-    count += amg_list_take(&ret_news->arrived, &ep->arrived, max);
-    count += amg_list_take(&ret_news->arrived, &domain->calls.late, max);
+    count = amg_list_take(&ret_events->done, &ep->done, max);
+    count += amg_list_take(&ret_events->arrived, &ep->arrived, max);
+    count += amg_list_take(&ret_events->arrived, &domain->calls.late, max);
     amg_bias_give(&domain->lock);
     return count;
 }

@@ -88,7 +88,7 @@ static void leases_return_locked(struct amg_ofi_domain *domain)
     (void)settle_locked(domain, DISCONNECT_MS, is_sending, domain);
 }
 
-static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
+static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
 {
     struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
@@ -105,7 +105,7 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
     leases_return_locked(domain);
     amg_ofi_wait_end_locked(ep);
     amg_ofi_msg_refuse_all_locked(ep);
-    amg_list_splice(&ret_news->done, &ep->done);
+    amg_list_splice(&ret_events->done, &ep->done);
     amg_bias_give(&domain->lock);
     amg_ofi_wait_fini(ep);
     amg_mem_free(ep);

@@ -122,13 +122,13 @@ static void context_close_eps(hg_context_t *context)
     while (i-- > 0) {
         unsigned route = context->open[i];
         struct amg_ep *ep = context->eps[route];
-        struct amg_news news;
+        struct amg_events events;
 
-        amg_news_init(&news);
+        amg_events_init(&events);
         context->eps[route] = NULL;
-        ep->transport->ep.close(ep, &news);
-        AMG_ASSERT(amg_list_is_empty(&news.arrived));
-        amg_context_step_all(&news.done);
+        ep->transport->ep.close(ep, &events);
+        AMG_ASSERT(amg_list_is_empty(&events.arrived));
+        amg_context_step_all(&events.done);
     }
     context->open_count = 0;
 }
@@ -215,7 +215,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_cq_init(&context->cq);
     amg_cq_init(&context->served);
     amg_pool_init(&context->transfers, AMG_CONTEXT_TRANSFER_LEN, CACHE_LINE);
-    amg_news_init(&context->news);
+    amg_events_init(&context->events);
     amg_list_init(&context->upper);
     amg_list_init(&context->early);
     amg_list_init(&context->unanswered);

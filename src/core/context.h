@@ -69,7 +69,7 @@ struct hg_context {
     unsigned hot_count; /* the first of `open`, which every poll checks */
     struct amg_context_rare rare;
     amg_arrival_fn arrived;
-    struct amg_news news; /* results of a poll, by its owner; else empty */
+    struct amg_events events; /* results of a poll, by its owner; else empty */
     struct amg_cq cq;
     struct amg_cq
         served; /* served calls, unless HG_Trigger() alone runs them */

@@ -40,9 +40,9 @@ static void arrivals_hand_on(
             context, route, amg_container_of(link, struct amg_arrival, link));
 }
 
-/* `news` is empty before and after. */
+/* `events` is empty before and after. */
 static inline unsigned route_poll(
-    hg_context_t *context, unsigned route, struct amg_news *news)
+    hg_context_t *context, unsigned route, struct amg_events *events)
 {
     struct amg_ep *ep = context->eps[route];
     unsigned count = 0;
@@ -50,17 +50,17 @@ static inline unsigned route_poll(
     if (ep->pending != NULL &&
         atomic_load_explicit(ep->pending, memory_order_relaxed) == 0)
         return 0;
-    count = ep->transport->ep.poll(ep, POLL_MAX, news);
+    count = ep->transport->ep.poll(ep, POLL_MAX, events);
     if (AMG_LIKELY(count == 0))
         return 0;
-    amg_context_step_all(&news->done);
-    arrivals_hand_on(context, route, &news->arrived);
+    amg_context_step_all(&events->done);
+    arrivals_hand_on(context, route, &events->arrived);
     return count;
 }
 
 /* Polls the rare endpoint every time while it has traffic, else one time in a
  * few. */
-static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
+static unsigned rare_poll(hg_context_t *context, struct amg_events *events)
 {
     struct amg_context_rare *rare = &context->rare;
     unsigned count = 0;
@@ -74,7 +74,7 @@ static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
         return 0;
     }
     rare->skipped = 0;
-    count = route_poll(context, rare->route, news);
+    count = route_poll(context, rare->route, events);
     if (count > 0)
         rare->quiet = 0;
     else if (rare->quiet < RARE_AFTER)
@@ -84,16 +84,16 @@ static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
 
 unsigned amg_progress_poll(hg_context_t *context)
 {
-    struct amg_news *news = &context->news;
+    struct amg_events *events = &context->events;
     unsigned happened = 0;
     unsigned i = 0;
 
     for (i = 0; i < context->hot_count; i++)
-        happened += route_poll(context, context->open[i], news);
+        happened += route_poll(context, context->open[i], events);
     if (context->rare.route != AMG_ROUTE_COUNT)
-        happened += rare_poll(context, news);
-    if (!AMG_LIKELY(!news->has_moved)) {
-        news->has_moved = false;
+        happened += rare_poll(context, events);
+    if (!AMG_LIKELY(!events->has_moved)) {
+        events->has_moved = false;
         amg_context_moved(context);
     }
     return happened;

@@ -56,7 +56,7 @@ bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence);
 
 /* The slot of the contract. */
 unsigned amg_shm_poll(
-    struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+    struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
 
 /* Takes the messages of a closed context; requests are refused. */
 void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox);

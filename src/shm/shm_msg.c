@@ -145,13 +145,14 @@ static bool request_refuse_locked(const struct message *message, uint32_t code)
 }
 
 static inline bool on_request_locked(struct amg_shm_inbox *inbox,
-    struct amg_shm_ep *ep, const struct message *message, struct amg_news *news)
+    struct amg_shm_ep *ep, const struct message *message,
+    struct amg_events *events)
 {
     message->peer->context = message->cell->context;
     if (!AMG_LIKELY(ep != NULL && inbox->domain->is_listening))
         return request_refuse_locked(
             message, ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED);
-    return arrival_give_locked(inbox->domain, message, false, &news->arrived);
+    return arrival_give_locked(inbox->domain, message, false, &events->arrived);
 }
 
 /* Gives a reply to its operation. False: no memory. */
@@ -180,10 +181,10 @@ static inline bool op_give_locked(struct amg_shm_domain *domain,
 /* Completes the operation: in the running poll, or in the next one of its own
  * endpoint. */
 static inline void op_finish_locked(struct amg_shm_ep *op_ep, struct amg_op *op,
-    const struct amg_shm_ep *ep, struct amg_news *news)
+    const struct amg_shm_ep *ep, struct amg_events *events)
 {
     if (AMG_LIKELY(op_ep == ep)) {
-        amg_list_push(&news->done, &op->link);
+        amg_list_push(&events->done, &op->link);
         return;
     }
     amg_list_push(&op_ep->done, &op->link);
@@ -230,7 +231,8 @@ static inline void credits_check(
 }
 
 static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
-    struct amg_shm_ep *ep, const struct message *message, struct amg_news *news)
+    struct amg_shm_ep *ep, const struct message *message,
+    struct amg_events *events)
 {
     struct amg_shm_domain *domain = inbox->domain;
     uint32_t cookie = message->cell->cookie;
@@ -253,7 +255,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
             refusal_read(op, message->cell);
         else if (!AMG_LIKELY(op_give_locked(domain, op, message)))
             return false;
-        op_finish_locked(op_ep, op, ep, news);
+        op_finish_locked(op_ep, op, ep, events);
     }
     credits_check(message->peer, 1,
         amg_calls_settle_locked(&domain->calls, cookie, &message->peer->calls));
@@ -262,7 +264,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
 
 bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, const struct amg_shm_cell *cell,
-    struct amg_news *news)
+    struct amg_events *events)
 {
     uint16_t credits = cell->credits;
     struct message message;
@@ -274,9 +276,9 @@ bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
         return true;
     }
     if (message.kind == AMG_SHM_REPLY || message.kind == AMG_SHM_REFUSE)
-        is_taken = on_answer_locked(inbox, ep, &message, news);
+        is_taken = on_answer_locked(inbox, ep, &message, events);
     else if (message.kind != AMG_SHM_CREDIT)
-        is_taken = on_request_locked(inbox, ep, &message, news);
+        is_taken = on_request_locked(inbox, ep, &message, events);
     if (!AMG_LIKELY(credits == 0) && is_taken)
         credits_check(ring->peer, credits,
             amg_calls_credit_locked(

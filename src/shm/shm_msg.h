@@ -104,11 +104,11 @@ hg_return_t amg_shm_send_reply(struct amg_ep *ep,
 /* Received requests, replies and refusals (shm_msg.c). */
 
 /* Takes one cell of a ring, not of a transfer. `ep` is the endpoint of the
- * inbox and `news` the result of its running poll; both are NULL if the context
+ * inbox and `events` the result of its running poll; both are NULL if the context
  * is closed. False: no memory, take the cell later. */
 bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, const struct amg_shm_cell *cell,
-    struct amg_news *news);
+    struct amg_events *events);
 
 /* Ends all requests and replies of a closing endpoint as canceled. */
 void amg_shm_msg_cancel_all_locked(

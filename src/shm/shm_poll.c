@@ -29,7 +29,7 @@ struct poll {
     struct amg_shm_domain *domain;
     struct amg_shm_inbox *inbox;
     struct amg_shm_ep *ep; /* NULL: the context is closed */
-    struct amg_news *news;
+    struct amg_events *events;
     bool has_lock;
 };
 
@@ -70,7 +70,7 @@ static inline unsigned ring_take(
                 (cell->kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) < AMG_SHM_BULK)) {
             poll_lock(poll);
             if (!AMG_LIKELY(amg_shm_msg_take_locked(
-                    poll->inbox, poll->ep, ring, cell, poll->news)))
+                    poll->inbox, poll->ep, ring, cell, poll->events)))
                 break;
         } else {
             transfer_cell_take(poll, ring, cell);
@@ -102,8 +102,8 @@ static unsigned done_take_locked(struct poll *poll, unsigned max)
     unsigned count = 0;
 
     atomic_store_explicit(&ep->bulk.copied, 0, memory_order_relaxed);
-    count = amg_list_take(&poll->news->done, &ep->done, max);
-    count += amg_list_take(&poll->news->arrived, late, max - count);
+    count = amg_list_take(&poll->events->done, &ep->done, max);
+    count += amg_list_take(&poll->events->arrived, late, max - count);
     if (amg_list_is_empty(&ep->done) && amg_list_is_empty(late))
         atomic_store_explicit(&ep->has_done, 0, memory_order_relaxed);
     return count;
@@ -213,13 +213,13 @@ void amg_shm_poll_disarm(struct amg_shm_ep *ep)
 }
 
 static unsigned ep_poll(
-    struct amg_shm_ep *ep, unsigned max, struct amg_news *ret_news)
+    struct amg_shm_ep *ep, unsigned max, struct amg_events *ret_events)
 {
     struct poll poll = {
         .domain = amg_shm_domain_of_ep(ep),
         .inbox = ep->inbox,
         .ep = ep,
-        .news = ret_news,
+        .events = ret_events,
     };
     bool was_blocked = false;
     unsigned count = 0;
@@ -278,12 +278,12 @@ static inline bool ep_is_quiet(const struct amg_shm_ep *ep)
 }
 
 unsigned amg_shm_poll(
-    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+    struct amg_ep *base, unsigned max, struct amg_events *ret_events)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
 
     if (!ep_is_quiet(ep))
-        return ep_poll(ep, max, ret_news);
+        return ep_poll(ep, max, ret_events);
     ep->polls++;
     idle_poll_count(ep->inbox->domain);
     return 0;

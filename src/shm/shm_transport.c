@@ -304,7 +304,7 @@ free_ep:
     return rc;
 }
 
-static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
+static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -316,7 +316,7 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
     amg_shm_msg_cancel_all_locked(domain, ep);
     amg_shm_inbox_close_locked(ep->inbox);
     amg_shm_poll_closed_locked(ep->inbox);
-    amg_list_splice(&ret_news->done, &ep->done);
+    amg_list_splice(&ret_events->done, &ep->done);
     domain->eps[base->context_id] = NULL;
     amg_bias_give(&domain->lock);
     amg_shm_doorbell_close(ep);

@@ -57,7 +57,7 @@ struct amg_arrival {
 };
 
 /* Completed operations and arrivals, in the order they happened. */
-struct amg_news {
+struct amg_events {
     struct amg_list done;
     struct amg_list arrived;
     /* A peer made progress that completes nothing here, as a fragment of its
@@ -65,11 +65,11 @@ struct amg_news {
     bool has_moved;
 };
 
-static inline void amg_news_init(struct amg_news *news)
+static inline void amg_events_init(struct amg_events *events)
 {
-    amg_list_init(&news->done);
-    amg_list_init(&news->arrived);
-    news->has_moved = false;
+    amg_list_init(&events->done);
+    amg_list_init(&events->arrived);
+    events->has_moved = false;
 }
 
 #endif

@@ -324,11 +324,11 @@ static hg_return_t self_ep_open(
     return HG_SUCCESS;
 }
 
-static void self_ep_close(struct amg_ep *base, struct amg_news *ret_news)
+static void self_ep_close(struct amg_ep *base, struct amg_events *ret_events)
 {
     struct amg_self_ep *ep = amg_container_of(base, struct amg_self_ep, base);
 
-    amg_self_msgs_leave(ep, ret_news);
+    amg_self_msgs_leave(ep, ret_events);
     amg_mem_free(ep);
 }
 

@@ -88,7 +88,7 @@ static void finish_locked(
 {
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
-    amg_list_push(&ep->news.done, &op->link);
+    amg_list_push(&ep->events.done, &op->link);
     entry_add_locked(ep);
 }
 
@@ -135,7 +135,7 @@ static hg_return_t request_send_locked(
         post->op->len = msg->arrival.len;
         call_end_locked(post->op, HG_SUCCESS);
     }
-    amg_list_push(&target->news.arrived, &msg->arrival.link);
+    amg_list_push(&target->events.arrived, &msg->arrival.link);
     entry_add_locked(target);
     return HG_SUCCESS;
 }
@@ -302,7 +302,7 @@ hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op)
 }
 
 unsigned amg_self_poll(
-    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+    struct amg_ep *base, unsigned max, struct amg_events *ret_events)
 {
     struct amg_self_ep *ep = ep_of(base);
     unsigned state = state_get(ep);
@@ -311,8 +311,9 @@ unsigned amg_self_poll(
     if (state == 0)
         return 0;
     amg_bias_take(&ep->msgs->lock);
-    count = amg_list_take(&ret_news->done, &ep->news.done, max);
-    count += amg_list_take(&ret_news->arrived, &ep->news.arrived, max - count);
+    count = amg_list_take(&ret_events->done, &ep->events.done, max);
+    count +=
+        amg_list_take(&ret_events->arrived, &ep->events.arrived, max - count);
     state = state_get(ep);
     state_set_locked(ep, (state & ~(unsigned)(ARMED | RUNG)) - count * ENTRY);
     amg_bias_give(&ep->msgs->lock);
@@ -343,11 +344,11 @@ bool amg_self_arm(struct amg_ep *base)
 
 /* Open and close of endpoints and of their shared state. */
 
-static void news_init(struct amg_self_ep *ep)
+static void events_init(struct amg_self_ep *ep)
 {
     atomic_init(&ep->state, 0);
     ep->base.pending = &ep->state;
-    amg_news_init(&ep->news);
+    amg_events_init(&ep->events);
     ep->bell = amg_bell_open();
     if (ep->bell < 0)
         AMG_LOG_WARNING("ctx",
@@ -362,7 +363,7 @@ hg_return_t amg_self_msgs_join(
     hg_return_t rc = HG_SUCCESS;
 
     ep->msgs = msgs;
-    news_init(ep);
+    events_init(ep);
     amg_bias_take(&msgs->lock);
     if (id >= msgs->max_contexts || msgs->eps[id] != NULL)
         rc = HG_INVALID_ARG;
@@ -379,7 +380,7 @@ hg_return_t amg_self_msgs_join(
     return rc;
 }
 
-void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
+void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
 {
     struct amg_self_msgs *msgs = ep->msgs;
     struct amg_link *link = NULL;
@@ -387,7 +388,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
     amg_bias_take(&msgs->lock);
     msgs->eps[ep->base.context_id] = NULL;
     amg_calls_drop_locked(&msgs->calls, &ep->base);
-    while ((link = amg_list_pop(&ep->news.arrived)) != NULL) {
+    while ((link = amg_list_pop(&ep->events.arrived)) != NULL) {
         struct self_msg *msg =
             amg_container_of(link, struct self_msg, arrival.link);
 
@@ -398,7 +399,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
                 msgs, msg->arrival.token, NULL, 0, HG_NOENTRY);
         amg_pool_put(&msgs->pool, msg);
     }
-    amg_list_splice(&ret_news->done, &ep->news.done);
+    amg_list_splice(&ret_events->done, &ep->events.done);
     amg_bias_give(&msgs->lock);
     amg_bell_close(ep->bell);
 }

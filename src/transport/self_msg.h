@@ -26,12 +26,12 @@ struct amg_self_msgs {
 struct amg_self_ep {
     struct amg_ep base;
     struct amg_self_msgs *msgs;
-    /* The number of entries of `news`, and whether a thread blocks; see poll.
+    /* The number of entries of `events`, and whether a thread blocks; see poll.
      * Written under the lock. Poll reads it without the lock, only to decide
      * whether to take the lock, so the load is relaxed. */
     atomic_uint state;
-    struct amg_news news; /* completions and arrivals for the next polls */
-    int bell;             /* wakes a blocked thread; -1: could not be created */
+    struct amg_events events; /* completions and arrivals for the next polls */
+    int bell; /* wakes a blocked thread; -1: could not be created */
 };
 
 /* 0 in `message_len` or `credits` takes the default. HG_NOMEM. */
@@ -44,7 +44,7 @@ void amg_self_msgs_fini(struct amg_self_msgs *msgs);
  * base is zero. */
 hg_return_t amg_self_msgs_join(
     struct amg_self_msgs *msgs, struct amg_self_ep *ep);
-void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news);
+void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events);
 
 /* Gives `op`, which moved `len` bytes, to the next poll of `ep`. */
 void amg_self_finish(
@@ -52,7 +52,7 @@ void amg_self_finish(
 
 /* Slots of the contract. */
 unsigned amg_self_poll(
-    struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+    struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
 int amg_self_wait_fd(const struct amg_ep *ep);
 bool amg_self_arm(struct amg_ep *ep);
 hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op);

@@ -192,12 +192,12 @@ struct amg_ep_ops {
      * max_contexts, or open already. */
     hg_return_t (*open)(
         struct amg_domain *domain, uint8_t context_id, struct amg_ep **ret_ep);
-    /* Operations still posted complete with HG_CANCELED, in `ret_news`;
+    /* Operations still posted complete with HG_CANCELED, in `ret_events`;
      * arrivals not yet polled are dropped. Arrivals that the caller still holds
      * stay valid until released, which must be before the domain is closed.
      * Frees the endpoint. May take as long as the medium needs to return
      * buffers, at most a second. */
-    void (*close)(struct amg_ep *ep, struct amg_news *ret_news);
+    void (*close)(struct amg_ep *ep, struct amg_events *ret_events);
     /* A descriptor that becomes readable when something completes or arrives
      * after arm(); -1: the driver has none, and a wait polls. Constant while
      * the endpoint is open; the caller polls it, but does not read it. */
@@ -214,11 +214,11 @@ struct amg_ep_ops {
      * busy poll only keeps that peer from sending. A guess, for a progress
      * owner that found nothing for some time. */
     bool (*is_oversubscribed)(struct amg_ep *ep);
-    /* Makes progress, and adds finished operations and arrivals to `ret_news`,
-     * at most about `max`. Returns their number. One caller at a time per
-     * endpoint. No system call when nothing happened. */
+    /* Makes progress, and adds finished operations and arrivals to
+     * `ret_events`, at most about `max`. Returns their number. One caller at a
+     * time per endpoint. No system call when nothing happened. */
     unsigned (*poll)(
-        struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+        struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
     /* Asks a posted operation (request, reply, put or get) to end early.
      * HG_SUCCESS: it will, or has already ended. The reply to a cancelled
      * request becomes an arrival at any endpoint of the domain, also one that

@@ -41,7 +41,7 @@ static void test(struct harness *h)
 {
     struct harness_call call;
     struct amg_ep *closed = NULL;
-    struct amg_news news;
+    struct amg_events events;
     uint32_t late = 77;
 
     h->serve = serve;
@@ -66,9 +66,10 @@ static void test(struct harness *h)
     /* The last one is held over the end of its endpoint. */
     closed = h->eps[TARGET];
     h->eps[TARGET] = NULL;
-    amg_news_init(&news);
-    h->t->ep.close(closed, &news);
-    CHECK(h, amg_list_is_empty(&news.done) && amg_list_is_empty(&news.arrived));
+    amg_events_init(&events);
+    h->t->ep.close(closed, &events);
+    CHECK(h,
+        amg_list_is_empty(&events.done) && amg_list_is_empty(&events.arrived));
     CHECK(h, *(uint32_t *)kept[CREDITS - 1]->data == CREDITS - 1);
     h->t->msg.release(closed, kept[CREDITS - 1]);
 }

@@ -38,17 +38,17 @@ void harness_call_init(struct harness_call *call)
     call->op.step = call_step;
 }
 
-static void news_take(
-    struct harness *h, struct amg_ep *ep, struct amg_news *news)
+static void events_take(
+    struct harness *h, struct amg_ep *ep, struct amg_events *events)
 {
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_pop(&news->done)) != NULL) {
+    while ((link = amg_list_pop(&events->done)) != NULL) {
         struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
-    while ((link = amg_list_pop(&news->arrived)) != NULL) {
+    while ((link = amg_list_pop(&events->arrived)) != NULL) {
         struct amg_arrival *arrival =
             amg_container_of(link, struct amg_arrival, link);
 
@@ -66,13 +66,13 @@ unsigned harness_poll(struct harness *h)
     CHECK(h, !h->is_serving);
     h->is_serving = true;
     for (uint32_t i = 0; i < HARNESS_EPS_MAX; i++) {
-        struct amg_news news;
+        struct amg_events events;
 
         if (h->eps[i] == NULL)
             continue;
-        amg_news_init(&news);
-        count += h->t->ep.poll(h->eps[i], POLL_MAX, &news);
-        news_take(h, h->eps[i], &news);
+        amg_events_init(&events);
+        count += h->t->ep.poll(h->eps[i], POLL_MAX, &events);
+        events_take(h, h->eps[i], &events);
     }
     h->is_serving = false;
     return count;
@@ -164,14 +164,14 @@ void harness_drop(struct harness *h, uint32_t ep, struct harness_call *call)
 
 void harness_ep_close(struct harness *h, uint32_t ep)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_ep *closed = h->eps[ep];
 
-    amg_news_init(&news);
+    amg_events_init(&events);
     h->eps[ep] = NULL;
-    h->t->ep.close(closed, &news);
-    CHECK(h, amg_list_is_empty(&news.arrived));
-    news_take(h, NULL, &news);
+    h->t->ep.close(closed, &events);
+    CHECK(h, amg_list_is_empty(&events.arrived));
+    events_take(h, NULL, &events);
 }
 
 static uint8_t pattern_at(size_t i, uint64_t seed)

@@ -88,13 +88,13 @@ void message_drain(void)
 }
 
 static unsigned late_poll(
-    struct amg_ep *ep, unsigned max, struct amg_news *ret_news)
+    struct amg_ep *ep, unsigned max, struct amg_events *ret_events)
 {
-    unsigned count = amg_self_transport.ep.poll(ep, max, ret_news);
-    struct amg_link *link = amg_list_first(&ret_news->arrived);
+    unsigned count = amg_self_transport.ep.poll(ep, max, ret_events);
+    struct amg_link *link = amg_list_first(&ret_events->arrived);
 
     for (; link != NULL && world->is_late;
-         link = amg_list_next(&ret_news->arrived, link)) {
+         link = amg_list_next(&ret_events->arrived, link)) {
         struct amg_arrival *arrival =
             amg_container_of(link, struct amg_arrival, link);
 

@@ -170,12 +170,12 @@ void shm_poll(struct shm_side *side, unsigned times)
 {
     for (unsigned i = 0; i < times; i++)
         for (unsigned id = 0; id < SHM_CONTEXTS; id++) {
-            struct amg_news news;
+            struct amg_events events;
 
-            amg_news_init(&news);
-            (void)driver->ep.poll(side->eps[id], POLL_MAX, &news);
-            done_step(&news.done);
-            amg_list_splice(&side->held, &news.arrived);
+            amg_events_init(&events);
+            (void)driver->ep.poll(side->eps[id], POLL_MAX, &events);
+            done_step(&events.done);
+            amg_list_splice(&side->held, &events.arrived);
         }
 }
 
@@ -293,12 +293,12 @@ static void memory_take_back(struct shm_side *side)
 static void eps_close(struct shm_side *side)
 {
     for (unsigned id = 0; id < SHM_CONTEXTS; id++) {
-        struct amg_news news;
+        struct amg_events events;
 
-        amg_news_init(&news);
-        driver->ep.close(side->eps[id], &news);
-        done_step(&news.done);
-        FUZZ_CHECK(amg_list_is_empty(&news.arrived));
+        amg_events_init(&events);
+        driver->ep.close(side->eps[id], &events);
+        done_step(&events.done);
+        FUZZ_CHECK(amg_list_is_empty(&events.arrived));
         side->eps[id] = NULL;
     }
 }

@@ -42,7 +42,7 @@ static hg_return_t fake_ep_open(
 
     if (rc == HG_SUCCESS) {
         (*ret_ep)->transport = &transport;
-        (*ret_ep)->pending = NULL; /* the fake poll has news of its own */
+        (*ret_ep)->pending = NULL; /* the fake poll has events of its own */
     }
     return rc;
 }
@@ -61,7 +61,7 @@ static bool fake_arm(struct amg_ep *ep)
     if (medium.is_not_pollable)
         return true;
     atomic_store(&medium.is_armed, true);
-    return atomic_load(&medium.news) == 0;
+    return atomic_load(&medium.events) == 0;
 }
 
 static bool fake_is_crowded(struct amg_ep *ep)
@@ -72,20 +72,20 @@ static bool fake_is_crowded(struct amg_ep *ep)
 }
 
 static unsigned fake_poll(
-    struct amg_ep *ep, unsigned max, struct amg_news *ret_news)
+    struct amg_ep *ep, unsigned max, struct amg_events *ret_events)
 {
     (void)ep;
     (void)max;
-    ret_news->has_moved = medium.has_moved;
+    ret_events->has_moved = medium.has_moved;
     atomic_fetch_add(&medium.polls, 1);
     if (atomic_exchange(&medium.is_armed, false) && !medium.is_not_pollable)
         amg_bell_drain(medium.bell);
-    return atomic_exchange(&medium.news, 0);
+    return atomic_exchange(&medium.events, 0);
 }
 
 void medium_send(void)
 {
-    atomic_fetch_add(&medium.news, 1);
+    atomic_fetch_add(&medium.events, 1);
     if (atomic_load(&medium.is_armed))
         amg_bell_ring(medium.bell);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A medium for tests of waiting: the loopback, with news and a descriptor that
- * the test itself makes. */
+/* A medium for tests of waiting: the loopback, with events and a descriptor
+ * that the test itself makes. */
 #ifndef TESTS_UNIT_CORE_MEDIUM_H
 #define TESTS_UNIT_CORE_MEDIUM_H
 
@@ -13,7 +13,7 @@ enum { MEDIUM_WAIT_MS = 20000 }; /* longer than any wait of a test that works */
 
 /* What its one endpoint does; all zero from medium_open() on. */
 struct medium {
-    atomic_uint news; /* the next poll tells and forgets them */
+    atomic_uint events; /* the next poll tells and forgets them */
     atomic_bool is_armed;
     atomic_uint polls;
     atomic_uint arms;

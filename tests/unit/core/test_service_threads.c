@@ -79,7 +79,7 @@ static void until_thread_sleeps(void)
 
 static void until_taken(void)
 {
-    while (atomic_load(&medium.news) > 0)
+    while (atomic_load(&medium.events) > 0)
         sched_yield();
 }
 
@@ -208,7 +208,7 @@ static void test_crew_thread_takes_over_from_who_slept(void **state)
         assert_int_equal(
             pthread_create(&thread, NULL, wake_when_asleep, NULL), 0);
         while (HG_Progress(medium_context, MEDIUM_WAIT_MS) != HG_SUCCESS ||
-               atomic_load(&medium.news) > 0)
+               atomic_load(&medium.events) > 0)
             continue;
         pthread_join(thread, NULL);
         until_thread_sleeps();

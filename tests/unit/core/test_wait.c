@@ -78,7 +78,7 @@ static void *post_when_armed(void *arg)
 {
     (void)arg;
     until_armed(1);
-    atomic_store(&medium.news, 1); /* not told by the medium */
+    atomic_store(&medium.events, 1); /* not told by the medium */
     amg_context_posted(medium_context, AMG_ROUTE_OFI);
     return NULL;
 }

@@ -56,12 +56,12 @@ void pair_open(uint32_t credits)
 
 void pair_close(void)
 {
-    struct amg_news news;
+    struct amg_events events;
 
     UNTIL(pair_t->domain.quiesce(pair_domain) == HG_SUCCESS);
-    amg_news_init(&news);
-    pair_t->ep.close(pair_ep, &news);
-    CHECK(amg_list_is_empty(&news.done));
+    amg_events_init(&events);
+    pair_t->ep.close(pair_ep, &events);
+    CHECK(amg_list_is_empty(&events.done));
     pair_t->domain.close(pair_domain);
 }
 
@@ -80,17 +80,17 @@ static void answer(struct amg_arrival *arrival)
 
 void pair_poll(void)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
 
-    amg_news_init(&news);
-    (void)pair_t->ep.poll(pair_ep, POLL_MAX, &news);
-    while ((link = amg_list_pop(&news.done)) != NULL) {
+    amg_events_init(&events);
+    (void)pair_t->ep.poll(pair_ep, POLL_MAX, &events);
+    while ((link = amg_list_pop(&events.done)) != NULL) {
         struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
-    while ((link = amg_list_pop(&news.arrived)) != NULL) {
+    while ((link = amg_list_pop(&events.arrived)) != NULL) {
         struct amg_arrival *arrival =
             amg_container_of(link, struct amg_arrival, link);
 

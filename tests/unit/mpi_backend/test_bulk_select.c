@@ -197,7 +197,7 @@ int main(int argc, char **argv)
     struct amg_open how = {.info = "", .is_listening = true, .max_contexts = 1};
     struct amg_mapping mapping;
     struct amg_area area;
-    struct amg_news news;
+    struct amg_events events;
     hg_return_t rc = HG_SUCCESS;
     int provided = 0;
 
@@ -222,8 +222,8 @@ int main(int argc, char **argv)
         area_check(mapping.base);
         CHECK(pair_t->ep.open(pair_domain, 0, &pair_ep) == HG_SUCCESS);
         UNTIL(pair_t->domain.quiesce(pair_domain) == HG_SUCCESS);
-        amg_news_init(&news);
-        pair_t->ep.close(pair_ep, &news);
+        amg_events_init(&events);
+        pair_t->ep.close(pair_ep, &events);
         pair_t->domain.close(pair_domain);
         CHECK(freed == made);
     }

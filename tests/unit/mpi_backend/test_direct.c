@@ -40,12 +40,12 @@ static void middle_reach(struct pair_call *call, bool is_put)
 /* Rank 1: closes its endpoint, with one operation; how many bytes it moved. */
 static uint64_t endpoint_close(const struct pair_call *call)
 {
-    struct amg_news news;
+    struct amg_events events;
 
-    amg_news_init(&news);
-    pair_t->ep.close(pair_ep, &news);
-    CHECK(amg_list_pop(&news.done) == &call->op.link);
-    CHECK(amg_list_is_empty(&news.done));
+    amg_events_init(&events);
+    pair_t->ep.close(pair_ep, &events);
+    CHECK(amg_list_pop(&events.done) == &call->op.link);
+    CHECK(amg_list_is_empty(&events.done));
     CHECK(call->op.ret == HG_CANCELED && call->op.len < LEN);
     CHECK(pair_t->ep.open(pair_domain, 0, &pair_ep) == HG_SUCCESS);
     return call->op.len;

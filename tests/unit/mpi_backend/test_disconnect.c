@@ -44,10 +44,10 @@ static int log_read(FILE *stream, const char *format, ...)
 
 static void ep_close(void)
 {
-    struct amg_news news;
+    struct amg_events events;
 
-    amg_news_init(&news);
-    pair_t->ep.close(pair_ep, &news);
+    amg_events_init(&events);
+    pair_t->ep.close(pair_ep, &events);
     pair_t->domain.close(pair_domain);
 }
 

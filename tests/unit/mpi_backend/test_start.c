@@ -25,7 +25,7 @@ static void ended_by_the_user(void)
 {
     struct pair_call call;
     struct amg_buf *buf = NULL;
-    struct amg_news news;
+    struct amg_events events;
     int level = 0;
 
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
@@ -44,8 +44,8 @@ static void ended_by_the_user(void)
               pair_ep, pair_peer(0), 0, buf, 0, true, &call.op) == HG_NA_ERROR);
     pair_t->msg.put_buf(pair_ep, buf);
     CHECK(pair_t->domain.quiesce(pair_domain) == HG_SUCCESS);
-    amg_news_init(&news);
-    pair_t->ep.close(pair_ep, &news);
+    amg_events_init(&events);
+    pair_t->ep.close(pair_ep, &events);
     pair_t->domain.close(pair_domain);
 }
 

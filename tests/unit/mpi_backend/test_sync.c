@@ -90,7 +90,7 @@ static void stuck_keeps_nobody(bool is_at_target)
 int main(void)
 {
     struct amg_mem *mem = NULL;
-    struct amg_news news;
+    struct amg_events events;
     int level = 0;
 
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
@@ -105,9 +105,9 @@ int main(void)
     if (pair_rank == 0)
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
     pair_sync(false);
-    amg_news_init(&news);
-    pair_t->ep.close(other, &news);
-    CHECK(amg_list_is_empty(&news.done));
+    amg_events_init(&events);
+    pair_t->ep.close(other, &events);
+    CHECK(amg_list_is_empty(&events.done));
     pair_close();
     MPI_Finalize();
     return EXIT_SUCCESS;

@@ -164,7 +164,7 @@ static struct amg_mem *expose(void)
 static void windows_are_left(void)
 {
     uint64_t end_ns = 0;
-    struct amg_news news;
+    struct amg_events events;
 
     pair_sync(false);
     if (pair_rank == 1)
@@ -174,8 +174,8 @@ static void windows_are_left(void)
         CHECK(pair_t->domain.quiesce(pair_domain) != HG_SUCCESS);
     log_text[0] = '\0';
     pair_t->domain.abandon(pair_domain);
-    amg_news_init(&news);
-    pair_t->ep.close(pair_ep, &news);
+    amg_events_init(&events);
+    pair_t->ep.close(pair_ep, &events);
     pair_t->domain.close(pair_domain);
     CHECK(strstr(log_text, pair_rank == 0 ? "rank 1" : "rank 0") != NULL);
     CHECK(strstr(log_text, "windows") != NULL);

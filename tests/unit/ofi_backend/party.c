@@ -28,15 +28,15 @@ void party_open(struct party *party, uint32_t credits, uint32_t contexts)
 
 unsigned party_leave(struct party *party)
 {
-    struct amg_news news;
+    struct amg_events events;
     unsigned count = 0;
 
     if (party->ep == NULL)
         return 0;
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(party->ep, &news);
+    amg_events_init(&events);
+    amg_ofi_transport.ep.close(party->ep, &events);
     party->ep = NULL;
-    while (amg_list_pop(&news.done) != NULL)
+    while (amg_list_pop(&events.done) != NULL)
         count++;
     return count;
 }

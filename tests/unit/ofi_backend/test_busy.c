@@ -63,17 +63,17 @@ static ssize_t call_inject(
 /* How `op` of the client ended, or HG_AGAIN. */
 static hg_return_t poll_both(const struct amg_op *op)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
     hg_return_t ret = HG_AGAIN;
 
-    amg_news_init(&news);
-    (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
-    while ((link = amg_list_pop(&news.done)) != NULL)
+    amg_events_init(&events);
+    (void)amg_ofi_transport.ep.poll(client.ep, 100, &events);
+    while ((link = amg_list_pop(&events.done)) != NULL)
         if (amg_container_of(link, struct amg_op, link) == op)
             ret = op->ret;
-    (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
-    while ((link = amg_list_pop(&news.arrived)) != NULL) {
+    (void)amg_ofi_transport.ep.poll(server.ep, 100, &events);
+    while ((link = amg_list_pop(&events.arrived)) != NULL) {
         amg_ofi_transport.msg.release(
             server.ep, amg_container_of(link, struct amg_arrival, link));
         arrived++;
@@ -207,21 +207,21 @@ static void test_busy_answer_to_a_doubt_has_time(void **state)
 static void test_busy_doubt_keeps_credits(void **state)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
-    struct amg_news news;
+    struct amg_events events;
     struct amg_op op;
     unsigned tick = domain->tick;
 
     (void)state;
-    amg_news_init(&news);
+    amg_events_init(&events);
     post(&op);
-    while (amg_list_is_empty(&news.arrived)) {
-        (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
-        (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
+    while (amg_list_is_empty(&events.arrived)) {
+        (void)amg_ofi_transport.ep.poll(client.ep, 100, &events);
+        (void)amg_ofi_transport.ep.poll(server.ep, 100, &events);
     }
     doubt_client();
     amg_ofi_transport.msg.release(
-        server.ep, amg_container_of(
-                       amg_list_pop(&news.arrived), struct amg_arrival, link));
+        server.ep, amg_container_of(amg_list_pop(&events.arrived),
+                       struct amg_arrival, link));
     while (peer->calls.unanswered > 0 && domain->tick - tick < 10)
         (void)poll_both(NULL);
     assert_int_equal(peer->calls.unanswered, 0);
@@ -355,23 +355,23 @@ static void test_busy_peer_calls_can_be_cancelled(void **state)
 static void test_busy_sleeper_is_told_of_credits(void **state)
 {
     const struct amg_ofi_ep *ep = amg_ofi_ep_of(server.ep);
-    struct amg_news news;
+    struct amg_events events;
     struct amg_op op;
     uint64_t wait_ns = 0;
 
     (void)state;
-    amg_news_init(&news);
+    amg_events_init(&events);
     post(&op);
-    while (amg_list_is_empty(&news.arrived)) {
-        (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
-        (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
+    while (amg_list_is_empty(&events.arrived)) {
+        (void)amg_ofi_transport.ep.poll(client.ep, 100, &events);
+        (void)amg_ofi_transport.ep.poll(server.ep, 100, &events);
     }
     while (!amg_ofi_transport.ep.arm(server.ep))
-        (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
+        (void)amg_ofi_transport.ep.poll(server.ep, 100, &events);
     wait_ns = ep->wait_ns;
     amg_ofi_transport.msg.release(
-        server.ep, amg_container_of(
-                       amg_list_pop(&news.arrived), struct amg_arrival, link));
+        server.ep, amg_container_of(amg_list_pop(&events.arrived),
+                       struct amg_arrival, link));
     assert_true(ep->wait_ns < wait_ns);
     while (peer->calls.unanswered > 0)
         (void)poll_both(NULL);

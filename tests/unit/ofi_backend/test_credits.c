@@ -47,12 +47,12 @@ static int stop(void **state)
 
 static void poll_both(void)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
 
-    amg_news_init(&news);
-    (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
-    while ((link = amg_list_pop(&news.done)) != NULL) {
+    amg_events_init(&events);
+    (void)amg_ofi_transport.ep.poll(client.ep, 100, &events);
+    while ((link = amg_list_pop(&events.done)) != NULL) {
         struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         ended++;
@@ -61,8 +61,8 @@ static void poll_both(void)
         if (op->data != NULL)
             amg_ofi_transport.msg.release_reply(client.ep, op);
     }
-    (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
-    while ((link = amg_list_pop(&news.arrived)) != NULL) {
+    (void)amg_ofi_transport.ep.poll(server.ep, 100, &events);
+    while ((link = amg_list_pop(&events.arrived)) != NULL) {
         amg_list_push(&held, link);
         held_count++;
     }

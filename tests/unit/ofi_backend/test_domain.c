@@ -118,11 +118,11 @@ static void world_open(struct world *world, bool no_block)
 
 static void world_close(struct world *world)
 {
-    struct amg_news news;
+    struct amg_events events;
 
-    amg_news_init(&news);
+    amg_events_init(&events);
     amg_ofi_transport.addr.unref(world->domain, world->self);
-    amg_ofi_transport.ep.close(world->ep, &news);
+    amg_ofi_transport.ep.close(world->ep, &events);
     amg_ofi_transport.domain.close(world->domain);
 }
 
@@ -130,7 +130,7 @@ static void world_close(struct world *world)
 static void world_talk(struct world *world)
 {
     static struct amg_op ops[MESSAGES];
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
     unsigned sent = 0;
     unsigned arrived = 0;
@@ -147,16 +147,16 @@ static void world_talk(struct world *world)
                              world->self, 0, buf, LEN, false, &ops[i]),
             HG_SUCCESS);
     }
-    amg_news_init(&news);
+    amg_events_init(&events);
     while (sent < MESSAGES || arrived < MESSAGES) {
         (void)amg_ofi_transport.ep.arm(world->ep);
-        (void)amg_ofi_transport.ep.poll(world->ep, 100, &news);
-        while ((link = amg_list_pop(&news.done)) != NULL) {
+        (void)amg_ofi_transport.ep.poll(world->ep, 100, &events);
+        while ((link = amg_list_pop(&events.done)) != NULL) {
             assert_int_equal(
                 amg_container_of(link, struct amg_op, link)->ret, HG_SUCCESS);
             sent++;
         }
-        while ((link = amg_list_pop(&news.arrived)) != NULL) {
+        while ((link = amg_list_pop(&events.arrived)) != NULL) {
             struct amg_arrival *arrival =
                 amg_container_of(link, struct amg_arrival, link);
 
@@ -249,7 +249,7 @@ static void test_domain_that_sleeps(void **state)
 static void test_domain_that_rings_for_nothing(void **state)
 {
     struct world world;
-    struct amg_news news;
+    struct amg_events events;
     int bell = eventfd(1, EFD_CLOEXEC);
     unsigned looks = 0;
 
@@ -258,15 +258,15 @@ static void test_domain_that_rings_for_nothing(void **state)
     ringing_fd = bell;
     world_open(&world, false);
     world_talk(&world);
-    amg_news_init(&news);
+    amg_events_init(&events);
     while (!amg_ofi_transport.ep.arm(world.ep)) {
-        (void)amg_ofi_transport.ep.poll(world.ep, 10, &news);
+        (void)amg_ofi_transport.ep.poll(world.ep, 10, &events);
         assert_true(++looks < 1000);
     }
     /* It is left alone from now on, and the sleep is a short one. */
     assert_int_equal(amg_ofi_domain_of(world.domain)->cq_fd, -1);
     assert_true(fake_has_logged("tells of news when there are none"));
-    (void)amg_ofi_transport.ep.poll(world.ep, 10, &news);
+    (void)amg_ofi_transport.ep.poll(world.ep, 10, &events);
     world_talk(&world);
     world_close(&world);
     ringing_fd = -1;
@@ -353,15 +353,15 @@ static void test_domain_elsewhere_is_refused(void **state)
 /* 0: all of it was refused or did nothing, and the log says why. */
 static int child_try(struct world *world)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_buf *buf = NULL;
     struct amg_peer *peer = NULL;
     struct amg_ep *ep = NULL;
     bool is_right = true;
 
-    amg_news_init(&news);
+    amg_events_init(&events);
     is_right =
-        amg_ofi_transport.ep.poll(world->ep, 10, &news) == 0 &&
+        amg_ofi_transport.ep.poll(world->ep, 10, &events) == 0 &&
         amg_ofi_transport.ep.arm(world->ep) &&
         amg_ofi_transport.msg.get_buf(world->ep, world->self, &buf) ==
             HG_OPNOTSUPPORTED &&

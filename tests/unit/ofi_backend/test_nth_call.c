@@ -168,23 +168,23 @@ static bool side_open(struct side *side)
 
 static void side_close(struct side *side)
 {
-    struct amg_news news;
+    struct amg_events events;
 
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(side->ep, &news);
-    assert_true(amg_list_is_empty(&news.done));
+    amg_events_init(&events);
+    amg_ofi_transport.ep.close(side->ep, &events);
+    assert_true(amg_list_is_empty(&events.done));
     amg_ofi_transport.domain.close(side->domain);
 }
 
 /* How many operations ended. */
 static unsigned side_poll(struct side *side)
 {
-    struct amg_news news;
+    struct amg_events events;
     unsigned count = 0;
 
-    amg_news_init(&news);
-    (void)amg_ofi_transport.ep.poll(side->ep, 16, &news);
-    while (amg_list_pop(&news.done) != NULL)
+    amg_events_init(&events);
+    (void)amg_ofi_transport.ep.poll(side->ep, 16, &events);
+    while (amg_list_pop(&events.done) != NULL)
         count++;
     return count;
 }

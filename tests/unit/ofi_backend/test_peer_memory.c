@@ -26,12 +26,12 @@ static uint64_t bytes_now(void)
 /* Answers all that came. */
 static void serve(struct party *server)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
 
-    amg_news_init(&news);
-    (void)amg_ofi_transport.ep.poll(server->ep, 16, &news);
-    while ((link = amg_list_pop(&news.arrived)) != NULL) {
+    amg_events_init(&events);
+    (void)amg_ofi_transport.ep.poll(server->ep, 16, &events);
+    while ((link = amg_list_pop(&events.arrived)) != NULL) {
         struct amg_arrival *arrival =
             amg_container_of(link, struct amg_arrival, link);
         struct amg_buf *buf = NULL;
@@ -52,19 +52,19 @@ static void call(
 {
     struct amg_op op;
     struct amg_buf *buf = NULL;
-    struct amg_news news;
+    struct amg_events events;
 
     memset(&op, 0, sizeof(op));
-    amg_news_init(&news);
+    amg_events_init(&events);
     assert_int_equal(
         amg_ofi_transport.msg.get_buf(client->ep, peer, &buf), HG_SUCCESS);
     memset(buf->data, 1, LEN);
     assert_int_equal(amg_ofi_transport.msg.send_request(
                          client->ep, peer, 0, buf, LEN, true, &op),
         HG_SUCCESS);
-    while (amg_list_is_empty(&news.done)) {
+    while (amg_list_is_empty(&events.done)) {
         serve(server);
-        (void)amg_ofi_transport.ep.poll(client->ep, 16, &news);
+        (void)amg_ofi_transport.ep.poll(client->ep, 16, &events);
     }
     assert_int_equal(op.ret, HG_SUCCESS);
     amg_ofi_transport.msg.release_reply(client->ep, &op);

@@ -61,27 +61,27 @@ static void world_open(struct world *world)
 
 static void world_poll(struct world *world)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
 
-    amg_news_init(&news);
-    (void)amg_ofi_transport.ep.poll(world->ep, 1000, &news);
-    assert_true(amg_list_is_empty(&news.done));
-    while ((link = amg_list_pop(&news.arrived)) != NULL)
+    amg_events_init(&events);
+    (void)amg_ofi_transport.ep.poll(world->ep, 1000, &events);
+    assert_true(amg_list_is_empty(&events.done));
+    while ((link = amg_list_pop(&events.arrived)) != NULL)
         amg_ofi_transport.msg.release(
             world->ep, amg_container_of(link, struct amg_arrival, link));
 }
 
 static void world_close(struct world *world)
 {
-    struct amg_news news;
+    struct amg_events events;
 
-    amg_news_init(&news);
+    amg_events_init(&events);
     while (amg_ofi_transport.bulk.unreg(world->domain, world->mem, 1000) !=
            HG_SUCCESS)
         world_poll(world);
     amg_ofi_transport.addr.unref(world->domain, world->peer);
-    amg_ofi_transport.ep.close(world->ep, &news);
+    amg_ofi_transport.ep.close(world->ep, &events);
     amg_ofi_transport.domain.close(world->domain);
 }
 

@@ -67,12 +67,12 @@ static void begin(void)
 
 static void end(void)
 {
-    struct amg_news news;
+    struct amg_events events;
 
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
         domain()->receives[i].is_posted = false; /* nor was one ever */
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(ep, &news);
+    amg_events_init(&events);
+    amg_ofi_transport.ep.close(ep, &events);
     amg_ofi_transport.domain.close(base);
     fake_stop();
     posts = 0;

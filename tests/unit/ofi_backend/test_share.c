@@ -60,21 +60,21 @@ static bool has_ended(const struct amg_op *op)
     return op->priv[AMG_CALL_PRIV_STATE] == AMG_CALL_DONE;
 }
 
-/* Polls all; what arrived is kept in `ret_news`. */
-static void poll_all(struct amg_news *ret_news)
+/* Polls all; what arrived is kept in `ret_events`. */
+static void poll_all(struct amg_events *ret_events)
 {
-    (void)amg_ofi_transport.ep.poll(client.ep, 100, ret_news);
-    while (amg_list_pop(&ret_news->done) != NULL)
+    (void)amg_ofi_transport.ep.poll(client.ep, 100, ret_events);
+    while (amg_list_pop(&ret_events->done) != NULL)
         done_count++;
     for (unsigned i = 0; i < SERVERS; i++)
-        (void)amg_ofi_transport.ep.poll(servers[i].ep, 100, ret_news);
+        (void)amg_ofi_transport.ep.poll(servers[i].ep, 100, ret_events);
 }
 
-static void release_all(struct amg_news *news)
+static void release_all(struct amg_events *events)
 {
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_pop(&news->arrived)) != NULL)
+    while ((link = amg_list_pop(&events->arrived)) != NULL)
         amg_ofi_transport.msg.release(
             NULL, amg_container_of(link, struct amg_arrival, link));
 }
@@ -84,11 +84,11 @@ static void test_share_room_goes_to_each_peer(void **state)
 {
     static struct amg_op many[ROUNDS + 1];
     static struct amg_op one;
-    struct amg_news news;
+    struct amg_events events;
     unsigned rounds = 0;
 
     (void)state;
-    amg_news_init(&news);
+    amg_events_init(&events);
     room = 0;
     post(peers[0], &many[ROUNDS]);
     post(peers[1], &one);
@@ -98,14 +98,14 @@ static void test_share_room_goes_to_each_peer(void **state)
         post(peers[0], &many[rounds++]);
         room = 1;
         while (done_count == before)
-            poll_all(&news);
+            poll_all(&events);
         room = 0;
     }
     assert_in_range(rounds, 1, 3);
     room = UINT32_MAX;
     while (done_count < rounds + 2)
-        poll_all(&news);
-    release_all(&news);
+        poll_all(&events);
+    release_all(&events);
 }
 
 /* A message has room for 255 of them. */
@@ -113,30 +113,30 @@ static void test_share_all_credits_come_back(void **state)
 {
     static struct amg_op ops[CREDITS];
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
-    struct amg_news news;
+    struct amg_events events;
     unsigned tick = 0;
 
     (void)state;
-    amg_news_init(&news);
+    amg_events_init(&events);
     for (unsigned i = 0; i < CREDITS; i++)
         post(peers[0], &ops[i]);
     while (done_count < CREDITS ||
            amg_ofi_domain_of(servers[0].domain)->msgbuf_count < CREDITS)
-        poll_all(&news);
-    release_all(&news);
+        poll_all(&events);
+    release_all(&events);
     for (tick = domain->tick;
          peers[0]->calls.unanswered > 0 && domain->tick - tick < TICKS_MAX;) {
         /* Or the answer to a doubt would bring some. */
         peers[0]->heard_tick = domain->tick;
-        poll_all(&news);
-        release_all(&news);
+        poll_all(&events);
+        release_all(&events);
     }
     assert_int_equal(peers[0]->calls.unanswered, 0);
 }
 
 static int start(void **state)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_op op;
 
     (void)state;
@@ -144,7 +144,7 @@ static int start(void **state)
     real = fake_call;
     fake_call.send = call_send;
     room = UINT32_MAX;
-    amg_news_init(&news);
+    amg_events_init(&events);
     party_open(&client, CREDITS, 1);
     for (unsigned i = 0; i < SERVERS; i++)
         party_open(&servers[i], CREDITS, 1);
@@ -152,8 +152,8 @@ static int start(void **state)
         peers[i] = party_meet(&client, &servers[i]);
         post(peers[i], &op);
         while (!has_ended(&op)) {
-            poll_all(&news);
-            release_all(&news);
+            poll_all(&events);
+            release_all(&events);
         }
     }
     done_count = 0;

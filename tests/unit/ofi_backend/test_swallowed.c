@@ -92,20 +92,20 @@ static void poll_both(void)
     struct party *parties[] = {&client, &server};
 
     for (unsigned i = 0; i < 2; i++) {
-        struct amg_news news;
+        struct amg_events events;
         struct amg_link *link = NULL;
 
         amg_ofi_domain_of(parties[i]->domain)->tick_ns = 0;
-        amg_news_init(&news);
-        (void)amg_ofi_transport.ep.poll(parties[i]->ep, 100, &news);
-        while ((link = amg_list_pop(&news.done)) != NULL) {
+        amg_events_init(&events);
+        (void)amg_ofi_transport.ep.poll(parties[i]->ep, 100, &events);
+        while ((link = amg_list_pop(&events.done)) != NULL) {
             struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
             if (op->data != NULL)
                 amg_ofi_transport.msg.release_reply(parties[i]->ep, op);
             op->step = NULL; /* it has ended */
         }
-        amg_list_splice(&held, &news.arrived);
+        amg_list_splice(&held, &events.arrived);
     }
     arrivals_answer();
 }

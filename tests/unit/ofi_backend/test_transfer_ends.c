@@ -72,12 +72,12 @@ static int call_close(struct fid *fid)
 /* How many operations ended. */
 static unsigned side_poll(struct party *side)
 {
-    struct amg_news news;
+    struct amg_events events;
     unsigned count = 0;
 
-    amg_news_init(&news);
-    (void)amg_ofi_transport.ep.poll(side->ep, 16, &news);
-    while (amg_list_pop(&news.done) != NULL)
+    amg_events_init(&events);
+    (void)amg_ofi_transport.ep.poll(side->ep, 16, &events);
+    while (amg_list_pop(&events.done) != NULL)
         count++;
     return count;
 }

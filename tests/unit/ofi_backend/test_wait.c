@@ -25,19 +25,19 @@ static void put_while_server_rests(const struct party *client,
     const struct amg_segment there = {NULL, LEN};
     const struct amg_seg_iter place = {.segments = &here, .count = 1};
     struct amg_remote remote = {.at = {.segments = &there, .count = 1}};
-    struct amg_news news;
+    struct amg_events events;
     struct amg_op op;
 
     memset(&op, 0, sizeof(op));
-    amg_news_init(&news);
+    amg_events_init(&events);
     amg_ofi_transport.bulk.key(mem, &remote.key);
     assert_int_equal(amg_ofi_transport.bulk.put(
                          client->ep, peer, 0, &place, &remote, LEN, &op),
         HG_SUCCESS);
-    while (amg_list_is_empty(&news.done)) {
-        (void)amg_ofi_transport.ep.poll(client->ep, 16, &news);
+    while (amg_list_is_empty(&events.done)) {
+        (void)amg_ofi_transport.ep.poll(client->ep, 16, &events);
         if (!amg_ofi_transport.ep.arm(server->ep))
-            (void)amg_ofi_transport.ep.poll(server->ep, 16, &news);
+            (void)amg_ofi_transport.ep.poll(server->ep, 16, &events);
     }
     assert_int_equal(op.ret, HG_SUCCESS);
 }
@@ -48,11 +48,11 @@ static void wait_is_asleep(const struct party *party)
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(party->domain);
     const struct amg_ofi_ep *ep = amg_ofi_ep_of(party->ep);
     unsigned tick = domain->tick;
-    struct amg_news news;
+    struct amg_events events;
 
-    amg_news_init(&news);
+    amg_events_init(&events);
     do {
-        (void)amg_ofi_transport.ep.poll(party->ep, 16, &news);
+        (void)amg_ofi_transport.ep.poll(party->ep, 16, &events);
     } while ((!amg_ofi_transport.ep.arm(party->ep) || !ep->is_joined) &&
              domain->tick - tick < TICKS_MAX);
     assert_true(ep->is_joined);

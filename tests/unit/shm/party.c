@@ -50,12 +50,12 @@ void party_open(struct party *party, const char *name, uint32_t credits)
 
 void party_close(struct party *party)
 {
-    struct amg_news news;
+    struct amg_events events;
 
     while (shm->domain.quiesce(party->domain) == HG_AGAIN)
         party_poll(party);
-    amg_news_init(&news);
-    shm->ep.close(party->ep, &news);
+    amg_events_init(&events);
+    shm->ep.close(party->ep, &events);
     shm->domain.close(party->domain);
 }
 
@@ -74,18 +74,18 @@ static void answer(struct party *party, struct amg_arrival *arrival)
 
 static unsigned poll_once(struct party *party, bool answers)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
     unsigned count = 0;
 
-    amg_news_init(&news);
-    count = shm->ep.poll(party->ep, POLL_MAX, &news);
-    while ((link = amg_list_pop(&news.done)) != NULL) {
+    amg_events_init(&events);
+    count = shm->ep.poll(party->ep, POLL_MAX, &events);
+    while ((link = amg_list_pop(&events.done)) != NULL) {
         struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
-    while ((link = amg_list_pop(&news.arrived)) != NULL)
+    while ((link = amg_list_pop(&events.arrived)) != NULL)
         if (answers)
             answer(party, amg_container_of(link, struct amg_arrival, link));
     return count;

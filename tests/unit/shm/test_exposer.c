@@ -102,10 +102,10 @@ static void child_main(int out)
     die_if(shm->addr.format(domain, self, shown.address, &len) != HG_SUCCESS);
     die_if(write(out, &shown, sizeof(shown)) != sizeof(shown));
     for (;;) {
-        struct amg_news news;
+        struct amg_events events;
 
-        amg_news_init(&news);
-        if (shm->ep.poll(ep, 16, &news) == 0)
+        amg_events_init(&events);
+        if (shm->ep.poll(ep, 16, &events) == 0)
             sched_yield();
     }
 }
@@ -133,13 +133,13 @@ static int setup(void **state)
 
 static void turn(struct fixture *f)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
 
-    amg_news_init(&news);
-    if (shm->ep.poll(f->ep, 16, &news) == 0)
+    amg_events_init(&events);
+    if (shm->ep.poll(f->ep, 16, &events) == 0)
         sched_yield();
-    while ((link = amg_list_pop(&news.done)) != NULL) {
+    while ((link = amg_list_pop(&events.done)) != NULL) {
         struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
@@ -171,11 +171,11 @@ static void child_stop(struct fixture *f)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-    struct amg_news news;
+    struct amg_events events;
 
-    amg_news_init(&news);
+    amg_events_init(&events);
     shm->addr.unref(f->domain, f->peer);
-    shm->ep.close(f->ep, &news);
+    shm->ep.close(f->ep, &events);
     shm->domain.close(f->domain);
     child_kill(f);
     free(f->locals);
@@ -286,16 +286,16 @@ static void test_exposer_stopped_domain_closes(void **state)
 static void test_exposer_stopped_endpoint_closes_with_transfers(void **state)
 {
     struct fixture *f = *state;
-    struct amg_news news;
+    struct amg_events events;
 
     child_stop(f);
     post_all(f);
     turn(f);
-    amg_news_init(&news);
-    shm->ep.close(f->ep, &news);
-    while (!amg_list_is_empty(&news.done))
+    amg_events_init(&events);
+    shm->ep.close(f->ep, &events);
+    while (!amg_list_is_empty(&events.done))
         op_step(
-            amg_container_of(amg_list_pop(&news.done), struct amg_op, link));
+            amg_container_of(amg_list_pop(&events.done), struct amg_op, link));
     assert_int_equal(f->ended, CALLS);
     kill(f->child, SIGCONT);
     assert_int_equal(shm->ep.open(f->domain, 0, &f->ep), HG_SUCCESS);

@@ -34,10 +34,10 @@ static struct amg_peer *meet(struct party *party, const struct party *other)
 
 static void context_close(struct party *party)
 {
-    struct amg_news news;
+    struct amg_events events;
 
-    amg_news_init(&news);
-    shm->ep.close(party->ep, &news);
+    amg_events_init(&events);
+    shm->ep.close(party->ep, &events);
 }
 
 static void call_passes(
@@ -233,12 +233,12 @@ static void mover_step(struct amg_op *op)
 
 static void mover_poll(struct mover *mover, unsigned ep)
 {
-    struct amg_news news;
+    struct amg_events events;
     struct amg_link *link = NULL;
 
-    amg_news_init(&news);
-    (void)shm->ep.poll(mover->eps[ep], 1, &news);
-    while ((link = amg_list_pop(&news.done)) != NULL) {
+    amg_events_init(&events);
+    (void)shm->ep.poll(mover->eps[ep], 1, &events);
+    while ((link = amg_list_pop(&events.done)) != NULL) {
         struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
@@ -321,10 +321,10 @@ static void test_chunk_that_comes_back_before_the_wait_is_seen(void **state)
     assert_int_equal(shm->bulk.unreg(server.domain, mem, 0), HG_SUCCESS);
     shm->addr.unref(mover.domain, peer);
     for (unsigned i = 0; i < 2; i++) {
-        struct amg_news news;
+        struct amg_events events;
 
-        amg_news_init(&news);
-        shm->ep.close(mover.eps[i], &news);
+        amg_events_init(&events);
+        shm->ep.close(mover.eps[i], &events);
     }
     shm->domain.close(mover.domain);
     party_close(&server);

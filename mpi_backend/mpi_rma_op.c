@@ -90,7 +90,7 @@ bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
         return false;
     *op = (struct amg_mpi_rma_op){.way = amg_mpi_key_way(key),
         .window = domain->rma->windows->ways[amg_mpi_key_way(key)],
-        .is_direct = transfer->op->is_final,
+        .is_direct = transfer->op->is_uncancellable,
         .local = *local,
         .remote = *there,
         .left = len,

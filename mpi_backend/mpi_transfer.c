@@ -394,7 +394,8 @@ static void transfer_set_pipeline(struct amg_mpi_transfer *transfer,
     uint32_t fragment_len = transfer->request.fragment_len;
 
     transfer->is_ahead =
-        transfer->is_put && transfer->op->is_final && !transfer->is_small &&
+        transfer->is_put && transfer->op->is_uncancellable &&
+        !transfer->is_small &&
         (len <= AMG_MPI_AHEAD_MAX || fragment_len <= AMG_MPI_AHEAD_MAX);
     amg_mpi_pipeline_init(
         &transfer->pipeline, local, len, fragment_len, transfer->is_put);

@@ -71,7 +71,7 @@ static void transfer_step(struct amg_op *op)
 {
     struct hg_op_id *transfer = amg_container_of(op, struct hg_op_id, op);
 
-    if (!transfer->plan.is_final) {
+    if (!transfer->plan.is_uncancellable) {
         amg_lock_lock(&transfer->lock);
         transfer->is_posted = false;
         amg_lock_unlock(&transfer->lock);
@@ -88,7 +88,7 @@ static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
         .at = place_of(plan->origin, plan->origin_offset)};
 
     transfer->op = (struct amg_op){.step = transfer_step,
-        .is_final = plan->is_final,
+        .is_uncancellable = plan->is_uncancellable,
         .mem = plan->local->mems[transfer->route]};
     if (plan->op == HG_BULK_PULL)
         return ep->transport->bulk.get(ep, plan->origin_addr->peer,
@@ -255,8 +255,8 @@ void amg_transfer_go(struct hg_op_id *transfer)
         transfer_finish(transfer, HG_SUCCESS);
         return;
     }
-    rc = transfer->plan.is_final ? transfer_post(transfer, ep)
-                                 : transfer_post_guarded(transfer, ep);
+    rc = transfer->plan.is_uncancellable ? transfer_post(transfer, ep)
+                                         : transfer_post_guarded(transfer, ep);
     if (rc == HG_SUCCESS)
         amg_context_posted(context, route);
     else
@@ -270,7 +270,7 @@ void amg_transfer_cancel(struct hg_op_id *transfer)
     struct amg_ep *ep = amg_context_ep(context, route);
     bool was_posted = false;
 
-    AMG_ASSERT(!transfer->plan.is_final);
+    AMG_ASSERT(!transfer->plan.is_uncancellable);
     amg_lock_lock(&transfer->lock);
     transfer->is_cancelled = true;
     was_posted = transfer->is_posted;
@@ -364,7 +364,7 @@ static hg_return_t transfer_start(struct amg_transfer_plan *plan,
     struct amg_transfer_asked *asked = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    plan->is_final = op_id == NULL || op_id == HG_OP_ID_IGNORE;
+    plan->is_uncancellable = op_id == NULL || op_id == HG_OP_ID_IGNORE;
     rc = amg_transfer_create(plan, asked_done, plan->context, &transfer);
     if (rc != HG_SUCCESS)
         return rc;
@@ -380,7 +380,7 @@ static hg_return_t transfer_start(struct amg_transfer_plan *plan,
     asked->info.info.bulk.local_handle = plan->local;
     asked->info.info.bulk.op = plan->op;
     asked->info.info.bulk.size = plan->len;
-    if (!plan->is_final) {
+    if (!plan->is_uncancellable) {
         rc = id_give(asked);
         if (rc != HG_SUCCESS) {
             amg_transfer_end(transfer);

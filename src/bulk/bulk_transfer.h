@@ -27,7 +27,7 @@ struct amg_transfer_plan {
     struct hg_bulk *local;
     uint64_t local_offset;
     uint64_t len;
-    bool is_final; /* amg_transfer_cancel() will not be called */
+    bool is_uncancellable; /* amg_transfer_cancel() will not be called */
 };
 
 /* The program's part of its transfer. Used by bulk_transfer.c only, and

@@ -29,12 +29,13 @@ struct amg_mem;
 struct amg_op {
     struct amg_link link;          /* the driver's while posted */
     void (*step)(struct amg_op *); /* set by the poster, called by core */
-    bool is_final; /* by the poster: only the close of its endpoint cancels it
-                    */
-    struct amg_mem *mem; /* by the poster of a put or get: the registration of
-                          * the local memory; NULL: not known */
-    hg_return_t ret;     /* valid when step is called */
-    uint64_t len;        /* bytes moved or received; valid then */
+    bool is_uncancellable; /* by the poster: only the close of its endpoint
+                            * cancels it
+                            */
+    struct amg_mem *mem;   /* by the poster of a put or get: the registration of
+                            * the local memory; NULL: not known */
+    hg_return_t ret;       /* valid when step is called */
+    uint64_t len;          /* bytes moved or received; valid then */
     void *data; /* a request's reply, `len` bytes; valid until release_reply */
     uint64_t priv[AMG_OP_PRIV_WORDS]; /* the driver's own words */
 };

@@ -79,7 +79,7 @@ static void accesses_run(struct harness *h, const struct harness_shown *right)
         uint64_t len = i % 4 < 2 ? 64 : right->lens[0] + right->lens[1];
         hg_return_t rc = HG_SUCCESS;
 
-        h->is_final = i >= 4;
+        h->is_uncancellable = i >= 4;
         rc = i % 2 == 0 ? harness_get(h, right, 0, 0, local, len, &call)
                         : harness_put(h, right, 0, 0, local, len, &call);
         CHECK(h, rc == HG_SUCCESS || rc == HG_NOMEM);

@@ -37,7 +37,7 @@ static void round_of(struct harness *h, uint8_t *locals, unsigned polls)
         uint8_t *local = locals + (size_t)i * LEN;
 
         memset(local, 0, LEN);
-        h->is_final = i / 2 % 2 == 0;
+        h->is_uncancellable = i / 2 % 2 == 0;
         rc = i % 2 == 0 ? harness_get(h, &right, 0, 0, local, LEN, &calls[i])
                         : harness_put(h, &right, 0, 0, local, LEN, &calls[i]);
         CHECK(h, rc == HG_SUCCESS);

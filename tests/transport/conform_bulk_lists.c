@@ -249,7 +249,7 @@ static void case_run(
     harness_expose_list(h, sides.mine.segments, sides.mine.count, &mem,
         &sides.key, sides.right);
     for (unsigned i = 0; i < SPANS; i++) {
-        h->is_final = i % 2 == 0;
+        h->is_uncancellable = i % 2 == 0;
         span_get(h, &sides, &spans[i]);
         span_put(h, &sides, &spans[i]);
     }

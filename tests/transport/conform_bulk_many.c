@@ -56,7 +56,7 @@ static void test(struct harness *h)
 {
     round_of(h, PIECE);
     round_of(h, LARGE_PIECE);
-    h->is_final = true;
+    h->is_uncancellable = true;
     round_of(h, LARGE_PIECE);
 }
 

@@ -113,7 +113,7 @@ static void test(struct harness *h)
     harness_expose(h, read_list, 2, AMG_MEM_READ, &mine_read, &right_read);
     harness_expose(h, write_list, 2, AMG_MEM_WRITE, &mine_write, &right_write);
     for (unsigned i = 0; i < 2; i++) {
-        h->is_final = i == 1;
+        h->is_uncancellable = i == 1;
         bounds_hold(h, false, &right_read);
         bounds_hold(h, true, &right_write);
         permission_holds(h, true, &right_read);

@@ -63,7 +63,7 @@ struct harness {
     struct amg_peer *right;
     harness_serve_fn serve; /* harness_echo at the start */
     bool is_serving;        /* inside `serve`; it does not nest */
-    bool is_final;          /* puts and gets to come are not cancelled */
+    bool is_uncancellable;  /* puts and gets to come are not cancelled */
     uint64_t deadline_ns;
 };
 

@@ -57,7 +57,7 @@ static void access_init(struct harness *h, const struct harness_shown *right,
     struct amg_remote *ret_remote)
 {
     harness_call_init(call);
-    call->op.is_final = h->is_final;
+    call->op.is_uncancellable = h->is_uncancellable;
     *ret_remote = remote_of(call, right, segment, offset);
     *ret_local = local_of(call, local, len);
 }
@@ -103,7 +103,7 @@ hg_return_t harness_move(struct harness *h, bool is_put,
     uint64_t len, struct harness_call *call)
 {
     harness_call_init(call);
-    call->op.is_final = h->is_final;
+    call->op.is_uncancellable = h->is_uncancellable;
     if (is_put)
         return h->t->bulk.put(
             h->eps[0], h->right, 0, local, remote, len, &call->op);

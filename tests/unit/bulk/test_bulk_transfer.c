@@ -193,7 +193,7 @@ static void test_transfer_against_the_rules_is_refused(void **state)
 
 /* From the last segment of the origin, which holds the first bytes of `from`.
  */
-static void needs_address_until_it_goes(bool is_final)
+static void needs_address_until_it_goes(bool is_uncancellable)
 {
     struct amg_transfer_plan plan = plan_make();
     struct hg_addr addr;
@@ -204,7 +204,7 @@ static void needs_address_until_it_goes(bool is_final)
     plan.origin_offset = LEN - PIECE;
     plan.local_offset = 3;
     plan.len = PIECE;
-    plan.is_final = is_final;
+    plan.is_uncancellable = is_uncancellable;
     memset(to, 'x', LEN);
     memset(from, 'y', LEN);
     transfer = transfer_make(&plan);
@@ -274,7 +274,7 @@ static void test_transfer_of_freed_memory_ends_with_error(void **state)
         amg_bulk_unpack(cls, bytes, packed_len, true, &stale), HG_SUCCESS);
     assert_int_equal(HG_Bulk_free(freed), HG_SUCCESS);
     plan.origin = stale;
-    plan.is_final = true;
+    plan.is_uncancellable = true;
     transfer = transfer_make(&plan);
     amg_transfer_go(transfer);
     finish(transfer, HG_NOENTRY);
@@ -289,7 +289,7 @@ static void test_transfer_final_moves_all_segments(void **state)
     (void)state;
     for (unsigned i = 0; i < LEN; i++)
         from[i] = (char)(i * 3);
-    plan.is_final = true;
+    plan.is_uncancellable = true;
     transfer = transfer_make(&plan);
     amg_transfer_go(transfer);
     finish(transfer, HG_SUCCESS);

@@ -25,7 +25,7 @@ static struct amg_remote remotes[3];
 static void get(struct pair_call *call, int rank)
 {
     pair_call_init(call);
-    call->op.is_final = true;
+    call->op.is_uncancellable = true;
     CHECK(pair_t->bulk.get(pair_ep, pair_peer(rank), 0, &near_at,
               &remotes[rank], LEN, &call->op) == HG_SUCCESS);
 }

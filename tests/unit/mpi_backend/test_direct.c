@@ -30,7 +30,7 @@ static struct amg_mpi_rma *rma(void)
 static void middle_reach(struct pair_call *call, bool is_put)
 {
     pair_call_init(call);
-    call->op.is_final = true;
+    call->op.is_uncancellable = true;
     CHECK((is_put ? pair_t->bulk.put : pair_t->bulk.get)(pair_ep, pair_peer(0),
               0, &near_at, &remote, LEN, &call->op) == HG_SUCCESS);
     UNTIL(amg_mpi_rma_peer_locked(rma(), 0)->in_flight > 0);

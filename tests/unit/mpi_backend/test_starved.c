@@ -31,13 +31,13 @@ static void expose(void)
 
 /* Rank 1; `list` is freed once the operation has ended. */
 static void put_begin(
-    struct pair_call *call, struct amg_segment **list, bool is_final)
+    struct pair_call *call, struct amg_segment **list, bool is_uncancellable)
 {
     *list = amg_mem_alloc(sizeof(**list));
     CHECK(*list != NULL);
     **list = (struct amg_segment){near, LEN};
     pair_call_init(call);
-    call->op.is_final = is_final;
+    call->op.is_uncancellable = is_uncancellable;
     CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0,
               &(struct amg_seg_iter){*list, 1, 0, 0}, &remote, LEN,
               &call->op) == HG_SUCCESS);

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/bell.h"
+#include "base/lock.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -57,7 +57,7 @@ void amg_ofi_wait_init(struct amg_ofi_ep *ep)
     ep->timer = -1;
     if (!domain->facts.can_sleep)
         return;
-    ep->bell = amg_bell_open();
+    ep->bell = amg_eventfd_open();
     ep->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     ep->wait_fd = epoll_create1(EPOLL_CLOEXEC);
     if (ep->bell >= 0 && ep->timer >= 0 && ep->wait_fd >= 0 &&
@@ -77,7 +77,7 @@ void amg_ofi_wait_fini(struct amg_ofi_ep *ep)
         close(ep->wait_fd);
     if (ep->timer >= 0)
         close(ep->timer);
-    amg_bell_close(ep->bell);
+    amg_eventfd_close(ep->bell);
     ep->wait_fd = -1;
     ep->timer = -1;
     ep->bell = -1;
@@ -185,7 +185,7 @@ void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep)
         return;
     AMG_ASSERT(ep->bell >= 0);
     ep->is_woken = true;
-    amg_bell_ring(ep->bell);
+    amg_eventfd_signal(ep->bell);
 }
 
 void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain)
@@ -213,7 +213,7 @@ void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep)
     AMG_ASSERT(amg_ofi_domain_of_ep(ep)->armed_count > 0);
     amg_ofi_domain_of_ep(ep)->armed_count--;
     if (ep->is_woken)
-        amg_bell_drain(ep->bell);
+        amg_eventfd_drain(ep->bell);
     ep->is_woken = false;
     timer_set(ep, 0);
 }

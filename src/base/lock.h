@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks, futexes, and the pause of a spinning thread. */
+/* Locks, futexes, event descriptors, and the pause of a spinning thread. */
 #ifndef AMG_BASE_LOCK_H
 #define AMG_BASE_LOCK_H
 
@@ -31,6 +31,17 @@ bool amg_futex_wait_until(
  * system call, so only when a thread blocks. Does not access the word, whose
  * memory may be freed by then. */
 void amg_futex_wake(atomic_uint *word, unsigned count);
+
+/* A descriptor by which a thread wakes another that blocks on it: readable from
+ * signal to drain. Returns -1, with `errno` set, when the process has no
+ * descriptor left. */
+int amg_eventfd_open(void);
+/* Accepts -1. */
+void amg_eventfd_close(int fd);
+/* Any thread. A system call: only when a thread blocks. */
+void amg_eventfd_signal(int fd);
+/* Accepts one that was not signalled. */
+void amg_eventfd_drain(int fd);
 
 struct amg_lock {
     /* 0 free, 1 held. The exchange that finds 0 pairs with the release store

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "base/assert.h"
-#include "base/bell.h"
+#include "base/lock.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -86,7 +86,7 @@ static void bells_ring_locked(struct amg_cq *cq, unsigned waiting)
         if ((waiting & 1u << who) == 0 || cq->is_rung[who])
             continue;
         cq->is_rung[who] = true;
-        amg_bell_ring(cq->bells[who]);
+        amg_eventfd_signal(cq->bells[who]);
     }
 }
 
@@ -250,7 +250,7 @@ void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who)
     waiting_set_locked(cq, waiting_get(cq) & ~(1u << who));
     if (cq->is_rung[who]) {
         cq->is_rung[who] = false;
-        amg_bell_drain(cq->bells[who]);
+        amg_eventfd_drain(cq->bells[who]);
     }
     amg_bias_give(&cq->lock);
 }

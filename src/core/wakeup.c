@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/bell.h"
+#include "base/lock.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/context.h"
@@ -73,7 +73,7 @@ void amg_wakeup_fini(hg_context_t *context)
 
         if (fd >= 0)
             close(fd);
-        amg_bell_close(sleep->bells[i]);
+        amg_eventfd_close(sleep->bells[i]);
     }
 }
 
@@ -115,7 +115,7 @@ static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
     struct amg_wakeup *sleep = &context->sleep;
     int fd = -1;
 
-    sleep->bells[who] = amg_bell_open();
+    sleep->bells[who] = amg_eventfd_open();
     if (sleep->bells[who] >= 0)
         fd = fd_make(context, sleep->bells[who]);
     if (fd < 0) {

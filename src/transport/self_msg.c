@@ -13,7 +13,7 @@
  * other. */
 #include "transport/self_msg.h"
 
-#include "base/bell.h"
+#include "base/lock.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -78,7 +78,7 @@ static void entry_add_locked(struct amg_self_ep *ep)
      */
     if ((state & (ARMED | RUNG)) == ARMED) {
         state |= RUNG;
-        amg_bell_ring(ep->bell);
+        amg_eventfd_signal(ep->bell);
     }
     state_set_locked(ep, state);
 }
@@ -318,7 +318,7 @@ unsigned amg_self_poll(
     state_set_locked(ep, (state & ~(unsigned)(ARMED | RUNG)) - count * ENTRY);
     amg_bias_give(&ep->msgs->lock);
     if ((state & RUNG) != 0)
-        amg_bell_drain(ep->bell);
+        amg_eventfd_drain(ep->bell);
     return count;
 }
 
@@ -349,7 +349,7 @@ static void events_init(struct amg_self_ep *ep)
     atomic_init(&ep->state, 0);
     ep->base.pending = &ep->state;
     amg_events_init(&ep->events);
-    ep->bell = amg_bell_open();
+    ep->bell = amg_eventfd_open();
     if (ep->bell < 0)
         AMG_LOG_WARNING("ctx",
             "self: no descriptor left to sleep on; waiting will look now and "
@@ -372,7 +372,7 @@ hg_return_t amg_self_msgs_join(
     amg_bias_give(&msgs->lock);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
-    amg_bell_close(ep->bell);
+    amg_eventfd_close(ep->bell);
     AMG_LOG_ERROR("ctx",
         "self: context %u is open already, or not below the %u that the class "
         "was opened for",
@@ -401,7 +401,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
     }
     amg_list_splice(&ret_events->done, &ep->events.done);
     amg_bias_give(&msgs->lock);
-    amg_bell_close(ep->bell);
+    amg_eventfd_close(ep->bell);
 }
 
 static uint32_t choose(

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/bell.h"
+#include "base/lock.h"
 #include "transport/self.h"
 
 struct medium medium;
@@ -79,7 +79,7 @@ static unsigned fake_poll(
     ret_events->has_moved = medium.has_moved;
     atomic_fetch_add(&medium.polls, 1);
     if (atomic_exchange(&medium.is_armed, false) && !medium.is_not_pollable)
-        amg_bell_drain(medium.bell);
+        amg_eventfd_drain(medium.bell);
     return atomic_exchange(&medium.events, 0);
 }
 
@@ -87,7 +87,7 @@ void medium_send(void)
 {
     atomic_fetch_add(&medium.events, 1);
     if (atomic_load(&medium.is_armed))
-        amg_bell_ring(medium.bell);
+        amg_eventfd_signal(medium.bell);
 }
 
 static void never_arrives(
@@ -121,7 +121,7 @@ hg_context_t *medium_open(bool is_not_pollable, bool no_block)
     transport.ep.poll = fake_poll;
     memset(&medium, 0, sizeof(medium));
     medium.is_not_pollable = is_not_pollable;
-    medium.bell = amg_bell_open();
+    medium.bell = amg_eventfd_open();
     assert_true(medium.bell >= 0);
     assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);
     assert_int_equal(
@@ -149,5 +149,5 @@ void medium_close(hg_context_t *context)
 
     amg_context_close(context);
     amg_class_close(cls);
-    amg_bell_close(medium.bell);
+    amg_eventfd_close(medium.bell);
 }

@@ -90,13 +90,12 @@ void amg_mpi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
     amg_mpi_msgbuf_put(msgbuf_of_buf(buf));
 }
 
-hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
-    struct amg_op *op)
+hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_target to,
+    struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
     struct amg_mpi_msgbuf *msgbuf = msgbuf_of_buf(buf);
-    uint32_t rank = amg_mpi_rank_of(domain, peer);
+    uint32_t rank = amg_mpi_rank_of(domain, to.peer);
     hg_return_t rc = amg_mpi_send_check(domain);
 
     if (rc != HG_SUCCESS)
@@ -108,7 +107,7 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     msgbuf->post.peer = &domain->peers[rank].calls;
     msgbuf->post.wants_reply = wants_reply;
     msgbuf->header.context = base->context_id;
-    amg_mpi_send_address(msgbuf, rank, target_context,
+    amg_mpi_send_address(msgbuf, rank, to.context_id,
         wants_reply ? AMG_MPI_REQUEST : AMG_MPI_ONEWAY, len);
     amg_bias_take(domain->lock);
     rc = amg_calls_post_locked(

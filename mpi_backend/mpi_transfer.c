@@ -407,8 +407,7 @@ static void transfer_set_pipeline(struct amg_mpi_transfer *transfer,
 /* Arguments of a put or get. */
 struct post {
     struct amg_ep *ep;
-    struct amg_peer *peer;
-    uint8_t context;
+    struct amg_target to;
     const struct amg_seg_iter *local;
     const struct amg_remote *remote;
     uint64_t len;
@@ -441,8 +440,8 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
     memset(transfer, 0, offsetof(struct amg_mpi_transfer, pipeline));
     transfer->ep = ep;
     transfer->op = op;
-    transfer->rank = (int)amg_mpi_rank_of(domain, post->peer);
-    transfer->context = post->context;
+    transfer->rank = (int)amg_mpi_rank_of(domain, post->to.peer);
+    transfer->context = post->to.context_id;
     transfer->origin_context = ep->base.context_id;
     transfer->is_put = post->is_put;
     transfer->is_small = len <= domain->small_len;
@@ -466,22 +465,20 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
     return rc;
 }
 
-hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
-    const struct post post = {
-        ep, peer, target_context, local, remote, len, true};
+    const struct post post = {ep, to, local, remote, len, true};
 
     return transfer_begin(&post, op);
 }
 
-hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
-    const struct post post = {
-        ep, peer, target_context, local, remote, len, false};
+    const struct post post = {ep, to, local, remote, len, false};
 
     return transfer_begin(&post, op);
 }

@@ -95,12 +95,12 @@ static inline struct amg_mpi_transfer *amg_mpi_transfer_of(
 }
 
 /* The slots of the contract. */
-hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
-hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op);
+hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op);
 
 /* Handlers of received messages; each takes the msgbuf. */
 void amg_mpi_transfer_on_data_locked(

@@ -73,9 +73,9 @@ static hg_return_t options_agree(const struct amg_open *how,
         "the ranks ask for different transports; this one is to open '%s': "
         "look at init strings, AMALGAM_TRANSPORT and AMALGAM_INTERNODE, which "
         "have to be the same on all of them",
-        how->beside != NULL     ? how->beside
-        : how->protocol != NULL ? how->protocol
-                                : "mpi");
+        how->job.internode != NULL ? how->job.internode
+        : how->protocol != NULL    ? how->protocol
+                                   : "mpi");
     return HG_INVALID_ARG;
 }
 
@@ -216,11 +216,11 @@ static uint32_t text_hash(uint32_t hash, const char *text)
 
 /* A number for ranks to compare, which differs between protocols, and between
  * those of the internode driver; each may be NULL. */
-static uint32_t protocol_id(const char *protocol, const char *beside)
+static uint32_t protocol_id(const char *protocol, const char *internode)
 {
     uint32_t id = text_hash(2166136261u, protocol);
 
-    return beside == NULL ? id : text_hash(text_hash(id, " "), beside);
+    return internode == NULL ? id : text_hash(text_hash(id, " "), internode);
 }
 
 static hg_return_t options_read(
@@ -249,7 +249,7 @@ static hg_return_t options_read(
         credits = CREDITS_MAX;
     ret_agreement->message_len = (uint32_t)message_len;
     ret_agreement->credits = (uint32_t)credits;
-    ret_agreement->protocol = protocol_id(how->protocol, how->beside);
+    ret_agreement->protocol = protocol_id(how->protocol, how->job.internode);
     ret_agreement->inverse = ~ret_agreement->protocol;
     return HG_SUCCESS;
 }
@@ -294,7 +294,7 @@ static hg_return_t transport_open(
 
     if (rc != HG_SUCCESS)
         return rc;
-    rc = amg_mpi_comm_open(how->comm, domains_stop, &comm);
+    rc = amg_mpi_comm_open(how->job.comm, domains_stop, &comm);
     if (rc != HG_SUCCESS)
         return rc;
     rc = domain_create(how, &comm, &agreement, &domain);

@@ -275,13 +275,14 @@ hg_return_t amg_ofi_bind_addr_read(
     memcpy(bind.given, split.name, split.name_len);
     if (split.port != 0)
         snprintf(bind.port, sizeof(bind.port), "%u", split.port);
-    if (how->addr_format == NA_ADDR_IPV4)
+    if (how->nic.addr_format == NA_ADDR_IPV4)
         bind.family = AF_INET;
-    if (how->addr_format == NA_ADDR_IPV6)
+    if (how->nic.addr_format == NA_ADDR_IPV6)
         bind.family = AF_INET6;
     rc = host_read(&bind);
-    if (rc == HG_SUCCESS && how->ip_subnet != NULL && how->ip_subnet[0] != '\0')
-        rc = subnet_read(how->ip_subnet, &bind);
+    if (rc == HG_SUCCESS && how->nic.ip_subnet != NULL &&
+        how->nic.ip_subnet[0] != '\0')
+        rc = subnet_read(how->nic.ip_subnet, &bind);
     if (rc == HG_SUCCESS)
         *ret_bind = bind;
     return rc;
@@ -456,7 +457,7 @@ const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
     char why[WHY_CAP] = "";
     uint32_t chosen = 0;
 
-    if (how->nic_nearest == NULL || (bind->given[0] != '\0' && !bind->is_any))
+    if (how->nic.nearest == NULL || (bind->given[0] != '\0' && !bind->is_any))
         return first;
     for (const struct fi_info *at = first;
          at != NULL && choice.count < AMG_NICS_ALIKE_MAX; at = at->next)
@@ -464,8 +465,8 @@ const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
             choice_add(&choice, at);
     if (choice.count < 2)
         return first;
-    chosen = how->nic_nearest(
-        choice.nics, choice.count, how->nic_turn, why, sizeof(why));
+    chosen = how->nic.nearest(
+        choice.nics, choice.count, how->nic.turn, why, sizeof(why));
     if (chosen >= choice.count)
         snprintf(why, sizeof(why),
             "libfabric's first, as the machine knows none of them");

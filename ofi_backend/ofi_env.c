@@ -202,8 +202,8 @@ hg_return_t amg_ofi_auth_read(const struct amg_open *how, const char *device,
     uint64_t which = amg_env_number(AMG_ENV_SLINGSHOT_VNI);
 
     memset(ret_key, 0, sizeof(*ret_key));
-    if (how->auth_key != NULL && how->auth_key[0] != '\0')
-        return text_read(how->auth_key, ret_key);
+    if (how->nic.auth_key != NULL && how->nic.auth_key[0] != '\0')
+        return text_read(how->nic.auth_key, ret_key);
     if (which == 0 || how->protocol == NULL ||
         strcmp(how->protocol, "cxi") != 0)
         return HG_SUCCESS;

@@ -265,7 +265,7 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len)
 {
     size_t addr_len = AMG_OFI_ADDR_MAX;
-    int code = objects_make(domain, how->no_block);
+    int code = objects_make(domain, how->nic.no_block);
 
     /* Before it is enabled, the option ends the process (shm, 1.17). */
     if (code == 0)

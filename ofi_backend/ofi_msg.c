@@ -95,12 +95,12 @@ void amg_ofi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
     msgbuf_put(amg_ofi_msgbuf_of_buf(buf));
 }
 
-hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
-    struct amg_op *op)
+hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
+    struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
     struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_buf(buf);
+    struct amg_peer *peer = to.peer;
     hg_return_t rc = HG_SUCCESS;
 
     if (len > buf->cap)
@@ -112,7 +112,7 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     msgbuf->post.ep = base;
     msgbuf->post.peer = &peer->calls;
     msgbuf->post.wants_reply = wants_reply;
-    amg_ofi_send_address(msgbuf, peer, base->context_id, target_context,
+    amg_ofi_send_address(msgbuf, peer, base->context_id, to.context_id,
         wants_reply ? AMG_OFI_REQUEST : AMG_OFI_ONEWAY, len);
     rc = amg_calls_post_locked(
         &domain->calls, &msgbuf->post, peer->number, request_send_locked);

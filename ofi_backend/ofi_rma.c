@@ -389,24 +389,24 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     return rc;
 }
 
-hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
-    return transfer_post(ep, peer, remote, op,
+    return transfer_post(ep, to.peer, remote, op,
         &(const struct amg_ofi_transfer){.local = *local,
             .len = len,
-            .target_context = target_context,
+            .target_context = to.context_id,
             .is_put = true});
 }
 
-hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
-    return transfer_post(ep, peer, remote, op,
+    return transfer_post(ep, to.peer, remote, op,
         &(const struct amg_ofi_transfer){
-            .local = *local, .len = len, .target_context = target_context});
+            .local = *local, .len = len, .target_context = to.context_id});
 }
 
 void amg_ofi_rma_cancel_locked(struct amg_ofi_domain *domain, struct amg_op *op)

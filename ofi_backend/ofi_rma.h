@@ -183,12 +183,12 @@ void amg_ofi_fragment_next_locked(struct amg_peer *peer);
 hg_return_t amg_ofi_fragment_error(int error);
 
 /* The slots of the contract. */
-hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
-hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op);
+hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op);
 
 /* Posts as much as possible. */
 void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain);

@@ -162,7 +162,7 @@ static hg_return_t hints_make(const struct amg_open *how, const char *stack,
     if (hints == NULL)
         return HG_NOMEM;
     wishes_set(hints, level);
-    hints->addr_format = format_of(how->addr_format);
+    hints->addr_format = format_of(how->nic.addr_format);
     if (names_set(hints, stack, key->device) != HG_SUCCESS ||
         key_set(hints, key) != HG_SUCCESS) {
         amg_ofi_call->freeinfo(hints);
@@ -340,7 +340,7 @@ static void refuse_log(const struct search *search)
         "is in use%s; see `amalgam_info` for those that can be opened",
         search->protocol, search->bind.given[0] == '\0' ? "" : " at ",
         search->bind.given, search->bind.has_subnet ? " in subnet " : "",
-        search->bind.has_subnet ? how->ip_subnet : "", FI_MAJOR(there),
+        search->bind.has_subnet ? how->nic.ip_subnet : "", FI_MAJOR(there),
         FI_MINOR(there), hint);
 }
 

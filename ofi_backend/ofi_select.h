@@ -71,7 +71,7 @@ struct amg_ofi_auth {
     char device[AMG_OFI_DEVICE_CAP]; /* the NIC it belongs to; "": any */
 };
 
-/* The key that is asked for: `how->auth_key`, or on Slingshot what
+/* The key that is asked for: `how->nic.auth_key`, or on Slingshot what
  * AMALGAM_SLINGSHOT_VNI chooses of the job's list. `device`: the NIC that the
  * user named, or "". HG_INVALID_ARG; the log says why. */
 hg_return_t amg_ofi_auth_read(const struct amg_open *how, const char *device,

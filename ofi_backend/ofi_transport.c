@@ -365,7 +365,7 @@ static void domain_set(
         amg_env_number(AMG_ENV_CONNECT_TIMEOUT) * AMG_NS_PER_MS;
     domain->is_listening = how->is_listening;
     domain->is_joined = how->is_joined;
-    domain->no_block = how->no_block;
+    domain->no_block = how->nic.no_block;
     amg_list_init(&domain->peers);
     amg_list_init(&domain->trying);
     amg_list_init(&domain->sends);

@@ -91,10 +91,12 @@ static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
         .is_uncancellable = plan->is_uncancellable,
         .mem = plan->local->mems[transfer->route]};
     if (plan->op == HG_BULK_PULL)
-        return ep->transport->bulk.get(ep, plan->origin_addr->peer,
-            plan->origin_context, &local, &remote, plan->len, &transfer->op);
-    return ep->transport->bulk.put(ep, plan->origin_addr->peer,
-        plan->origin_context, &local, &remote, plan->len, &transfer->op);
+        return ep->transport->bulk.get(ep,
+            (struct amg_target){plan->origin_addr->peer, plan->origin_context},
+            &local, &remote, plan->len, &transfer->op);
+    return ep->transport->bulk.put(ep,
+        (struct amg_target){plan->origin_addr->peer, plan->origin_context},
+        &local, &remote, plan->len, &transfer->op);
 }
 
 /* The same, unless it was already cancelled. NOTE(not a leaf): the driver's

@@ -158,7 +158,7 @@ hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
     AMG_ASSERT(cls->state == AMG_CLASS_OPENING && cls->domains[route] == NULL);
     how.protocol = protocol;
     how.info = info;
-    how.beside = NULL;
+    how.job.internode = NULL;
     how.is_joined = true;
     rc = transport->domain.open(&how, &cls->domains[route]);
     if (rc == HG_SUCCESS)
@@ -201,11 +201,11 @@ static hg_return_t class_open_domains(hg_class_t *cls)
         return rc;
     cls->plan.how.area = amg_class_pool_area(cls->pool);
     cls->plan.how.protocol = cls->plan.protocol;
-    cls->plan.how.nic_nearest = amg_nics_nearest;
+    cls->plan.how.nic.nearest = amg_nics_nearest;
     if (cls->plan.far_protocol[0] != '\0') {
         /* The main route reaches no peer, or suits its peers best. */
         cls->plan.how.protocol = NULL;
-        cls->plan.how.beside = cls->plan.far_protocol;
+        cls->plan.how.job.internode = cls->plan.far_protocol;
     }
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
         const struct amg_transport *transport = cls->plan.transports[route];

@@ -19,7 +19,7 @@ uint32_t amg_nics_choose(const struct amg_machine *machine,
     uint32_t count, uint32_t turn, char *ret_why, size_t cap);
 
 /* The same for this process on this machine, which is loaded for it:
- * `nic_nearest` of struct amg_open. */
+ * `nearest` of struct amg_open_nic. */
 uint32_t amg_nics_nearest(const struct amg_nic_id *nics, uint32_t count,
     uint32_t turn, char *ret_why, size_t cap);
 

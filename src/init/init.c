@@ -474,11 +474,11 @@ hg_return_t amg_init_read_na(
         len = na->max_expected_size;
     init->how.message_len = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
     init->how.max_contexts = na->max_contexts;
-    init->how.ip_subnet = na->ip_subnet;
-    init->how.auth_key = na->auth_key;
-    init->how.addr_format = (uint8_t)na->addr_format;
+    init->how.nic.ip_subnet = na->ip_subnet;
+    init->how.nic.auth_key = na->auth_key;
+    init->how.nic.addr_format = (uint8_t)na->addr_format;
     init->no_block = (na->progress_mode & NA_NO_BLOCK) != 0;
-    init->how.no_block = init->no_block;
+    init->how.nic.no_block = init->no_block;
     return HG_SUCCESS;
 }
 

@@ -120,7 +120,7 @@ static hg_return_t domain_open(struct internode *join)
 
     if (driver != NULL)
         rc = amg_registry_check(driver);
-    cls->plan.how.nic_turn = join->node->boot->rank;
+    cls->plan.how.nic.turn = join->node->boot->rank;
     if (rc == HG_SUCCESS)
         rc = amg_class_add_route(cls, AMG_ROUTE_OFI, driver,
             cls->plan.far_protocol, cls->plan.far_info);

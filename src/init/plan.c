@@ -331,7 +331,7 @@ hg_return_t amg_init_plan(
         AMG_LOG_ERROR("cls", "'%s' is no init string", info);
         return rc;
     }
-    rc = plan_transports(plan, info, &uri, init->how.comm != NULL);
+    rc = plan_transports(plan, info, &uri, init->how.job.comm != NULL);
     if (rc != HG_SUCCESS)
         return rc;
     for (route = 0; route < AMG_ROUTE_COUNT; route++)

@@ -261,7 +261,7 @@ hg_class_t *amalgam_init(
     if (!amg_mpi_api_is_valid(comm) || !options_read(options, &wanted) ||
         !options_are_valid(&wanted))
         return NULL;
-    init.how.comm = &comm;
+    init.how.job.comm = &comm;
     init.how.is_listening = !wanted.client_only;
     init.how.credits = wanted.credits;
     init.how.message_len = wanted.message_bytes;

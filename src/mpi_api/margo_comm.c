@@ -60,7 +60,7 @@ static hg_class_t *class_open(void *arg, const char *address, bool is_listening,
     const struct opening *opening = arg;
     struct amg_init init = {
         .info = opening->transport,
-        .how.comm = &opening->comm,
+        .how.job.comm = &opening->comm,
         .how.is_listening = is_listening,
         .how.credits = amg_margo_credits(),
         .is_mercury = true,

@@ -186,8 +186,9 @@ static hg_return_t forward_post(
     if (user_len != 0)
         amg_raw_send(handle, buf->data, user_len);
     amg_rpc_seal(handle->info.hg_class, buf->data, user_len);
-    return ep->transport->msg.send_request(ep, handle->addr.peer,
-        handle->info.context_id, buf, len, wants_reply, &handle->op);
+    return ep->transport->msg.send_request(ep,
+        (struct amg_target){handle->addr.peer, handle->info.context_id}, buf,
+        len, wants_reply, &handle->op);
 }
 
 /* For this call and later ones. */

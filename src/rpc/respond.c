@@ -269,8 +269,9 @@ static void ask_locked(struct hg_handle *handle, amg_acks_lost_fn lost)
     amg_header_write_request(buf->data, AMG_HEADER_ACK, ask->token);
     amg_rpc_seal(context->cls, buf->data, 0);
     amg_context_enter(context);
-    rc = ep->transport->msg.send_request(ep, ask->to.peer,
-        handle->info.context_id, buf, AMG_HEADER_LEN, true, &ask->op);
+    rc = ep->transport->msg.send_request(ep,
+        (struct amg_target){ask->to.peer, handle->info.context_id}, buf,
+        AMG_HEADER_LEN, true, &ask->op);
     if (rc != HG_SUCCESS)
         goto put_buf;
     handle->ask = ask;
@@ -584,8 +585,9 @@ void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
     ack->op.step = ack_sent;
     ack->context = context;
     amg_context_enter(context);
-    rc = ep->transport->msg.send_request(
-        ep, to->peer, target_context, buf, AMG_HEADER_LEN, false, &ack->op);
+    rc = ep->transport->msg.send_request(ep,
+        (struct amg_target){to->peer, target_context}, buf, AMG_HEADER_LEN,
+        false, &ack->op);
     if (rc == HG_SUCCESS) {
         amg_context_posted(context, to->route);
         return;

@@ -470,24 +470,24 @@ static inline hg_return_t transfer_begin(struct amg_ep *base,
     return transfer_post(ep, peer, access, &here, done, op);
 }
 
-hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
     struct amg_shm_access access = {
-        .direction = AMG_MEM_WRITE, .len = len, .context = target_context};
+        .direction = AMG_MEM_WRITE, .len = len, .context = to.context_id};
 
-    return transfer_begin(ep, peer, &access, local, remote, op);
+    return transfer_begin(ep, to.peer, &access, local, remote, op);
 }
 
-hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
     struct amg_shm_access access = {
-        .direction = AMG_MEM_READ, .len = len, .context = target_context};
+        .direction = AMG_MEM_READ, .len = len, .context = to.context_id};
 
-    return transfer_begin(ep, peer, &access, local, remote, op);
+    return transfer_begin(ep, to.peer, &access, local, remote, op);
 }
 
 hg_return_t amg_shm_bulk_reg(struct amg_domain *base,

@@ -45,12 +45,12 @@ hg_return_t amg_shm_bulk_reg(struct amg_domain *domain,
     struct amg_mem **ret_mem);
 hg_return_t amg_shm_bulk_unreg(
     struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
-hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
-hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op);
+hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op);
 
 /* Copies between this process and the memory of a peer (shm_copy.c). */
 

@@ -94,9 +94,8 @@ void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain);
 
 /* The slots of the contract. */
-hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
-    struct amg_op *op);
+hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_target to,
+    struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
 hg_return_t amg_shm_send_reply(struct amg_ep *ep,
     const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
     struct amg_op *op);
@@ -104,8 +103,8 @@ hg_return_t amg_shm_send_reply(struct amg_ep *ep,
 /* Received requests, replies and refusals (shm_msg.c). */
 
 /* Takes one cell of a ring, not of a transfer. `ep` is the endpoint of the
- * inbox and `events` the result of its running poll; both are NULL if the context
- * is closed. False: no memory, take the cell later. */
+ * inbox and `events` the result of its running poll; both are NULL if the
+ * context is closed. False: no memory, take the cell later. */
 bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, const struct amg_shm_cell *cell,
     struct amg_events *events);

@@ -219,17 +219,16 @@ static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
     return HG_SUCCESS;
 }
 
-hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_peer *to,
-    uint8_t target_context, struct amg_buf *buf_base, uint32_t len,
-    bool wants_reply, struct amg_op *op)
+hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
+    struct amg_buf *buf_base, uint32_t len, bool wants_reply, struct amg_op *op)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
     struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
-    struct amg_shm_peer *peer = amg_shm_peer_of(to);
+    struct amg_shm_peer *peer = amg_shm_peer_of(to.peer);
     const struct amg_shm_msg_header header = {
         .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
         .origin_context = base->context_id,
-        .target_context = target_context,
+        .target_context = to.context_id,
     };
     hg_return_t rc = HG_SUCCESS;
 
@@ -240,7 +239,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_peer *to,
     buf->post.ep = base;
     buf->post.peer = &peer->calls;
     amg_bias_take(&domain->lock);
-    rc = request_link_locked(peer, target_context, &buf->to);
+    rc = request_link_locked(peer, to.context_id, &buf->to);
     if (AMG_LIKELY(rc == HG_SUCCESS)) {
         rc = amg_calls_post_locked(
             &domain->calls, &buf->post, peer->id, request_send_locked);

@@ -47,7 +47,7 @@ struct amg_peer;
  * Core reads and releases a late reply: its sender may wait for the release. */
 struct amg_arrival {
     struct amg_link link;
-    struct amg_peer *from; /* valid until release(); hold() to keep it */
+    struct amg_peer *from; /* valid until release(); ref() to keep it */
     void *data;            /* aligned to 8 */
     uint32_t len;
     uint8_t origin_context; /* the context that sent it */

@@ -458,21 +458,19 @@ static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
     return HG_SUCCESS;
 }
 
-static hg_return_t self_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+static hg_return_t self_bulk_put(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
-    (void)peer;
-    (void)target_context;
+    (void)to;
     return bulk_move(ep, AMG_MEM_WRITE, local, remote, len, op);
 }
 
-static hg_return_t self_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_seg_iter *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+static hg_return_t self_bulk_get(struct amg_ep *ep, struct amg_target to,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
-    (void)peer;
-    (void)target_context;
+    (void)to;
     return bulk_move(ep, AMG_MEM_READ, local, remote, len, op);
 }
 

@@ -188,9 +188,8 @@ static bool len_is_right(const struct amg_self_msgs *msgs, uint32_t len)
     return false;
 }
 
-hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
-    struct amg_op *op)
+hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
+    struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op)
 {
     struct amg_self_msgs *msgs = ep_of(ep)->msgs;
     struct self_msg *msg = msg_of_buf(buf);
@@ -200,13 +199,13 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
         return HG_INVALID_ARG;
     if (!len_is_right(msgs, len))
         return HG_MSGSIZE;
-    msg->arrival.from = peer;
+    msg->arrival.from = to.peer;
     msg->arrival.data = buf->data;
     msg->arrival.len = len;
     msg->arrival.origin_context = ep->context_id;
     msg->arrival.is_one_way = !wants_reply;
     msg->arrival.is_late = false;
-    msg->target_context = target_context;
+    msg->target_context = to.context_id;
     msg->post.op = op;
     msg->post.ep = ep;
     msg->post.peer = &msgs->peer;

@@ -59,9 +59,8 @@ hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op);
 hg_return_t amg_self_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
 void amg_self_put_buf(struct amg_ep *ep, struct amg_buf *buf);
-hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
-    struct amg_op *op);
+hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
+    struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
 hg_return_t amg_self_send_reply(struct amg_ep *ep,
     const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
     struct amg_op *op);

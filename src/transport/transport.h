@@ -52,33 +52,45 @@ struct amg_nic_id {
     char bus[AMG_NIC_TEXT_CAP];   /* its PCI address: "0000:81:00.0" */
 };
 
-/* Parameters of the open of a domain. */
-struct amg_open {
-    const char *info;     /* init string after the scheme, "" when none */
-    const char *protocol; /* the scheme after its '+', or all of it; NULL takes
-                           * the default */
-    const char *beside;   /* protocol of the internode transport, if it is
-                           * another one: only for ranks to compare; or NULL */
-    bool is_listening;
-    /* All peers are ranks of one job, which close together when the main domain
-     * does: then a quiet rank has all its credits and accesses back. */
-    bool is_joined;
-    const void *comm;     /* MPI: a `const MPI_Comm *`, or NULL for the world */
-    uint32_t message_len; /* hint: longest message, 0 takes the default */
-    uint32_t credits;     /* unanswered requests per peer, 0 the default */
-    uint32_t max_contexts;       /* endpoints that will be open at once, >= 1 */
-    const struct amg_area *area; /* lives as long as the domain; NULL: none */
+/* Options of a driver whose medium is that of a job (MPI). */
+struct amg_open_job {
+    const void *comm; /* a `const MPI_Comm *`, or NULL for the world */
+    /* Protocol of the internode transport if it is another one, for the ranks
+     * to compare; or NULL. */
+    const char *internode;
+};
+
+/* Options of a driver that opens a NIC (libfabric). */
+struct amg_open_nic {
     const char *ip_subnet; /* "10.0.0.0/8": use an interface in it; or NULL */
     const char *auth_key;  /* key of the job at the network; NULL: its own */
     uint8_t addr_format;   /* one of enum na_addr_format */
     bool no_block;         /* no thread will block: no descriptor is needed */
     /* Chooses one of several equal NICs for this process: returns its index, or
-     * `count` if the machine description has none of them. For a driver that
-     * may choose because the user did not: a call may take milliseconds. Writes
-     * the reason into `ret_why`, in words. NULL: not known. */
-    uint32_t (*nic_nearest)(const struct amg_nic_id *nics, uint32_t count,
+     * `count` if the machine description has none of them; `turn`: number of
+     * processes of this node that chose before. For a driver that may choose
+     * because the user did not: a call may take milliseconds. Writes the reason
+     * into `ret_why`, in words. NULL: not known. */
+    uint32_t (*nearest)(const struct amg_nic_id *nics, uint32_t count,
         uint32_t turn, char *ret_why, size_t cap);
-    uint32_t nic_turn; /* number of processes of this node that chose before */
+    uint32_t turn;
+};
+
+/* Parameters of the open of a domain. */
+struct amg_open {
+    const char *info;     /* init string after the scheme, "" when none */
+    const char *protocol; /* the scheme after its '+', or all of it; NULL takes
+                           * the default */
+    bool is_listening;
+    /* All peers are ranks of one job, which close together when the main domain
+     * does: then a quiet rank has all its credits and accesses back. */
+    bool is_joined;
+    uint32_t message_len;  /* hint: longest message, 0 takes the default */
+    uint32_t credits;      /* unanswered requests per peer, 0 the default */
+    uint32_t max_contexts; /* endpoints that will be open at once, >= 1 */
+    const struct amg_area *area; /* lives as long as the domain; NULL: none */
+    struct amg_open_job job;
+    struct amg_open_nic nic;
 };
 
 /* Limits and abilities of a domain; constant while it is open. */
@@ -139,6 +151,12 @@ enum { AMG_KEY_LEN_MAX = 16 };
 struct amg_key {
     uint8_t len;
     uint8_t bytes[AMG_KEY_LEN_MAX];
+};
+
+/* A context of a peer. */
+struct amg_target {
+    struct amg_peer *peer;
+    uint8_t context_id;
 };
 
 /* A position in exposed memory, as the descriptor of its handle states it, in
@@ -254,19 +272,18 @@ struct amg_msg_ops {
         struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
     /* Returns an unused buffer. */
     void (*put_buf)(struct amg_ep *ep, struct amg_buf *buf);
-    /* Sends the first `len` bytes of `buf` to context `target_context` of
-     * `peer`, and takes `buf`. With `wants_reply` the operation completes when
-     * the reply is here (`op->data`, `op->len`; return it by release_reply) or
-     * the peer refused; without, when the request has left. The driver queues a
-     * call beyond the credits of the peer, in order, until credits come back.
-     * On an error `buf` stays the caller's. Completes with HG_SUCCESS,
-     * HG_CANCELED, HG_HOSTUNREACH (the peer is gone), HG_NOENTRY (the peer has
-     * no such context open), HG_OPNOTSUPPORTED (it has, but does not listen),
-     * HG_NA_ERROR. Returns HG_MSGSIZE (longer than `buf->cap`), HG_NOMEM,
-     * HG_OPNOTSUPPORTED (this thread may not use the medium). */
-    hg_return_t (*send_request)(struct amg_ep *ep, struct amg_peer *peer,
-        uint8_t target_context, struct amg_buf *buf, uint32_t len,
-        bool wants_reply, struct amg_op *op);
+    /* Sends the first `len` bytes of `buf` to the target, and takes `buf`. With
+     * `wants_reply` the operation completes when the reply is here (`op->data`,
+     * `op->len`; return it by release_reply) or the peer refused; without, when
+     * the request has left. The driver queues a call beyond the credits of the
+     * peer, in order, until credits come back. On an error `buf` stays the
+     * caller's. Completes with HG_SUCCESS, HG_CANCELED, HG_HOSTUNREACH (the
+     * peer is gone), HG_NOENTRY (the peer has no such context open),
+     * HG_OPNOTSUPPORTED (it has, but does not listen), HG_NA_ERROR. Returns
+     * HG_MSGSIZE (longer than `buf->cap`), HG_NOMEM, HG_OPNOTSUPPORTED (this
+     * thread may not use the medium). */
+    hg_return_t (*send_request)(struct amg_ep *ep, struct amg_target to,
+        struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
     /* Answers `arrival`, once, and takes `buf`. `op` completes when the reply
      * has left; NULL: no completion. The arrival may be released before that.
      * Errors as send_request. */
@@ -295,23 +312,23 @@ struct amg_bulk_ops {
         struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
     void (*key)(const struct amg_mem *mem, struct amg_key *ret_key);
     /* Moves `len` bytes (> 0, any 64 bit length), starting at `local`, to
-     * exposed memory of `peer`; completes when they are *there*. On both sides
-     * the bytes may be in several segments. `local` and `remote` are not kept,
-     * but the lists they point to stay as they are until the operation
+     * exposed memory of `to.peer`; completes when they are *there*. On both
+     * sides the bytes may be in several segments. `local` and `remote` are not
+     * kept, but the lists they point to stay as they are until the operation
      * completes. The caller may drop its reference to the peer when this has
-     * returned. `target_context` is the context whose progress serves the
-     * access. Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not
+     * returned. The progress of context `to.context_id` serves the access.
+     * Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not
      * exposed for writing), HG_OVERFLOW (outside what is exposed; nothing was
      * moved), HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
      * HG_NOMEM (here or at the peer; nothing was moved), HG_NA_ERROR. Returns
      * HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED. */
-    hg_return_t (*put)(struct amg_ep *ep, struct amg_peer *peer,
-        uint8_t target_context, const struct amg_seg_iter *local,
-        const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+    hg_return_t (*put)(struct amg_ep *ep, struct amg_target to,
+        const struct amg_seg_iter *local, const struct amg_remote *remote,
+        uint64_t len, struct amg_op *op);
     /* The other way: completes when the bytes are *here*. */
-    hg_return_t (*get)(struct amg_ep *ep, struct amg_peer *peer,
-        uint8_t target_context, const struct amg_seg_iter *local,
-        const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+    hg_return_t (*get)(struct amg_ep *ep, struct amg_target to,
+        const struct amg_seg_iter *local, const struct amg_remote *remote,
+        uint64_t len, struct amg_op *op);
 };
 
 struct amg_transport {

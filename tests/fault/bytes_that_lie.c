@@ -70,8 +70,9 @@ static hg_return_t send(const void *bytes, uint32_t len, bool wants_reply)
 
     CHECK(ep->transport->msg.get_buf(ep, self->peer, &buf) == HG_SUCCESS);
     memcpy(buf->data, bytes, len);
-    CHECK(ep->transport->msg.send_request(ep, self->peer, 0, buf, len,
-              wants_reply, &sent.op) == HG_SUCCESS);
+    CHECK(
+        ep->transport->msg.send_request(ep, (struct amg_target){self->peer, 0},
+            buf, len, wants_reply, &sent.op) == HG_SUCCESS);
     while (sent.done == 0) {
         turn();
         CHECK(amg_clock_ns() < deadline_ns);

@@ -34,14 +34,14 @@ static void too_long_is_refused(struct harness *h)
     harness_call_init(&call);
     CHECK(h, h->t->msg.get_buf(h->eps[0], h->right, &buf) == HG_SUCCESS);
     CHECK(h, buf->cap >= h->limits.request_len);
-    CHECK(h, h->t->msg.send_request(h->eps[0], h->right, 0, buf, buf->cap + 1,
-                 true, &call.op) == HG_MSGSIZE);
-    CHECK(h, h->t->msg.send_request(h->eps[0], h->right, 0, buf, UINT32_MAX,
-                 false, &call.op) == HG_MSGSIZE);
+    CHECK(h, h->t->msg.send_request(h->eps[0], (struct amg_target){h->right, 0},
+                 buf, buf->cap + 1, true, &call.op) == HG_MSGSIZE);
+    CHECK(h, h->t->msg.send_request(h->eps[0], (struct amg_target){h->right, 0},
+                 buf, UINT32_MAX, false, &call.op) == HG_MSGSIZE);
     /* The buffer is still ours, and fit to be sent. */
     harness_fill(buf->data, buf->cap, buf->cap);
-    CHECK(h, h->t->msg.send_request(h->eps[0], h->right, 0, buf, buf->cap, true,
-                 &call.op) == HG_SUCCESS);
+    CHECK(h, h->t->msg.send_request(h->eps[0], (struct amg_target){h->right, 0},
+                 buf, buf->cap, true, &call.op) == HG_SUCCESS);
     UNTIL(h, call.done > 0);
     CHECK(h, call.op.ret == HG_SUCCESS);
     harness_drop(h, 0, &call);

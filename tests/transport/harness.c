@@ -122,8 +122,9 @@ hg_return_t harness_send(struct harness *h, uint32_t ep, uint8_t target_context,
     if (len > 0)
         memcpy(buf->data, bytes, len);
     harness_call_init(call);
-    rc = h->t->msg.send_request(
-        h->eps[ep], h->right, target_context, buf, len, wants_reply, &call->op);
+    rc = h->t->msg.send_request(h->eps[ep],
+        (struct amg_target){h->right, target_context}, buf, len, wants_reply,
+        &call->op);
     if (rc != HG_SUCCESS)
         h->t->msg.put_buf(h->eps[ep], buf);
     return rc;

@@ -70,7 +70,8 @@ hg_return_t harness_put(struct harness *h, const struct harness_shown *right,
     struct amg_seg_iter at;
 
     access_init(h, right, segment, offset, local, len, call, &at, &remote);
-    return h->t->bulk.put(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
+    return h->t->bulk.put(h->eps[0], (struct amg_target){h->right, 0}, &at,
+        &remote, len, &call->op);
 }
 
 hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
@@ -81,7 +82,8 @@ hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
     struct amg_seg_iter at;
 
     access_init(h, right, segment, offset, local, len, call, &at, &remote);
-    return h->t->bulk.get(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
+    return h->t->bulk.get(h->eps[0], (struct amg_target){h->right, 0}, &at,
+        &remote, len, &call->op);
 }
 
 void harness_expose_list(struct harness *h, const struct amg_segment *segments,
@@ -105,10 +107,10 @@ hg_return_t harness_move(struct harness *h, bool is_put,
     harness_call_init(call);
     call->op.is_uncancellable = h->is_uncancellable;
     if (is_put)
-        return h->t->bulk.put(
-            h->eps[0], h->right, 0, local, remote, len, &call->op);
-    return h->t->bulk.get(
-        h->eps[0], h->right, 0, local, remote, len, &call->op);
+        return h->t->bulk.put(h->eps[0], (struct amg_target){h->right, 0},
+            local, remote, len, &call->op);
+    return h->t->bulk.get(h->eps[0], (struct amg_target){h->right, 0}, local,
+        remote, len, &call->op);
 }
 
 void harness_wait_all(

@@ -148,8 +148,9 @@ void message_inject(
     if (len > 0)
         memcpy(buf->data, bytes, len);
     world->in_flight++;
-    FUZZ_CHECK(ep->transport->msg.send_request(ep, world->self->peer, context,
-                   buf, len, wants_reply, &sent->op) == HG_SUCCESS);
+    FUZZ_CHECK(ep->transport->msg.send_request(ep,
+                   (struct amg_target){world->self->peer, context}, buf, len,
+                   wants_reply, &sent->op) == HG_SUCCESS);
 }
 
 static hg_return_t serve_args(hg_handle_t handle)

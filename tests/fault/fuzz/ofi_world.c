@@ -115,8 +115,8 @@ void ofi_ask(struct ofi_side *side, bool of_liar, uint8_t context,
     if (len > 0)
         memset(buf->data, 'q', len);
     job = job_make(ep, 0, !of_liar);
-    if (driver->msg.send_request(ep, peer, target_context, buf, len,
-            wants_reply, &job->op) == HG_SUCCESS)
+    if (driver->msg.send_request(ep, (struct amg_target){peer, target_context},
+            buf, len, wants_reply, &job->op) == HG_SUCCESS)
         return;
     driver->msg.put_buf(ep, buf);
     job_drop(job);
@@ -139,8 +139,8 @@ void ofi_move(struct ofi_side *side, bool of_liar,
         remote->at.count * sizeof(job->there[0]));
     far.at.segments = job->there;
     if ((is_put ? driver->bulk.put : driver->bulk.get)(ep,
-            of_liar ? side->liar : side->other, 0, &local, &far, len,
-            &job->op) != HG_SUCCESS)
+            (struct amg_target){of_liar ? side->liar : side->other, 0}, &local,
+            &far, len, &job->op) != HG_SUCCESS)
         job_drop(job);
 }
 

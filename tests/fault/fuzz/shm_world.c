@@ -104,7 +104,8 @@ void shm_ask(struct shm_side *side, uint8_t context, uint8_t target_context,
     if (len > 0)
         memset(buf->data, 'q', len);
     job = job_make(ep, 0);
-    if (driver->msg.send_request(ep, side->peer, target_context, buf, len,
+    if (driver->msg.send_request(ep,
+            (struct amg_target){side->peer, target_context}, buf, len,
             wants_reply, &job->op) == HG_SUCCESS)
         return;
     driver->msg.put_buf(ep, buf);
@@ -148,9 +149,10 @@ void shm_move(struct shm_side *side, const struct amg_remote *remote,
     memcpy(job->there, remote->at.segments,
         remote->at.count * sizeof(job->there[0]));
     far.at.segments = job->there;
-    rc = is_put
-             ? driver->bulk.put(ep, side->peer, 0, &local, &far, len, &job->op)
-             : driver->bulk.get(ep, side->peer, 0, &local, &far, len, &job->op);
+    rc = is_put ? driver->bulk.put(ep, (struct amg_target){side->peer, 0},
+                      &local, &far, len, &job->op)
+                : driver->bulk.get(ep, (struct amg_target){side->peer, 0},
+                      &local, &far, len, &job->op);
     if (rc != HG_SUCCESS)
         job_drop(job);
 }

@@ -160,8 +160,9 @@ void pair_ask(int rank, uint32_t number)
     pair_call_init(&call);
     CHECK(pair_t->msg.get_buf(pair_ep, pair_peer(rank), &buf) == HG_SUCCESS);
     memcpy(buf->data, &number, sizeof(number));
-    CHECK(pair_t->msg.send_request(pair_ep, pair_peer(rank), 0, buf,
-              sizeof(number), true, &call.op) == HG_SUCCESS);
+    CHECK(pair_t->msg.send_request(pair_ep,
+              (struct amg_target){pair_peer(rank), 0}, buf, sizeof(number),
+              true, &call.op) == HG_SUCCESS);
     UNTIL(call.done == 1);
     CHECK(call.op.ret == HG_SUCCESS && call.op.len == sizeof(number));
     CHECK(memcmp(call.op.data, &number, sizeof(number)) == 0);

@@ -74,8 +74,9 @@ static bool is_by_window(
     gets = puts_ = 0;
     pair_call_init(&call);
     memset(bytes, is_put ? 7 : 0, len);
-    CHECK((is_put ? pair_t->bulk.put : pair_t->bulk.get)(pair_ep, pair_peer(0),
-              0, &local, &remote, len, &call.op) == HG_SUCCESS);
+    CHECK((is_put ? pair_t->bulk.put : pair_t->bulk.get)(pair_ep,
+              (struct amg_target){pair_peer(0), 0}, &local, &remote, len,
+              &call.op) == HG_SUCCESS);
     UNTIL(call.done == 1);
     CHECK(call.op.ret == HG_SUCCESS && call.op.len == len);
     CHECK(bytes[0] == 7 && bytes[len - 1] == 7);

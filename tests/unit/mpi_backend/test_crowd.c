@@ -26,8 +26,8 @@ static void get(struct pair_call *call, int rank)
 {
     pair_call_init(call);
     call->op.is_uncancellable = true;
-    CHECK(pair_t->bulk.get(pair_ep, pair_peer(rank), 0, &near_at,
-              &remotes[rank], LEN, &call->op) == HG_SUCCESS);
+    CHECK(pair_t->bulk.get(pair_ep, (struct amg_target){pair_peer(rank), 0},
+              &near_at, &remotes[rank], LEN, &call->op) == HG_SUCCESS);
 }
 
 static void gets_check(void)

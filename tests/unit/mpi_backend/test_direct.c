@@ -31,8 +31,9 @@ static void middle_reach(struct pair_call *call, bool is_put)
 {
     pair_call_init(call);
     call->op.is_uncancellable = true;
-    CHECK((is_put ? pair_t->bulk.put : pair_t->bulk.get)(pair_ep, pair_peer(0),
-              0, &near_at, &remote, LEN, &call->op) == HG_SUCCESS);
+    CHECK((is_put ? pair_t->bulk.put : pair_t->bulk.get)(pair_ep,
+              (struct amg_target){pair_peer(0), 0}, &near_at, &remote, LEN,
+              &call->op) == HG_SUCCESS);
     UNTIL(amg_mpi_rma_peer_locked(rma(), 0)->in_flight > 0);
     CHECK(call->done == 0);
 }

@@ -64,7 +64,7 @@ static hg_return_t send_failing(
     late_count = late;
     next_send = how;
     return pair_t->msg.send_request(
-        pair_ep, pair_peer(1), 0, buf, 4, true, &call->op);
+        pair_ep, (struct amg_target){pair_peer(1), 0}, buf, 4, true, &call->op);
 }
 
 int main(int argc, char **argv)

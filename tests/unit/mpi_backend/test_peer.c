@@ -49,7 +49,7 @@ static hg_return_t post(struct pair_call *call)
     pair_call_init(call);
     CHECK(pair_t->msg.get_buf(pair_ep, pair_peer(1), &buf) == HG_SUCCESS);
     rc = pair_t->msg.send_request(
-        pair_ep, pair_peer(1), 0, buf, 0, true, &call->op);
+        pair_ep, (struct amg_target){pair_peer(1), 0}, buf, 0, true, &call->op);
     if (rc != HG_SUCCESS)
         pair_t->msg.put_buf(pair_ep, buf);
     return rc;

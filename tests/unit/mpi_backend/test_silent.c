@@ -24,11 +24,13 @@ static void initiator_gives_up(bool is_put)
     if (pair_rank == 1) {
         pair_call_init(&call);
         if (is_put)
-            CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0, &near_at, &remote,
-                      LEN, &call.op) == HG_SUCCESS);
+            CHECK(
+                pair_t->bulk.put(pair_ep, (struct amg_target){pair_peer(0), 0},
+                    &near_at, &remote, LEN, &call.op) == HG_SUCCESS);
         else
-            CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote,
-                      LEN, &call.op) == HG_SUCCESS);
+            CHECK(
+                pair_t->bulk.get(pair_ep, (struct amg_target){pair_peer(0), 0},
+                    &near_at, &remote, LEN, &call.op) == HG_SUCCESS);
         for (int i = 0; i < 100; i++)
             pair_poll();
         CHECK(pair_t->ep.cancel(pair_ep, &call.op) == HG_SUCCESS);
@@ -53,8 +55,8 @@ static void transfer_works(void)
     pair_sync(false);
     if (pair_rank == 1) {
         pair_call_init(&call);
-        CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
-                  &call.op) == HG_SUCCESS);
+        CHECK(pair_t->bulk.get(pair_ep, (struct amg_target){pair_peer(0), 0},
+                  &near_at, &remote, LEN, &call.op) == HG_SUCCESS);
         UNTIL(call.done == 1);
         CHECK(call.op.ret == HG_SUCCESS && call.op.len == LEN);
         for (int i = 0; i < LEN; i++)
@@ -72,11 +74,11 @@ static void exposer_has_to_wait(struct amg_mem *mem, bool is_put)
 
     pair_call_init(&call);
     if (pair_rank == 1 && is_put)
-        CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
-                  &call.op) == HG_SUCCESS);
+        CHECK(pair_t->bulk.put(pair_ep, (struct amg_target){pair_peer(0), 0},
+                  &near_at, &remote, LEN, &call.op) == HG_SUCCESS);
     else if (pair_rank == 1)
-        CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
-                  &call.op) == HG_SUCCESS);
+        CHECK(pair_t->bulk.get(pair_ep, (struct amg_target){pair_peer(0), 0},
+                  &near_at, &remote, LEN, &call.op) == HG_SUCCESS);
     if (pair_rank == 0) {
         UNTIL(!amg_list_is_empty(&domain->accesses));
         ret = pair_t->bulk.unreg(pair_domain, mem, 10);

@@ -34,14 +34,16 @@ static void ended_by_the_user(void)
     pair_sync(false);
     pair_call_init(&call);
     CHECK(pair_t->msg.get_buf(pair_ep, pair_peer(0), &buf) == HG_SUCCESS);
-    CHECK(pair_t->msg.send_request(
-              pair_ep, pair_peer(0), 0, buf, 0, true, &call.op) == HG_SUCCESS);
+    CHECK(
+        pair_t->msg.send_request(pair_ep, (struct amg_target){pair_peer(0), 0},
+            buf, 0, true, &call.op) == HG_SUCCESS);
     MPI_Finalize();
     pair_poll();
     CHECK(call.done == 1 && call.op.ret == HG_CANCELED);
     CHECK(pair_t->msg.get_buf(pair_ep, pair_peer(0), &buf) == HG_SUCCESS);
-    CHECK(pair_t->msg.send_request(
-              pair_ep, pair_peer(0), 0, buf, 0, true, &call.op) == HG_NA_ERROR);
+    CHECK(
+        pair_t->msg.send_request(pair_ep, (struct amg_target){pair_peer(0), 0},
+            buf, 0, true, &call.op) == HG_NA_ERROR);
     pair_t->msg.put_buf(pair_ep, buf);
     CHECK(pair_t->domain.quiesce(pair_domain) == HG_SUCCESS);
     amg_events_init(&events);

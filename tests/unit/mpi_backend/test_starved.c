@@ -38,7 +38,7 @@ static void put_begin(
     **list = (struct amg_segment){near, LEN};
     pair_call_init(call);
     call->op.is_uncancellable = is_uncancellable;
-    CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0,
+    CHECK(pair_t->bulk.put(pair_ep, (struct amg_target){pair_peer(0), 0},
               &(struct amg_seg_iter){*list, 1, 0, 0}, &remote, LEN,
               &call->op) == HG_SUCCESS);
 }

@@ -35,8 +35,8 @@ static struct amg_mpi_rma_peer *peer(void)
 static void put(struct pair_call *call, struct amg_ep *ep, uint8_t context)
 {
     pair_call_init(call);
-    CHECK(pair_t->bulk.put(ep, pair_peer(0), context, &near_at, &remote, LEN,
-              &call->op) == HG_SUCCESS);
+    CHECK(pair_t->bulk.put(ep, (struct amg_target){pair_peer(0), context},
+              &near_at, &remote, LEN, &call->op) == HG_SUCCESS);
 }
 
 static void call_check(const struct pair_call *call)

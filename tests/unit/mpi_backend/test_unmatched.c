@@ -51,8 +51,9 @@ int main(void)
     if (pair_rank == 0) {
         pair_call_init(&call);
         CHECK(pair_t->msg.get_buf(pair_ep, pair_peer(1), &buf) == HG_SUCCESS);
-        CHECK(pair_t->msg.send_request(pair_ep, pair_peer(1), 1, buf, buf->cap,
-                  true, &call.op) == HG_SUCCESS);
+        CHECK(pair_t->msg.send_request(pair_ep,
+                  (struct amg_target){pair_peer(1), 1}, buf, buf->cap, true,
+                  &call.op) == HG_SUCCESS);
         pair_ask(1, 3); /* others are not kept waiting */
         UNTIL(call.done == 1);
         CHECK(call.op.ret == HG_NOENTRY);

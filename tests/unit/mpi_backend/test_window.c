@@ -56,11 +56,11 @@ static void transfer_begin(struct pair_call *call, bool is_put)
 {
     pair_call_init(call);
     if (is_put)
-        CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
-                  &call->op) == HG_SUCCESS);
+        CHECK(pair_t->bulk.put(pair_ep, (struct amg_target){pair_peer(0), 0},
+                  &near_at, &remote, LEN, &call->op) == HG_SUCCESS);
     else
-        CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
-                  &call->op) == HG_SUCCESS);
+        CHECK(pair_t->bulk.get(pair_ep, (struct amg_target){pair_peer(0), 0},
+                  &near_at, &remote, LEN, &call->op) == HG_SUCCESS);
     CHECK(!amg_list_is_empty(&rma()->ops)); /* it goes by a window */
 }
 

@@ -109,8 +109,8 @@ static const char *choose(const char *protocol, uint32_t turn)
 {
     struct amg_open how = {.info = "",
         .protocol = protocol,
-        .nic_nearest = nearest,
-        .nic_turn = turn};
+        .nic.nearest = nearest,
+        .nic.turn = turn};
 
     return choose_how(&how);
 }
@@ -211,13 +211,13 @@ static void test_nic_of_another_network_is_left_alone(void **state)
 static void test_nic_that_the_user_names_is_taken(void **state)
 {
     struct amg_open how = {
-        .info = "cxi1", .protocol = "cxi", .nic_nearest = nearest};
+        .info = "cxi1", .protocol = "cxi", .nic.nearest = nearest};
 
     (void)state;
     bind_to(4, 7);
     assert_string_equal(choose_how(&how), "cxi1");
     how = (struct amg_open){
-        .info = "10.1.0.1:4242", .protocol = "tcp", .nic_nearest = nearest};
+        .info = "10.1.0.1:4242", .protocol = "tcp", .nic.nearest = nearest};
     assert_string_equal(choose_how(&how), "eth0");
     assert_int_equal(asked, 0);
     /* The address of all leaves it open. */
@@ -230,14 +230,14 @@ static void test_nic_subnet_decides_first(void **state)
 {
     struct amg_open how = {.info = "",
         .protocol = "tcp",
-        .nic_nearest = nearest,
-        .ip_subnet = "10.2.0.1/32"};
+        .nic.nearest = nearest,
+        .nic.ip_subnet = "10.2.0.1/32"};
 
     (void)state;
     bind_to(4, 7);
     assert_string_equal(choose_how(&how), "eth2");
     assert_int_equal(asked, 0);
-    how.ip_subnet = "10.2.0.0/16";
+    how.nic.ip_subnet = "10.2.0.0/16";
     assert_string_equal(choose_how(&how), "eth3");
 }
 

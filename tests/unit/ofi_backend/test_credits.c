@@ -96,8 +96,9 @@ static void post(struct amg_op *op, bool wants_reply)
     assert_int_equal(
         amg_ofi_transport.msg.get_buf(client.ep, peer, &buf), HG_SUCCESS);
     memset(buf->data, 1, LEN);
-    assert_int_equal(amg_ofi_transport.msg.send_request(
-                         client.ep, peer, 0, buf, LEN, wants_reply, op),
+    assert_int_equal(
+        amg_ofi_transport.msg.send_request(
+            client.ep, (struct amg_target){peer, 0}, buf, LEN, wants_reply, op),
         HG_SUCCESS);
 }
 

@@ -97,7 +97,7 @@ static hg_return_t world_try(
     const struct amg_open how = {.info = info,
         .protocol = "tcp",
         .is_listening = true,
-        .no_block = no_block,
+        .nic.no_block = no_block,
         .max_contexts = 1};
 
     return amg_ofi_transport.domain.open(&how, &world->domain);
@@ -143,8 +143,9 @@ static void world_talk(struct world *world)
             HG_SUCCESS);
         memset(buf->data, (int)i, LEN);
         memset(&ops[i], 0, sizeof(ops[i]));
-        assert_int_equal(amg_ofi_transport.msg.send_request(world->ep,
-                             world->self, 0, buf, LEN, false, &ops[i]),
+        assert_int_equal(
+            amg_ofi_transport.msg.send_request(world->ep,
+                (struct amg_target){world->self, 0}, buf, LEN, false, &ops[i]),
             HG_SUCCESS);
     }
     amg_events_init(&events);

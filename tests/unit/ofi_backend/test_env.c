@@ -26,7 +26,7 @@ static hg_return_t choose(
 {
     const struct amg_open how = {.info = info,
         .protocol = protocol,
-        .auth_key = auth_key,
+        .nic.auth_key = auth_key,
         .max_contexts = 1};
     struct amg_ofi_facts facts;
 

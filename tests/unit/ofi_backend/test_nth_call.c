@@ -219,7 +219,7 @@ static void move(struct side *mover, struct side *owner, struct amg_peer *peer,
     memset(exposed, is_put ? 0 : 9, LEN);
     assert_int_equal(
         (is_put ? amg_ofi_transport.bulk.put : amg_ofi_transport.bulk.get)(
-            mover->ep, peer, 0, &local, remote, len, &op),
+            mover->ep, (struct amg_target){peer, 0}, &local, remote, len, &op),
         HG_SUCCESS);
     while (side_poll(mover) == 0)
         (void)side_poll(owner);

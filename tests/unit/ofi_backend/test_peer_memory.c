@@ -59,8 +59,8 @@ static void call(
     assert_int_equal(
         amg_ofi_transport.msg.get_buf(client->ep, peer, &buf), HG_SUCCESS);
     memset(buf->data, 1, LEN);
-    assert_int_equal(amg_ofi_transport.msg.send_request(
-                         client->ep, peer, 0, buf, LEN, true, &op),
+    assert_int_equal(amg_ofi_transport.msg.send_request(client->ep,
+                         (struct amg_target){peer, 0}, buf, LEN, true, &op),
         HG_SUCCESS);
     while (amg_list_is_empty(&events.done)) {
         serve(server);

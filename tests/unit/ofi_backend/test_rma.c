@@ -118,8 +118,9 @@ static void pull(struct world *world, uint64_t len)
     memset(landing, 0, sizeof(landing));
     for (uint64_t i = 0; i < len; i++)
         exposed[i] = (uint8_t)(i * 7 + len + 1);
-    assert_int_equal(amg_ofi_transport.bulk.get(world->reader.ep, world->peer,
-                         0, &local, &world->remote, len, &op),
+    assert_int_equal(amg_ofi_transport.bulk.get(world->reader.ep,
+                         (struct amg_target){world->peer, 0}, &local,
+                         &world->remote, len, &op),
         HG_SUCCESS);
     while (side_poll(&world->reader) == 0)
         (void)side_poll(&world->owner);
@@ -201,8 +202,9 @@ static void test_rma_many_messages_wait_for_answers(void **state)
     memset(ops, 0, sizeof(ops));
     sends = 0;
     for (unsigned i = 0; i < MANY; i++)
-        assert_int_equal(amg_ofi_transport.bulk.get(world.reader.ep, world.peer,
-                             0, &local, &world.remote, TINY, &ops[i]),
+        assert_int_equal(amg_ofi_transport.bulk.get(world.reader.ep,
+                             (struct amg_target){world.peer, 0}, &local,
+                             &world.remote, TINY, &ops[i]),
             HG_SUCCESS);
     assert_true(sends <= MANY_AT_ONCE);
     while (ended < MANY) {

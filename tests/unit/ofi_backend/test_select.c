@@ -189,7 +189,7 @@ static void test_select_format_of_addresses(void **state)
     struct amg_open how = {.info = "",
         .protocol = "tcp",
         .max_contexts = 1,
-        .addr_format = NA_ADDR_IPV6};
+        .nic.addr_format = NA_ADDR_IPV6};
     static const uint8_t global[] = {0xfd, 0x00, 0x00, 0x01};
 
     (void)state;
@@ -201,7 +201,7 @@ static void test_select_format_of_addresses(void **state)
     how.info = "10.9.1.7";
     assert_int_equal(choose_how(&how), HG_INVALID_ARG);
     assert_true(fake_has_logged("'10.9.1.7' is an IPv4 address"));
-    how.addr_format = NA_ADDR_NATIVE;
+    how.nic.addr_format = NA_ADDR_NATIVE;
     assert_int_equal(choose_how(&how), HG_SUCCESS);
     assert_int_equal(chosen->addr_format, FI_SOCKADDR_IN);
 }
@@ -213,27 +213,27 @@ static void test_select_subnet(void **state)
     struct amg_open how = {.info = "",
         .protocol = "tcp",
         .max_contexts = 1,
-        .ip_subnet = "10.8.0.0/16"};
+        .nic.ip_subnet = "10.8.0.0/16"};
 
     (void)state;
     assert_int_equal(choose_how(&how), HG_SUCCESS);
     chosen_is("tcp;ofi_rxm", "eth8");
-    how.ip_subnet = "fd00::/8";
+    how.nic.ip_subnet = "fd00::/8";
     assert_int_equal(choose_how(&how), HG_SUCCESS);
     assert_int_equal(chosen->addr_format, FI_SOCKADDR_IN6);
-    how.ip_subnet = "0.0.0.0/0";
+    how.nic.ip_subnet = "0.0.0.0/0";
     assert_int_equal(choose_how(&how), HG_SUCCESS);
     chosen_is("tcp;ofi_rxm", "eth7");
-    how.ip_subnet = "172.16.0.0/12";
+    how.nic.ip_subnet = "172.16.0.0/12";
     assert_int_equal(choose_how(&how), HG_OPNOTSUPPORTED);
     assert_true(fake_has_logged("in subnet 172.16.0.0/12"));
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        how.ip_subnet = wrong[i];
+        how.nic.ip_subnet = wrong[i];
         assert_int_equal(choose_how(&how), HG_INVALID_ARG);
     }
     /* Addresses of other networks are in no subnet, and need none. */
     how.protocol = "cxi";
-    how.ip_subnet = "10.8.0.0/16";
+    how.nic.ip_subnet = "10.8.0.0/16";
     assert_int_equal(choose_how(&how), HG_SUCCESS);
 }
 

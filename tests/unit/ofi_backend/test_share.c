@@ -50,8 +50,8 @@ static void post(struct amg_peer *peer, struct amg_op *op)
     assert_int_equal(
         amg_ofi_transport.msg.get_buf(client.ep, peer, &buf), HG_SUCCESS);
     memset(buf->data, 1, LEN);
-    assert_int_equal(amg_ofi_transport.msg.send_request(
-                         client.ep, peer, 0, buf, LEN, false, op),
+    assert_int_equal(amg_ofi_transport.msg.send_request(client.ep,
+                         (struct amg_target){peer, 0}, buf, LEN, false, op),
         HG_SUCCESS);
 }
 

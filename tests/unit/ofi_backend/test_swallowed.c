@@ -124,8 +124,9 @@ static void post(struct amg_op *op, uint32_t len, bool wants_reply)
     assert_int_equal(
         amg_ofi_transport.msg.get_buf(client.ep, peer, &buf), HG_SUCCESS);
     memset(buf->data, 1, len);
-    assert_int_equal(amg_ofi_transport.msg.send_request(
-                         client.ep, peer, 0, buf, len, wants_reply, op),
+    assert_int_equal(
+        amg_ofi_transport.msg.send_request(
+            client.ep, (struct amg_target){peer, 0}, buf, len, wants_reply, op),
         HG_SUCCESS);
 }
 
@@ -227,8 +228,9 @@ static void test_swallowed_return_frees_the_memory(void **state)
     swallow(AMG_OFI_RETURN, 1);
     memset(&op, 0, sizeof(op));
     op.step = op_step;
-    assert_int_equal(amg_ofi_transport.bulk.get(
-                         client.ep, peer, 0, &place, &remote, MEMORY, &op),
+    assert_int_equal(
+        amg_ofi_transport.bulk.get(client.ep, (struct amg_target){peer, 0},
+            &place, &remote, MEMORY, &op),
         HG_SUCCESS);
     assert_int_equal(wait_for(&op), HG_SUCCESS);
     for (unsigned i = 0; i < POLLS / 10 && rc == HG_BUSY; i++) {

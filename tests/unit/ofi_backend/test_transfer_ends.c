@@ -131,8 +131,9 @@ static void get(struct world *world, uint64_t len, struct amg_op *op)
     const struct amg_seg_iter local = {.segments = &world->local, .count = 1};
 
     memset(op, 0, sizeof(*op));
-    assert_int_equal(amg_ofi_transport.bulk.get(world->reader.ep, world->peer,
-                         0, &local, &world->remote, len, op),
+    assert_int_equal(amg_ofi_transport.bulk.get(world->reader.ep,
+                         (struct amg_target){world->peer, 0}, &local,
+                         &world->remote, len, op),
         HG_SUCCESS);
 }
 

@@ -31,8 +31,9 @@ static void put_while_server_rests(const struct party *client,
     memset(&op, 0, sizeof(op));
     amg_events_init(&events);
     amg_ofi_transport.bulk.key(mem, &remote.key);
-    assert_int_equal(amg_ofi_transport.bulk.put(
-                         client->ep, peer, 0, &place, &remote, LEN, &op),
+    assert_int_equal(
+        amg_ofi_transport.bulk.put(client->ep, (struct amg_target){peer, 0},
+            &place, &remote, LEN, &op),
         HG_SUCCESS);
     while (amg_list_is_empty(&events.done)) {
         (void)amg_ofi_transport.ep.poll(client->ep, 16, &events);

@@ -56,8 +56,9 @@ static void ask_by(struct origin *origin, hg_id_t id, bool wants_reply)
         ep->transport->msg.get_buf(ep, self.peer, &buf), HG_SUCCESS);
     amg_header_write_request(
         buf->data, wants_reply ? 0 : AMG_HEADER_ONE_WAY, id);
-    assert_int_equal(ep->transport->msg.send_request(ep, self.peer, 0, buf,
-                         AMG_HEADER_LEN, wants_reply, &origin->op),
+    assert_int_equal(
+        ep->transport->msg.send_request(ep, (struct amg_target){self.peer, 0},
+            buf, AMG_HEADER_LEN, wants_reply, &origin->op),
         HG_SUCCESS);
     amg_addr_fini(&self);
 }

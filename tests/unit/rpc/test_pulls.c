@@ -230,8 +230,9 @@ static void lie(struct liar *liar, const void *bytes, size_t len)
     amg_header_write_request(buf->data, AMG_HEADER_MORE, ID);
     memcpy((char *)buf->data + AMG_HEADER_LEN, bytes, len);
     liar->data = buf->data;
-    assert_int_equal(ep->transport->msg.send_request(ep, self.peer, 0, buf,
-                         AMG_HEADER_LEN + (uint32_t)len, true, &liar->op),
+    assert_int_equal(
+        ep->transport->msg.send_request(ep, (struct amg_target){self.peer, 0},
+            buf, AMG_HEADER_LEN + (uint32_t)len, true, &liar->op),
         HG_SUCCESS);
     amg_addr_fini(&self);
 }

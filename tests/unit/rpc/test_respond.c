@@ -72,8 +72,9 @@ static void ask(hg_context_t *origin, const struct hg_addr *to,
     assert_int_equal(
         ep->transport->msg.get_buf(ep, to->peer, &buf), HG_SUCCESS);
     amg_header_write_request(buf->data, 0, id);
-    assert_int_equal(ep->transport->msg.send_request(
-                         ep, to->peer, 0, buf, AMG_HEADER_LEN, true, &op),
+    assert_int_equal(
+        ep->transport->msg.send_request(ep, (struct amg_target){to->peer, 0},
+            buf, AMG_HEADER_LEN, true, &op),
         HG_SUCCESS);
     while (!is_answered) {
         turn(origin);

@@ -228,8 +228,8 @@ void party_ask(struct party *party, struct amg_peer *peer,
     MUST(shm->msg.get_buf(party->ep, peer, &buf) == HG_SUCCESS);
     memset(buf->data, 0, len);
     memcpy(buf->data, &number, sizeof(number));
-    MUST(shm->msg.send_request(party->ep, peer, 0, buf, len, true, &call->op) ==
-         HG_SUCCESS);
+    MUST(shm->msg.send_request(party->ep, (struct amg_target){peer, 0}, buf,
+             len, true, &call->op) == HG_SUCCESS);
 }
 
 hg_return_t party_wait(struct party *party, struct party_call *call)

@@ -202,9 +202,10 @@ static void post_all(struct fixture *f)
         *op = (struct amg_op){.step = op_step};
         op->priv[5] = (uint64_t)(uintptr_t)f;
         memset(local, i % 2 == 0 ? 0 : 7, LEN);
-        rc = i % 2 == 0
-                 ? shm->bulk.get(f->ep, f->peer, 0, &here, &remote, LEN, op)
-                 : shm->bulk.put(f->ep, f->peer, 0, &here, &remote, LEN, op);
+        rc = i % 2 == 0 ? shm->bulk.get(f->ep, (struct amg_target){f->peer, 0},
+                              &here, &remote, LEN, op)
+                        : shm->bulk.put(f->ep, (struct amg_target){f->peer, 0},
+                              &here, &remote, LEN, op);
         assert_int_equal(rc, HG_SUCCESS);
     }
 }

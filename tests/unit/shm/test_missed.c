@@ -269,8 +269,8 @@ static void get_post(struct mover *mover, unsigned ep, unsigned i,
     const struct amg_seg_iter local = {&mover->local, 1, 0, 0};
 
     mover->ops[i].step = mover_step;
-    assert_int_equal(shm->bulk.get(mover->eps[ep], peer, 0, &local, remote, LEN,
-                         &mover->ops[i]),
+    assert_int_equal(shm->bulk.get(mover->eps[ep], (struct amg_target){peer, 0},
+                         &local, remote, LEN, &mover->ops[i]),
         HG_SUCCESS);
 }
 

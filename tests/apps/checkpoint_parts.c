@@ -16,6 +16,8 @@
 
 #include "jobs/apps/checkpoint/checkpoint.h"
 
+struct job job; /* main()'s; of one rank */
+
 static char dir[] = "/tmp/checkpoint-parts.XXXXXX";
 static int root = -1;
 

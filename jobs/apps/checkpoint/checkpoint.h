@@ -8,15 +8,11 @@
  *   output.c    the output directory, partial files, signals
  *   progress.c  error lines, the progress bar, the table at the end
  *
- * RPCs:
- *
- *   checkpoint_part   one part of a file, at most PART_LEN bytes: the server
- *                     pulls them, and names the file once all of its bytes are
- *                     stored, so a small file is one call. Or, with `is_drop`:
- *                     the server removes what it has of the file
- *   checkpoint_beat   to rank 0: files and bytes verified since the last beat
- *
- * A file is known by the rank that sends it and its index in the list. */
+ * The one RPC, checkpoint_part, is about one part of a file, at most PART_LEN
+ * bytes: the server pulls them, and names the file once all of its bytes are
+ * stored, so a small file is one call. Or, with `is_drop`, the server removes
+ * what it has of the file. A file is known by the rank that sends it and its
+ * index in the list. */
 #ifndef CHECKPOINT_CHECKPOINT_H
 #define CHECKPOINT_CHECKPOINT_H
 
@@ -49,9 +45,6 @@ MERCURY_GEN_PROC(
 /* `error` is an errno, 0 on success; `text` says what failed. */
 MERCURY_GEN_PROC(part_out_t, ((int32_t)(error))((hg_string_t)(text)))
 
-MERCURY_GEN_PROC(
-    beat_in_t, ((uint64_t)(files))((uint64_t)(bytes))((uint32_t)(is_done)))
-
 /* The work of a rank; zeros where it had no such role. */
 struct totals {
     uint64_t files; /* sent and verified */
@@ -60,12 +53,11 @@ struct totals {
     uint64_t stored_bytes;
 };
 
-/* One rank of the job. Owned by main(). */
+/* This rank of the job: main() fills in what stands before the totals. */
 struct job {
     hg_class_t *cls;
     hg_context_t *context;
     hg_id_t part_id;
-    hg_id_t beat_id;
     int rank;
     int size;
     int servers; /* ranks 0 to servers - 1 serve */
@@ -76,6 +68,18 @@ struct job {
     uint64_t calls[STATS_LEN]; /* durations of this rank's calls */
     bool has_silent; /* some server did not reply in time, and may never end */
 };
+
+extern struct job job;
+
+static inline bool is_server(void)
+{
+    return job.rank < job.servers;
+}
+
+static inline bool is_sender(void)
+{
+    return job.rank >= job.size - job.senders;
+}
 
 static inline uint64_t now_ns(void)
 {
@@ -113,33 +117,30 @@ bool list_find(
     struct list *list, char *const *paths, int count, const char *out_dir);
 /* Collective: gives the list of rank 0 to all. False: no memory somewhere. */
 bool list_share(struct list *list);
-const char *list_path(const struct list *list, uint64_t i);
 void list_free(struct list *list);
 
 /* Collective: whether all ranks are fine. */
 bool all_agree(bool is_fine);
 
-/* sender.c */
+/* sender.c, of a rank that sends */
 
-/* NULL: reported. `list` must outlive it. */
-struct sender *sender_open(struct job *job, const struct list *list);
-/* Sends what can be sent now. True: all files are sent or have failed, and rank
- * 0 knows. */
-bool sender_step(struct sender *sender);
+/* False: reported. `list` must outlive it. */
+bool sender_open(const struct list *list);
+/* Sends what can be sent now. True: all files are sent or have failed. */
+bool sender_step(void);
 /* Starts no more files, and gives up those in flight. */
-void sender_stop(struct sender *sender);
-void sender_close(struct sender *sender);
+void sender_stop(void);
+void sender_close(void);
 
-/* server.c */
+/* server.c, of a rank that serves */
 
-/* Files go below the open directory `root`. NULL: no memory. */
-struct server *server_open(struct job *job, int root);
+/* Files go below the open directory `root`. False: reported. */
+bool server_open(int root);
 /* Starts pulls. */
-void server_step(struct server *server);
+void server_step(void);
 /* Gives up all files that are not whole, and refuses new ones. */
-void server_stop(struct server *server);
-/* False: a pull is still in flight, so that not all could be freed. */
-bool server_close(struct server *server);
+void server_stop(void);
+void server_close(void);
 hg_return_t server_on_part(hg_handle_t handle);
 
 /* output.c */
@@ -153,8 +154,7 @@ struct outdir {
 
 /* Collective: takes `wanted`, or makes a fresh directory where that is NULL.
  * False, on every rank: some rank could not, and has reported it. */
-bool outdir_open(
-    struct outdir *outdir, const char *wanted, const struct job *job);
+bool outdir_open(struct outdir *outdir, const char *wanted);
 /* On a server: removes it with all that is in it. */
 void outdir_remove(struct outdir *outdir);
 
@@ -194,23 +194,23 @@ void stop_watch(unsigned seconds);
 /* One line to stderr, with the rank in front; errors are counted. */
 __attribute__((format(printf, 1, 2))) void report_error(const char *, ...);
 __attribute__((format(printf, 1, 2))) void report_note(const char *, ...);
-void report_rank_set(int rank);
 unsigned long report_error_count(void);
 
 void stats_add(uint64_t *counts, uint64_t duration_ns);
 /* Microseconds below which `percent` of the durations lie; 0 when empty. */
 double stats_percentile_us(const uint64_t *counts, double percent);
 
-/* On rank 0: takes beats from now on. NULL: no memory. */
-struct progress *progress_open(struct job *job, const struct list *list);
-/* Shows what has changed: a bar on a terminal, else a line a second. */
-void progress_show(struct progress *progress);
-/* A sender that was silent for `limit_s` and has not ended; -1: none. */
-int progress_silent_rank(const struct progress *progress, int limit_s);
-void progress_close(struct progress *progress);
-hg_return_t progress_on_beat(hg_handle_t handle);
+/* By all ranks: what all have sent is summed up, now and then. */
+void progress_open(const struct list *list);
+/* By all ranks, again and again: rank 0 shows what has changed, a bar on a
+ * terminal, else a line a second. True: all ranks are done. */
+bool progress_step(bool is_done);
+/* How long some rank has not taken part in the sum that is under way. */
+uint64_t progress_silent_ns(void);
+/* By rank 0, at the end. */
+void progress_close(void);
 
 /* Collective: rank 0 prints the table of all ranks. */
-void table_print(const struct job *job, double seconds);
+void table_print(double seconds);
 
 #endif

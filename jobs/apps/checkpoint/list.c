@@ -41,11 +41,6 @@ static bool list_reserve(struct list *list, uint64_t count, uint64_t text_len)
     return true;
 }
 
-const char *list_path(const struct list *list, uint64_t i)
-{
-    return list->text + list->entries[i].path;
-}
-
 static bool list_add(
     struct list *list, const char *path, size_t name, const struct stat *status)
 {
@@ -181,9 +176,8 @@ static bool root_clashes(const struct root *roots, int i, const char *out_dir)
     char target[PATH_MAX];
     struct stat source;
     struct stat there;
-    int k = 0;
 
-    for (k = 0; k < i; k++) {
+    for (int k = 0; k < i; k++) {
         const struct root *other = &roots[k];
 
         if (other->path[0] == '\0' ||
@@ -213,15 +207,14 @@ bool list_find(
     bool is_fine = count > 0;
     struct stat out;
     bool has_out = out_dir != NULL && stat(out_dir, &out) == 0;
-    int i = 0;
 
     if (count == 0)
         report_error("nothing to send: name files or directories");
-    for (i = 0; has_memory && is_fine && i < count; i++) {
+    for (int i = 0; has_memory && is_fine && i < count; i++) {
         root_read(&roots[i], paths[i]);
         is_fine = roots[i].path[0] == '\0' || !root_clashes(roots, i, out_dir);
     }
-    for (i = 0; has_memory && is_fine && i < count; i++)
+    for (int i = 0; has_memory && is_fine && i < count; i++)
         if (roots[i].path[0] != '\0')
             has_memory = root_walk(list, &roots[i], has_out ? &out : NULL);
     free(roots);
@@ -236,9 +229,7 @@ bool list_find(
 
 static void bytes_share(void *bytes, uint64_t len)
 {
-    uint64_t done = 0;
-
-    for (done = 0; done < len; done += SHARE_LEN)
+    for (uint64_t done = 0; done < len; done += SHARE_LEN)
         MPI_Bcast((char *)bytes + done,
             (int)(len - done < SHARE_LEN ? len - done : SHARE_LEN), MPI_BYTE, 0,
             MPI_COMM_WORLD);

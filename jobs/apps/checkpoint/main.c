@@ -14,6 +14,8 @@
 
 #include "amalgam.h"
 
+struct job job;
+
 enum {
     USAGE_CODE = 2,
     DEPTH_DEFAULT = 4,
@@ -43,22 +45,13 @@ static const char usage[] =
     "  -d DEPTH    files in flight per sender; default: 4\n"
     "  -w SECONDS  how long a server may take to answer; default: 60\n";
 
-/* Everything that is open; NULL where a rank has no use for it. */
-struct run {
-    struct job job;
-    const char *out_dir;
-    char *const *paths;
-    int path_count;
-    char *own[OWN_COUNT];
-    char own_text[OWN_COUNT][PATH_MAX];
-    struct list list;
-    struct outdir outdir;
-    struct server *server;
-    struct sender *sender;
-    struct progress *progress;
-};
+static const char *out_dir; /* as the user named it; NULL: a fresh one */
+static char *const *paths;
+static int path_count;
+static struct list list;
+static struct outdir outdir = {.fd = -1};
 
-static bool number_read(const struct job *job, int letter, int max, int *ret)
+static bool number_read(int letter, int max, int *ret)
 {
     char *end = NULL;
     long number = strtol(optarg, &end, 10);
@@ -66,7 +59,7 @@ static bool number_read(const struct job *job, int letter, int max, int *ret)
     *ret = (int)number;
     if (end != optarg && *end == '\0' && number >= 1 && number <= max)
         return true;
-    if (job->rank == 0)
+    if (job.rank == 0)
         fprintf(stderr,
             "checkpoint: -%c %s: a number from 1 to %d is wanted%s\n", letter,
             optarg, max,
@@ -75,279 +68,232 @@ static bool number_read(const struct job *job, int letter, int max, int *ret)
 }
 
 /* False: the process ends with `*ret_code`. */
-static bool options_read(struct run *run, int argc, char **argv, int *ret_code)
+static bool options_read(int argc, char **argv, int *ret_code)
 {
-    struct job *job = &run->job;
     bool is_fine = true;
     int letter = 0;
 
-    job->servers = job->size >= 8 ? job->size / 4 : 1;
-    job->depth = DEPTH_DEFAULT;
-    job->wait_s = WAIT_S_DEFAULT;
-    opterr = job->rank == 0;
+    job.servers = job.size >= 8 ? job.size / 4 : 1;
+    job.depth = DEPTH_DEFAULT;
+    job.wait_s = WAIT_S_DEFAULT;
+    opterr = job.rank == 0;
     while (is_fine && (letter = getopt(argc, argv, "+o:s:d:w:h")) != -1) {
         if (letter == 'o')
-            run->out_dir = optarg;
+            out_dir = optarg;
         else if (letter == 's')
-            is_fine = number_read(
-                job, 's', job->size > 1 ? job->size - 1 : 1, &job->servers);
+            is_fine =
+                number_read('s', job.size > 1 ? job.size - 1 : 1, &job.servers);
         else if (letter == 'd')
-            is_fine = number_read(job, 'd', DEPTH_MAX, &job->depth);
+            is_fine = number_read('d', DEPTH_MAX, &job.depth);
         else if (letter == 'w')
-            is_fine = number_read(job, 'w', WAIT_S_MAX, &job->wait_s);
+            is_fine = number_read('w', WAIT_S_MAX, &job.wait_s);
         else
             is_fine = false;
     }
-    if (job->rank == 0 && (letter == 'h' || letter == '?'))
+    if (job.rank == 0 && (letter == 'h' || letter == '?'))
         fputs(usage, letter == 'h' ? stdout : stderr);
     *ret_code = letter == 'h' ? 0 : USAGE_CODE;
-    run->paths = argv + optind;
-    run->path_count = argc - optind;
-    job->senders = job->size == 1 ? 1 : job->size - job->servers;
+    paths = argv + optind;
+    path_count = argc - optind;
+    job.senders = job.size == 1 ? 1 : job.size - job.servers;
     return is_fine;
 }
 
 /* Takes this project's tree, if it is where the build found it. */
-static void own_tree_take(struct run *run)
+static void own_tree_take(void)
 {
-    int i = 0;
+    static char texts[OWN_COUNT][PATH_MAX];
+    static char *own[OWN_COUNT];
 
-    for (i = 0; i < OWN_COUNT; i++) {
-        char *text = run->own_text[i];
-
-        snprintf(text, PATH_MAX, "%s/%s", CHECKPOINT_TREE, own_tree[i]);
-        if (access(text, F_OK) == 0)
-            run->own[run->path_count++] = text;
+    for (int i = 0; i < OWN_COUNT; i++) {
+        snprintf(texts[i], PATH_MAX, "%s/%s", CHECKPOINT_TREE, own_tree[i]);
+        if (access(texts[i], F_OK) == 0)
+            own[path_count++] = texts[i];
     }
-    run->paths = run->own;
+    paths = own;
 }
 
 /* Collective. False: some rank cannot go on, and has reported it. */
-static bool input_open(struct run *run)
+static bool input_open(void)
 {
     bool is_fine = true;
 
-    if (run->path_count == 0)
-        own_tree_take(run);
-    if (run->job.rank == 0)
-        is_fine =
-            list_find(&run->list, run->paths, run->path_count, run->out_dir);
+    if (path_count == 0)
+        own_tree_take();
+    if (job.rank == 0)
+        is_fine = list_find(&list, paths, path_count, out_dir);
     if (!all_agree(is_fine))
         return false;
-    if (!list_share(&run->list)) {
+    if (!list_share(&list)) {
         report_error("no memory on some rank for the list of files");
         return false;
     }
-    return outdir_open(&run->outdir, run->out_dir, &run->job);
+    return outdir_open(&outdir, out_dir);
 }
 
 /* Collective, up to an error, which is reported. Handlers run within
  * library_step() alone: the loop looks at what a rank stores and sends, and has
  * nothing else to do, so a thread of the library would only need locks. */
-static bool library_open(struct run *run)
+static bool library_open(void)
 {
     struct amalgam_progress_options progress =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
-    struct job *job = &run->job;
-    bool is_server = job->rank < job->servers;
 
     progress.progress = AMALGAM_PROGRESS_CALLER;
     options.progress = &progress;
-    job->cls = amalgam_init(MPI_COMM_WORLD, NULL, &options);
-    if (job->cls == NULL) {
+    job.cls = amalgam_init(MPI_COMM_WORLD, NULL, &options);
+    if (job.cls == NULL) {
         report_error("cannot open the library; see the line above");
         return false;
     }
-    job->context = HG_Context_create(job->cls);
-    job->part_id = MERCURY_REGISTER(job->cls, "checkpoint_part", part_in_t,
-        part_out_t, is_server ? server_on_part : NULL);
-    job->beat_id = MERCURY_REGISTER(job->cls, "checkpoint_beat", beat_in_t,
-        void, job->rank == 0 ? progress_on_beat : NULL);
-    if (job->context != NULL && job->part_id != 0 && job->beat_id != 0)
-        return true;
-    report_error("cannot open a context with two RPCs");
-    return false;
-}
-
-static bool roles_open(struct run *run)
-{
-    struct job *job = &run->job;
-    bool is_server = job->rank < job->servers;
-    bool is_sender = job->rank >= job->size - job->senders;
-
-    if (is_server)
-        run->server = server_open(job, run->outdir.fd);
-    if (is_server && run->server == NULL)
-        report_error("no memory to serve");
-    if (is_sender)
-        run->sender = sender_open(job, &run->list);
-    if (job->rank == 0)
-        run->progress = progress_open(job, &run->list);
-    if (job->rank == 0 && run->progress == NULL)
-        report_error("no memory to watch %d ranks", job->size);
-    return (!is_server || run->server != NULL) &&
-           (!is_sender || run->sender != NULL) &&
-           (job->rank != 0 || run->progress != NULL);
+    job.context = HG_Context_create(job.cls);
+    job.part_id = MERCURY_REGISTER(job.cls, "checkpoint_part", part_in_t,
+        part_out_t, is_server() ? server_on_part : NULL);
+    if (job.context == NULL || job.part_id == 0) {
+        report_error("cannot open a context with an RPC");
+        return false;
+    }
+    return (!is_server() || server_open(outdir.fd)) &&
+           (!is_sender() || sender_open(&list));
 }
 
 /* Aborts the job where a rank has been silent for too long, or a server that
- * let a call wait does not come to the end. This rank did at `end_ns`, or 0. */
-static void silence_check(struct run *run, uint64_t end_ns)
+ * let a call wait does not come to the end, as this rank has. */
+static void silence_check(bool is_done)
 {
-    int wait_s = run->job.wait_s;
-    int limit_s = SILENT_FACTOR * wait_s;
-    int rank = run->progress == NULL
-                   ? -1
-                   : progress_silent_rank(run->progress, limit_s);
+    int limit_s = SILENT_FACTOR * job.wait_s;
+    uint64_t silent_s = progress_silent_ns() / NS_PER_S;
 
-    if (rank >= 0)
-        report_error("rank %d has not been heard of for %d s", rank, limit_s);
-    else if (end_ns != 0 && run->job.has_silent &&
-             now_ns() - end_ns > (uint64_t)wait_s * NS_PER_S)
+    if (is_done && job.has_silent && silent_s > (uint64_t)job.wait_s)
         report_error("a server does not come to the end");
+    else if (job.rank == 0 && silent_s > (uint64_t)limit_s)
+        report_error("some rank has not been heard of for %d s", limit_s);
     else
         return;
-    if (run->server != NULL)
-        server_stop(run->server);
+    if (is_server())
+        server_stop();
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 /* Progress and callbacks, once. */
-static void library_step(struct job *job)
+static void library_step(void)
 {
     unsigned count = 0;
 
-    if (HG_Progress(job->context, PROGRESS_MS) != HG_SUCCESS)
+    if (HG_Progress(job.context, PROGRESS_MS) != HG_SUCCESS)
         return;
     do {
-        if (HG_Trigger(job->context, 0, TRIGGER_MAX, &count) != HG_SUCCESS)
+        if (HG_Trigger(job.context, 0, TRIGGER_MAX, &count) != HG_SUCCESS)
             break;
     } while (count > 0);
 }
 
-/* Serves and sends until all senders have come to their end. */
-static void run_loop(struct run *run)
+/* Serves and sends until all ranks have come to their end. */
+static void run_loop(void)
 {
-    MPI_Request barrier = MPI_REQUEST_NULL;
-    uint64_t end_ns = 0;
     bool is_stopped = false;
-    int is_over = 0;
+    bool is_done = false;
 
-    while (!is_over) {
+    progress_open(&list);
+    while (!progress_step(is_done)) {
         if (stop_is_asked() && !is_stopped) {
             is_stopped = true;
             report_note("told to stop");
-            if (run->sender != NULL)
-                sender_stop(run->sender);
-            if (run->server != NULL)
-                server_stop(run->server);
+            if (is_sender())
+                sender_stop();
+            if (is_server())
+                server_stop();
         }
-        if ((run->sender == NULL || sender_step(run->sender)) && end_ns == 0) {
-            end_ns = now_ns();
-            MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
-        }
-        library_step(&run->job);
-        if (run->server != NULL)
-            server_step(run->server);
-        if (run->progress != NULL)
-            progress_show(run->progress);
-        if (end_ns != 0)
-            MPI_Test(&barrier, &is_over, MPI_STATUS_IGNORE);
-        silence_check(run, end_ns);
+        is_done = !is_sender() || sender_step();
+        library_step();
+        if (is_server())
+            server_step();
+        silence_check(is_done);
     }
+    if (job.rank == 0)
+        progress_close();
 }
 
 /* Collective: opens the library, moves the files, and closes it again. */
-static void run_files(struct run *run)
+static void run_files(void)
 {
-    struct job *job = &run->job;
-    bool is_open = all_agree(library_open(run)) && all_agree(roles_open(run));
+    bool is_open = all_agree(library_open());
     double start = MPI_Wtime();
-    double seconds = 0;
     hg_return_t rc = HG_SUCCESS;
 
     if (is_open) {
-        run_loop(run);
-        seconds = MPI_Wtime() - start;
-        stop_watch(SILENT_FACTOR * (unsigned)job->wait_s);
+        run_loop();
+        stop_watch(SILENT_FACTOR * (unsigned)job.wait_s);
+        table_print(MPI_Wtime() - start);
     }
-    progress_close(run->progress);
-    if (is_open)
-        table_print(job, seconds);
-    sender_close(run->sender);
-    if (!server_close(run->server))
-        report_error("a sender still holds on to memory of this server");
-    stop_watch(CLOSE_S + (unsigned)job->wait_s);
-    if (job->cls != NULL)
-        rc = amalgam_finalize(job->cls);
+    sender_close();
+    server_close();
+    stop_watch(CLOSE_S + (unsigned)job.wait_s);
+    if (job.cls != NULL)
+        rc = amalgam_finalize(job.cls);
     if (rc != HG_SUCCESS)
         report_error("cannot end the library: %s", HG_Error_to_string(rc));
 }
 
 /* Removes or keeps the files that were written, and says so. */
-static void outdir_end(struct run *run, int code)
+static void outdir_end(int code)
 {
-    struct outdir *outdir = &run->outdir;
-    bool is_removed = outdir->is_fresh && (code == 0 || code == STOP_CODE);
+    bool is_removed = outdir.is_fresh && (code == 0 || code == STOP_CODE);
 
-    if (is_removed && run->job.rank < run->job.servers)
-        outdir_remove(outdir);
-    if (outdir->fd >= 0)
-        close(outdir->fd);
-    if (run->job.rank != 0 || outdir->path[0] == '\0')
+    if (is_removed && is_server())
+        outdir_remove(&outdir);
+    if (outdir.fd >= 0)
+        close(outdir.fd);
+    if (job.rank != 0 || outdir.path[0] == '\0')
         return;
     if (code == 0)
-        printf("All files were verified in %s%s\n", outdir->path,
+        printf("All files were verified in %s%s\n", outdir.path,
             is_removed ? ", which is removed now (-o DIR keeps them)" : "");
     else
         printf("%s %s %s\n",
             code == STOP_CODE ? "Told to stop;" : "Not all could be stored;",
-            is_removed ? "removed" : "verified are the files in", outdir->path);
+            is_removed ? "removed" : "verified are the files in", outdir.path);
     fflush(stdout);
 }
 
 /* Collective: returns the worst code of all ranks. */
-static int run_all(struct run *run)
+static int run_all(void)
 {
-    struct job *job = &run->job;
     int mine = 0;
     int worst = 0;
 
     stop_install();
-    if (input_open(run)) {
-        if (job->rank == 0)
+    if (input_open()) {
+        if (job.rank == 0)
             printf("checkpoint: %llu files, %.1f MB, %d client rank%s -> %d "
                    "server rank%s, directory %s\n",
-                (unsigned long long)run->list.files,
-                (double)run->list.bytes / 1e6, job->senders,
-                job->senders == 1 ? "" : "s", job->servers,
-                job->servers == 1 ? "" : "s", run->outdir.path);
+                (unsigned long long)list.files, (double)list.bytes / 1e6,
+                job.senders, job.senders == 1 ? "" : "s", job.servers,
+                job.servers == 1 ? "" : "s", outdir.path);
         fflush(stdout);
-        run_files(run);
+        run_files();
     } else {
-        run->outdir.path[0] = '\0';
+        outdir.path[0] = '\0';
     }
     mine = stop_is_asked() ? STOP_CODE : report_error_count() > 0;
     MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     stop_watch(0);
-    outdir_end(run, worst);
-    list_free(&run->list);
+    outdir_end(worst);
+    list_free(&list);
     return worst;
 }
 
 int main(int argc, char **argv)
 {
-    static struct run run = {.outdir = {.fd = -1}};
     int provided = 0;
     int code = 0;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &run.job.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &run.job.size);
-    report_rank_set(run.job.rank);
-    if (options_read(&run, argc, argv, &code))
-        code = run_all(&run);
+    MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &job.size);
+    if (options_read(argc, argv, &code))
+        code = run_all();
     MPI_Finalize();
     return code;
 }

@@ -92,9 +92,8 @@ static int partial_open(struct partial *partial)
     const char *name = partial->name;
     const char *slash = strrchr(name, '/');
     int folder_len = slash == NULL ? 0 : (int)(slash + 1 - name);
-    unsigned tries = 0;
 
-    for (tries = 0; tries < NAME_TRIES; tries++) {
+    for (unsigned tries = 0; tries < NAME_TRIES; tries++) {
         if (snprintf(partial->path, PATH_MAX, "%.*s.%.*s.partial.%d.%u",
                 folder_len, name, (int)BASE_LEN, name + folder_len,
                 partial->from, number++) >= PATH_MAX)
@@ -236,19 +235,17 @@ static bool dir_open(struct outdir *outdir)
     return error == 0;
 }
 
-bool outdir_open(
-    struct outdir *outdir, const char *wanted, const struct job *job)
+bool outdir_open(struct outdir *outdir, const char *wanted)
 {
-    bool is_server = job->rank < job->servers;
     bool is_fine = false;
 
     outdir->is_fresh = wanted == NULL;
-    if (job->rank == 0)
+    if (job.rank == 0)
         path_choose(outdir, wanted);
     MPI_Bcast(outdir->path, PATH_MAX, MPI_BYTE, 0, MPI_COMM_WORLD);
-    is_fine =
-        all_agree(outdir->path[0] != '\0' && (!is_server || dir_open(outdir)));
-    if (!is_fine && is_server && outdir->is_fresh)
+    is_fine = all_agree(
+        outdir->path[0] != '\0' && (!is_server() || dir_open(outdir)));
+    if (!is_fine && is_server() && outdir->is_fresh)
         outdir_remove(outdir);
     return is_fine;
 }
@@ -265,11 +262,10 @@ static int remove_one(
 
 void outdir_remove(struct outdir *outdir)
 {
-    unsigned i = 0;
 
     if (outdir->path[0] == '\0')
         return;
-    for (i = 0; i < REMOVE_TRIES && access(outdir->path, F_OK) == 0; i++)
+    for (int i = 0; i < REMOVE_TRIES && access(outdir->path, F_OK) == 0; i++)
         nftw(outdir->path, remove_one, REMOVE_FDS, FTW_DEPTH | FTW_PHYS);
     if (access(outdir->path, F_OK) == 0)
         report_note("cannot remove all of %s; please do", outdir->path);

@@ -21,13 +21,9 @@
 
 #include "amalgam.h"
 
-#define BEAT_MAX_NS NS_PER_S        /* rank 0 hears of this rank that often */
-#define BEAT_MIN_NS (NS_PER_S / 10) /* and not more often */
-
 /* One call at a time to one server. */
 struct call {
-    struct sender *sender;
-    struct lane *lane; /* NULL: a beat */
+    struct lane *lane;
     hg_handle_t handle;
     int server;
     uint64_t start_ns;
@@ -39,7 +35,6 @@ struct call {
 
 /* One file after the other. */
 struct lane {
-    struct sender *sender;
     uint64_t number; /* of the file in the list */
     const char *path;
     const char *name;
@@ -54,20 +49,14 @@ struct lane {
     struct call parts[FILE_PARTS];
 };
 
-/* Owned by main(). */
-struct sender {
-    struct job *job;
+static struct {
     const struct list *list;
     uint64_t next; /* in the list */
     bool is_stopped;
-    struct totals told; /* rank 0 knows of these */
-    uint64_t told_ns;
-    bool is_end_told;
     bool *is_silent;  /* servers that let a call wait too long */
     hg_addr_t *addrs; /* of the servers */
-    struct call beat;
-    struct lane lanes[];
-};
+    struct lane *lanes;
+} sender;
 
 /* Reports the first error of a file. Returns false. */
 __attribute__((format(printf, 2, 3))) static bool lane_fail(
@@ -100,67 +89,39 @@ static hg_return_t on_reply(const struct hg_cb_info *info)
 {
     struct call *call = info->arg;
     hg_return_t ret = info->ret;
-    const char *why = NULL;
     part_out_t out;
 
     call->is_busy = false;
-    if (ret == HG_SUCCESS)
-        stats_add(call->sender->job->calls, now_ns() - call->start_ns);
-    if (ret == HG_SUCCESS && call->lane != NULL) {
+    if (ret == HG_SUCCESS) {
+        stats_add(job.calls, now_ns() - call->start_ns);
         ret = HG_Get_output(call->handle, &out);
-        if (ret == HG_SUCCESS) {
-            if (out.error != 0)
-                lane_fail(
-                    call->lane, "server rank %d: %s", call->server, out.text);
-            HG_Free_output(call->handle, &out);
-        }
     }
-    why = call->is_late ? "it did not answer in time" : HG_Error_to_string(ret);
-    if (ret != HG_SUCCESS && call->lane != NULL)
-        lane_fail(call->lane, "server rank %d: %s", call->server, why);
-    else if (ret != HG_SUCCESS && !call->is_late)
-        report_error("rank 0 does not take beats: %s", why);
+    if (ret != HG_SUCCESS) {
+        lane_fail(call->lane, "server rank %d: %s", call->server,
+            call->is_late ? "it did not answer in time"
+                          : HG_Error_to_string(ret));
+    } else {
+        if (out.error != 0)
+            lane_fail(call->lane, "server rank %d: %s", call->server, out.text);
+        HG_Free_output(call->handle, &out);
+    }
     call_unexpose(call);
     return HG_SUCCESS;
-}
-
-static hg_return_t call_forward(
-    struct call *call, int server, hg_id_t id, void *in)
-{
-    struct sender *sender = call->sender;
-    hg_return_t rc = HG_SUCCESS;
-
-    if (call->handle == HG_HANDLE_NULL)
-        rc = HG_Create(
-            sender->job->context, sender->addrs[server], id, &call->handle);
-    else
-        rc = HG_Reset(call->handle, sender->addrs[server], id);
-    if (rc != HG_SUCCESS)
-        return rc;
-    call->server = server;
-    call->is_late = false;
-    call->start_ns = now_ns();
-    rc = HG_Forward(call->handle, on_reply, call, in);
-    call->is_busy = rc == HG_SUCCESS;
-    return rc;
 }
 
 /* Cancels a call that takes too long. */
 static void call_poll(struct call *call)
 {
-    struct sender *sender = call->sender;
-    int wait_s = sender->job->wait_s;
-
     if (!call->is_busy || call->is_late ||
-        now_ns() - call->start_ns < (uint64_t)wait_s * NS_PER_S)
+        now_ns() - call->start_ns < (uint64_t)job.wait_s * NS_PER_S)
         return;
     call->is_late = true;
-    sender->job->has_silent = true;
-    if (!sender->is_silent[call->server])
+    job.has_silent = true;
+    if (!sender.is_silent[call->server])
         report_error("server rank %d did not answer within %d s; nothing more "
                      "is sent there (-w sets the time)",
-            call->server, wait_s);
-    sender->is_silent[call->server] = true;
+            call->server, job.wait_s);
+    sender.is_silent[call->server] = true;
     /* A call to oneself cannot be canceled, and cannot be late for long. */
     (void)HG_Cancel(call->handle);
 }
@@ -168,25 +129,33 @@ static void call_poll(struct call *call)
 /* Makes a call about the file. False: reported. */
 static bool part_forward(struct call *part, part_in_t *in)
 {
-    struct lane *lane = part->lane;
-    const struct job *job = lane->sender->job;
+    const struct lane *lane = part->lane;
+    hg_addr_t addr = sender.addrs[lane->server];
     const hg_size_t len = in->len;
     hg_return_t rc = HG_SUCCESS;
 
     if (len > 0)
         rc = HG_Bulk_create(
-            job->cls, 1, &part->bytes, &len, HG_BULK_READ_ONLY, &part->bulk);
+            job.cls, 1, &part->bytes, &len, HG_BULK_READ_ONLY, &part->bulk);
     in->file = lane->number;
     in->size = (uint64_t)lane->status.st_size;
     in->mode = lane->status.st_mode;
     in->name = (char *)lane->name;
     in->data = part->bulk;
+    if (rc == HG_SUCCESS && part->handle == HG_HANDLE_NULL)
+        rc = HG_Create(job.context, addr, job.part_id, &part->handle);
+    else if (rc == HG_SUCCESS)
+        rc = HG_Reset(part->handle, addr, job.part_id);
+    part->server = lane->server;
+    part->is_late = false;
+    part->start_ns = now_ns();
     if (rc == HG_SUCCESS)
-        rc = call_forward(part, lane->server, job->part_id, in);
+        rc = HG_Forward(part->handle, on_reply, part, in);
+    part->is_busy = rc == HG_SUCCESS;
     if (rc == HG_SUCCESS)
         return true;
     call_unexpose(part);
-    return lane_fail(lane, "cannot call server rank %d: %s", lane->server,
+    return lane_fail(part->lane, "cannot call server rank %d: %s", lane->server,
         HG_Error_to_string(rc));
 }
 
@@ -268,7 +237,7 @@ static bool lane_open(struct lane *lane, uint32_t mode)
 {
     memset(&lane->status, 0, sizeof(lane->status));
     lane->status.st_mode = mode;
-    if (lane->sender->is_silent[lane->server])
+    if (sender.is_silent[lane->server])
         return lane_fail(
             lane, "not sent, server rank %d does not answer", lane->server);
     if (S_ISDIR(mode))
@@ -287,46 +256,41 @@ static bool lane_open(struct lane *lane, uint32_t mode)
 /* Takes the next file of the list that falls to this rank. */
 static void lane_start(struct lane *lane)
 {
-    struct sender *sender = lane->sender;
-    const struct entry *entry = &sender->list->entries[sender->next];
+    const struct entry *entry = &sender.list->entries[sender.next];
 
-    lane->number = sender->next;
-    lane->path = list_path(sender->list, sender->next);
+    lane->number = sender.next;
+    lane->path = sender.list->text + entry->path;
     lane->name = lane->path + entry->name;
     lane->server = (int)(XXH3_64bits(lane->name, strlen(lane->name)) %
-                         (uint64_t)sender->job->servers);
+                         (uint64_t)job.servers);
     lane->offset = 0;
     lane->is_busy = true;
     lane->is_sent = false;
     lane->is_opened = false;
     lane->has_failed = false;
     lane_open(lane, entry->mode);
-    sender->next += (uint64_t)sender->job->senders;
+    sender.next += (uint64_t)job.senders;
 }
 
 /* The file has come to its end. */
 static void lane_end(struct lane *lane)
 {
-    struct totals *totals = &lane->sender->job->totals;
-
     if (lane->fd >= 0)
         close(lane->fd);
     lane->fd = -1;
     lane->is_busy = false;
     if (lane->has_failed || !S_ISREG(lane->status.st_mode))
         return;
-    totals->files++;
-    totals->bytes += (uint64_t)lane->status.st_size;
+    job.totals.files++;
+    job.totals.bytes += (uint64_t)lane->status.st_size;
 }
 
 /* Sends what can be sent now. */
 static void lane_step(struct lane *lane)
 {
-    bool is_silent = lane->sender->is_silent[lane->server];
     unsigned busy = 0;
-    unsigned i = 0;
 
-    for (i = 0; i < FILE_PARTS; i++) {
+    for (unsigned i = 0; i < FILE_PARTS; i++) {
         call_poll(&lane->parts[i]);
         if (!lane->parts[i].is_busy && !lane->has_failed && !lane->is_sent)
             part_send(&lane->parts[i]);
@@ -334,7 +298,8 @@ static void lane_step(struct lane *lane)
     }
     if (busy > 0)
         return;
-    if (lane->has_failed && lane->is_opened && !is_silent) {
+    if (lane->has_failed && lane->is_opened &&
+        !sender.is_silent[lane->server]) {
         part_in_t in = {.is_drop = 1};
 
         lane->is_opened = false;
@@ -344,115 +309,67 @@ static void lane_step(struct lane *lane)
     }
 }
 
-static bool has_files(const struct sender *sender)
-{
-    return !sender->is_stopped && sender->next < sender->list->count;
-}
-
-/* Tells rank 0 how far this rank has come, when it is time to. */
-static void beat_step(struct sender *sender, bool is_done)
-{
-    const struct totals *totals = &sender->job->totals;
-    uint64_t quiet_ns = now_ns() - sender->told_ns;
-    beat_in_t beat = {totals->files - sender->told.files,
-        totals->bytes - sender->told.bytes, is_done};
-
-    call_poll(&sender->beat);
-    if (sender->beat.is_busy || sender->is_end_told ||
-        (!is_done && (beat.files == 0 || quiet_ns < BEAT_MIN_NS) &&
-            quiet_ns < BEAT_MAX_NS))
-        return;
-    if (!sender->is_silent[0] && call_forward(&sender->beat, 0,
-                                     sender->job->beat_id, &beat) != HG_SUCCESS)
-        return;
-    sender->told = *totals;
-    sender->told_ns = now_ns();
-    sender->is_end_told = is_done;
-}
-
-bool sender_step(struct sender *sender)
+bool sender_step(void)
 {
     bool is_idle = true;
-    int i = 0;
 
-    for (i = 0; i < sender->job->depth; i++) {
-        struct lane *lane = &sender->lanes[i];
+    for (int i = 0; i < job.depth; i++) {
+        struct lane *lane = &sender.lanes[i];
 
         if (lane->is_busy)
             lane_step(lane);
-        while (!lane->is_busy && has_files(sender)) {
+        while (!lane->is_busy && !sender.is_stopped &&
+               sender.next < sender.list->count) {
             lane_start(lane);
             lane_step(lane);
         }
         is_idle = is_idle && !lane->is_busy;
     }
-    beat_step(sender, is_idle && !has_files(sender));
-    return sender->is_end_told && !sender->beat.is_busy;
+    return is_idle;
 }
 
-void sender_stop(struct sender *sender)
+void sender_stop(void)
 {
-    int i = 0;
-
-    sender->is_stopped = true;
-    for (i = 0; i < sender->job->depth; i++)
-        sender->lanes[i].has_failed = true;
+    sender.is_stopped = true;
+    for (int i = 0; i < job.depth; i++)
+        sender.lanes[i].has_failed = true;
 }
 
-struct sender *sender_open(struct job *job, const struct list *list)
+bool sender_open(const struct list *list)
 {
-    struct sender *sender =
-        calloc(1, sizeof(*sender) + (size_t)job->depth * sizeof(struct lane));
     hg_return_t rc = HG_NOMEM;
-    int i = 0;
-    int k = 0;
 
-    if (sender == NULL) {
-        report_error("no memory for %d files in flight", job->depth);
-        return NULL;
+    sender.list = list;
+    sender.next = job.size == 1 ? 0 : (uint64_t)(job.rank - job.servers);
+    sender.lanes = calloc((size_t)job.depth, sizeof(*sender.lanes));
+    sender.addrs = calloc((size_t)job.servers, sizeof(*sender.addrs));
+    sender.is_silent = calloc((size_t)job.servers, sizeof(bool));
+    for (int i = 0; sender.lanes != NULL && i < job.depth; i++) {
+        sender.lanes[i].fd = -1;
+        for (unsigned k = 0; k < FILE_PARTS; k++)
+            sender.lanes[i].parts[k].lane = &sender.lanes[i];
     }
-    sender->job = job;
-    sender->list = list;
-    sender->next = job->size == 1 ? 0 : (uint64_t)(job->rank - job->servers);
-    sender->beat.sender = sender;
-    for (i = 0; i < job->depth; i++) {
-        struct lane *lane = &sender->lanes[i];
-
-        lane->sender = sender;
-        lane->fd = -1;
-        for (k = 0; k < FILE_PARTS; k++)
-            lane->parts[k] = (struct call){.sender = sender, .lane = lane};
-    }
-    sender->addrs = calloc((size_t)job->servers, sizeof(*sender->addrs));
-    sender->is_silent = calloc((size_t)job->servers, sizeof(bool));
-    if (sender->addrs != NULL && sender->is_silent != NULL)
+    if (sender.lanes != NULL && sender.addrs != NULL &&
+        sender.is_silent != NULL)
         rc = HG_SUCCESS;
-    for (i = 0; rc == HG_SUCCESS && i < job->servers; i++)
-        rc = amalgam_addr_rank(job->cls, i, &sender->addrs[i]);
-    if (rc == HG_SUCCESS)
-        return sender;
-    report_error("no addresses of %d server ranks: %s", job->servers,
-        HG_Error_to_string(rc));
-    sender_close(sender);
-    return NULL;
+    for (int i = 0; rc == HG_SUCCESS && i < job.servers; i++)
+        rc = amalgam_addr_rank(job.cls, i, &sender.addrs[i]);
+    if (rc != HG_SUCCESS)
+        report_error("no addresses of %d server ranks: %s", job.servers,
+            HG_Error_to_string(rc));
+    return rc == HG_SUCCESS;
 }
 
-void sender_close(struct sender *sender)
+void sender_close(void)
 {
-    int i = 0;
-    int k = 0;
-
-    if (sender == NULL)
-        return;
-    for (i = 0; i < sender->job->depth; i++)
-        for (k = 0; k < FILE_PARTS; k++) {
-            HG_Destroy(sender->lanes[i].parts[k].handle);
-            free(sender->lanes[i].parts[k].bytes);
+    for (int i = 0; sender.lanes != NULL && i < job.depth; i++)
+        for (unsigned k = 0; k < FILE_PARTS; k++) {
+            HG_Destroy(sender.lanes[i].parts[k].handle);
+            free(sender.lanes[i].parts[k].bytes);
         }
-    HG_Destroy(sender->beat.handle);
-    for (i = 0; sender->addrs != NULL && i < sender->job->servers; i++)
-        HG_Addr_free(sender->job->cls, sender->addrs[i]);
-    free(sender->addrs);
-    free(sender->is_silent);
-    free(sender);
+    for (int i = 0; sender.addrs != NULL && i < job.servers; i++)
+        HG_Addr_free(job.cls, sender.addrs[i]);
+    free(sender.lanes);
+    free(sender.addrs);
+    free(sender.is_silent);
 }

@@ -22,7 +22,6 @@ enum { SLOT_COUNT = 32 };
 
 /* A buffer of PART_LEN bytes, and the request that it is used for. */
 struct slot {
-    struct server *server;
     void *bytes;
     hg_bulk_t bulk;
     hg_handle_t handle;
@@ -37,9 +36,7 @@ struct waiting {
     STAILQ_ENTRY(waiting) next;
 };
 
-/* Owned by main(). */
-struct server {
-    struct job *job;
+static struct {
     int root;
     bool is_stopped;
     unsigned pulls; /* in flight */
@@ -47,7 +44,7 @@ struct server {
     struct slot slots[SLOT_COUNT];
     SLIST_HEAD(, slot) free_slots;
     STAILQ_HEAD(, waiting) waiting;
-};
+} server;
 
 /* Replies to the request of a slot, and frees the slot. */
 static void slot_reply(struct slot *slot, int error, const char *text)
@@ -61,28 +58,30 @@ static void slot_reply(struct slot *slot, int error, const char *text)
     if (slot->in.name != NULL)
         HG_Free_input(slot->handle, &slot->in);
     HG_Destroy(slot->handle);
-    SLIST_INSERT_HEAD(&slot->server->free_slots, slot, next);
+    SLIST_INSERT_HEAD(&server.free_slots, slot, next);
 }
 
-/* Writes the bytes that have arrived, and names the file if it is whole. */
-static int slot_store(struct slot *slot, char *ret_text, size_t text_len)
+/* Writes the bytes that have arrived, names the file if it is whole, and
+ * replies. */
+static void slot_store(struct slot *slot)
 {
     const part_in_t *in = &slot->in;
-    struct partial *partial = NULL;
+    struct partial *partial = partial_find(slot->from, in->file);
     uint64_t hash = XXH3_64bits(slot->bytes, in->len);
     const char *what = "create";
+    char text[256] = "";
     int error = 0;
 
     if (hash != in->hash) {
-        snprintf(ret_text, text_len,
+        snprintf(text, sizeof(text),
             "checksum %016" PRIx64 " arrived, %016" PRIx64 " was sent", hash,
             in->hash);
-        return EILSEQ;
+        slot_reply(slot, EILSEQ, text);
+        return;
     }
-    partial = partial_find(slot->from, in->file);
     if (partial == NULL)
         error = partial_create(
-            slot->server->root, in->name, slot->from, in->file, &partial);
+            server.root, in->name, slot->from, in->file, &partial);
     if (error == 0) {
         what = "write";
         error = partial_write(partial, slot->bytes, in->len, in->offset);
@@ -90,27 +89,25 @@ static int slot_store(struct slot *slot, char *ret_text, size_t text_len)
     if (error == 0 && partial_len(partial) == in->size) {
         what = "name";
         error = partial_commit(partial, in->mode);
-        slot->server->job->totals.stored_files += error == 0;
-        slot->server->job->totals.stored_bytes += error == 0 ? in->size : 0;
+        job.totals.stored_files += error == 0;
+        job.totals.stored_bytes += error == 0 ? in->size : 0;
     }
-    ret_text[0] = '\0';
     if (error != 0)
-        snprintf(ret_text, text_len, "cannot %s: %s", what, strerror(error));
-    return error;
+        snprintf(text, sizeof(text), "cannot %s: %s", what, strerror(error));
+    slot_reply(slot, error, text);
 }
 
 static hg_return_t on_pulled(const struct hg_cb_info *info)
 {
     struct slot *slot = info->arg;
-    char text[256];
 
-    slot->server->pulls--;
-    if (slot->server->is_stopped)
+    server.pulls--;
+    if (server.is_stopped)
         slot_reply(slot, ECANCELED, "the server was told to stop");
     else if (info->ret != HG_SUCCESS)
         slot_reply(slot, EIO, HG_Error_to_string(info->ret));
     else
-        slot_reply(slot, slot_store(slot, text, sizeof(text)), text);
+        slot_store(slot);
     return HG_SUCCESS;
 }
 
@@ -121,18 +118,18 @@ static void slot_make_directory(struct slot *slot)
     int error = ENAMETOOLONG;
 
     if (snprintf(path, sizeof(path), "%s/", slot->in.name) < (int)sizeof(path))
-        error = partial_make_directories(slot->server->root, path);
+        error = partial_make_directories(server.root, path);
     slot_reply(slot, error, "cannot make the directory");
 }
 
 static void slot_pull(struct slot *slot)
 {
     const part_in_t *in = &slot->in;
-    hg_return_t rc = HG_Bulk_transfer(slot->server->job->context, on_pulled,
-        slot, HG_BULK_PULL, HG_Get_info(slot->handle)->addr, in->data, 0,
-        slot->bulk, 0, in->len, HG_OP_ID_IGNORE);
+    hg_return_t rc = HG_Bulk_transfer(job.context, on_pulled, slot,
+        HG_BULK_PULL, HG_Get_info(slot->handle)->addr, in->data, 0, slot->bulk,
+        0, in->len, HG_OP_ID_IGNORE);
 
-    slot->server->pulls += rc == HG_SUCCESS;
+    server.pulls += rc == HG_SUCCESS;
     if (rc != HG_SUCCESS)
         slot_reply(slot, EIO, HG_Error_to_string(rc));
 }
@@ -142,7 +139,6 @@ static void slot_serve(struct slot *slot, hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
     const part_in_t *in = &slot->in;
-    char text[256];
 
     slot->handle = handle;
     slot->from = -1;
@@ -154,7 +150,7 @@ static void slot_serve(struct slot *slot, hg_handle_t handle)
     } else if (in->is_drop) {
         partial_remove(partial_find(slot->from, in->file));
         slot_reply(slot, 0, "");
-    } else if (slot->server->is_stopped) {
+    } else if (server.is_stopped) {
         slot_reply(slot, ECANCELED, "the server was told to stop");
     } else if (!partial_name_is_safe(in->name)) {
         slot_reply(slot, EPERM, "its name leads out of the output directory");
@@ -168,19 +164,19 @@ static void slot_serve(struct slot *slot, hg_handle_t handle)
     } else if (in->len > 0) {
         slot_pull(slot);
     } else {
-        slot_reply(slot, slot_store(slot, text, sizeof(text)), text);
+        slot_store(slot);
     }
 }
 
-void server_step(struct server *server)
+void server_step(void)
 {
     struct waiting *waiting = NULL;
     struct slot *slot = NULL;
 
-    while ((waiting = STAILQ_FIRST(&server->waiting)) != NULL &&
-           (slot = SLIST_FIRST(&server->free_slots)) != NULL) {
-        STAILQ_REMOVE_HEAD(&server->waiting, next);
-        SLIST_REMOVE_HEAD(&server->free_slots, next);
+    while ((waiting = STAILQ_FIRST(&server.waiting)) != NULL &&
+           (slot = SLIST_FIRST(&server.free_slots)) != NULL) {
+        STAILQ_REMOVE_HEAD(&server.waiting, next);
+        SLIST_REMOVE_HEAD(&server.free_slots, next);
         slot_serve(slot, waiting->handle);
         free(waiting);
     }
@@ -188,14 +184,12 @@ void server_step(struct server *server)
 
 hg_return_t server_on_part(hg_handle_t handle)
 {
-    const struct hg_info *info = HG_Get_info(handle);
-    struct server *server = HG_Registered_data(info->hg_class, info->id);
     struct waiting *waiting = malloc(sizeof(*waiting));
     part_out_t out = {ENOMEM, "the server has no memory"};
 
-    if (server != NULL && waiting != NULL) {
+    if (server.memory != NULL && waiting != NULL) {
         waiting->handle = handle;
-        STAILQ_INSERT_TAIL(&server->waiting, waiting, next);
+        STAILQ_INSERT_TAIL(&server.waiting, waiting, next);
         return HG_SUCCESS;
     }
     free(waiting);
@@ -204,59 +198,51 @@ hg_return_t server_on_part(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-struct server *server_open(struct job *job, int root)
+bool server_open(int root)
 {
-    struct server *server = calloc(1, sizeof(*server));
     const hg_size_t len = PART_LEN;
     hg_return_t rc = HG_SUCCESS;
-    int i = 0;
 
-    if (server == NULL)
-        return NULL;
-    server->job = job;
-    server->root = root;
-    STAILQ_INIT(&server->waiting);
-    server->memory = malloc((size_t)SLOT_COUNT * PART_LEN);
-    if (server->memory == NULL)
+    server.root = root;
+    STAILQ_INIT(&server.waiting);
+    server.memory = malloc((size_t)SLOT_COUNT * PART_LEN);
+    if (server.memory == NULL)
         rc = HG_NOMEM;
-    for (i = 0; rc == HG_SUCCESS && i < SLOT_COUNT; i++) {
-        struct slot *slot = &server->slots[i];
+    for (int i = 0; rc == HG_SUCCESS && i < SLOT_COUNT; i++) {
+        struct slot *slot = &server.slots[i];
 
-        slot->server = server;
-        slot->bytes = server->memory + (size_t)i * PART_LEN;
+        slot->bytes = server.memory + (size_t)i * PART_LEN;
         rc = HG_Bulk_create(
-            job->cls, 1, &slot->bytes, &len, HG_BULK_WRITE_ONLY, &slot->bulk);
-        SLIST_INSERT_HEAD(&server->free_slots, slot, next);
+            job.cls, 1, &slot->bytes, &len, HG_BULK_WRITE_ONLY, &slot->bulk);
+        SLIST_INSERT_HEAD(&server.free_slots, slot, next);
     }
-    if (rc == HG_SUCCESS)
-        rc = HG_Register_data(job->cls, job->part_id, server, NULL);
-    if (rc == HG_SUCCESS)
-        return server;
-    server_close(server);
-    return NULL;
+    if (rc != HG_SUCCESS)
+        report_error("no memory to serve: %s", HG_Error_to_string(rc));
+    return rc == HG_SUCCESS;
 }
 
-void server_stop(struct server *server)
+void server_stop(void)
 {
-    server->is_stopped = true;
+    server.is_stopped = true;
     partial_remove_all();
-    server_step(server);
+    server_step();
 }
 
-bool server_close(struct server *server)
+/* With a pull in flight the memory stays: a sender still holds on to it. */
+void server_close(void)
 {
-    int i = 0;
+    hg_return_t rc = HG_SUCCESS;
 
-    if (server == NULL)
-        return true;
-    server_stop(server);
-    HG_Register_data(server->job->cls, server->job->part_id, NULL, NULL);
-    if (server->pulls > 0)
-        return false;
-    for (i = 0; i < SLOT_COUNT; i++)
-        if (HG_Bulk_free(server->slots[i].bulk) != HG_SUCCESS)
-            return false;
-    free(server->memory);
-    free(server);
-    return true;
+    if (server.memory == NULL)
+        return;
+    server_stop();
+    for (int i = 0; server.pulls == 0 && i < SLOT_COUNT && rc == HG_SUCCESS;
+         i++)
+        rc = HG_Bulk_free(server.slots[i].bulk);
+    if (server.pulls > 0 || rc != HG_SUCCESS) {
+        report_error("a sender still holds on to memory of this server");
+        return;
+    }
+    free(server.memory);
+    server.memory = NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/expect.h"
@@ -80,11 +81,13 @@ static bool is_asked(const struct options *options, const struct bench *bench)
                : strcmp(options->bench, bench->name) == 0;
 }
 
-/* Is there such a benchmark? */
-static bool bench_is_known(const struct options *options)
+/* Is there such a benchmark, of one of those kinds? */
+static bool kind_is_asked(
+    const struct options *options, unsigned first, unsigned last)
 {
     for (unsigned i = 0; i < BENCH_COUNT; i++)
-        if (is_asked(options, &benches[i]))
+        if (is_asked(options, &benches[i]) && benches[i].kind >= first &&
+            benches[i].kind <= last)
             return true;
     return false;
 }
@@ -127,20 +130,12 @@ static void kind_run(struct pair *pair, unsigned kind)
     }
 }
 
-static bool kind_is_asked(const struct options *options, unsigned kind)
-{
-    for (unsigned i = 0; i < BENCH_COUNT; i++)
-        if (is_asked(options, &benches[i]) && benches[i].kind == kind)
-            return true;
-    return false;
-}
-
 /* The benchmarks asked for, in order: those first that need a fresh process.
  * False when no class can be opened. */
 static bool benches_run(struct pair *pair)
 {
     kind_run(pair, BENCH_FIRST);
-    if (kind_is_asked(pair->options, BENCH_OF_TWO)) {
+    if (kind_is_asked(pair->options, BENCH_OF_TWO, BENCH_OF_TWO)) {
         if (!pair_open(pair, pair->comm, pair->options->transport))
             return false;
         kind_run(pair, BENCH_OF_TWO);
@@ -185,6 +180,7 @@ static int ranks_run(const struct options *options, const char *command,
         .rank = world->rank,
         .options = options,
         .world = world,
+        .other_pid = (long)getpid(),
     };
     int rc = EXIT_SUCCESS;
 
@@ -195,6 +191,8 @@ static int ranks_run(const struct options *options, const char *command,
         peers_run(&pair, bench_run);
         return EXIT_SUCCESS;
     }
+    MPI_Sendrecv_replace(&pair.other_pid, 1, MPI_LONG, 1 - pair.rank, 0,
+        1 - pair.rank, 0, pair.comm, MPI_STATUS_IGNORE);
     rc = two_run(&pair, command, ranks);
     free(ranks);
     peers_tell(&pair, PEERS_END);
@@ -202,15 +200,7 @@ static int ranks_run(const struct options *options, const char *command,
     return rc;
 }
 
-/* The end of a command line that is not understood. */
-static int wrong_say(const char *wrong, int rank)
-{
-    if (rank == 0)
-        fprintf(stderr, "amalgam_bench: %s? See amalgam_bench --help\n", wrong);
-    return REPORT_EXIT_USAGE;
-}
-
-/* The same where it names no benchmark that there is. */
+/* The end of a command line that names no benchmark that there is. */
 static int bench_wrong_say(const char *bench, int rank)
 {
     if (rank != 0)
@@ -269,9 +259,13 @@ static int command_run(int argc, char **argv, int rank, int size)
             usage(stdout);
         return EXIT_SUCCESS;
     }
-    if (!options_read(&options, argc, argv, &wrong))
-        return wrong_say(wrong, rank);
-    if (options.bench == NULL || !bench_is_known(&options))
+    if (!options_read(&options, argc, argv, &wrong)) {
+        if (rank == 0)
+            fprintf(
+                stderr, "amalgam_bench: %s? See amalgam_bench --help\n", wrong);
+        return REPORT_EXIT_USAGE;
+    }
+    if (options.bench == NULL || !kind_is_asked(&options, 0, BENCH_OF_TEAM))
         return bench_wrong_say(options.bench, rank);
     if (!size_is_right(rank, size))
         return REPORT_EXIT_USAGE;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of the benchmarks that decide: what is found wrong, what counts. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,50 +111,41 @@ static void test_smaps_shared_pages_touched_are_counted(void **state)
     munmap(shared, PAGES * page);
 }
 
-/* A page of a new file, which has no name any more where `is_nameless`. */
-static void *file_map(bool is_nameless)
+/* Maps a page of a new file of /dev/shm. */
+static void *file_map(const char *name)
 {
-    char path[] = "/dev/shm/bench-parts-XXXXXX";
-    int fd = mkstemp(path);
+    char path[64];
+    int fd = -1;
     void *page = NULL;
 
+    snprintf(path, sizeof(path), "/dev/shm/%s", name);
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
     assert_true(fd >= 0);
+    unlink(path);
     assert_int_equal(ftruncate(fd, 4096), 0);
-    if (is_nameless)
-        unlink(path);
     page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_true(page != MAP_FAILED);
-    if (!is_nameless)
-        unlink(path);
     close(fd);
     return page;
 }
 
-static void test_mapped_new_file_is_told(void **state)
+static void test_segments_of_a_process_are_counted(void **state)
 {
-    static struct mapped before;
-    static struct mapped one;
-    static struct mapped both;
-    static struct mapped other;
-    void *first = NULL;
-    void *second = NULL;
+    long pid = (long)getpid();
+    char name[64];
+    void *pages[2];
 
     (void)state;
-    mapped_read(NULL, &before);
-    first = file_map(false);
-    mapped_read(&before, &one);
-    assert_int_equal(one.count, 1);
-    second = file_map(true);
-    mapped_read(&before, &both);
-    assert_int_equal(both.count, 2);
-    munmap(first, 4096);
-    mapped_read(&before, &other);
-    assert_int_equal(other.count, 1);
-    assert_true(mapped_meet(&one, &both) && mapped_meet(&both, &other));
-    assert_false(mapped_meet(&one, &other));
-    munmap(second, 4096);
-    mapped_read(&before, &one);
-    assert_int_equal(one.count, 0);
+    assert_int_equal(segments_count(pid), 0);
+    snprintf(name, sizeof(name), "amalgam-0-%ld-0.31", pid);
+    pages[0] = file_map(name);
+    snprintf(name, sizeof(name), "bench-parts-%ld", pid);
+    pages[1] = file_map(name);
+    assert_int_equal(segments_count(pid), 1);
+    assert_int_equal(segments_count(pid + 1), 0);
+    for (unsigned i = 0; i < 2; i++)
+        munmap(pages[i], 4096);
+    assert_int_equal(segments_count(pid), 0);
 }
 
 static void test_steal_eighth_number_is_read(void **state)
@@ -187,7 +180,7 @@ int main(void)
         cmocka_unit_test(test_stats_quantiles_lie_between),
         cmocka_unit_test(test_stats_spread_is_of_the_median),
         cmocka_unit_test(test_smaps_shared_pages_touched_are_counted),
-        cmocka_unit_test(test_mapped_new_file_is_told),
+        cmocka_unit_test(test_segments_of_a_process_are_counted),
         cmocka_unit_test(test_steal_eighth_number_is_read),
         cmocka_unit_test(test_steal_part_is_of_all_cores),
     };

@@ -39,7 +39,6 @@ enum {
     HANDLERS = 4000,
     HANDLERS_SMOKE = 64,
     STACK_PAGES_MAX = 512,
-    US_PER_MS = 1000,
 };
 
 static void calls_run(
@@ -338,66 +337,21 @@ static const struct margo_pair_how hows[] = {
     {JSON_WAY("true", "1", JSON_SLEEP), AMALGAM_WAIT_SLEEP, 0},
 };
 
-/* The threads of one slice. */
-struct load {
-    struct margo_pair own;
-    struct ways_slice *slice;
-    atomic_bool is_late; /* no more calls are made */
-    atomic_ullong calls;
-};
-
-/* One of the threads; the first one looks at the clock. */
-struct caller {
-    struct load *load;
-    bool is_timed;
-    ABT_thread thread;
-};
-
-static void caller_run(void *arg)
-{
-    struct caller *caller = arg;
-    struct load *load = caller->load;
-    hg_handle_t handle = margo_pair_handle(&load->own, load->own.null_id);
-    unsigned calls = 0;
-
-    while (!atomic_load_explicit(&load->is_late, memory_order_relaxed)) {
-        double before_us = caller->is_timed ? clock_now_us() : 0.0;
-
-        margo_pair_call(&load->own, handle, NULL);
-        calls++;
-        if (caller->is_timed)
-            ways_sample(load->slice, clock_now_us() - before_us);
-    }
-    margo_destroy(handle);
-    atomic_fetch_add(&load->calls, calls);
-}
-
 static void slice_run(struct pair *pair, unsigned way, unsigned window,
     double us, struct ways_slice *ret_slice)
 {
-    struct caller callers[OPTIONS_WINDOW_MAX];
-    struct load load = {.slice = ret_slice};
-    double start_us = 0.0;
+    struct margo_pair own;
+    struct margo_load load = {
+        .own = &own, .threads = window, .us = us, .slice = ret_slice};
 
-    margo_pair_open(&load.own, pair, &hows[way]);
+    margo_pair_open(&own, pair, &hows[way]);
     guard_step("a slice of way %u", way);
     MPI_Barrier(pair->comm);
-    start_us = clock_now_us();
-    for (unsigned i = 0; i < window; i++) {
-        callers[i] = (struct caller){&load, i == 0, ABT_THREAD_NULL};
-        if (ABT_thread_create(load.own.pool, caller_run, &callers[i],
-                ABT_THREAD_ATTR_NULL, &callers[i].thread) != ABT_SUCCESS)
-            pair_fail(pair, "no memory for a thread");
-    }
-    margo_thread_sleep(load.own.mid, us / US_PER_MS);
-    atomic_store(&load.is_late, true);
-    for (unsigned i = 0; i < window; i++)
-        ABT_thread_free(&callers[i].thread);
-    ret_slice->kps =
-        (double)atomic_load(&load.calls) / (clock_now_us() - start_us) * 1e3;
-    margo_pair_stop(&load.own);
-    margo_pair_serve(&load.own);
-    margo_pair_close(&load.own);
+    us = margo_pair_run(&load);
+    ret_slice->kps = (double)load.calls / us * 1e3;
+    margo_pair_stop(&own);
+    margo_pair_serve(&own);
+    margo_pair_close(&own);
 }
 
 static void ways_of_margo_run(struct pair *pair)

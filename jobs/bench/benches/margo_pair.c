@@ -14,7 +14,7 @@
 #include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/watch.h"
 
-enum { TEXT_LEN = 256, TAG = 11, NUMBER_CAP = 16 };
+enum { TEXT_LEN = 256, TAG = 11, NUMBER_CAP = 16, US_PER_MS = 1000 };
 
 static struct margo_pair *margo_pair_of(hg_handle_t handle)
 {
@@ -208,57 +208,83 @@ double margo_pair_latency(struct pair *pair, struct duel *duel)
 
 /* One of the threads that call. */
 struct caller {
-    struct margo_pair *own;
+    struct margo_load *load;
     unsigned first; /* the number of its first call, among all */
-    unsigned calls;
-    double *samples;
+    unsigned calls; /* its share; 0: until `end_us` */
+    unsigned done;
+    double end_us;
     ABT_thread thread;
 };
 
+/* One of 16 calls is timed; without a number of calls all of the first thread,
+ * which alone looks at the clock then. */
 static void caller_run(void *arg)
 {
     struct caller *caller = arg;
-    hg_handle_t handle = margo_pair_handle(caller->own, caller->own->null_id);
+    const struct margo_load *load = caller->load;
+    hg_handle_t handle = margo_pair_handle(load->own, load->own->null_id);
     double last_us = 0.0;
 
-    for (unsigned i = 0; i < caller->calls; i++) {
-        bool is_timed = i == 0 || (caller->first + i) % FLIGHT_TIMED_EVERY == 0;
+    while (caller->end_us > 0.0 ? !atomic_load_explicit(
+                                      &load->own->is_late, memory_order_relaxed)
+                                : caller->done < caller->calls) {
+        unsigned number = caller->first + caller->done;
+        bool is_timed =
+            caller->end_us > 0.0
+                ? caller->first == 0
+                : caller->done == 0 || number % FLIGHT_TIMED_EVERY == 0;
         double before_us = is_timed ? clock_now_us() : 0.0;
 
-        margo_pair_call(caller->own, handle, NULL);
+        margo_pair_call(load->own, handle, NULL);
         if (is_timed)
             last_us = clock_lap_us(&before_us);
-        caller->samples[i] = last_us;
+        if (load->samples != NULL)
+            load->samples[number] = last_us;
+        else if (is_timed && load->slice != NULL)
+            ways_sample(load->slice, last_us);
+        caller->done++;
     }
     margo_destroy(handle);
 }
 
-/* `calls` of them, shared out among `window` threads; how long they took. */
-static double callers_run(
-    struct margo_pair *own, unsigned window, unsigned calls, double *samples)
+double margo_pair_run(struct margo_load *load)
 {
+    struct margo_pair *own = load->own;
     struct caller callers[OPTIONS_WINDOW_MAX];
+    unsigned calls = load->calls;
     unsigned first = 0;
     double start_us = clock_now_us();
 
-    for (unsigned i = 0; i < window; i++) {
-        unsigned share = calls / window + (i < calls % window);
+    atomic_store(&own->is_late, false);
+    for (unsigned i = 0; i < load->threads; i++) {
+        unsigned share =
+            calls / load->threads + (i < calls % load->threads ? 1 : 0);
 
-        callers[i] = (struct caller){
-            own, first, share, samples + first, ABT_THREAD_NULL};
+        callers[i] = (struct caller){.load = load,
+            .first = calls > 0 ? first : i,
+            .calls = share,
+            .end_us = calls > 0 ? 0.0 : start_us + load->us};
         first += share;
         if (ABT_thread_create(own->pool, caller_run, &callers[i],
                 ABT_THREAD_ATTR_NULL, &callers[i].thread) != ABT_SUCCESS)
             pair_check(own->like, HG_NOMEM, "ABT_thread_create");
     }
-    for (unsigned i = 0; i < window; i++)
+    if (calls == 0) {
+        margo_thread_sleep(own->mid, load->us / US_PER_MS);
+        atomic_store(&own->is_late, true);
+    }
+    load->calls = 0;
+    for (unsigned i = 0; i < load->threads; i++) {
         ABT_thread_free(&callers[i].thread);
+        load->calls += callers[i].done;
+    }
     return clock_now_us() - start_us;
 }
 
 double margo_pair_rate(struct pair *pair, struct duel *duel)
 {
     struct margo_pair *own = duel->arg;
+    struct margo_load load;
     double elapsed_us = 0.0;
 
     if (pair->rank != 0) {
@@ -266,8 +292,12 @@ double margo_pair_rate(struct pair *pair, struct duel *duel)
         margo_pair_verify_served(own, duel_warm(duel) + duel->calls);
         return 0.0;
     }
-    callers_run(own, duel->window, duel_warm(duel), duel->samples);
-    elapsed_us = callers_run(own, duel->window, duel->calls, duel->samples);
+    load = (struct margo_load){
+        .own = own, .threads = duel->window, .calls = duel_warm(duel)};
+    margo_pair_run(&load);
+    load.calls = duel->calls;
+    load.samples = duel->samples;
+    elapsed_us = margo_pair_run(&load);
     margo_pair_stop(own);
     return elapsed_us;
 }

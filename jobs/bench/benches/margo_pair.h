@@ -29,6 +29,7 @@ struct margo_pair {
     hg_id_t stop_id; /* the last one of a batch */
     ABT_eventual over;
     atomic_ullong served; /* null calls */
+    atomic_bool is_late;  /* no more of them are made */
 };
 
 /* Opens one like the pair's class. Ends the job when it cannot; both ranks. */
@@ -48,6 +49,20 @@ void margo_pair_call(struct margo_pair *own, hg_handle_t handle, void *input);
 void margo_pair_stop(struct margo_pair *own);
 /* Until the other rank has said so; serves. */
 void margo_pair_serve(struct margo_pair *own);
+/* Null calls of several threads at once: so many, the times of which go to
+ * `samples`; or without a number until `us` are over, and the first thread's
+ * times to `slice`. */
+struct margo_load {
+    struct margo_pair *own;
+    unsigned threads;
+    unsigned calls; /* 0: until `us` are over; then, as many as were made */
+    double us;
+    double *samples;
+    struct ways_slice *slice;
+};
+
+/* Returns how long they took. */
+double margo_pair_run(struct margo_load *load);
 /* duel->calls null calls, one after the other; rank 1 serves. */
 double margo_pair_latency(struct pair *pair, struct duel *duel);
 /* The same by duel->window threads at once. */

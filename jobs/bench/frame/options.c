@@ -7,8 +7,6 @@
 #include <string.h>
 
 enum {
-    DEADLINE_S = 60,
-    PEERS = 64,
     SMOKE_BATCHES = 2,
     SMOKE_CALLS = 4,
     QUICK_BATCHES = 5,
@@ -18,59 +16,67 @@ enum {
 };
 
 #define AT(member) offsetof(struct options, member)
+#define TEXT_OF(x) #x
+#define IN_TEXT(x) TEXT_OF(x)
+#define DEADLINE_S 60
+#define PEERS      64
 
-/* The options, the kind of their value, and the member that takes it. */
+/* The options, the kind of their value, the member that takes it, the least and
+ * the most of a number; and what --help says. */
 static const struct option {
     const char *name;
-    enum { TEXT, NUMBER, FLAG } kind;
+    enum { TEXT, NUMBER, FLAG, SIZE } kind;
     size_t offset;
     unsigned min;
     unsigned max;
+    const char *help;
 } all[] = {
-    {"-t", TEXT, AT(transport), 0, 0},
-    {"--json", TEXT, AT(json), 0, 0},
-    {"--csv", TEXT, AT(csv), 0, 0},
-    {"--expect", TEXT, AT(expect), 0, 0},
-    {"--what", TEXT, AT(what), 0, 0},
-    {"--calls", NUMBER, AT(calls), 1, 1000000},
-    {"--batches", NUMBER, AT(batches), OPTIONS_BATCHES_MIN, 1000},
-    {"--deadline", NUMBER, AT(deadline_s), 1, 3600},
-    {"--peers", NUMBER, AT(peers), 1, 512},
-    {"--runs", NUMBER, AT(runs), 1, 100},
-    {"--time", NUMBER, AT(time_s), 1, 7 * 24 * 3600},
-    {"--threads", NUMBER, AT(threads), 1, OPTIONS_THREADS_MAX},
-    {"-w", NUMBER, AT(window), 1, OPTIONS_WINDOW_MAX},
-    {"--smoke", FLAG, AT(is_smoke), 0, 0},
-    {"--quick", FLAG, AT(is_quick), 0, 0},
-    {"--near", FLAG, AT(is_near), 0, 0},
+    {"-t", TEXT, AT(transport), 0, 0,
+        "TRANSPORT   for instance mpi+p2p; AMALGAM_TRANSPORT, or the\n"
+        "                 library chooses"},
+    {"--json", TEXT, AT(json), 0, 0, "FILE    write the rows there, too"},
+    {"--csv", TEXT, AT(csv), 0, 0,
+        "FILE     the same, as comma-separated values"},
+    {"--expect", TEXT, AT(expect), 0, 0,
+        "FILE  ratios that must hold: exit code 3 if they do not"},
+    {"--size", SIZE, AT(size), 0, OPTIONS_SIZE_MAX,
+        "BYTES   only this one, instead of all"},
+    {"-w", NUMBER, AT(window), 1, OPTIONS_WINDOW_MAX,
+        "CALLS       with rate and bulk: only so many in flight, at most 64"},
+    {"--peers", NUMBER, AT(peers), 1, 512,
+        "N      with silent and memory: silent peers; " IN_TEXT(PEERS)},
+    {"--calls", NUMBER, AT(calls), 1, 1000000,
+        "N      in a batch; with count: in all"},
+    {"--quick", FLAG, AT(is_quick), 0, 0, "       few batches and sizes"},
+    {"--smoke", FLAG, AT(is_smoke), 0, 0,
+        "       looks whether all works; the figures say nothing"},
+    {"--near", FLAG, AT(is_near), 0, 0,
+        "        between two ranks of one node, if there are several"},
+    {"--runs", NUMBER, AT(runs), 1, 100,
+        "N       each row is the median of N; 1"},
+    {"--threads", NUMBER, AT(threads), 1, OPTIONS_THREADS_MAX,
+        "N    with rate: at most so many in each rank"},
+    {"--batches", NUMBER, AT(batches), OPTIONS_BATCHES_MIN, 1000,
+        "N    at least 15; 21"},
+    {"--deadline", NUMBER, AT(deadline_s), 1, 3600,
+        "S   seconds that one batch may take; " IN_TEXT(DEADLINE_S)},
+    {"--time", NUMBER, AT(time_s), 1, 7 * 24 * 3600,
+        "S       seconds that the run may take: it ends after the row\n"
+        "                 that is under way"},
+    {"--what", TEXT, AT(what), 0, 0,
+        "WHAT    with count: rpc, or raw for the control"},
 };
+
+enum { COUNT = sizeof(all) / sizeof(all[0]) };
+
+_Static_assert(OPTIONS_WINDOW_MAX == 64 && OPTIONS_BATCHES_MIN == 15 &&
+                   OPTIONS_BATCHES == 21,
+    "as --help says");
 
 void options_print(FILE *stream)
 {
-    fprintf(stream,
-        "  -t TRANSPORT   for instance mpi+p2p; AMALGAM_TRANSPORT, or the\n"
-        "                 library chooses\n"
-        "  --json FILE    write the rows there, too\n"
-        "  --csv FILE     the same, as comma-separated values\n"
-        "  --expect FILE  ratios that must hold: exit code 3 if they do not\n"
-        "  --size BYTES   only this one, instead of all\n"
-        "  -w CALLS       with rate and bulk: only so many in flight, at most "
-        "%d\n"
-        "  --peers N      with silent and memory: silent peers; %d\n"
-        "  --calls N      in a batch; with count: in all\n"
-        "  --quick        few batches and sizes\n"
-        "  --smoke        looks whether all works; the figures say nothing\n"
-        "  --near         between two ranks of one node, if there are several\n"
-        "  --runs N       each row is the median of N; 1\n"
-        "  --threads N    with rate: at most so many in each rank\n"
-        "  --batches N    at least %d; %d\n"
-        "  --deadline S   seconds that one batch may take; %d\n"
-        "  --time S       seconds that the run may take: it ends after the "
-        "row\n"
-        "                 that is under way\n"
-        "  --what WHAT    with count: rpc, or raw for the control\n",
-        OPTIONS_WINDOW_MAX, PEERS, OPTIONS_BATCHES_MIN, OPTIONS_BATCHES,
-        DEADLINE_S);
+    for (unsigned i = 0; i < COUNT; i++)
+        fprintf(stream, "  %s %s\n", all[i].name, all[i].help);
 }
 
 /* A whole number from `min` to `max`; false when `text` is none. */
@@ -94,12 +100,7 @@ static bool option_read(struct options *options, char **argv, int *at)
     const char *name = argv[*at];
     const char *value = argv[*at + 1];
 
-    if (strcmp(name, "--size") == 0 && value != NULL) {
-        options->size = &size;
-        *at += 1;
-        return number_read(value, 0, OPTIONS_SIZE_MAX, &size);
-    }
-    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    for (unsigned i = 0; i < COUNT; i++) {
         void *member = (char *)options + all[i].offset;
 
         if (strcmp(all[i].name, name) != 0)
@@ -109,7 +110,11 @@ static bool option_read(struct options *options, char **argv, int *at)
         if (value == NULL)
             return false;
         *at += 1;
-        if (all[i].kind == NUMBER)
+        if (all[i].kind == SIZE) {
+            *(const unsigned **)member = &size;
+            member = &size;
+        }
+        if (all[i].kind != TEXT)
             return number_read(value, all[i].min, all[i].max, member);
         *(const char **)member = value;
         return true;

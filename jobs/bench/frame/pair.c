@@ -217,16 +217,13 @@ static void peer_by_text(struct pair *pair)
 }
 
 /* An address of a rank is one of MPI also where ranks of one node go another
- * way: they have mapped a file of each other then. Those of other nodes go by
- * libfabric where that was asked for by its name. */
+ * way: they have mapped a segment of each other then. Those of other nodes go
+ * by libfabric where that was asked for by its name. */
 static void via_near(struct pair *pair)
 {
-    struct mapped theirs = pair->mapped;
-    int is_near = 0;
+    int is_near = pair->is_one_machine &&
+                  segments_count(pair->other_pid) > pair->segments;
 
-    MPI_Bcast(&theirs, sizeof(theirs), MPI_BYTE, 1, pair->comm);
-    is_near = pair->rank == 0 && pair->is_one_machine &&
-              mapped_meet(&pair->mapped, &theirs);
     MPI_Bcast(&is_near, 1, MPI_INT, 0, pair->comm);
     if (strcmp(pair->via, "mpi") != 0)
         return;
@@ -274,11 +271,10 @@ bool pair_open_class(
     struct pair *pair, MPI_Comm comm, const char *transport, bool is_of_ranks)
 {
     struct amalgam_options how = AMALGAM_OPTIONS_INITIALIZER;
-    struct mapped before;
 
     pair->is_collective = is_of_ranks || !transport_is_alone(transport);
     how.contexts = pair->contexts;
-    mapped_read(NULL, &before);
+    pair->segments = segments_count(pair->other_pid);
     guard_step(
         "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
     pair->cls = pair->is_collective ? amalgam_init(comm, transport, &how)
@@ -288,7 +284,6 @@ bool pair_open_class(
             pair->rank, transport == NULL ? "auto" : transport);
         return false;
     }
-    mapped_read(&before, &pair->mapped);
     pair->transport = transport == NULL ? "auto" : transport;
     pair->is_caller = pair->rank == 0;
     pair->is_target = pair->rank == 1;
@@ -348,6 +343,7 @@ void pair_copy(const struct pair *pair, struct pair *ret_pair)
         .world = pair->world,
         .is_one_machine = pair->is_one_machine,
         .pin = pair->pin,
+        .other_pid = pair->other_pid,
     };
     memcpy(ret_pair->cores, pair->cores, sizeof(pair->cores));
 }

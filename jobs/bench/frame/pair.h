@@ -40,8 +40,9 @@ struct pair {
     const char *transport;     /* as the rows name it */
     char via[PAIR_NAME_CAP];   /* what carried a call from one to the other */
     hg_class_t *cls;
-    struct mapped mapped; /* files that were mapped for it */
-    bool is_collective;   /* the class ends together with all its ranks */
+    long other_pid;     /* the process of the other one of the two */
+    unsigned segments;  /* of that, which were mapped before the class was */
+    bool is_collective; /* the class ends together with all its ranks */
     bool is_caller;
     bool is_target;
     bool has_thread;  /* a thread of the library serves: the program need not */

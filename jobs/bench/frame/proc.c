@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures of /proc: memory, mapped files, stolen time.
+/* Figures of /proc: memory, mapped segments, stolen time.
  *
  * A page of a shared mapping exists once some process has touched it. mincore()
  * tells of all such pages of a file in memory, not only of those that this
@@ -105,47 +105,28 @@ double smaps_peak(void)
     return lines_read("/proc/self/status", peak_take, &peak) ? peak : 0.0;
 }
 
-static bool has_file(const struct mapped *mapped, uint64_t file)
-{
-    for (uint32_t i = 0; i < mapped->count; i++)
-        if (mapped->files[i] == file)
-            return true;
-    return false;
-}
-
-struct mapped_search {
-    const struct mapped *without;
-    struct mapped *found;
+struct segments {
+    long pid;
+    unsigned count;
 };
 
-static void file_take(const char *line, void *arg)
+static void segment_take(const char *line, void *arg)
 {
-    const struct mapped_search *search = arg;
-    uint64_t file = 0;
+    struct segments *segments = arg;
+    long pid = 0;
 
-    /* address perms offset device inode path */
-    if (search->found->count < MAPPED_MAX &&
-        strstr(line, " /dev/shm/") != NULL &&
-        sscanf(line, "%*s %*s %*s %*s %" SCNu64, &file) == 1 &&
-        !has_file(search->found, file) &&
-        (search->without == NULL || !has_file(search->without, file)))
-        search->found->files[search->found->count++] = file;
+    if (sscanf(line, "%*s %*s %*s %*s %*s /dev/shm/amalgam-%*u-%ld-", &pid) ==
+            1 &&
+        pid == segments->pid)
+        segments->count++;
 }
 
-void mapped_read(const struct mapped *without, struct mapped *ret_mapped)
+unsigned segments_count(long pid)
 {
-    struct mapped_search search = {without, ret_mapped};
+    struct segments segments = {pid, 0};
 
-    ret_mapped->count = 0;
-    (void)lines_read("/proc/self/maps", file_take, &search);
-}
-
-bool mapped_meet(const struct mapped *one, const struct mapped *other)
-{
-    for (uint32_t i = 0; i < one->count; i++)
-        if (has_file(other, one->files[i]))
-            return true;
-    return false;
+    (void)lines_read("/proc/self/maps", segment_take, &segments);
+    return segments.count;
 }
 
 bool steal_parse(const char *line, unsigned long long *ret_ticks)

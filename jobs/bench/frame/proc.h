@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures of /proc: the memory of this process, the files that it has mapped,
- * and the time that the host of a virtual machine took from it. */
+/* Figures of /proc: the memory of this process, the segments that it has
+ * mapped, and the time that the host of a virtual machine took from it. */
 #ifndef BENCH_PROC_H
 #define BENCH_PROC_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* In KiB. */
 struct smaps {
@@ -26,19 +25,9 @@ bool smaps_peak_reset(void);
 /* The high water mark since then, in KiB; 0: the kernel does not tell. */
 double smaps_peak(void);
 
-enum { MAPPED_MAX = 640 }; /* one for each rank, and a few */
-
-/* Mapped files of /dev/shm by their inodes, which are the same in all processes
- * of a machine. */
-struct mapped {
-    uint32_t count;
-    uint64_t files[MAPPED_MAX];
-};
-
-/* All that are mapped now, except those of `without` (may be NULL). */
-void mapped_read(const struct mapped *without, struct mapped *ret_mapped);
-/* Is a file in both? */
-bool mapped_meet(const struct mapped *one, const struct mapped *other);
+/* The number of mappings of segments of /dev/shm that another process made for
+ * the library: amalgam-UID-PID-NUMBER. */
+unsigned segments_count(long pid);
 
 /* A moment, and the time stolen from all cores together until then. */
 struct steal {

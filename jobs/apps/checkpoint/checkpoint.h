@@ -109,10 +109,9 @@ struct list {
     uint64_t bytes;
 };
 
-/* Adds all files and empty directories below `paths`, named as `cp -r` would
- * name them. An unreadable one is reported and left out; links and special
- * files below a path, and `out_dir`, are left out with a note. False: reported,
- * and nothing may be sent. */
+/* Adds all files and empty directories below `paths`, named as by `cp -r`. An
+ * unreadable one is reported, links, special files and `out_dir` are noted, and
+ * left out. False: reported, and nothing may be sent. */
 bool list_find(
     struct list *list, char *const *paths, int count, const char *out_dir);
 /* Collective: gives the list of rank 0 to all. False: no memory somewhere. */
@@ -162,8 +161,7 @@ void outdir_remove(struct outdir *outdir);
  * Functions that return int return 0 or an errno. */
 struct partial;
 
-/* Whether a name from another rank stays below the output directory: relative,
- * without empty, "." and ".." components. */
+/* Is it relative, without empty, "." and ".." components? */
 bool partial_name_is_safe(const char *name);
 /* Makes the directories down to `name`. */
 int partial_make_directories(int root, const char *name);

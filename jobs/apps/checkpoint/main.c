@@ -28,12 +28,14 @@ enum {
     SILENT_FACTOR = 2, /* rank 0 waits that much longer than a sender */
 };
 
-/* Sent where nothing is named: this project, without what was built in it. */
-static const char *const own_tree[] = {"README.md", "CMakeLists.txt",
-    "CHANGELOG.md", "LICENSE", "include", "src", "mpi_backend", "ofi_backend",
-    "jobs", "tests", "slurm"};
-
-enum { OWN_COUNT = sizeof(own_tree) / sizeof(own_tree[0]) };
+/* Sent where nothing is named: this project, without what was built in it, if
+ * it is where the build found it. */
+static char *const own_tree[] = {CHECKPOINT_TREE "/README.md",
+    CHECKPOINT_TREE "/CMakeLists.txt", CHECKPOINT_TREE "/CHANGELOG.md",
+    CHECKPOINT_TREE "/LICENSE", CHECKPOINT_TREE "/include",
+    CHECKPOINT_TREE "/src", CHECKPOINT_TREE "/mpi_backend",
+    CHECKPOINT_TREE "/ofi_backend", CHECKPOINT_TREE "/jobs",
+    CHECKPOINT_TREE "/tests", CHECKPOINT_TREE "/slurm"};
 
 static const char usage[] =
     "checkpoint [-o DIR] [-s SERVERS] [-d DEPTH] [-w SECONDS] [PATH...]\n"
@@ -99,27 +101,15 @@ static bool options_read(int argc, char **argv, int *ret_code)
     return is_fine;
 }
 
-/* Takes this project's tree, if it is where the build found it. */
-static void own_tree_take(void)
-{
-    static char texts[OWN_COUNT][PATH_MAX];
-    static char *own[OWN_COUNT];
-
-    for (int i = 0; i < OWN_COUNT; i++) {
-        snprintf(texts[i], PATH_MAX, "%s/%s", CHECKPOINT_TREE, own_tree[i]);
-        if (access(texts[i], F_OK) == 0)
-            own[path_count++] = texts[i];
-    }
-    paths = own;
-}
-
 /* Collective. False: some rank cannot go on, and has reported it. */
 static bool input_open(void)
 {
     bool is_fine = true;
 
-    if (path_count == 0)
-        own_tree_take();
+    if (path_count == 0 && access(own_tree[0], F_OK) == 0) {
+        paths = own_tree;
+        path_count = sizeof(own_tree) / sizeof(own_tree[0]);
+    }
     if (job.rank == 0)
         is_fine = list_find(&list, paths, path_count, out_dir);
     if (!all_agree(is_fine))

@@ -27,7 +27,7 @@ struct slot {
     hg_handle_t handle;
     part_in_t in;
     int from; /* the rank that sends */
-    SLIST_ENTRY(slot) next;
+    bool is_busy;
 };
 
 /* A request that waits for a slot. */
@@ -42,7 +42,6 @@ static struct {
     unsigned pulls; /* in flight */
     char *memory;
     struct slot slots[SLOT_COUNT];
-    SLIST_HEAD(, slot) free_slots;
     STAILQ_HEAD(, waiting) waiting;
 } server;
 
@@ -58,7 +57,7 @@ static void slot_reply(struct slot *slot, int error, const char *text)
     if (slot->in.name != NULL)
         HG_Free_input(slot->handle, &slot->in);
     HG_Destroy(slot->handle);
-    SLIST_INSERT_HEAD(&server.free_slots, slot, next);
+    slot->is_busy = false;
 }
 
 /* Writes the bytes that have arrived, names the file if it is whole, and
@@ -111,17 +110,6 @@ static hg_return_t on_pulled(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Makes an empty directory: nothing to pull. */
-static void slot_make_directory(struct slot *slot)
-{
-    char path[PATH_MAX];
-    int error = ENAMETOOLONG;
-
-    if (snprintf(path, sizeof(path), "%s/", slot->in.name) < (int)sizeof(path))
-        error = partial_make_directories(server.root, path);
-    slot_reply(slot, error, "cannot make the directory");
-}
-
 static void slot_pull(struct slot *slot)
 {
     const part_in_t *in = &slot->in;
@@ -139,7 +127,10 @@ static void slot_serve(struct slot *slot, hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
     const part_in_t *in = &slot->in;
+    char path[PATH_MAX];
+    int error = 0;
 
+    slot->is_busy = true;
     slot->handle = handle;
     slot->from = -1;
     memset(&slot->in, 0, sizeof(slot->in));
@@ -160,7 +151,11 @@ static void slot_serve(struct slot *slot, hg_handle_t handle)
                HG_Bulk_get_size(in->data) != in->len) {
         slot_reply(slot, EPROTO, "the request has a wrong length");
     } else if (S_ISDIR(in->mode)) {
-        slot_make_directory(slot);
+        /* Empty: nothing to pull. */
+        error = ENAMETOOLONG;
+        if (snprintf(path, sizeof(path), "%s/", in->name) < (int)sizeof(path))
+            error = partial_make_directories(server.root, path);
+        slot_reply(slot, error, "cannot make the directory");
     } else if (in->len > 0) {
         slot_pull(slot);
     } else {
@@ -170,15 +165,18 @@ static void slot_serve(struct slot *slot, hg_handle_t handle)
 
 void server_step(void)
 {
-    struct waiting *waiting = NULL;
-    struct slot *slot = NULL;
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        struct waiting *waiting = STAILQ_FIRST(&server.waiting);
 
-    while ((waiting = STAILQ_FIRST(&server.waiting)) != NULL &&
-           (slot = SLIST_FIRST(&server.free_slots)) != NULL) {
-        STAILQ_REMOVE_HEAD(&server.waiting, next);
-        SLIST_REMOVE_HEAD(&server.free_slots, next);
-        slot_serve(slot, waiting->handle);
-        free(waiting);
+        if (waiting == NULL)
+            return;
+        /* A request that needs no pull leaves its slot free at once. */
+        while (waiting != NULL && !server.slots[i].is_busy) {
+            STAILQ_REMOVE_HEAD(&server.waiting, next);
+            slot_serve(&server.slots[i], waiting->handle);
+            free(waiting);
+            waiting = STAILQ_FIRST(&server.waiting);
+        }
     }
 }
 
@@ -214,7 +212,6 @@ bool server_open(int root)
         slot->bytes = server.memory + (size_t)i * PART_LEN;
         rc = HG_Bulk_create(
             job.cls, 1, &slot->bytes, &len, HG_BULK_WRITE_ONLY, &slot->bulk);
-        SLIST_INSERT_HEAD(&server.free_slots, slot, next);
     }
     if (rc != HG_SUCCESS)
         report_error("no memory to serve: %s", HG_Error_to_string(rc));

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "jobs/bench/benches.h"
-#include "jobs/bench/frame/expect.h"
 #include "jobs/bench/frame/peers.h"
 #include "jobs/bench/frame/report.h"
 #include "jobs/bench/frame/watch.h"
@@ -123,7 +122,6 @@ static void kind_run(struct pair *pair, unsigned kind)
             continue;
         if (limit_is_over(pair->comm))
             return;
-        expect_bench(benches[i].name);
         if (kind == BENCH_OF_TEAM)
             peers_tell(pair, PEERS_TEAM + (int)i);
         bench_run(pair, i);
@@ -246,7 +244,7 @@ static void command_join(int argc, char **argv, char *ret_command, size_t cap)
 
 static int command_run(int argc, char **argv, int rank, int size)
 {
-    char command[DOCUMENT_COMMAND_CAP];
+    char command[REPORT_COMMAND_CAP];
     struct options options = {0};
     struct world world;
     const char *wrong = NULL;

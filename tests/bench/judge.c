@@ -183,7 +183,7 @@ static void test_expectations_good_are_read(void **state)
     row.size = 8;
     row.bench = "latency";
     assert_int_equal(expect_row(&row), 0);
-    assert_int_equal(expect_close("shm", true), 1);
+    assert_int_equal(expect_close("rate", "shm", true), 1);
 }
 
 static void test_expectations_without_a_row_are_missing(void **state)
@@ -192,11 +192,12 @@ static void test_expectations_without_a_row_are_missing(void **state)
                        "\"rate\", \"ratio\": 2}]}";
 
     (void)state;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 5; i++) {
+        const char *bench = i == 1 ? "latency" : i == 4 ? "all" : "rate";
+
         assert_true(text_open(text));
-        expect_bench(i == 1 ? "latency" : "rate");
-        assert_int_equal(
-            expect_close(i == 2 ? NULL : "shm", i != 3), i == 0 ? 1 : 0);
+        assert_int_equal(expect_close(bench, i == 2 ? "auto" : "shm", i != 3),
+            i == 0 || i == 4 ? 1 : 0);
     }
 }
 
@@ -235,7 +236,7 @@ static void test_expectation_slack_is_on_the_right_side(void **state)
 
         assert_true(text_open("{\"rows\": [{\"ratio\": 2.0}]}"));
         assert_int_equal(expect_row(&row), cases[i].unmet);
-        assert_int_equal(expect_close(NULL, true), cases[i].unmet);
+        assert_int_equal(expect_close("all", "auto", true), cases[i].unmet);
     }
 }
 

@@ -36,18 +36,29 @@ struct against {
     const char *text;
     duel_batch_fn control;
     enum duel_figure figure;
-    bool is_open; /* the control is no MPI: a context may be there */
+    bool is_open;      /* the control is no MPI: a context may be there */
+    struct bulk *bulk; /* that it moves; NULL: that of the row */
+    struct pair *pair; /* by a context of that; NULL: that of the row */
+    unsigned calls;    /* in a batch; 0: as others of the size */
 };
 
-static const struct against
-    by_stream = {"mpi", BULK_STREAM_TEXT, bulk_stream, DUEL_GBPS, false},
-    by_fabric = {"libfabric", FABRIC_BULK_TEXT, fabric_bulk, DUEL_GBPS, false},
-    by_round = {"round_trip", BULK_ROUND_TEXT, bulk_round, DUEL_US, false},
-    by_fixed = {"win_create", BULK_FIXED_TEXT, bulk_window, DUEL_GBPS, false},
-    by_dynamic = {"win_dynamic", BULK_DYNAMIC_TEXT, bulk_window, DUEL_GBPS,
-        false},
-    by_cross = {"process_vm", BULK_CROSS_TEXT, bulk_cross, DUEL_GBPS, true},
-    by_copy = {"memcpy", BULK_COPY_TEXT, bulk_copy, DUEL_GBPS, true};
+static const char *const bulk_ops[] = {"bulk_pull", "bulk_push"};
+
+static const struct against by_stream = {"mpi", BULK_STREAM_TEXT, bulk_stream,
+                                .figure = DUEL_GBPS},
+                            by_fabric = {"libfabric", FABRIC_BULK_TEXT,
+                                fabric_bulk, .figure = DUEL_GBPS},
+                            by_round = {"round_trip", BULK_ROUND_TEXT,
+                                bulk_round, .figure = DUEL_US},
+                            by_fixed = {"win_create", BULK_FIXED_TEXT,
+                                bulk_window, .figure = DUEL_GBPS},
+                            by_dynamic = {"win_dynamic", BULK_DYNAMIC_TEXT,
+                                bulk_window, .figure = DUEL_GBPS},
+                            by_cross = {"process_vm", BULK_CROSS_TEXT,
+                                bulk_cross, .figure = DUEL_GBPS,
+                                .is_open = true},
+                            by_copy = {"memcpy", BULK_COPY_TEXT, bulk_copy,
+                                .figure = DUEL_GBPS, .is_open = true};
 
 /* The sizes of rows; `ret_count` of them. */
 static const size_t *sizes_of(
@@ -67,17 +78,23 @@ static const size_t *sizes_of(
     return quick_sizes;
 }
 
-static void row_run(struct pair *pair, struct bulk *bulk, size_t size,
-    unsigned window, const struct against *against)
+/* `ops` are the names of a pull and of a push. */
+static void row_run(struct pair *pair, const char *const ops[2],
+    struct bulk *bulk, size_t size, unsigned window,
+    const struct against *against)
 {
-    struct duel duel = {bulk->is_push ? "bulk_push" : "bulk_pull",
-        against->name, against->text, .memory = bulk_memory(bulk), .size = size,
-        .window = window, .calls = bulk_calls(size, window),
+    struct bulk *other = against->bulk == NULL ? bulk : against->bulk;
+    struct duel duel = {ops[bulk->is_push], against->name, against->text,
+        .memory = bulk_memory(bulk), .size = size, .window = window,
+        .calls =
+            against->calls != 0 ? against->calls : bulk_calls(size, window),
         .warm = bulk_warm(size), .figure = against->figure,
         .is_open = against->is_open,
         .ours = {bulk_move, bulk, .enters = !against->is_open},
-        .control = {against->control, bulk}};
+        .control = {against->control, other, .pair = against->pair,
+            .enters = against->pair != NULL}};
 
+    other->is_push = bulk->is_push;
     if (window * size <= pair->room_len)
         duel_run(pair, &duel, NULL);
 }
@@ -89,10 +106,10 @@ static void windows_run(struct pair *pair, struct bulk *bulk, size_t size,
     const struct options *options = pair->options;
 
     if (options->window > 0)
-        row_run(pair, bulk, size, options->window, against);
+        row_run(pair, bulk_ops, bulk, size, options->window, against);
     for (unsigned i = 0; options->window == 0 && i < 3; i++)
         if (windows[i] <= WINDOW || !(options->is_smoke || options->is_quick))
-            row_run(pair, bulk, size, windows[i], against);
+            row_run(pair, bulk_ops, bulk, size, windows[i], against);
 }
 
 static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
@@ -108,12 +125,12 @@ static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
     else
         windows_run(pair, bulk, size, &by_stream);
     if (size <= ROUND_SIZE_MAX)
-        row_run(pair, bulk, size, 1, &by_round);
+        row_run(pair, bulk_ops, bulk, size, 1, &by_round);
     if (bulk->far_pid != 0)
-        row_run(pair, bulk, size, 1, &by_cross);
+        row_run(pair, bulk_ops, bulk, size, 1, &by_cross);
     /* Transfers through MPI within a node are compared with MPI alone. */
     if (is_library && bulk->like->is_shared && strcmp(pair->via, "mpi") != 0)
-        row_run(pair, bulk, size, 1, &by_copy);
+        row_run(pair, bulk_ops, bulk, size, 1, &by_copy);
 }
 
 /* The rows of one kind of memory, in both directions. */
@@ -164,20 +181,16 @@ static void layout_run(struct pair *pair, const struct layout *layout,
     struct bulk_shape piece = {is_library, 1, len, len, len};
     struct bulk apart;
     struct bulk whole;
+    struct against against = {"contiguous",
+        "the same transfer of as many bytes that lie in one piece at both ends",
+        bulk_move, .figure = DUEL_GBPS, .is_open = true, .bulk = &whole,
+        .calls = layout->calls};
 
     bulk_open(pair, &gaps, like, &apart);
     bulk_open(pair, &piece, like, &whole);
     for (unsigned direction = 0; direction < 2; direction++) {
-        struct duel duel = {layout->ops[direction], "contiguous",
-            "the same transfer of as many bytes that lie in one piece "
-            "at both ends",
-            .memory = bulk_memory(&apart), .size = len,
-            .calls = layout->calls != 0 ? layout->calls : bulk_calls(len, 1),
-            .warm = bulk_warm(len), .figure = DUEL_GBPS, .is_open = true,
-            .ours = {bulk_move, &apart}, .control = {bulk_move, &whole}};
-
-        apart.is_push = whole.is_push = direction == 1;
-        duel_run(pair, &duel, NULL);
+        apart.is_push = direction == 1;
+        row_run(pair, layout->ops, &apart, len, 1, &against);
     }
     bulk_close(pair, &whole);
     bulk_close(pair, &apart);
@@ -190,41 +203,29 @@ static bool is_named(const struct pair *pair, const char *name)
     return strcmp(asked == NULL ? "auto" : asked, name) == 0;
 }
 
-static void choice_size_run(struct pair *pair, struct bulk *chosen,
-    struct pair *asked_pair, struct bulk *asked, size_t size)
-{
-    struct duel duel = {chosen->is_push ? "choice_push" : "choice_pull",
-        asked_pair->transport,
-        "the same transfers in a class over the transport that is "
-        "named; the best of them counts",
-        .memory = bulk_memory(chosen), .size = size, .window = WINDOW,
-        .calls = bulk_calls(size, WINDOW), .warm = bulk_warm(size),
-        .figure = DUEL_GBPS, .ours = {bulk_move, chosen, .enters = true},
-        .control = {bulk_move, asked, .pair = asked_pair, .enters = true}};
-
-    if (WINDOW * size <= pair->room_len)
-        duel_run(pair, &duel, NULL);
-}
-
 static void choice_memory_run(struct pair *pair, struct pair *asked_pair,
     bool is_library, const struct like *like)
 {
+    static const char *const ops[] = {"choice_pull", "choice_push"};
     const unsigned *only = pair->options->size;
     size_t len = pair->room_len;
     struct bulk_shape shape = {is_library, 1, len, len, len};
     struct bulk chosen;
     struct bulk asked;
+    struct against against = {asked_pair->transport,
+        "the same transfers in a class over the transport that is named; the "
+        "best of them counts",
+        bulk_move, .figure = DUEL_GBPS, .bulk = &asked, .pair = asked_pair};
 
     bulk_open(pair, &shape, like, &chosen);
     bulk_open(asked_pair, &shape, like, &asked);
     for (unsigned direction = 0; direction < 2; direction++) {
-        chosen.is_push = asked.is_push = direction == 1;
+        chosen.is_push = direction == 1;
         if (only != NULL && *only > 0)
-            choice_size_run(pair, &chosen, asked_pair, &asked, *only);
+            row_run(pair, ops, &chosen, *only, WINDOW, &against);
         for (unsigned i = 0; (only == NULL || *only == 0) && i < 4; i++)
             if (options_takes(pair->options, i))
-                choice_size_run(
-                    pair, &chosen, asked_pair, &asked, choice_sizes[i]);
+                row_run(pair, ops, &chosen, choice_sizes[i], WINDOW, &against);
     }
     bulk_close(asked_pair, &asked);
     bulk_close(pair, &chosen);

@@ -10,7 +10,7 @@
 #include "jobs/bench/benches.h"
 #include "jobs/bench/raw/bulk.h"
 #include "jobs/bench/raw/fabric.h"
-#include "jobs/bench/raw/mpi_calls.h"
+#include "jobs/bench/raw/calls.h"
 #include "jobs/bench/raw/wakeup.h"
 
 enum {

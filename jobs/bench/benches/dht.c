@@ -13,7 +13,7 @@
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/watch.h"
-#include "jobs/bench/raw/mpi_calls.h"
+#include "jobs/bench/raw/calls.h"
 
 enum {
     SIZE_MIN = 8,

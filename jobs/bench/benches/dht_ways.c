@@ -30,7 +30,7 @@
 #include <string.h>
 
 #include "jobs/bench/benches/dht.h"
-#include "jobs/bench/raw/mpi_calls.h"
+#include "jobs/bench/raw/calls.h"
 
 /* The operation of a slot; and the next one, which it gets. */
 static const struct dht_op *op_of(const struct flight_slot *slot)

@@ -21,7 +21,7 @@
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/pattern.h"
-#include "jobs/bench/raw/mpi_calls.h"
+#include "jobs/bench/raw/calls.h"
 
 enum {
     BINS = 4096,    /* of each rank */

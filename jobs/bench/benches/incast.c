@@ -19,7 +19,7 @@
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/watch.h"
-#include "jobs/bench/raw/mpi_calls.h"
+#include "jobs/bench/raw/calls.h"
 #include "mercury_bulk.h"
 #include "mercury_proc_bulk.h"
 

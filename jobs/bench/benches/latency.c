@@ -12,7 +12,6 @@
 #include "jobs/bench/frame/watch.h"
 #include "jobs/bench/raw/calls.h"
 #include "jobs/bench/raw/fabric.h"
-#include "jobs/bench/raw/mpi_calls.h"
 
 enum {
     SIZE_MIN = 8,

@@ -10,7 +10,6 @@
 #include "jobs/bench/frame/report.h"
 #include "jobs/bench/raw/calls.h"
 #include "jobs/bench/raw/fabric.h"
-#include "jobs/bench/raw/mpi_calls.h"
 
 enum { STEP_QUICK = 8, THREADS_MIN = 2 };
 

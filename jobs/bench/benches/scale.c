@@ -17,7 +17,7 @@
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/watch.h"
-#include "jobs/bench/raw/mpi_calls.h"
+#include "jobs/bench/raw/calls.h"
 
 enum {
     BATCHES_FEW = 5, /* of so many ranks, or in a quick run */

@@ -14,13 +14,11 @@
 /* Reads the file before anything is measured. False, with a line why, naming
  * the line or the field. */
 bool expect_open(const char *path);
-/* A benchmark is run: its rows are expected to come. */
-void expect_bench(const char *bench);
 /* A row has come. Returns how many expectations it met that do not hold. */
 unsigned expect_row(const struct row *row);
 /* Says of each expectation that does not hold what was wanted and what came,
- * and returns their number. Rows over `asked` (NULL: auto) that did not come
- * count when the run `is_whole`. */
-unsigned expect_close(const char *asked, bool is_whole);
+ * and returns their number. Rows of that benchmark ("all"), over that
+ * transport, which did not come count when the run `is_whole`. */
+unsigned expect_close(const char *bench, const char *transport, bool is_whole);
 
 #endif

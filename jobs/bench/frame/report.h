@@ -5,9 +5,12 @@
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
-#include "jobs/bench/frame/document.h"
+#include "jobs/bench/frame/figures.h"
+#include "jobs/bench/frame/machine.h"
+#include "jobs/bench/frame/options.h"
 
 enum {
+    REPORT_COMMAND_CAP = 1024,
     REPORT_EXIT_USAGE = 2,  /* nothing was measured */
     REPORT_EXIT_EXPECT = 3, /* a ratio does not hold */
 };

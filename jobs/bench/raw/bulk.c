@@ -3,7 +3,7 @@
  * and our side of the rows, HG_Bulk_transfer().
  *
  * All bytes are written anew for each batch, and looked at after it, outside of
- * the measured time. Those of blocks are as if they lay in one piece. */
+ * the measured time. */
 #include "jobs/bench/raw/bulk.h"
 
 #include <errno.h>
@@ -67,69 +67,51 @@ void like_close(struct like *like)
     like->base = NULL;
 }
 
-/* Blocks at one end of a transfer. */
-struct view {
-    unsigned char *base; /* NULL: not of this process */
-    size_t block;
-    size_t stride;
-};
-
-static struct view near_view(const struct pair *pair, const struct bulk *bulk)
+/* Fills the blocks at one end of a transfer, `len` bytes in all, or looks at
+ * them; each block has bytes of its own. */
+static void blocks_do(const struct pair *pair, const struct bulk *bulk,
+    unsigned char *base, size_t stride, size_t len, bool is_fill)
 {
-    struct view view = {pair->is_caller ? pair->room : NULL, bulk->shape.block,
-        bulk->shape.near_stride};
+    struct pair own = {.rank = pair->rank, .seed = pair->seed};
 
-    return view;
-}
+    for (size_t at = 0; base != NULL && at < len; at += bulk->shape.block) {
+        size_t part =
+            len - at < bulk->shape.block ? len - at : bulk->shape.block;
 
-static struct view far_view(const struct bulk *bulk, unsigned char *far)
-{
-    return (struct view){far, bulk->shape.block, bulk->shape.far_stride};
-}
-
-/* From one piece to the blocks, or from them. */
-static void blocks_copy(
-    const struct view *view, unsigned char *piece, size_t len, bool is_to)
-{
-    for (size_t at = 0, i = 0; at < len; at += view->block, i++) {
-        unsigned char *block = view->base + i * view->stride;
-        size_t part = len - at < view->block ? len - at : view->block;
-
-        memcpy(is_to ? block : piece + at, is_to ? piece + at : block, part);
+        if (is_fill)
+            pattern_fill(base, part, own.seed);
+        else
+            pair_verify(&own, base, part, "the bulk data");
+        base += stride;
+        own.seed++;
     }
+}
+
+/* The end from which bytes come is filled, and the other one looked at. */
+static void bulk_do(struct pair *pair, const struct bulk *bulk,
+    unsigned char *far, size_t len, bool is_fill)
+{
+    if (bulk->is_push == is_fill)
+        blocks_do(pair, bulk, pair->is_caller ? pair->room : NULL,
+            bulk->shape.near_stride, len, is_fill);
+    else
+        blocks_do(pair, bulk, far, bulk->shape.far_stride, len, is_fill);
 }
 
 void bulk_fill(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far)
 {
-    struct view view =
-        bulk->is_push ? near_view(pair, bulk) : far_view(bulk, far);
-    size_t len = duel->window * duel->size;
-
-    if (view.base != NULL && view.stride == view.block) {
-        pattern_fill(view.base, len, pair->seed);
-    } else if (view.base != NULL) {
-        pattern_fill(bulk->scratch, len, pair->seed);
-        blocks_copy(&view, bulk->scratch, len, true);
-    }
+    bulk_do(pair, bulk, far, duel->window * duel->size, true);
     MPI_Barrier(pair->comm);
 }
 
 void bulk_verify(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far)
 {
-    struct view view =
-        bulk->is_push ? far_view(bulk, far) : near_view(pair, bulk);
     unsigned used = duel->window < duel->calls ? duel->window : duel->calls;
-    size_t len = used * duel->size;
 
     MPI_Barrier(pair->comm);
-    if (view.base != NULL && view.stride == view.block) {
-        pair_verify(pair, view.base, len, "the bulk data");
-    } else if (view.base != NULL) {
-        blocks_copy(&view, bulk->scratch, len, false);
-        pair_verify(pair, bulk->scratch, len, "the blocks");
-    }
+    bulk_do(pair, bulk, far, used * duel->size, false);
 }
 
 /* A handle of blocks; one that has no gaps is one segment. */
@@ -212,12 +194,8 @@ static void descriptor_pass(struct pair *pair, struct bulk *bulk)
 void bulk_open(struct pair *pair, const struct bulk_shape *shape,
     const struct like *like, struct bulk *ret_bulk)
 {
-    size_t len = shape->blocks * shape->block;
-
     *ret_bulk = (struct bulk){.shape = *shape, .like = like};
     ret_bulk->end = shape->is_library ? like->base : pair->landing;
-    if (shape->far_stride != shape->block || shape->near_stride != shape->block)
-        ret_bulk->scratch = pair_alloc(pair, 1, len);
     if (pair->is_target)
         expose(pair, ret_bulk);
     descriptor_pass(pair, ret_bulk);
@@ -233,8 +211,6 @@ void bulk_close(struct pair *pair, struct bulk *bulk)
     MPI_Barrier(pair->comm);
     CHECK(pair, HG_Bulk_free(bulk->exposed));
     CHECK(pair, HG_Bulk_free(bulk->holder));
-    free(bulk->scratch);
-    bulk->scratch = NULL;
 }
 
 unsigned bulk_calls(size_t size, unsigned window)

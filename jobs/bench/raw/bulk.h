@@ -69,7 +69,6 @@ struct bulk {
     /* Rank 1: what controls have in its place, as far as they need it: its
      * landing, or memory like the library's. */
     unsigned char *end;
-    unsigned char *scratch; /* as long, to look at blocks; else NULL */
 };
 
 /* Both ranks. The room of the pair is long enough; `like` is as long. */

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our calls, as batches.
- *
- * A handle is used again and again, as a program in a hurry does. The target
- * checks the bytes of the last call when the clock has stopped. */
+/* Calls as batches: ours, and those by plain MPI, over a communicator that the
+ * library leaves alone. */
 #include "jobs/bench/raw/calls.h"
 
-#include "jobs/bench/frame/duel.h"
+#include <string.h>
+
 #include "jobs/bench/frame/pattern.h"
 
+enum {
+    BACK_LEN = 8,
+    TAG_TRIP = 1,
+    TAG_ANSWER = 300, /* and one more for each place of the window */
+    CHECK_EVERY = 16,
+};
+
+/* A handle is used again and again, as a program in a hurry does. The target
+ * checks the bytes of the last call when the clock has stopped. */
 struct trip {
     hg_handle_t handle;
     void *input;
     uint32_t wanted; /* bytes of output, which are decoded; 0: none */
 };
 
-static void trip_once(struct pair *pair, void *arg)
+static void call_once(struct pair *pair, void *arg)
 {
     struct trip *trip = arg;
     struct payload output = {(uint32_t)pair->room_len, pair->landing};
@@ -38,7 +46,7 @@ static double trips_run(struct pair *pair, struct duel *duel, struct trip *trip,
 
     if (pair->is_caller) {
         trip->handle = pair_handle(pair, id);
-        elapsed_us = duel_each(pair, duel, trip_once, trip);
+        elapsed_us = duel_each(pair, duel, call_once, trip);
         pair_handle_free(pair, trip->handle);
         pair_stop(pair);
     } else {
@@ -95,5 +103,309 @@ double calls_rate(struct pair *pair, struct duel *duel)
         pair_serve(pair);
     }
     pair_verify_served(pair, duel_warm(duel) + duel->calls);
+    return elapsed_us;
+}
+
+/* NOTE(gcc 12): it takes the constant for the address of an array, and warns;
+ * so it must not see what this is. */
+static MPI_Status *volatile no_statuses = MPI_STATUSES_IGNORE;
+
+unsigned mpi_serve_places(const struct pair *pair, unsigned window)
+{
+    unsigned most = window * (unsigned)(pair->world->size - 1);
+
+    return most < MPI_SERVE_PLACES ? most : MPI_SERVE_PLACES;
+}
+
+static void place_receive(struct mpi_serve *serve, unsigned place)
+{
+    serve->is_answering[place] = false;
+    serve->ops->receive(
+        serve->arg, place, &serve->requests[serve->waits + place]);
+}
+
+/* A short answer has mostly left at once: then no look is lost on it. */
+static void place_handle(
+    struct mpi_serve *serve, unsigned place, const MPI_Status *status)
+{
+    MPI_Request *answer = &serve->requests[serve->waits + place];
+    int has_left = 1;
+
+    if (serve->is_answering[place]) {
+        place_receive(serve, place);
+        return;
+    }
+    serve->ops->handle(serve->arg, place, status, answer);
+    if (*answer != MPI_REQUEST_NULL)
+        MPI_Test(answer, &has_left, MPI_STATUS_IGNORE);
+    if (has_left)
+        place_receive(serve, place);
+    else
+        serve->is_answering[place] = true;
+}
+
+void mpi_serve_open(struct mpi_serve *serve, const struct pair *pair,
+    const struct mpi_serve_ops *ops, void *arg, unsigned waits, unsigned places)
+{
+    serve->pair = pair;
+    serve->ops = ops;
+    serve->arg = arg;
+    serve->waits = waits;
+    serve->places = places;
+    for (unsigned i = 0; i < waits; i++)
+        serve->requests[i] = MPI_REQUEST_NULL;
+    for (unsigned i = 0; i < places; i++)
+        place_receive(serve, i);
+}
+
+bool mpi_serve_turn(struct mpi_serve *serve)
+{
+    int count = 0;
+
+    MPI_Testsome((int)(serve->waits + serve->places), serve->requests, &count,
+        serve->indices, serve->needs_statuses ? serve->statuses : no_statuses);
+    if (count == MPI_UNDEFINED)
+        count = 0;
+    for (int i = 0; i < count; i++) {
+        unsigned index = (unsigned)serve->indices[i];
+
+        if (index < serve->waits)
+            serve->ops->ended(serve->arg, index);
+        else
+            place_handle(serve, index - serve->waits, &serve->statuses[i]);
+    }
+    if (count == 0)
+        pair_idle(serve->pair);
+    return count > 0;
+}
+
+void mpi_serve_meet(struct mpi_serve *serve)
+{
+    MPI_Request request;
+    int is_over = 0;
+
+    MPI_Ibarrier(serve->comm, &request);
+    while (!is_over)
+        if (!mpi_serve_turn(serve))
+            MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
+}
+
+void mpi_serve_close(struct mpi_serve *serve)
+{
+    for (unsigned i = 0; i < serve->places; i++) {
+        MPI_Request *request = &serve->requests[serve->waits + i];
+
+        if (!serve->is_answering[i])
+            MPI_Cancel(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    }
+}
+
+static uint64_t head_sum(const struct head *head)
+{
+    return ~(head->number + ((uint64_t)head->origin << 32) + head->place);
+}
+
+void head_write(
+    const struct pair *pair, uint64_t number, unsigned place, void *ret_buf)
+{
+    struct head head = {(uint32_t)pair->rank, place, number, 0};
+
+    head.sum = head_sum(&head);
+    memcpy(ret_buf, &head, sizeof(head));
+}
+
+void head_fill(const struct pair *pair, void *ret_buf, size_t len)
+{
+    if (len > HEAD_LEN)
+        pattern_fill(
+            (unsigned char *)ret_buf + HEAD_LEN, len - HEAD_LEN, pair->seed);
+}
+
+struct head head_check(const struct pair *pair, const void *buf, size_t len)
+{
+    struct head head;
+
+    memcpy(&head, buf, sizeof(head));
+    if (len < HEAD_LEN || head.sum != head_sum(&head))
+        pair_fail(pair,
+            "a request of %zu bytes begins with others than were "
+            "sent",
+            len);
+    if (len > HEAD_LEN && head.number % CHECK_EVERY == 0)
+        pair_verify(pair, (const unsigned char *)buf + HEAD_LEN, len - HEAD_LEN,
+            "a request");
+    return head;
+}
+
+static void request_receive(void *arg, unsigned place, MPI_Request *ret_request)
+{
+    struct mpi_calls *calls = arg;
+
+    MPI_Irecv(calls->landing + place * calls->len, (int)calls->len, MPI_BYTE,
+        MPI_ANY_SOURCE, MPI_SERVE_TAG, calls->serve.comm, ret_request);
+}
+
+/* Waits for a send that has as good as left, without keeping the core. */
+static void request_wait(const struct mpi_calls *calls, MPI_Request *request)
+{
+    int has_left = 0;
+
+    if (!calls->serve.pair->is_oversubscribed)
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    else
+        while (MPI_Test(request, &has_left, MPI_STATUS_IGNORE), !has_left)
+            pair_idle(calls->serve.pair);
+}
+
+static void request_handle(void *arg, unsigned place, const MPI_Status *status,
+    MPI_Request *ret_answer)
+{
+    struct mpi_calls *calls = arg;
+    struct head *head = &calls->said[place];
+
+    (void)status;
+    (void)ret_answer; /* looked at when the place is used again */
+    request_wait(calls, &calls->answers[place]);
+    *head = head_check(
+        calls->serve.pair, calls->landing + place * calls->len, calls->len);
+    calls->served[0]++;
+    calls->served[1] += head->number;
+    MPI_Isend(head, HEAD_LEN, MPI_BYTE, (int)head->origin,
+        TAG_ANSWER + (int)head->place, calls->serve.comm,
+        &calls->answers[place]);
+}
+
+/* An answer tells that its request has left. */
+static void answer_take(void *arg, unsigned wait)
+{
+    struct mpi_calls *calls = arg;
+
+    if (memcmp(&calls->heard[wait], calls->room + wait * calls->len,
+            HEAD_LEN) != 0)
+        pair_fail(calls->serve.pair, "an answer of the control is another's");
+    request_wait(calls, &calls->sends[wait]);
+    flight_ended(&calls->flight.slots[wait]);
+}
+
+static const struct mpi_serve_ops calls_ops = {
+    .receive = request_receive,
+    .handle = request_handle,
+    .ended = answer_take,
+};
+
+static void request_post(struct flight_slot *slot)
+{
+    struct mpi_calls *calls = slot->flight->arg;
+    unsigned char *request = calls->room + slot->number * calls->len;
+    int to = 1;
+    int size = 0;
+
+    if (calls->is_ring) {
+        MPI_Comm_size(calls->serve.comm, &size);
+        to = (calls->serve.pair->rank + 1 + (int)slot->number) % size;
+    }
+    head_write(calls->serve.pair, calls->asked[0], slot->number, request);
+    calls->asked[1] += calls->asked[0]++;
+    MPI_Irecv(&calls->heard[slot->number], HEAD_LEN, MPI_BYTE, to,
+        TAG_ANSWER + (int)slot->number, calls->serve.comm,
+        &calls->serve.requests[slot->number]);
+    MPI_Isend(request, (int)calls->len, MPI_BYTE, to, MPI_SERVE_TAG,
+        calls->serve.comm, &calls->sends[slot->number]);
+}
+
+static bool calls_look(struct flight *flight)
+{
+    struct mpi_calls *calls = flight->arg;
+
+    return mpi_serve_turn(&calls->serve);
+}
+
+void mpi_calls_open(struct mpi_calls *calls, struct pair *pair, MPI_Comm comm,
+    size_t len, unsigned window, unsigned places)
+{
+    memset(calls, 0, sizeof(*calls));
+    calls->len = len;
+    calls->room = len == HEAD_LEN ? (void *)calls->short_room : pair->room;
+    calls->landing =
+        len == HEAD_LEN ? (void *)calls->short_landing : pair->landing;
+    calls->flight = (struct flight){pair, .arg = calls, .post = request_post,
+        .look = calls_look, .window = window,
+        .timed_every = FLIGHT_TIMED_EVERY};
+    for (unsigned i = 0; i < MPI_SERVE_PLACES; i++)
+        calls->answers[i] = MPI_REQUEST_NULL;
+    for (unsigned i = 0; i < window; i++)
+        head_fill(pair, calls->room + i * len, len);
+    calls->serve.comm = comm;
+    mpi_serve_open(&calls->serve, pair, &calls_ops, calls, window, places);
+}
+
+void mpi_calls_close(struct mpi_calls *calls)
+{
+    uint64_t sums[4] = {calls->asked[0], calls->asked[1], 0, 0};
+
+    mpi_serve_meet(&calls->serve);
+    memcpy(&sums[2], calls->served, sizeof(calls->served));
+    mpi_serve_close(&calls->serve);
+    for (unsigned i = 0; i < calls->serve.places; i++)
+        request_wait(calls, &calls->answers[i]);
+    MPI_Allreduce(
+        MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, calls->serve.comm);
+    if (sums[0] != sums[2] || sums[1] != sums[3])
+        pair_fail(calls->serve.pair,
+            "%llu requests of the control came instead of %llu",
+            (unsigned long long)sums[2], (unsigned long long)sums[0]);
+}
+
+/* One round trip, seen from either rank. */
+static void trip_once(struct pair *pair, void *arg)
+{
+    unsigned char back[BACK_LEN] = {0};
+    int len = *(const int *)arg;
+
+    if (pair->rank == 0) {
+        MPI_Send(pair->room, len, MPI_BYTE, 1, TAG_TRIP, pair->comm);
+        MPI_Recv(back, BACK_LEN, MPI_BYTE, 1, TAG_TRIP, pair->comm,
+            MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(pair->landing, len, MPI_BYTE, 0, TAG_TRIP, pair->comm,
+            MPI_STATUS_IGNORE);
+        MPI_Send(back, BACK_LEN, MPI_BYTE, 0, TAG_TRIP, pair->comm);
+    }
+}
+
+double mpi_trip(struct pair *pair, struct duel *duel)
+{
+    int len = duel->size == 0 ? BACK_LEN : (int)duel->size;
+    double elapsed_us = 0.0;
+
+    pattern_fill(pair->room, (size_t)len, pair->seed);
+    elapsed_us = duel_each(pair, duel, trip_once, &len);
+    if (pair->rank == 1)
+        pair_verify(pair, pair->landing, (size_t)len, "the ping");
+    return elapsed_us;
+}
+
+void mpi_trips(struct pair *pair, unsigned calls)
+{
+    int len = BACK_LEN;
+
+    for (unsigned i = 0; i < calls; i++)
+        trip_once(pair, &len);
+}
+
+double mpi_rate(struct pair *pair, struct duel *duel)
+{
+    struct mpi_calls calls;
+    double elapsed_us = 0.0;
+
+    mpi_calls_open(&calls, pair, pair->comm, HEAD_LEN,
+        pair->rank == 0 ? duel->window : 0, pair->rank == 1 ? duel->window : 0);
+    pair_barrier(pair);
+    if (pair->rank == 0)
+        elapsed_us = flight_batch(&calls.flight, duel);
+    while (pair->rank == 1 && calls.served[0] < duel_warm(duel) + duel->calls)
+        mpi_serve_turn(&calls.serve);
+    mpi_calls_close(&calls);
     return elapsed_us;
 }

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our calls, as batches: one after the other, and several in flight. */
+/* Calls as batches: ours, one after the other and several in flight; and those
+ * by plain MPI, the control of most benchmarks of calls.
+ *
+ * By MPI as a program makes them that has no library for it: receives from any
+ * source stay posted, all requests are looked at together, and what was found
+ * is handled. The caller's own requests are among them; the rest are places
+ * that receive a request, then send its answer, and then receive again. */
 #ifndef BENCH_CALLS_H
 #define BENCH_CALLS_H
 
@@ -22,5 +28,115 @@ struct calls_echo {
 };
 
 double calls_echo(struct pair *pair, struct duel *duel);
+
+enum {
+    MPI_SERVE_WAITS = OPTIONS_WINDOW_MAX,
+    MPI_SERVE_PLACES = 64,
+    MPI_SERVE_REQUESTS = MPI_SERVE_WAITS + MPI_SERVE_PLACES,
+    MPI_SERVE_TAG = 200, /* of all requests; tags of answers are others */
+};
+
+/* The program's part; `arg` is its own. */
+struct mpi_serve_ops {
+    /* Posts the receive of a place. */
+    void (*receive)(void *arg, unsigned place, MPI_Request *ret_request);
+    /* Handles what has come there, and begins to send the answer; leaves
+     * `ret_answer` alone where there is none. */
+    void (*handle)(void *arg, unsigned place, const MPI_Status *status,
+        MPI_Request *ret_answer);
+    /* Request `wait` of the caller's has ended; it may post another one. */
+    void (*ended)(void *arg, unsigned wait);
+};
+
+/* Its opener owns it. The first `waits` requests are the caller's. */
+struct mpi_serve {
+    const struct pair *pair;
+    MPI_Comm comm;
+    const struct mpi_serve_ops *ops;
+    void *arg;
+    unsigned waits;
+    unsigned places;
+    bool needs_statuses; /* handle() is given the status of what has come */
+    bool is_answering[MPI_SERVE_PLACES];
+    MPI_Request requests[MPI_SERVE_REQUESTS];
+    MPI_Status statuses[MPI_SERVE_REQUESTS];
+    int indices[MPI_SERVE_REQUESTS];
+};
+
+/* The number of places that serve `window` requests of each other rank. */
+unsigned mpi_serve_places(const struct pair *pair, unsigned window);
+/* Posts the receives; `serve` has its communicator, and needs_statuses. */
+void mpi_serve_open(struct mpi_serve *serve, const struct pair *pair,
+    const struct mpi_serve_ops *ops, void *arg, unsigned waits,
+    unsigned places);
+/* Looks once; gives the core away when there was nothing and ranks share it.
+ * Was there something? */
+bool mpi_serve_turn(struct mpi_serve *serve);
+/* By all ranks, whose own requests have ended: serves until all have come. */
+void mpi_serve_meet(struct mpi_serve *serve);
+/* Takes the receives back; nobody sends requests any more. */
+void mpi_serve_close(struct mpi_serve *serve);
+
+/* The first bytes of a request, also of the calls that are measured, and all of
+ * an answer: as long as our own request and reply. */
+struct head {
+    uint32_t origin;
+    uint32_t place;  /* in the window of the origin */
+    uint64_t number; /* of its call */
+    uint64_t sum;    /* of all these */
+};
+
+enum { HEAD_LEN = sizeof(struct head) };
+
+void head_write(
+    const struct pair *pair, uint64_t number, unsigned place, void *ret_buf);
+/* Ends the job when those `len` bytes are not what an origin sends in this
+ * batch: a head, and the pattern of the batch, which is looked at in one of 16.
+ */
+struct head head_check(const struct pair *pair, const void *buf, size_t len);
+/* Fills `len` bytes, of which the head is written later. */
+void head_fill(const struct pair *pair, void *ret_buf, size_t len);
+
+/* Calls that carry `len` bytes, each of which is answered by its head. */
+struct mpi_calls {
+    struct mpi_serve serve;
+    struct flight flight; /* of the origin */
+    size_t len;
+    bool is_ring; /* slot i calls the rank i + 1 after this one; else rank 1 */
+    unsigned char *room;    /* a request for each slot */
+    unsigned char *landing; /* and for each place */
+    MPI_Request sends[MPI_SERVE_WAITS];
+    MPI_Request answers[MPI_SERVE_PLACES];
+    struct head short_room[MPI_SERVE_WAITS];
+    struct head short_landing[MPI_SERVE_PLACES];
+    struct head heard[MPI_SERVE_WAITS];
+    struct head said[MPI_SERVE_PLACES];
+    uint64_t asked[2];  /* calls, and the sum of their numbers */
+    uint64_t served[2]; /* the same */
+};
+
+/* By a rank that keeps `window` calls in flight (0: it only serves) and has so
+ * many places to serve others (0: it does not). `len` is HEAD_LEN, or more:
+ * then the room and the landing of the pair are long enough. */
+void mpi_calls_open(struct mpi_calls *calls, struct pair *pair, MPI_Comm comm,
+    size_t len, unsigned window, unsigned places);
+/* By all ranks of the communicator: serves until all have come, and ends the
+ * job when others than were made have been served. */
+void mpi_calls_close(struct mpi_calls *calls);
+
+/* Batches. Blocking sends and receives: duel->size bytes there (8 for size 0),
+ * 8 back. */
+#define MPI_TRIP_TEXT                                                          \
+    "round trip of MPI_Send and MPI_Recv: the same bytes there (8 for the "    \
+    "null call), 8 bytes back"
+double mpi_trip(struct pair *pair, struct duel *duel);
+/* `calls` round trips of 8 bytes, without a clock. */
+void mpi_trips(struct pair *pair, unsigned calls);
+/* duel->window calls of rank 0 to rank 1 in flight. */
+#define MPI_RATE_TEXT                                                          \
+    "24 B requests and 24 B replies, as many in flight: MPI_Isend and "        \
+    "MPI_Irecv for each, the target's from MPI_ANY_SOURCE, MPI_Testsome on "   \
+    "both sides"
+double mpi_rate(struct pair *pair, struct duel *duel);
 
 #endif

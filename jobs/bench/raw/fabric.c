@@ -23,7 +23,7 @@
 #include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/raw/bulk.h"
-#include "jobs/bench/raw/mpi_calls.h"
+#include "jobs/bench/raw/calls.h"
 
 enum {
     BATCH = 16, /* completions that are read at once */

@@ -54,6 +54,16 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
     return HG_NA_ERROR;
 }
 
+bool amg_mpi_comm_all(MPI_Comm comm, bool is_mine)
+{
+    int all = is_mine;
+    int rc = MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+
+    if (rc != MPI_SUCCESS)
+        (void)amg_mpi_comm_error(rc, "agreeing with all ranks");
+    return rc == MPI_SUCCESS && all != 0;
+}
+
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
     int *ret_indices, MPI_Status *ret_statuses)
 {

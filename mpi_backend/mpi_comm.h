@@ -74,6 +74,9 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
     int *ret_indices, MPI_Status *ret_statuses);
 
+/* Whether all ranks say yes; false also when MPI failed. Collective. */
+bool amg_mpi_comm_all(MPI_Comm comm, bool is_mine);
+
 /* Logs MPI's text for `code` and the failed action. Returns HG_NA_ERROR. */
 hg_return_t amg_mpi_comm_error(int code, const char *what);
 

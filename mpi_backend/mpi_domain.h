@@ -214,6 +214,12 @@ static inline struct amg_mpi_domain *amg_mpi_domain_of_ep(
     return amg_mpi_domain_of(ep->base.domain);
 }
 
+/* Whether this thread may call MPI for the domain now. */
+static inline bool amg_mpi_may_call(const struct amg_mpi_domain *domain)
+{
+    return amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead;
+}
+
 static inline int amg_mpi_tag(const struct amg_mpi_domain *domain, int context)
 {
     return domain->stamp + context;

@@ -27,7 +27,6 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_public.h"
 
 enum {
     TAG_SHIFT = 52,
@@ -376,7 +375,7 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
 
     if (mem == NULL)
         return HG_NOMEM;
-    mem->base.transport = &amg_mpi_transport;
+    mem->base.transport = base->transport;
     mem->key.salt = (uint32_t)domain->salt;
     mem->flags = flags;
     mem->count = count;

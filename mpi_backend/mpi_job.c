@@ -45,7 +45,7 @@ MPI_Comm amg_mpi_comm(const struct amg_domain *domain)
 
 static bool may_call(const struct amg_mpi_domain *domain)
 {
-    if (amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead)
+    if (amg_mpi_may_call(domain))
         return true;
     AMG_LOG_ERROR("mpi", "this thread may not call MPI, or MPI has ended");
     return false;

@@ -25,6 +25,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -40,8 +41,6 @@ enum {
 };
 
 static_assert(sizeof(struct amg_mpi_peer) == 56, "the text above says so");
-
-static const char addr_prefix[] = "mpi://";
 
 hg_return_t amg_mpi_peers_init(struct amg_mpi_domain *domain)
 {
@@ -156,8 +155,8 @@ hg_return_t amg_mpi_addr_format(const struct amg_domain *base,
     char text[TEXT_CAP];
     size_t room = *len;
 
-    snprintf(text, sizeof(text), "%s%016" PRIx64 "/%" PRIu32, addr_prefix,
-        domain->nonce, amg_mpi_rank_of(domain, peer));
+    snprintf(text, sizeof(text), "mpi://%016" PRIx64 "/%" PRIu32, domain->nonce,
+        amg_mpi_rank_of(domain, peer));
     *len = strlen(text) + 1;
     if (ret_text == NULL || room < *len)
         return HG_OVERFLOW;
@@ -168,25 +167,15 @@ hg_return_t amg_mpi_addr_format(const struct amg_domain *base,
 /* Reads "mpi://NONCE/RANK" and nothing else. */
 static bool text_read(const char *text, uint64_t *ret_nonce, uint64_t *ret_rank)
 {
-    size_t prefix_len = strlen(addr_prefix);
-    uint64_t nonce = 0;
-    uint64_t rank = 0;
-    size_t digits = 0;
+    char nonce[NONCE_DIGITS + 1];
+    char rank[RANK_DIGITS + 1];
+    int len = 0;
 
-    if (strncmp(text, addr_prefix, prefix_len) != 0)
+    if (sscanf(text, "mpi://%16[0-9a-f]/%10[0-9]%n", nonce, rank, &len) != 2 ||
+        text[len] != '\0' || strlen(nonce) != NONCE_DIGITS)
         return false;
-    text += prefix_len;
-    if (strspn(text, "0123456789abcdef") != NONCE_DIGITS ||
-        text[NONCE_DIGITS] != '/')
-        return false;
-    digits = strspn(text + NONCE_DIGITS + 1, "0123456789");
-    if (digits == 0 || digits > RANK_DIGITS ||
-        text[NONCE_DIGITS + 1 + digits] != '\0')
-        return false;
-    if (sscanf(text, "%16" SCNx64 "/%10" SCNu64, &nonce, &rank) != 2)
-        return false;
-    *ret_nonce = nonce;
-    *ret_rank = rank;
+    *ret_nonce = strtoull(nonce, NULL, 16);
+    *ret_rank = strtoull(rank, NULL, 10);
     return true;
 }
 
@@ -200,8 +189,8 @@ hg_return_t amg_mpi_addr_parse(
     if (!text_read(text, &nonce, &rank)) {
         AMG_LOG_ERROR("addr",
             "'%s' is no address of an MPI rank; these look like "
-            "%s%016" PRIx64 "/0",
-            text, addr_prefix, domain->nonce);
+            "mpi://%016" PRIx64 "/0",
+            text, domain->nonce);
         return HG_INVALID_ARG;
     }
     if (nonce != domain->nonce) {

@@ -157,17 +157,6 @@ static void region_detach(void *arg, void *base)
         (void)amg_mpi_comm_error(rc, "detaching memory from a window");
 }
 
-/* Whether all ranks can take the next step. Collective. */
-static bool all_have(MPI_Comm comm, bool is_mine)
-{
-    int mine = is_mine;
-    int all = 0;
-
-    return MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm) ==
-               MPI_SUCCESS &&
-           all != 0;
-}
-
 /* Sets up a window that MPI has just created, or logs why it did not. */
 static bool window_begin(int rc, MPI_Win window, const char *what)
 {
@@ -185,7 +174,7 @@ static bool window_begin(int rc, MPI_Win window, const char *what)
 static bool window_agree(
     MPI_Comm comm, int rc, MPI_Win *window, const char *what)
 {
-    if (all_have(comm, window_begin(rc, *window, what)))
+    if (amg_mpi_comm_all(comm, window_begin(rc, *window, what)))
         return true;
     *window = MPI_WIN_NULL;
     return false;
@@ -207,13 +196,13 @@ static bool windows_make(struct amg_mpi_windows *windows, MPI_Comm comm)
     MPI_Win *dynamic = &windows->ways[AMG_MPI_WAY_DYNAMIC];
     int rc = MPI_Comm_dup(comm, &windows->comm);
 
-    if (!all_have(comm, rc == MPI_SUCCESS)) {
+    if (!amg_mpi_comm_all(comm, rc == MPI_SUCCESS)) {
         windows->comm = MPI_COMM_NULL;
         return false;
     }
     comm = windows->comm;
     rc = number_agree(windows);
-    if (!all_have(comm, rc == MPI_SUCCESS))
+    if (!amg_mpi_comm_all(comm, rc == MPI_SUCCESS))
         return false;
     rc = MPI_Win_create(
         windows->bytes, DESCS_LEN, 1, MPI_INFO_NULL, comm, &windows->descs);
@@ -282,7 +271,7 @@ hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
     struct amg_mpi_windows *windows =
         ret_windows == NULL ? NULL : windows_alloc(comm, area);
 
-    if (!all_have(comm->data, windows != NULL)) {
+    if (!amg_mpi_comm_all(comm->data, windows != NULL)) {
         AMG_LOG_WARNING("mpi",
             "a rank has no memory for %d bytes of keys: bulk data moves by "
             "messages, not by windows",

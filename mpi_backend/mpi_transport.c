@@ -11,13 +11,12 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_close.h"
+#include "mpi_backend/mpi_progress.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_transfer.h"
-#include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_rma.h"
 
@@ -193,19 +192,6 @@ static void domains_stop(void)
     amg_lock_unlock(&domains_lock);
 }
 
-/* Whether all ranks have their domain, so that all fail together. */
-static hg_return_t success_agree(
-    struct amg_mpi_domain *domain, const struct amg_mpi_comm *comm)
-{
-    int is_whole = domain != NULL;
-    int all = 0;
-    int rc = MPI_Allreduce(&is_whole, &all, 1, MPI_INT, MPI_MIN, comm->data);
-
-    if (rc != MPI_SUCCESS)
-        return amg_mpi_comm_error(rc, "opening the class together");
-    return all ? HG_SUCCESS : HG_NOMEM;
-}
-
 /* FNV-1a, 32 bits. */
 static uint32_t text_hash(uint32_t hash, const char *text)
 {
@@ -276,12 +262,13 @@ static hg_return_t domain_create(const struct amg_open *how,
             domain = NULL;
         }
     }
-    rc = success_agree(domain, comm);
-    if (rc == HG_SUCCESS)
+    if (amg_mpi_comm_all(comm->data, domain != NULL)) {
         *ret_domain = domain;
-    else if (domain != NULL)
+        return HG_SUCCESS;
+    }
+    if (domain != NULL)
         domain_free(domain);
-    return rc;
+    return HG_NOMEM;
 }
 
 static hg_return_t transport_open(
@@ -367,7 +354,7 @@ static hg_return_t ep_open(
     ep = amg_mem_zalloc(sizeof(*ep));
     if (ep == NULL)
         return HG_NOMEM;
-    ep->base.transport = &amg_mpi_transport;
+    ep->base.transport = base->transport;
     ep->base.domain = base;
     ep->base.context_id = context_id;
     amg_list_init(&ep->done);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Teardown of memory, endpoints and the domain, which peers may still use. */
-#ifndef AMG_MPI_BACKEND_MPI_CLOSE_H
-#define AMG_MPI_BACKEND_MPI_CLOSE_H
+/* Progress of a domain, and its teardown, which waits for peers by progress. */
+#ifndef AMG_MPI_BACKEND_MPI_PROGRESS_H
+#define AMG_MPI_BACKEND_MPI_PROGRESS_H
 
 #include "base/clock.h"
 #include "mpi_backend/mpi_domain.h"
+
+/* The slot of the contract. */
+unsigned amg_mpi_poll(
+    struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
 
 /* The slots of the contract. */
 hg_return_t amg_mpi_close_unreg(

@@ -126,7 +126,7 @@ bool amg_mpi_comm_is_main(void)
  * gave up on others, must not wait for them in MPI_Finalize, nor exit without
  * MPI_Abort: a launcher may take that for success. A class that is still open
  * is ended as the program's own MPI_Finalize would. */
-static void mpi_disconnect(int status, void *arg)
+static void mpi_exit(int status, void *arg)
 {
     bool is_alone = atomic_load_explicit(&has_given_up, memory_order_acquire);
 
@@ -238,7 +238,7 @@ static hg_return_t mpi_start_locked(bool may_start)
         rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
         if (rc != MPI_SUCCESS)
             return amg_mpi_comm_error(rc, "MPI_Init_thread");
-        if (on_exit(mpi_disconnect, NULL) != 0)
+        if (on_exit(mpi_exit, NULL) != 0)
             AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
                                    "be finalised by us");
     }

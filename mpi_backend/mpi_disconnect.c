@@ -17,13 +17,11 @@
  */
 #include "mpi_backend/mpi_disconnect.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_rma.h"
@@ -34,43 +32,22 @@ enum {
     NAMES_CAP = AMG_MPI_NAMED_MAX * 12, /* 10 digits, a comma and a space */
 };
 
-hg_return_t amg_mpi_disconnect_init(struct amg_mpi_domain *domain)
+/* Rank 0 notes that `rank` has sent DISCONNECT, or it itself needs no peer. */
+static void ready_note(struct amg_mpi_domain *domain, uint32_t rank)
 {
-    if (domain->comm.rank != 0)
-        return HG_SUCCESS;
-    domain->disconnect.ready =
-        amg_mem_zalloc(((size_t)domain->comm.size + CHAR_BIT - 1) / CHAR_BIT);
-    return domain->disconnect.ready == NULL ? HG_NOMEM : HG_SUCCESS;
-}
-
-void amg_mpi_disconnect_fini(struct amg_mpi_domain *domain)
-{
-    amg_mem_free(domain->disconnect.ready);
-    domain->disconnect.ready = NULL;
-}
-
-static bool is_ready(const struct amg_mpi_disconnect *disconnect, int rank)
-{
-    AMG_ASSERT(disconnect->ready != NULL && rank >= 0);
-    return (disconnect->ready[rank / CHAR_BIT] & 1u << rank % CHAR_BIT) != 0;
-}
-
-static void ready_note(struct amg_mpi_disconnect *disconnect, int rank)
-{
-    if (is_ready(disconnect, rank))
-        return;
-    disconnect->ready[rank / CHAR_BIT] |= (uint8_t)(1u << rank % CHAR_BIT);
-    disconnect->ready_count++;
+    AMG_ASSERT(domain->comm.rank == 0);
+    domain->disconnect.ready_count += !domain->peers[rank].is_ready;
+    domain->peers[rank].is_ready = true;
 }
 
 void amg_mpi_disconnect_on_one_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    if (domain->disconnect.ready == NULL)
+    if (domain->comm.rank != 0)
         amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
             AMG_MPI_DISCONNECT, domain->comm.rank);
     else
-        ready_note(&domain->disconnect, (int)message->rank);
+        ready_note(domain, message->rank);
     amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
@@ -142,7 +119,7 @@ static void result_send_locked(struct amg_mpi_domain *domain,
         struct amg_mpi_msgbuf *msgbuf = NULL;
 
         if (disconnect->notified_count == 0 ||
-            !is_ready(disconnect, disconnect->notified_count)) {
+            !domain->peers[disconnect->notified_count].is_ready) {
             disconnect->notified_count++;
             continue;
         }
@@ -160,9 +137,9 @@ static void notice_send_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_msgbuf *msgbuf = NULL;
 
-    if (domain->disconnect.ready != NULL) {
+    if (domain->comm.rank == 0) {
         domain->disconnect.is_sent = true;
-        ready_note(&domain->disconnect, 0);
+        ready_note(domain, 0);
         return;
     }
     msgbuf = amg_mpi_msgbuf_get_locked(domain);
@@ -180,7 +157,7 @@ bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain)
     if (!disconnect->is_sent && amg_mpi_msg_pending_peer_locked(domain) < 0 &&
         amg_mpi_rma_is_idle_locked(domain))
         notice_send_locked(domain);
-    if (disconnect->is_over || disconnect->ready == NULL)
+    if (disconnect->is_over || domain->comm.rank != 0)
         return disconnect->is_over;
     AMG_ASSERT(disconnect->ready_count <= domain->comm.size);
     if (disconnect->ready_count < domain->comm.size)
@@ -211,9 +188,9 @@ static void missing_find(const struct amg_mpi_domain *domain,
     struct amg_mpi_disconnect_all *ret_missing)
 {
     ret_missing->missing_count = 0;
-    for (int rank = 0;
-         rank < domain->comm.size && domain->disconnect.ready != NULL; rank++) {
-        if (is_ready(&domain->disconnect, rank))
+    for (int rank = 0; rank < domain->comm.size && domain->comm.rank == 0;
+         rank++) {
+        if (domain->peers[rank].is_ready)
             continue;
         if (ret_missing->missing_count < AMG_MPI_NAMED_MAX)
             ret_missing->missing[ret_missing->missing_count] = (uint32_t)rank;
@@ -226,7 +203,7 @@ static void missing_find(const struct amg_mpi_domain *domain,
 static void end_log(const struct amg_mpi_domain *domain,
     const struct amg_mpi_disconnect_all *missing, bool is_over)
 {
-    if (domain->disconnect.ready == NULL)
+    if (domain->comm.rank != 0)
         AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
             "rank 0 has not said%s that all %d ranks close their class; it, or "
             "one that it waits for, is missing; we %s them",
@@ -263,6 +240,6 @@ void amg_mpi_disconnect_abandon_locked(struct amg_mpi_domain *domain)
     }
     missing_find(domain, &missing);
     end_log(domain, &missing, true);
-    if (disconnect->ready != NULL)
+    if (domain->comm.rank == 0)
         result_send_locked(domain, &missing, domain->comm.size);
 }

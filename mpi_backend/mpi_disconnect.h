@@ -6,10 +6,6 @@
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_msgbuf.h"
 
-/* HG_NOMEM. */
-hg_return_t amg_mpi_disconnect_init(struct amg_mpi_domain *domain);
-void amg_mpi_disconnect_fini(struct amg_mpi_domain *domain);
-
 /* Handlers of received messages; each takes the msgbuf. */
 void amg_mpi_disconnect_on_one_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);

@@ -75,7 +75,6 @@ struct amg_mpi_disconnect {
     bool is_sent;
     bool is_over;       /* all have sent DISCONNECT, or rank 0 gave up */
     bool is_broken;     /* ranks are missing */
-    uint8_t *ready;     /* rank 0: a bit per rank, else NULL */
     int ready_count;    /* rank 0 */
     int notified_count; /* rank 0: ranks that were sent DISCONNECT_ALL */
 };

@@ -2,9 +2,9 @@
 /* The ranks of the communicator as peers: their addresses, protocol violations,
  * and detection of silent ones.
  *
- * Memory: 56 bytes per rank of the communicator, in one table, and one bit more
- * at rank 0. That is two counts of flow control (24 bytes each) and its flags.
- * The table does not grow with traffic.
+ * Memory: 56 bytes per rank of the communicator, in one table. That is two
+ * counts of flow control (24 bytes each) and its flags. The table does not grow
+ * with traffic.
  *
  * A peer is a pointer into the table, so rank and peer are found from each
  * other by arithmetic. An address is "mpi://NONCE/RANK": the nonce is drawn by
@@ -42,19 +42,6 @@ enum {
 
 static_assert(sizeof(struct amg_mpi_peer) == 56, "the text above says so");
 
-hg_return_t amg_mpi_peers_init(struct amg_mpi_domain *domain)
-{
-    domain->peers =
-        amg_mem_zalloc((size_t)domain->comm.size * sizeof(*domain->peers));
-    return domain->peers == NULL ? HG_NOMEM : HG_SUCCESS;
-}
-
-void amg_mpi_peers_fini(struct amg_mpi_domain *domain)
-{
-    amg_mem_free(domain->peers);
-    domain->peers = NULL;
-}
-
 struct amg_mpi_peer *amg_mpi_peer_of(
     const struct amg_mpi_domain *domain, const struct amg_peer *peer)
 {
@@ -91,7 +78,7 @@ void amg_mpi_peer_fault(struct amg_mpi_domain *domain, uint32_t rank,
 
     if ((peer->warned & 1u << fault) != 0)
         return;
-    peer->warned |= 1u << fault;
+    peer->warned |= (uint8_t)(1u << fault);
     AMG_LOG_WARNING("mpi",
         "from rank %u: %s (kind %u, number %ld); more of this from that rank "
         "is not reported",
@@ -108,7 +95,7 @@ hg_return_t amg_mpi_peer_lost(
         domain->liveness.lost++;
         return HG_NA_ERROR;
     }
-    peer->warned |= 1u << AMG_MPI_FAULT_SEND;
+    peer->warned |= (uint8_t)(1u << AMG_MPI_FAULT_SEND);
     snprintf(what, sizeof(what),
         "sending a message to rank %" PRIu32 " (more of these are counted)",
         rank);

@@ -11,11 +11,12 @@
 struct amg_mpi_peer {
     struct amg_flow_peer calls;
     struct amg_flow_peer bulk;
-    uint32_t warned; /* a bit for each fault already logged */
+    uint8_t warned;  /* a bit for each fault already logged */
     uint8_t context; /* source of its last request */
     bool is_heard;   /* a message came since the last check */
     uint8_t silent;  /* checks in a row with work of ours and no message */
     uint8_t check;   /* serial of the last check at which it had work */
+    bool is_ready;   /* rank 0: it has sent DISCONNECT */
 };
 
 /* Protocol violations of a peer; each is logged once. */
@@ -26,9 +27,6 @@ enum amg_mpi_fault {
     AMG_MPI_FAULT_ACCESS,  /* a refused put or get */
     AMG_MPI_FAULT_SEND,    /* MPI could not send it a message */
 };
-
-hg_return_t amg_mpi_peers_init(struct amg_mpi_domain *domain);
-void amg_mpi_peers_fini(struct amg_mpi_domain *domain);
 
 struct amg_mpi_peer *amg_mpi_peer_of(
     const struct amg_mpi_domain *domain, const struct amg_peer *peer);

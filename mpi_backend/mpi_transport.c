@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "mpi_backend/mpi_progress.h"
 #include "mpi_backend/mpi_domain.h"
-#include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_transfer.h"
@@ -126,17 +125,13 @@ static void domain_set(struct amg_mpi_domain *domain,
 
 static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 {
-    hg_return_t rc = amg_mpi_peers_init(domain);
-
-    if (rc == HG_SUCCESS)
-        rc = amg_mpi_disconnect_init(domain);
-    if (rc == HG_SUCCESS)
-        rc = amg_mpi_msgbuf_init(domain);
+    domain->peers =
+        amg_mem_zalloc((size_t)domain->comm.size * sizeof(*domain->peers));
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
-    if (domain->eps == NULL ||
+    if (domain->peers == NULL || domain->eps == NULL ||
         amg_pool_fill(&domain->transfer_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
-        rc = HG_NOMEM;
-    return rc;
+        return HG_NOMEM;
+    return amg_mpi_msgbuf_init(domain);
 }
 
 static void domain_free(struct amg_mpi_domain *domain)
@@ -150,8 +145,7 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_calls_fini(&domain->calls);
     amg_mem_free(domain->eps);
     amg_mpi_msgbuf_fini(domain);
-    amg_mpi_disconnect_fini(domain);
-    amg_mpi_peers_fini(domain);
+    amg_mem_free(domain->peers);
     amg_mem_free(domain);
 }
 

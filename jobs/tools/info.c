@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints what this build offers, what a class opened with it is like, and where
- * the threads of a node's ranks run. */
+/* amalgam_info: prints what this build offers, the properties of a class, and
+ * where the threads of the ranks of a node run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,18 +24,20 @@ static void usage(FILE *stream)
 {
     fputs(
         "amalgam_info [--job] [-t TRANSPORT] [--json] [--xml FILE]\n\n"
-        "  --job         one class for all ranks of the job, as amalgam_init\n"
-        "                opens it, instead of one as of HG_Init\n"
-        "  -t TRANSPORT  open a class over it; the library chooses\n"
-        "  --json        all as one JSON document, instead of text\n"
-        "  --xml FILE    also write the node of rank 0, its ranks, and where "
+        "  -t TRANSPORT  open a class over TRANSPORT; default: the library\n"
+        "                chooses\n"
+        "  --job         open one class for all ranks of the job, as\n"
+        "                amalgam_init does; default: one per process, as\n"
+        "                HG_Init does\n"
+        "  --json        print one JSON document instead of text\n"
+        "  --xml FILE    also write the node of rank 0, with its ranks and "
         "the\n"
-        "                library's threads run, for hwloc: lstopo -i FILE "
-        "a.svg\n",
+        "                threads of the library, as XML of hwloc; to draw it:\n"
+        "                lstopo -i FILE node.svg\n",
         stream);
 }
 
-/* False: that makes no sense. */
+/* False: invalid arguments. */
 static bool options_read(int argc, char **argv, struct options *ret_options)
 {
     struct options options = {.transport = ranks_transport()};
@@ -60,7 +62,7 @@ static bool options_read(int argc, char **argv, struct options *ret_options)
     return true;
 }
 
-/* By rank 0: in all forms that are asked for. */
+/* Called by rank 0: writes the report in all requested forms. */
 static bool report_write(
     const struct report *report, const struct options *options)
 {
@@ -83,8 +85,8 @@ static bool report_write(
     return is_done;
 }
 
-/* By all ranks: what is known of the class, and at rank 0 told. */
-static bool class_tell(hg_class_t *cls, const struct options *options)
+/* Called by all ranks: makes the report, which rank 0 writes. */
+static bool class_report(hg_class_t *cls, const struct options *options)
 {
     struct report report;
     bool is_done = false;
@@ -101,13 +103,13 @@ static bool class_tell(hg_class_t *cls, const struct options *options)
     return is_done;
 }
 
-/* Opens a class and tells of it. All ranks come to the end of it. */
+/* Opens a class and reports on it. All ranks close it, also after errors. */
 static bool info_run(const struct options *options)
 {
-    /* First of all, for only then a process knows whether it is the first. */
+    /* Before any output: only then a process knows its rank. */
     hg_class_t *cls = options->is_job ? ranks_open(options->transport)
                                       : HG_Init(options->transport, HG_TRUE);
-    bool is_done = cls != NULL && class_tell(cls, options);
+    bool is_done = cls != NULL && class_report(cls, options);
 
     if (cls == NULL && !options->is_json)
         text_build();
@@ -116,18 +118,18 @@ static bool info_run(const struct options *options)
     return cls != NULL && HG_Finalize(cls) == HG_SUCCESS && is_done;
 }
 
-/* The option that this build cannot serve, in words; NULL: none. */
+/* Why this build cannot serve an option; NULL: it can serve all. */
 static const char *missing(const struct options *options)
 {
     if (options->is_json && !json_is_there())
-        return "this build is without json-c, and so without --json; configure "
-               "it with -DAMALGAM_JSON=ON";
+        return "--json: this build is without json-c; configure it with "
+               "-DAMALGAM_JSON=ON";
     if (options->is_job && !ranks_has_job())
-        return "this build is without MPI, and so without --job; configure it "
-               "with -DAMALGAM_MPI=ON";
+        return "--job: this build is without MPI; configure it with "
+               "-DAMALGAM_MPI=ON";
     if (options->xml != NULL && !topology_is_there())
-        return "this build is without hwloc, and so without --xml; configure "
-               "it with -DAMALGAM_HWLOC=ON";
+        return "--xml: this build is without hwloc; configure it with "
+               "-DAMALGAM_HWLOC=ON";
     return NULL;
 }
 
@@ -147,7 +149,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "amalgam_info: %s\n", missing(&options));
         return EXIT_USAGE;
     }
-    /* Before MPI may change it. */
+    /* Reads the binding before MPI may change it. */
     (void)amg_bind_process();
     return info_run(&options) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -12,7 +12,7 @@
 #include "mercury.h"
 #include "writers.h"
 
-/* A document that is being made; `is_whole` until something is refused. */
+/* A document under construction; `is_whole` until an allocation fails. */
 struct doc {
     const struct report *report;
     bool is_whole;
@@ -247,7 +247,7 @@ static void put_machine(struct doc *doc, struct json_object *root)
     put_nics(doc, one);
 }
 
-/* Why a thread sits there, in a word. */
+/* The rule that placed a thread, as one word. */
 static const char *rule_name(enum amg_seat_rule rule)
 {
     static const char *const names[AMG_SEAT_RULES] = {

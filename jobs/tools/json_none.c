@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In the place of the JSON document, in a build without json-c. */
+/* JSON document, in a build without json-c. */
 #include "writers.h"
 
 bool json_is_there(void)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Calls `add` for each thread of the library that has a core. */
+/* Calls `add` for each thread of the library. */
 static void marks_each(const struct report *report,
     void (*add)(struct map *map, int32_t cpu, struct map_mark mark),
     struct map *map)
@@ -52,11 +52,11 @@ static void mark_put(struct map *map, int32_t cpu, struct map_mark mark)
         place->marks[place->mark_count++] = mark;
 }
 
-/* Makes room for as many marks as were counted, and counts anew. */
+/* Allocates the counted marks, and resets the counts. */
 static bool marks_alloc(struct map *map)
 {
     struct map_mark *room = NULL;
-    size_t sum = 1; /* so that there is a room even for none */
+    size_t sum = 1; /* never an allocation of 0 bytes */
 
     for (uint32_t i = 0; i < map->count; i++)
         sum += map->places[i].mark_count;

@@ -5,13 +5,13 @@
 
 #include "report.h"
 
-/* A thread of the library that is pinned there. */
+/* A thread of the library on a hardware thread. */
 struct map_mark {
-    char letter; /* 'P'rogress or 'H'andlers; small on a shared core */
+    char letter; /* 'P'rogress or 'H'andler; lower case on a shared core */
     uint32_t rank;
 };
 
-/* A hardware thread, and who is on it. */
+/* A hardware thread, and the ranks and threads on it. */
 struct map_place {
     const struct amg_pu *pu;
     bool is_allowed;
@@ -31,22 +31,21 @@ struct map {
 bool map_make(struct map *map, const struct report *report);
 void map_fini(struct map *map);
 
-/* From `first` on, how many places are of the same core; the same for NUMA
- * nodes and packages. */
+/* Number of hardware threads of the same core, NUMA node or package, from
+ * `first` on. */
 uint32_t map_core_len(const struct map *map, uint32_t first);
 uint32_t map_numa_len(const struct map *map, uint32_t first);
 uint32_t map_package_len(const struct map *map, uint32_t first);
 
-/* A word for a NIC's home, and its number: that NUMA node or package alone is
- * near to it. */
+/* The only NUMA node or package near a NIC, and its number; else the node. */
 enum map_home { MAP_HOME_NODE, MAP_HOME_PACKAGE, MAP_HOME_NUMA };
 enum map_home map_home_of(const struct amg_machine *machine,
     const struct amg_nic *nic, unsigned *ret_number);
-/* The names of the NICs at home there, with commas; "" none. */
+/* Names of the NICs with that home, with commas; "": none. */
 const char *map_nics(const struct amg_machine *machine, enum map_home home,
     unsigned number, char *ret_text, size_t cap);
 
-/* "0-3,7"; cut with "..." where the room ends. Returns `ret_text`. */
+/* "0-3,7"; ends in "..." if it is too long. Returns `ret_text`. */
 const char *map_list(
     const uint32_t *numbers, uint32_t count, char *ret_text, size_t cap);
 

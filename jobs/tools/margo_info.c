@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints a table of the transports that Margo can be opened with here, each
- * with an address that an instance has then, or the reason why not. */
+/* margo-info: prints a table of the transports that Margo can be opened with
+ * here, each with the address of an instance, or the reason why it cannot be
+ * opened. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 enum { EXIT_USAGE = 2, NAME_CAP = 128, NAMES_MAX = 256, ADDRESS_CAP = 512 };
 
-/* Init strings, none of them twice. */
+/* Init strings without duplicates. */
 struct names {
     char names[NAMES_MAX][NAME_CAP];
     unsigned count;
@@ -21,13 +22,12 @@ struct names {
 static void usage(FILE *stream)
 {
     fputs("margo-info [ADDRESS...]\n\n"
-          "Opens an instance of Margo over each ADDRESS, or over everything "
-          "that this\nbuild offers here, and prints as a table which ones can "
-          "be opened: what\nmargo_init() is given, and which address the "
-          "instance has, or why it has none.\n\n"
-          "The exit code is 0 when all ADDRESSes can be opened, or at least "
-          "one of all\nthere are; 1 otherwise; 2 for arguments that make no "
-          "sense.\n",
+          "Opens an instance of Margo over each ADDRESS; default: over all "
+          "that this build\noffers. Prints a table with the argument of "
+          "margo_init(), and the address of the\ninstance or the reason why "
+          "it cannot be opened.\n\n"
+          "Exit code: 0: all ADDRESSes, or by default at least one, can be "
+          "opened; 1: not;\n2: invalid arguments.\n",
         stream);
 }
 
@@ -40,7 +40,7 @@ static void names_add(struct names *names, const char *name)
         (void)snprintf(names->names[names->count++], NAME_CAP, "%s", name);
 }
 
-/* What HG tells of for a query; without an answer, nothing. */
+/* Adds the protocols that HG lists for a query. */
 static void names_ask(struct names *names, const char *query)
 {
     struct na_protocol_info *first = NULL;
@@ -50,7 +50,7 @@ static void names_ask(struct names *names, const char *query)
     for (const struct na_protocol_info *at = first; at != NULL; at = at->next) {
         char name[NAME_CAP];
 
-        /* "na+self" is a name of the list alone. */
+        /* The list says "na+self", which cannot be opened. */
         if (strcmp(at->protocol_name, "self") == 0)
             (void)snprintf(name, sizeof(name), "self");
         else
@@ -61,8 +61,8 @@ static void names_ask(struct names *names, const char *query)
     HG_Free_na_protocol_info(first);
 }
 
-/* All that can be asked for; drivers in libraries of their own are named, so
- * that they are looked for. */
+/* Adds all protocols; the queries name the drivers in libraries of their own,
+ * so that these are loaded. */
 static void names_find(struct names *names)
 {
     HG_Set_log_level("none");
@@ -71,7 +71,7 @@ static void names_find(struct names *names)
     names_ask(names, "mpi");
 }
 
-/* In the child of a trial: the last line of standard output is the address. */
+/* Called in the child of a trial: prints the address as the last line. */
 static int try_here(const char *name)
 {
     margo_instance_id mid = margo_init(name, MARGO_SERVER_MODE, 0, 0);
@@ -95,7 +95,7 @@ static int try_here(const char *name)
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Tries all; how many can be opened. */
+/* Tries all; returns how many can be opened. */
 static unsigned names_try(const struct names *names)
 {
     bool has_colour = isatty(STDOUT_FILENO) && getenv("NO_COLOR") == NULL;
@@ -108,7 +108,7 @@ static unsigned names_try(const struct names *names)
     for (unsigned i = 0; i < names->count; i++)
         if ((int)strlen(names->names[i]) > width)
             width = (int)strlen(names->names[i]);
-    printf("%-*s  %s\n", width, "margo_init()", "address, or why not");
+    printf("%-*s  %s\n", width, "margo_init()", "address, or reason");
     for (unsigned i = 0; i < names->count; i++) {
         char words[ADDRESS_CAP];
         bool is_open = trial_run(names->names[i], words, sizeof(words));

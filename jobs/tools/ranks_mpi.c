@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of a class, in a build with MPI. */
+/* Ranks of a class, in a build with MPI. */
 #include <stdio.h>
 #include <string.h>
 
@@ -77,8 +77,8 @@ static void node_own(MPI_Comm node, struct report_node *ret_own)
         (int)sizeof(ret_own->host) - 1, host);
 }
 
-/* Each node has one rank that is the first of it; rank 0 is one of these, and
- * hears of all. Without memory it hears nothing. */
+/* Gathers the nodes at rank 0 from the first rank of each. Does nothing if rank
+ * 0 has no memory for them. */
 static void nodes_learn(struct report *report)
 {
     MPI_Comm node = MPI_COMM_NULL;

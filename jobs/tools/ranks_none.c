@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of a class, in a build without MPI. */
+/* Ranks of a class, in a build without MPI. */
 #include "ranks.h"
 
 const char *ranks_transport(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gathers what amalgam_info knows.
+/* Facts of the report of amalgam_info.
  *
- * The map of the node is not asked for: each rank's place comes of the same
- * pure function, which is asked once more for every rank of it. */
+ * The placement of the other ranks of the node is not sent by them: it is
+ * computed by the same pure function that they use. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "affinity/topo.h"
 #include "ranks.h"
 
-#define LONG_IDLE_NS 10000000000ull /* far beyond all that is looked for */
+#define LONG_IDLE_NS 10000000000ull /* longer than any spin or back-off */
 
 static void address_learn(struct report *report)
 {
@@ -32,8 +32,8 @@ static void address_learn(struct report *report)
     HG_Addr_free(report->cls, addr);
 }
 
-/* How the progress thread waits, or a call of the application; and what that
- * does when nothing has come for long. */
+/* How the progress thread or a call of the application waits, and what it does
+ * after a long idle time. */
 static void wait_learn(
     const struct amg_progress_config *config, struct report_rank *local)
 {
@@ -54,10 +54,10 @@ static void wait_learn(
         snprintf(local->wait + len, cap - len, "; idle: woken by a descriptor");
     else
         snprintf(local->wait + len, cap - len,
-            "; idle: looks every %" PRIu64 " us", step.ns / 1000);
+            "; idle: polls every %" PRIu64 " us", step.ns / 1000);
 }
 
-/* The placement where nothing had to be placed: callers make progress. */
+/* The placement without threads of the library: callers make progress. */
 static struct amg_placement callers_of(const struct amg_progress_config *config)
 {
     struct amg_placement placement = {
@@ -70,7 +70,7 @@ static struct amg_placement callers_of(const struct amg_progress_config *config)
     return placement;
 }
 
-/* The ranks of the node, each with its place in the map. */
+/* The ranks of the node, each with its placement. */
 static void locals_fill(struct report *report)
 {
     const struct amg_progress_config *config = &report->cls->progress_config;
@@ -98,7 +98,7 @@ static void locals_fill(struct report *report)
     report->own_progress = own.progress;
 }
 
-/* This process alone, where others are not known. */
+/* This process only, where the other ranks are unknown. */
 static void local_fill_alone(struct report *report)
 {
     const struct amg_progress_config *config = &report->cls->progress_config;
@@ -148,7 +148,7 @@ static void provider_add(const struct amg_provider *provider, void *arg)
         snprintf(more->texts[i], sizeof(more->texts[i]), "%s", texts[i]);
 }
 
-/* Opens what there is, and says nothing of what cannot be opened. */
+/* Lists the providers that can be opened; logs nothing about the others. */
 static void providers_learn(struct report *report)
 {
     const struct amg_providers *providers = NULL;
@@ -161,7 +161,7 @@ static void providers_learn(struct report *report)
     providers->versions(
         report->libfabric[0], report->libfabric[1], REPORT_FIELD_CAP);
     providers->list(provider_add, report);
-    /* Only now, as the array has moved while it grew. */
+    /* Set last, because the array moved while it grew. */
     for (unsigned i = 0; i < report->provider_count; i++) {
         struct report_provider *one = &report->providers[i];
 
@@ -198,10 +198,8 @@ void report_fini(struct report *report)
 const char *report_waiting(const hg_class_t *cls)
 {
     if (!cls->limits.is_spinning)
-        return "sleeps on a descriptor";
+        return "blocks on a descriptor";
     return cls->limits.must_yield
-               ? "looks, then sleeps between two looks, as "
-                 "nothing wakes it"
-               : "looks without a pause, with naps when idle, "
-                 "as nothing wakes it";
+               ? "polls, then sleeps between polls (no descriptor)"
+               : "polls without a pause, with pauses when idle (no descriptor)";
 }

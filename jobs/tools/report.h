@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Report of amalgam_info; its writers only put that into a form. */
+/* Report of amalgam_info; the writers only format it. */
 #ifndef TOOLS_REPORT_H
 #define TOOLS_REPORT_H
 
@@ -18,9 +18,9 @@ enum {
 struct report_rank {
     uint32_t rank;
     struct amg_cpuset binding;
-    uint32_t threads; /* of its program; 0: not known */
+    uint32_t threads; /* of its program; 0: unknown */
     struct amg_placement placement;
-    /* How its progress thread waits, or callers do. */
+    /* How its progress thread or its callers wait. */
     char wait[REPORT_FIELD_CAP];
 };
 
@@ -30,36 +30,36 @@ struct report_node {
     uint32_t ranks;
 };
 
-/* A network of libfabric; the texts it points to are its own. */
+/* A provider of libfabric; `facts` points to `texts`. */
 struct report_provider {
     struct amg_provider facts;
     char texts[4][REPORT_FIELD_CAP];
 };
 
-/* Filled in at rank 0 alone, but for `rank`. All that it points to is its own,
- * but for the class, the machine and `transport`. */
+/* Filled in at rank 0; only `rank` is at the others, too. It owns what it
+ * points to except the class, the machine and `transport`. */
 struct report {
     hg_class_t *cls;
-    const char *transport;       /* as asked for */
-    struct amg_mem_stats memory; /* before all this */
+    const char *transport;       /* as requested */
+    struct amg_mem_stats memory; /* before the report was made */
     char offer[REPORT_TEXT_CAP];
-    char address[REPORT_TEXT_CAP]; /* "": it has none */
+    char address[REPORT_TEXT_CAP]; /* "": none */
 
     /* Filled in by ranks_*.c. */
     bool is_over_mpi;
     int rank;
     int size;
     const char *thread_level;       /* NULL: not over MPI */
-    char library[REPORT_FIELD_CAP]; /* which MPI that is */
-    struct report_node *nodes;      /* that of rank 0 first */
+    char library[REPORT_FIELD_CAP]; /* name and version of the MPI */
+    struct report_node *nodes;      /* the one of rank 0 first */
     uint32_t node_count;
 
     const struct amg_machine *machine;
     struct report_rank *locals;
     uint32_t local_count;
     uint32_t self;      /* index of rank 0 */
-    bool are_all_known; /* are these all that use the library here? */
-    /* The mode of a class of amalgam_init() that is asked the same. */
+    bool are_all_known; /* `locals` has all ranks of the node */
+    /* Mode that a class of amalgam_init() would have. */
     enum amalgam_progress own_progress;
 
     bool has_libfabric;
@@ -68,11 +68,12 @@ struct report {
     unsigned provider_count;
 };
 
-/* By all ranks of the class. False: no memory. */
+/* Called by all ranks of the class. False: no memory. */
 bool report_make(struct report *report, hg_class_t *cls, const char *transport);
 void report_fini(struct report *report);
 
-/* How the class's transports can be waited for: "sleeps on a descriptor". */
+/* How threads wait for the transports of the class: "blocks on a descriptor".
+ */
 const char *report_waiting(const hg_class_t *cls);
 
 #endif

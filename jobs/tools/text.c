@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report of amalgam_info as text, but for the node. */
+/* Report of amalgam_info as text: the build, the class, the ranks and
+ * libfabric. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -33,8 +34,8 @@ void text_build(void)
     unsigned patch = 0;
 
     HG_Version_get(&major, &minor, &patch);
-    printf("Amalgam %s, with the API of Mercury %u.%u.%u\n", INFO_VERSION,
-        major, minor, patch);
+    printf("Amalgam %s, API of Mercury %u.%u.%u\n", INFO_VERSION, major, minor,
+        patch);
     printf("Transports: %s\n", amg_init_offer(offer, sizeof(offer)));
     puts("Environment:");
     for (unsigned id = 0; id < AMG_ENV_COUNT; id++)
@@ -51,12 +52,12 @@ static void class_print(const struct report *report)
     printf("  reaches            %s\n", cls->reach);
     if (cls->reason[0] != '\0')
         printf("  bulk data          %s\n", cls->reason);
-    printf("  input, output      %" PRIu64 ", %" PRIu64
-           " bytes in a message; longer ones are pulled\n",
+    printf("  eager limit        input %" PRIu64 ", output %" PRIu64
+           " bytes; longer ones are pulled\n",
         HG_Class_get_input_eager_size(cls),
         HG_Class_get_output_eager_size(cls));
-    printf(
-        "  unanswered calls   %" PRIu32 " to each peer\n", cls->limits.credits);
+    printf("  credits            %" PRIu32 " unanswered calls per peer\n",
+        cls->limits.credits);
     printf("  waiting            %s\n", report_waiting(cls));
     printf("  heap memory        %" PRIu64 " bytes in %" PRIu64 " blocks\n",
         report->memory.bytes, report->memory.live);
@@ -67,11 +68,11 @@ static void class_print(const struct report *report)
 static void ranks_print(const struct report *report)
 {
     if (!report->is_over_mpi) {
-        puts("  ranks              1: not over MPI");
+        puts("  ranks              1 (not over MPI)");
         return;
     }
     printf("  ranks              %d\n", report->size);
-    printf("  nodes              %u, as MPI sees them\n", report->node_count);
+    printf("  nodes              %u (by MPI)\n", report->node_count);
     for (uint32_t i = 0; report->node_count > 1 && i < report->node_count; i++)
         printf("      %-24s %u rank%s, the first is %u\n",
             report->nodes[i].host, report->nodes[i].ranks,
@@ -86,30 +87,28 @@ static void provider_print(const struct amg_provider *provider)
     printf("      address          %s\n", provider->address);
     printf("      networks         %s\n", provider->nics);
     printf("      messages         %" PRIu32 " bytes, %" PRIu32
-           " unanswered calls to each peer, up to %" PRIu64
-           " bytes leave at once\n",
+           " unanswered calls per peer, up to %" PRIu64 " bytes injected\n",
         provider->message_len, provider->credits, provider->inject_len);
     printf("      transfers        %" PRIu64 " bytes in %" PRIu64
-           " segments at once, keys of %u bytes\n",
+           " segments per operation, keys of %u bytes\n",
         provider->piece_len, provider->piece_segments, provider->key_len);
     printf("      exposed memory   %s\n", provider->demands);
-    printf("      waiting          %s\n", provider->can_sleep
-                                              ? "sleeps on a descriptor"
-                                              : "looks, with pauses between");
+    printf("      waiting          %s\n",
+        provider->can_sleep ? "blocks on a descriptor" : "polls with pauses");
 }
 
 static void providers_print(const struct report *report)
 {
     if (!report->has_libfabric) {
-        puts("Libfabric: its driver is not there");
+        puts("Libfabric: driver not installed");
         return;
     }
-    printf("Libfabric %s (built with %s), what can be opened here:\n",
+    printf("Libfabric %s (built with %s), providers that can be opened here:\n",
         report->libfabric[0], report->libfabric[1]);
     for (unsigned i = 0; i < report->provider_count; i++)
         provider_print(&report->providers[i].facts);
     if (report->provider_count == 0)
-        puts("  nothing");
+        puts("  none");
 }
 
 void text_class(const struct report *report, const struct map *map)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The node as text.
  *
- * Cores that are alike stand in one line. Alike means: what is on the next one
- * is what is on this one, with all numbers of cores and hardware threads moved
- * on by one step, and those of ranks by none or by one. So a node with a rank
- * on each of its 128 cores is as short as one that runs a single rank. */
+ * Equal cores share one line. A core is equal to the one before it if it has
+ * the same ranks and threads, where the numbers of all hardware threads
+ * increase by one step and those of ranks by zero or one. So a node with one
+ * rank on each of its 128 cores takes as few lines as one that runs a single
+ * rank. */
 #include <stdio.h>
 #include <string.h>
 
 #include "mercury.h"
 #include "writers.h"
 
-/* Cores from `first` on that are alike. */
+/* Equal cores from `first` on. */
 struct run {
     const struct map *map;
     uint32_t first; /* place */
@@ -19,7 +20,7 @@ struct run {
     uint32_t cores;
     uint32_t cpu_step;
     uint32_t rank_step;
-    bool by_cache; /* their last level cache is told */
+    bool by_cache; /* the text names their last level cache */
 };
 
 static bool are_ranks_alike(
@@ -45,7 +46,7 @@ static bool are_marks_alike(
     return true;
 }
 
-/* Is the core at `next` what follows the one before it in that run? */
+/* Whether the core at `next` continues the run. */
 static bool is_next(const struct run *run, uint32_t next)
 {
     const struct map_place *places = run->map->places;
@@ -67,7 +68,7 @@ static bool is_next(const struct run *run, uint32_t next)
     return true;
 }
 
-/* How many cores, up to the place `end`, are alike from the run's first on. */
+/* Number of equal cores from the first one of the run on, up to `end`. */
 static uint32_t run_measure(struct run *run, uint32_t end)
 {
     uint32_t next = run->first + run->len;
@@ -98,9 +99,9 @@ static struct run run_find(
     return other.cores > run.cores ? other : run;
 }
 
-/* Caches are worth a word where they are shared by some cores of a NUMA node,
- * not by one or by all. */
-static bool are_caches_told(const struct amg_machine *machine)
+/* Whether the text names caches: where several, but not all cores of a NUMA
+ * node share one. */
+static bool are_caches_shown(const struct amg_machine *machine)
 {
     uint32_t count = 1;
 
@@ -109,7 +110,7 @@ static bool are_caches_told(const struct amg_machine *machine)
     return count > machine->numa_count && count < machine->core_count;
 }
 
-/* "0-7", "0-3,8-11", or "0,4...60" where they are far apart. */
+/* "0-7", "0-3,8-11", or "0,4...60" for an even step. */
 static void cpus_print(const struct run *run, uint32_t slot, uint32_t len)
 {
     const struct map_place *one = &run->map->places[run->first];
@@ -135,7 +136,7 @@ static void ranks_print(const struct run *run, const struct map_place *place)
     char text[REPORT_TEXT_CAP];
 
     if (!place->is_allowed)
-        fputs("not ours to use", stdout);
+        fputs("not available", stdout);
     else if (place->rank_count == 0)
         fputs("no rank", stdout);
     else if (run->rank_step == 1 && run->cores > 1 && place->rank_count == 1)
@@ -166,8 +167,8 @@ static void marks_print(const struct run *run, const struct map_place *place)
         printf(run->cpu_step == 1 ? "-%u" : "...%u", place->pu->cpu + last);
 }
 
-/* How many of the core's hardware threads, from `slot` on, have the same
- * ranks. */
+/* Number of hardware threads of the core, from `slot` on, with the same ranks.
+ */
 static uint32_t slots_alike(const struct run *run, uint32_t slot)
 {
     const struct map_place *one = &run->map->places[run->first];
@@ -220,7 +221,7 @@ static void numa_print(
 {
     const struct amg_machine *machine = report->machine;
     uint32_t end = first + map_numa_len(map, first);
-    bool by_cache = are_caches_told(machine);
+    bool by_cache = are_caches_shown(machine);
     struct run run = {0};
 
     head_print(
@@ -260,17 +261,18 @@ static void machine_print(const struct report *report, const struct map *map)
         count_print(machine->core_count, "core", ", ");
     }
     count_print(machine->pu_count, "hardware thread", "");
-    puts(!machine->is_known  ? "; hwloc tells nothing, or is not there"
-         : !machine->is_this ? "; described by HWLOC_* variables: it is not "
-                               "this one, and nothing is bound"
+    puts(!machine->is_known  ? "; topology unknown (no hwloc, or it found none)"
+         : !machine->is_this ? "; described by HWLOC_* variables, not this "
+                               "one: no thread is bound"
                              : "");
     map_nics(machine, MAP_HOME_NODE, 0, nics, sizeof(nics));
     if (nics[0] != '\0')
         printf("    networks %s\n", nics);
     for (uint32_t i = 0; i < map->count; i += map_package_len(map, i))
         package_print(report, map, i);
-    puts("    P, H: where progress and handler threads of that rank run; p, h: "
-         "where a core is shared");
+    puts("    P, H: progress and handler threads of that rank on a core of "
+         "their "
+         "own; p, h: on a shared core");
 }
 
 /* "    rank 3     progress  cpu 7    own     idle core" */
@@ -325,7 +327,7 @@ void text_node(const struct report *report, const struct map *map)
     machine_print(report, map);
     printf("  placement          of %s\n",
         report->are_all_known ? "the ranks of this node"
-                              : "this process: its neighbours are not known");
+                              : "this process only (other ranks unknown)");
     for (uint32_t i = 0; i < report->local_count; i++)
         rank_print(&report->locals[i]);
     if (report->own_progress != report->locals[report->self].placement.progress)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The node as a topology of hwloc, annotated with its ranks, the threads of the
- * library, and a legend: what lstopo draws. */
+ * library, and a legend, for lstopo. */
 #include <errno.h>
 #include <hwloc.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 
 enum { COLOR_CAP = 48, NODES_SHOWN = 8 };
 
-/* A light colour for each rank, as lstopo takes it; near numbers differ most.
+/* A light colour for each rank, in the form of lstopo; close ranks differ most.
  */
 static const char *style_of(uint32_t rank, char ret_style[COLOR_CAP])
 {
     enum { LOW = 165, HIGH = 250, SECTOR = 60 };
-    /* Turned by the golden angle, no two of a few dozen come close. */
+    /* Steps of the golden angle: a few dozen colours are all different. */
     unsigned hue = (210 + rank % 360 * 137) % 360;
     unsigned step = hue % SECTOR * (HIGH - LOW) / SECTOR;
     const unsigned rgb[6][3] = {
@@ -34,7 +34,7 @@ static const char *style_of(uint32_t rank, char ret_style[COLOR_CAP])
     return ret_style;
 }
 
-/* A box named `text` within a hardware thread. False: no memory. */
+/* Adds a box named `text` to a hardware thread. False: no memory. */
 static bool box_add(hwloc_topology_t topology, hwloc_obj_t pu, const char *text,
     const char *style)
 {
@@ -43,7 +43,7 @@ static bool box_add(hwloc_topology_t topology, hwloc_obj_t pu, const char *text,
     return box != NULL && hwloc_obj_add_info(box, "lstopoStyle", style) == 0;
 }
 
-/* The ranks that are bound to a hardware thread, and the threads on it. */
+/* Adds the ranks that are bound to a hardware thread, and the threads on it. */
 static bool place_annotate(
     hwloc_topology_t topology, hwloc_obj_t pu, const struct map_place *place)
 {
@@ -106,7 +106,7 @@ static bool legend_annotate(hwloc_obj_t root, const struct report *report)
     snprintf(text, sizeof(text), "%s: Amalgam %s over %s%s",
         report->node_count > 0 ? report->nodes[0].host : "this node",
         INFO_VERSION, report->transport,
-        !machine->is_known  ? "; topology not known"
+        !machine->is_known  ? "; topology unknown"
         : !machine->is_this ? "; described by HWLOC_* variables"
                             : "");
     is_done = hwloc_obj_add_info(root, "lstopoLegend", text) == 0 &&
@@ -118,10 +118,11 @@ static bool legend_annotate(hwloc_obj_t root, const struct report *report)
     for (uint32_t i = 1; is_done && i < report->node_count; i++) {
         const struct report_node *node = &report->nodes[i];
 
-        snprintf(text, sizeof(text), "another node, %s: %u rank%s from %u on",
-            node->host, node->ranks, node->ranks == 1 ? "" : "s", node->first);
+        snprintf(text, sizeof(text),
+            "other node %s: %u rank%s, the first is %u", node->host,
+            node->ranks, node->ranks == 1 ? "" : "s", node->first);
         if (i > NODES_SHOWN)
-            snprintf(text, sizeof(text), "and %u nodes more",
+            snprintf(text, sizeof(text), "and %u more nodes",
                 report->node_count - i);
         is_done = hwloc_obj_add_info(root, "lstopoLegend", text) == 0;
         if (i > NODES_SHOWN)
@@ -130,7 +131,7 @@ static bool legend_annotate(hwloc_obj_t root, const struct report *report)
     return is_done;
 }
 
-/* NULL, or why not; then there is no such file. */
+/* NULL, or the cause of a failure; then there is no file. */
 static const char *file_write(hwloc_topology_t topology,
     const struct report *report, const struct map *map, const char *path)
 {
@@ -142,7 +143,7 @@ static const char *file_write(hwloc_topology_t topology,
         hwloc_topology_set_type_filter(
             topology, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_ALL) != 0 ||
         hwloc_topology_load(topology) != 0)
-        return "hwloc does not load the machine";
+        return "hwloc cannot load the topology";
     for (uint32_t i = 0; i < map->count; i++) {
         const struct map_place *place = &map->places[i];
         hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topology, place->pu->cpu);
@@ -156,19 +157,18 @@ static const char *file_write(hwloc_topology_t topology,
     if (hwloc_topology_export_xml(topology, path, 0) == 0)
         return NULL;
     unlink(path);
-    return errno == 0 ? "hwloc does not say why" : strerror(errno);
+    return errno == 0 ? "hwloc failed" : strerror(errno);
 }
 
-/* NULL, or why it cannot be written. A device, as /dev/null, would be replaced
- * by a file. */
+/* NULL, or why the path cannot be written. A device like /dev/null would be
+ * replaced by a file. */
 static const char *path_check(const char *path)
 {
     struct stat status;
 
     if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
         return NULL;
-    return S_ISDIR(status.st_mode) ? strerror(EISDIR)
-                                   : "it is there, and no file";
+    return S_ISDIR(status.st_mode) ? strerror(EISDIR) : "not a regular file";
 }
 
 bool topology_is_there(void)
@@ -176,7 +176,7 @@ bool topology_is_there(void)
     return true;
 }
 
-/* The topology grows beside the file and takes its place when it is whole. */
+/* Writes a file beside the old one, and renames it when it is complete. */
 bool topology_write(
     const struct report *report, const struct map *map, const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In the place of the topology, in a build without hwloc. */
+/* Topology, in a build without hwloc. */
 #include "writers.h"
 
 bool topology_is_there(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tries an init string in a process of its own, which may crash or hang. */
+/* Trial of an init string in a child process, which may crash or hang. */
 #include "trial.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ static long long now_ms(void)
     return (long long)now.tv_sec * MS_PER_S + now.tv_nsec / NS_PER_MS;
 }
 
-/* Only the end is kept of what is too long. False: nothing more will come. */
+/* Reads more output, and keeps the last part of it. False: the end was reached.
+ */
 static bool said_read(struct said *said, int fd)
 {
     ssize_t len = 0;
@@ -63,8 +64,8 @@ static bool said_last(struct said *said, char *ret_words, size_t cap)
     return said->len > 0;
 }
 
-/* The same of the first line that tells of an error: its cause, before what
- * came of it. */
+/* Copies the first line with an error, which names the cause, or else the last
+ * line. */
 static bool said_cause(struct said *said, char *ret_words, size_t cap)
 {
     static const char mark[] = "error: ";
@@ -82,7 +83,7 @@ static bool said_cause(struct said *said, char *ret_words, size_t cap)
     return true;
 }
 
-/* In the child: never returns. */
+/* Called in the child; never returns. */
 static void child_run(const char *name, int out, int err)
 {
     int nothing = open("/dev/null", O_RDONLY);
@@ -93,11 +94,11 @@ static void child_run(const char *name, int out, int err)
     (void)setenv("HG_LOG_LEVEL", "error", 0);
     (void)setenv("MARGO_LOG_LEVEL", "error", 0);
     (void)execl("/proc/self/exe", "margo-info", TRIAL_WORD, name, (char *)NULL);
-    fprintf(stderr, "cannot start a trial: %s\n", strerror(errno));
+    fprintf(stderr, "cannot start a child process: %s\n", strerror(errno));
     _exit(EXIT_FAILURE);
 }
 
-/* Until both ends are closed. False: that took too long. */
+/* Reads until both pipes are closed. False: that took too long. */
 static bool child_listen(struct said said[2], const int fds[2])
 {
     struct pollfd polls[2] = {
@@ -119,7 +120,7 @@ static bool child_listen(struct said said[2], const int fds[2])
     return true;
 }
 
-/* The result of the child: its words where it ended well, else the reason. */
+/* The result of the child: its last line if it succeeded, else the reason. */
 static bool child_judge(
     struct said said[2], int status, char *ret_words, size_t cap)
 {
@@ -127,11 +128,10 @@ static bool child_judge(
         said_last(&said[0], ret_words, cap))
         return true;
     if (WIFSIGNALED(status))
-        (void)snprintf(ret_words, cap, "opening it ended by signal %d (%s)",
+        (void)snprintf(ret_words, cap, "killed by signal %d (%s)",
             WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (!said_cause(&said[1], ret_words, cap))
-        (void)snprintf(ret_words, cap, "opening it ended with exit code %d",
-            WEXITSTATUS(status));
+        (void)snprintf(ret_words, cap, "exit code %d", WEXITSTATUS(status));
     return false;
 }
 
@@ -166,7 +166,7 @@ bool trial_run(const char *name, char *ret_words, size_t cap)
     (void)close(out[0]);
     (void)close(err[0]);
     if (child > 0 && !is_over)
-        (void)snprintf(ret_words, cap, "opening it took longer than %d s",
-            TIMEOUT_MS / MS_PER_S);
+        (void)snprintf(
+            ret_words, cap, "not open after %d s", TIMEOUT_MS / MS_PER_S);
     return child > 0 && is_over && child_judge(said, status, ret_words, cap);
 }

@@ -41,8 +41,8 @@ for init in $inits; do
     grep -qF "own address        $init://" <<<"$one" ||
         fail "$init is listed, and cannot be opened: $one"
     case $(field "$init" waiting) in
-    "sleeps on a descriptor") wanted="sleeps on a descriptor" ;;
-    "looks, with pauses between") wanted="looks, then sleeps" ;;
+    "blocks on a descriptor") wanted="blocks on a descriptor" ;;
+    "polls with pauses") wanted="polls, then sleeps" ;;
     *) fail "$init: how it waits" ;;
     esac
     grep -q "waiting  *$wanted" <<<"$one" || fail "$init: waits otherwise: $one"

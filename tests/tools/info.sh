@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# amalgam_info tells the same as text, as JSON and as a topology, whatever it is
-# run over, and lstopo, where it is here, draws that. A transport that this build does not offer skips the test.
+# amalgam_info prints the same facts as text, as JSON and as a topology over each
+# transport, and lstopo, if installed, draws the topology. A transport that this
+# build does not offer skips the test.
 #
 # info.sh HAS_HWLOC JSON_AGREES RANKS COMMAND...
 #

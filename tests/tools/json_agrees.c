@@ -272,7 +272,8 @@ static void text_agrees(const char *text, struct json_object *root)
     snprintf(line, sizeof(line), "transport          %s, protocol %s",
         text_of(cls, "transport"), text_of(cls, "protocol"));
     line_check(text, line);
-    snprintf(line, sizeof(line), "unanswered calls   %" PRId64 " to each peer",
+    snprintf(line, sizeof(line),
+        "credits            %" PRId64 " unanswered calls per peer",
         number_of(cls, "credits"));
     line_check(text, line);
     snprintf(line, sizeof(line), "ranks              %" PRId64,
@@ -285,7 +286,7 @@ static void text_agrees(const char *text, struct json_object *root)
     for (size_t i = 0; i < json_object_array_length(ranks); i++)
         rank_agrees(text, json_object_array_get_idx(ranks, i));
     if (libfabric == NULL)
-        line_check(text, "Libfabric: its driver is not there");
+        line_check(text, "Libfabric: driver not installed");
     for (size_t i = 0; libfabric != NULL && i < json_object_array_length(get(
                                                     libfabric, "providers"));
          i++)

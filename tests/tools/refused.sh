@@ -36,7 +36,7 @@ refused 1 "no transport 'nowhere'" -t nowhere
 if [ "$has_hwloc" = ON ]; then
     refused 1 "topology to $dir/no/file: " -t self --xml "$dir/no/file"
     refused 1 "topology to $dir: Is a directory" -t self --xml "$dir"
-    refused 1 "topology to /dev/null: it is there" -t self --xml /dev/null
+    refused 1 "topology to /dev/null: not a regular file" -t self --xml /dev/null
 else
     refused 2 "without hwloc" --xml "$dir/file"
 fi

@@ -132,7 +132,7 @@ static void test_drawing_tells_what_is_not_ours(void **state)
     amg_cpuset_remove(&node.machine.allowed, 2);
     amg_cpuset_remove(&node.machine.allowed, 3);
     text = drawn(&node);
-    lines_of(text, "", "cores 2-3 cpus 2-3 not ours to use");
+    lines_of(text, "", "cores 2-3 cpus 2-3 not available");
     free(text);
     node_free(&node);
 }
@@ -209,7 +209,7 @@ static void test_drawing_names_networks_and_false_machines(void **state)
     lines_of(text, "", "networks eth0");
     /* Of a package with one NUMA node, that is the nearest. */
     lines_of(text, "", "NUMA node 1, networks hsn0");
-    assert_non_null(strstr(text, "it is not this one"));
+    assert_non_null(strstr(text, "not this one"));
     free(text);
     node_free(&node);
 }

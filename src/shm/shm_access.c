@@ -230,6 +230,7 @@ hg_return_t amg_shm_access_enter(struct amg_shm_key_table *table,
 
 void amg_shm_access_leave(struct amg_shm_accessor *accessor, unsigned slot)
 {
+    AMG_ASSERT(slot < AMG_SHM_ACCESSES);
     /* The copy is complete before the exposer sees that the access ended. */
     atomic_store_explicit(&accessor->accesses[slot], 0, memory_order_release);
 }

@@ -71,6 +71,7 @@ AMG_NOINLINE static struct amg_shm_buf *buf_fresh_locked(
     uint32_t index = domain->fresh_bufs;
     struct amg_shm_buf *buf = NULL;
 
+    AMG_ASSERT(index <= AMG_SHM_MSGBUFS);
     /* The first one was reserved with the segment: there is at least one. */
     if (index == AMG_SHM_MSGBUFS ||
         (index > 0 && !amg_shm_region_reserve(&domain->region,
@@ -102,6 +103,7 @@ static struct amg_shm_buf *buf_heap(struct amg_shm_domain *domain)
 
 static void buf_push_locked(struct amg_shm_buf *buf)
 {
+    AMG_ASSERT(buf->msgbuf != NULL);
     buf->post.link.next = buf->domain->free_bufs;
     buf->domain->free_bufs = &buf->post.link;
 }
@@ -123,6 +125,7 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
 
     if (atomic_load_explicit(&buf->msgbuf->is_lent, memory_order_acquire) != 0)
         return false;
+    AMG_ASSERT(peer->msgbufs_lent > 0);
     amg_list_remove(&buf->post.link);
     buf_push_locked(buf);
     peer->msgbufs_lent--;
@@ -185,6 +188,7 @@ struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf)
     in_segment = buf_msgbuf_locked(buf->domain);
     if (in_segment == NULL)
         return NULL;
+    AMG_ASSERT(buf->len <= in_segment->buf.cap);
     memcpy(in_segment->buf.data, buf->buf.data, buf->len);
     amg_mem_free(buf);
     return in_segment;
@@ -192,6 +196,7 @@ struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf)
 
 void amg_shm_buf_lend_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
 {
+    AMG_ASSERT(buf->msgbuf != NULL);
     atomic_store_explicit(&buf->msgbuf->is_lent, 1, memory_order_relaxed);
     buf->peer = peer;
     peer->msgbufs_lent++;
@@ -260,6 +265,7 @@ void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival)
     struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
 
     if (arrival->msgbuf != NULL) {
+        AMG_ASSERT(arrival->copy == NULL && peer->msgbufs_held > 0);
         amg_shm_msgbuf_return(peer, arrival->msgbuf);
         peer->msgbufs_held--;
     } else if (arrival->copy != NULL) {

@@ -101,6 +101,7 @@ static bool ptrace_allow(void)
 static void ptrace_disallow(void)
 {
     amg_lock_lock(&ptrace_lock);
+    AMG_ASSERT(ptrace_users > 0);
     if (--ptrace_users == 0)
         (void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
     amg_lock_unlock(&ptrace_lock);
@@ -172,6 +173,7 @@ void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
 static void transfer_end_locked(
     struct amg_shm_transfer *transfer, hg_return_t ret)
 {
+    AMG_ASSERT(transfer->state != AMG_SHM_TRANSFER_ENDED);
     transfer->op->len = transfer->arrived;
     transfer->op->data = NULL;
     amg_shm_op_end_locked(transfer->ep, transfer->op, ret);
@@ -193,6 +195,7 @@ static hg_return_t transfer_copy(
     uint64_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT(transfer->begun == transfer->arrived);
     rest.offset += transfer->arrived;
     rest.len -= transfer->arrived;
     rest.goes_on = transfer->arrived > 0;
@@ -256,6 +259,7 @@ static void transfer_set_state_locked(
 {
     hg_return_t ret = HG_SUCCESS;
 
+    AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_POLLED);
     if (rc != HG_SUCCESS && rc != HG_AGAIN && rc != HG_BUSY && rc != HG_NOMEM &&
         transfer->ret == HG_SUCCESS)
         transfer->ret = rc;
@@ -286,6 +290,7 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
         if (link == NULL)
             break;
         transfer = amg_shm_transfer_of(link);
+        AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_READY);
         transfer->state = AMG_SHM_TRANSFER_POLLED;
         if (!transfer_is_over_locked(transfer, &ret)) {
             amg_bias_give(&domain->lock);

@@ -177,6 +177,7 @@ static hg_return_t cma_copy_lists(struct amg_shm_peer *peer,
     rc = cma_move(peer, access, &here, &there, &step->moved);
     if (rc != HG_SUCCESS)
         return rc;
+    AMG_ASSERT(step->moved <= len);
     if (step->moved == len)
         *local = behind;
     else
@@ -280,6 +281,13 @@ AMG_NOINLINE static void copy_ways_learn(
     amg_lock_unlock(&bulk->lock);
 }
 
+static bool is_in_area(
+    const struct amg_shm_bulk_peer *bulk, uint64_t at, uint64_t len)
+{
+    return at >= bulk->area_base && at - bulk->area_base <= bulk->area_len &&
+           len <= bulk->area_len - (at - bulk->area_base);
+}
+
 /* Copies in the peer's area as mapped here; both sides may be the same memory.
  */
 static void direct_copy(const struct amg_shm_bulk_peer *bulk, bool is_get,
@@ -288,17 +296,11 @@ static void direct_copy(const struct amg_shm_bulk_peer *bulk, bool is_get,
     char *there = bulk->area == NULL ? (char *)(uintptr_t)at
                                      : bulk->area + (at - bulk->area_base);
 
+    AMG_ASSERT(bulk->area == NULL || is_in_area(bulk, at, len));
     if (is_get)
         memmove(local, there, len);
     else
         memmove(there, local, len);
-}
-
-static bool is_in_area(
-    const struct amg_shm_bulk_peer *bulk, uint64_t at, uint64_t len)
-{
-    return at >= bulk->area_base && at - bulk->area_base <= bulk->area_len &&
-           len <= bulk->area_len - (at - bulk->area_base);
 }
 
 /* Plain copies run by run, as long as the peer's runs are in its area. */
@@ -377,6 +379,7 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     hg_return_t rc = HG_SUCCESS;
     unsigned slot = 0;
 
+    AMG_ASSERT(*budget > 0 && access->len > 0);
     if (!AMG_LIKELY(
             atomic_load_explicit(&bulk->is_known, memory_order_acquire) != 0))
         copy_ways_learn(domain, peer);

@@ -26,6 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -118,6 +119,7 @@ hg_return_t amg_shm_doorbell_open(struct amg_shm_ep *ep)
     const struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     char path[AMG_SHM_PATH_CAP];
 
+    AMG_ASSERT(ep->inbox->context_id == ep->base.context_id);
     amg_shm_files_doorbell(domain->region.name, domain->region.incarnation,
         ep->base.context_id, path);
     ep->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -143,6 +145,7 @@ void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox)
     const struct amg_shm_domain *domain = inbox->domain;
     char path[AMG_SHM_PATH_CAP];
 
+    AMG_ASSERT(!inbox->is_open);
     if (inbox->doorbell < 0)
         return;
     amg_shm_files_doorbell(domain->region.name, domain->region.incarnation,
@@ -253,6 +256,7 @@ void amg_shm_link_raise_locked(
 {
     uint32_t bit = link->slot % AMG_SHM_BITS;
 
+    AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
     atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
         memory_order_relaxed);
     if (!context_raise(link->context, AMG_SHM_EVENT_RINGS, peer,

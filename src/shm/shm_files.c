@@ -38,6 +38,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -148,6 +149,7 @@ enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time)
 
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP])
 {
+    AMG_ASSERT(strlen(name) < AMG_SHM_NAME_CAP);
     snprintf(ret_path, AMG_SHM_PATH_CAP, FOLDER PREFIX "%u-%s",
         (unsigned)geteuid(), name);
 }

@@ -40,6 +40,7 @@ static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
 {
     _Atomic uint64_t *claim = &domain->region.claims[slot];
 
+    AMG_ASSERT(slot < AMG_SHM_SLOTS && domain->inrings[slot] == NULL);
     amg_shm_ring_reset(&domain->region.rings[slot]);
     atomic_store_explicit(claim,
         amg_shm_claim_free(atomic_load_explicit(claim, memory_order_relaxed)),
@@ -136,6 +137,7 @@ static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
     char name[AMG_SHM_NAME_CAP];
     hg_return_t rc = HG_NOMEM;
 
+    AMG_ASSERT(domain->inrings[slot] == NULL);
     if (ring == NULL)
         return HG_NOMEM;
     rc = name_read(shared, name) ? amg_shm_peer_find_locked(domain, name,
@@ -273,6 +275,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);
 
+    AMG_ASSERT(inbox->is_open);
     /* Writers that see it closed also see which cells were read before. */
     for (; link != NULL; link = amg_list_next(&inbox->rings, link))
         amg_shm_inbox_report(
@@ -298,6 +301,7 @@ void amg_shm_inbox_refuse_unopened_locked(
     struct amg_shm_context *context = &domain->region.contexts[context_id];
     struct amg_shm_inbox *inbox = NULL;
 
+    AMG_ASSERT(domain->inboxes[context_id] == NULL);
     atomic_store_explicit(
         &context->is_open, AMG_SHM_CONTEXT_CLOSED, memory_order_seq_cst);
     /* Dekker: a sender sets its event, and then reads `is_open`. */
@@ -316,6 +320,7 @@ static void active_remove(
         return;
     while (inbox->active[i] != ring)
         i++;
+    AMG_ASSERT(i < inbox->active_count);
     inbox->active[i] = inbox->active[--inbox->active_count];
     ring->is_active = false;
 }
@@ -325,6 +330,7 @@ static void ring_drop_locked(
 {
     struct amg_shm_domain *domain = inbox->domain;
 
+    AMG_ASSERT(domain->inrings[ring->slot] == ring);
     active_remove(inbox, ring);
     if (ring->is_leaving)
         inbox->leaving_count--;

@@ -102,6 +102,7 @@ static hg_return_t record_take_locked(
     if (keys->free == NO_RECORD)
         list = &keys->free_beyond;
     *ret_index = *list;
+    AMG_ASSERT(keys->records[*ret_index].mem == NULL);
     *list = keys->records[*ret_index].next_free;
     return HG_SUCCESS;
 }
@@ -143,6 +144,7 @@ static void list_give_locked(
 {
     unsigned class = list_class(count);
 
+    AMG_ASSERT(at > 0 && at < keys->list_end);
     keys->list_next[at] = keys->list_free[class];
     keys->list_free[class] = at;
 }
@@ -295,6 +297,7 @@ static uint32_t accessor_inside(
 static void mem_close_locked(
     struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
 {
+    AMG_ASSERT(keys->records[mem->key.index].mem == mem);
     if (mem->is_closed)
         return;
     mem->is_closed = true;
@@ -307,6 +310,7 @@ static void mem_close_locked(
 static void mem_free_locked(
     struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
 {
+    AMG_ASSERT(mem->is_closed && mem->users == 0);
     if (mem->list != NO_LIST)
         list_give_locked(keys, mem->list, mem->count);
     keys->records[mem->key.index].mem = NULL;

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "shm/shm_bulk.h"
@@ -66,6 +67,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_shm_buf_reclaim_peer_locked(peer);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     inboxes_wake_locked(domain);
+    AMG_ASSERT(peer->refs > 0 && peer->msgbufs_lent == 0);
     amg_shm_peer_unref_locked(peer);
 }
 
@@ -183,6 +185,7 @@ static bool tick_timer_make(struct amg_shm_domain *domain)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
 
+    AMG_ASSERT(domain->death_epoll >= 0);
     if (domain->tick_timer >= 0)
         return true;
     domain->tick_timer =

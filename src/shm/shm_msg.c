@@ -63,6 +63,7 @@ static inline bool bytes_take_locked(
 {
     struct amg_shm_peer *peer = message->peer;
 
+    AMG_ASSERT(message->msgbuf != NULL || message->len <= AMG_SHM_INLINE);
     arrival->base.len = message->len;
     arrival->base.from = amg_shm_peer_base(peer);
     if (AMG_LIKELY(message->msgbuf == NULL)) {

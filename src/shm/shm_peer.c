@@ -56,6 +56,7 @@ static void link_leave_locked(
 {
     uint64_t claim = link->claim;
 
+    AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
     /* After this domain closed, the slot may belong to another process. */
     if (claim != 0 && atomic_compare_exchange_strong_explicit(
                           &peer->region.claims[link->slot], &claim,
@@ -165,6 +166,7 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
     const struct amg_shm_region *own = &peer->domain->region;
     const struct amg_shm_region *region = &peer->region;
 
+    AMG_ASSERT(link->claim == 0);
     for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
         uint64_t free = 0;
         uint64_t taken = 0;
@@ -277,6 +279,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     struct amg_shm_region *region = &peer->region;
     struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT(amg_shm_link_at_locked(peer, context_id) == NULL);
     if (amg_shm_region_is_closed(region)) {
         peer->domain->peer_gone_locked(peer, false);
         return HG_HOSTUNREACH;
@@ -310,6 +313,7 @@ static struct amg_shm_peer *peer_make_locked(
 {
     struct amg_shm_peer *peer = amg_mem_zalloc(sizeof(*peer));
 
+    AMG_ASSERT(region->incarnation != 0);
     if (peer == NULL)
         return NULL;
     peer->domain = domain;
@@ -340,6 +344,7 @@ void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer)
 {
     if (peer->pidfd < 0)
         return;
+    AMG_ASSERT(peer->domain->death_epoll >= 0);
     /* close() alone does not remove it if a forked child has the descriptor,
      * too. */
     (void)epoll_ctl(

@@ -52,6 +52,7 @@ static inline void amg_shm_peer_reap_locked(struct amg_shm_peer *peer)
 
 static inline void amg_shm_peer_unref_locked(struct amg_shm_peer *peer)
 {
+    AMG_ASSERT(peer->refs > 0);
     peer->refs--;
     amg_shm_peer_reap_locked(peer);
 }

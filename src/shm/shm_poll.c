@@ -101,6 +101,7 @@ static unsigned done_take_locked(struct poll *poll, unsigned max)
     struct amg_list *late = &poll->domain->calls.late;
     unsigned count = 0;
 
+    AMG_ASSERT(poll->has_lock);
     atomic_store_explicit(&ep->bulk.copied, 0, memory_order_relaxed);
     count = amg_list_take(&poll->events->done, &ep->done, max);
     count += amg_list_take(&poll->events->arrived, late, max - count);
@@ -114,6 +115,7 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
     struct poll poll = {
         .domain = inbox->domain, .inbox = inbox, .has_lock = true};
 
+    AMG_ASSERT(!inbox->is_open);
     if (amg_shm_inbox_has_events(inbox))
         amg_shm_inbox_events_locked(inbox);
     /* All cells that are there, but no endless stream of a busy peer. */
@@ -197,6 +199,7 @@ void amg_shm_poll_disarm(struct amg_shm_ep *ep)
     char bytes[16];
     ssize_t len = 0;
 
+    AMG_ASSERT(ep->is_armed);
     ep->is_armed = false;
     if ((atomic_exchange_explicit(
              &inbox->context->sleep, AMG_SHM_AWAKE, memory_order_acq_rel) &

@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -260,6 +261,7 @@ bool amg_shm_region_reserve(
     char path[AMG_SHM_PATH_CAP];
     int fd = -1;
 
+    AMG_ASSERT(offset <= region->len && len <= region->len - offset);
     if (region->fd >= 0)
         return file_reserve(region->fd, offset, len);
     amg_shm_files_path(region->name, path);
@@ -383,6 +385,7 @@ void amg_shm_region_unname(struct amg_shm_region *region)
 {
     char path[AMG_SHM_PATH_CAP];
 
+    AMG_ASSERT(region->fd >= 0);
     amg_shm_files_path(region->name, path);
     amg_shm_files_remove(path, region->fd);
     region->is_unnamed = true;

@@ -241,6 +241,7 @@ static inline uint32_t amg_shm_region_slot_end(
 static inline struct amg_shm_msgbuf *amg_shm_region_msgbuf(
     const struct amg_shm_region *region, uint32_t index)
 {
+    AMG_ASSERT(index < AMG_SHM_MSGBUFS);
     return (struct amg_shm_msgbuf *)(void *)(region->msgbufs +
                                              (uint64_t)index *
                                                  region->msgbuf_stride);

@@ -71,6 +71,7 @@ static inline enum sent buf_send_locked(struct amg_shm_buf *buf)
     struct amg_shm_buf *in_segment = NULL;
     enum sent sent = SENT_NOT;
 
+    AMG_ASSERT(len <= buf->buf.cap);
     if (!AMG_LIKELY(cell != NULL))
         return SENT_NOT;
     if (AMG_LIKELY(len <= AMG_SHM_INLINE)) {

@@ -37,6 +37,7 @@ void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer)
 
 static char *bounce_buf(const struct amg_shm_region *region, uint32_t bounce)
 {
+    AMG_ASSERT(bounce < AMG_SHM_BOUNCE_COUNT);
     return (char *)region->bounce_bufs + (size_t)bounce * AMG_SHM_BOUNCE_LEN;
 }
 
@@ -141,6 +142,7 @@ static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
     uint32_t bounce = 0;
     bool has_bounce = false;
 
+    AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_POLLED);
     if (transfer->in_flight == AMG_SHM_FRAGMENTS)
         return HG_AGAIN;
     while (fragment->len > 0)
@@ -288,6 +290,7 @@ static void fragment_done_locked(struct amg_shm_transfer *transfer,
         transfer->arrived += fragment->len;
     else if (transfer->ret == HG_SUCCESS)
         transfer->ret = ret;
+    AMG_ASSERT(transfer->arrived <= transfer->begun);
     fragment_end_locked(transfer, fragment);
     blocked_wake_locked(transfer->domain);
     if (transfer->state == AMG_SHM_TRANSFER_WAITING)

@@ -312,6 +312,7 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
     if (ep->is_armed)
         amg_shm_poll_disarm(ep);
     amg_bias_take(&domain->lock);
+    AMG_ASSERT(domain->eps[base->context_id] == ep);
     amg_shm_bulk_ep_close_locked(ep);
     amg_shm_msg_cancel_all_locked(domain, ep);
     amg_shm_inbox_close_locked(ep->inbox);

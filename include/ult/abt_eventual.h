@@ -12,7 +12,8 @@ extern "C" {
 #endif
 
 /**
- * Make an eventual.
+ * Create an eventual, by which a thread gives one value to all that wait for
+ * it.
  *
  * @param nbytes       [in]  of its value; 0: it has none
  * @param neweventual  [out]  the eventual
@@ -27,7 +28,7 @@ extern "C" {
 ABT_API_PUBLIC int ABT_eventual_create(int nbytes, ABT_eventual *neweventual);
 
 /**
- * End an eventual that was created.
+ * Destroy an eventual that was created.
  *
  * @param eventual  [in,out]  the eventual; becomes its NULL constant
  * Owns:      the eventual is taken, and its value.
@@ -40,7 +41,7 @@ ABT_API_PUBLIC int ABT_eventual_create(int nbytes, ABT_eventual *neweventual);
 ABT_API_PUBLIC int ABT_eventual_free(ABT_eventual *eventual);
 
 /**
- * Wait until it is set.
+ * Wait until an eventual is set.
  *
  * @param eventual  [in]  the eventual
  * @param value     [out]  its value, or NULL if it has none; may be NULL
@@ -54,7 +55,7 @@ ABT_API_PUBLIC int ABT_eventual_free(ABT_eventual *eventual);
 ABT_API_PUBLIC int ABT_eventual_wait(ABT_eventual eventual, void **value);
 
 /**
- * Wait until it is set, or a moment has come.
+ * Wait until an eventual is set, or a moment has come.
  *
  * @param eventual  [in]  the eventual
  * @param value     [out]  its value, or NULL if it has none; may be NULL
@@ -72,7 +73,7 @@ ABT_API_PUBLIC int ABT_eventual_timedwait(
     ABT_eventual eventual, void **value, const struct timespec *abstime);
 
 /**
- * Is it set?
+ * Tell whether an eventual is set.
  *
  * @param eventual  [in]  the eventual
  * @param value     [out]  its value, if it is; may be NULL
@@ -88,7 +89,7 @@ ABT_API_PUBLIC int ABT_eventual_test(
     ABT_eventual eventual, void **value, ABT_bool *is_ready);
 
 /**
- * Set it; all who wait go on.
+ * Set an eventual, and wake all threads that wait for it.
  *
  * @param eventual  [in]  the eventual
  * @param value     [in]  copied; may be NULL if it has none
@@ -106,7 +107,7 @@ ABT_API_PUBLIC int ABT_eventual_set(
     ABT_eventual eventual, void *value, int nbytes);
 
 /**
- * Make it as if it had not been set.
+ * Make an eventual as if it had not been set.
  *
  * @param eventual  [in]  the eventual
  * Owns:      nothing changes hands.
@@ -118,7 +119,7 @@ ABT_API_PUBLIC int ABT_eventual_set(
 ABT_API_PUBLIC int ABT_eventual_reset(ABT_eventual eventual);
 
 /**
- * Make a future.
+ * Create a future, which waits for several values.
  *
  * @param num_compartments  [in]  how many values make it ready
  * @param cb_func           [in]  called by who sets the last one, with all of
@@ -135,7 +136,7 @@ ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
     void (*cb_func)(void **arg), ABT_future *newfuture);
 
 /**
- * End a future.
+ * Destroy a future.
  *
  * @param future  [in,out]  the future; becomes its NULL constant
  * Owns:      the future is taken; the values are the program's.
@@ -148,7 +149,7 @@ ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
 ABT_API_PUBLIC int ABT_future_free(ABT_future *future);
 
 /**
- * Wait until all values have come.
+ * Wait until all values of a future have come.
  *
  * @param future  [in]  the future
  * Owns:      nothing changes hands.
@@ -161,7 +162,7 @@ ABT_API_PUBLIC int ABT_future_free(ABT_future *future);
 ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
 
 /**
- * Have all values come?
+ * Tell whether all values of a future have come.
  *
  * @param future    [in]  the future
  * @param is_ready  [out]  the answer
@@ -175,7 +176,7 @@ ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
 ABT_API_PUBLIC int ABT_future_test(ABT_future future, ABT_bool *is_ready);
 
 /**
- * Give one value; the last one lets all who wait go on.
+ * Give one value to a future; the last one wakes all threads that wait.
  *
  * @param future  [in]  the future
  * @param value   [in]  kept as it is
@@ -189,7 +190,7 @@ ABT_API_PUBLIC int ABT_future_test(ABT_future future, ABT_bool *is_ready);
 ABT_API_PUBLIC int ABT_future_set(ABT_future future, void *value);
 
 /**
- * Make it as if no value had come.
+ * Make a future as if no value had come.
  *
  * @param future  [in]  the future
  * Owns:      nothing changes hands.

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /**
- * One fact of the configuration.
+ * Get one fact of the configuration.
  *
  * @param query_kind  [in]  which
  * @param val         [out]  room for its type, told where the kinds are
@@ -26,7 +26,7 @@ ABT_API_PUBLIC int ABT_info_query_config(
     ABT_info_query_kind query_kind, void *val);
 
 /**
- * Write the configuration.
+ * Print the configuration.
  *
  * @param fp  [in]  where it is written
  * Owns:      nothing changes hands.
@@ -38,7 +38,7 @@ ABT_API_PUBLIC int ABT_info_query_config(
 ABT_API_PUBLIC int ABT_info_print_config(FILE *fp);
 
 /**
- * Write what all streams do.
+ * Print what all execution streams do.
  *
  * @param fp  [in]  where it is written
  * Owns:      nothing changes hands.
@@ -51,7 +51,7 @@ ABT_API_PUBLIC int ABT_info_print_config(FILE *fp);
 ABT_API_PUBLIC int ABT_info_print_all_xstreams(FILE *fp);
 
 /**
- * Write what a stream does.
+ * Print what an execution stream does.
  *
  * @param fp       [in]  where it is written
  * @param xstream  [in]  the stream
@@ -65,7 +65,7 @@ ABT_API_PUBLIC int ABT_info_print_all_xstreams(FILE *fp);
 ABT_API_PUBLIC int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream);
 
 /**
- * Write what a scheduler has.
+ * Print what a scheduler has.
  *
  * @param fp     [in]  where it is written
  * @param sched  [in]  the scheduler
@@ -79,7 +79,7 @@ ABT_API_PUBLIC int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream);
 ABT_API_PUBLIC int ABT_info_print_sched(FILE *fp, ABT_sched sched);
 
 /**
- * Write what a pool has.
+ * Print what is in a pool.
  *
  * @param fp    [in]  where it is written
  * @param pool  [in]  the pool
@@ -93,7 +93,7 @@ ABT_API_PUBLIC int ABT_info_print_sched(FILE *fp, ABT_sched sched);
 ABT_API_PUBLIC int ABT_info_print_pool(FILE *fp, ABT_pool pool);
 
 /**
- * Write what a thread is.
+ * Print what a thread is.
  *
  * @param fp      [in]  where it is written
  * @param thread  [in]  the thread
@@ -107,7 +107,7 @@ ABT_API_PUBLIC int ABT_info_print_pool(FILE *fp, ABT_pool pool);
 ABT_API_PUBLIC int ABT_info_print_thread(FILE *fp, ABT_thread thread);
 
 /**
- * Write attributes.
+ * Print attributes of threads.
  *
  * @param fp    [in]  where it is written
  * @param attr  [in]  the attributes
@@ -121,7 +121,7 @@ ABT_API_PUBLIC int ABT_info_print_thread(FILE *fp, ABT_thread thread);
 ABT_API_PUBLIC int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr);
 
 /**
- * Write what a tasklet is.
+ * Print what a tasklet is.
  *
  * @param fp    [in]  where it is written
  * @param task  [in]  the tasklet
@@ -135,7 +135,7 @@ ABT_API_PUBLIC int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr);
 ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
 
 /**
- * Write the bytes of a thread's stack that are in use.
+ * Print the bytes of a thread's stack that are in use.
  *
  * @param fp      [in]  where it is written
  * @param thread  [in]  the thread
@@ -150,7 +150,7 @@ ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
 ABT_API_PUBLIC int ABT_info_print_thread_stack(FILE *fp, ABT_thread thread);
 
 /**
- * The same for each ready thread of a pool.
+ * Print the bytes in use of the stacks of all ready threads of a pool.
  *
  * @param fp    [in]  where it is written
  * @param pool  [in]  the pool

@@ -10,7 +10,8 @@ extern "C" {
 #endif
 
 /**
- * Begin; the calling thread becomes the primary thread of the primary stream.
+ * Start the runtime; the calling thread becomes the primary thread of the
+ * primary stream.
  *
  * Each call but the first only counts.
  *
@@ -43,7 +44,7 @@ ABT_API_PUBLIC int ABT_init(int argc, char **argv);
 ABT_API_PUBLIC int ABT_finalize(void);
 
 /**
- * Is the runtime there?
+ * Tell whether the runtime was started.
  *
  * Owns:      nothing changes hands.
  * Errors:    ABT_SUCCESS  it is
@@ -55,7 +56,7 @@ ABT_API_PUBLIC int ABT_finalize(void);
 ABT_API_PUBLIC int ABT_initialized(void);
 
 /**
- * The name of an error.
+ * Get the name of an error code.
  *
  * @param err  [in]  what a function said
  * @param str  [out]  room for the name and its end; may be NULL
@@ -69,7 +70,7 @@ ABT_API_PUBLIC int ABT_initialized(void);
 ABT_API_PUBLIC int ABT_error_get_str(int err, char *str, size_t *len);
 
 /**
- * Seconds since a moment that does not change.
+ * Get the seconds since a moment that does not change.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -80,7 +81,7 @@ ABT_API_PUBLIC int ABT_error_get_str(int err, char *str, size_t *len);
 ABT_API_PUBLIC double ABT_get_wtime(void);
 
 /**
- * Make a stopwatch.
+ * Create a stopwatch.
  *
  * @param newtimer  [out]  the timer
  * Owns:      the result is the caller's; ABT_timer_free() ends it.
@@ -93,7 +94,7 @@ ABT_API_PUBLIC double ABT_get_wtime(void);
 ABT_API_PUBLIC int ABT_timer_create(ABT_timer *newtimer);
 
 /**
- * Make one with the times of another.
+ * Create a stopwatch with the times of another.
  *
  * @param timer     [in]  the timer
  * @param newtimer  [out]  the copy
@@ -108,7 +109,7 @@ ABT_API_PUBLIC int ABT_timer_create(ABT_timer *newtimer);
 ABT_API_PUBLIC int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer);
 
 /**
- * End a stopwatch.
+ * Destroy a stopwatch.
  *
  * @param timer  [in,out]  the timer; becomes its NULL constant
  * Owns:      it is taken.
@@ -120,7 +121,7 @@ ABT_API_PUBLIC int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer);
 ABT_API_PUBLIC int ABT_timer_free(ABT_timer *timer);
 
 /**
- * Note the moment of the start.
+ * Start a stopwatch.
  *
  * @param timer  [in]  the timer
  * Owns:      nothing changes hands.
@@ -132,7 +133,7 @@ ABT_API_PUBLIC int ABT_timer_free(ABT_timer *timer);
 ABT_API_PUBLIC int ABT_timer_start(ABT_timer timer);
 
 /**
- * Note the moment of the stop.
+ * Stop a stopwatch.
  *
  * @param timer  [in]  the timer
  * Owns:      nothing changes hands.
@@ -144,7 +145,7 @@ ABT_API_PUBLIC int ABT_timer_start(ABT_timer timer);
 ABT_API_PUBLIC int ABT_timer_stop(ABT_timer timer);
 
 /**
- * Seconds from its start to its stop.
+ * Get the seconds from the start of a stopwatch to its stop.
  *
  * @param timer  [in]  the timer
  * @param secs   [out]  the answer
@@ -158,7 +159,7 @@ ABT_API_PUBLIC int ABT_timer_stop(ABT_timer timer);
 ABT_API_PUBLIC int ABT_timer_read(ABT_timer timer, double *secs);
 
 /**
- * Stop it, and read it.
+ * Stop a stopwatch, and read it.
  *
  * @param timer  [in]  the timer
  * @param secs   [out]  the answer
@@ -172,7 +173,7 @@ ABT_API_PUBLIC int ABT_timer_read(ABT_timer timer, double *secs);
 ABT_API_PUBLIC int ABT_timer_stop_and_read(ABT_timer timer, double *secs);
 
 /**
- * Stop it, and add what it reads.
+ * Stop a stopwatch, and add what it reads.
  *
  * @param timer  [in]  the timer
  * @param secs   [in,out]  added to
@@ -186,7 +187,7 @@ ABT_API_PUBLIC int ABT_timer_stop_and_read(ABT_timer timer, double *secs);
 ABT_API_PUBLIC int ABT_timer_stop_and_add(ABT_timer timer, double *secs);
 
 /**
- * Seconds that one start and stop take by themselves.
+ * Get the seconds that one start and stop of a stopwatch take by themselves.
  *
  * @param overhead  [out]  the answer
  * Owns:      nothing changes hands.

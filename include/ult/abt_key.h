@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Make a key.
+ * Create a key, under which each thread keeps a value of its own.
  *
  * @param destructor  [in]  gets each value that is not NULL when its thread is
  *                          freed; NULL: nothing does
@@ -26,7 +26,7 @@ ABT_API_PUBLIC int ABT_key_create(
     void (*destructor)(void *value), ABT_key *newkey);
 
 /**
- * End a key; values that threads have are still destroyed with them.
+ * Destroy a key; values that threads have are still destroyed with them.
  *
  * @param key  [in,out]  the key; becomes its NULL constant
  * Owns:      the key is taken.
@@ -38,7 +38,7 @@ ABT_API_PUBLIC int ABT_key_create(
 ABT_API_PUBLIC int ABT_key_free(ABT_key *key);
 
 /**
- * Set the caller's value.
+ * Set the caller's value of a key.
  *
  * @param key    [in]  the key
  * @param value  [in]  handed to the destructor when the thread is freed
@@ -53,7 +53,7 @@ ABT_API_PUBLIC int ABT_key_free(ABT_key *key);
 ABT_API_PUBLIC int ABT_key_set(ABT_key key, void *value);
 
 /**
- * The caller's value; NULL: it was not set.
+ * Get the caller's value of a key; NULL: it was not set.
  *
  * @param key    [in]  the key
  * @param value  [out]  the answer

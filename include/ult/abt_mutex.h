@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Make a mutex.
+ * Create a mutex.
  *
  * @param newmutex  [out]  the mutex
  * Owns:      the result is the caller's; ABT_mutex_free() ends it.
@@ -23,7 +23,7 @@ extern "C" {
 ABT_API_PUBLIC int ABT_mutex_create(ABT_mutex *newmutex);
 
 /**
- * Make a mutex with attributes.
+ * Create a mutex with attributes.
  *
  * @param attr      [in]  may be ABT_MUTEX_ATTR_NULL
  * @param newmutex  [out]  the mutex
@@ -38,7 +38,7 @@ ABT_API_PUBLIC int ABT_mutex_create_with_attr(
     ABT_mutex_attr attr, ABT_mutex *newmutex);
 
 /**
- * End a mutex that was created.
+ * Destroy a mutex that was created.
  *
  * @param mutex  [in,out]  the mutex; becomes its NULL constant
  * Owns:      the mutex is taken.
@@ -51,7 +51,7 @@ ABT_API_PUBLIC int ABT_mutex_create_with_attr(
 ABT_API_PUBLIC int ABT_mutex_free(ABT_mutex *mutex);
 
 /**
- * Take a mutex.
+ * Lock a mutex.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
@@ -63,7 +63,7 @@ ABT_API_PUBLIC int ABT_mutex_free(ABT_mutex *mutex);
 ABT_API_PUBLIC int ABT_mutex_lock(ABT_mutex mutex);
 
 /**
- * The same as ABT_mutex_lock().
+ * Lock a mutex, as ABT_mutex_lock() does.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
@@ -75,7 +75,7 @@ ABT_API_PUBLIC int ABT_mutex_lock(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_lock_low(ABT_mutex mutex);
 
 /**
- * The same as ABT_mutex_lock().
+ * Lock a mutex, as ABT_mutex_lock() does.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
@@ -87,7 +87,7 @@ ABT_API_PUBLIC int ABT_mutex_lock_low(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
 
 /**
- * Take a mutex, if nobody else holds it.
+ * Lock a mutex, if nobody else holds it.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
@@ -100,7 +100,7 @@ ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_trylock(ABT_mutex mutex);
 
 /**
- * Take a mutex, which is expected to be free soon.
+ * Lock a mutex that is expected to be free soon.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
@@ -112,7 +112,7 @@ ABT_API_PUBLIC int ABT_mutex_trylock(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
 
 /**
- * Give a mutex back.
+ * Unlock a mutex.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
@@ -127,7 +127,7 @@ ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_unlock(ABT_mutex mutex);
 
 /**
- * The same, and let others run.
+ * Unlock a mutex, and let other threads of the stream run.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
@@ -140,7 +140,7 @@ ABT_API_PUBLIC int ABT_mutex_unlock(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_unlock_se(ABT_mutex mutex);
 
 /**
- * The same as ABT_mutex_unlock().
+ * Unlock a mutex, as ABT_mutex_unlock() does.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
@@ -153,7 +153,7 @@ ABT_API_PUBLIC int ABT_mutex_unlock_se(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_unlock_de(ABT_mutex mutex);
 
 /**
- * Are two mutexes the same?
+ * Tell whether two mutexes are the same.
  *
  * @param mutex1  [in]  the mutex
  * @param mutex2  [in]  the mutex
@@ -168,7 +168,7 @@ ABT_API_PUBLIC int ABT_mutex_equal(
     ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result);
 
 /**
- * The attributes of a mutex.
+ * Get the attributes of a mutex.
  *
  * @param mutex  [in]  the mutex
  * @param attr   [out]  the attributes
@@ -183,7 +183,7 @@ ABT_API_PUBLIC int ABT_mutex_equal(
 ABT_API_PUBLIC int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr);
 
 /**
- * Make attributes as they are by default: not recursive.
+ * Create attributes of mutexes with their defaults: not recursive.
  *
  * @param newattr  [out]  the attributes
  * Owns:      the result is the caller's; ABT_mutex_attr_free() ends it.
@@ -196,7 +196,7 @@ ABT_API_PUBLIC int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr);
 ABT_API_PUBLIC int ABT_mutex_attr_create(ABT_mutex_attr *newattr);
 
 /**
- * End attributes.
+ * Destroy attributes of mutexes.
  *
  * @param attr  [in,out]  the attributes; becomes its NULL constant
  * Owns:      the attributes are taken; mutexes made with them are not
@@ -209,7 +209,7 @@ ABT_API_PUBLIC int ABT_mutex_attr_create(ABT_mutex_attr *newattr);
 ABT_API_PUBLIC int ABT_mutex_attr_free(ABT_mutex_attr *attr);
 
 /**
- * Say whether who holds it may take it again.
+ * Choose whether the owner of a mutex with these attributes may lock it again.
  *
  * @param attr       [in]  the attributes
  * @param recursive  [in]  may it?
@@ -223,7 +223,7 @@ ABT_API_PUBLIC int ABT_mutex_attr_set_recursive(
     ABT_mutex_attr attr, ABT_bool recursive);
 
 /**
- * May who holds it take it again?
+ * Tell whether the owner of a mutex with these attributes may lock it again.
  *
  * @param attr       [in]  the attributes
  * @param recursive  [out]  the answer

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Make a pool of one of the kinds that are built in.
+ * Create a pool of one of the kinds that are built in.
  *
  * @param kind       [in]  fifo, fifo_wait, randws, or one of ours
  * @param access     [in]  who pushes and pops; all but ABT_POOL_ACCESS_PRIV
@@ -30,7 +30,7 @@ ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
     ABT_pool_access access, ABT_bool automatic, ABT_pool *newpool);
 
 /**
- * Make a pool that keeps its threads as the program's functions say.
+ * Create a pool that keeps its threads as the program's functions say.
  *
  * What a definition leaves out has a default where one is possible.
  *
@@ -54,7 +54,7 @@ ABT_API_PUBLIC int ABT_pool_create(
     ABT_pool_user_def def, ABT_pool_config config, ABT_pool *newpool);
 
 /**
- * End a pool.
+ * Destroy a pool.
  *
  * @param pool  [in,out]  the pool; becomes its NULL constant
  * Owns:      the pool is taken.
@@ -68,7 +68,7 @@ ABT_API_PUBLIC int ABT_pool_create(
 ABT_API_PUBLIC int ABT_pool_free(ABT_pool *pool);
 
 /**
- * Who may push and pop.
+ * Tell which streams may push into a pool and pop from it.
  *
  * @param pool    [in]  the pool
  * @param access  [out]  the answer
@@ -82,7 +82,7 @@ ABT_API_PUBLIC int ABT_pool_free(ABT_pool *pool);
 ABT_API_PUBLIC int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access);
 
 /**
- * How many threads belong to the pool: ready, blocked or suspended.
+ * Get the number of threads that belong to a pool: ready, blocked or suspended.
  *
  * @param pool  [in]  the pool
  * @param size  [out]  the answer
@@ -96,7 +96,7 @@ ABT_API_PUBLIC int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access);
 ABT_API_PUBLIC int ABT_pool_get_total_size(ABT_pool pool, size_t *size);
 
 /**
- * How many threads are ready in the pool.
+ * Get the number of threads that are ready in a pool.
  *
  * @param pool  [in]  the pool
  * @param size  [out]  the answer
@@ -110,7 +110,7 @@ ABT_API_PUBLIC int ABT_pool_get_total_size(ABT_pool pool, size_t *size);
 ABT_API_PUBLIC int ABT_pool_get_size(ABT_pool pool, size_t *size);
 
 /**
- * Is no thread ready in the pool?
+ * Tell whether no thread is ready in a pool.
  *
  * @param pool      [in]  the pool
  * @param is_empty  [out]  the answer
@@ -124,7 +124,7 @@ ABT_API_PUBLIC int ABT_pool_get_size(ABT_pool pool, size_t *size);
 ABT_API_PUBLIC int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty);
 
 /**
- * A number that no other pool has while this one lives.
+ * Get a number that no other pool has while this one lives.
  *
  * @param pool  [in]  the pool
  * @param id    [out]  the answer
@@ -138,7 +138,7 @@ ABT_API_PUBLIC int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty);
 ABT_API_PUBLIC int ABT_pool_get_id(ABT_pool pool, int *id);
 
 /**
- * Keep a pointer of the program's with the pool.
+ * Keep a pointer of the program's with a pool.
  *
  * @param pool  [in]  the pool
  * @param data  [in]  never looked at
@@ -151,7 +151,7 @@ ABT_API_PUBLIC int ABT_pool_get_id(ABT_pool pool, int *id);
 ABT_API_PUBLIC int ABT_pool_set_data(ABT_pool pool, void *data);
 
 /**
- * What ABT_pool_set_data() kept, or NULL.
+ * Get the pointer that ABT_pool_set_data() kept, or NULL.
  *
  * @param pool  [in]  the pool
  * @param data  [out]  the answer
@@ -165,7 +165,7 @@ ABT_API_PUBLIC int ABT_pool_set_data(ABT_pool pool, void *data);
 ABT_API_PUBLIC int ABT_pool_get_data(ABT_pool pool, void **data);
 
 /**
- * Take the next thread out, as a unit.
+ * Pop the next thread of a pool, as a unit.
  *
  * @param pool  [in]  the pool
  * @param unit  [out]  ABT_UNIT_NULL: there is none
@@ -179,7 +179,7 @@ ABT_API_PUBLIC int ABT_pool_get_data(ABT_pool pool, void **data);
 ABT_API_PUBLIC int ABT_pool_pop(ABT_pool pool, ABT_unit *unit);
 
 /**
- * The same, and wait for one.
+ * Pop the next thread of a pool as a unit, and wait for one.
  *
  * @param pool       [in]  the pool
  * @param unit       [out]  ABT_UNIT_NULL: none came in time
@@ -195,7 +195,8 @@ ABT_API_PUBLIC int ABT_pool_pop_wait(
     ABT_pool pool, ABT_unit *unit, double time_secs);
 
 /**
- * The same, and wait for one until a moment.
+ * Pop the next thread of a pool as a unit, and wait for one until a moment has
+ * come.
  *
  * @param pool          [in]  the pool
  * @param unit          [out]  ABT_UNIT_NULL: none came in time
@@ -211,7 +212,7 @@ ABT_API_PUBLIC int ABT_pool_pop_timedwait(
     ABT_pool pool, ABT_unit *unit, double abstime_secs);
 
 /**
- * Take the next thread out.
+ * Pop the next thread of a pool.
  *
  * @param pool    [in]  the pool
  * @param thread  [out]  ABT_THREAD_NULL: there is none
@@ -225,7 +226,7 @@ ABT_API_PUBLIC int ABT_pool_pop_timedwait(
 ABT_API_PUBLIC int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread);
 
 /**
- * The same, and tell a user-defined pool why.
+ * Pop the next thread of a pool, and tell a user-defined pool why.
  *
  * @param pool          [in]  the pool
  * @param thread        [out]  ABT_THREAD_NULL: there is none
@@ -241,7 +242,7 @@ ABT_API_PUBLIC int ABT_pool_pop_thread_ex(
     ABT_pool pool, ABT_thread *thread, ABT_pool_context pool_context);
 
 /**
- * Take several threads out.
+ * Pop several threads of a pool.
  *
  * @param pool     [in]  the pool
  * @param threads  [out]  room for `len`
@@ -258,7 +259,7 @@ ABT_API_PUBLIC int ABT_pool_pop_threads(
     ABT_pool pool, ABT_thread *threads, size_t len, size_t *num);
 
 /**
- * The same, and tell a user-defined pool why.
+ * Pop several threads of a pool, and tell a user-defined pool why.
  *
  * @param pool          [in]  the pool
  * @param threads       [out]  room for `len`
@@ -276,7 +277,7 @@ ABT_API_PUBLIC int ABT_pool_pop_threads_ex(ABT_pool pool, ABT_thread *threads,
     size_t len, size_t *num, ABT_pool_context pool_context);
 
 /**
- * Take the next thread out, and wait for one.
+ * Pop the next thread of a pool, and wait for one.
  *
  * @param pool       [in]  the pool
  * @param thread     [out]  ABT_THREAD_NULL: none came in time
@@ -292,7 +293,8 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread(
     ABT_pool pool, ABT_thread *thread, double time_secs);
 
 /**
- * The same, and tell a user-defined pool why.
+ * Pop the next thread of a pool, wait for one, and tell a user-defined pool
+ * why.
  *
  * @param pool          [in]  the pool
  * @param thread        [out]  ABT_THREAD_NULL: none came in time
@@ -309,7 +311,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
     ABT_thread *thread, double time_secs, ABT_pool_context pool_context);
 
 /**
- * Take one out of the midst.
+ * Remove a ready unit from a pool, wherever it stands.
  *
  * @param pool  [in]  the pool
  * @param unit  [in]  the unit
@@ -324,7 +326,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
 ABT_API_PUBLIC int ABT_pool_remove(ABT_pool pool, ABT_unit unit);
 
 /**
- * Put one in that was popped; it belongs to this pool from then on.
+ * Push a unit that was popped; its thread belongs to this pool from then on.
  *
  * Who sleeps until the pool has something is woken.
  *
@@ -341,7 +343,7 @@ ABT_API_PUBLIC int ABT_pool_remove(ABT_pool pool, ABT_unit unit);
 ABT_API_PUBLIC int ABT_pool_push(ABT_pool pool, ABT_unit unit);
 
 /**
- * Put a thread in that was popped; it belongs to this pool from then on.
+ * Push a thread that was popped; it belongs to this pool from then on.
  *
  * @param pool    [in]  the pool
  * @param thread  [in]  the thread
@@ -356,7 +358,7 @@ ABT_API_PUBLIC int ABT_pool_push(ABT_pool pool, ABT_unit unit);
 ABT_API_PUBLIC int ABT_pool_push_thread(ABT_pool pool, ABT_thread thread);
 
 /**
- * The same, and tell a user-defined pool why.
+ * Push a thread that was popped, and tell a user-defined pool why.
  *
  * @param pool          [in]  the pool
  * @param thread        [in]  the thread
@@ -373,7 +375,7 @@ ABT_API_PUBLIC int ABT_pool_push_thread_ex(
     ABT_pool pool, ABT_thread thread, ABT_pool_context pool_context);
 
 /**
- * Put several threads in; ABT_THREAD_NULL among them is skipped.
+ * Push several threads; ABT_THREAD_NULL among them is skipped.
  *
  * @param pool     [in]  the pool
  * @param threads  [in]  `num` of them
@@ -391,7 +393,7 @@ ABT_API_PUBLIC int ABT_pool_push_threads(
     ABT_pool pool, const ABT_thread *threads, size_t num);
 
 /**
- * The same, and tell a user-defined pool why.
+ * Push several threads, and tell a user-defined pool why.
  *
  * @param pool          [in]  the pool
  * @param threads       [in]  `num` of them
@@ -427,7 +429,7 @@ ABT_API_PUBLIC int ABT_pool_push_threads_ex(ABT_pool pool,
 ABT_API_PUBLIC int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched);
 
 /**
- * Call a function for each ready unit.
+ * Call a function for each ready unit of a pool.
  *
  * @param pool      [in]  the pool
  * @param arg       [in]  handed to it as it is
@@ -444,7 +446,7 @@ ABT_API_PUBLIC int ABT_pool_print_all(
     ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_unit));
 
 /**
- * Call a function for each ready thread.
+ * Call a function for each ready thread of a pool.
  *
  * @param pool      [in]  the pool
  * @param arg       [in]  handed to it as it is

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Begin a definition with the functions that each must have.
+ * Create a definition of a pool, with the functions that each must have.
  *
  * @param p_create_unit  [in]  makes what the pool keeps for a thread
  * @param p_free_unit    [in]  ends one
@@ -33,7 +33,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_create(
     ABT_pool_user_push_fn p_push, ABT_pool_user_def *newdef);
 
 /**
- * End a definition; pools that were made of it stay.
+ * Destroy a definition of a pool; pools that were made of it stay.
  *
  * @param def  [in,out]  the definition; becomes its NULL constant
  * Owns:      the definition is taken.
@@ -45,7 +45,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_create(
 ABT_API_PUBLIC int ABT_pool_user_def_free(ABT_pool_user_def *def);
 
 /**
- * Set what is called for each new pool.
+ * Set the function that is called for each new pool of the definition.
  *
  * @param def     [in]  the definition
  * @param p_init  [in]  NULL: nothing is
@@ -60,7 +60,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_init(
     ABT_pool_user_def def, ABT_pool_user_init_fn p_init);
 
 /**
- * Set what is called when a pool ends.
+ * Set the function that is called when a pool of the definition ends.
  *
  * @param def     [in]  the definition
  * @param p_free  [in]  NULL: nothing is
@@ -75,7 +75,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_free(
     ABT_pool_user_def def, ABT_pool_user_free_fn p_free);
 
 /**
- * Set what counts the ready ones.
+ * Set the function that counts the ready units of a pool.
  *
  * @param def         [in]  the definition
  * @param p_get_size  [in]  NULL: the library counts pushes and pops
@@ -90,7 +90,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_get_size(
     ABT_pool_user_def def, ABT_pool_user_get_size_fn p_get_size);
 
 /**
- * Set what waits for the next one.
+ * Set the function that waits for the next unit of a pool.
  *
  * @param def         [in]  the definition
  * @param p_pop_wait  [in]  NULL: the library waits for pushes
@@ -105,7 +105,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_pop_wait(
     ABT_pool_user_def def, ABT_pool_user_pop_wait_fn p_pop_wait);
 
 /**
- * Set what takes several out.
+ * Set the function that pops several units of a pool.
  *
  * @param def         [in]  the definition
  * @param p_pop_many  [in]  NULL: they are popped one by one
@@ -120,7 +120,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_pop_many(
     ABT_pool_user_def def, ABT_pool_user_pop_many_fn p_pop_many);
 
 /**
- * Set what puts several in.
+ * Set the function that pushes several units into a pool.
  *
  * @param def          [in]  the definition
  * @param p_push_many  [in]  NULL: they are pushed one by one
@@ -135,7 +135,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_push_many(
     ABT_pool_user_def def, ABT_pool_user_push_many_fn p_push_many);
 
 /**
- * Set what goes over the ready ones.
+ * Set the function that goes over the ready units of a pool.
  *
  * @param def          [in]  the definition
  * @param p_print_all  [in]  NULL: ABT_pool_print_all() says ABT_ERR_POOL
@@ -150,7 +150,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_print_all(
     ABT_pool_user_def def, ABT_pool_user_print_all_fn p_print_all);
 
 /**
- * Make an empty configuration of a pool.
+ * Create an empty configuration of a pool.
  *
  * @param config  [out]  the configuration
  * Owns:      the result is the caller's; ABT_pool_config_free() ends it.
@@ -163,7 +163,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_print_all(
 ABT_API_PUBLIC int ABT_pool_config_create(ABT_pool_config *config);
 
 /**
- * End a configuration.
+ * Destroy a configuration of a pool.
  *
  * @param config  [in,out]  the configuration; becomes its NULL constant
  * Owns:      the configuration is taken.
@@ -175,7 +175,8 @@ ABT_API_PUBLIC int ABT_pool_config_create(ABT_pool_config *config);
 ABT_API_PUBLIC int ABT_pool_config_free(ABT_pool_config *config);
 
 /**
- * Keep a value under a key, instead of the one before.
+ * Keep a value under a key of a configuration of a pool, in place of the one
+ * before.
  *
  * @param config  [in]  the configuration
  * @param key     [in]  any number; negative ones are the library's
@@ -193,7 +194,7 @@ ABT_API_PUBLIC int ABT_pool_config_set(ABT_pool_config config, int key,
     ABT_pool_config_type type, const void *val);
 
 /**
- * Read the value under a key.
+ * Read the value under a key of a configuration of a pool.
  *
  * @param config  [in]  the configuration
  * @param key     [in]  as it was set
@@ -210,7 +211,8 @@ ABT_API_PUBLIC int ABT_pool_config_get(
     ABT_pool_config config, int key, ABT_pool_config_type *type, void *val);
 
 /**
- * Say where a unit that is in no pool is pushed when it is ready.
+ * Choose the pool into which a unit that is in no pool is pushed when it is
+ * ready.
  *
  * @param unit  [in]  the unit
  * @param pool  [in]  the pool
@@ -226,7 +228,7 @@ ABT_API_PUBLIC int ABT_pool_config_get(
 ABT_API_PUBLIC int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool);
 
 /**
- * The thread that a unit stands for.
+ * Get the thread that a unit stands for.
  *
  * @param unit    [in]  the unit
  * @param thread  [out]  the thread

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Make a scheduler of the program's own.
+ * Create a scheduler of the program's own.
  *
  * @param def        [in]  what it does; only read during the call
  * @param num_pools  [in]  how many
@@ -34,7 +34,7 @@ ABT_API_PUBLIC int ABT_sched_create(ABT_sched_def *def, int num_pools,
     ABT_pool *pools, ABT_sched_config config, ABT_sched *newsched);
 
 /**
- * Make one of the schedulers that are built in.
+ * Create one of the schedulers that are built in.
  *
  * All of them sleep while nothing is ready.
  *
@@ -59,7 +59,7 @@ ABT_API_PUBLIC int ABT_sched_create_basic(ABT_sched_predef predef,
     ABT_sched *newsched);
 
 /**
- * End a scheduler, and its pools that are automatic.
+ * Destroy a scheduler, and its pools that are automatic.
  *
  * @param sched  [in,out]  the scheduler; becomes its NULL constant
  * Owns:      the scheduler is taken.
@@ -72,7 +72,7 @@ ABT_API_PUBLIC int ABT_sched_create_basic(ABT_sched_predef predef,
 ABT_API_PUBLIC int ABT_sched_free(ABT_sched *sched);
 
 /**
- * How many pools it has.
+ * Get the number of pools of a scheduler.
  *
  * @param sched      [in]  the scheduler
  * @param num_pools  [out]  the answer
@@ -86,7 +86,7 @@ ABT_API_PUBLIC int ABT_sched_free(ABT_sched *sched);
 ABT_API_PUBLIC int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools);
 
 /**
- * Its pools, or some of them.
+ * Get the pools of a scheduler, or some of them.
  *
  * @param sched      [in]  the scheduler
  * @param max_pools  [in]  how many at most
@@ -105,7 +105,7 @@ ABT_API_PUBLIC int ABT_sched_get_pools(
     ABT_sched sched, int max_pools, int idx, ABT_pool *pools);
 
 /**
- * How many threads are ready in its pools.
+ * Get the number of threads that are ready in the pools of a scheduler.
  *
  * @param sched  [in]  the scheduler
  * @param size   [out]  the answer
@@ -119,7 +119,7 @@ ABT_API_PUBLIC int ABT_sched_get_pools(
 ABT_API_PUBLIC int ABT_sched_get_size(ABT_sched sched, size_t *size);
 
 /**
- * How many threads belong to its pools.
+ * Get the number of threads that belong to the pools of a scheduler.
  *
  * @param sched  [in]  the scheduler
  * @param size   [out]  the answer
@@ -133,7 +133,7 @@ ABT_API_PUBLIC int ABT_sched_get_size(ABT_sched sched, size_t *size);
 ABT_API_PUBLIC int ABT_sched_get_total_size(ABT_sched sched, size_t *size);
 
 /**
- * Ask it to end when its pools are empty.
+ * Ask a scheduler to end when its pools are empty.
  *
  * It looks when it next calls ABT_sched_has_to_stop(), and is woken for that.
  *
@@ -147,7 +147,7 @@ ABT_API_PUBLIC int ABT_sched_get_total_size(ABT_sched sched, size_t *size);
 ABT_API_PUBLIC int ABT_sched_finish(ABT_sched sched);
 
 /**
- * Ask it to end at once; its threads stay in their pools.
+ * Ask a scheduler to end at once; its threads stay in their pools.
  *
  * It looks when it next calls ABT_sched_has_to_stop(), and is woken for that.
  *
@@ -161,7 +161,7 @@ ABT_API_PUBLIC int ABT_sched_finish(ABT_sched sched);
 ABT_API_PUBLIC int ABT_sched_exit(ABT_sched sched);
 
 /**
- * By a scheduler's run function: is it to return now?
+ * Tell the run function of a scheduler whether it is to return now.
  *
  * @param sched  [in]  the scheduler
  * @param stop   [out]  the answer
@@ -175,7 +175,7 @@ ABT_API_PUBLIC int ABT_sched_exit(ABT_sched sched);
 ABT_API_PUBLIC int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop);
 
 /**
- * Keep a pointer of the program's with the scheduler.
+ * Keep a pointer of the program's with a scheduler.
  *
  * @param sched  [in]  the scheduler
  * @param data   [in]  never looked at
@@ -188,7 +188,7 @@ ABT_API_PUBLIC int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop);
 ABT_API_PUBLIC int ABT_sched_set_data(ABT_sched sched, void *data);
 
 /**
- * What ABT_sched_set_data() kept, or NULL.
+ * Get the pointer that ABT_sched_set_data() kept, or NULL.
  *
  * @param sched  [in]  the scheduler
  * @param data   [out]  the answer
@@ -202,7 +202,7 @@ ABT_API_PUBLIC int ABT_sched_set_data(ABT_sched sched, void *data);
 ABT_API_PUBLIC int ABT_sched_get_data(ABT_sched sched, void **data);
 
 /**
- * Make a configuration of a scheduler.
+ * Create a configuration of a scheduler.
  *
  * @param config  [out]  the configuration
  * @param ...     [in]  pairs of an ABT_sched_config_var and a value of its
@@ -218,7 +218,7 @@ ABT_API_PUBLIC int ABT_sched_get_data(ABT_sched sched, void **data);
 ABT_API_PUBLIC int ABT_sched_config_create(ABT_sched_config *config, ...);
 
 /**
- * Read the first values of a configuration.
+ * Read the first values of a configuration of a scheduler.
  *
  * @param config    [in]  the configuration
  * @param num_vars  [in]  how many
@@ -235,7 +235,7 @@ ABT_API_PUBLIC int ABT_sched_config_read(
     ABT_sched_config config, int num_vars, ...);
 
 /**
- * Keep a value, instead of the one before.
+ * Keep a value in a configuration of a scheduler, in place of the one before.
  *
  * @param config  [in]  the configuration
  * @param idx     [in]  that of an ABT_sched_config_var
@@ -253,7 +253,7 @@ ABT_API_PUBLIC int ABT_sched_config_set(ABT_sched_config config, int idx,
     ABT_sched_config_type type, const void *val);
 
 /**
- * Read a value.
+ * Read a value of a configuration of a scheduler.
  *
  * @param config  [in]  the configuration
  * @param idx     [in]  as it was set
@@ -270,7 +270,7 @@ ABT_API_PUBLIC int ABT_sched_config_get(
     ABT_sched_config config, int idx, ABT_sched_config_type *type, void *val);
 
 /**
- * End a configuration.
+ * Destroy a configuration of a scheduler.
  *
  * @param config  [in,out]  the configuration; becomes its NULL constant
  * Owns:      the configuration is taken.

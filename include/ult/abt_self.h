@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * The caller's stream.
+ * Get the caller's stream.
  *
  * @param xstream  [out]  the stream
  * Owns:      nothing changes hands.
@@ -23,7 +23,7 @@ extern "C" {
 ABT_API_PUBLIC int ABT_self_get_xstream(ABT_xstream *xstream);
 
 /**
- * The rank of the caller's stream.
+ * Get the rank of the caller's stream.
  *
  * @param rank  [out]  the answer
  * Owns:      nothing changes hands.
@@ -36,7 +36,7 @@ ABT_API_PUBLIC int ABT_self_get_xstream(ABT_xstream *xstream);
 ABT_API_PUBLIC int ABT_self_get_xstream_rank(int *rank);
 
 /**
- * The calling thread or tasklet.
+ * Get the calling thread or tasklet.
  *
  * @param thread  [out]  the thread
  * Owns:      nothing changes hands.
@@ -49,7 +49,7 @@ ABT_API_PUBLIC int ABT_self_get_xstream_rank(int *rank);
 ABT_API_PUBLIC int ABT_self_get_thread(ABT_thread *thread);
 
 /**
- * Its number.
+ * Get the number of the calling thread.
  *
  * @param id  [out]  the answer
  * Owns:      nothing changes hands.
@@ -66,7 +66,8 @@ ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
 #define ABT_self_get_task_id ABT_self_get_thread_id
 
 /**
- * What the caller is; ABT_UNIT_TYPE_EXT for an OS thread that is no stream.
+ * Tell what the caller is; ABT_UNIT_TYPE_EXT for an OS thread that is no
+ * stream.
  *
  * @param type  [out]  the answer
  * Owns:      nothing changes hands.
@@ -78,7 +79,7 @@ ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
 ABT_API_PUBLIC int ABT_self_get_type(ABT_unit_type *type);
 
 /**
- * Is the caller the one that called ABT_init()?
+ * Tell whether the caller is the thread that called ABT_init().
  *
  * @param is_primary  [out]  the answer
  * Owns:      nothing changes hands.
@@ -91,7 +92,7 @@ ABT_API_PUBLIC int ABT_self_get_type(ABT_unit_type *type);
 ABT_API_PUBLIC int ABT_self_is_primary(ABT_bool *is_primary);
 
 /**
- * Is the caller on the primary stream?
+ * Tell whether the caller is on the primary stream.
  *
  * @param on_primary  [out]  the answer
  * Owns:      nothing changes hands.
@@ -104,7 +105,7 @@ ABT_API_PUBLIC int ABT_self_is_primary(ABT_bool *is_primary);
 ABT_API_PUBLIC int ABT_self_on_primary_xstream(ABT_bool *on_primary);
 
 /**
- * Does the caller free itself when it ends?
+ * Tell whether the caller frees itself when it ends.
  *
  * @param is_unnamed  [out]  the answer
  * Owns:      nothing changes hands.
@@ -117,7 +118,7 @@ ABT_API_PUBLIC int ABT_self_on_primary_xstream(ABT_bool *on_primary);
 ABT_API_PUBLIC int ABT_self_is_unnamed(ABT_bool *is_unnamed);
 
 /**
- * Its pool.
+ * Get the pool of the calling thread.
  *
  * @param pool  [out]  the pool
  * Owns:      nothing changes hands.
@@ -130,7 +131,7 @@ ABT_API_PUBLIC int ABT_self_is_unnamed(ABT_bool *is_unnamed);
 ABT_API_PUBLIC int ABT_self_get_last_pool(ABT_pool *pool);
 
 /**
- * The number of its pool.
+ * Get the number of the pool of the calling thread.
  *
  * @param pool_id  [out]  the answer
  * Owns:      nothing changes hands.
@@ -143,7 +144,8 @@ ABT_API_PUBLIC int ABT_self_get_last_pool(ABT_pool *pool);
 ABT_API_PUBLIC int ABT_self_get_last_pool_id(int *pool_id);
 
 /**
- * Say where the caller is pushed when it next yields or is resumed.
+ * Choose the pool into which the caller is pushed when it next yields or is
+ * resumed.
  *
  * @param pool  [in]  the pool
  * Owns:      nothing changes hands.
@@ -156,7 +158,7 @@ ABT_API_PUBLIC int ABT_self_get_last_pool_id(int *pool_id);
 ABT_API_PUBLIC int ABT_self_set_associated_pool(ABT_pool pool);
 
 /**
- * The unit that stands for the caller.
+ * Get the unit that stands for the caller.
  *
  * @param unit  [out]  the unit
  * Owns:      nothing changes hands.
@@ -169,7 +171,7 @@ ABT_API_PUBLIC int ABT_self_set_associated_pool(ABT_pool pool);
 ABT_API_PUBLIC int ABT_self_get_unit(ABT_unit *unit);
 
 /**
- * Change its argument.
+ * Change the argument of the calling thread.
  *
  * @param arg  [in]  for ABT_self_get_arg()
  * Owns:      nothing changes hands.
@@ -181,7 +183,7 @@ ABT_API_PUBLIC int ABT_self_get_unit(ABT_unit *unit);
 ABT_API_PUBLIC int ABT_self_set_arg(void *arg);
 
 /**
- * Its argument.
+ * Get the argument of the calling thread.
  *
  * @param arg  [out]  the answer
  * Owns:      nothing changes hands.
@@ -194,7 +196,7 @@ ABT_API_PUBLIC int ABT_self_set_arg(void *arg);
 ABT_API_PUBLIC int ABT_self_get_arg(void **arg);
 
 /**
- * Its function.
+ * Get the function of the calling thread.
  *
  * @param thread_func  [out]  the answer
  * Owns:      nothing changes hands.
@@ -207,7 +209,7 @@ ABT_API_PUBLIC int ABT_self_get_arg(void **arg);
 ABT_API_PUBLIC int ABT_self_get_thread_func(void (**thread_func)(void *));
 
 /**
- * Set its value of a key.
+ * Set the calling thread's value of a key.
  *
  * @param key    [in]  the key
  * @param value  [in]  handed to the key's destructor when the thread is freed
@@ -222,7 +224,7 @@ ABT_API_PUBLIC int ABT_self_get_thread_func(void (**thread_func)(void *));
 ABT_API_PUBLIC int ABT_self_set_specific(ABT_key key, void *value);
 
 /**
- * Its value of a key; NULL: it was not set.
+ * Get the calling thread's value of a key; NULL: it was not set.
  *
  * @param key    [in]  the key
  * @param value  [out]  the answer
@@ -237,7 +239,7 @@ ABT_API_PUBLIC int ABT_self_set_specific(ABT_key key, void *value);
 ABT_API_PUBLIC int ABT_self_get_specific(ABT_key key, void **value);
 
 /**
- * Let others run.
+ * Let other threads of the stream run.
  *
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no
@@ -277,7 +279,7 @@ ABT_API_PUBLIC int ABT_self_yield_to(ABT_thread thread);
 ABT_API_PUBLIC int ABT_self_resume_yield_to(ABT_thread thread);
 
 /**
- * Stop until ABT_thread_resume().
+ * Suspend the calling thread until ABT_thread_resume().
  *
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no
@@ -289,7 +291,7 @@ ABT_API_PUBLIC int ABT_self_resume_yield_to(ABT_thread thread);
 ABT_API_PUBLIC int ABT_self_suspend(void);
 
 /**
- * The same, and go on with a thread that is ready.
+ * Suspend the calling thread, and go on with a thread that is ready.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -303,7 +305,7 @@ ABT_API_PUBLIC int ABT_self_suspend(void);
 ABT_API_PUBLIC int ABT_self_suspend_to(ABT_thread thread);
 
 /**
- * The same, and go on with a thread that is suspended.
+ * Suspend the calling thread, and go on with a thread that is suspended.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.

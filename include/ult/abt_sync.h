@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /**
- * Make a condition.
+ * Create a condition variable.
  *
  * @param newcond  [out]  the condition
  * Owns:      the result is the caller's; ABT_cond_free() ends it.
@@ -24,7 +24,7 @@ extern "C" {
 ABT_API_PUBLIC int ABT_cond_create(ABT_cond *newcond);
 
 /**
- * End a condition that was created.
+ * Destroy a condition variable that was created.
  *
  * @param cond  [in,out]  the condition; becomes its NULL constant
  * Owns:      the condition is taken.
@@ -37,7 +37,7 @@ ABT_API_PUBLIC int ABT_cond_create(ABT_cond *newcond);
 ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
 
 /**
- * Give a mutex back, wait for a signal, and take the mutex again.
+ * Unlock a mutex, wait for a signal, and lock the mutex again.
  *
  * @param cond   [in]  the condition
  * @param mutex  [in]  the caller holds it; the same one for all who wait
@@ -55,7 +55,8 @@ ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
 ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
 
 /**
- * The same until a moment.
+ * Unlock a mutex, wait for a signal until a moment has come, and lock the mutex
+ * again.
  *
  * @param cond     [in]  the condition
  * @param mutex    [in]  the caller holds it; the same one for all who wait
@@ -77,7 +78,7 @@ ABT_API_PUBLIC int ABT_cond_timedwait(
     ABT_cond cond, ABT_mutex mutex, const struct timespec *abstime);
 
 /**
- * Let one who waits go on.
+ * Wake one thread that waits for a condition.
  *
  * @param cond  [in]  the condition
  * Owns:      nothing changes hands.
@@ -89,7 +90,7 @@ ABT_API_PUBLIC int ABT_cond_timedwait(
 ABT_API_PUBLIC int ABT_cond_signal(ABT_cond cond);
 
 /**
- * Let all who wait go on.
+ * Wake all threads that wait for a condition.
  *
  * @param cond  [in]  the condition
  * Owns:      nothing changes hands.
@@ -101,7 +102,7 @@ ABT_API_PUBLIC int ABT_cond_signal(ABT_cond cond);
 ABT_API_PUBLIC int ABT_cond_broadcast(ABT_cond cond);
 
 /**
- * Make a lock of readers and writers.
+ * Create a lock of readers and writers.
  *
  * @param newrwlock  [out]  the lock
  * Owns:      the result is the caller's; ABT_rwlock_free() ends it.
@@ -114,7 +115,7 @@ ABT_API_PUBLIC int ABT_cond_broadcast(ABT_cond cond);
 ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
 
 /**
- * End a lock that was created.
+ * Destroy a lock of readers and writers that was created.
  *
  * @param rwlock  [in,out]  the lock; becomes its NULL constant
  * Owns:      the lock is taken.
@@ -127,7 +128,7 @@ ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
 ABT_API_PUBLIC int ABT_rwlock_free(ABT_rwlock *rwlock);
 
 /**
- * Take it together with other readers.
+ * Lock for reading, together with other readers.
  *
  * @param rwlock  [in]  the lock
  * Owns:      nothing changes hands.
@@ -140,7 +141,7 @@ ABT_API_PUBLIC int ABT_rwlock_free(ABT_rwlock *rwlock);
 ABT_API_PUBLIC int ABT_rwlock_rdlock(ABT_rwlock rwlock);
 
 /**
- * Take it alone.
+ * Lock for writing, alone.
  *
  * @param rwlock  [in]  the lock
  * Owns:      nothing changes hands.
@@ -153,7 +154,7 @@ ABT_API_PUBLIC int ABT_rwlock_rdlock(ABT_rwlock rwlock);
 ABT_API_PUBLIC int ABT_rwlock_wrlock(ABT_rwlock rwlock);
 
 /**
- * Give it back.
+ * Unlock a lock of readers and writers.
  *
  * @param rwlock  [in]  the lock
  * Owns:      nothing changes hands.
@@ -166,7 +167,7 @@ ABT_API_PUBLIC int ABT_rwlock_wrlock(ABT_rwlock rwlock);
 ABT_API_PUBLIC int ABT_rwlock_unlock(ABT_rwlock rwlock);
 
 /**
- * Make a barrier.
+ * Create a barrier for user-level threads.
  *
  * @param num_waiters  [in]  how many let each other go on; not 0
  * @param newbarrier   [out]  the barrier
@@ -182,7 +183,7 @@ ABT_API_PUBLIC int ABT_barrier_create(
     uint32_t num_waiters, ABT_barrier *newbarrier);
 
 /**
- * Change how many wait at a barrier.
+ * Change the number of threads that a barrier waits for.
  *
  * @param barrier      [in]  the barrier
  * @param num_waiters  [in]  not 0
@@ -198,7 +199,7 @@ ABT_API_PUBLIC int ABT_barrier_reinit(
     ABT_barrier barrier, uint32_t num_waiters);
 
 /**
- * End a barrier.
+ * Destroy a barrier.
  *
  * @param barrier  [in,out]  the barrier; becomes its NULL constant
  * Owns:      the barrier is taken.
@@ -211,7 +212,7 @@ ABT_API_PUBLIC int ABT_barrier_reinit(
 ABT_API_PUBLIC int ABT_barrier_free(ABT_barrier *barrier);
 
 /**
- * Wait until all have come.
+ * Wait until all threads of a barrier have arrived.
  *
  * @param barrier  [in]  the barrier
  * Owns:      nothing changes hands.
@@ -224,7 +225,7 @@ ABT_API_PUBLIC int ABT_barrier_free(ABT_barrier *barrier);
 ABT_API_PUBLIC int ABT_barrier_wait(ABT_barrier barrier);
 
 /**
- * How many let each other go on.
+ * Get the number of threads that a barrier waits for.
  *
  * @param barrier      [in]  the barrier
  * @param num_waiters  [out]  the answer

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Make a tasklet, ready in a pool.
+ * Create a tasklet, ready in a pool.
  *
  * @param pool       [in]  the pool
  * @param task_func  [in]  what it runs
@@ -28,7 +28,7 @@ ABT_API_PUBLIC int ABT_task_create(
     ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *newtask);
 
 /**
- * Make a tasklet, ready in the first pool of a stream.
+ * Create a tasklet, ready in the first pool of a stream.
  *
  * @param xstream    [in]  the stream
  * @param task_func  [in]  what it runs
@@ -65,7 +65,7 @@ ABT_API_PUBLIC int ABT_task_revive(
     ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *task);
 
 /**
- * Join a tasklet, and end it.
+ * Join a tasklet, and destroy it.
  *
  * @param task  [in,out]  the tasklet; becomes its NULL constant
  * Owns:      the tasklet is taken.
@@ -101,7 +101,7 @@ ABT_API_PUBLIC int ABT_task_join(ABT_task task);
 ABT_API_PUBLIC int ABT_task_cancel(ABT_task task);
 
 /**
- * The calling tasklet.
+ * Get the calling tasklet.
  *
  * @param task  [out]  the tasklet
  * Owns:      nothing changes hands.
@@ -115,7 +115,7 @@ ABT_API_PUBLIC int ABT_task_cancel(ABT_task task);
 ABT_API_PUBLIC int ABT_task_self(ABT_task *task);
 
 /**
- * The number of the calling tasklet.
+ * Get the number of the calling tasklet.
  *
  * @param id  [out]  the answer
  * Owns:      nothing changes hands.
@@ -128,7 +128,7 @@ ABT_API_PUBLIC int ABT_task_self(ABT_task *task);
 ABT_API_PUBLIC int ABT_task_self_id(ABT_unit_id *id);
 
 /**
- * The stream that runs a tasklet, or ran it.
+ * Get the stream that runs a tasklet, or ran it.
  *
  * @param task     [in]  the tasklet
  * @param xstream  [out]  ABT_XSTREAM_NULL: none has yet
@@ -142,7 +142,7 @@ ABT_API_PUBLIC int ABT_task_self_id(ABT_unit_id *id);
 ABT_API_PUBLIC int ABT_task_get_xstream(ABT_task task, ABT_xstream *xstream);
 
 /**
- * What a tasklet does.
+ * Tell what a tasklet does.
  *
  * @param task   [in]  the tasklet
  * @param state  [out]  the answer
@@ -156,7 +156,7 @@ ABT_API_PUBLIC int ABT_task_get_xstream(ABT_task task, ABT_xstream *xstream);
 ABT_API_PUBLIC int ABT_task_get_state(ABT_task task, ABT_task_state *state);
 
 /**
- * The pool of a tasklet.
+ * Get the pool of a tasklet.
  *
  * @param task  [in]  the tasklet
  * @param pool  [out]  the pool
@@ -170,7 +170,7 @@ ABT_API_PUBLIC int ABT_task_get_state(ABT_task task, ABT_task_state *state);
 ABT_API_PUBLIC int ABT_task_get_last_pool(ABT_task task, ABT_pool *pool);
 
 /**
- * The number of the pool of a tasklet.
+ * Get the number of the pool of a tasklet.
  *
  * @param task  [in]  the tasklet
  * @param id    [out]  the answer
@@ -184,7 +184,7 @@ ABT_API_PUBLIC int ABT_task_get_last_pool(ABT_task task, ABT_pool *pool);
 ABT_API_PUBLIC int ABT_task_get_last_pool_id(ABT_task task, int *id);
 
 /**
- * Say whether a tasklet may migrate.
+ * Choose whether a tasklet may migrate.
  *
  * @param task  [in]  the tasklet
  * @param flag  [in]  may it?
@@ -197,7 +197,7 @@ ABT_API_PUBLIC int ABT_task_get_last_pool_id(ABT_task task, int *id);
 ABT_API_PUBLIC int ABT_task_set_migratable(ABT_task task, ABT_bool flag);
 
 /**
- * May a tasklet migrate?
+ * Tell whether a tasklet may migrate.
  *
  * @param task  [in]  the tasklet
  * @param flag  [out]  the answer
@@ -211,7 +211,7 @@ ABT_API_PUBLIC int ABT_task_set_migratable(ABT_task task, ABT_bool flag);
 ABT_API_PUBLIC int ABT_task_is_migratable(ABT_task task, ABT_bool *flag);
 
 /**
- * Does it free itself when it ends?
+ * Tell whether a tasklet frees itself when it ends.
  *
  * @param task  [in]  the tasklet
  * @param flag  [out]  the answer
@@ -225,7 +225,7 @@ ABT_API_PUBLIC int ABT_task_is_migratable(ABT_task task, ABT_bool *flag);
 ABT_API_PUBLIC int ABT_task_is_unnamed(ABT_task task, ABT_bool *flag);
 
 /**
- * Are two tasklets the same?
+ * Tell whether two tasklets are the same.
  *
  * @param task1   [in]  the tasklet
  * @param task2   [in]  the tasklet
@@ -240,7 +240,7 @@ ABT_API_PUBLIC int ABT_task_equal(
     ABT_task task1, ABT_task task2, ABT_bool *result);
 
 /**
- * A number that no other thread of the process has, ever.
+ * Get the number of a tasklet, which no other thread of the process has, ever.
  *
  * @param task     [in]  the tasklet
  * @param task_id  [out]  the answer
@@ -254,7 +254,7 @@ ABT_API_PUBLIC int ABT_task_equal(
 ABT_API_PUBLIC int ABT_task_get_id(ABT_task task, ABT_unit_id *task_id);
 
 /**
- * The argument of a tasklet.
+ * Get the argument of a tasklet.
  *
  * @param task  [in]  the tasklet
  * @param arg   [out]  the answer
@@ -285,7 +285,7 @@ ABT_API_PUBLIC int ABT_task_set_specific(
     ABT_task task, ABT_key key, void *value);
 
 /**
- * The value of a key for a tasklet; NULL: it was not set.
+ * Get the value of a key for a tasklet; NULL: it was not set.
  *
  * @param task   [in]  the tasklet
  * @param key    [in]  the key

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Make a thread, ready in a pool.
+ * Create a user-level thread, ready in a pool.
  *
  * @param pool         [in]  the pool
  * @param thread_func  [in]  what it runs
@@ -30,8 +30,8 @@ ABT_API_PUBLIC int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *),
     void *arg, ABT_thread_attr attr, ABT_thread *newthread);
 
 /**
- * The same, and go on with the new one at once; the caller is pushed into its
- * pool.
+ * Create a user-level thread, and go on with it at once; the caller is pushed
+ * into its pool.
  *
  * @param pool         [in]  the pool
  * @param thread_func  [in]  what it runs
@@ -53,7 +53,7 @@ ABT_API_PUBLIC int ABT_thread_create_to(ABT_pool pool,
     ABT_thread *newthread);
 
 /**
- * Make a thread, ready in the first pool of a stream.
+ * Create a user-level thread, ready in the first pool of a stream.
  *
  * @param xstream      [in]  the stream
  * @param thread_func  [in]  what it runs
@@ -73,7 +73,7 @@ ABT_API_PUBLIC int ABT_thread_create_on_xstream(ABT_xstream xstream,
     ABT_thread *newthread);
 
 /**
- * Make many threads.
+ * Create many user-level threads.
  *
  * @param num_threads       [in]  how many
  * @param pool_list         [in]  a pool for each
@@ -115,7 +115,8 @@ ABT_API_PUBLIC int ABT_thread_revive(
     ABT_pool pool, void (*thread_func)(void *), void *arg, ABT_thread *thread);
 
 /**
- * The same, and go on with it at once; the caller is pushed into its pool.
+ * Let a thread that has ended run again, with another function, and go on with
+ * it at once; the caller is pushed into its pool.
  *
  * @param pool         [in]  the pool
  * @param thread_func  [in]  what it runs
@@ -134,7 +135,7 @@ ABT_API_PUBLIC int ABT_thread_revive_to(
     ABT_pool pool, void (*thread_func)(void *), void *arg, ABT_thread *thread);
 
 /**
- * Join a thread, and end it.
+ * Join a thread, and destroy it.
  *
  * @param thread  [in,out]  the thread; becomes its NULL constant
  * Owns:      the thread is taken.
@@ -147,7 +148,7 @@ ABT_API_PUBLIC int ABT_thread_revive_to(
 ABT_API_PUBLIC int ABT_thread_free(ABT_thread *thread);
 
 /**
- * Join many threads, and end them.
+ * Join many threads, and destroy them.
  *
  * @param num_threads  [in]  how many
  * @param thread_list  [in,out]  each becomes ABT_THREAD_NULL, and is skipped
@@ -215,7 +216,7 @@ ABT_API_PUBLIC int ABT_thread_exit(void);
 ABT_API_PUBLIC int ABT_thread_cancel(ABT_thread thread);
 
 /**
- * The calling thread.
+ * Get the calling thread.
  *
  * @param thread  [out]  the thread
  * Owns:      nothing changes hands.
@@ -229,7 +230,7 @@ ABT_API_PUBLIC int ABT_thread_cancel(ABT_thread thread);
 ABT_API_PUBLIC int ABT_thread_self(ABT_thread *thread);
 
 /**
- * The number of the calling thread.
+ * Get the number of the calling thread.
  *
  * @param id  [out]  the answer
  * Owns:      nothing changes hands.
@@ -242,7 +243,7 @@ ABT_API_PUBLIC int ABT_thread_self(ABT_thread *thread);
 ABT_API_PUBLIC int ABT_thread_self_id(ABT_unit_id *id);
 
 /**
- * The stream that runs a thread, or ran it last.
+ * Get the stream that runs a thread, or ran it last.
  *
  * @param thread   [in]  the thread
  * @param xstream  [out]  ABT_XSTREAM_NULL: none has yet
@@ -257,7 +258,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_xstream(
     ABT_thread thread, ABT_xstream *xstream);
 
 /**
- * What a thread does.
+ * Tell what a thread does.
  *
  * @param thread  [in]  the thread
  * @param state   [out]  the answer
@@ -272,7 +273,7 @@ ABT_API_PUBLIC int ABT_thread_get_state(
     ABT_thread thread, ABT_thread_state *state);
 
 /**
- * The pool of a thread.
+ * Get the pool of a thread.
  *
  * @param thread  [in]  the thread
  * @param pool    [out]  the pool
@@ -286,7 +287,7 @@ ABT_API_PUBLIC int ABT_thread_get_state(
 ABT_API_PUBLIC int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool);
 
 /**
- * The number of the pool of a thread.
+ * Get the number of the pool of a thread.
  *
  * @param thread  [in]  the thread
  * @param id      [out]  the answer
@@ -300,7 +301,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool);
 ABT_API_PUBLIC int ABT_thread_get_last_pool_id(ABT_thread thread, int *id);
 
 /**
- * The unit that stands for a thread in its pool.
+ * Get the unit that stands for a thread in its pool.
  *
  * @param thread  [in]  the thread
  * @param unit    [out]  the unit
@@ -314,7 +315,8 @@ ABT_API_PUBLIC int ABT_thread_get_last_pool_id(ABT_thread thread, int *id);
 ABT_API_PUBLIC int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit);
 
 /**
- * Say where a thread that is in no pool is pushed when it is ready.
+ * Choose the pool into which a thread that is in no pool is pushed when it is
+ * ready.
  *
  * @param thread  [in]  the thread
  * @param pool    [in]  the pool
@@ -345,7 +347,7 @@ ABT_API_PUBLIC int ABT_thread_set_associated_pool(
 ABT_API_PUBLIC int ABT_thread_yield_to(ABT_thread thread);
 
 /**
- * Let others run.
+ * Let other threads of the stream run.
  *
  * Owns:      nothing changes hands.
  * Errors:    none; from an OS thread that is no stream, the core is given

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Make attributes as they are by default.
+ * Create attributes of threads with their defaults.
  *
  * @param newattr  [out]  the attributes
  * Owns:      the result is the caller's; ABT_thread_attr_free() ends it.
@@ -23,7 +23,7 @@ extern "C" {
 ABT_API_PUBLIC int ABT_thread_attr_create(ABT_thread_attr *newattr);
 
 /**
- * End attributes.
+ * Destroy attributes of threads.
  *
  * @param attr  [in,out]  the attributes; becomes its NULL constant
  * Owns:      the attributes are taken; threads made with them are not
@@ -36,7 +36,7 @@ ABT_API_PUBLIC int ABT_thread_attr_create(ABT_thread_attr *newattr);
 ABT_API_PUBLIC int ABT_thread_attr_free(ABT_thread_attr *attr);
 
 /**
- * Give a stack of the program's.
+ * Give a thread with these attributes a stack of the program's.
  *
  * @param attr       [in]  the attributes
  * @param stackaddr  [in]  its lowest address, a multiple of 8; NULL: the
@@ -54,7 +54,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_stack(
     ABT_thread_attr attr, void *stackaddr, size_t stacksize);
 
 /**
- * The stack that was given.
+ * Get the stack that attributes of threads name.
  *
  * @param attr       [in]  the attributes
  * @param stackaddr  [out]  NULL: the library's
@@ -70,7 +70,8 @@ ABT_API_PUBLIC int ABT_thread_attr_get_stack(
     ABT_thread_attr attr, void **stackaddr, size_t *stacksize);
 
 /**
- * Set the size of a stack of the library's.
+ * Set the size of the stack that the library gives a thread with these
+ * attributes.
  *
  * @param attr       [in]  the attributes
  * @param stacksize  [in]  bytes; rounded up to what the system maps
@@ -85,7 +86,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_stacksize(
     ABT_thread_attr attr, size_t stacksize);
 
 /**
- * The size of the stack.
+ * Get the size of the stack that attributes of threads ask for.
  *
  * @param attr       [in]  the attributes
  * @param stacksize  [out]  the answer
@@ -100,7 +101,7 @@ ABT_API_PUBLIC int ABT_thread_attr_get_stacksize(
     ABT_thread_attr attr, size_t *stacksize);
 
 /**
- * Set what is called when the thread migrates.
+ * Set the function that is called when a thread with these attributes migrates.
  *
  * @param attr     [in]  the attributes
  * @param cb_func  [in]  NULL: nothing is
@@ -115,7 +116,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_callback(ABT_thread_attr attr,
     void (*cb_func)(ABT_thread thread, void *cb_arg), void *cb_arg);
 
 /**
- * Say whether the thread may migrate.
+ * Choose whether a thread with these attributes may migrate.
  *
  * @param attr           [in]  the attributes
  * @param is_migratable  [in]  may it?

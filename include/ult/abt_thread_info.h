@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Set what is called when a thread migrates.
+ * Set the function that is called when a thread migrates.
  *
  * @param thread   [in]  the thread
  * @param cb_func  [in]  NULL: nothing is
@@ -25,7 +25,7 @@ ABT_API_PUBLIC int ABT_thread_set_callback(ABT_thread thread,
     void (*cb_func)(ABT_thread thread, void *cb_arg), void *cb_arg);
 
 /**
- * Say whether a thread may migrate.
+ * Choose whether a thread may migrate.
  *
  * @param thread      [in]  the thread
  * @param migratable  [in]  may it?
@@ -40,7 +40,7 @@ ABT_API_PUBLIC int ABT_thread_set_migratable(
     ABT_thread thread, ABT_bool migratable);
 
 /**
- * May a thread migrate?
+ * Tell whether a thread may migrate.
  *
  * @param thread         [in]  the thread
  * @param is_migratable  [out]  the answer
@@ -55,7 +55,7 @@ ABT_API_PUBLIC int ABT_thread_is_migratable(
     ABT_thread thread, ABT_bool *is_migratable);
 
 /**
- * Is it the one that called ABT_init()?
+ * Tell whether a thread is the one that called ABT_init().
  *
  * @param thread      [in]  the thread
  * @param is_primary  [out]  the answer
@@ -70,7 +70,7 @@ ABT_API_PUBLIC int ABT_thread_is_primary(
     ABT_thread thread, ABT_bool *is_primary);
 
 /**
- * Does it free itself when it ends?
+ * Tell whether a thread frees itself when it ends.
  *
  * @param thread      [in]  the thread
  * @param is_unnamed  [out]  the answer
@@ -85,7 +85,7 @@ ABT_API_PUBLIC int ABT_thread_is_unnamed(
     ABT_thread thread, ABT_bool *is_unnamed);
 
 /**
- * Are two threads the same?
+ * Tell whether two threads are the same.
  *
  * @param thread1  [in]  the thread
  * @param thread2  [in]  the thread
@@ -100,7 +100,7 @@ ABT_API_PUBLIC int ABT_thread_equal(
     ABT_thread thread1, ABT_thread thread2, ABT_bool *result);
 
 /**
- * Bytes of its stack; 0: it has none of its own.
+ * Get the bytes of the stack of a thread; 0: it has none of its own.
  *
  * @param thread     [in]  the thread
  * @param stacksize  [out]  the answer
@@ -115,7 +115,8 @@ ABT_API_PUBLIC int ABT_thread_get_stacksize(
     ABT_thread thread, size_t *stacksize);
 
 /**
- * Its stack: the lowest address, and bytes; NULL and 0: it has none of its own.
+ * Get the stack of a thread: the lowest address, and bytes; NULL and 0: it has
+ * none of its own.
  *
  * @param thread     [in]  the thread
  * @param stackaddr  [out]  where it lies
@@ -131,7 +132,7 @@ ABT_API_PUBLIC int ABT_thread_get_stack(
     ABT_thread thread, void **stackaddr, size_t *stacksize);
 
 /**
- * A number that no other thread of the process has, ever.
+ * Get the number of a thread, which no other thread of the process has, ever.
  *
  * @param thread     [in]  the thread
  * @param thread_id  [out]  the answer
@@ -158,7 +159,7 @@ ABT_API_PUBLIC int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id);
 ABT_API_PUBLIC int ABT_thread_set_arg(ABT_thread thread, void *arg);
 
 /**
- * The argument of a thread.
+ * Get the argument of a thread.
  *
  * @param thread  [in]  the thread
  * @param arg     [out]  the answer
@@ -172,7 +173,7 @@ ABT_API_PUBLIC int ABT_thread_set_arg(ABT_thread thread, void *arg);
 ABT_API_PUBLIC int ABT_thread_get_arg(ABT_thread thread, void **arg);
 
 /**
- * The function of a thread.
+ * Get the function of a thread.
  *
  * @param thread       [in]  the thread
  * @param thread_func  [out]  the answer
@@ -204,7 +205,7 @@ ABT_API_PUBLIC int ABT_thread_set_specific(
     ABT_thread thread, ABT_key key, void *value);
 
 /**
- * The value of a key for a thread; NULL: it was not set.
+ * Get the value of a key for a thread; NULL: it was not set.
  *
  * @param thread  [in]  the thread
  * @param key     [in]  the key
@@ -221,7 +222,7 @@ ABT_API_PUBLIC int ABT_thread_get_specific(
     ABT_thread thread, ABT_key key, void **value);
 
 /**
- * The attributes of a thread.
+ * Get the attributes of a thread.
  *
  * @param thread  [in]  the thread
  * @param attr    [out]  the attributes

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Begin a stream.
+ * Create an execution stream.
  *
  * @param sched       [in]  what it runs; ABT_SCHED_NULL: a basic_wait one with
  *                          a pool of its own
@@ -30,7 +30,7 @@ extern "C" {
 ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
 
 /**
- * Begin a stream with a scheduler that is built in.
+ * Create an execution stream with a scheduler that is built in.
  *
  * @param predef      [in]  which one
  * @param num_pools   [in]  how many; 0: as many new ones as the kind needs
@@ -55,7 +55,7 @@ ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
     ABT_xstream *newxstream);
 
 /**
- * Begin a stream of a certain rank.
+ * Create an execution stream of a certain rank.
  *
  * @param sched       [in]  as for ABT_xstream_create()
  * @param rank        [in]  from 1
@@ -91,7 +91,7 @@ ABT_API_PUBLIC int ABT_xstream_create_with_rank(
 ABT_API_PUBLIC int ABT_xstream_revive(ABT_xstream xstream);
 
 /**
- * Join a stream, and end it.
+ * Join a stream, and destroy it.
  *
  * @param xstream  [in,out]  the stream; becomes its NULL constant
  * Owns:      the stream is taken, and its scheduler, if that is automatic.
@@ -145,7 +145,7 @@ ABT_API_PUBLIC int ABT_xstream_exit(void);
 ABT_API_PUBLIC int ABT_xstream_cancel(ABT_xstream xstream);
 
 /**
- * The caller's stream.
+ * Get the caller's stream.
  *
  * @param xstream  [out]  the stream
  * Owns:      nothing changes hands.
@@ -159,7 +159,7 @@ ABT_API_PUBLIC int ABT_xstream_cancel(ABT_xstream xstream);
 ABT_API_PUBLIC int ABT_xstream_self(ABT_xstream *xstream);
 
 /**
- * The rank of the caller's stream.
+ * Get the rank of the caller's stream.
  *
  * @param rank  [out]  the answer
  * Owns:      nothing changes hands.
@@ -187,7 +187,7 @@ ABT_API_PUBLIC int ABT_xstream_self_rank(int *rank);
 ABT_API_PUBLIC int ABT_xstream_set_rank(ABT_xstream xstream, int rank);
 
 /**
- * The rank of a stream; the primary one has 0.
+ * Get the rank of a stream; the primary one has 0.
  *
  * @param xstream  [in]  the stream
  * @param rank     [out]  the answer
@@ -244,7 +244,7 @@ ABT_API_PUBLIC int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
     ABT_sched_predef predef, int num_pools, ABT_pool *pools);
 
 /**
- * The scheduler of a stream.
+ * Get the scheduler of a stream.
  *
  * @param xstream  [in]  the stream
  * @param sched    [out]  the scheduler
@@ -259,7 +259,7 @@ ABT_API_PUBLIC int ABT_xstream_get_main_sched(
     ABT_xstream xstream, ABT_sched *sched);
 
 /**
- * The pools of the scheduler of a stream.
+ * Get the pools of the scheduler of a stream.
  *
  * @param xstream    [in]  the stream
  * @param max_pools  [in]  how many at most
@@ -277,7 +277,7 @@ ABT_API_PUBLIC int ABT_xstream_get_main_pools(
     ABT_xstream xstream, int max_pools, ABT_pool *pools);
 
 /**
- * Does a stream run?
+ * Tell whether a stream runs.
  *
  * @param xstream  [in]  the stream
  * @param state    [out]  the answer
@@ -292,7 +292,7 @@ ABT_API_PUBLIC int ABT_xstream_get_state(
     ABT_xstream xstream, ABT_xstream_state *state);
 
 /**
- * Are two streams the same?
+ * Tell whether two streams are the same.
  *
  * @param xstream1  [in]  the stream
  * @param xstream2  [in]  the stream
@@ -307,7 +307,7 @@ ABT_API_PUBLIC int ABT_xstream_equal(
     ABT_xstream xstream1, ABT_xstream xstream2, ABT_bool *result);
 
 /**
- * How many streams there are, ended ones too.
+ * Get the number of streams, ended ones too.
  *
  * @param num_xstreams  [out]  the answer
  * Owns:      nothing changes hands.
@@ -320,7 +320,7 @@ ABT_API_PUBLIC int ABT_xstream_equal(
 ABT_API_PUBLIC int ABT_xstream_get_num(int *num_xstreams);
 
 /**
- * Is it the one on which ABT_init() was called?
+ * Tell whether a stream is the one on which ABT_init() was called.
  *
  * @param xstream     [in]  the stream
  * @param is_primary  [out]  the answer
@@ -335,8 +335,7 @@ ABT_API_PUBLIC int ABT_xstream_is_primary(
     ABT_xstream xstream, ABT_bool *is_primary);
 
 /**
- * By a scheduler: run what was popped from a pool, until it yields, blocks or
- * ends.
+ * Run what a scheduler popped from a pool, until it yields, blocks or ends.
  *
  * @param unit  [in]  the unit
  * @param pool  [in]  the pool
@@ -351,7 +350,7 @@ ABT_API_PUBLIC int ABT_xstream_is_primary(
 ABT_API_PUBLIC int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool);
 
 /**
- * By a scheduler: look whether its stream is asked for something.
+ * Let a scheduler look whether its stream is asked for something.
  *
  * Schedulers of the program's call it now and then, as Argobots wants it; here
  * ABT_sched_has_to_stop() looks by itself.
@@ -381,7 +380,7 @@ ABT_API_PUBLIC int ABT_xstream_check_events(ABT_sched sched);
 ABT_API_PUBLIC int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid);
 
 /**
- * A core on which a stream may run; the first one, if it may on several.
+ * Get a core on which a stream may run; the first one, if it may on several.
  *
  * @param xstream  [in]  the stream
  * @param cpuid    [out]  the answer
@@ -416,7 +415,7 @@ ABT_API_PUBLIC int ABT_xstream_set_affinity(
     ABT_xstream xstream, int num_cpuids, int *cpuids);
 
 /**
- * The cores on which a stream may run.
+ * Get the cores on which a stream may run.
  *
  * @param xstream     [in]  the stream
  * @param max_cpuids  [in]  how many at most
@@ -436,7 +435,7 @@ ABT_API_PUBLIC int ABT_xstream_get_affinity(
     ABT_xstream xstream, int max_cpuids, int *cpuids, int *num_cpuids);
 
 /**
- * Make a barrier at which whole streams wait.
+ * Create a barrier at which whole streams wait.
  *
  * @param num_waiters  [in]  how many threads let each other go on; not 0
  * @param newbarrier   [out]  the barrier
@@ -452,7 +451,7 @@ ABT_API_PUBLIC int ABT_xstream_barrier_create(
     uint32_t num_waiters, ABT_xstream_barrier *newbarrier);
 
 /**
- * End a barrier.
+ * Destroy a barrier of streams.
  *
  * @param barrier  [in,out]  the barrier; becomes its NULL constant
  * Owns:      the barrier is taken.
@@ -464,7 +463,7 @@ ABT_API_PUBLIC int ABT_xstream_barrier_create(
 ABT_API_PUBLIC int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier);
 
 /**
- * Wait until all have come.
+ * Wait until all streams of a barrier have arrived.
  *
  * @param barrier  [in]  the barrier
  * Owns:      nothing changes hands.
@@ -476,7 +475,7 @@ ABT_API_PUBLIC int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier);
 ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
 
 /**
- * By a scheduler: run what was popped, until it yields, blocks or ends.
+ * Run what a scheduler popped, until it yields, blocks or ends.
  *
  * @param thread  [in]  the thread
  * @param pool    [in]  it belongs to this one from then on; ABT_POOL_NULL: to

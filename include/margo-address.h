@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * The address that a string names.
+ * Find the address that a string names.
  *
  * @param mid   [in]
  * @param name  [in]
@@ -40,7 +40,7 @@ HG_PUBLIC hg_return_t margo_addr_lookup(
 HG_PUBLIC hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr);
 
 /**
- * The own address.
+ * Get the address of this process.
  *
  * @param mid   [in]
  * @param addr  [out]
@@ -54,7 +54,7 @@ HG_PUBLIC hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr);
 HG_PUBLIC hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr);
 
 /**
- * Another share of an address.
+ * Take another reference to an address.
  *
  * @param mid       [in]
  * @param addr      [in]
@@ -70,7 +70,7 @@ HG_PUBLIC hg_return_t margo_addr_dup(
     margo_instance_id mid, hg_addr_t addr, hg_addr_t *new_addr);
 
 /**
- * Do two addresses name the same?
+ * Tell whether two addresses name the same process.
  *
  * @param mid    [in]
  * @param addr1  [in]
@@ -100,7 +100,7 @@ HG_PUBLIC hg_return_t margo_addr_set_remove(
     margo_instance_id mid, hg_addr_t addr);
 
 /**
- * An address as a string.
+ * Write an address as a string.
  *
  * @param mid       [in]
  * @param buf       [out]  NULL: only the size is asked for

@@ -32,7 +32,7 @@ HG_PUBLIC hg_return_t margo_bulk_create(margo_instance_id mid, uint32_t count,
     hg_bulk_t *handle);
 
 /**
- * The same, and say of what kind the memory is.
+ * Expose memory to others, and tell of what kind it is.
  *
  * @param mid        [in]
  * @param count      [in]
@@ -54,10 +54,10 @@ HG_PUBLIC hg_return_t margo_bulk_create_attr(margo_instance_id mid,
     const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
 
 /**
- * Expose it no longer.
+ * Give a bulk handle back; its memory is exposed no longer.
  *
  * @param handle  [in]
- * Owns:      the share of the handle is taken.
+ * Owns:      the reference to the handle is taken.
  * Errors:    those of HG_Bulk_free().
  * Threads:   any thread; waits for accesses that are under way.
  * Undefined: nothing.
@@ -66,10 +66,10 @@ HG_PUBLIC hg_return_t margo_bulk_create_attr(margo_instance_id mid,
 HG_PUBLIC hg_return_t margo_bulk_free(hg_bulk_t handle);
 
 /**
- * Another share of a handle.
+ * Take another reference to a bulk handle.
  *
  * @param handle  [in]
- * Owns:      a share; margo_bulk_free() ends it.
+ * Owns:      the new reference is the caller's; margo_bulk_free() ends it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -78,7 +78,7 @@ HG_PUBLIC hg_return_t margo_bulk_free(hg_bulk_t handle);
 HG_PUBLIC hg_return_t margo_bulk_ref_incr(hg_bulk_t handle);
 
 /**
- * Where exposed memory of this process lies.
+ * Tell where exposed memory of this process lies.
  *
  * @param handle        [in]
  * @param offset        [in]
@@ -99,7 +99,7 @@ HG_PUBLIC hg_return_t margo_bulk_access(hg_bulk_t handle, hg_size_t offset,
     hg_size_t *buf_sizes, uint32_t *actual_count);
 
 /**
- * How many bytes are exposed.
+ * Get the bytes that a bulk handle exposes.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -111,7 +111,7 @@ HG_PUBLIC hg_return_t margo_bulk_access(hg_bulk_t handle, hg_size_t offset,
 HG_PUBLIC hg_size_t margo_bulk_get_size(hg_bulk_t handle);
 
 /**
- * In how many segments.
+ * Get the number of segments of a bulk handle.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -123,7 +123,7 @@ HG_PUBLIC hg_size_t margo_bulk_get_size(hg_bulk_t handle);
 HG_PUBLIC uint32_t margo_bulk_get_segment_count(hg_bulk_t handle);
 
 /**
- * How many bytes the handle itself takes.
+ * Get the bytes that margo_bulk_serialize() writes for a bulk handle.
  *
  * @param handle  [in]
  * @param flags   [in]  HG_BULK_EAGER: with the data, where they are few
@@ -137,7 +137,7 @@ HG_PUBLIC hg_size_t margo_bulk_get_serialize_size(
     hg_bulk_t handle, uint8_t flags);
 
 /**
- * Write the handle itself as bytes.
+ * Write a bulk handle as bytes.
  *
  * @param buf       [out]
  * @param buf_size  [in]
@@ -153,7 +153,7 @@ HG_PUBLIC hg_return_t margo_bulk_serialize(
     void *buf, hg_size_t buf_size, uint8_t flags, hg_bulk_t handle);
 
 /**
- * Make a handle from such bytes.
+ * Make a bulk handle from the bytes of margo_bulk_serialize().
  *
  * @param mid       [in]
  * @param handle    [out]
@@ -170,8 +170,8 @@ HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
     hg_bulk_t *handle, const void *buf, hg_size_t buf_size);
 
 /**
- * Move data between exposed memory of another process and of this one, and
- * wait for that.
+ * Move data between exposed memory of another process and of this one, and wait
+ * for that, with a time limit.
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
@@ -199,7 +199,10 @@ HG_PUBLIC hg_return_t margo_bulk_transfer_timed(margo_instance_id mid,
     size_t size, double timeout_ms);
 
 /**
- * The same without a limit.
+ * Move data between exposed memory of another process and of this one, and wait
+ * for that.
+ *
+ * As margo_bulk_transfer_timed(), without a limit.
  *
  * @param mid            [in]
  * @param op             [in]
@@ -226,7 +229,8 @@ static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
 }
 
 /**
- * The same, and wait later, by the request.
+ * Start to move data between exposed memory of another process and of this one,
+ * with a time limit, and wait later, by the request.
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
@@ -255,7 +259,10 @@ HG_PUBLIC hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid,
     size_t size, double timeout_ms, margo_request *req);
 
 /**
- * The same without a limit.
+ * Start to move data between exposed memory of another process and of this one,
+ * and wait later, by the request.
+ *
+ * As margo_bulk_itransfer_timed(), without a limit.
  *
  * @param mid            [in]
  * @param op             [in]
@@ -283,7 +290,8 @@ static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
 }
 
 /**
- * The same, and have a function called when it is over.
+ * Move data between exposed memory of another process and of this one, with a
+ * time limit, and have a function called when it is over.
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
@@ -315,7 +323,10 @@ HG_PUBLIC hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid,
     void *uargs);
 
 /**
- * The same without a limit.
+ * Move data between exposed memory of another process and of this one, and have
+ * a function called when it is over.
+ *
+ * As margo_bulk_ctransfer_timed(), without a limit.
  *
  * @param mid            [in]
  * @param op             [in]

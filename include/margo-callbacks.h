@@ -56,7 +56,8 @@ HG_PUBLIC int margo_top_prefinalize_callback(
     margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs);
 
 /**
- * The same in the name of an owner, who can take it back.
+ * Have a function called when the instance begins to end, while calls still
+ * work, in the name of an owner, who can take it back.
  *
  * @param mid    [in]
  * @param owner  [in]  whose callback it is; only compared
@@ -149,7 +150,8 @@ HG_PUBLIC int margo_top_finalize_callback(
     margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs);
 
 /**
- * The same in the name of an owner, who can take it back.
+ * Have a function called when the instance has ended, and calls no longer work,
+ * in the name of an owner, who can take it back.
  *
  * @param mid    [in]
  * @param owner  [in]  whose callback it is; only compared

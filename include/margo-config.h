@@ -60,7 +60,7 @@ struct margo_xstream_info {
 HG_PUBLIC char *margo_get_config(margo_instance_id mid);
 
 /**
- * The same with options.
+ * Describe an instance as JSON text, as margo_get_config() does, with options.
  *
  * @param mid      [in]
  * @param options  [in]  MARGO_CONFIG_* or-ed; 0: none of them

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /**
- * Call, and wait for the answer.
+ * Call an RPC of a provider, and wait for the answer, with a time limit.
  *
  * Only the calling thread waits. Nothing is sent that fails at once.
  *
@@ -46,7 +46,9 @@ HG_PUBLIC hg_return_t margo_provider_forward_timed(uint16_t provider_id,
     hg_handle_t handle, void *in_struct, double timeout_ms);
 
 /**
- * The same to the provider of the handle's id.
+ * Call an RPC, and wait for the answer, with a time limit.
+ *
+ * As margo_provider_forward_timed(), to the provider of the handle's id.
  *
  * @param handle      [in]
  * @param in_struct   [in]
@@ -66,7 +68,9 @@ static inline hg_return_t margo_forward_timed(
 }
 
 /**
- * The same without a limit.
+ * Call an RPC of a provider, and wait for the answer.
+ *
+ * As margo_provider_forward_timed(), without a limit.
  *
  * @param provider_id  [in]
  * @param handle       [in]
@@ -85,7 +89,10 @@ static inline hg_return_t margo_provider_forward(
 }
 
 /**
- * The same to the provider of the handle's id, and without a limit.
+ * Call an RPC, and wait for the answer.
+ *
+ * As margo_provider_forward_timed(), to the provider of the handle's id and
+ * without a limit.
  *
  * @param handle     [in]
  * @param in_struct  [in]
@@ -103,7 +110,8 @@ static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
 }
 
 /**
- * Call, and wait for the answer later, by the request.
+ * Call an RPC of a provider, with a time limit, and wait for the answer later,
+ * by the request.
  *
  * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
  *                            id
@@ -134,7 +142,10 @@ HG_PUBLIC hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
     hg_handle_t handle, void *in_struct, double timeout_ms, margo_request *req);
 
 /**
- * The same to the provider of the handle's id.
+ * Call an RPC, with a time limit, and wait for the answer later, by the
+ * request.
+ *
+ * As margo_provider_iforward_timed(), to the provider of the handle's id.
  *
  * @param handle      [in]
  * @param in_struct   [in]
@@ -155,7 +166,9 @@ static inline hg_return_t margo_iforward_timed(
 }
 
 /**
- * The same without a limit.
+ * Call an RPC of a provider, and wait for the answer later, by the request.
+ *
+ * As margo_provider_iforward_timed(), without a limit.
  *
  * @param provider_id  [in]
  * @param handle       [in]
@@ -176,7 +189,10 @@ static inline hg_return_t margo_provider_iforward(uint16_t provider_id,
 }
 
 /**
- * The same to the provider of the handle's id, and without a limit.
+ * Call an RPC, and wait for the answer later, by the request.
+ *
+ * As margo_provider_iforward_timed(), to the provider of the handle's id and
+ * without a limit.
  *
  * @param handle     [in]
  * @param in_struct  [in]
@@ -196,7 +212,8 @@ static inline hg_return_t margo_iforward(
 }
 
 /**
- * Call, and have a function called when the answer is there.
+ * Call an RPC of a provider, with a time limit, and have a function called when
+ * the answer is there.
  *
  * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
  *                           id
@@ -229,7 +246,10 @@ HG_PUBLIC hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
     void (*on_complete)(void *, hg_return_t), void *uargs);
 
 /**
- * The same to the provider of the handle's id.
+ * Call an RPC, with a time limit, and have a function called when the answer is
+ * there.
+ *
+ * As margo_provider_cforward_timed(), to the provider of the handle's id.
  *
  * @param handle       [in]
  * @param in_struct    [in]
@@ -252,7 +272,10 @@ static inline hg_return_t margo_cforward_timed(hg_handle_t handle,
 }
 
 /**
- * The same without a limit.
+ * Call an RPC of a provider, and have a function called when the answer is
+ * there.
+ *
+ * As margo_provider_cforward_timed(), without a limit.
  *
  * @param provider_id  [in]
  * @param handle       [in]
@@ -275,7 +298,10 @@ static inline hg_return_t margo_provider_cforward(uint16_t provider_id,
 }
 
 /**
- * The same to the provider of the handle's id, and without a limit.
+ * Call an RPC, and have a function called when the answer is there.
+ *
+ * As margo_provider_cforward_timed(), to the provider of the handle's id and
+ * without a limit.
  *
  * @param handle       [in]
  * @param in_struct    [in]

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * A handle for a call; from a cache, where there is one.
+ * Create a handle for a call; from a cache, where there is one.
  *
  * @param mid     [in]
  * @param addr    [in]
@@ -31,7 +31,7 @@ HG_PUBLIC hg_return_t margo_create(
  * Give a handle back, of a call or of a request.
  *
  * @param handle  [in]
- * Owns:      the share of the handle is taken.
+ * Owns:      the reference to the handle is taken.
  * Errors:    HG_INVALID_ARG it was destroyed before; HG_SUCCESS for NULL
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended meanwhile.
@@ -40,10 +40,10 @@ HG_PUBLIC hg_return_t margo_create(
 HG_PUBLIC hg_return_t margo_destroy(hg_handle_t handle);
 
 /**
- * Another share of a handle.
+ * Take another reference to a handle.
  *
  * @param handle  [in]
- * Owns:      a share; margo_destroy() ends it.
+ * Owns:      the new reference is the caller's; margo_destroy() ends it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended meanwhile.
@@ -52,7 +52,7 @@ HG_PUBLIC hg_return_t margo_destroy(hg_handle_t handle);
 HG_PUBLIC hg_return_t margo_ref_incr(hg_handle_t handle);
 
 /**
- * Who calls whom, and what.
+ * Tell who calls whom, and what.
  *
  * @param handle  [in]
  * Owns:      the result is borrowed from the handle.
@@ -141,7 +141,7 @@ HG_PUBLIC hg_return_t margo_set_data(
     hg_handle_t handle, void *data, void (*free_callback)(void *));
 
 /**
- * The pointer that was kept.
+ * Get the pointer that margo_set_data() kept.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -179,7 +179,7 @@ HG_PUBLIC margo_instance_id margo_hg_info_get_instance(
     const struct hg_info *info);
 
 /**
- * The pool in which the handlers of its RPC run.
+ * Get the pool in which the handlers of the RPC of a handle run.
  *
  * @param h  [in]
  * Owns:      the result is borrowed from the instance.
@@ -209,7 +209,7 @@ HG_PUBLIC hg_return_t margo_set_current_rpc_id(
     margo_instance_id mid, hg_id_t parent_rpc_id);
 
 /**
- * Which one that is.
+ * Get the RPC in whose name the calling thread makes its calls.
  *
  * @param mid            [in]
  * @param parent_rpc_id  [out]  0: none was set

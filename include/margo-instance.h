@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /**
- * Make an instance: a class, its progress by a user-level thread, and pools
+ * Create an instance: a class, its progress by a user-level thread, and pools
  * for handlers.
  *
  * ABT_init() is called if nobody has, and ABT_finalize() in turn when the
@@ -43,7 +43,7 @@ HG_PUBLIC margo_instance_id margo_init(const char *addr_str, int mode,
     int use_progress_thread, int rpc_thread_count);
 
 /**
- * The same with more to say.
+ * Create an instance as margo_init() does, with all options that there are.
  *
  * @param addr_str  [in]  NULL is allowed where `args` has a class
  * @param mode      [in]  MARGO_SERVER_MODE: others may call this process;
@@ -63,7 +63,7 @@ HG_PUBLIC margo_instance_id margo_init_ext(
     const char *addr_str, int mode, const struct margo_init_info *args);
 
 /**
- * margo_init() with options of the class.
+ * Create an instance as margo_init() does, with options of the class.
  *
  * @param addr_str             [in]
  * @param mode                 [in]  MARGO_SERVER_MODE: others may call this
@@ -84,7 +84,7 @@ HG_PUBLIC margo_instance_id margo_init_opt(const char *addr_str, int mode,
     int rpc_thread_count);
 
 /**
- * An instance on pools and a context of the program.
+ * Create an instance on pools and a context of the program.
  *
  * @param progress_pool  [in]
  * @param handler_pool   [in]
@@ -166,7 +166,7 @@ HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
 HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
 
 /**
- * Has the instance ended?
+ * Tell whether an instance has ended.
  *
  * For who has a reference of it.
  *
@@ -227,7 +227,7 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
 HG_PUBLIC hg_return_t margo_instance_release(margo_instance_id mid);
 
 /**
- * May others call this process?
+ * Tell whether others may call this process.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.

@@ -63,7 +63,7 @@ HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
 HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
 
 /**
- * Count no longer.
+ * Stop counting what user-level threads do.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
@@ -110,7 +110,7 @@ HG_PUBLIC int margo_state_dump(margo_instance_id mid, const char *file_name,
     int uniquify, char **resolved_file_name);
 
 /**
- * How long the loop sleeps at most when nothing happens.
+ * Set how long the progress loop sleeps at most when nothing happens.
  *
  * Nothing waits for that moment: all there is to do ends the sleep.
  *
@@ -126,7 +126,7 @@ HG_PUBLIC int margo_set_progress_timeout_ub_msec(
     margo_instance_id mid, unsigned timeout);
 
 /**
- * How long that is.
+ * Tell how long the progress loop sleeps at most when nothing happens.
  *
  * @param mid      [in]
  * @param timeout  [out]  in milliseconds
@@ -171,7 +171,7 @@ HG_PUBLIC int margo_migrate_progress_loop(
     margo_instance_id mid, uint32_t pool_idx);
 
 /**
- * Set something by name.
+ * Set a parameter of an instance by name.
  *
  * @param mid    [in]
  * @param key    [in]  "progress_timeout_ub_msec" (an "s" may follow) is all

@@ -79,7 +79,7 @@ static inline hg_id_t margo_register_name(margo_instance_id mid,
 HG_PUBLIC hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id);
 
 /**
- * Is an RPC of no provider registered under a name?
+ * Tell whether an RPC of no provider is registered under a name.
  *
  * @param mid        [in]
  * @param func_name  [in]
@@ -95,7 +95,7 @@ HG_PUBLIC hg_return_t margo_registered_name(
     margo_instance_id mid, const char *func_name, hg_id_t *id, hg_bool_t *flag);
 
 /**
- * The same of a provider.
+ * Tell whether an RPC of a provider is registered under a name.
  *
  * @param mid          [in]
  * @param func_name    [in]
@@ -130,7 +130,7 @@ HG_PUBLIC hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id,
     void *data, void (*free_callback)(void *));
 
 /**
- * The pointer that was kept.
+ * Get the pointer that margo_register_data() kept.
  *
  * @param mid  [in]
  * @param id   [in]
@@ -161,7 +161,7 @@ HG_PUBLIC hg_return_t margo_registered_disable_response(
     margo_instance_id mid, hg_id_t id, int disable_flag);
 
 /**
- * Is an RPC one-way?
+ * Tell whether an RPC is one-way.
  *
  * @param mid            [in]
  * @param id             [in]
@@ -250,7 +250,7 @@ HG_PUBLIC hg_return_t margo_provider_register_identity(
     margo_instance_id mid, uint16_t provider_id, const char *identity);
 
 /**
- * Take that back.
+ * Take back what margo_provider_register_identity() told.
  *
  * @param mid          [in]
  * @param provider_id  [in]

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Answer a request, and wait until the answer has left.
+ * Answer a request, and wait until the answer has left, with a time limit.
  *
  * @param handle      [in]
  * @param out_struct  [in]  NULL: there is no output
@@ -30,7 +30,9 @@ HG_PUBLIC hg_return_t margo_respond_timed(
     hg_handle_t handle, void *out_struct, double timeout_ms);
 
 /**
- * The same without a limit.
+ * Answer a request, and wait until the answer has left.
+ *
+ * As margo_respond_timed(), without a limit.
  *
  * @param handle      [in]
  * @param out_struct  [in]
@@ -47,7 +49,8 @@ static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
 }
 
 /**
- * Answer, and wait for that later, by the request.
+ * Answer a request, with a time limit, and wait later, by the request, until
+ * the answer has left.
  *
  * @param handle      [in]
  * @param out_struct  [in]  NULL: there is no output
@@ -68,7 +71,9 @@ HG_PUBLIC hg_return_t margo_irespond_timed(hg_handle_t handle, void *out_struct,
     double timeout_ms, margo_request *req);
 
 /**
- * The same without a limit.
+ * Answer a request, and wait later, by the request, until the answer has left.
+ *
+ * As margo_irespond_timed(), without a limit.
  *
  * @param handle      [in]
  * @param out_struct  [in]
@@ -87,7 +92,8 @@ static inline hg_return_t margo_irespond(
 }
 
 /**
- * Answer, and have a function called when the answer has left.
+ * Answer a request, with a time limit, and have a function called when the
+ * answer has left.
  *
  * @param handle       [in]
  * @param out_struct   [in]  NULL: there is no output
@@ -109,7 +115,9 @@ HG_PUBLIC hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
     double timeout_ms, void (*on_complete)(void *, hg_return_t), void *uargs);
 
 /**
- * The same without a limit.
+ * Answer a request, and have a function called when the answer has left.
+ *
+ * As margo_crespond_timed(), without a limit.
  *
  * @param handle       [in]
  * @param out_struct   [in]
@@ -168,7 +176,7 @@ HG_PUBLIC hg_return_t margo_wait_any(
     size_t count, margo_request *req, size_t *index);
 
 /**
- * Is an operation over?
+ * Tell whether an operation is over.
  *
  * @param req   [in]
  * @param flag  [out]  1: it is; margo_wait() is still to be called

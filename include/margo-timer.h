@@ -77,7 +77,7 @@ HG_PUBLIC int margo_timer_create_with_pool(margo_instance_id mid,
 HG_PUBLIC int margo_timer_start(margo_timer_t timer, double timeout_ms);
 
 /**
- * Take a start back, and wait until no callback of the timer runs any more.
+ * Cancel a timer, and wait until no callback of it runs any more.
  *
  * A callback that was handed to its pool and has not begun is not called, one
  * that runs is waited for, and a start that it makes itself is refused. Called

@@ -65,7 +65,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup2(
  *
  * @param hg_class  [in]
  * @param addr      [in]  HG_ADDR_NULL is allowed
- * Owns:      the caller's share of the address is taken.
+ * Owns:      the caller's reference to the address is taken.
  * Errors:    HG_INVALID_ARG hg_class is NULL, or the address is of another
  *                           class, or borrowed from a handle
  * Threads:   any thread; never blocks.
@@ -103,7 +103,7 @@ HG_PUBLIC hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr);
 HG_PUBLIC hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr);
 
 /**
- * Another share of an address, for instance of a borrowed one.
+ * Take another reference to an address, for instance to a borrowed one.
  *
  * @param hg_class  [in]
  * @param addr      [in]

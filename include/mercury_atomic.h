@@ -46,7 +46,7 @@ static HG_UTIL_INLINE void hg_atomic_fence(void)
 }
 
 /**
- * Give a variable its first value; not atomic.
+ * Give an atomic variable its first value; not atomic.
  *
  * @param ptr    [out]
  * @param value  [in]
@@ -63,7 +63,7 @@ static HG_UTIL_INLINE void hg_atomic_init32(
 }
 
 /**
- * Write a value; whoever reads it sees all that was written before.
+ * Write an atomic variable; whoever reads it sees all that was written before.
  *
  * @param ptr    [out]
  * @param value  [in]
@@ -81,7 +81,7 @@ static HG_UTIL_INLINE void hg_atomic_set32(
 }
 
 /**
- * Read the value.
+ * Read an atomic variable.
  *
  * @param ptr  [in]
  * Owns:      nothing changes hands.
@@ -97,7 +97,7 @@ static HG_UTIL_INLINE int32_t hg_atomic_get32(hg_atomic_int32_t *ptr)
 }
 
 /**
- * Add one; returns the new value.
+ * Add one to an atomic variable; returns the new value.
  *
  * @param ptr  [in,out]
  * Owns:      nothing changes hands.
@@ -114,7 +114,7 @@ static HG_UTIL_INLINE int32_t hg_atomic_incr32(hg_atomic_int32_t *ptr)
 }
 
 /**
- * Take one away; returns the new value.
+ * Subtract one from an atomic variable; returns the new value.
  *
  * @param ptr  [in,out]
  * Owns:      nothing changes hands.
@@ -131,7 +131,7 @@ static HG_UTIL_INLINE int32_t hg_atomic_decr32(hg_atomic_int32_t *ptr)
 }
 
 /**
- * Set the bits of `value`; returns the value from before.
+ * Set the bits of `value` in an atomic variable; returns the value from before.
  *
  * @param ptr    [in,out]
  * @param value  [in]
@@ -149,7 +149,8 @@ static HG_UTIL_INLINE int32_t hg_atomic_or32(
 }
 
 /**
- * Turn the bits of `value` around; returns the value from before.
+ * Invert the bits of `value` in an atomic variable; returns the value from
+ * before.
  *
  * @param ptr    [in,out]
  * @param value  [in]
@@ -167,8 +168,8 @@ static HG_UTIL_INLINE int32_t hg_atomic_xor32(
 }
 
 /**
- * Keep the bits of `value`, and clear all others; returns the value from
- * before.
+ * Keep the bits of `value` in an atomic variable, and clear all others; returns
+ * the value from before.
  *
  * @param ptr    [in,out]
  * @param value  [in]
@@ -186,7 +187,8 @@ static HG_UTIL_INLINE int32_t hg_atomic_and32(
 }
 
 /**
- * Write `swap_value` if `compare_value` is what is there; tells whether it was.
+ * Write `swap_value` to an atomic variable if `compare_value` is what is there;
+ * returns whether it was.
  *
  * @param ptr            [in,out]
  * @param compare_value  [in]
@@ -206,7 +208,7 @@ static HG_UTIL_INLINE bool hg_atomic_cas32(
 }
 
 /**
- * Give a variable its first value; not atomic.
+ * Give an atomic variable its first value; not atomic.
  *
  * @param ptr    [out]
  * @param value  [in]
@@ -223,7 +225,7 @@ static HG_UTIL_INLINE void hg_atomic_init64(
 }
 
 /**
- * Write a value; whoever reads it sees all that was written before.
+ * Write an atomic variable; whoever reads it sees all that was written before.
  *
  * @param ptr    [out]
  * @param value  [in]
@@ -241,7 +243,7 @@ static HG_UTIL_INLINE void hg_atomic_set64(
 }
 
 /**
- * Read the value.
+ * Read an atomic variable.
  *
  * @param ptr  [in]
  * Owns:      nothing changes hands.
@@ -257,7 +259,7 @@ static HG_UTIL_INLINE int64_t hg_atomic_get64(hg_atomic_int64_t *ptr)
 }
 
 /**
- * Add one; returns the new value.
+ * Add one to an atomic variable; returns the new value.
  *
  * @param ptr  [in,out]
  * Owns:      nothing changes hands.
@@ -274,7 +276,7 @@ static HG_UTIL_INLINE int64_t hg_atomic_incr64(hg_atomic_int64_t *ptr)
 }
 
 /**
- * Take one away; returns the new value.
+ * Subtract one from an atomic variable; returns the new value.
  *
  * @param ptr  [in,out]
  * Owns:      nothing changes hands.
@@ -291,7 +293,7 @@ static HG_UTIL_INLINE int64_t hg_atomic_decr64(hg_atomic_int64_t *ptr)
 }
 
 /**
- * Set the bits of `value`; returns the value from before.
+ * Set the bits of `value` in an atomic variable; returns the value from before.
  *
  * @param ptr    [in,out]
  * @param value  [in]
@@ -309,7 +311,8 @@ static HG_UTIL_INLINE int64_t hg_atomic_or64(
 }
 
 /**
- * Turn the bits of `value` around; returns the value from before.
+ * Invert the bits of `value` in an atomic variable; returns the value from
+ * before.
  *
  * @param ptr    [in,out]
  * @param value  [in]
@@ -327,8 +330,8 @@ static HG_UTIL_INLINE int64_t hg_atomic_xor64(
 }
 
 /**
- * Keep the bits of `value`, and clear all others; returns the value from
- * before.
+ * Keep the bits of `value` in an atomic variable, and clear all others; returns
+ * the value from before.
  *
  * @param ptr    [in,out]
  * @param value  [in]
@@ -346,7 +349,8 @@ static HG_UTIL_INLINE int64_t hg_atomic_and64(
 }
 
 /**
- * Write `swap_value` if `compare_value` is what is there; tells whether it was.
+ * Write `swap_value` to an atomic variable if `compare_value` is what is there;
+ * returns whether it was.
  *
  * @param ptr            [in,out]
  * @param compare_value  [in]

@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /**
- * Make an empty queue.
+ * Create an empty queue that threads share.
  *
  * @param count  [in]  entries it has room for; a power of two
  * Owns:      the result is the caller's; hg_atomic_queue_free() ends it.
@@ -51,7 +51,7 @@ HG_UTIL_PUBLIC struct hg_atomic_queue *hg_atomic_queue_alloc(
     unsigned int count);
 
 /**
- * End a queue; entries that are left in it are forgotten.
+ * Destroy a queue; entries that are left in it are forgotten.
  *
  * @param queue  [in]  NULL is allowed
  * Owns:      the queue is taken; the entries stay whose they are.
@@ -63,7 +63,7 @@ HG_UTIL_PUBLIC struct hg_atomic_queue *hg_atomic_queue_alloc(
 HG_UTIL_PUBLIC void hg_atomic_queue_free(struct hg_atomic_queue *queue);
 
 /**
- * Append an entry.
+ * Append an entry to a queue.
  *
  * @param queue  [in]
  * @param entry  [in]  not NULL, which means "empty" to those who pop
@@ -95,7 +95,7 @@ static HG_UTIL_INLINE int hg_atomic_queue_push(
 }
 
 /**
- * Take the first entry, also when other threads do.
+ * Pop the first entry of a queue, also when other threads do.
  *
  * @param queue  [in]
  * Owns:      the entry is the caller's.
@@ -127,7 +127,7 @@ static HG_UTIL_INLINE void *hg_atomic_queue_pop_mc(
 }
 
 /**
- * Take the first entry, when no other thread pops.
+ * Pop the first entry of a queue, when no other thread pops.
  *
  * @param queue  [in]
  * Owns:      the entry is the caller's.
@@ -152,7 +152,7 @@ static HG_UTIL_INLINE void *hg_atomic_queue_pop_sc(
 }
 
 /**
- * How many entries are in the queue; while others use it, about how many.
+ * Get the number of entries in a queue; while others use it, about how many.
  *
  * @param queue  [in]
  * Owns:      nothing changes hands.
@@ -172,7 +172,7 @@ static HG_UTIL_INLINE unsigned int hg_atomic_queue_count(
 }
 
 /**
- * Is the queue empty? While others use it, the answer may be old.
+ * Tell whether a queue is empty; while others use it, the answer may be old.
  *
  * @param queue  [in]
  * Owns:      nothing changes hands.

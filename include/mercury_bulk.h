@@ -74,13 +74,13 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
     const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
 
 /**
- * Give a handle back; with the last share the memory is exposed no more.
+ * Give a handle back; with the last reference the memory is exposed no more.
  *
  * No new access begins; those in motion are finished or stopped before it
  * returns.
  *
  * @param handle  [in]  HG_BULK_NULL is allowed
- * Owns:      the caller's share is taken on success only.
+ * Owns:      the caller's reference is taken on success only.
  * Errors:    HG_BUSY a peer that is in the middle of an access did not react
  *                    within AMALGAM_FREE_TIMEOUT_MS (5 s; the log names its
  *                    rank); the handle stays, closed to new accesses, and the
@@ -92,11 +92,11 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
 HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
 
 /**
- * Take another share, for instance of a handle that came in an input and is to
- * outlive HG_Free_input().
+ * Take another reference to a handle, for instance to one that came in an input
+ * and is to outlive HG_Free_input().
  *
  * @param handle  [in]
- * Owns:      the new share is the caller's; HG_Bulk_free() ends it.
+ * Owns:      the new reference is the caller's; HG_Bulk_free() ends it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.

@@ -81,7 +81,7 @@ extern "C" {
 #endif
 
 /**
- * Make a log.
+ * Create a log in memory.
  *
  * @param name    [in]  its beginning stands behind the magic
  * @param lesize  [in]  entries there is room for, at least 1
@@ -141,7 +141,7 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount64(struct hg_dlog *d,
     hg_atomic_int64_t **cptr, const char *name, const char *descr);
 
 /**
- * Add an entry.
+ * Add an entry to a log in memory.
  *
  * @param d     [in]
  * @param file  [in]  texts that live as long as the log, or NULL
@@ -159,7 +159,7 @@ HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog *d, const char *file,
     unsigned int line, const char *func, const char *msg, const void *data);
 
 /**
- * Take no more entries, or take them again.
+ * Let a log in memory take no more entries, or take them again.
  *
  * @param d     [in]
  * @param stop  [in]  not 0: no more
@@ -172,7 +172,7 @@ HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog *d, const char *file,
 HG_UTIL_PUBLIC void hg_dlog_setlogstop(struct hg_dlog *d, int stop);
 
 /**
- * Forget all entries; counters stay.
+ * Forget all entries of a log in memory; counters stay.
  *
  * @param d  [in]
  * Owns:      nothing changes hands.

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /**
- * Make an event, not set.
+ * Create an event, not set.
  *
  * Owns:      the descriptor is the caller's; hg_event_destroy() ends it.
  * Errors:    -1: there are no more descriptors; the log says why.
@@ -22,7 +22,7 @@ extern "C" {
 HG_UTIL_PUBLIC int hg_event_create(void);
 
 /**
- * End an event.
+ * Destroy an event.
  *
  * @param fd  [in]
  * Owns:      the descriptor is taken.

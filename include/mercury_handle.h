@@ -20,7 +20,7 @@ extern "C" {
  * @param id       [in]   0: HG_Reset() will name the RPC
  * @param handle   [out]
  * Owns:      the result is the caller's; HG_Destroy() ends it. The handle takes
- *            a share of the address.
+ *            a reference to the address.
  * Errors:    HG_INVALID_ARG context or handle is NULL, or the address is of
  *                           another class
  *            HG_NOENTRY     no such RPC is registered
@@ -35,16 +35,16 @@ HG_PUBLIC hg_return_t HG_Create(
 /**
  * Give a handle back.
  *
- * An operation in flight goes on and calls its callback: it has a share of its
- * own. So has, at the target, the answer until it was sent: HG_Respond() may
- * follow. When nobody answers, the origin is told HG_CANCELED: once the
+ * An operation in flight goes on and calls its callback: it has a reference of
+ * its own. So has, at the target, the answer until it was sent: HG_Respond()
+ * may follow. When nobody answers, the origin is told HG_CANCELED: once the
  * callback that destroyed the handle has returned; a second later when it was
  * no callback; ten seconds later when that callback had started a call or a
  * transfer whose end may answer; and at once when the handle is destroyed
  * twice, or its context is.
  *
  * @param handle  [in]  HG_HANDLE_NULL is allowed
- * Owns:      the caller's share of the handle is taken; when it has none, that
+ * Owns:      the caller's reference is taken; when it has none, that
  *            of the answer, which ends the call.
  * Errors:    HG_INVALID_ARG the call was given up meanwhile
  * Threads:   any thread; never blocks, but where a peer is in the middle of
@@ -62,7 +62,7 @@ HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
  * @param handle  [in]
  * @param addr    [in]  HG_ADDR_NULL: the address as before
  * @param id      [in]  0: the RPC as before
- * Owns:      the handle takes a share of the new address.
+ * Owns:      the handle takes a reference to the new address.
  * Errors:    HG_INVALID_ARG handle is NULL, or this is the target
  *            HG_BUSY        a call is in flight
  *            HG_NOENTRY     no such RPC is registered
@@ -73,10 +73,10 @@ HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 
 /**
- * Take another share of a handle, to be ended by HG_Destroy().
+ * Take another reference to a handle, to be ended by HG_Destroy().
  *
  * @param handle  [in]
- * Owns:      the new share is the caller's; HG_Destroy() ends it.
+ * Owns:      the new reference is the caller's; HG_Destroy() ends it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -85,8 +85,8 @@ HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
 
 /**
- * How many shares of the handle there are, those of operations in flight and of
- * an answer that is to come among them.
+ * Get the number of references to a handle, those of operations in flight and
+ * of an answer that is to come among them.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.

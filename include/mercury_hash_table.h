@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /**
- * Make an empty table.
+ * Create an empty hash table.
  *
  * @param hash_func   [in]
  * @param equal_func  [in]
@@ -52,7 +52,7 @@ HG_UTIL_PUBLIC hg_hash_table_t *hg_hash_table_new(
     hg_hash_table_hash_func_t hash_func, hg_hash_table_equal_func_t equal_func);
 
 /**
- * End a table.
+ * Destroy a hash table.
  *
  * @param hash_table  [in]  NULL is allowed
  * Owns:      the table is taken; keys and values go to the functions of
@@ -65,7 +65,7 @@ HG_UTIL_PUBLIC hg_hash_table_t *hg_hash_table_new(
 HG_UTIL_PUBLIC void hg_hash_table_free(hg_hash_table_t *hash_table);
 
 /**
- * Have the table free the keys and values that leave it: by remove, by an
+ * Have a hash table free the keys and values that leave it: by remove, by an
  * insert for the same key, or at its end.
  *
  * @param hash_table       [in]
@@ -83,7 +83,7 @@ HG_UTIL_PUBLIC void hg_hash_table_register_free_functions(
     hg_hash_table_value_free_func_t value_free_func);
 
 /**
- * Put a value in, in the place of the one that the key had.
+ * Insert a value into a hash table, in place of the one that the key had.
  *
  * @param hash_table  [in]
  * @param key         [in]
@@ -100,7 +100,7 @@ HG_UTIL_PUBLIC int hg_hash_table_insert(hg_hash_table_t *hash_table,
     hg_hash_table_key_t key, hg_hash_table_value_t value);
 
 /**
- * The value of a key.
+ * Get the value of a key of a hash table.
  *
  * @param hash_table  [in]
  * @param key         [in]
@@ -114,7 +114,7 @@ HG_UTIL_PUBLIC hg_hash_table_value_t hg_hash_table_lookup(
     hg_hash_table_t *hash_table, hg_hash_table_key_t key);
 
 /**
- * Take a key and its value out.
+ * Remove a key and its value from a hash table.
  *
  * @param hash_table  [in]
  * @param key         [in]
@@ -128,7 +128,7 @@ HG_UTIL_PUBLIC int hg_hash_table_remove(
     hg_hash_table_t *hash_table, hg_hash_table_key_t key);
 
 /**
- * How many keys there are.
+ * Get the number of keys in a hash table.
  *
  * @param hash_table  [in]
  * Owns:      nothing changes hands.
@@ -141,7 +141,8 @@ HG_UTIL_PUBLIC unsigned int hg_hash_table_num_entries(
     hg_hash_table_t *hash_table);
 
 /**
- * Begin a walk over all values, in no order that means anything.
+ * Begin a walk over all values of a hash table, in no order that means
+ * anything.
  *
  * @param hash_table  [in]
  * @param iter        [out]
@@ -155,7 +156,7 @@ HG_UTIL_PUBLIC void hg_hash_table_iterate(
     hg_hash_table_t *hash_table, hg_hash_table_iter_t *iter);
 
 /**
- * Is there one more? 0: no.
+ * Tell whether a walk over a hash table has one more value; 0: no.
  *
  * @param iter  [in]
  * Owns:      nothing changes hands.
@@ -167,8 +168,8 @@ HG_UTIL_PUBLIC void hg_hash_table_iterate(
 HG_UTIL_PUBLIC int hg_hash_table_iter_has_more(hg_hash_table_iter_t *iter);
 
 /**
- * The next value of a walk. The one returned last may be removed before the
- * next call, no other may.
+ * Get the next value of a walk over a hash table. The one returned last may be
+ * removed before the next call, no other may.
  *
  * @param iter  [in,out]
  * Owns:      the result is borrowed from the table.

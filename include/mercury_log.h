@@ -409,7 +409,7 @@ HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet *outlet,
     HG_UTIL_PRINTF(7, 8);
 
 /**
- * The same, with what follows the format as a list.
+ * Write a line as hg_log_write() does, with what follows the format as a list.
  *
  * @param outlet     [in]
  * @param log_level  [in]

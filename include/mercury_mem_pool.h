@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /**
- * Make a pool, with its first blocks.
+ * Create a pool of memory, with its first blocks.
  *
  * @param chunk_size       [in]  bytes of a chunk
  * @param chunk_count      [in]  chunks of a block
@@ -43,7 +43,7 @@ HG_UTIL_PUBLIC struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size,
     hg_mem_pool_deregister_func_t deregister_func, void *arg);
 
 /**
- * End a pool and all its blocks.
+ * Destroy a pool of memory and all its blocks.
  *
  * @param hg_mem_pool  [in]  NULL is allowed
  * Owns:      the pool is taken, and all its chunks.
@@ -55,7 +55,7 @@ HG_UTIL_PUBLIC struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size,
 HG_UTIL_PUBLIC void hg_mem_pool_destroy(struct hg_mem_pool *hg_mem_pool);
 
 /**
- * Take a chunk; gets one more block when there is none.
+ * Take a chunk from a pool of memory; gets one more block when there is none.
  *
  * @param hg_mem_pool  [in]
  * @param size         [in]   bytes wanted, at most those of a chunk
@@ -73,7 +73,7 @@ HG_UTIL_PUBLIC void *hg_mem_pool_alloc(
     struct hg_mem_pool *hg_mem_pool, size_t size, void **mr_handle);
 
 /**
- * Give a chunk back.
+ * Give a chunk back to its pool of memory.
  *
  * @param hg_mem_pool  [in]
  * @param mem_ptr      [in]  NULL is allowed

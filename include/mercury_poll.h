@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /**
- * Make an empty set of descriptors.
+ * Create an empty set of descriptors.
  *
  * Owns:      the result is the caller's; hg_poll_destroy() ends it.
  * Errors:    NULL on any failure; the log says why.
@@ -46,7 +46,7 @@ extern "C" {
 HG_UTIL_PUBLIC hg_poll_set_t *hg_poll_create(void);
 
 /**
- * End a set; the descriptors in it stay open.
+ * Destroy a set of descriptors, which stay open.
  *
  * @param poll_set  [in]  NULL is allowed
  * Owns:      the set is taken.
@@ -58,8 +58,8 @@ HG_UTIL_PUBLIC hg_poll_set_t *hg_poll_create(void);
 HG_UTIL_PUBLIC int hg_poll_destroy(hg_poll_set_t *poll_set);
 
 /**
- * A descriptor that is readable while any in the set has news; it can itself
- * be added to another set.
+ * Get a descriptor that is readable while any in the set is ready; it can
+ * itself be added to another set.
  *
  * @param poll_set  [in]
  * Owns:      the result is borrowed from the set.
@@ -71,7 +71,7 @@ HG_UTIL_PUBLIC int hg_poll_destroy(hg_poll_set_t *poll_set);
 HG_UTIL_PUBLIC int hg_poll_get_fd(hg_poll_set_t *poll_set);
 
 /**
- * Add a descriptor.
+ * Add a descriptor to a set.
  *
  * @param poll_set  [in]
  * @param fd        [in]
@@ -87,7 +87,7 @@ HG_UTIL_PUBLIC int hg_poll_add(
     hg_poll_set_t *poll_set, int fd, struct hg_poll_event *event);
 
 /**
- * Take a descriptor out.
+ * Remove a descriptor from a set.
  *
  * @param poll_set  [in]
  * @param fd        [in]
@@ -101,7 +101,7 @@ HG_UTIL_PUBLIC int hg_poll_add(
 HG_UTIL_PUBLIC int hg_poll_remove(hg_poll_set_t *poll_set, int fd);
 
 /**
- * Wait until a descriptor has news.
+ * Wait until a descriptor of a set is ready.
  *
  * @param poll_set       [in]
  * @param timeout        [in]   milliseconds; 0: look once

@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 /**
- * Make a proc without a buffer; hg_proc_reset() gives it one.
+ * Create a proc without a buffer; hg_proc_reset() gives it one.
  *
  * @param hg_class  [in]   for types that need it, as hg_bulk_t; may be NULL
  * @param hash      [in]
@@ -63,7 +63,7 @@ HG_PUBLIC hg_return_t hg_proc_create(
     hg_class_t *hg_class, hg_proc_hash_t hash, hg_proc_t *proc);
 
 /**
- * Make a proc with a buffer: hg_proc_create() and hg_proc_reset().
+ * Create a proc with a buffer: hg_proc_create() and hg_proc_reset().
  *
  * @param hg_class  [in]   may be NULL
  * @param buf       [in]   NULL for HG_FREE only
@@ -82,7 +82,7 @@ HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
     hg_size_t buf_size, hg_proc_op_t op, hg_proc_hash_t hash, hg_proc_t *proc);
 
 /**
- * End a proc, and its extra buffer unless that was taken.
+ * Destroy a proc, and its extra buffer unless that was taken.
  *
  * @param proc  [in]  HG_PROC_NULL is allowed
  * Owns:      the proc is taken.
@@ -94,8 +94,8 @@ HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
 HG_PUBLIC hg_return_t hg_proc_free(hg_proc_t proc);
 
 /**
- * Start again with a buffer and an operation. The sum starts again too; an
- * extra buffer is freed unless it was taken.
+ * Let a proc start again with a buffer and an operation. The checksum starts
+ * again too; an extra buffer is freed unless it was taken.
  *
  * @param proc      [in]
  * @param buf       [in]  NULL for HG_FREE only
@@ -111,7 +111,7 @@ HG_PUBLIC hg_return_t hg_proc_reset(
     hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op);
 
 /**
- * The class that the proc was made for.
+ * Get the class that a proc was made for.
  *
  * @param proc  [in]
  * Owns:      the result is borrowed from the proc.
@@ -123,7 +123,7 @@ HG_PUBLIC hg_return_t hg_proc_reset(
 HG_PUBLIC hg_class_t *hg_proc_get_class(hg_proc_t proc);
 
 /**
- * Tell the proc which call it codes for.
+ * Tell a proc which call it codes for.
  *
  * @param proc    [in]
  * @param handle  [in]
@@ -136,7 +136,7 @@ HG_PUBLIC hg_class_t *hg_proc_get_class(hg_proc_t proc);
 HG_PUBLIC void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle);
 
 /**
- * The call that the proc codes for, or HG_HANDLE_NULL.
+ * Get the call that a proc codes for, or HG_HANDLE_NULL.
  *
  * @param proc  [in]
  * Owns:      the result is borrowed from the proc.
@@ -148,7 +148,7 @@ HG_PUBLIC void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle);
 HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
 
 /**
- * What the proc is doing: HG_ENCODE, HG_DECODE or HG_FREE.
+ * Tell what a proc is doing: HG_ENCODE, HG_DECODE or HG_FREE.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -160,7 +160,7 @@ HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
 HG_PUBLIC hg_proc_op_t hg_proc_get_op(hg_proc_t proc);
 
 /**
- * Set the flags, HG_PROC_*.
+ * Set the flags of a proc, HG_PROC_*.
  *
  * @param proc   [in]
  * @param flags  [in]
@@ -173,7 +173,7 @@ HG_PUBLIC hg_proc_op_t hg_proc_get_op(hg_proc_t proc);
 HG_PUBLIC void hg_proc_set_flags(hg_proc_t proc, uint8_t flags);
 
 /**
- * The flags, HG_PROC_*.
+ * Get the flags of a proc, HG_PROC_*.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.

@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 /**
- * Bytes of the buffer in use: the one given, or the extra one.
+ * Get the bytes of the buffer of a proc that is in use: the one given, or the
+ * extra one.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -25,7 +26,7 @@ extern "C" {
 HG_PUBLIC hg_size_t hg_proc_get_size(hg_proc_t proc);
 
 /**
- * Bytes coded so far.
+ * Get the bytes that a proc has coded so far.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -37,7 +38,7 @@ HG_PUBLIC hg_size_t hg_proc_get_size(hg_proc_t proc);
 HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
 
 /**
- * Bytes left in the buffer.
+ * Get the bytes that are left in the buffer of a proc.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -49,8 +50,8 @@ HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
 HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
 
 /**
- * Make the buffer larger, by moving into the extra one or growing that, to a
- * multiple of the page size.
+ * Make the buffer of a proc larger, by moving into the extra one or growing
+ * that, to a multiple of the page size.
  *
  * @param proc           [in]
  * @param req_buf_size   [in]  bytes wanted, more than there are
@@ -96,7 +97,8 @@ HG_PUBLIC hg_return_t hg_proc_restore_ptr(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
 /**
- * The extra buffer with all that was coded, or NULL when it fitted.
+ * Get the extra buffer of a proc with all that was coded, or NULL when it
+ * fitted.
  *
  * @param proc  [in]
  * Owns:      the result is borrowed from the proc, unless it is taken; see
@@ -109,7 +111,8 @@ HG_PUBLIC hg_return_t hg_proc_restore_ptr(
 HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
 
 /**
- * Bytes of the extra buffer, coded or not; 0 when there is none.
+ * Get the bytes of the extra buffer of a proc, coded or not; 0 when there is
+ * none.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -121,7 +124,7 @@ HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
 HG_PUBLIC hg_size_t hg_proc_get_extra_size(hg_proc_t proc);
 
 /**
- * Say whose the extra buffer is.
+ * Tell a proc whose its extra buffer is.
  *
  * @param proc    [in]
  * @param theirs  [in]  HG_TRUE: the caller takes it, and ends it by free();
@@ -136,7 +139,7 @@ HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
     hg_proc_t proc, uint8_t theirs);
 
 /**
- * End the coding: the sum is that of all bytes that passed.
+ * End the coding by a proc: its checksum is that of all bytes that passed.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -148,7 +151,7 @@ HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
 HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
 
 /**
- * The sum: 2, 4 or 8 bytes, in the machine's own order.
+ * Get the checksum of a proc: 2, 4 or 8 bytes, in the machine's own order.
  *
  * @param proc       [in]
  * @param hash       [out]
@@ -165,7 +168,7 @@ HG_PUBLIC hg_return_t hg_proc_checksum_get(
     hg_proc_t proc, void *hash, hg_size_t hash_size);
 
 /**
- * Compare the sum with one that was sent.
+ * Compare the checksum of a proc with one that was sent.
  *
  * @param proc       [in]
  * @param hash       [in]
@@ -183,7 +186,7 @@ HG_PUBLIC hg_return_t hg_proc_checksum_verify(
     hg_proc_t proc, const void *hash, hg_size_t hash_size);
 
 /**
- * Add bytes to the sum that were not coded by the proc.
+ * Add bytes that were not coded by a proc to its checksum.
  *
  * @param proc       [in]
  * @param data       [in]

@@ -18,7 +18,7 @@ extern "C" {
  *
  * @param proc  [in]
  * @param data  [in,out]  a `hg_bulk_t *`; the handle may be HG_BULK_NULL
- * Owns:      HG_DECODE makes a handle, and HG_FREE gives one share of it back:
+ * Owns:      HG_DECODE makes a handle, and HG_FREE releases one reference:
  *            HG_Bulk_ref_incr() to keep it.
  * Errors:    HG_INVALID_ARG    an argument is NULL
  *            HG_OVERFLOW       the bytes end too early

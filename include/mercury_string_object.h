@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /**
- * Make an object without a string.
+ * Make a string object without a string.
  *
  * @param string  [out]
  * Owns:      nothing changes hands.
@@ -28,7 +28,7 @@ extern "C" {
 HG_PUBLIC hg_return_t hg_string_object_init(hg_string_object_t *string);
 
 /**
- * Make an object of a string.
+ * Make a string object of a string.
  *
  * @param string    [out]
  * @param s         [in]  may be NULL
@@ -43,7 +43,7 @@ HG_PUBLIC hg_return_t hg_string_object_init_char(
     hg_string_object_t *string, char *s, hg_bool_t is_owned);
 
 /**
- * Make an object of a string that is not to be written.
+ * Make a string object of a string that is not to be written.
  *
  * @param string    [out]
  * @param s         [in]  may be NULL
@@ -58,7 +58,8 @@ HG_PUBLIC hg_return_t hg_string_object_init_const_char(
     hg_string_object_t *string, const char *s, hg_bool_t is_owned);
 
 /**
- * Free the string if it is the object's; the object has none afterwards.
+ * Free the string of a string object if it owns it; the object has none
+ * afterwards.
  *
  * @param string  [in,out]
  * Owns:      an owned string is taken.
@@ -70,7 +71,7 @@ HG_PUBLIC hg_return_t hg_string_object_init_const_char(
 HG_PUBLIC hg_return_t hg_string_object_free(hg_string_object_t *string);
 
 /**
- * Make an object of a copy of another's string.
+ * Make a string object of a copy of another's string.
  *
  * @param string      [in]
  * @param new_string  [out]
@@ -85,7 +86,7 @@ HG_PUBLIC hg_return_t hg_string_object_dup(
     hg_string_object_t string, hg_string_object_t *new_string);
 
 /**
- * Take the string out of an object, and put another one in, not owned.
+ * Take the string out of a string object, and put another one in, not owned.
  *
  * @param string  [in,out]
  * @param s       [in]  may be NULL

@@ -124,7 +124,7 @@ HG_UTIL_PUBLIC int hg_thread_key_create(hg_thread_key_t *key);
 HG_UTIL_PUBLIC int hg_thread_key_delete(hg_thread_key_t key);
 
 /**
- * The cores that a thread may run on.
+ * Get the cores that a thread may run on.
  *
  * @param thread    [in]
  * @param cpu_mask  [out]
@@ -153,7 +153,7 @@ HG_UTIL_PUBLIC int hg_thread_setaffinity(
     hg_thread_t thread, const hg_cpu_set_t *cpu_mask);
 
 /**
- * The calling thread.
+ * Get the calling thread.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -167,7 +167,7 @@ static HG_UTIL_INLINE hg_thread_t hg_thread_self(void)
 }
 
 /**
- * Are two threads the same? 0: no.
+ * Tell whether two threads are the same; 0: no.
  *
  * @param t1  [in]
  * @param t2  [in]
@@ -183,7 +183,7 @@ static HG_UTIL_INLINE int hg_thread_equal(hg_thread_t t1, hg_thread_t t2)
 }
 
 /**
- * What the calling thread keeps under a key, or NULL.
+ * Get what the calling thread keeps under a key, or NULL.
  *
  * @param key  [in]
  * Owns:      nothing changes hands.

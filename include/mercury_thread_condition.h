@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /**
- * Make a condition, with nobody waiting.
+ * Initialise a condition variable, with nobody waiting.
  *
  * @param cond  [out]
  * Owns:      the condition is the caller's; hg_thread_cond_destroy() ends it.
@@ -32,7 +32,7 @@ extern "C" {
 HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
 
 /**
- * End a condition.
+ * Destroy a condition variable.
  *
  * @param cond  [in]
  * Owns:      the condition is taken.
@@ -44,7 +44,7 @@ HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
 HG_UTIL_PUBLIC int hg_thread_cond_destroy(hg_thread_cond_t *cond);
 
 /**
- * Wake at least one of those who wait.
+ * Wake at least one of the threads that wait for a condition.
  *
  * @param cond  [in]
  * Owns:      nothing changes hands.
@@ -59,7 +59,7 @@ static HG_UTIL_INLINE int hg_thread_cond_signal(hg_thread_cond_t *cond)
 }
 
 /**
- * Wake all who wait.
+ * Wake all threads that wait for a condition.
  *
  * @param cond  [in]
  * Owns:      nothing changes hands.
@@ -74,7 +74,8 @@ static HG_UTIL_INLINE int hg_thread_cond_broadcast(hg_thread_cond_t *cond)
 }
 
 /**
- * Give the lock back and sleep, in one step; take it again when woken.
+ * Unlock a mutex and wait for a condition, in one step; lock the mutex again
+ * when woken.
  *
  * @param cond   [in]
  * @param mutex  [in]  held by the caller, before and after
@@ -91,7 +92,8 @@ static HG_UTIL_INLINE int hg_thread_cond_wait(
 }
 
 /**
- * The same, but for some time only.
+ * Unlock a mutex and wait for a condition, for some time only; lock the mutex
+ * again.
  *
  * @param cond     [in]
  * @param mutex    [in]  held by the caller, before and after, also on failure

@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /**
- * Make a lock, free. It answers misuse: who holds it may not take it again,
- * and only who holds it may give it back.
+ * Initialise a mutex, unlocked. It answers misuse: who holds it may not take it
+ * again, and only who holds it may give it back.
  *
  * @param mutex  [out]
  * Owns:      the lock is the caller's; hg_thread_mutex_destroy() ends it.
@@ -31,8 +31,8 @@ extern "C" {
 HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t *mutex);
 
 /**
- * Make a lock, free, that looks for a while before it sleeps; it does not
- * answer misuse.
+ * Initialise a mutex, unlocked, that spins for a while before it sleeps; it
+ * does not answer misuse.
  *
  * @param mutex  [out]
  * Owns:      the lock is the caller's; hg_thread_mutex_destroy() ends it.
@@ -44,7 +44,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t *mutex);
 HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex);
 
 /**
- * End a lock.
+ * Destroy a mutex.
  *
  * @param mutex  [in]
  * Owns:      the lock is taken.
@@ -56,7 +56,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex);
 HG_UTIL_PUBLIC int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex);
 
 /**
- * Take a lock, waiting until it is free.
+ * Lock a mutex, waiting until it is free.
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
@@ -74,7 +74,7 @@ static HG_UTIL_INLINE int hg_thread_mutex_lock(hg_thread_mutex_t *mutex)
 }
 
 /**
- * Take a lock if it is free.
+ * Lock a mutex if it is free.
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
@@ -93,7 +93,7 @@ static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
 }
 
 /**
- * Give a lock back.
+ * Unlock a mutex.
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /**
- * Make a lock, free.
+ * Initialise a lock of readers and writers, unlocked.
  *
  * @param rwlock  [out]
  * Owns:      the lock is the caller's; hg_thread_rwlock_destroy() ends it.
@@ -28,7 +28,7 @@ extern "C" {
 HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
 
 /**
- * End a lock.
+ * Destroy a lock of readers and writers.
  *
  * @param rwlock  [in]
  * Owns:      the lock is taken.
@@ -40,7 +40,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock);
 
 /**
- * Take a lock for reading, waiting while somebody writes.
+ * Lock for reading, waiting while somebody writes.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -52,7 +52,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Take a lock for reading unless somebody writes.
+ * Lock for reading unless somebody writes.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -64,7 +64,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Give a lock back that was taken for reading.
+ * Unlock what was locked for reading.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -76,7 +76,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Take a lock for writing, waiting while others hold it.
+ * Lock for writing, waiting while others hold the lock.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -88,7 +88,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Take a lock for writing if it is free.
+ * Lock for writing if nobody else holds the lock.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -100,7 +100,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_try_wrlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Give a lock back that was taken for writing.
+ * Unlock what was locked for writing.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.

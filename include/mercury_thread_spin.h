@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /**
- * Make a lock, free.
+ * Initialise a spin lock, unlocked.
  *
  * @param lock  [out]
  * Owns:      the lock is the caller's; hg_thread_spin_destroy() ends it.
@@ -26,7 +26,7 @@ extern "C" {
 HG_UTIL_PUBLIC int hg_thread_spin_init(hg_thread_spin_t *lock);
 
 /**
- * End a lock.
+ * Destroy a spin lock.
  *
  * @param lock  [in]
  * Owns:      the lock is taken.
@@ -38,7 +38,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_init(hg_thread_spin_t *lock);
 HG_UTIL_PUBLIC int hg_thread_spin_destroy(hg_thread_spin_t *lock);
 
 /**
- * Take a lock, looking until it is free.
+ * Lock a spin lock, polling until it is free.
  *
  * @param lock  [in]
  * Owns:      nothing changes hands.
@@ -50,7 +50,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_destroy(hg_thread_spin_t *lock);
 HG_UTIL_PUBLIC int hg_thread_spin_lock(hg_thread_spin_t *lock);
 
 /**
- * Take a lock if it is free.
+ * Lock a spin lock if it is free.
  *
  * @param lock  [in]
  * Owns:      nothing changes hands.
@@ -62,7 +62,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_lock(hg_thread_spin_t *lock);
 HG_UTIL_PUBLIC int hg_thread_spin_try_lock(hg_thread_spin_t *lock);
 
 /**
- * Give a lock back.
+ * Unlock a spin lock.
  *
  * @param lock  [in]
  * Owns:      nothing changes hands.

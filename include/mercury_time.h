@@ -143,7 +143,7 @@ static HG_UTIL_INLINE hg_time_t hg_time_from_ms(unsigned int ms)
 }
 
 /**
- * Is `in1` before `in2`?
+ * Tell whether `in1` is before `in2`.
  *
  * @param in1  [in]
  * @param in2  [in]

@@ -27,10 +27,10 @@ extern "C" {
  * @param local_offset   [in]   bytes from the start of that handle
  * @param size           [in]   bytes
  * @param op_id          [out]  for HG_Bulk_cancel(); or HG_OP_ID_IGNORE
- * Owns:      `arg` must live until the callback ran. The operation takes shares
- *            of handles and address. The local memory stays the caller's and
- *            must live until the completion. `*op_id` is valid until the
- *            callback returned.
+ * Owns:      `arg` must live until the callback ran. The operation takes
+ *            references to handles and address. The local memory stays the
+ *            caller's and must live until the completion. `*op_id` is valid
+ *            until the callback returned.
  * Errors:    HG_INVALID_ARG an object is NULL, they are of different classes,
  *                           the origin handle is bound, the local one is
  *                           another process's, or a range reaches beyond its

@@ -241,7 +241,7 @@ NA_PUBLIC na_return_t NA_Addr_lookup(
  *
  * @param na_class  [in]
  * @param addr      [in]  NULL is allowed
- * Owns:      the caller's share of the address is taken.
+ * Owns:      the caller's reference to the address is taken.
  * Errors:    none; an address of another class stays as it is, and is logged.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -277,7 +277,7 @@ NA_PUBLIC na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr);
 NA_PUBLIC na_return_t NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p);
 
 /**
- * Another share of an address.
+ * Take another reference to an address.
  *
  * @param na_class    [in]
  * @param addr        [in]

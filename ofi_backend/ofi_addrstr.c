@@ -7,9 +7,9 @@
  *   FI_ADDR_STR               ofi+shm://fi_shm://4711:0:0
  *   any other                 ofi+cxi://0x0011aabb..., its bytes in hex
  *
- * The part before "://" is the whole stack of providers, since both sides
- * have to use the same one. A text that names the protocol only ("tcp://...",
- * as a person types it) is read with the own stack. */
+ * The part before "://" is the whole stack of providers, since both sides have
+ * to use the same one. A string that only names the protocol ("tcp://...", as a
+ * user types it) stands for the stack of this process. */
 #include "ofi_backend/ofi_select.h"
 
 #include <arpa/inet.h>
@@ -71,7 +71,7 @@ void amg_ofi_addrstr_write(const struct amg_ofi_facts *facts, const void *addr,
             ret_text + used, AMG_OFI_TEXT_CAP - used, "%02x", bytes[i]);
 }
 
-/* Asks the resolver; may block as long as that does. */
+/* Calls the resolver, which may block. */
 static hg_return_t sockaddr_read(const struct amg_ofi_facts *facts,
     const char *rest, void *ret_addr, uint16_t *ret_len)
 {
@@ -146,7 +146,8 @@ static hg_return_t hex_read(const char *rest, void *ret_addr, uint16_t *ret_len)
     return HG_SUCCESS;
 }
 
-/* Is the scheme, without "ofi+", the stack or the protocol it begins with? */
+/* Is the scheme, without "ofi+", our stack, or the protocol that it begins
+ * with? */
 static bool stack_is_mine(
     const struct amg_ofi_facts *facts, const char *name, size_t len)
 {
@@ -156,44 +157,41 @@ static bool stack_is_mine(
         return true;
     if (first == len && strncmp(facts->stack, name, len) == 0)
         return true;
-    /* The same wire protocol had two names; see ofi_select.c. */
+    /* One wire protocol had both names; see ofi_select.c. */
     return first == 3 && strncmp(facts->stack, "net", 3) == 0 && len == 3 &&
            strncmp(name, "tcp", 3) == 0;
+}
+
+static hg_return_t rest_read(const struct amg_ofi_facts *facts,
+    const char *rest, void *ret_addr, uint16_t *ret_len)
+{
+    if (is_sockaddr(facts))
+        return sockaddr_read(facts, rest, ret_addr, ret_len);
+    return facts->addr_format == FI_ADDR_STR
+               ? string_read(rest, ret_addr, ret_len)
+               : hex_read(rest, ret_addr, ret_len);
 }
 
 hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
     const char *text, void *ret_addr, uint16_t *ret_len)
 {
-    struct amg_uri uri;
+    struct amg_uri uri = {.class_len = 0};
     hg_return_t rc = amg_uri_split(text, &uri);
-    size_t skip = 0;
+    size_t skip = uri.class_len == 0 ? 0 : uri.class_len + 1;
 
-    if (rc == HG_SUCCESS && strstr(text, "://") == NULL)
+    if (skip > 0 && (skip != 4 || strncmp(uri.scheme, "ofi+", skip) != 0))
         rc = HG_INVALID_ARG;
-    if (rc == HG_SUCCESS && uri.class_len > 0) {
-        skip = uri.class_len + 1;
-        if (uri.class_len != 3 || strncmp(uri.scheme, "ofi", 3) != 0)
-            rc = HG_INVALID_ARG;
-    }
     if (rc == HG_SUCCESS &&
-        !stack_is_mine(facts, uri.scheme + skip, uri.scheme_len - skip)) {
-        if (skip == 0) {
-            rc = HG_INVALID_ARG;
-        } else {
-            AMG_LOG_ERROR("addr",
-                "'%s' is of another provider than this class, which uses "
-                "ofi+%s; open both with the same init string",
-                text, facts->stack);
-            return HG_ADDRNOTAVAIL;
-        }
-    }
-    if (rc == HG_SUCCESS) {
-        if (is_sockaddr(facts))
-            rc = sockaddr_read(facts, uri.rest, ret_addr, ret_len);
-        else if (facts->addr_format == FI_ADDR_STR)
-            rc = string_read(uri.rest, ret_addr, ret_len);
-        else
-            rc = hex_read(uri.rest, ret_addr, ret_len);
+        stack_is_mine(facts, uri.scheme + skip, uri.scheme_len - skip)) {
+        rc = rest_read(facts, uri.rest, ret_addr, ret_len);
+    } else if (rc == HG_SUCCESS && skip > 0) {
+        AMG_LOG_ERROR("addr",
+            "'%s' is of another provider than this class, which uses ofi+%s; "
+            "open both with the same init string",
+            text, facts->stack);
+        return HG_ADDRNOTAVAIL;
+    } else {
+        rc = HG_INVALID_ARG;
     }
     if (rc == HG_INVALID_ARG)
         AMG_LOG_ERROR("addr", "'%s' is no address of ofi+%s%s", text,
@@ -202,24 +200,14 @@ hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
     return rc;
 }
 
-static bool is_four(const void *addr, size_t len)
+static bool is_ip(int family, const void *addr, size_t len)
 {
-    struct sockaddr_in four;
+    struct sockaddr_in head; /* both families begin with family and port */
 
-    if (len != sizeof(four))
+    if (len != (family == AF_INET ? sizeof(head) : sizeof(struct sockaddr_in6)))
         return false;
-    memcpy(&four, addr, len);
-    return four.sin_family == AF_INET && four.sin_port != 0;
-}
-
-static bool is_six(const void *addr, size_t len)
-{
-    struct sockaddr_in6 six;
-
-    if (len != sizeof(six))
-        return false;
-    memcpy(&six, addr, len);
-    return six.sin6_family == AF_INET6 && six.sin6_port != 0;
+    memcpy(&head, addr, sizeof(head));
+    return head.sin_family == family && head.sin_port != 0;
 }
 
 bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
@@ -229,11 +217,11 @@ bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
         return false;
     switch (facts->addr_format) {
     case FI_SOCKADDR_IN:
-        return is_four(addr, len);
+        return is_ip(AF_INET, addr, len);
     case FI_SOCKADDR_IN6:
-        return is_six(addr, len);
+        return is_ip(AF_INET6, addr, len);
     case FI_SOCKADDR:
-        return is_four(addr, len) || is_six(addr, len);
+        return is_ip(AF_INET, addr, len) || is_ip(AF_INET6, addr, len);
     case FI_ADDR_STR:
         return len > 1 && memchr(addr, '\0', len) != NULL && is_name(addr);
     default:

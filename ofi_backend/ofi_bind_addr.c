@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Address that a domain binds to, and the NIC that has it.
  *
- * Peers are always told the address of one interface. The address of
- * all of them (0.0.0.0) means nothing to others, and libfabric makes of it what
- * it likes, for instance the loopback; so it is read as "choose one". Of
- * several addresses the first is taken that other hosts can reach.
+ * Peers always get the address of one interface. The wildcard address (0.0.0.0)
+ * means nothing to others, and libfabric may replace it by the loopback; so the
+ * driver takes it as "choose one". Of several addresses it takes the first that
+ * other hosts can reach.
  *
- * Of several NICs only those that are alike are compared: of one network, which
- * is what libfabric names a fabric for, equally fast, and with addresses of the
- * same kind. So ranks that take different ones reach each other, and none takes
- * a slow NIC because it is near. NICs that are not alike stay in libfabric's
- * order. The machine is asked only where there is a choice. */
+ * It compares only NICs that are alike: of one network (a fabric of libfabric),
+ * equally fast, and with addresses of the same format. So ranks that take
+ * different NICs reach each other, and none takes a slow NIC because it is
+ * near. Other NICs stay in libfabric's order. */
 #include "ofi_backend/ofi_select.h"
 
 #include <arpa/inet.h>
@@ -28,14 +27,14 @@
 #include "transport/registry.h"
 
 enum {
-    RANK_LINK = 1, /* addresses that need to be told the interface, too */
+    RANK_LINK = 1, /* addresses that are valid with an interface only */
     RANK_LOOPBACK = 2,
     RANK_OTHER_FAMILY = 4,
     BITS_PER_BYTE = 8,
     WHY_CAP = 128,
 };
 
-/* Those that can be chosen, each once. */
+/* NICs to choose from, each once. */
 struct choice {
     const struct fi_info *infos[AMG_NICS_ALIKE_MAX];
     struct amg_nic_id nics[AMG_NICS_ALIKE_MAX];
@@ -47,7 +46,7 @@ static const char *family_name(int family)
     return family == AF_INET6 ? "IPv6" : "IPv4";
 }
 
-/* The bytes of an IP address, or NULL where it is none. */
+/* The bytes of an IP address; NULL: it is none. */
 static const uint8_t *ip_of(const struct sockaddr *addr)
 {
     const struct sockaddr_in *four = (const void *)addr;
@@ -85,12 +84,9 @@ static bool is_link_local(int family, const uint8_t *ip)
     return ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80;
 }
 
-static bool is_zero(const uint8_t *ip, size_t len)
+static bool is_wildcard(int family, const uint8_t *ip)
 {
-    for (size_t i = 0; i < len; i++)
-        if (ip[i] != 0)
-            return false;
-    return true;
+    return memcmp(ip, &in6addr_any, ip_len(family)) == 0;
 }
 
 /* AF_UNSPEC: it is no number. */
@@ -134,8 +130,8 @@ static bool iface_read(const char *name, int family, char *ret_host)
     return is_found;
 }
 
-/* Which families an interface may have that is named: the one wanted, or the
- * older one first. */
+/* Reads the address of the named interface: of the wanted family, or IPv4 if it
+ * has one. */
 static bool iface_find(struct amg_ofi_bind_addr *bind)
 {
     if (bind->family != AF_UNSPEC)
@@ -163,13 +159,13 @@ static hg_return_t host_read(struct amg_ofi_bind_addr *bind)
     if (family != AF_UNSPEC && bind->family != AF_UNSPEC &&
         family != bind->family) {
         AMG_LOG_ERROR("cls",
-            "'%s' is an %s address, and addr_format asks for %s; let one of "
-            "them go",
+            "'%s' is an %s address, and addr_format asks for %s; change or "
+            "omit one of them",
             bind->given, family_name(family), family_name(bind->family));
         return HG_INVALID_ARG;
     }
     if (family != AF_UNSPEC && inet_pton(family, bind->given, ip) == 1 &&
-        is_zero(ip, sizeof(ip))) {
+        is_wildcard(family, ip)) {
         bind->is_any = true;
         bind->family = family;
         return HG_SUCCESS;
@@ -202,13 +198,13 @@ static hg_return_t subnet_read(const char *text, struct amg_ofi_bind_addr *bind)
     if (bind->has_subnet)
         return HG_SUCCESS;
     AMG_LOG_ERROR("cls",
-        "ip_subnet is '%s'; an address and a number of bits are wanted, as in "
+        "ip_subnet is '%s'; give an address and a number of bits, as in "
         "10.1.0.0/16",
         text);
     return HG_INVALID_ARG;
 }
 
-/* 0: others can reach it. */
+/* 0: other hosts can reach it. */
 static int ip_rank(int family, const uint8_t *ip)
 {
     if (is_loopback(family, ip))
@@ -216,8 +212,8 @@ static int ip_rank(int family, const uint8_t *ip)
     return is_link_local(family, ip) ? RANK_LINK : 0;
 }
 
-/* NOTE(here, not by libfabric): which would ask once for each provider, and
- * take the first address, even one of the loopback. */
+/* NOTE(not by libfabric): it would call the resolver for each provider, and
+ * take the first address, even the loopback. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
 {
     const struct addrinfo hints = {
@@ -237,7 +233,7 @@ void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
 
         if (ip == NULL)
             continue;
-        /* Of two that are as good, the older kind. */
+        /* Of two with the same rank, IPv4. */
         rank = 2 * ip_rank(at->ai_family, ip) + (at->ai_family == AF_INET6);
         if (best != NULL && rank >= best_rank)
             continue;
@@ -251,7 +247,7 @@ void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
         strncmp(bind->given, "localhost", 9) != 0)
         AMG_LOG_WARNING("cls",
             "the host '%s' is %s here, which no other machine reaches; name an "
-            "interface, or mend /etc/hosts",
+            "interface, or correct /etc/hosts",
             bind->given, bind->host);
     freeaddrinfo(all);
 }
@@ -309,7 +305,7 @@ int amg_ofi_bind_addr_rank(
     int rank = 0;
 
     if (!is_ip_format(info->addr_format))
-        return 0; /* subnets and families say nothing of it */
+        return 0; /* it has no subnet and no family */
     ip = ip_of(addr);
     if (ip == NULL)
         return bind->has_subnet ? -1 : RANK_OTHER_FAMILY;
@@ -341,7 +337,7 @@ bool amg_ofi_bind_addr_is_any(uint32_t format, const void *addr)
     if (!is_ip_format(format))
         return false;
     ip = ip_of(any);
-    return ip != NULL && is_zero(ip, ip_len(any->sa_family));
+    return ip != NULL && is_wildcard(any->sa_family, ip);
 }
 
 static bool is_same_text(const char *one, const char *other)
@@ -469,7 +465,7 @@ const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
         choice.nics, choice.count, how->nic.turn, why, sizeof(why));
     if (chosen >= choice.count)
         snprintf(why, sizeof(why),
-            "libfabric's first, as the machine knows none of them");
+            "libfabric's first, as the topology has none of them");
     chosen = chosen < choice.count ? chosen : 0;
     AMG_LOG_INFO("ofi", "%s is used, of %u NICs alike: it is %s",
         choice.nics[chosen].name, choice.count, why);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The domain and its endpoints, as the files of this folder share them.
+/* Domain, peers and endpoints of the driver.
  *
  * All contexts of a class share one endpoint of libfabric: an address stands
- * for a process, some NICs have few of them, and connections cost memory. The
- * head of a message tells which context it is for; the context that polls
- * serves the others, too, and wakes those that sleep.
+ * for a process, some NICs have few addresses, and connections cost memory. The
+ * header of a message names its context; the context that polls also receives
+ * for the others, and wakes those that block.
  *
  * One lock guards a whole domain: all fields below, all calls of libfabric,
- * and all operations while they are posted. So the provider is asked for
- * FI_THREAD_DOMAIN, which has the least locks of its own. Functions that end
- * in _locked want it held. */
+ * and all operations while they are posted. So the driver asks the provider for
+ * FI_THREAD_DOMAIN, which needs the fewest locks. The caller of a function that
+ * ends in _locked holds the lock. */
 #ifndef AMG_OFI_BACKEND_OFI_DOMAIN_H
 #define AMG_OFI_BACKEND_OFI_DOMAIN_H
 
@@ -27,24 +27,24 @@
 
 enum {
     AMG_OFI_CONTEXTS = 256, /* a context id is one byte */
-    AMG_OFI_RECEIVES = 4,   /* buffers of many messages, posted at once */
-    AMG_OFI_STACK_CAP = 64, /* "tcp;ofi_rxm" and its like */
+    AMG_OFI_RECEIVES = 4,   /* posted buffers, of many messages each */
+    AMG_OFI_STACK_CAP = 64, /* a name such as "tcp;ofi_rxm" */
     AMG_OFI_TEXT_CAP = 384, /* an address string with its NUL */
 };
 
-/* The state of a put or get, besides those of calls; PTR is its transfer. */
+/* State of a put or get, in addition to those of calls; PTR is its transfer. */
 enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
 struct amg_ofi_conn;
 struct amg_peer;
 
-/* The tokens that peers were given. As they are random, their last bits choose
- * the bucket. */
+/* Peers by the token that this process gave them. Tokens are random, so their
+ * low bits choose the bucket. */
 struct amg_ofi_tokens {
     struct amg_peer **buckets;
     uint32_t mask;  /* buckets - 1 */
-    uint32_t count; /* of peers that have one */
+    uint32_t count; /* peers with a token */
 };
 
 struct amg_ofi_work;
@@ -62,84 +62,88 @@ struct amg_ofi_work {
 
 enum amg_ofi_peer_state {
     AMG_OFI_PEER_UNKNOWN,    /* only its address is known */
-    AMG_OFI_PEER_CONNECTING, /* sent a CONNECT; the deadline runs */
-    AMG_OFI_PEER_CLAIMED, /* somebody sent a CONNECT in its name; no proof yet
-                           */
-    AMG_OFI_PEER_OPEN,    /* it has told who it is */
-    AMG_OFI_PEER_INCOMPATIBLE, /* speaks another version, which it is to be told
-                                */
+    AMG_OFI_PEER_CONNECTING, /* this process sent CONNECT; the deadline runs */
+    AMG_OFI_PEER_CLAIMED, /* a CONNECT came in its name, without proof so far */
+    AMG_OFI_PEER_OPEN,    /* it has proved its identity */
+    AMG_OFI_PEER_INCOMPATIBLE, /* has another version; an ACCEPT will say so */
     AMG_OFI_PEER_STATES
 };
 
-/* Another process. Lives while somebody holds it; those that are OPEN, or have
- * work, hold themselves. */
+/* Another process. Lives while it is referenced; it references itself unless it
+ * is UNKNOWN. */
 struct amg_peer {
     struct amg_ofi_domain *domain;
     atomic_int refs;
     enum amg_ofi_peer_state state; /* written by amg_ofi_peer_set_state() */
     struct amg_link all;           /* on the domain's list */
-    struct amg_peer *next_alike;   /* another one of the same hash */
+    struct amg_peer *next_alike;   /* the next one with the same hash */
     uint64_t hash;                 /* of the address */
     fi_addr_t at;                  /* FI_ADDR_NOTAVAIL: not inserted yet */
-    struct amg_peer *next_token;   /* another one in the same bucket */
-    uint32_t number;               /* whose the slots in our tables are */
-    uint64_t token;                /* its `stamp`; 0: none now */
-    uint64_t my_token;             /* mine for it; 0: not known */
-    uint64_t incarnation;          /* 0: not known */
-    uint32_t epoch;                /* counts its incarnations and losses */
-    uint32_t sent;       /* messages that were posted with `my_token`, */
-    uint32_t leaving;    /* of which so many have not left, */
-    uint32_t received;   /* and that came with `token` */
-    uint32_t asked_sent; /* `sent` at the last CONNECT of ours, */
-    uint32_t short_sent; /* and at one that not all had come before, */
-    uint16_t short_ask;  /* which was this one; 0: none */
-    uint16_t ask;        /* numbers those that left; never 0 then */
-    uint16_t their_ask;  /* the number of its own last one */
-    uint16_t room;       /* requests of ours that it takes at once */
-    uint32_t open;       /* requests of its that are unanswered */
-    uint32_t granted;    /* leases of our memory that it has */
-    uint32_t warned;     /* a bit per kind of fault */
-    uint8_t context;     /* the last one that was heard of */
-    bool owes_connect;   /* one could not be sent yet; and why: */
+    struct amg_peer *next_token;   /* the next one in the same bucket */
+    uint32_t number;               /* owner of slots in our tables */
+    uint64_t token;       /* that it puts into its messages; 0: none now */
+    uint64_t my_token;    /* that ours to it carry; 0: not known */
+    uint64_t incarnation; /* 0: not known */
+    uint32_t epoch;       /* counts its incarnations and losses */
+
+    /* Messages of the connection, as CONNECT and ACCEPT compare them. */
+    uint32_t sent;       /* posted with `my_token`, */
+    uint32_t leaving;    /* of which the provider still sends these */
+    uint32_t received;   /* came with `token` */
+    uint32_t asked_sent; /* `sent` at our last CONNECT, */
+    uint32_t short_sent; /* and at the one whose ACCEPT missed messages: */
+    uint16_t short_ask;  /* its number; 0: none */
+    uint16_t ask;        /* number of our last CONNECT; 0: none was sent */
+    uint16_t their_ask;  /* number of its last CONNECT */
+
+    uint16_t room;     /* requests of ours that it takes at once */
+    uint32_t open;     /* its requests that are not answered */
+    uint32_t granted;  /* leases of our memory that it has */
+    uint32_t warned;   /* a bit per kind of fault */
+    uint8_t context;   /* the context that its last request came from */
+    bool owes_connect; /* a CONNECT is to be sent */
     bool owes_accept;
     int broken;     /* libfabric's code of a post that failed for good */
-    bool is_trying; /* on the list of those with something to send */
+    bool is_trying; /* on the domain's list of peers with something to send */
     uint16_t addr_len;
-    unsigned heard_tick; /* when the last message came */
-    unsigned asked_tick; /* when the last CONNECT left */
-    unsigned probe_tick; /* no connection of our own to it before; see */
-    int probe;           /* ofi_tcp_state.c. -1: none is being made */
-    int probe_error;     /* why the last one could not be */
+    unsigned heard_tick; /* when its last message came */
+    unsigned asked_tick; /* when our last CONNECT left */
+
+    /* A TCP connection that tests whether its host refuses: ofi_tcp_state.c. */
+    unsigned probe_tick; /* no probe before this tick */
+    int probe;           /* its descriptor; -1: none */
+    int probe_error;     /* errno of the last one */
     uint8_t probe_wait;  /* ticks before the next one */
-    uint8_t refusals;    /* of it, in a row */
+    uint8_t refusals;    /* in a row */
+
     uint64_t deadline_ns;
-    uint64_t retry_ns;  /* no CONNECT before; 0: now */
-    uint8_t tries;      /* of the one that is owed */
-    uint8_t extensions; /* how often the deadline of the first was put off */
+    uint64_t retry_ns;  /* no CONNECT or ACCEPT before; 0: now */
+    uint8_t tries;      /* failed posts of it */
+    uint8_t extensions; /* of the deadline of the first CONNECT */
     struct amg_flow_peer calls;
     struct amg_list unsent; /* msgbufs, oldest first */
     struct amg_link trying;
     struct amg_list leases;    /* of its memory, ours */
     struct amg_list transfers; /* our puts and gets */
-    struct amg_list crowd;     /* of them, those that wait for `asked` */
+    struct amg_list crowd;     /* those that wait for `asked` to fall */
     unsigned asked;   /* messages of puts and gets that it has not answered */
-    unsigned revoked; /* leases of our memory that it is to return */
-    unsigned busy;    /* sends, reads and writes in motion */
-    bool is_stale;    /* its place in the address vector is to be given back */
-    _Alignas(8) uint8_t addr[]; /* as the provider reads it */
+    unsigned revoked; /* leases of our memory that it has to return */
+    unsigned busy;    /* sends, reads and writes in flight */
+    bool is_stale;    /* its address is to be inserted anew */
+    _Alignas(8) uint8_t addr[]; /* in the provider's format */
 };
 
-/* A place for one message: in the pool, with the user as a buffer, on its way
- * out, or with the user as an arrival. */
+/* Buffer of one message: in the pool, with the user, in flight, or with the
+ * user as an arrival. */
 struct amg_ofi_msgbuf {
     struct amg_ofi_work work;
     struct amg_post post;
     struct amg_ofi_domain *domain;
-    struct amg_peer *peer; /* where it goes to or came from; a reference */
+    struct amg_peer *peer; /* receiver or sender; a reference */
     struct amg_ofi_block *block;
     uint32_t epoch;     /* of the peer when it came or was posted */
     uint32_t len;       /* with the header */
-    bool has_credit;    /* an arrival that will give one back */
+    bool has_credit;    /* an arrival whose release returns a credit */
     struct amg_buf buf; /* buf.data points to data[] below */
     struct amg_arrival arrival;
     _Alignas(64) struct amg_ofi_header header; /* the message begins here */
@@ -158,36 +162,36 @@ struct amg_ofi_message {
 struct amg_ofi_ep {
     struct amg_ep base;
     struct amg_list done;    /* operations for the next poll */
-    struct amg_list arrived; /* the same, arrivals */
+    struct amg_list arrived; /* arrivals for it */
     int wait_fd;             /* an epoll of the three below; -1: none */
-    int bell;                /* rung by other contexts that poll */
-    int timer;               /* for what has a deadline */
-    bool is_armed;           /* somebody sleeps on wait_fd */
-    bool is_joined;          /* the queue's descriptor is one of the three */
-    unsigned armed_tick;     /* when somebody slept last */
+    int bell;            /* an eventfd; other contexts that poll signal it */
+    int timer;           /* a timerfd, for deadlines */
+    bool is_armed;       /* a thread may block on wait_fd */
+    bool is_joined;      /* the epoll has the queue's descriptor */
+    unsigned armed_tick; /* when a thread blocked last */
     bool is_woken;
-    uint64_t wait_ns; /* how long the timer was set for then */
-    unsigned moving;  /* fragments that use memory of its operations */
+    uint64_t wait_ns; /* that the timer was set to */
+    unsigned moving;  /* reads and writes that use memory of its operations */
 };
 
 enum { AMG_OFI_SEEN = 64 };
 
-/* One posted buffer, which many messages fit in; see ofi_ep.c. */
+/* A posted buffer for many messages; see ofi_ep.c. */
 struct amg_ofi_receive {
     struct amg_ofi_work work;
     unsigned char *bytes;
     struct amg_ofi_block *block; /* how it is registered */
     bool is_posted;              /* the provider may still choose it */
-    bool is_cut;                 /* taken back: it may be said once more */
-    bool is_owed;                /* to be posted when there is room */
-    size_t end;                  /* of the message that lies farthest */
-    size_t sum;                  /* bytes of all messages that came */
-    unsigned tick;               /* when last one came, or it came back */
+    bool is_cut;   /* its post was cancelled, and may still be reported */
+    bool is_owed;  /* to be posted when the provider has room */
+    size_t end;    /* of the farthest message */
+    size_t sum;    /* bytes of all messages in it */
+    unsigned tick; /* of its last message, or of its release */
 };
 
 /* Properties of the provider; constant. */
 struct amg_ofi_facts {
-    char stack[AMG_OFI_STACK_CAP]; /* all its layers, as in address strings */
+    char stack[AMG_OFI_STACK_CAP]; /* its layers, as in address strings */
     bool needs_desc;               /* FI_MR_LOCAL */
     bool is_virtual;               /* FI_MR_VIRT_ADDR */
     bool needs_pages;              /* FI_MR_ALLOCATED */
@@ -195,12 +199,12 @@ struct amg_ofi_facts {
     bool binds_memory;             /* FI_MR_ENDPOINT */
     bool can_sleep;                /* its queue has a descriptor */
     bool is_multi;                 /* a buffer takes many messages */
-    bool is_tcp;                   /* its connections are the kernel's */
+    bool is_tcp;                   /* it uses TCP connections of the kernel */
     uint32_t addr_format;
     size_t inject_len;
     size_t iov_max;
     size_t rma_iov_max;
-    uint64_t key_max;   /* the largest key that we may choose */
+    uint64_t key_max;   /* largest key that the driver may choose */
     uint64_t piece_len; /* bytes of one read or write */
 };
 
@@ -210,78 +214,78 @@ struct amg_ofi_domain {
     struct amg_bias lock;
     struct amg_ofi_facts facts;
     struct fi_info *info;
-    struct amg_nic_id nic; /* that `info` is of */
+    struct amg_nic_id nic; /* of `info` */
     struct fid_fabric *fabric;
     struct fid_domain *fid;
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
-    int cq_fd;             /* -1: it has none, or one that wakes for nothing */
-    unsigned false_alarms; /* of that, in a row */
-    int muted_fd;          /* the one that did; -1: none does */
-    unsigned muted_tick;   /* since when it is left alone */
+    int cq_fd;             /* of the queue; -1: none, or muted */
+    unsigned false_alarms; /* in a row: readable, but the queue was empty */
+    int muted_fd;          /* `cq_fd`, ignored for a while; -1: not muted */
+    unsigned muted_tick;   /* since when */
     bool was_muted;
 
     uint64_t incarnation; /* of this domain; never 0 */
     uint64_t salt;        /* in its keys */
-    uint32_t serials;     /* the same: how many there were */
+    uint32_t serials;     /* in its keys: their number so far */
     uint32_t message_len; /* of an eager message, with our header */
-    uint32_t room_len;    /* of the longest one */
+    uint32_t room_len;    /* of the longest message, with our header */
     uint32_t max_contexts;
-    uint64_t connect_ns; /* how long a peer may take to answer */
+    uint64_t connect_ns; /* time for a peer to answer */
     unsigned forks;      /* before it was opened; see amg_ofi_is_child() */
     bool is_listening;
-    bool no_block; /* nobody will sleep */
+    bool no_block; /* no thread will block */
     bool is_closing;
-    bool is_joined;  /* peers close together, when somebody else says so, */
-    bool is_leaving; /* which may be at any time now */
+    bool is_joined;  /* the peers are ranks of a job that close together, */
+    bool is_leaving; /* and may do so from now on */
 
     struct amg_ofi_ep **eps; /* by context; NULL where none is open */
-    unsigned armed_count;    /* those that somebody sleeps on */
+    unsigned armed_count;    /* endpoints that are armed */
     struct amg_peer *self;
     struct amg_map peers_by_hash;
-    struct amg_list peers;  /* all of them */
-    struct amg_list trying; /* those with something to send */
+    struct amg_list peers;  /* all */
+    struct amg_list trying; /* peers with something to send */
     struct amg_table peer_numbers;
     struct amg_ofi_tokens tokens;
     unsigned universe; /* peers that the provider makes room for */
-    unsigned accepts;  /* peers that are owed one */
-    bool has_warned;   /* of messages from nobody known */
-    unsigned warnings; /* of peers' faults, all of them */
+    unsigned accepts;  /* peers with `owes_accept` */
+    bool has_warned;   /* of messages from unknown senders */
+    unsigned warnings; /* of faults of peers */
 
     struct amg_calls calls;
     struct amg_table fragments; /* struct amg_ofi_fragment, by message */
     struct amg_table leases;    /* struct amg_ofi_lease, ours */
-    struct amg_table grants;    /* struct amg_ofi_grant_of, to others */
+    struct amg_table grants;    /* struct grant (ofi_mem.c), to peers */
     struct amg_table mems;      /* struct amg_ofi_mem */
 
     struct amg_link *msgbufs; /* free ones, single linked */
     struct amg_ofi_block *blocks;
     size_t msgbuf_count;
-    struct amg_list sends; /* msgbufs the provider has not finished */
-    unsigned moving;       /* reads and writes the same */
+    struct amg_list sends; /* msgbufs in flight */
+    unsigned moving;       /* reads and writes in flight */
     struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
     struct amg_ofi_block *receive_block; /* the newest one; see ofi_ep.c */
-    unsigned left_count;                 /* those that were added */
-    bool owes_receive; /* one could not be posted for want of room */
+    unsigned left_count;                 /* blocks added to the first one */
+    bool owes_receive; /* a buffer was not posted for lack of room */
 
     struct amg_pool transfer_pool;
     struct amg_pool fragment_pool;
-    struct amg_list transfers; /* that have something to post */
-    struct amg_list idle;      /* leases that nobody uses, oldest first */
+    struct amg_list transfers; /* those with something to post */
+    struct amg_list idle;      /* unused leases, oldest first */
     unsigned idle_count;
     uint64_t next_key;
     uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys that were leased before */
 
-    struct amg_ofi_conn *conns; /* connections, as they last were; */
-    unsigned conn_count;        /* see ofi_tcp_state.c */
+    struct amg_ofi_conn *conns; /* TCP connections as last read: */
+    unsigned conn_count;        /* ofi_tcp_state.c */
     unsigned conn_cap;
-    unsigned conns_tick; /* when that was */
+    unsigned conns_tick; /* when they were read */
     bool has_conns;
 
-    unsigned polls;   /* counts; now and then one looks at the clock */
-    unsigned tick;    /* counts intervals of the clock */
-    uint64_t tick_ns; /* when this one ends */
+    unsigned polls;
+    unsigned tick;    /* counts intervals of 0.1 s */
+    uint64_t tick_ns; /* end of the current one */
 };
 
 static inline struct amg_ofi_domain *amg_ofi_domain_of(
@@ -301,12 +305,12 @@ static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(
     return amg_ofi_domain_of(ep->base.domain);
 }
 
-/* Is this process a child of the one that opened the domain? Nothing of
- * libfabric may be used after a fork(): connections and queues are the
- * parent's, pinned pages may be missing, and a lock may be held by a thread
- * that is not there. So every slot of the contract asks this first, and in a
- * child refuses what begins anything, and ignores what ends anything, which
- * leaves the parent's objects alone. The first time, the log says so. */
+/* Is this process a child of the one that opened the domain? After a fork() a
+ * child must not use libfabric: connections and queues belong to the parent,
+ * pinned pages may be missing, and a thread that does not exist here may hold a
+ * lock. So every slot of the contract asks this first; in a child it refuses to
+ * begin anything, and ignores calls that end something, which leaves the
+ * parent's objects alone. Logs the first call. */
 bool amg_ofi_is_child(const struct amg_ofi_domain *domain);
 
 /* The operation comes back with the next poll of its endpoint. */

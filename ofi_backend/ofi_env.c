@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Environment of a job: the key of its network, its size, and what providers
- * read.
+/* Environment of a job: the key of its network, its size, and the variables of
+ * providers.
  *
- * On Slingshot a key is a service and a VNI, a number of a virtual network:
- * only processes of one VNI reach each other. The launcher tells of them by
- * lists; two jobs that are to talk share one VNI, which is often the second:
+ * On Slingshot a key is a service and a VNI, the number of a virtual network:
+ * only processes of one VNI reach each other. The launcher sets lists; two jobs
+ * that communicate share one VNI, often the second:
  *
  *   SLINGSHOT_VNIS     5,1017     VNIs of this job; providers take the first
  *   SLINGSHOT_DEVICES  cxi0,cxi1
  *   SLINGSHOT_SVC_IDS  2,7        a service for each device
  *
- * Libfabric reads its environment once, when a process first looks for
- * providers. A value that the user has set stays; one that is set here stays,
- * too: another thread may be reading the environment, and each change can take
- * away what it reads. If another library (MPI) has looked before, nothing here
- * has any effect. Providers also install signal handlers then; the
- * program's own are put back. */
+ * Libfabric reads its environment once, at the first fi_getinfo() of a process;
+ * after that of another library (MPI) nothing here has any effect. Values of
+ * the user stay; so do values set here, as another thread may be reading the
+ * environment, and each change can free what it reads. Providers also install
+ * signal handlers then; this file restores those of the program. */
 #include "ofi_backend/ofi_select.h"
 
 #include <ctype.h>
@@ -43,25 +42,25 @@ static const struct {
     const char *name;
     const char *value;
 } settings[] = {
-    /* The layer over connections makes room for so many messages of 16 KiB at
-     * once: by default for 4096, which takes 64 MiB before anybody calls. With
-     * 128 a class over tcp;ofi_rxm has 22 MiB resident instead of 74. */
+    /* Receive buffers of 16 KiB of the layer ofi_rxm; the default of 4096 takes
+     * 64 MiB before the first message. With 128 a class over tcp;ofi_rxm has 22
+     * MiB resident instead of 74. */
     {"FI_OFI_RXM_MSG_RX_SIZE", "128"},
-    /* Memory that was unregistered on Slingshot could else still be reached
-     * (libfabric, fi_cxi(7)). */
+    /* Else peers could reach memory on Slingshot after its registration was
+     * closed (libfabric, fi_cxi(7)). */
     {"FI_CXI_OPTIMIZED_MRS", "0"},
     {"FI_CXI_MR_MATCH_EVENTS", "1"},
 };
 
-/* Variables in which launchers tell how many processes a job has. */
+/* Variables of launchers with the number of processes of the job. */
 static const char *const job_sizes[] = {
     "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
 
 static struct amg_lock env_lock;
 static bool was_set;
-static char universe[16]; /* that was set here; "": none was */
+static char universe[16]; /* the value set here; "": none */
 
-/* As the provider of Slingshot reads it (libfabric, fi_cxi(7)). */
+/* Key in the format of the cxi provider (libfabric, fi_cxi(7)). */
 struct slingshot_key {
     uint32_t service;
     uint16_t vni;
@@ -74,7 +73,7 @@ static const char *text_of(const char *name)
     return text == NULL ? "" : text;
 }
 
-/* The n-th word (from 0) of a list with commas; false: there is none. */
+/* Word number `index` of a list with commas; false: there is none. */
 static bool word_read(
     const char *list, unsigned index, char *ret_word, size_t cap)
 {
@@ -91,7 +90,7 @@ static bool word_read(
     return true;
 }
 
-/* The number that `text` is up to `end`, at most `max`. */
+/* Reads the number, at most `max`, that ends with character `end`. */
 static bool number_read(
     const char *text, char end, unsigned long max, unsigned long *ret_number)
 {
@@ -116,7 +115,7 @@ static void slingshot_set(
     key->len = sizeof(bytes);
 }
 
-/* "SERVICE:VNI", or bytes as they are. */
+/* "SERVICE:VNI"; anything else is bytes for the provider. */
 static hg_return_t text_read(const char *text, struct amg_ofi_auth *key)
 {
     const char *colon = strchr(text, ':');
@@ -131,8 +130,9 @@ static hg_return_t text_read(const char *text, struct amg_ofi_auth *key)
             return HG_SUCCESS;
         }
         AMG_LOG_ERROR("cls",
-            "auth_key is '%s'; SERVICE:VNI is wanted, a VNI up to %u, or other "
-            "bytes as the provider wants them",
+            "auth_key is '%s'; give SERVICE:VNI, a VNI up to %u, or other "
+            "bytes "
+            "in the format of the provider",
             text, (unsigned)UINT16_MAX);
         return HG_INVALID_ARG;
     }
@@ -146,7 +146,7 @@ static hg_return_t text_read(const char *text, struct amg_ofi_auth *key)
     return HG_SUCCESS;
 }
 
-/* Which device of the launcher's list: the one named, or the first. */
+/* Index in the launcher's list of the named device, or of the first. */
 static bool device_find(
     const char *device, unsigned *ret_index, struct amg_ofi_auth *key)
 {
@@ -176,9 +176,9 @@ static hg_return_t job_read(
     if (!word_read(vnis, which - 1, word, sizeof(word)) ||
         !number_read(word, '\0', UINT16_MAX, &vni)) {
         AMG_LOG_ERROR("cls",
-            "%s is %u, and %s is '%s': there is no such VNI; set it to a place "
-            "in that list, from 1, and start the job with a VNI (in Slurm by "
-            "--network=job_vni)",
+            "%s is %u, and %s is '%s': there is no such VNI; set it to a "
+            "position in that list, from 1, and start the job with a VNI (in "
+            "Slurm by --network=job_vni)",
             amg_env_var(AMG_ENV_SLINGSHOT_VNI)->name, which, VNIS_NAME, vnis);
         return HG_INVALID_ARG;
     }
@@ -186,8 +186,8 @@ static hg_return_t job_read(
         !word_read(text_of(SERVICES_NAME), index, word, sizeof(word)) ||
         !number_read(word, '\0', UINT32_MAX, &service)) {
         AMG_LOG_ERROR("cls",
-            "%s '%s' and %s '%s' name no service for %s; these lists belong "
-            "together, and the launcher sets both",
+            "%s '%s' and %s '%s' name no service for %s; the launcher must set "
+            "both lists",
             DEVICES_NAME, text_of(DEVICES_NAME), SERVICES_NAME,
             text_of(SERVICES_NAME), device[0] == '\0' ? "a NIC" : device);
         return HG_INVALID_ARG;
@@ -250,7 +250,7 @@ unsigned amg_ofi_env_universe(void)
     return size < UNIVERSE_DEFAULT ? UNIVERSE_DEFAULT : size;
 }
 
-/* Sets what providers read; at the first call only. */
+/* Sets the variables of providers, at the first call. */
 static void settings_write(void)
 {
     unsigned size = amg_ofi_env_universe();
@@ -264,7 +264,7 @@ static void settings_write(void)
     was_set = true;
 }
 
-/* NOTE(locked until the end): another thread that looks meanwhile waits. */
+/* NOTE(lock): only one thread at a time may read or set the environment. */
 int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     const struct fi_info *hints, struct fi_info **ret_info)
 {

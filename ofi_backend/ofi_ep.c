@@ -2,26 +2,26 @@
 /* Objects of libfabric that a domain is made of, memory that it has registered,
  * and buffers that it receives into.
  *
- * Keys of memory that the driver may choose are counted up, from anywhere
- * beyond the first 256 (Slingshot gives small ones a meaning of their own), so
- * that the key of memory that is gone, of the process that was here before,
- * too, does not soon name other memory. Memory that belongs to endpoints is
- * bound before its key is read.
+ * Where the driver may choose the keys of memory, it counts them up from a
+ * random number of at least 256 (Slingshot reserves smaller ones), so that the
+ * key of freed memory, also of a former process at this address, does not soon
+ * name other memory. Memory that belongs to an endpoint is bound to it before
+ * its key is read.
  *
- * Requests and replies land in the same few large buffers, each of which takes
- * messages until less than the longest one would fit (FI_MULTI_RECV). They are
- * always posted, so that nothing that comes is unexpected to the NIC.
+ * All messages arrive in the same few large buffers, each of which takes
+ * messages until the longest one may not fit any more (FI_MULTI_RECV). They are
+ * always posted, so that no message is unexpected to the NIC.
  *
- * A buffer is given back when it is full, which is not yet when all that is to
- * be in it has come: a long message of one sender may still be on its way while
- * short ones of others fill what lies behind it (net, 1.17), or it was matched
- * when the buffer was posted and is read since then (tcp;ofi_rxm, 1.17). So a
- * buffer is posted again at once only when the messages that came fill it
- * without a gap, up to where the longest one does not fit any more. A gap may
- * stay: of a sender that is gone, or by a provider's whim. Or its message comes
- * when the sender's link is back. So when it was quiet for some time the buffer
- * gets other memory, and what it had is kept for what may still come; when that
- * was done often, the same memory must do, later. */
+ * The provider releases a buffer when it is full, but a message in it may still
+ * be on its way: a long message of one sender, while short ones of others fill
+ * the bytes behind it (net, 1.17), or one that was matched when the buffer was
+ * posted (tcp;ofi_rxm, 1.17). So the driver posts a buffer again at once only
+ * if the messages in it leave no gap, and the longest one no longer fits. A gap
+ * may remain for ever, if its sender is gone or the provider skipped it; or its
+ * message comes when the sender's link is back. So after some quiet time the
+ * buffer gets other memory, and the driver keeps the former memory for late
+ * messages. After LEFT_MAX such blocks it posts the same memory again, after a
+ * longer time. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <stdio.h>
@@ -35,14 +35,14 @@
 enum {
     KEY_FIRST = 256,
     KEY_TRIES = 64,           /* keys that may still be in use after a wrap */
-    BLOCK_ALIGN = 64,         /* a cache line, on all machines we know */
-    RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, */
-    RECEIVE_MESSAGES = 4,     /* and of the longest messages so many */
+    BLOCK_ALIGN = 64,         /* a cache line */
+    RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, at least */
+    RECEIVE_MESSAGES = 4,     /* longest messages that it takes, at least */
     CQ_LEN = 1024,
-    QUIET_TICKS = 3,        /* 0.3 s; see ofi_poll.c */
-    QUIET_TICKS_LAST = 10,  /* where what lies farthest has yet to come */
-    QUIET_TICKS_LONG = 100, /* where no memory is given any more */
-    LEFT_MAX = 16,          /* pieces of memory that are kept */
+    QUIET_TICKS = 3,        /* 0.3 s; the tick of ofi_poll.c */
+    QUIET_TICKS_LAST = 10,  /* if only the last message is missing */
+    QUIET_TICKS_LONG = 100, /* before the same memory is posted again */
+    LEFT_MAX = 16,          /* blocks that are kept for late messages */
 };
 
 static uint64_t key_next_locked(struct amg_ofi_domain *domain)
@@ -64,7 +64,7 @@ static int mr_attach(struct amg_ofi_domain *domain, struct fid_mr *mr)
     return code;
 }
 
-/* Some want pages behind memory that they are to know. */
+/* Some providers register only memory that has pages. */
 static hg_return_t pages_back(const struct amg_ofi_domain *domain,
     const void *base, uint64_t len, uint64_t access)
 {
@@ -193,7 +193,7 @@ static size_t receive_len(const struct amg_ofi_domain *domain)
     return len < RECEIVE_LEN_MIN ? RECEIVE_LEN_MIN : len;
 }
 
-/* The queue that tells of all that ended; with a descriptor if it has one. */
+/* Opens the completion queue; with a descriptor if the provider has one. */
 static int cq_make(struct amg_ofi_domain *domain, bool no_block)
 {
     struct fi_cq_attr attr = {
@@ -213,7 +213,7 @@ static int cq_make(struct amg_ofi_domain *domain, bool no_block)
     domain->cq_fd = -1;
     if (code == 0 && no_block)
         return 0;
-    /* It has none, or says so late: then one that nobody waits for. */
+    /* The provider has no descriptor, and may say so only now. */
     if (code == 0)
         (void)amg_ofi_call->close(&domain->cq->fid);
     domain->cq = NULL;
@@ -243,8 +243,8 @@ static int objects_make(struct amg_ofi_domain *domain, bool no_block)
     return code;
 }
 
-/* A buffer is to be given back when the longest message would not fit any more.
- * A provider that cannot be told gets buffers of one message each. */
+/* Has the provider release a buffer when the longest message no longer fits. If
+ * it cannot, each buffer takes one message. */
 static int multi_set(struct amg_ofi_domain *domain)
 {
     size_t room = domain->room_len;
@@ -255,8 +255,7 @@ static int multi_set(struct amg_ofi_domain *domain)
     if (code != -FI_ENOPROTOOPT && code != -FI_ENOSYS &&
         code != -FI_EOPNOTSUPP && code != -FI_EINVAL)
         return code;
-    AMG_LOG_INFO("ofi",
-        "ofi+%s does not let buffers take many messages (%s): each takes one",
+    AMG_LOG_INFO("ofi", "ofi+%s receives one message per buffer (%s)",
         domain->facts.stack, amg_ofi_call->strerror(-code));
     return 0;
 }
@@ -289,7 +288,7 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     return HG_SUCCESS;
 }
 
-/* No room is no error: it stays unposted then. */
+/* If the provider has no room, a later poll posts the buffer. */
 static hg_return_t receive_post_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
@@ -324,7 +323,7 @@ void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
 {
     size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
 
-    /* Else it lies in memory that was left for it. */
+    /* Else the message is in former memory of the buffer. */
     if (offset > receive_len(domain) || len > receive_len(domain) - offset)
         return;
     AMG_ASSERT(receive->end <= receive_len(domain));
@@ -341,15 +340,15 @@ void amg_ofi_ep_release_locked(
     receive->tick = domain->tick;
 }
 
-/* Of a message that was too long, a provider may tell nothing but that, and
- * leave the buffer alone from then on (tcp;ofi_rxm, 1.17): a stranger could
- * take all of them. So the post is cancelled, unless it is over already. */
+/* A provider may report that a message was too long, and then ignore the buffer
+ * for ever (tcp;ofi_rxm, 1.17): an unknown sender could disable all of them. So
+ * the driver cancels the post, unless it has ended. */
 void amg_ofi_ep_cut_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at)
 {
     size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
 
-    /* It fills what was left. */
+    /* It fills the rest of the buffer. */
     if (at != NULL && offset <= receive_len(domain))
         amg_ofi_ep_note_locked(
             domain, receive, at, receive_len(domain) - offset);
@@ -368,8 +367,8 @@ static bool is_filled(
                receive_len(domain) - receive->end < domain->room_len);
 }
 
-/* In ticks. */
-static unsigned patience_of(
+/* Quiet time, in ticks, before the buffer is posted again. */
+static unsigned quiet_ticks_of(
     const struct amg_ofi_domain *domain, const struct amg_ofi_receive *receive)
 {
     if (is_filled(domain, receive))
@@ -378,7 +377,7 @@ static unsigned patience_of(
                                                             : QUIET_TICKS;
 }
 
-/* Other memory for a buffer that has a gap. False: there is none for it. */
+/* Gives a buffer that has a gap other memory. False: there is none. */
 static bool memory_leave_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
@@ -405,7 +404,7 @@ void amg_ofi_ep_refill_locked(
 
     if (receive->is_posted || domain->is_closing)
         return;
-    if (!receive->is_owed && quiet_ticks < patience_of(domain, receive))
+    if (!receive->is_owed && quiet_ticks < quiet_ticks_of(domain, receive))
         return;
     if (!receive->is_owed && !is_filled(domain, receive) &&
         !memory_leave_locked(domain, receive) && quiet_ticks < QUIET_TICKS_LONG)
@@ -435,7 +434,6 @@ hg_return_t amg_ofi_ep_listen_locked(
         receive->work.done = on_received;
         receive->block = domain->receive_block;
         receive->bytes = domain->receive_block->bytes + i * len;
-        /* One for which there is no room now is posted by a later poll. */
         if (receive_post_locked(domain, receive) != HG_SUCCESS)
             return HG_NA_ERROR;
     }

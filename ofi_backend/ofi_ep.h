@@ -6,23 +6,22 @@
 
 #include "ofi_backend/ofi_domain.h"
 
-/* Memory that is registered at once, where the provider asks for that. */
+/* Memory for messages; registered, if the provider needs that. */
 struct amg_ofi_block {
     struct amg_ofi_block *next;
-    struct fid_mr *mr; /* NULL: not needed */
-    size_t cut_count;  /* msgbufs that were handed out before */
-    size_t count;
+    struct fid_mr *mr;    /* NULL: not needed */
+    size_t cut_count;     /* msgbufs made of it, */
+    size_t count;         /* of so many */
     unsigned char *bytes; /* aligned to cache lines */
 };
 
 /* `access` are FI_SEND and its like. HG_NOMEM, HG_NA_ERROR, with a log line. */
 hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     uint64_t len, uint64_t access, struct fid_mr **ret_mr);
-/* NULL is fine. */
+/* NULL: does nothing. */
 void amg_ofi_unreg_locked(struct fid_mr *mr);
 
-/* The descriptor of own memory for a post; NULL if the provider asks for none.
- */
+/* The descriptor of own memory for a post; NULL if the provider needs none. */
 static inline void *amg_ofi_reg_desc(struct fid_mr *mr)
 {
     return mr == NULL ? NULL : amg_ofi_call->mr_desc(mr);
@@ -32,34 +31,34 @@ static inline void *amg_ofi_reg_desc(struct fid_mr *mr)
 hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
     uint64_t access, struct amg_ofi_block **ret_block);
 void amg_ofi_block_free(struct amg_ofi_block *block);
-/* No message moves any more: the provider forgets the memory of all blocks from
- * this one on. */
+/* No message is in flight: deregisters this block and all that follow. */
 void amg_ofi_blocks_unreg_locked(struct amg_ofi_block *block);
 
-/* Opens all of them for domain->info, and knows where it is reached then.
+/* Opens the objects of libfabric for domain->info, and returns their address.
  * HG_ADDRINUSE: the port is taken; HG_ADDRNOTAVAIL: the host is none of this
- * machine's; HG_NA_ERROR, HG_NOMEM; the log says more. Half of it may be open
- * after an error. */
+ * machine's; HG_NA_ERROR, HG_NOMEM; the log says more. After an error some
+ * objects may be open. */
 hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len);
-/* Receives from now on. HG_NOMEM, HG_NA_ERROR. */
+/* Posts the receive buffers. HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_ofi_ep_listen_locked(
     struct amg_ofi_domain *domain, amg_ofi_done_fn on_received);
-/* Fine after a failed open. */
+/* Also after a failed open. */
 void amg_ofi_ep_close(struct amg_ofi_domain *domain);
-/* The memory of what was received, once the endpoint is closed. */
+/* Frees the receive buffers and other objects, once the endpoint is closed. */
 void amg_ofi_ep_fini(struct amg_ofi_domain *domain);
 
-/* A message of `len` bytes is in the buffer. */
+/* A message of `len` bytes came in the buffer. */
 void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at, size_t len);
-/* The provider will not choose it any more. */
+/* The provider puts no further message into it. */
 void amg_ofi_ep_release_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);
-/* A message failed in the buffer. It was cut off to fit at `at`; NULL: not. */
+/* A message failed in the buffer: truncated at `at`; NULL: for another reason.
+ */
 void amg_ofi_ep_cut_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at);
-/* Posts those again that the provider gave back, where all has come. */
+/* Posts a buffer again that the provider released, if all its messages came. */
 void amg_ofi_ep_refill_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);
 void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain);

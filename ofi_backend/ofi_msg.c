@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests, replies and refusals, for the call engine.
  *
- * A request to a context that is not open here is refused. A reply to a process
- * that is gone is not sent to a new one at its address. Each side announces how
- * many requests it holds of one peer, counts them, and refuses those beyond. */
+ * The driver refuses a request to a context that is not open here. It does not
+ * send a reply for a process that is gone to a new one at its address. Each
+ * side announces how many requests of one peer it holds, and refuses further
+ * ones. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -76,8 +77,7 @@ hg_return_t amg_ofi_msg_get_buf(
     return HG_SUCCESS;
 }
 
-/* NOTE(msgbuf->domain): the endpoint may be closed when a msgbuf is given back.
- */
+/* NOTE(msgbuf->domain): the endpoint may be closed by now. */
 static void msgbuf_put(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_ofi_domain *domain = msgbuf->domain;
@@ -121,7 +121,7 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
     return rc;
 }
 
-/* One request of the peer less is open: its credit goes back. */
+/* A request of the peer is answered or released: returns its credit. */
 static void request_close_locked(struct amg_peer *peer)
 {
     peer->open -= peer->open > 0 ? 1 : 0;
@@ -165,7 +165,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     return HG_SUCCESS;
 }
 
-/* Notes one credit for the peer, and sends all when they are worth it. */
+/* Owes the peer one credit more, and sends all if there are enough. */
 static void credit_owe_locked(struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
@@ -174,7 +174,7 @@ static void credit_owe_locked(struct amg_peer *peer)
         return;
     if (amg_list_is_empty(&peer->unsent))
         (void)amg_calls_owe_locked(&domain->calls, &peer->calls);
-    else /* those take them along */
+    else /* the waiting messages carry them */
         (void)amg_flow_owe(&domain->calls.flow, &peer->calls);
 }
 
@@ -252,7 +252,7 @@ static void request_give_locked(struct amg_ofi_ep *ep,
     amg_ofi_wait_wake_locked(ep);
 }
 
-/* The reply to a call that was cancelled, for whichever context polls next. */
+/* Gives the reply to a cancelled call to the context that polls next. */
 static void late_give_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message)
 {
@@ -298,8 +298,8 @@ void amg_ofi_msg_on_request_locked(
         request_give_locked(ep, msgbuf, message, is_one_way);
 }
 
-/* The operation that waits for this answer, or amg_call_cancelled; NULL: none
- * does. */
+/* The operation that this answer is for, or amg_call_cancelled; NULL: there is
+ * none. */
 static struct amg_op *call_end_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {

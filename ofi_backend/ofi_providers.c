@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* List of the providers that a class can be opened over, for amalgam_info.
+/* List of the providers that a class can use, for amalgam_info.
  *
- * A stack is listed if a domain over it could be opened; its properties are
- * read from that domain. */
+ * It has each stack over which a domain can be opened, with the properties of
+ * that domain. */
 #include "ofi_backend/ofi_domain.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static const struct {
     {FI_MR_ENDPOINT, "bound to the endpoint"},
 };
 
-/* Adds a word to a list with commas, unless it is there or does not fit. */
+/* Adds a word to a list with commas, unless it is there or the list is full. */
 static void word_add(char *list, size_t cap, const char *word)
 {
     size_t used = strlen(list);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choice of the provider that an init string names.
  *
- * A protocol is a list of provider stacks, best first: what "tcp" is, libfabric
- * knows best. Since 1.18 that speaks reliable datagrams by itself; before, it
- * is completed by the layer ofi_rxm, which costs a fifth more time per message.
- * The "net" of 1.17 has no such layer, but its queue's descriptor cannot be
- * slept upon; it is there for users that ask for it by name, and became the
- * "tcp" of 1.18. Both sides have to use the same, so that addresses name it.
+ * A protocol is a list of provider stacks, best first. Libfabric chooses the
+ * stack of "tcp". Since 1.18 that has reliable datagrams of its own; before,
+ * the layer ofi_rxm completes it, which costs a fifth more time per message.
+ * The "net" of 1.17 has no such layer, but the descriptor of its queue does not
+ * work; it is there for users that name it, and became the "tcp" of 1.18. Both
+ * sides have to use the same stack, so addresses name it.
  *
- * All demands on memory that this driver can meet are offered, and those that
- * come back are obeyed; no provider's name is asked after that. */
+ * The driver offers to meet all demands on memory that it can, and obeys those
+ * that libfabric returns; afterwards it does not use the provider's name. */
 #include "ofi_backend/ofi_select.h"
 
 #include <stdatomic.h>
@@ -21,16 +21,16 @@
 #include "base/log.h"
 #include "na_types.h"
 
-/* Of all that have been tried anywhere; and what this code was written against.
+/* Oldest version that was tested; version that this code was written against.
  */
 #define API_OLDEST FI_VERSION(1, 15)
 #define API_NEWEST FI_VERSION(1, 20)
 
-/* How much is asked for; each asks for less than the one before. */
+/* Demands on the provider; each level has fewer than the one before. */
 enum hints_level {
-    HINTS_ALL,    /* short queues, the least locks, no threads */
-    HINTS_QUEUES, /* queues as long as the provider likes */
-    HINTS_LEAST,  /* also its own locks and threads */
+    HINTS_ALL,    /* short queues, the fewest locks, no threads */
+    HINTS_QUEUES, /* the provider chooses the length of its queues, */
+    HINTS_LEAST,  /* and its locks and threads */
     HINTS_LEVELS
 };
 
@@ -38,12 +38,12 @@ enum {
     STACKS_MAX = 3,
     PIECE_LEN_MAX = 1 << 30,
     KEY_LEN_FULL = 8,
-    QUEUE_LEN = 256, /* operations posted at once; providers' own defaults of
-                      * 2048 cost tens of MiB (tcp;ofi_rxm: 75) */
+    QUEUE_LEN = 256, /* operations in flight; the default of 2048 costs tens of
+                      * MiB (tcp;ofi_rxm: 75) */
 };
 
-/* Stacks of each protocol. One that is not here is its own stack. A stack that
- * ends in '!' may not be completed by a further layer. */
+/* Stacks of each protocol. Any other protocol is a stack by itself. Libfabric
+ * must not complete a stack that ends in '!' by a further layer. */
 static const struct {
     const char *protocol;
     const char *stacks[STACKS_MAX];
@@ -63,8 +63,8 @@ struct search {
     uint32_t version;
 };
 
-/* The version of the interface to ask for: what the headers, the library that
- * is loaded, and this code all know. */
+/* The version of the API to request: the newest that the headers, the loaded
+ * library and this code all know. */
 static hg_return_t version_choose(uint32_t *ret_version)
 {
     static atomic_bool has_warned;
@@ -85,7 +85,7 @@ static hg_return_t version_choose(uint32_t *ret_version)
         !atomic_exchange_explicit(&has_warned, true, memory_order_relaxed))
         AMG_LOG_WARNING("cls",
             "libfabric %u.%u is loaded, and this library was built with %u.%u; "
-            "should it misbehave, look which one LD_LIBRARY_PATH and MPI bring",
+            "if it misbehaves, see which one LD_LIBRARY_PATH and MPI load",
             FI_MAJOR(there), FI_MINOR(there), FI_MAJOR(ours), FI_MINOR(ours));
     *ret_version = FI_VERSION_LT(there, version) ? there : version;
     return HG_SUCCESS;
@@ -103,7 +103,7 @@ static uint32_t format_of(uint8_t wish)
     }
 }
 
-static void wishes_set(struct fi_info *hints, enum hints_level level)
+static void demands_set(struct fi_info *hints, enum hints_level level)
 {
     AMG_ASSERT(level < HINTS_LEVELS);
     hints->caps = FI_MSG | FI_RMA | FI_MULTI_RECV;
@@ -125,7 +125,7 @@ static void wishes_set(struct fi_info *hints, enum hints_level level)
     }
 }
 
-/* NOTE(not amg_mem): fi_freeinfo() frees what these two make. */
+/* NOTE(not amg_mem): fi_freeinfo() frees the memory of these two. */
 static hg_return_t key_set(
     struct fi_info *hints, const struct amg_ofi_auth *key)
 {
@@ -161,7 +161,7 @@ static hg_return_t hints_make(const struct amg_open *how, const char *stack,
 
     if (hints == NULL)
         return HG_NOMEM;
-    wishes_set(hints, level);
+    demands_set(hints, level);
     hints->addr_format = format_of(how->nic.addr_format);
     if (names_set(hints, stack, key->device) != HG_SUCCESS ||
         key_set(hints, key) != HG_SUCCESS) {
@@ -172,7 +172,7 @@ static hg_return_t hints_make(const struct amg_open *how, const char *stack,
     return HG_SUCCESS;
 }
 
-/* NOTE(names): no field of a provider says so of the layer below another. */
+/* NOTE(names): no field of fi_info describes the layer below another. */
 static bool is_of_tcp(const struct fi_info *info)
 {
     static const char *const names[] = {"tcp", "net", "sockets"};
@@ -204,7 +204,7 @@ static void facts_read(
     ret_facts->addr_format = info->addr_format;
     ret_facts->is_tcp = is_of_tcp(info);
     ret_facts->inject_len = info->tx_attr->inject_size;
-    /* 0: the provider did not say; one piece always goes. */
+    /* 0: the provider did not say; one segment always works. */
     ret_facts->iov_max =
         info->tx_attr->iov_limit == 0 ? 1 : info->tx_attr->iov_limit;
     ret_facts->rma_iov_max =
@@ -217,7 +217,7 @@ static void facts_read(
                                : PIECE_LEN_MAX;
 }
 
-/* Is this result the stack that was asked for? */
+/* Is this result the requested stack? */
 static bool is_stack(const char *name, const char *stack)
 {
     size_t len = strcspn(stack, "!");
@@ -226,8 +226,8 @@ static bool is_stack(const char *name, const char *stack)
            (name[len] == '\0' || (name[len] == ';' && stack[len] != '!'));
 }
 
-/* The result that fits best; of several alike libfabric's own order holds, and
- * its first stack. With `by_nic`, only the NIC that the user named. */
+/* The best result; of equal ones the first, and only its stack. With `by_nic`,
+ * only the NIC that the user named. */
 static const struct fi_info *info_best(const struct search *search,
     const struct fi_info *all, const char *stack, bool by_nic)
 {
@@ -252,8 +252,8 @@ static const struct fi_info *info_best(const struct search *search,
     return best;
 }
 
-/* One look; HG_OPNOTSUPPORTED: it is not there, which is not logged. */
-static hg_return_t look(const struct search *search, const char *stack,
+/* One query; HG_OPNOTSUPPORTED: no result, which is not logged. */
+static hg_return_t query(const struct search *search, const char *stack,
     enum hints_level level, bool by_nic, struct fi_info **ret_info)
 {
     const struct amg_ofi_bind_addr *bind = &search->bind;
@@ -295,11 +295,11 @@ static hg_return_t stack_try(const struct search *search, const char *stack,
 
     for (unsigned level = 0; level < HINTS_LEVELS && rc == HG_OPNOTSUPPORTED;
          level++)
-        rc = look(search, stack, level, by_nic, ret_info);
+        rc = query(search, stack, level, by_nic, ret_info);
     return rc;
 }
 
-/* Other causes, for the log. */
+/* Possible causes, for the log. */
 static void hint_write(const struct search *search, char *ret_text, size_t cap)
 {
     const char *filter = getenv("FI_PROVIDER");
@@ -335,7 +335,7 @@ static void refuse_log(const struct search *search)
 
     hint_write(search, hint, sizeof(hint));
     AMG_LOG_ERROR("cls",
-        "ofi: no provider for '%s'%s%s%s%s that passes reliable messages, "
+        "ofi: no provider for '%s'%s%s%s%s that has reliable messages, "
         "remote reads and writes, and multi-receive buffers; libfabric %u.%u "
         "is in use%s; see `amalgam_info` for those that can be opened",
         search->protocol, search->bind.given[0] == '\0' ? "" : " at ",
@@ -362,8 +362,8 @@ static hg_return_t stacks_try(
     return rc;
 }
 
-/* A name may be that of a NIC, as libfabric calls it, or of a host; the
- * resolver, who may take long, is asked for those that are no NIC's. */
+/* A name may be that of a NIC, as libfabric calls it, or of a host; only if it
+ * is no NIC, the resolver is called, which may take long. */
 static hg_return_t search_do(struct search *search, struct fi_info **ret_info)
 {
     hg_return_t rc = HG_OPNOTSUPPORTED;
@@ -410,8 +410,8 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
     if (search.bind.is_any)
         AMG_LOG_WARNING("cls",
             "%s is no address that others can call: that of %s is taken; name "
-            "an interface or host to be reached elsewhere, and give clients "
-            "what HG_Addr_to_string() says",
+            "an interface or host to use another one, and give clients the "
+            "string of HG_Addr_to_string()",
             search.bind.given,
             (*ret_info)->domain_attr->name == NULL
                 ? "one interface"

@@ -17,29 +17,29 @@ enum {
  */
 struct amg_ofi_bind_addr {
     char given[AMG_OFI_HOST_CAP]; /* as the user wrote it */
-    char host[AMG_OFI_HOST_CAP];  /* its address; "": anywhere */
+    char host[AMG_OFI_HOST_CAP];  /* its address; "": any */
     char port[AMG_OFI_PORT_CAP];  /* "": any */
-    bool is_any;                  /* what was given is the address of all */
-    bool is_name;                 /* a host, or what libfabric calls a NIC */
-    const char *unknown;          /* why no such host was found; or NULL */
+    bool is_any;                  /* the wildcard address was given */
+    bool is_name;                 /* of a host, or a NIC of libfabric */
+    const char *unknown;          /* error of the resolver, or NULL */
     bool has_subnet;
-    int family; /* that is asked for; AF_UNSPEC: either */
+    int family; /* AF_UNSPEC: either */
     int subnet_family;
     uint8_t subnet[AMG_OFI_IP_LEN];
     unsigned subnet_bits;
 };
 
-/* HG_INVALID_ARG: the text, subnet or format is none, or they contradict each
+/* HG_INVALID_ARG: the text, subnet or format is wrong, or they contradict each
  * other; the log says which. */
 hg_return_t amg_ofi_bind_addr_read(
     const struct amg_open *how, struct amg_ofi_bind_addr *ret_bind);
 
-/* Asks for the address of the host that was named; may block as long as the
- * resolver does. If there is none, the name stays for the provider to read. */
+/* Resolves the name of a host, which may block. An unknown name stays for the
+ * provider. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
 
-/* How well a result of libfabric fits: 0 best, then addresses that few can
- * reach; negative: not at all. */
+/* Rank of a result of libfabric: 0 is best, larger ones fewer hosts can reach;
+ * negative: not usable. */
 int amg_ofi_bind_addr_rank(
     const struct amg_ofi_bind_addr *bind, const struct fi_info *info);
 
@@ -47,14 +47,14 @@ int amg_ofi_bind_addr_rank(
 bool amg_ofi_bind_addr_is_nic(
     const struct amg_ofi_bind_addr *bind, const struct fi_info *info);
 
-/* Does this address of a provider stand for all of its machine? */
+/* Is this the wildcard address? */
 bool amg_ofi_bind_addr_is_any(uint32_t format, const void *addr);
 
 /* Name, interface and bus address of the NIC of a result. */
 void amg_ofi_nic_read(const struct fi_info *info, struct amg_nic_id *ret_nic);
 
-/* `first` of a list of results, or one behind it that is as good, and of a NIC
- * that is nearer to this process. `first`, where the user named one. */
+/* `first` of a list of results, or a later one that is equally good and of a
+ * NIC nearer to this process. If the user named one, `first`. */
 const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
     const struct amg_ofi_bind_addr *bind, const struct fi_info *first);
 
@@ -64,55 +64,55 @@ enum {
     AMG_OFI_AUTH_TEXT_CAP = 96,
 };
 
-/* The key by which a network knows the processes of a job. */
+/* Key of a job at its network. */
 struct amg_ofi_auth {
-    size_t len; /* 0: the provider takes its own */
+    size_t len; /* 0: the provider's default */
     uint8_t bytes[AMG_OFI_AUTH_LEN_MAX];
-    char device[AMG_OFI_DEVICE_CAP]; /* the NIC it belongs to; "": any */
+    char device[AMG_OFI_DEVICE_CAP]; /* its NIC; "": any */
 };
 
-/* The key that is asked for: `how->nic.auth_key`, or on Slingshot what
- * AMALGAM_SLINGSHOT_VNI chooses of the job's list. `device`: the NIC that the
- * user named, or "". HG_INVALID_ARG; the log says why. */
+/* `how->nic.auth_key`, or on Slingshot the one of the job's list that
+ * AMALGAM_SLINGSHOT_VNI chooses. `device`: the NIC that the user named, or "".
+ * HG_INVALID_ARG; the log says why. */
 hg_return_t amg_ofi_auth_read(const struct amg_open *how, const char *device,
     struct amg_ofi_auth *ret_key);
 
-/* For a person: ", VNI 5 of service 2", where the provider has such a key, or
- * "". `ret_text` has AMG_OFI_AUTH_TEXT_CAP bytes. Returns it. */
+/* For log lines: ", VNI 5 of service 2" if the provider has such a key, or "".
+ * `ret_text` has AMG_OFI_AUTH_TEXT_CAP bytes. Returns it. */
 const char *amg_ofi_auth_text(const struct fi_info *info, char *ret_text);
 
 /* fi_getinfo(). Before the first one of this process, in which libfabric reads
- * its environment, sets what the user has not set. */
+ * its environment, sets variables that the user has not set. */
 int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     const struct fi_info *hints, struct fi_info **ret_info);
 
-/* How many peers the queues are made for: what the user said, or the job. */
+/* Peers that the queues have room for: set by the user, or the job's size. */
 unsigned amg_ofi_env_universe(void);
 
-/* For tests: the next look is the first one again. */
+/* For tests: the next fi_getinfo() counts as the first one. */
 void amg_ofi_env_forget(void);
 
 /* "ofi+STACK://" and the address; see the table in ofi_addrstr.c. */
 void amg_ofi_addrstr_write(const struct amg_ofi_facts *facts, const void *addr,
     size_t len, char *ret_text);
 
-/* The bytes of such a text; at most AMG_OFI_ADDR_MAX. HG_INVALID_ARG: it is
+/* The bytes of such a string; at most AMG_OFI_ADDR_MAX. HG_INVALID_ARG: it is
  * none; HG_ADDRNOTAVAIL: of another stack. The log says why. */
 hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
     const char *text, void *ret_addr, uint16_t *ret_len);
 
-/* May a peer be reached at these bytes, which somebody sent? `own_len`: how
- * long our own address is. */
+/* Are these bytes, which a peer sent, an address? `own_len`: the length of our
+ * own address. */
 bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
     const void *addr, size_t len, size_t own_len);
 
 /* Chooses by `how` (protocol, info, ip_subnet, addr_format, auth_key). The
- * result is the caller's, for freeinfo. HG_INVALID_ARG: no such host, port or
+ * caller frees the result by freeinfo. HG_INVALID_ARG: no such host, port or
  * interface; HG_OPNOTSUPPORTED: no such provider here; the log says more. */
 hg_return_t amg_ofi_select(const struct amg_open *how,
     struct fi_info **ret_info, struct amg_ofi_facts *ret_facts);
 
-/* All that libfabric has for this driver, for freeinfo; NULL: nothing. */
+/* All results for this driver, for freeinfo; NULL: none. */
 struct fi_info *amg_ofi_select_all(void);
 
 #endif

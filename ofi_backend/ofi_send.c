@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Message buffers (msgbufs), and their sends.
  *
- * There are as many msgbufs as were ever in use at once: messages on their way
- * out, replies, and requests of peers that the user has not released, which the
- * credits bound. A message that came in is copied out of the buffer it was
- * received in (4 KiB in 0.1 us), so that a handler that keeps its request never
- * keeps a whole buffer from being posted again. Memory that no message filled
- * is never touched.
+ * Their number is the largest that was in use at once: outgoing messages,
+ * replies, and requests of peers that the user has not released, which the
+ * credits bound. An incoming message is copied out of its receive buffer (4 KiB
+ * in 0.1 us), so that a handler that keeps its request does not keep a whole
+ * buffer from being posted again. Memory that no message filled is never
+ * touched.
  *
- * A short message is injected: it has left when the post returns. For a longer
- * one a completion comes. A provider that has no room, or no connection yet,
- * says EAGAIN, at any post; then the message waits in its peer's queue, in
- * order, and the polls try again. So do messages to a peer that has not yet
- * told who it is. How long, is decided in ofi_connect.c. A post that fails for
- * good loses the peer, but not before the next poll: a sender need not fear
- * that what it works on ends meanwhile. */
+ * A short message is injected: it has left when the post returns. A longer one
+ * completes later. Any post may return EAGAIN, if the provider has no room or
+ * no connection yet; then the message waits in the queue of its peer, in order,
+ * and the polls try again. So does a message to a peer that is not OPEN yet.
+ * ofi_poll.c has the deadlines. A post that fails for good loses the peer, but
+ * only in the next poll, so that no operation ends while its sender uses it. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -27,16 +26,17 @@
 
 enum {
     CREDITS_PER_MESSAGE = UINT8_MAX,
-    SLAB_ALIGN = 64,        /* a cache line, on all machines we know */
-    CREDITS_RESERVED = 128, /* at most so many are reserved for */
-    SLABS_SPARE = 32, /* of the first block, for what credits do not bound */
-    SLABS_MORE = 2,   /* in each later block: what is bounded stays so */
+    MSGBUF_ALIGN = 64,      /* a cache line */
+    CREDITS_RESERVED = 128, /* the first block is for at most so many */
+    MSGBUFS_SPARE = 32, /* in the first block, for messages without credits */
+    MSGBUFS_MORE = 2,   /* in each later block */
 };
 
 static size_t msgbuf_len(const struct amg_ofi_domain *domain)
 {
-    return (sizeof(struct amg_ofi_msgbuf) + domain->room_len + SLAB_ALIGN - 1) /
-           SLAB_ALIGN * SLAB_ALIGN;
+    return (sizeof(struct amg_ofi_msgbuf) + domain->room_len + MSGBUF_ALIGN -
+               1) /
+           MSGBUF_ALIGN * MSGBUF_ALIGN;
 }
 
 static hg_return_t msgbufs_make(struct amg_ofi_domain *domain, size_t count)
@@ -61,24 +61,17 @@ static struct amg_ofi_msgbuf *msgbuf_make(struct amg_ofi_domain *domain)
 
     AMG_ASSERT(block->cut_count <= block->count);
     if (block->cut_count == block->count) {
-        if (msgbufs_make(domain, SLABS_MORE) != HG_SUCCESS)
+        if (msgbufs_make(domain, MSGBUFS_MORE) != HG_SUCCESS)
             return NULL;
         block = domain->blocks;
     }
     msgbuf = (void *)(block->bytes + block->cut_count * msgbuf_len(domain));
     block->cut_count++;
-    msgbuf->post.link = (struct amg_link){NULL, NULL};
+    memset(msgbuf, 0, sizeof(*msgbuf));
     msgbuf->domain = domain;
-    msgbuf->post.ep = NULL;
-    msgbuf->post.op = NULL;
-    msgbuf->peer = NULL;
     msgbuf->block = block;
-    msgbuf->post.wants_reply = false;
-    msgbuf->has_credit = false;
-    msgbuf->header = (struct amg_ofi_header){.kind = 0};
     msgbuf->buf.data = msgbuf->data;
     msgbuf->buf.cap = domain->room_len - (uint32_t)sizeof(msgbuf->header);
-    msgbuf->arrival.link = (struct amg_link){NULL, NULL};
     domain->msgbuf_count++;
     return msgbuf;
 }
@@ -89,7 +82,7 @@ hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain)
 
     if (credits > CREDITS_RESERVED)
         credits = CREDITS_RESERVED;
-    return msgbufs_make(domain, 2 * credits + SLABS_SPARE);
+    return msgbufs_make(domain, 2 * credits + MSGBUFS_SPARE);
 }
 
 void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
@@ -101,7 +94,7 @@ void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
     if (domain->msgbuf_count > 0) {
         AMG_LOG_WARNING("ofi",
             "%zu messages were still in use when the class was closed; the "
-            "memory of all is not given back",
+            "memory of all messages is not freed",
             domain->msgbuf_count);
         return;
     }
@@ -159,7 +152,7 @@ static void msgbuf_left_locked(struct amg_ofi_msgbuf *msgbuf, hg_return_t ret)
     amg_ofi_msgbuf_put_locked(msgbuf);
 }
 
-/* A CONNECT names no sender, and is not counted. */
+/* A CONNECT does not count, as it carries no token. */
 static bool is_counted(const struct amg_ofi_msgbuf *msgbuf)
 {
     return msgbuf->header.kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
@@ -218,7 +211,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
             &domain->calls.flow, &peer->calls, msgbuf->header.credits);
         return code;
     }
-    if (peer->calls.owed > 0) /* more than one message tells of */
+    if (peer->calls.owed > 0) /* more than one message can carry */
         amg_flow_owe_again(&domain->calls.flow, &peer->calls,
             amg_flow_take_owed(&peer->calls, UINT16_MAX));
     peer->sent += kind == AMG_OFI_CONNECT ? 0 : 1;

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Descriptor that a context blocks on, and its wake-ups.
  *
- * One descriptor stands for three: that of the provider's queue; an eventfd,
- * signalled by another context of this class that found events for this one;
- * and a timer, which bounds every wait: for deadlines, and for a provider that
- * needs another poll, or lost a wake-up. It is short while something waits for
- * room or is under way, and a tenth of a second otherwise, which costs an idle
- * process ten wake-ups a second.
+ * An epoll of three descriptors: that of the provider's queue; an eventfd,
+ * which other contexts of this class signal when they found events for this
+ * one; and a timer, which bounds every wait: for deadlines, and for a provider
+ * that needs another poll, or lost a wake-up. It is short while operations wait
+ * for room or are in flight, and a tenth of a second otherwise, which costs an
+ * idle process ten wake-ups a second.
  *
- * The queue of net in libfabric 1.17 says that there is news for ever once it
- * has said so (and so did that of tcp in 1.18.0). A descriptor that wakes too
- * often for nothing is left alone for a second, and the timer is all that wakes
- * then: one wakes so, too, while the bytes of a long access come in, of which
- * the queue says nothing.
+ * The descriptor of net in libfabric 1.17 (and of tcp in 1.18.0) stays readable
+ * for ever once it was. A descriptor that is readable too often while the queue
+ * is empty is muted for a second, in which only the timer wakes. That also
+ * happens while the bytes of a long access arrive, of which the queue says
+ * nothing.
  *
- * The provider's descriptor joins when somebody sleeps, and leaves when nobody
- * did for some time: news that pass through one more epoll cost who spins half
- * a microsecond each. */
+ * The epoll has the provider's descriptor only while threads block: each event
+ * costs half a microsecond more by the epoll, also if the user spins. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
@@ -32,12 +31,12 @@
 
 #define NS_PER_S       1000000000ull
 #define WAIT_RETRY_NS  (1 * AMG_NS_PER_MS)   /* a post found no room */
-#define WAIT_MOVING_NS (10 * AMG_NS_PER_MS)  /* something is under way */
-#define WAIT_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is */
-#define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* nothing else wakes */
+#define WAIT_FLIGHT_NS (10 * AMG_NS_PER_MS)  /* operations are in flight */
+#define WAIT_IDLE_NS   (100 * AMG_NS_PER_MS) /* none is */
+#define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* only the timer wakes */
 
 enum {
-    SPINNING_TICKS = 2, /* in which nobody slept; then its user spins */
+    SPINNING_TICKS = 2, /* without a thread that blocks */
     MUTE_TICKS = 10,    /* a second; see ofi_poll.c */
 };
 
@@ -65,7 +64,7 @@ void amg_ofi_wait_init(struct amg_ofi_ep *ep)
         fd_join(ep->wait_fd, ep->timer) == 0)
         return;
     AMG_LOG_WARNING("ctx",
-        "ofi: no descriptor to sleep on (%s): waiting looks now and then, "
+        "ofi: no descriptor to block on (%s): waiting polls now and then, "
         "which takes time of the core; see ulimit -n",
         strerror(errno));
     amg_ofi_wait_fini(ep);
@@ -107,12 +106,12 @@ static uint64_t wait_ns(const struct amg_ofi_domain *domain)
         return WAIT_MUTE_NS;
     if (!amg_list_is_empty(&domain->sends) || domain->moving > 0 ||
         domain->calls.flow.owing != NULL)
-        return WAIT_MOVING_NS;
+        return WAIT_FLIGHT_NS;
     return WAIT_IDLE_NS;
 }
 
-/* Has the descriptor of the queue wake who sleeps; where that cannot be, the
- * timer does. */
+/* Adds the descriptor of the queue to the epoll; if that fails, the timer wakes
+ * the thread. */
 static void queue_join_locked(struct amg_ofi_ep *ep)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
@@ -166,8 +165,8 @@ void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
 {
     if (!domain->was_muted)
         AMG_LOG_INFO("ofi",
-            "the queue of ofi+%s tells of news when there are none; while it "
-            "does, waiting looks every %u ms instead",
+            "the descriptor of ofi+%s is readable though its queue is empty; "
+            "meanwhile waiting polls every %u ms",
             domain->facts.stack, (unsigned)(WAIT_MUTE_NS / AMG_NS_PER_MS));
     domain->was_muted = true;
     for (uint32_t i = 0; i < domain->max_contexts; i++)

@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between processes: each begins with sixteen bytes.
+/* Wire format: each message begins with a header of sixteen bytes.
  *
  *   byte  0      1         2        3         4..7     8..15   16 ...
  *       +------+---------+--------+---------+--------+-------+------+
  *       | kind | context | target | credits | cookie | stamp | body |
  *       +------+---------+--------+---------+--------+-------+------+
  *   kind     the high bits 101 and one of the kinds below
- *   context  the context of the sender; an answer goes there
- *   target   the context that it is for
- *   credits  as many one-way requests of the receiver were released
- *   cookie   names the call, piece or lease in the tables of who began it
- *   stamp    the token that the receiver gave the sender at first contact,
- *            64 random bits drawn for that contact alone: it names the sender,
- *            nobody else knows it, and a message for a process that is gone, or
- *            has given the sender up, means nothing any more
+ *   context  context of the sender; an answer goes there
+ *   target   context of the receiver
+ *   credits  number of one-way requests of the receiver that were released
+ *   cookie   number of the call, fragment or lease in a table of its initiator
+ *   stamp    token that the receiver gave the sender at first contact: 64
+ *            random bits drawn for that contact alone. It names the sender; no
+ *            other process knows it; and it is unknown to a later process at
+ *            the address, and to one that has given the sender up
  *
- *   kind        from       body                       means
- *   CONNECT     anyone     struct amg_ofi_connect     who I am; who are you?
- *   ACCEPT      anyone     struct amg_ofi_connect     the answer to it
- *   DISCONNECT  anyone     -                          I close
- *   REQUEST     origin     the poster's bytes         answer me
- *   ONEWAY      origin     the poster's bytes         no answer wanted
- *   REPLY       target     the poster's bytes         returns one credit
- *   REFUSE      target     struct amg_ofi_refuse      the same, but why not
- *   CREDIT      target     -                          only header.credits
- *   GET         initiator  struct amg_ofi_access      send me these bytes
- *   PUT         initiator  struct amg_ofi_access, bytes write these bytes
- *   DATA        exposer    the bytes                  the answer to a GET
- *   DONE        exposer    struct amg_ofi_refuse      that of a PUT; or why not
- *   LEASE       initiator  struct amg_ofi_lease_ask   I want to read or write
- *                                                      this memory by myself
- *   GRANT       exposer    struct amg_ofi_grant, rows so it is reached; in
- *                                                      several messages if long
- *   DENY        exposer    struct amg_ofi_refuse      why not
- *   REVOKE      exposer    -                          the memory goes away
- *   RETURN      initiator  -                          I use it no more
+ *   kind        from       body                        meaning
+ *   CONNECT     either     struct amg_ofi_connect      identity of the sender
+ *   ACCEPT      either     struct amg_ofi_connect      answer to CONNECT
+ *   DISCONNECT  either     -                           the sender closes
+ *   REQUEST     origin     the poster's bytes          wants an answer
+ *   ONEWAY      origin     the poster's bytes          wants no answer
+ *   REPLY       target     the poster's bytes          returns one credit
+ *   REFUSE      target     struct amg_ofi_refuse       REPLY with an error
+ *   CREDIT      target     -                           only header.credits
+ *   GET         initiator  struct amg_ofi_access       wants these bytes
+ *   PUT         initiator  struct amg_ofi_access,      writes these bytes
+ *                          bytes
+ *   DATA        exposer    the bytes                   answer to GET
+ *   DONE        exposer    struct amg_ofi_refuse       answer to PUT; error of
+ *                                                      either
+ *   LEASE       initiator  struct amg_ofi_lease_ask    wants access by reads
+ * and writes of the provider GRANT       exposer    struct amg_ofi_grant, rows
+ * addresses and keys; in several messages if long DENY        exposer    struct
+ * amg_ofi_refuse       LEASE refused, with error REVOKE      exposer    - the
+ * exposure ends RETURN      initiator  -                           no access is
+ * in flight
  *
- * Integers are in the order of the machine; a process with another one speaks
- * another version. The fields of CONNECT and ACCEPT stay in place in all
- * versions, so that processes that do not understand each other can say so.
- */
+ * Integers have the byte order of the machine; with another order the magic
+ * number differs. The fields of CONNECT and ACCEPT stay in place in all
+ * versions, so that processes of different versions can tell each other. */
 #ifndef AMG_OFI_BACKEND_OFI_WIRE_H
 #define AMG_OFI_BACKEND_OFI_WIRE_H
 
@@ -67,9 +67,8 @@ enum amg_ofi_kind {
     AMG_OFI_KIND_COUNT
 };
 
-#define AMG_OFI_CONNECT_MAGIC                                                  \
-    0x4f474d41u /* "AMGO" on little endian machines                            \
-                 */
+/* "AMGO" on little endian machines. */
+#define AMG_OFI_CONNECT_MAGIC 0x4f474d41u
 
 enum {
     AMG_OFI_VERSION = 2,
@@ -97,13 +96,13 @@ struct amg_ofi_connect {
     uint32_t magic;
     uint16_t version;
     uint16_t addr_len;
-    uint64_t token;       /* what the receiver is to say in `stamp`; not 0 */
-    uint64_t incarnation; /* of the sender; never 0 */
+    uint64_t token;       /* for `stamp` in the receiver's messages; not 0 */
+    uint64_t incarnation; /* of the sender; not 0 */
     uint32_t message_len; /* the longest that the sender can receive */
     uint16_t credits;     /* requests of the receiver that it has room for */
-    uint16_t ask;         /* CONNECT: counts those to the receiver; ACCEPT: that
-                           * of the CONNECT that it answers */
-    uint8_t addr[AMG_OFI_ADDR_MAX]; /* where the sender is reached */
+    uint16_t ask;         /* CONNECT: its number; ACCEPT: that of the CONNECT
+                           * that it answers */
+    uint8_t addr[AMG_OFI_ADDR_MAX]; /* of the sender */
     uint32_t received; /* messages of the receiver that came with its token */
     uint32_t unused;
 };
@@ -120,16 +119,17 @@ struct amg_ofi_access {
     uint32_t unused;
     uint64_t into;
     uint64_t len;  /* of this message's bytes */
-    uint64_t left; /* the first message of a transfer: of all; else as `len` */
+    uint64_t left; /* first message of a transfer: of all its bytes; else `len`
+                    */
 };
 
 struct amg_ofi_lease_ask {
     struct amg_ofi_key key;
 };
 
-/* One segment as the provider reaches it. */
+/* One segment for the provider. */
 struct amg_ofi_row {
-    uint64_t base; /* what offset 0 of the segment is called there */
+    uint64_t base; /* provider's address of offset 0 of the segment */
     uint64_t len;
     uint64_t key;
 };
@@ -137,7 +137,7 @@ struct amg_ofi_row {
 struct amg_ofi_grant {
     uint32_t id;    /* REVOKE and RETURN name it by their cookie */
     uint32_t flags; /* of enum amg_mem_flags */
-    uint32_t first; /* the row that this message begins with */
+    uint32_t first; /* number of the first row in this message */
     uint32_t count; /* rows in all */
 };
 

@@ -163,7 +163,7 @@ static void test_nic_unknown_to_the_machine_keeps_the_order(void **state)
     bind_to(4, 7);
     assert_string_equal(choose("psm2", 1), "hfi1_0");
     assert_int_equal(asked, 1);
-    assert_true(fake_has_logged("the machine knows none of them"));
+    assert_true(fake_has_logged("the topology has none of them"));
     machine.nic_count = 0;
     assert_string_equal(choose("cxi", 1), "cxi0");
 }

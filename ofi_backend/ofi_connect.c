@@ -6,26 +6,26 @@
  *                                               <-- ACCEPT (the same of the
  *   messages that waited for it                 -->          target)
  *
- * Each sends the other a token, which the other puts into every later message:
- * so the receiver finds its peer in a table, even if its provider does not name
- * senders. An incarnation is drawn for every domain, and a token for every
- * first contact; so a new token means that the former process is gone, or has
- * given us up and connects anew.
+ * Each side sends the other a token, which the other puts into every later
+ * message: so the receiver finds the sender in a table, even if its provider
+ * does not name senders. Each domain draws an incarnation, and each first
+ * contact a token; so a new token means that the former process is gone, or has
+ * given this one up and connects anew.
  *
- * Anybody may send CONNECT in the name of any address. So it opens nothing, and
- * ends nothing that is under way: it is answered at that address, and a process
- * that then says the token is there. One that differs from the one before is
- * not answered: this process sends a CONNECT to that address and believes only
- * the ACCEPT that repeats our token.
+ * Any process may send CONNECT in the name of any address. So a CONNECT opens
+ * nothing, and ends nothing in flight: this process answers to the address in
+ * it, and a process that then repeats the token is there. A CONNECT that
+ * differs from the one before gets no answer: this process sends its own to
+ * that address, and believes only the ACCEPT that repeats our token.
  *
- * A CONNECT also tells how many requests each has room for, and how many
- * messages have come. When a connection breaks, the provider makes another
- * without a word, and what had left by the first may be lost. Messages keep
- * their order, so all that were posted before a CONNECT have come before it;
- * when the ACCEPT names fewer, they are lost, and all that is under way between
- * the two ends. A long message may still be leaving when a shorter one arrives,
- * and is not missed then; and it takes two in a row that find the same missing.
- */
+ * A CONNECT also states how many requests its sender has room for, and how many
+ * messages it has received. When a connection breaks, the provider makes
+ * another without notice, and may lose messages that had left by the first.
+ * Messages keep their order, so all that were posted before a CONNECT arrive
+ * before it; if the ACCEPT counts fewer, they are lost, and all operations
+ * between the two end. A long message that the provider still sends when a
+ * shorter one arrives does not count as lost; and two ACCEPTs in a row have to
+ * miss the same messages. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <inttypes.h>
@@ -39,13 +39,13 @@
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
 
-/* Each try where nobody is begins a connection (rxm), which takes a core; so
- * each waits twice as long as the one before, up to 50 ms. */
+/* Each post to an address where nobody listens begins a connection (rxm), which
+ * takes a core; so each retry waits twice as long, up to 50 ms. */
 #define RETRY_NS (AMG_NS_PER_MS / 5)
 
 enum {
     RETRY_SHIFT_MAX = 8,
-    ACCEPTS_MAX = 256, /* owed at once: each may be a connection to nobody */
+    ACCEPTS_MAX = 256, /* owed at once: each may be to a false address */
 };
 
 static void accept_owe(struct amg_peer *peer, bool is_owed)
@@ -56,9 +56,8 @@ static void accept_owe(struct amg_peer *peer, bool is_owed)
     peer->owes_accept = is_owed;
 }
 
-/* Is its loss logged? Not if the peer only sent CONNECT, and could not be told
- * ACCEPT, or was silent for long: nobody here wants anything of it. */
-static bool is_missed(const struct amg_peer *peer)
+/* Is its loss logged? Not if this process wants nothing of the peer. */
+static bool is_loss_logged(const struct amg_peer *peer)
 {
     return peer->state == AMG_OFI_PEER_CONNECTING ||
            amg_ofi_peer_is_awaited(peer) || !amg_list_is_empty(&peer->unsent) ||
@@ -70,7 +69,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     char text[AMG_OFI_TEXT_CAP];
 
     (void)amg_ofi_peer_ref(peer);
-    if (why != NULL && is_missed(peer) && !peer->domain->is_leaving)
+    if (why != NULL && is_loss_logged(peer) && !peer->domain->is_leaving)
         AMG_LOG_WARNING(
             "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
     peer->epoch++;
@@ -100,11 +99,6 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_peer_unref_locked(peer);
 }
 
-static uint16_t ask_next(const struct amg_peer *peer)
-{
-    return peer->ask == UINT16_MAX ? 1 : peer->ask + 1u;
-}
-
 /* False: no room, or no memory. */
 static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
@@ -118,7 +112,9 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .incarnation = domain->incarnation,
         .message_len = domain->room_len,
         .credits = domain->calls.flow.limit,
-        .ask = kind == AMG_OFI_CONNECT ? ask_next(peer) : peer->their_ask,
+        .ask = kind == AMG_OFI_ACCEPT    ? peer->their_ask
+               : peer->ask == UINT16_MAX ? 1
+                                         : peer->ask + 1u,
         .received = peer->received,
     };
     ssize_t code = 0;
@@ -173,17 +169,17 @@ static bool connect_try_locked(struct amg_peer *peer)
     return true;
 }
 
-static bool names_are_known(
+static bool identity_is_known(
     const struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
     return peer->incarnation == connect->incarnation &&
            peer->my_token == connect->token;
 }
 
-static void names_take(
+static void identity_set(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
-    if (!names_are_known(peer, connect)) {
+    if (!identity_is_known(peer, connect)) {
         peer->sent = connect->received;
         peer->leaving = 0;
         peer->short_ask = 0;
@@ -195,15 +191,17 @@ static void names_take(
     peer->heard_tick = peer->domain->tick;
 }
 
-/* Have fewer than `sent` messages come, and not because some still leave? */
+/* Has the peer received fewer than `sent` messages, not counting those that the
+ * provider still sends? */
 static bool is_short(const struct amg_peer *peer,
     const struct amg_ofi_connect *connect, uint32_t sent)
 {
     return (int32_t)(sent - peer->leaving - connect->received) > 0;
 }
 
-/* The ACCEPT to our last CONNECT: were messages lost that left before it? */
-static bool is_lossy_locked(
+/* Does the ACCEPT to our last CONNECT show that messages before it were lost?
+ */
+static bool has_lost_messages_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
     if (connect->ask != peer->ask || connect->ask == peer->short_ask)
@@ -219,7 +217,6 @@ static bool is_lossy_locked(
     return false;
 }
 
-/* Both sides know each other from now on. */
 static void peer_open_locked(struct amg_peer *peer)
 {
     if (peer->state == AMG_OFI_PEER_OPEN)
@@ -229,7 +226,7 @@ static void peer_open_locked(struct amg_peer *peer)
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->room);
     amg_ofi_peer_set_deadline(peer);
     amg_ofi_peer_try_later_locked(peer);
-    amg_ofi_msg_credit_locked(peer, 0); /* for those that waited for that */
+    amg_ofi_msg_credit_locked(peer, 0); /* sends requests that waited */
 }
 
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
@@ -242,7 +239,7 @@ bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
     return true;
 }
 
-/* Those of other versions may be shorter or longer. */
+/* Other versions may be shorter or longer. */
 static struct amg_ofi_connect connect_read(
     const unsigned char *body, uint32_t len)
 {
@@ -263,8 +260,8 @@ static bool connect_is_ours(
             connect->addr_len, domain->self->addr_len))
         return true;
     if (!domain->has_warned)
-        AMG_LOG_WARNING("ofi", "somebody connected in a form that is none of "
-                               "ours; more of this is not reported");
+        AMG_LOG_WARNING("ofi", "a process connected in an unknown form; "
+                               "further ones are not reported");
     domain->has_warned = true;
     return false;
 }
@@ -282,8 +279,8 @@ static bool version_is_ours(
         return false;
     if (connect->version != AMG_OFI_VERSION)
         AMG_LOG_ERROR("ofi",
-            "%s speaks version %u, and this process %u; use the same release "
-            "of the library on both sides",
+            "%s has protocol version %u, and this process %u; use the same "
+            "release of the library on both sides",
             amg_ofi_peer_name(peer, text), connect->version, AMG_OFI_VERSION);
     else
         AMG_LOG_ERROR("ofi",
@@ -295,14 +292,14 @@ static bool version_is_ours(
     return false;
 }
 
-/* It is told what is spoken here, and no more. */
+/* The peer gets an ACCEPT with our version, and nothing more. */
 static void incompatible_note_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
     if (peer->state != AMG_OFI_PEER_UNKNOWN)
-        return; /* who is there is being asked, or was told */
+        return; /* it was told, or a check of its identity runs */
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_INCOMPATIBLE);
-    names_take(peer, connect);
+    identity_set(peer, connect);
     amg_ofi_peer_set_deadline(peer);
     accept_owe(peer, true);
     amg_ofi_peer_try_later_locked(peer);
@@ -314,18 +311,18 @@ static void claim_note_locked(
     struct amg_ofi_domain *domain = peer->domain;
 
     if (peer == domain->self && connect->incarnation != domain->incarnation)
-        return; /* nobody else is here */
+        return; /* no other process has our address */
     if (peer->state == AMG_OFI_PEER_INCOMPATIBLE)
         amg_ofi_connect_lost_locked(peer, NULL);
-    if (peer->my_token != 0 && !names_are_known(peer, connect)) {
+    if (peer->my_token != 0 && !identity_is_known(peer, connect)) {
         amg_ofi_peer_check_locked(peer);
         return;
     }
-    names_take(peer, connect);
+    identity_set(peer, connect);
     peer->their_ask = connect->ask;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
-    /* Those may be on their way, so it is asked. */
+    /* The missing messages may be on their way: the ACCEPT will tell. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
         is_short(peer, connect, peer->sent) && peer->asked_tick != domain->tick)
         amg_ofi_peer_check_locked(peer);
@@ -340,58 +337,55 @@ static void claim_note_locked(
 void amg_ofi_connect_on_connect_locked(
     struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len)
 {
-    const struct amg_ofi_connect read = connect_read(body, len);
-    const struct amg_ofi_connect *connect = &read;
+    const struct amg_ofi_connect connect = connect_read(body, len);
     struct amg_peer *peer = NULL;
 
-    /* When too many are to be answered, others may ask again in a second. */
-    if (!connect_is_ours(domain, connect) || domain->accepts >= ACCEPTS_MAX ||
+    /* When too many answers are owed, others may ask again in a second. */
+    if (!connect_is_ours(domain, &connect) || domain->accepts >= ACCEPTS_MAX ||
         amg_ofi_peer_get_locked(
-            domain, connect->addr, connect->addr_len, &peer) != HG_SUCCESS)
+            domain, connect.addr, connect.addr_len, &peer) != HG_SUCCESS)
         return;
-    if (version_is_ours(peer, connect))
-        claim_note_locked(peer, connect);
+    if (version_is_ours(peer, &connect))
+        claim_note_locked(peer, &connect);
     else
-        incompatible_note_locked(peer, connect);
+        incompatible_note_locked(peer, &connect);
     amg_ofi_peer_unref_locked(peer);
 }
 
 void amg_ofi_connect_on_accept_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
-    const struct amg_ofi_connect read =
+    const struct amg_ofi_connect connect =
         connect_read(message->body, message->len);
-    const struct amg_ofi_connect *connect = &read;
     struct amg_peer *peer = message->peer;
     uint64_t token = peer->token;
     uint32_t received = peer->received;
-    bool is_new = peer->my_token != 0 && !names_are_known(peer, connect);
+    bool is_new = peer->my_token != 0 && !identity_is_known(peer, &connect);
 
-    (void)domain;
-    if (!connect_is_ours(peer->domain, connect))
+    if (!connect_is_ours(domain, &connect))
         return;
-    if (!version_is_ours(peer, connect)) {
-        amg_ofi_connect_lost_locked(peer, "it cannot be understood");
+    if (!version_is_ours(peer, &connect)) {
+        amg_ofi_connect_lost_locked(peer, "its protocol is another one");
         return;
     }
     if (is_new && peer->state == AMG_OFI_PEER_OPEN) {
         amg_ofi_connect_lost_locked(
-            peer, peer->incarnation != connect->incarnation
+            peer, peer->incarnation != connect.incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
-        amg_ofi_token_give_locked(peer, token); /* it goes by that by now */
+        amg_ofi_token_give_locked(peer, token); /* the peer uses it already */
         peer->received = received;
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
-        is_lossy_locked(peer, connect)) {
+        has_lost_messages_locked(peer, &connect)) {
         amg_ofi_connect_lost_locked(
             peer, "a connection to it broke, and messages were lost with it");
         return;
     }
     if (is_new)
         accept_owe(peer, true); /* its CONNECT may not have been answered */
-    names_take(peer, connect);
-    peer->is_stale = false; /* whoever is there now has answered */
+    identity_set(peer, &connect);
+    peer->is_stale = false; /* the process that is there now has answered */
     peer_open_locked(peer);
     amg_ofi_peer_try_later_locked(peer);
 }
@@ -403,7 +397,8 @@ void amg_ofi_connect_on_disconnect_locked(
     amg_ofi_connect_lost_locked(message->peer, NULL);
 }
 
-/* All that waits for this peer, until it waits again. True: some has left. */
+/* Sends all that waits for this peer while there is room. True: some was sent.
+ */
 static bool send_try_locked(struct amg_peer *peer)
 {
     bool has_left = false;
@@ -417,7 +412,7 @@ static bool send_try_locked(struct amg_peer *peer)
         !connect_try_locked(peer))
         return false;
     if (peer->state == AMG_OFI_PEER_INCOMPATIBLE)
-        amg_ofi_connect_lost_locked(peer, NULL); /* it was told why */
+        amg_ofi_connect_lost_locked(peer, NULL); /* the ACCEPT was sent */
     while (peer->state == AMG_OFI_PEER_OPEN) {
         struct amg_link *link = amg_list_pop(&peer->unsent);
         struct amg_ofi_msgbuf *msgbuf = NULL;
@@ -444,11 +439,11 @@ static bool send_try_locked(struct amg_peer *peer)
 void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
 {
     struct amg_list all;
-    struct amg_list served;
+    struct amg_list sent;
     struct amg_link *link = NULL;
 
     amg_list_init(&all);
-    amg_list_init(&served);
+    amg_list_init(&sent);
     amg_list_splice(&all, &domain->trying);
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, trying);
@@ -462,11 +457,10 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
                 !amg_list_is_empty(&peer->unsent)) &&
             !peer->is_trying) {
             peer->is_trying = true;
-            amg_list_push(has_left ? &served : &domain->trying, link);
+            amg_list_push(has_left ? &sent : &domain->trying, link);
         }
         amg_ofi_peer_unref_locked(peer);
     }
-    /* Peers share the room: one that got some goes behind those that got none.
-     */
-    amg_list_splice(&domain->trying, &served);
+    /* Peers share the room: those that got some queue behind the others. */
+    amg_list_splice(&domain->trying, &sent);
 }

@@ -2,16 +2,15 @@
 /* Leases of peers' memory: the right to access it by reads and writes of the
  * provider.
  *
- * A transfer needs one, and asks for it unless there is one already. Memory
- * that is exposed for one transfer, as for most RPCs, is freed soon: its lease
- * is returned when the transfer ends, before its completion, so that the owner
- * need not wait. Memory that is leased a second time is likely to be needed
- * again: such a lease is kept for some time, and transfers then cost no more
- * than a bare read or write.
+ * A transfer requests a lease unless there is one already. Memory that is
+ * exposed for one transfer, as for most RPCs, is freed soon: its lease is
+ * returned before the transfer completes, so that the owner need not wait.
+ * Memory that is leased a second time is likely to be used again: its lease is
+ * kept for some time, and transfers then cost no more than a read or write.
  *
  *     asked --all rows--> open --revoked, lost--> ended --no user--> returned
- *       |                   |                                          |
- *       +---- denied -------|-------- nobody uses it -----------------+ */
+ *       |                   |                                           |
+ *       +---- denied -------+-------- no user --------------------------+ */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
@@ -22,8 +21,7 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    IDLE_TICKS = 3, /* so long one is kept that nobody uses: 0.3 s */
-    IDLE_MAX = 64,  /* and so many at most */
+    IDLE_MAX = 64, /* unused leases that are kept */
     ROWS_MAX = 1 << 24,
 };
 
@@ -50,13 +48,13 @@ static uint64_t hash_of(const struct amg_ofi_key *key)
     return hash ^ hash >> 32;
 }
 
-/* Was this memory leased before? It was, from now on. */
+/* Was this memory leased before? Records that it is. */
 static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
 {
-    uint64_t *place = &domain->seen[hash % AMG_OFI_SEEN];
-    bool was_seen = *place == hash;
+    uint64_t *entry = &domain->seen[hash % AMG_OFI_SEEN];
+    bool was_seen = *entry == hash;
 
-    *place = hash;
+    *entry = hash;
     return was_seen;
 }
 
@@ -101,7 +99,7 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
 {
     struct amg_ofi_domain *domain = lease->peer->domain;
 
-    /* One that was revoked, and cannot be returned yet, is there already. */
+    /* A revoked lease that could not be returned is there already. */
     lease_busy_locked(lease);
     AMG_ASSERT(lease->users == 0);
     lease->idle_tick = domain->tick;
@@ -116,12 +114,12 @@ void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease)
     AMG_ASSERT(lease->users > 0);
     if (--lease->users > 0)
         return;
-    /* One that is still to be granted is returned when it was. */
+    /* While a grant is on its way, the lease cannot be returned. */
     if (lease->state == AMG_OFI_LEASE_ASKED && !lease->is_gone)
         return;
-    if (lease->is_kept && lease->state == AMG_OFI_LEASE_OPEN && !lease->is_gone)
-        lease_idle_locked(lease);
-    else if (!lease_return_locked(lease))
+    if ((lease->is_kept && lease->state == AMG_OFI_LEASE_OPEN &&
+            !lease->is_gone) ||
+        !lease_return_locked(lease))
         lease_idle_locked(lease);
 }
 
@@ -160,7 +158,7 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
     return HG_SUCCESS;
 }
 
-/* One that serves, or will; or NULL. */
+/* A lease of this memory that is open or requested, or NULL. */
 static struct amg_ofi_lease *lease_of_key_locked(
     const struct amg_peer *peer, const struct amg_ofi_key *key)
 {
@@ -213,15 +211,14 @@ hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
 static struct amg_ofi_lease *lease_find_locked(
     const struct amg_ofi_message *message)
 {
-    struct amg_table_slot *place =
-        amg_table_find(&message->peer->domain->leases, message->header->cookie,
-            message->peer->number);
+    struct amg_table_slot *slot = amg_table_find(&message->peer->domain->leases,
+        message->header->cookie, message->peer->number);
 
-    return place == NULL ? NULL : place->object;
+    return slot == NULL ? NULL : slot->object;
 }
 
-/* Room for `rows` more, and not much more than have come: who only says that
- * many are to follow makes nobody take memory for them. */
+/* Makes room for `rows` more, and at most for twice those that have come: a
+ * count that a peer announces must not make this process allocate memory. */
 static hg_return_t rows_fit(struct amg_ofi_lease *lease, uint32_t rows)
 {
     uint32_t cap = lease->got + rows;
@@ -260,7 +257,7 @@ static void rows_take(struct amg_ofi_lease *lease,
     }
 }
 
-/* Is it what follows, and as long as it says? */
+/* Is it the next part of the grant, with the length that it states? */
 static bool grant_fits(const struct amg_ofi_lease *lease,
     const struct amg_ofi_grant *head, uint32_t rows, uint32_t len)
 {
@@ -271,7 +268,7 @@ static bool grant_fits(const struct amg_ofi_lease *lease,
            len == sizeof(*head) + rows * sizeof(struct amg_ofi_row);
 }
 
-/* It ends, and what waits for it; a later grant is none. */
+/* Ends the lease, and the transfers that wait for it; ignores later grants. */
 static struct amg_ofi_lease *lease_end(
     struct amg_ofi_lease *lease, hg_return_t why, hg_return_t *ret)
 {
@@ -342,7 +339,7 @@ struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
     struct amg_ofi_lease *lease = lease_find_locked(message);
 
     if (lease == NULL || lease->state != AMG_OFI_LEASE_OPEN)
-        return NULL; /* our word is on its way */
+        return NULL; /* its RETURN is on the way */
     lease_set_state(lease, AMG_OFI_LEASE_ENDED);
     lease->users++;
     return lease;
@@ -363,7 +360,8 @@ void amg_ofi_lease_lost_locked(struct amg_peer *peer)
     }
 }
 
-void amg_ofi_lease_tick_locked(struct amg_ofi_domain *domain)
+void amg_ofi_lease_return_idle_locked(
+    struct amg_ofi_domain *domain, unsigned ticks)
 {
     struct amg_link *link = NULL;
 
@@ -371,18 +369,8 @@ void amg_ofi_lease_tick_locked(struct amg_ofi_domain *domain)
         struct amg_ofi_lease *lease =
             amg_container_of(link, struct amg_ofi_lease, idle);
 
-        if (domain->tick - lease->idle_tick < IDLE_TICKS ||
+        if (domain->tick - lease->idle_tick < ticks ||
             !lease_return_locked(lease))
             return;
     }
-}
-
-void amg_ofi_lease_return_all_locked(struct amg_ofi_domain *domain)
-{
-    struct amg_link *link = NULL;
-
-    while ((link = amg_list_first(&domain->idle)) != NULL)
-        if (!lease_return_locked(
-                amg_container_of(link, struct amg_ofi_lease, idle)))
-            return;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory, and the leases that peers have of it.
+/* Exposed memory: leases for peers, and their puts and gets by messages.
  *
- * A key is a number in a table, which comes again, a serial number, which does
- * not, and the salt of the domain; it fits no more once the memory is
- * unregistered. The provider needs an address and a key for each segment to
- * reach the memory, which would not fit into ours; they are told to a peer that
- * asks for a lease:
+ * A key consists of a number in a table, which is reused, a serial number,
+ * which is not, and the salt of the domain; it is invalid once the memory is
+ * unregistered. To reach the memory, the provider needs an address and a key
+ * for each segment, which would not fit into ours; a peer that requests a lease
+ * gets them:
  *
  *   LEASE -->  <-- GRANT, rows ...   (or DENY)   reads and writes   RETURN -->
  *
- * So it is known here who may be reading or writing. Providers check a key when
- * an access begins at best; closing a registration does not stop what is in
- * motion. When the memory is unregistered its leases are revoked, and their
- * holders return them when nothing of theirs moves any more; then the
- * registration is closed. Memory is registered when it is leased first, or
- * first used as the local side of a put or get of ours if that needs a
- * registration (FI_MR_LOCAL); and then until it is unregistered. So no
- * registration outlives the memory it is of, whatever the user frees and
- * allocates meanwhile; nobody watches malloc().
+ * So this process knows which peers may be reading or writing. Providers check
+ * a key when an access begins, at best; closing a registration does not stop an
+ * access in flight. To unregister memory, this process revokes its leases,
+ * whose holders return them when they have no access in flight; then it closes
+ * the registration. Memory is registered when it is leased first, or when it is
+ * first the local side of a put or get of ours, if that needs a registration
+ * (FI_MR_LOCAL), and until it is unregistered. So no registration outlives its
+ * memory, whatever the user frees and allocates meanwhile, and malloc() needs
+ * no hooks.
  *
- *   exposed --unreg--> closed, revoked --last RETURN, or loss--> gone */
+ *   exposed --unreg--> closed, revoked --last RETURN, or loss--> freed */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    GRANTS_MAX = 4096, /* to one peer; its transfers go by messages then */
+    GRANTS_MAX = 4096, /* to one peer; further transfers go by messages */
 };
 
 /* One peer's lease. Owned by the memory's list. */
@@ -42,7 +42,7 @@ struct grant {
     struct amg_peer *peer; /* a reference */
     uint32_t id;           /* ours; RETURN names it */
     uint32_t cookie;       /* its holder's; REVOKE names it */
-    uint8_t context;       /* where its holder polls */
+    uint8_t context;       /* of its holder */
     bool is_revoked;
 };
 
@@ -98,13 +98,13 @@ void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
 static struct amg_ofi_mem *mem_find_locked(
     const struct amg_ofi_domain *domain, const struct amg_ofi_key *key)
 {
-    struct amg_table_slot *place = NULL;
+    struct amg_table_slot *slot = NULL;
     struct amg_ofi_mem *mem = NULL;
 
     if (key->salt != domain->salt)
         return NULL;
-    place = amg_table_find(&domain->mems, key->number, 0);
-    mem = place == NULL ? NULL : place->object;
+    slot = amg_table_find(&domain->mems, key->number, 0);
+    mem = slot == NULL ? NULL : slot->object;
     return mem == NULL || mem->is_closed || mem->serial != key->serial ? NULL
                                                                        : mem;
 }
@@ -124,7 +124,7 @@ void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain)
             mrs_close_locked(domain->mems.places[i].object);
 }
 
-/* Access for peers, and for puts and gets of ours whose local side this is. */
+/* Access for peers, and for our own puts and gets. */
 static uint64_t access_of(const struct amg_ofi_mem *mem)
 {
     uint64_t access = 0;
@@ -156,8 +156,7 @@ hg_return_t amg_ofi_mem_mr_locked(
     return rc;
 }
 
-/* Has the provider know all segments. Those that it knows already, it may be
- * using. */
+/* Registers all segments that are not registered yet. */
 static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
 {
     struct fid_mr *mr = NULL;
@@ -218,7 +217,7 @@ static void row_fill(
     ret_row->key = segment->len == 0 ? 0 : amg_ofi_call->mr_key(mem->mrs[i]);
 }
 
-/* As many messages as the rows need. */
+/* Sends as many messages as the rows need. */
 static hg_return_t grant_send_locked(const struct grant *grant)
 {
     struct amg_ofi_mem *mem = grant->mem;
@@ -267,7 +266,7 @@ void amg_ofi_mem_on_lease_locked(
     } else if (mem != NULL) {
         rc = mrs_open_locked(mem);
     }
-    if (mem != NULL && rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS)
         rc = grant_make_locked(mem, message, &grant);
     if (rc == HG_SUCCESS) {
         rc = grant_send_locked(grant);
@@ -360,11 +359,11 @@ void amg_ofi_mem_on_put_locked(
 void amg_ofi_mem_on_return_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
-    struct amg_table_slot *place = amg_table_find(
+    struct amg_table_slot *slot = amg_table_find(
         &domain->grants, message->header->cookie, message->peer->number);
 
-    if (place != NULL)
-        grant_end_locked(place->object);
+    if (slot != NULL)
+        grant_end_locked(slot->object);
     else
         amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
             AMG_OFI_RETURN, (long)message->header->cookie);
@@ -375,15 +374,15 @@ void amg_ofi_mem_lost_locked(struct amg_peer *peer)
     struct amg_ofi_domain *domain = peer->domain;
 
     for (uint32_t i = 0; i < domain->grants.cap; i++) {
-        struct amg_table_slot *place = &domain->grants.places[i];
+        struct amg_table_slot *slot = &domain->grants.places[i];
 
-        if (place->object != NULL && place->owner_or_next == peer->number)
-            grant_end_locked(place->object);
+        if (slot->object != NULL && slot->owner_or_next == peer->number)
+            grant_end_locked(slot->object);
     }
 }
 
-/* The first lease whose holder was not asked for it yet. */
-static struct grant *grant_unasked(const struct amg_ofi_mem *mem)
+/* The first lease that is not revoked yet, or NULL. */
+static struct grant *grant_unrevoked(const struct amg_ofi_mem *mem)
 {
     struct amg_link *link = amg_list_first(&mem->grants);
 
@@ -398,13 +397,13 @@ bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem)
     struct grant *grant = NULL;
 
     mem->is_closed = true;
-    while ((grant = grant_unasked(mem)) != NULL) {
+    while ((grant = grant_unrevoked(mem)) != NULL) {
         if (!amg_ofi_send_control_locked(grant->peer,
                 (struct amg_ofi_header){.kind = AMG_OFI_REVOKE,
                     .target = grant->context,
                     .cookie = grant->cookie},
                 NULL, 0))
-            break; /* no memory; the next turn tries again */
+            break; /* no memory; the next call tries again */
         grant->is_revoked = true;
         grant->peer->revoked++;
     }

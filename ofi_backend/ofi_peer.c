@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers: other processes, as addresses, tokens and states.
  *
- * Memory: about 300 bytes per peer, found by a hash of its address; the
- * provider has its own. A peer is one process address, whatever process is
- * there: which one that is, is learnt at first contact (ofi_connect.c). It
- * lives while it is referenced: by the user, by a message, and by itself as
- * long as it is not UNKNOWN.
+ * A peer is the address of a process, whichever process is there: the first
+ * contact tells (ofi_connect.c). It takes about 350 bytes, besides those of the
+ * provider, and is found by a hash of its address. It lives while it is
+ * referenced: by the user, by a message, and by itself unless it is UNKNOWN.
  *
- * A process that tells a peer's token is that peer, so all 64 bits of each come
- * from the system's generator: those that a process was given itself tell
- * nothing of the others. The sender of a message is found by its token in a
- * table of chains, which grows with the peers; where there is
- * no memory for that, the chains get longer. */
+ * A process that knows a peer's token counts as that peer, so all 64 bits of a
+ * token come from the system's generator: no process can derive the tokens of
+ * others from its own. A table of chains, which grows with the peers, finds the
+ * sender of a message by its token; without memory for that, the chains grow.
+ */
 #include "ofi_backend/ofi_peer.h"
 
 #include <errno.h>
@@ -27,11 +26,11 @@
 #include "base/process.h"
 #include "ofi_backend/ofi_select.h"
 
-/* So long a peer was silent before it is doubted: of the time to connect. */
+/* Silence before a peer is checked; part of its time to answer. */
 #define SILENT_NS (1000 * AMG_NS_PER_MS)
 
 enum {
-    WARNINGS_MAX = 100, /* a process that is lied to still has a log */
+    WARNINGS_MAX = 100, /* so that peers cannot flood the log */
     BUCKETS_MIN = 64,
 };
 
@@ -78,8 +77,8 @@ hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain)
 
     if (!token_read(&token)) {
         AMG_LOG_ERROR("cls",
-            "ofi: getrandom() gives no random numbers: %s; peers are told "
-            "apart by them; does a seccomp filter forbid it?",
+            "ofi: getrandom() gives no random numbers: %s; peers identify "
+            "themselves by them; does a seccomp filter forbid it?",
             strerror(errno));
         return HG_OPNOTSUPPORTED;
     }
@@ -103,8 +102,8 @@ uint64_t amg_ofi_token_draw(void)
     while (token == 0) {
         bool is_random = token_read(&token);
 
-        /* NOTE(abort): it worked before; with numbers that can be guessed
-         * anybody could speak in a peer's name. */
+        /* NOTE(abort): it worked before; if numbers can be guessed, any
+         * process can send in a peer's name. */
         AMG_ASSERT(is_random);
     }
     return token;
@@ -169,7 +168,7 @@ static uint64_t hash_of(const uint8_t *bytes, size_t len)
     return hash;
 }
 
-/* Bytes that mean nothing must not make two of one. */
+/* Clears bytes without meaning, so that one address makes one peer. */
 static void addr_clean(
     const struct amg_ofi_domain *domain, uint8_t *addr, size_t len)
 {
@@ -208,8 +207,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     amg_list_init(&peer->leases);
     amg_list_init(&peer->transfers);
     amg_list_init(&peer->crowd);
-    amg_flow_bound(
-        &domain->calls.flow, &peer->calls, 1); /* until it says more */
+    amg_flow_bound(&domain->calls.flow, &peer->calls, 1); /* until it is OPEN */
     atomic_init(&peer->refs, 1);
     rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
     if (rc != HG_SUCCESS)
@@ -306,7 +304,8 @@ hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
     int count = 0;
 
     if (peer->is_stale && peer->busy == 0) {
-        /* Its old connection must not be taken for one to who is there now. */
+        /* The provider must not use the old connection for the process that is
+         * there now. */
         if (peer->at != FI_ADDR_NOTAVAIL)
             (void)amg_ofi_call->av_remove(domain->av, peer->at);
         peer->at = FI_ADDR_NOTAVAIL;
@@ -319,8 +318,8 @@ hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
         return HG_SUCCESS;
     peer->at = FI_ADDR_NOTAVAIL;
     if (count < 0)
-        return amg_ofi_error(count, "telling the provider of an address");
-    AMG_LOG_ERROR("addr", "ofi: the provider does not take this address");
+        return amg_ofi_error(count, "inserting an address");
+    AMG_LOG_ERROR("addr", "ofi: the provider does not accept this address");
     return HG_ADDRNOTAVAIL;
 }
 
@@ -364,7 +363,7 @@ bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain)
         return false;
     if (++domain->warnings == WARNINGS_MAX)
         AMG_LOG_WARNING("ofi",
-            "%u faults of peers were reported; no more of them is from here on",
+            "%u faults of peers were reported; further ones are not",
             (unsigned)WARNINGS_MAX);
     return true;
 }
@@ -389,7 +388,7 @@ void amg_ofi_peer_violation(
         return;
     peer->warned |= 1u << fault;
     AMG_LOG_WARNING("ofi",
-        "from %s: %s (kind %u, number %ld); more of this from there is not "
+        "from %s: %s (kind %u, number %ld); further ones from there are not "
         "reported",
         amg_ofi_peer_name(peer, text), texts[fault], kind, number);
 }

@@ -22,36 +22,36 @@ hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     const void *addr, uint16_t len, struct amg_peer **ret_peer);
 struct amg_peer *amg_ofi_peer_ref(struct amg_peer *peer);
 void amg_ofi_peer_unref_locked(struct amg_peer *peer);
-/* Has the provider know its address. HG_NOMEM, HG_ADDRNOTAVAIL. */
+/* Inserts its address into the provider's. HG_NOMEM, HG_ADDRNOTAVAIL. */
 hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer);
 void amg_ofi_peer_set_state(
     struct amg_peer *peer, enum amg_ofi_peer_state next);
-/* For a person; `ret_text` has AMG_OFI_TEXT_CAP bytes. Returns it. */
+/* Its address string; `ret_text` has AMG_OFI_TEXT_CAP bytes. Returns it. */
 const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text);
 /* The same for log lines, with its rank where it has one. */
 const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text);
-/* May one more fault of a peer be logged? They can be made up without end. */
+/* May one more fault of a peer be logged? Peers could cause any number. */
 bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain);
 void amg_ofi_peer_violation(struct amg_peer *peer, enum amg_ofi_fault fault,
     unsigned kind, long number);
 
-/* Something is to go to it, so that its deadline counts. */
+/* Has this process something to send to it? Then its deadline counts. */
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
-/* Something of ours waits for this peer to act. */
+/* Do operations of this process wait for the peer? */
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
 /* Restarts the time that the messages for this peer may wait. */
 void amg_ofi_peer_set_deadline(struct amg_peer *peer);
-/* Has the next poll look at what the peer is owed, or what waits for it. */
+/* Has the next poll send all that waits for this peer. */
 void amg_ofi_peer_try_later_locked(struct amg_peer *peer);
-/* Has the next poll lose the peer, for which it is too early now: the caller
- * still uses what would end. `code`: libfabric's, positive. */
+/* Has the next poll lose the peer; not now, as the caller still uses operations
+ * that would end. `code`: libfabric's, positive. */
 void amg_ofi_peer_break_locked(struct amg_peer *peer, int code);
 /* Connects to an unknown peer; messages to it wait for the answer. */
 void amg_ofi_peer_connect_locked(struct amg_peer *peer);
-/* Something went wrong with the peer: asks whether it is still there. */
+/* After an error of the peer: checks by a CONNECT that it is still there. */
 void amg_ofi_peer_check_locked(struct amg_peer *peer);
 
-/* Tokens: random numbers by which peers introduce what they send. */
+/* Tokens: random numbers that identify the sender of a message. */
 
 /* HG_NOMEM, HG_OPNOTSUPPORTED: this system gives no random numbers. */
 hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain);
@@ -60,7 +60,7 @@ void amg_ofi_token_fini(struct amg_ofi_domain *domain);
 /* A random number, not 0. */
 uint64_t amg_ofi_token_draw(void);
 
-/* The peer goes by this token from now on; 0: by none. */
+/* Sets the token of the peer; 0: none. */
 void amg_ofi_token_give_locked(struct amg_peer *peer, uint64_t token);
 /* The peer that has this token, or NULL. `token` is not 0. */
 static inline struct amg_peer *amg_ofi_token_find_locked(
@@ -111,7 +111,7 @@ bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer);
 
 /* True: the peer's host has accepted a connection of ours without a known
  * fault: the process exists, and may only be busy. */
-bool amg_ofi_tcp_is_there_locked(const struct amg_peer *peer);
+bool amg_ofi_tcp_is_connected_locked(const struct amg_peer *peer);
 
 /* Call it in each tick of a wait for the peer. True: its host refuses
  * connections to its port. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress: received messages, operations in flight, and silent peers.
  *
- * Nothing from the network is trusted: a message is dropped, with one warning,
- * unless its header is valid, it is for this process, its sender has connected,
- * and its body has the length of its kind.
+ * Nothing from the network is trusted: this file drops a message, with one
+ * warning, unless its header is valid, it is for this process, its sender has
+ * connected, and its body has the length of its kind.
  *
  * A dead process is silent on most networks. So a process that waits for an
- * answer and has heard nothing for a second sends CONNECT again: that fails if
- * there is no process, and brings another token if there is another one. A busy
- * process answers late, without consequences. A silent peer for which no
- * operation waits is asked now and then, to free dead ones. */
+ * answer, and has received nothing for a second, sends CONNECT again: that
+ * fails if there is no process, and brings another token if there is another
+ * one. A busy process answers late, without consequences. A silent peer for
+ * which no operation waits gets a CONNECT once a minute, to free dead ones. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
@@ -30,26 +30,19 @@
 
 enum {
     TICK_MS = 100,
-    SILENT_TICKS = 10,   /* a second */
-    IDLE_TICKS = 600,    /* a minute */
-    BUSY_TIMES = 11,     /* more of the time to connect; 2 minutes by default */
-    LINE_LEN = 20 << 20, /* tcp;ofi_rxm maps 17 MiB for a connection */
-    FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is left alone */
-    BATCH = 16,            /* completions that are read at once */
-    AWAY_LOOKS = 10,       /* that a peer has at least to answer in */
-    CLOCK_MASK = 63,       /* when busy, one poll of 64 looks at the clock */
+    SILENT_TICKS = 10,     /* a second */
+    IDLE_TICKS = 600,      /* a minute */
+    LEASE_TICKS = 3,       /* 0.3 s that an unused lease is kept */
+    EXTENSIONS_MAX = 11,   /* of the time to answer; 2 minutes by default */
+    CONN_LEN = 20 << 20,   /* tcp;ofi_rxm maps 17 MiB for a connection */
+    FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is muted */
+    BATCH = 16,            /* completions read at once */
+    POLLS_MIN = 10,        /* late polls that a deadline takes at least */
+    CLOCK_MASK = 63,       /* when busy, one poll of 64 reads the clock */
 };
 
-/* Only its credits count. */
-static void on_credit_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
-{
-    (void)domain;
-    (void)message;
-}
-
-/* How long the body of each kind is, and who takes it. CONNECT is not here: it
- * comes from who is not known yet. */
+/* Length of the body of each kind, and its handler. NULL: CREDIT has only the
+ * credits of its header, and the sender of CONNECT is not known yet. */
 static const struct kind_row {
     uint32_t len_min;
     uint32_t len_max;
@@ -64,7 +57,7 @@ static const struct kind_row {
     [AMG_OFI_REPLY] = {0, UINT32_MAX, amg_ofi_msg_on_reply_locked},
     [AMG_OFI_REFUSE] = {sizeof(struct amg_ofi_refuse),
         sizeof(struct amg_ofi_refuse), amg_ofi_msg_on_refuse_locked},
-    [AMG_OFI_CREDIT] = {0, 0, on_credit_locked},
+    [AMG_OFI_CREDIT] = {0, 0, NULL},
     [AMG_OFI_GET] = {sizeof(struct amg_ofi_access),
         sizeof(struct amg_ofi_access), amg_ofi_mem_on_get_locked},
     [AMG_OFI_PUT] = {sizeof(struct amg_ofi_access) + 1, UINT32_MAX,
@@ -86,9 +79,9 @@ static void unknown_warn(struct amg_ofi_domain *domain, size_t len)
 {
     if (!domain->has_warned)
         AMG_LOG_WARNING("ofi",
-            "a message of %zu bytes came that is none of ours, or for a "
-            "process that was at this address before; it is dropped, and more "
-            "of this is not reported",
+            "dropped a message of %zu bytes of an unknown form, or for a "
+            "process that was at this address before; further ones are not "
+            "reported",
             len);
     domain->has_warned = true;
 }
@@ -137,12 +130,12 @@ static void message_take_locked(
             message.peer, AMG_OFI_FAULT_FORM, kind, (long)message.len);
         return;
     }
-    AMG_ASSERT(kind_rows[kind].on_message != NULL);
     (void)amg_ofi_peer_ref(message.peer);
     message.peer->heard_tick = domain->tick;
     if (header.credits > 0)
         amg_ofi_msg_credit_locked(message.peer, header.credits);
-    kind_rows[kind].on_message(domain, &message);
+    if (kind_rows[kind].on_message != NULL)
+        kind_rows[kind].on_message(domain, &message);
     amg_ofi_peer_unref_locked(message.peer);
 }
 
@@ -151,7 +144,7 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
 {
     struct amg_ofi_receive *receive =
         amg_container_of(work, struct amg_ofi_receive, work);
-    /* The provider tells its place only if a buffer takes many. */
+    /* The provider sets `buf` only if a buffer takes many messages. */
     const unsigned char *at =
         domain->facts.is_multi ? entry->buf : receive->bytes;
 
@@ -161,8 +154,8 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     }
     if (error != 0 && error != FI_ECANCELED && amg_ofi_peer_may_warn(domain))
         AMG_LOG_WARNING(
-            "ofi", "receiving: %s; it goes on", amg_ofi_call->strerror(error));
-    /* The release comes with the last message, or by itself. */
+            "ofi", "receiving: %s; going on", amg_ofi_call->strerror(error));
+    /* The release comes with the last message, or alone. */
     if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED ||
         !domain->facts.is_multi)
         amg_ofi_ep_release_locked(domain, receive);
@@ -171,7 +164,7 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     amg_ofi_ep_refill_locked(domain, receive);
 }
 
-/* A completion with an error; they stand in a queue of their own. */
+/* Takes a completion with an error, from the queue of errors. */
 static unsigned error_take_locked(struct amg_ofi_domain *domain)
 {
     struct fi_cq_err_entry error = {.op_context = NULL};
@@ -204,7 +197,7 @@ static void completion_hand_on_locked(
     work->done(domain, work, entry, 0);
 }
 
-/* At most about `max` completions; returns how many there were. */
+/* Takes about `max` completions at most; returns their number. */
 static unsigned completions_take_locked(
     struct amg_ofi_domain *domain, unsigned max)
 {
@@ -229,11 +222,11 @@ static unsigned completions_take_locked(
     return count;
 }
 
-/* Before a sleep: is there nothing in the queue, and will its descriptor tell
- * of what comes? */
+/* Before a thread blocks: is the queue empty, and will its descriptor report
+ * the next completion? */
 static bool is_quiet_locked(struct amg_ofi_domain *domain)
 {
-    struct pollfd cq = {.fd = domain->cq_fd, .events = POLLIN};
+    struct pollfd event = {.fd = domain->cq_fd, .events = POLLIN};
     struct fi_cq_data_entry entry;
     ssize_t got = 0;
 
@@ -241,7 +234,7 @@ static bool is_quiet_locked(struct amg_ofi_domain *domain)
         return false;
     if (domain->cq_fd < 0)
         return true;
-    if (poll(&cq, 1, 0) == 0) {
+    if (poll(&event, 1, 0) == 0) {
         domain->false_alarms = 0;
         return true;
     }
@@ -254,39 +247,39 @@ static bool is_quiet_locked(struct amg_ofi_domain *domain)
     return true;
 }
 
-/* The provider has taken messages to this peer that have not left yet: so there
- * is a connection, of whose end it would tell. A peer that may only be busy
- * gets more time. */
-static uint64_t patience_ns(const struct amg_peer *peer)
+/* Time beyond the deadline. While the provider still sends messages to the
+ * peer, there is a connection, whose end it would report; so the peer may be
+ * busy, and gets more time. */
+static uint64_t grace_ns(const struct amg_peer *peer)
 {
     return peer->state == AMG_OFI_PEER_OPEN && peer->busy > 0
-               ? BUSY_TIMES * peer->domain->connect_ns
+               ? EXTENSIONS_MAX * peer->domain->connect_ns
                : 0;
 }
 
-/* Has this process the memory for a connection, which is then used as it comes?
- */
-static bool has_room(void)
+/* Has this process the memory for a connection? */
+static bool has_memory(void)
 {
-    void *room = amg_mem_alloc(LINE_LEN);
+    void *memory = amg_mem_alloc(CONN_LEN);
 
-    amg_mem_free(room);
-    return room != NULL;
+    amg_mem_free(memory);
+    return memory != NULL;
 }
 
-/* A process computes before it serves for the first time, as others do later.
- * A host that has taken the connection would tell of its end; of other networks
- * nothing is known, but posts that fail for good. So ranks of a job are waited
- * for, and others as long as those that are busy. */
-static bool is_granted_locked(struct amg_peer *peer)
+/* Extends the deadline of a first contact. A process may compute before it
+ * serves for the first time. If its host accepted a TCP connection, it would
+ * report its end; of other networks nothing is known unless posts fail. So
+ * there is no limit for ranks of a job, and that of busy peers for others. */
+static bool deadline_extend_locked(struct amg_peer *peer)
 {
     if (peer->state != AMG_OFI_PEER_CONNECTING ||
-        (!peer->domain->is_joined && peer->extensions >= BUSY_TIMES) ||
-        (peer->domain->facts.is_tcp && !amg_ofi_tcp_is_there_locked(peer)) ||
-        !has_room())
+        (!peer->domain->is_joined && peer->extensions >= EXTENSIONS_MAX) ||
+        (peer->domain->facts.is_tcp &&
+            !amg_ofi_tcp_is_connected_locked(peer)) ||
+        !has_memory())
         return false;
-    AMG_ASSERT(peer->extensions <= BUSY_TIMES);
-    peer->extensions += peer->extensions < BUSY_TIMES ? 1 : 0;
+    AMG_ASSERT(peer->extensions <= EXTENSIONS_MAX);
+    peer->extensions += peer->extensions < EXTENSIONS_MAX ? 1 : 0;
     amg_ofi_peer_set_deadline(peer);
     return true;
 }
@@ -294,7 +287,7 @@ static bool is_granted_locked(struct amg_peer *peer)
 /* The resource that this process lacks for a connection, or "". */
 static const char *lack_of(const struct amg_peer *peer)
 {
-    if (!has_room())
+    if (!has_memory())
         return "this process has no memory left for a connection; ";
     switch (peer->probe_error) {
     case EMFILE:
@@ -316,68 +309,52 @@ static void peer_time_out_locked(struct amg_peer *peer)
     char why[512];
 
     snprintf(why, sizeof(why),
-        "%sno answer in the time that AMALGAM_CONNECT_TIMEOUT_MS gives; is the "
-        "address right, the program there running and making progress, its "
-        "port not blocked, and does it use ofi+%s%s, too?",
+        "%sno answer within AMALGAM_CONNECT_TIMEOUT_MS; is the address right, "
+        "the program there running and making progress, its port not blocked, "
+        "and does it use ofi+%s%s, too?",
         lack_of(peer), domain->facts.stack,
         amg_ofi_auth_text(domain->info, key));
     (void)amg_ofi_tcp_end_if_dead_locked(peer);
     amg_ofi_connect_lost_locked(peer, why);
 }
 
-/* Is it waited for, and for longer than an answer takes, so that it is worth
- * a connection to see whether anybody is there? */
-static bool is_missing(const struct amg_peer *peer)
+/* Does this process wait for the peer, and has it been silent so long? */
+static bool is_silent(const struct amg_peer *peer, uint64_t ns)
 {
-    unsigned tick = peer->domain->tick;
-
-    if (peer->state == AMG_OFI_PEER_CONNECTING)
-        return true;
     return peer->state == AMG_OFI_PEER_OPEN &&
            (amg_ofi_peer_is_awaited(peer) ||
                !amg_list_is_empty(&peer->unsent)) &&
-           tick - peer->heard_tick >= SILENT_TICKS;
-}
-
-/* Has it been silent for so long that its host has to be asked after, and is
- * that gone? */
-static bool host_is_gone_locked(struct amg_peer *peer)
-{
-    uint64_t silent_ms =
-        (uint64_t)(peer->domain->tick - peer->heard_tick) * TICK_MS;
-
-    return peer->state == AMG_OFI_PEER_OPEN &&
-           (amg_ofi_peer_is_awaited(peer) ||
-               !amg_list_is_empty(&peer->unsent)) &&
-           silent_ms >= peer->domain->connect_ns / AMG_NS_PER_MS &&
-           amg_ofi_tcp_end_if_dead_locked(peer);
+           (peer->domain->tick - peer->heard_tick) * TICK_NS >= ns;
 }
 
 static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
 
-    if (host_is_gone_locked(peer)) {
+    if (is_silent(peer, peer->domain->connect_ns) &&
+        amg_ofi_tcp_end_if_dead_locked(peer)) {
         amg_ofi_connect_lost_locked(peer,
             "its host acknowledges nothing; is it down, or the link to it?");
         return;
     }
-    if (is_missing(peer) && amg_ofi_tcp_is_refused_locked(peer)) {
+    if ((peer->state == AMG_OFI_PEER_CONNECTING ||
+            is_silent(peer, SILENT_TICKS * TICK_NS)) &&
+        amg_ofi_tcp_is_refused_locked(peer)) {
         amg_ofi_connect_lost_locked(peer,
             "its host refuses connections to that port; is the address right, "
             "and the program there running?");
         return;
     }
     if (amg_ofi_peer_is_waiting(peer) &&
-        now_ns >= peer->deadline_ns + patience_ns(peer) &&
-        !is_granted_locked(peer)) {
+        now_ns >= peer->deadline_ns + grace_ns(peer) &&
+        !deadline_extend_locked(peer)) {
         peer_time_out_locked(peer);
         return;
     }
     if (tick - peer->asked_tick < SILENT_TICKS)
         return;
     if (peer->state == AMG_OFI_PEER_CONNECTING) {
-        peer->owes_connect = true; /* it may have had too much to do */
+        peer->owes_connect = true; /* the peer may have been too busy */
         amg_ofi_peer_try_later_locked(peer);
     } else if (tick - peer->heard_tick >=
                (amg_ofi_peer_is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
@@ -385,8 +362,8 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
     }
 }
 
-/* Nobody polled for a while, of which `away_ns` is not to be counted. */
-static void watch_resume_locked(
+/* No thread polled for a while: extends all deadlines by `away_ns`. */
+static void deadlines_extend_locked(
     struct amg_ofi_domain *domain, uint64_t now_ns, uint64_t away_ns)
 {
     struct amg_link *link = amg_list_first(&domain->peers);
@@ -400,8 +377,7 @@ static void watch_resume_locked(
     }
 }
 
-/* Looks at deadlines, and at peers that are silent. */
-static void watch_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
+static void peers_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
 {
     struct amg_link *link = amg_list_first(&domain->peers);
 
@@ -415,12 +391,13 @@ static void watch_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
     }
 }
 
-/* While nobody polled, no answer could be seen, and no connection be made: of
- * that time a part is counted, so that who polls rarely has an end, too. */
+/* While no thread polls, answers are not received, and no connection is made:
+ * only a part of that time counts, so that deadlines end also if a program
+ * polls rarely. */
 static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns - domain->tick_ns;
-    uint64_t counted_ns = domain->connect_ns / AWAY_LOOKS;
+    uint64_t counted_ns = domain->connect_ns / POLLS_MIN;
 
     if (counted_ns < TICK_NS)
         counted_ns = TICK_NS;
@@ -428,7 +405,7 @@ static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
                                                         : 0;
 }
 
-static void clock_look_locked(struct amg_ofi_domain *domain)
+static void clock_read_locked(struct amg_ofi_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
     uint64_t away = 0;
@@ -437,20 +414,20 @@ static void clock_look_locked(struct amg_ofi_domain *domain)
         return;
     away = away_ns(domain, now_ns);
     if (away > 0)
-        watch_resume_locked(domain, now_ns, away);
+        deadlines_extend_locked(domain, now_ns, away);
     domain->tick_ns = now_ns + TICK_NS;
     domain->tick++;
     amg_ofi_ep_refill_all_locked(domain);
     amg_ofi_wait_tick_locked(domain);
-    watch_tick_locked(domain, now_ns);
-    amg_ofi_lease_tick_locked(domain);
+    peers_tick_locked(domain, now_ns);
+    amg_ofi_lease_return_idle_locked(domain, LEASE_TICKS);
 }
 
 static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
 {
     unsigned count = 0;
 
-    /* First: what comes without a place takes one of its own, in some. */
+    /* First: some providers buffer messages that find no posted buffer. */
     if (domain->owes_receive)
         amg_ofi_ep_refill_all_locked(domain);
     count = completions_take_locked(domain, max);
@@ -461,7 +438,7 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
     if (count == 0 && domain->calls.flow.owing != NULL)
         (void)amg_calls_pay_one_locked(&domain->calls);
     if (count == 0 || (++domain->polls & CLOCK_MASK) == 0)
-        clock_look_locked(domain);
+        clock_read_locked(domain);
     return count;
 }
 
@@ -475,7 +452,7 @@ unsigned amg_ofi_poll(
     if (amg_ofi_is_child(domain))
         return 0;
     amg_bias_take(&domain->lock);
-    /* First, or what comes for this very context would ring for it. */
+    /* First, or messages for this context would signal its eventfd. */
     amg_ofi_wait_end_locked(ep);
     (void)progress_locked(domain, max);
     count = amg_list_take(&ret_events->done, &ep->done, max);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Puts and gets: reads and writes of the provider, or messages.
  *
- * A transfer is cut into fragments, of which some are in motion at once:
+ * A transfer is cut into fragments (ofi_fragment.c), some of them in flight at
+ * once:
  *
- *   wait for a lease --granted--> post fragments --all through--> end
+ *   wait for a lease --granted--> post fragments --all complete--> end
  *        (not by message)            |   ^
  *                            no room +---+ the next poll
  *
- * A fragment by the provider names up to as many runs of memory on either side
- * as it takes at once (ofi_fragment.c); a write ends when its bytes are there.
- * A transfer that is short and has no lease yet, or is scattered in runs
- * shorter than RUN_SHORT, goes by messages (ofi_fragment.c). A transfer that is
- * cancelled, or whose memory is revoked, posts no more, and ends when nothing
- * of it moves: a provider cannot be stopped. */
+ * A write completes when its bytes have arrived. A transfer that is short and
+ * has no lease yet, or is scattered in runs shorter than RUN_SHORT, goes by
+ * messages. A transfer that is cancelled, or whose memory is revoked, posts no
+ * more, and ends when none of its fragments is in flight: a provider cannot be
+ * stopped. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
@@ -23,15 +23,15 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    FRAGMENTS_MAX = 16, /* of one transfer in motion */
+    FRAGMENTS_MAX = 16, /* of one transfer, in flight */
     MESSAGES_MAX = 4,   /* the same by messages */
-    SHORT_LEN = 4096,   /* by one message */
-    FIRST_MESSAGES = 2, /* by so many, where there is no lease yet: a pull of
-                         * 16 KiB over tcp took 42 us with one, and 31 */
-    RUN_SHORT = 2048,   /* bytes of a run that is worth naming */
+    SHORT_LEN = 4096,   /* goes by a message, unless there is a lease */
+    FIRST_MESSAGES = 2, /* for a first access: a pull of 16 KiB over tcp took
+                         * 42 us with a lease, and 31 us without */
+    RUN_SHORT = 2048,   /* shortest run that is worth a segment of a post */
 };
 
-/* Takes the transfer out of all lists, and tells its owner. */
+/* Removes the transfer from all lists, and completes its operation. */
 static void transfer_end_locked(struct amg_ofi_transfer *transfer)
 {
     struct amg_ofi_domain *domain = transfer->peer->domain;
@@ -58,7 +58,7 @@ static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
         transfer_end_locked(transfer);
 }
 
-/* Posts no more of it; it ends when nothing of it moves. */
+/* Posts no more of it; it ends when no fragment is in flight. */
 static void transfer_stop_locked(
     struct amg_ofi_transfer *transfer, hg_return_t ret)
 {
@@ -67,8 +67,8 @@ static void transfer_stop_locked(
         transfer->ret = ret;
     transfer->is_stopped = true;
     if (amg_link_is_listed(&transfer->link))
-        amg_list_remove(&transfer->link); /* it waits for room no more */
-    /* A late answer to a message then touches nothing of the user's. */
+        amg_list_remove(&transfer->link); /* it no longer waits for room */
+    /* A late answer to a message then touches no memory of the user. */
     while (transfer->lease == NULL && transfer->fragment_count > 0)
         amg_ofi_fragment_free_locked(
             amg_container_of(amg_list_first(&transfer->fragments),
@@ -111,7 +111,7 @@ static void on_completed_locked(struct amg_ofi_domain *domain,
         fragment, error == 0 ? HG_SUCCESS : amg_ofi_fragment_error(error));
 }
 
-/* Posts as much as there is room for. */
+/* Posts fragments while there is room. */
 static void transfer_move_locked(struct amg_ofi_transfer *transfer)
 {
     struct amg_ofi_domain *domain = transfer->peer->domain;
@@ -130,9 +130,9 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
                 &transfer->link);
         return;
     }
+    /* A fragment that ends lists it again. */
     if (amg_link_is_listed(&transfer->link))
-        amg_list_remove(
-            &transfer->link); /* a fragment that ends brings it back */
+        amg_list_remove(&transfer->link);
     if (rc != HG_SUCCESS)
         transfer_stop_locked(transfer, rc);
 }
@@ -149,7 +149,7 @@ void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
             amg_container_of(link, struct amg_ofi_transfer, link));
 }
 
-/* The fragment that this answer is for; NULL: it is not waited for any more. */
+/* The fragment that this answer is for; NULL: it was freed. */
 static struct amg_ofi_fragment *fragment_find_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
@@ -191,7 +191,7 @@ void amg_ofi_rma_on_done_locked(
     fragment_end_locked(fragment, (hg_return_t)refuse.code);
 }
 
-/* Is what it wants within what the lease is of? */
+/* Does the lease allow the transfer? */
 static hg_return_t granted_check(const struct amg_ofi_transfer *transfer)
 {
     uint8_t wanted = transfer->is_put ? AMG_MEM_WRITE : AMG_MEM_READ;
@@ -225,14 +225,14 @@ static void transfer_denied_locked(
         transfer_stop_locked(transfer, ret);
         return;
     }
-    /* This process has as many leases of the peer as it may have. */
+    /* The peer grants no more leases to this process. */
     transfer->lease = NULL;
     transfer_move_locked(transfer);
     amg_ofi_lease_put_locked(lease);
 }
 
-/* Tells the transfers that wait for the lease, which the caller uses no more.
- */
+/* Continues the transfers that wait for the lease, and ends its use by the
+ * caller. */
 static void lease_settle_locked(struct amg_ofi_lease *lease, hg_return_t ret)
 {
     struct amg_list waiting;
@@ -275,7 +275,7 @@ void amg_ofi_rma_on_deny_locked(
         lease_settle_locked(lease, rc);
 }
 
-/* The memory goes away: what is not posted yet will not be. */
+/* The exposure ends: the transfers that use it post no more. */
 void amg_ofi_rma_on_revoke_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
@@ -296,7 +296,7 @@ void amg_ofi_rma_on_revoke_locked(
         amg_ofi_lease_put_locked(lease);
 }
 
-/* Are there so many runs that naming them does not pay? */
+/* Are the runs so short that messages, which copy them, are faster? */
 static bool is_scattered(const struct amg_ofi_transfer *transfer)
 {
     uint64_t runs_max = transfer->len / RUN_SHORT + 1;
@@ -307,9 +307,9 @@ static bool is_scattered(const struct amg_ofi_transfer *transfer)
                runs_max;
 }
 
-/* A lease costs two messages to get, and two to return when it is not kept. So
- * what goes in few messages does without, unless there is one already, or the
- * memory is accessed again and again. */
+/* A lease costs two messages, and two more if it is not kept. So a transfer of
+ * few messages goes without, unless there is a lease already, or this is not
+ * the first access to the memory. */
 static bool is_for_messages_locked(const struct amg_ofi_transfer *transfer)
 {
     struct amg_peer *peer = transfer->peer;
@@ -348,7 +348,7 @@ static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
     return HG_SUCCESS;
 }
 
-/* `what`: its length, direction, local side and target context. */
+/* `what` has the length, direction, local side and target context. */
 static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     const struct amg_remote *remote, struct amg_op *op,
     const struct amg_ofi_transfer *what)

@@ -71,23 +71,23 @@ enum amg_ofi_lease_state {
 /* Lives while a transfer uses it, and for some time after. */
 struct amg_ofi_lease {
     struct amg_link link;  /* on its peer's list */
-    struct amg_link idle;  /* on the domain's list while nobody uses it */
+    struct amg_link idle;  /* on the domain's list while unused */
     struct amg_peer *peer; /* a reference */
     enum amg_ofi_lease_state state;
     struct amg_ofi_key key;
     uint32_t cookie; /* ours */
     uint32_t id;     /* the exposer's */
-    uint8_t context; /* whom it was asked of */
+    uint8_t context; /* of the exposer */
     uint8_t flags;   /* of enum amg_mem_flags */
-    bool is_gone;    /* the peer is: there is nobody to return it to */
-    bool is_kept;    /* such a one was asked for before: worth keeping */
-    uint32_t count;  /* rows, of which */
-    uint32_t got;    /* so many have come, and */
-    uint32_t cap;    /* for so many there is room */
+    bool is_gone;    /* denied, or the peer is lost: nothing to return */
+    bool is_kept;    /* while unused, as the memory is used repeatedly */
+    uint32_t count;  /* rows in all */
+    uint32_t got;    /* rows that have come */
+    uint32_t cap;    /* rows that there is room for */
     uint32_t users;  /* transfers */
     unsigned idle_tick;
     struct amg_list waiting;      /* transfers, until it is open */
-    struct amg_segment *segments; /* as the provider calls them there */
+    struct amg_segment *segments; /* in the provider's addresses */
     uint64_t *keys;
 };
 
@@ -117,10 +117,9 @@ struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
 
 /* The peer is lost. */
 void amg_ofi_lease_lost_locked(struct amg_peer *peer);
-/* After some time: returns leases that were not used since. */
-void amg_ofi_lease_tick_locked(struct amg_ofi_domain *domain);
-/* The domain closes: returns all idle leases. */
-void amg_ofi_lease_return_all_locked(struct amg_ofi_domain *domain);
+/* Returns leases that have been unused for so many ticks. */
+void amg_ofi_lease_return_idle_locked(
+    struct amg_ofi_domain *domain, unsigned ticks);
 
 /* One put or get. In the pool while unused. */
 struct amg_ofi_transfer {

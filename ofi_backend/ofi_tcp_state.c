@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State of the TCP connections to a silent peer.
  *
- * A computing process is as silent as one whose host is gone, but must be
- * waited for. Its kernel is not silent: it acknowledges data, or reports a full
- * window. A host that does neither is gone, or the link to it.
+ * A process that computes is as silent as one whose host is down, but calls to
+ * it must wait. Its kernel is not silent: it acknowledges data, or reports a
+ * full window. If it does neither, the host or the link is down. TCP's own
+ * time-outs and the errors of the provider do not suffice; README.md says why.
  *
- * TCP's own time-outs, and what the provider tells, do not suffice; README.md
- * says why.
+ * So this file finds the connections of the provider among the descriptors of
+ * the process: those that lead to the peer's address, and those that came in
+ * from its host. It reads their state only while a peer is silent, twice a
+ * second for all peers together. It shuts dead ones down, which the provider
+ * takes for the end of the connection.
  *
- * So the connections of the provider are sought among the descriptors of this
- * process: those that lead to the peer's address, and those from its host that
- * came in at ours. They are read while a peer is silent only, twice a second
- * for all peers together. Dead ones are shut down, which the provider takes for
- * the end of the connection.
- *
- * The host of a process that was killed refuses connections at once, of which
- * providers do not tell: rxm says EAGAIN for as long as it is asked. So where a
- * peer is silent and no connection leads to it, this process makes one to its
- * port, without waiting, and closes it. Nobody listens where two in a row are
- * refused; all other answers, and none, mean nothing, and the next try comes
- * after twice the time: the peer's program sees a connection that says nothing
- * for each. */
+ * The host of a process that was killed refuses connections at once, which
+ * providers do not report: rxm returns EAGAIN without end. So while a peer is
+ * silent and no connection leads to it, this process connects to its port (a
+ * probe), without blocking, and closes the connection. After two refusals in a
+ * row no process listens there. Any other result means nothing; the next probe
+ * comes after twice the time, as the peer accepts an empty connection for each.
+ */
 #include "ofi_backend/ofi_peer.h"
 
 #include <dirent.h>
@@ -39,7 +37,7 @@
 #include "base/mem.h"
 
 enum {
-    LOOK_TICKS = 5, /* 0.5 s between two looks at the connections */
+    READ_TICKS = 5, /* 0.5 s between two reads of the connections */
     CONNS_MIN = 64,
     REFUSALS = 2,
     WAIT_MAX = 100, /* ticks; 10 s between two probes */
@@ -52,10 +50,10 @@ union addr {
     struct sockaddr_in6 six;
 };
 
-/* A connection of this process, as it was at the last look. QUIET: it was sent
- * nothing that is not acknowledged. */
+/* A connection of this process as last read. QUIET: its host has been silent
+ * for the connect time-out, but all data is acknowledged. */
 struct amg_ofi_conn {
-    union addr there; /* without its port if the peer made it */
+    union addr remote; /* with port 0 if the peer made the connection */
     int fd;
     enum { CONN_ALIVE, CONN_DEAD, CONN_QUIET } state;
 };
@@ -70,7 +68,7 @@ static union addr addr_of(const struct amg_peer *peer)
     return addr;
 }
 
-/* The port lies at the same place in both families. */
+/* The port has the same offset in both families. */
 static bool is_same(const union addr *one, const union addr *other)
 {
     if (one->four.sin_port != other->four.sin_port ||
@@ -82,19 +80,19 @@ static bool is_same(const union addr *one, const union addr *other)
                      sizeof(one->six.sin6_addr)) == 0;
 }
 
-/* False: `fd` is no connection of TCP. */
+/* False: `fd` is no TCP connection. */
 static bool conn_read(
     const struct amg_ofi_domain *domain, int fd, struct amg_ofi_conn *ret_conn)
 {
     struct amg_ofi_conn conn = {.fd = fd};
-    union addr here = {.any.sa_family = AF_UNSPEC};
+    union addr local = {.any.sa_family = AF_UNSPEC};
     union addr self = addr_of(domain->self);
     struct tcp_info info;
     socklen_t len = domain->self->addr_len;
 
-    /* getpeername() says nothing of a connection that is being made; this does
-     * if it is given just as many bytes as there are. */
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &conn.there, &len) != 0)
+    /* getpeername() fails while a connection is being made; this does not, if
+     * `len` is exact. */
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &conn.remote, &len) != 0)
         return false;
     len = sizeof(info);
     memset(&info, 0, sizeof(info));
@@ -108,10 +106,10 @@ static bool conn_read(
         conn.state = CONN_ALIVE;
     else
         conn.state = info.tcpi_unacked == 0 ? CONN_QUIET : CONN_DEAD;
-    len = sizeof(here);
-    if (getsockname(fd, &here.any, &len) == 0 &&
-        here.four.sin_port == self.four.sin_port)
-        conn.there.four.sin_port = 0; /* it was made by any process there */
+    len = sizeof(local);
+    if (getsockname(fd, &local.any, &len) == 0 &&
+        local.four.sin_port == self.four.sin_port)
+        conn.remote.four.sin_port = 0; /* some process there made it */
     *ret_conn = conn;
     return true;
 }
@@ -144,7 +142,7 @@ static bool conns_read_locked(const struct amg_peer *peer)
 
     if (!domain->facts.is_tcp || peer->addr_len > sizeof(union addr))
         return false;
-    if (domain->has_conns && domain->tick - domain->conns_tick < LOOK_TICKS)
+    if (domain->has_conns && domain->tick - domain->conns_tick < READ_TICKS)
         return true;
     domain->has_conns = false;
     domain->conn_count = 0;
@@ -162,65 +160,62 @@ static bool conns_read_locked(const struct amg_peer *peer)
     return domain->has_conns;
 }
 
-/* How many of the connections that lead to `there` are in this state. */
-static unsigned conns_count(const struct amg_ofi_domain *domain,
-    const union addr *there, unsigned state)
+/* Does a connection to `remote` have this state? */
+static bool has_conn(const struct amg_ofi_domain *domain,
+    const union addr *remote, unsigned state)
 {
-    unsigned count = 0;
-
     for (unsigned i = 0; i < domain->conn_count; i++)
-        count += domain->conns[i].state == state &&
-                 is_same(&domain->conns[i].there, there);
-    return count;
+        if (domain->conns[i].state == state &&
+            is_same(&domain->conns[i].remote, remote))
+            return true;
+    return false;
 }
 
-/* Shuts the dead ones down. Each descriptor is duplicated and read again: by
- * now it may be closed, and be that of something else. */
+/* Shuts dead connections to `remote` down. Duplicates each descriptor and reads
+ * its state again: it may have been closed and reused. */
 static void conns_end(
-    const struct amg_ofi_domain *domain, const union addr *there)
+    const struct amg_ofi_domain *domain, const union addr *remote)
 {
     for (unsigned i = 0; i < domain->conn_count; i++) {
         struct amg_ofi_conn now;
         int fd = -1;
 
-        if (!is_same(&domain->conns[i].there, there))
+        if (!is_same(&domain->conns[i].remote, remote))
             continue;
         fd = fcntl(domain->conns[i].fd, F_DUPFD_CLOEXEC, 0);
         if (fd < 0)
             continue;
         if (conn_read(domain, fd, &now) && now.state == CONN_DEAD &&
-            is_same(&now.there, there))
+            is_same(&now.remote, remote))
             (void)shutdown(fd, SHUT_RDWR);
         close(fd);
     }
 }
 
-bool amg_ofi_tcp_is_there_locked(const struct amg_peer *peer)
+bool amg_ofi_tcp_is_connected_locked(const struct amg_peer *peer)
 {
     const struct amg_ofi_domain *domain = peer->domain;
-    union addr there = addr_of(peer);
+    union addr remote = addr_of(peer);
 
-    return conns_read_locked(peer) &&
-           conns_count(domain, &there, CONN_DEAD) == 0 &&
-           (conns_count(domain, &there, CONN_ALIVE) > 0 ||
-               conns_count(domain, &there, CONN_QUIET) > 0);
+    return conns_read_locked(peer) && !has_conn(domain, &remote, CONN_DEAD) &&
+           (has_conn(domain, &remote, CONN_ALIVE) ||
+               has_conn(domain, &remote, CONN_QUIET));
 }
 
 bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer)
 {
     const struct amg_ofi_domain *domain = peer->domain;
-    union addr there = addr_of(peer);
-    union addr anybody = there;
+    union addr remote = addr_of(peer);
+    union addr host = remote;
 
-    anybody.four.sin_port = 0;
-    if (!conns_read_locked(peer) ||
-        conns_count(domain, &there, CONN_ALIVE) > 0 ||
-        conns_count(domain, &anybody, CONN_ALIVE) > 0 ||
-        (conns_count(domain, &there, CONN_DEAD) == 0 &&
-            conns_count(domain, &anybody, CONN_DEAD) == 0))
+    host.four.sin_port = 0;
+    if (!conns_read_locked(peer) || has_conn(domain, &remote, CONN_ALIVE) ||
+        has_conn(domain, &host, CONN_ALIVE) ||
+        (!has_conn(domain, &remote, CONN_DEAD) &&
+            !has_conn(domain, &host, CONN_DEAD)))
         return false;
-    conns_end(domain, &there);
-    conns_end(domain, &anybody);
+    conns_end(domain, &remote);
+    conns_end(domain, &host);
     return true;
 }
 
@@ -237,26 +232,26 @@ static void probe_close(struct amg_peer *peer)
     peer->probe = -1;
 }
 
-/* 0, or why there is no connection; EINPROGRESS: not yet. */
+/* 0: connected; else errno. EINPROGRESS: not yet. */
 static int probe_begin(struct amg_peer *peer)
 {
-    const union addr there = addr_of(peer);
+    const union addr remote = addr_of(peer);
 
     AMG_ASSERT(peer->probe < 0);
     peer->probe = socket(
-        there.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        remote.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (peer->probe < 0)
         return errno;
-    return connect(peer->probe, &there.any, peer->addr_len) == 0 ? 0 : errno;
+    return connect(peer->probe, &remote.any, peer->addr_len) == 0 ? 0 : errno;
 }
 
-static int probe_look(const struct amg_peer *peer)
+static int probe_result(const struct amg_peer *peer)
 {
-    struct pollfd news = {.fd = peer->probe, .events = POLLOUT};
+    struct pollfd event = {.fd = peer->probe, .events = POLLOUT};
     socklen_t len = sizeof(int);
     int error = 0;
 
-    if (poll(&news, 1, 0) <= 0)
+    if (poll(&event, 1, 0) <= 0)
         return EINPROGRESS;
     (void)getsockopt(peer->probe, SOL_SOCKET, SO_ERROR, &error, &len);
     return error;
@@ -269,11 +264,11 @@ bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)
     if (!peer->domain->facts.is_tcp)
         return false;
     if (peer->probe >= 0) {
-        peer->probe_error = probe_look(peer);
+        peer->probe_error = probe_result(peer);
     } else if ((int)(tick - peer->probe_tick) < 0) {
         return false;
-    } else if (amg_ofi_tcp_is_there_locked(peer)) {
-        peer->probe_tick = tick + LOOK_TICKS;
+    } else if (amg_ofi_tcp_is_connected_locked(peer)) {
+        peer->probe_tick = tick + READ_TICKS;
         return false;
     } else {
         peer->probe_error = probe_begin(peer);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Driver for libfabric: its domains and endpoints, from open to close.
  *
- * Processes that talk by libfabric come and go; none waits for the others. One
- * that closes lets what it has sent leave first, and then sends DISCONNECT to
- * those that know it, so that what they wait for ends.
+ * Processes may come and go at any time. A process that closes first lets its
+ * messages leave, and then sends DISCONNECT to all peers that know it, which
+ * ends their operations with it.
  *
- * Ranks of a job end together, which another medium sees to. A rank is quiet
- * here when all have answered it, and given their credits back: what it sent
- * has been served. From then on nobody is missed that is gone.
+ * Ranks of a job close together, by way of another transport. A rank is quiet
+ * here when all peers have answered it and returned their credits. From then on
+ * the loss of a peer is not logged.
  *
- * An endpoint that owns memory cannot be closed before the provider has
- * forgotten all of it, and posted operations keep memory from being forgotten.
- * So all posts are cancelled first. Elsewhere the end of the endpoint ends
- * them. */
+ * Where memory is bound to the endpoint, the provider closes the endpoint only
+ * after all memory is deregistered, and memory only after all posts have ended.
+ * So the driver cancels all posts first. Elsewhere the close of the endpoint
+ * ends them. */
 #include "ofi_backend/ofi_domain.h"
 
 #include "base/assert.h"
@@ -28,17 +28,17 @@
 #include "ofi_backend/ofi_select.h"
 
 enum {
-    MESSAGE_LEN_MIN = 256, /* all messages of our own fit */
+    MESSAGE_LEN_MIN = 256, /* all messages of the driver fit */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    TRANSFERS_MADE = 16, /* kept ready from the start */
-    EP_CLOSE_MS = 1000,  /* for reads and writes of an endpoint's transfers */
+    TRANSFERS_MADE = 16, /* allocated at open */
+    EP_CLOSE_MS = 1000,  /* for reads and writes of an endpoint */
     DISCONNECT_MS = 200, /* for the last messages */
-    CANCEL_MS = 200,     /* for posts that are taken back */
+    CANCEL_MS = 200,     /* for cancelled posts */
     PAUSE_NS = 20000,
 };
 
-/* Polls until `is_busy(arg)` is false. False: the time was up before that. */
+/* Polls until `is_busy(arg)` is false. False: it still is after that time. */
 static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
     bool (*is_busy)(void *arg), void *arg)
 {
@@ -61,7 +61,7 @@ static bool is_moving(void *arg)
     return ((const struct amg_ofi_ep *)arg)->moving > 0;
 }
 
-/* Is anything of ours still to leave? */
+/* Is anything of this process still to leave? */
 static bool is_sending(void *arg)
 {
     const struct amg_ofi_domain *domain = arg;
@@ -76,7 +76,7 @@ static bool is_sending(void *arg)
     return false;
 }
 
-/* Without a context nobody polls, so that no lease could be asked back. */
+/* Without a context no thread polls, so peers could not revoke leases. */
 static void leases_return_locked(struct amg_ofi_domain *domain)
 {
     for (uint32_t i = 0; i < domain->max_contexts; i++)
@@ -84,7 +84,7 @@ static void leases_return_locked(struct amg_ofi_domain *domain)
             return;
     if (domain->idle_count == 0)
         return;
-    amg_ofi_lease_return_all_locked(domain);
+    amg_ofi_lease_return_idle_locked(domain, 0);
     (void)settle_locked(domain, DISCONNECT_MS, is_sending, domain);
 }
 
@@ -111,7 +111,7 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
     amg_mem_free(ep);
 }
 
-/* One that has not done what this process asked of it, or NULL. */
+/* A peer that has not answered all requests or transfers, or NULL. */
 static struct amg_peer *pending_peer_find_locked(
     const struct amg_ofi_domain *domain)
 {
@@ -139,8 +139,8 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
               (domain->is_joined && pending_peer_find_locked(domain) != NULL);
     if (!is_busy && domain->is_joined && !domain->is_leaving) {
         domain->is_leaving = true;
-        /* Soon nobody may be there to take them. */
-        amg_ofi_lease_return_all_locked(domain);
+        /* Soon the peers may be gone. */
+        amg_ofi_lease_return_idle_locked(domain, 0);
         is_busy = is_sending(domain);
     }
     amg_bias_give(&domain->lock);
@@ -160,7 +160,7 @@ static void pending_peer_log_locked(
             amg_ofi_peer_name(peer, text), peer->calls.unanswered, end);
 }
 
-/* Of a job, who is waited for is named; else nobody is waited for. */
+/* Only ranks of a job wait for each other. */
 static void domain_report(struct amg_domain *base)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
@@ -184,14 +184,14 @@ static void domain_abandon(struct amg_domain *base)
     amg_bias_give(&domain->lock);
 }
 
-/* Tells all that know this process, and lets that leave. */
+/* Sends DISCONNECT to all peers that know this process. */
 static void disconnect_send_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
 
-    /* A peer that has disconnected is told nothing. */
+    /* May receive the DISCONNECT of a peer, which then gets none. */
     (void)amg_ofi_poll_domain_locked(domain);
-    amg_ofi_lease_return_all_locked(domain);
+    amg_ofi_lease_return_idle_locked(domain, 0);
     link = amg_list_first(&domain->peers);
     for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
@@ -205,7 +205,7 @@ static void disconnect_send_locked(struct amg_ofi_domain *domain)
     (void)settle_locked(domain, DISCONNECT_MS, is_sending, domain);
 }
 
-/* All peers are UNKNOWN again; only the user may still reference some. */
+/* Makes all peers UNKNOWN; only the user may still reference some. */
 static void peers_end_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->peers);
@@ -242,12 +242,12 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
         (void)amg_ofi_call->cancel(domain->ep,
             &amg_container_of(link, struct amg_ofi_msgbuf, post.link)
                  ->work.context);
-    /* Nothing can arrive in a domain that was never quite open. */
+    /* A domain that failed to open cannot poll. */
     if (domain->eps != NULL)
         (void)settle_locked(domain, CANCEL_MS, is_posted, domain);
 }
 
-/* Ends the endpoint, and the provider's knowledge of our memory. */
+/* Closes the endpoint and deregisters all memory. */
 static void ep_end_locked(struct amg_ofi_domain *domain)
 {
     bool goes_first = domain->facts.binds_memory && domain->ep != NULL;
@@ -263,7 +263,7 @@ static void ep_end_locked(struct amg_ofi_domain *domain)
     amg_ofi_ep_close(domain);
 }
 
-/* Frees a domain, which may be half made; nothing of it is in use. */
+/* Frees a domain, also one that failed to open; it is not in use. */
 static void domain_free(struct amg_ofi_domain *domain)
 {
     struct amg_link *late = NULL;
@@ -384,8 +384,7 @@ static void domain_set(
         _Alignof(struct amg_ofi_fragment));
 }
 
-/* No message is longer than the provider takes; both sides have the same one.
- */
+/* Limits messages to those of the provider, which both sides share. */
 static hg_return_t messages_fit(struct amg_ofi_domain *domain)
 {
     size_t longest = domain->info->ep_attr->max_msg_size;
@@ -456,7 +455,7 @@ static hg_return_t domain_open(
     if (rc == HG_SUCCESS) {
         domain->incarnation = amg_ofi_token_draw();
         domain->salt = amg_ofi_token_draw();
-        /* The process that was at this address before gave out other keys. */
+        /* A former process at this address used other keys. */
         domain->next_key = amg_ofi_token_draw() & UINT32_MAX;
         rc = amg_ofi_select(how, &domain->info, &domain->facts);
     }
@@ -472,9 +471,9 @@ static hg_return_t domain_open(
     domain->base.wants_mem = domain->facts.needs_desc;
     amg_ofi_nic_read(domain->info, &domain->nic);
     domain->base.nic = &domain->nic;
-    AMG_LOG_INFO("ofi", "reached at %s; %s",
+    AMG_LOG_INFO("ofi", "address %s; waiting %s",
         amg_ofi_peer_text(domain->self, text),
-        domain->facts.can_sleep ? "waiting sleeps" : "waiting means polling");
+        domain->facts.can_sleep ? "blocks" : "polls");
     *ret_domain = &domain->base;
     return HG_SUCCESS;
 }
@@ -490,7 +489,7 @@ static void domain_limits(
         .reply_len = body_len,
         .credits = domain->calls.flow.limit,
         .is_spinning = !domain->facts.can_sleep,
-        /* Without the wish to poll, a process must not take a core for it. */
+        /* Only a user that set no_block wants to spend a core on polling. */
         .must_yield = !domain->facts.can_sleep && !domain->no_block,
         .reaches_self = domain->is_listening};
 }
@@ -500,37 +499,35 @@ static hg_return_t ep_open(
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     struct amg_ofi_ep *ep = NULL;
-    bool is_open = false;
+    hg_return_t rc = HG_INVALID_ARG;
 
     if (!AMG_CONTRACT(context_id < domain->max_contexts))
-        return HG_INVALID_ARG;
+        return rc;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
+    amg_bias_take(&domain->lock);
+    if (domain->eps[context_id] != NULL)
+        goto unlock;
+    rc = HG_NOMEM;
     ep = amg_mem_zalloc(sizeof(*ep));
     if (ep == NULL)
-        return HG_NOMEM;
+        goto unlock;
     ep->base.transport = &amg_ofi_transport;
     ep->base.domain = base;
     ep->base.context_id = context_id;
     amg_list_init(&ep->done);
     amg_list_init(&ep->arrived);
     amg_ofi_wait_init(ep);
-    amg_bias_take(&domain->lock);
-    is_open = domain->eps[context_id] != NULL;
-    if (!is_open)
-        domain->eps[context_id] = ep;
-    amg_bias_give(&domain->lock);
-    if (is_open) {
-        amg_ofi_wait_fini(ep);
-        amg_mem_free(ep);
-        return HG_INVALID_ARG;
-    }
+    domain->eps[context_id] = ep;
     *ret_ep = &ep->base;
-    return HG_SUCCESS;
+    rc = HG_SUCCESS;
+unlock:
+    amg_bias_give(&domain->lock);
+    return rc;
 }
 
-/* Nothing is known of where peers run. */
-static bool ep_is_crowded(struct amg_ep *ep)
+/* Where peers run is unknown. */
+static bool ep_is_oversubscribed(struct amg_ep *ep)
 {
     (void)ep;
     return false;
@@ -572,7 +569,7 @@ const struct amg_transport amg_ofi_transport = {
             .close = ep_close,
             .wait_fd = amg_ofi_wait_fd,
             .arm = amg_ofi_arm,
-            .is_oversubscribed = ep_is_crowded,
+            .is_oversubscribed = ep_is_oversubscribed,
             .poll = amg_ofi_poll,
             .cancel = ep_cancel,
         },

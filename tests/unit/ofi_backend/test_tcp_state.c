@@ -126,7 +126,7 @@ static void test_line_without_news_stays(void **state)
 
     world->domain.connect_ns = 0;
     assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
-    assert_true(amg_ofi_tcp_is_there_locked(world->peer));
+    assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
     lines_check(world);
 }
 
@@ -136,11 +136,11 @@ static void test_line_that_ended_is_not_there(void **state)
     struct world *world = *state;
     char byte = 0;
 
-    assert_true(amg_ofi_tcp_is_there_locked(world->peer));
+    assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
     assert_int_equal(shutdown(world->far, SHUT_RDWR), 0);
     assert_int_equal(recv(world->near, &byte, 1, 0), 0);
     world->domain.tick += HALF_A_SECOND;
-    assert_false(amg_ofi_tcp_is_there_locked(world->peer));
+    assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
 }
 
 static void test_line_of_others_stays(void **state)
@@ -148,7 +148,7 @@ static void test_line_of_others_stays(void **state)
     struct world *world = *state;
 
     assert_false(amg_ofi_tcp_end_if_dead_locked(world->self));
-    assert_false(amg_ofi_tcp_is_there_locked(world->self));
+    assert_false(amg_ofi_tcp_is_connected_locked(world->self));
     lines_check(world);
 }
 
@@ -162,7 +162,7 @@ static void test_line_that_came_in_is_of_anybody(void **state)
     memcpy(world->self->addr, &addr, sizeof(addr));
     addr.sin_port ^= 1;
     memcpy(world->peer->addr, &addr, sizeof(addr));
-    assert_false(amg_ofi_tcp_is_there_locked(world->peer));
+    assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
 }
 
 static void test_line_without_tcp_is_unknown(void **state)
@@ -171,7 +171,7 @@ static void test_line_without_tcp_is_unknown(void **state)
 
     world->domain.facts.is_tcp = false;
     assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
-    assert_false(amg_ofi_tcp_is_there_locked(world->peer));
+    assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
     lines_check(world);
 }
 
@@ -182,13 +182,13 @@ static void test_lines_are_sought_twice_a_second(void **state)
 
     scans = 0;
     for (unsigned i = 0; i < 50; i++) {
-        assert_true(amg_ofi_tcp_is_there_locked(world->peer));
+        assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
         assert_false(amg_ofi_tcp_end_if_dead_locked(world->self));
         world->domain.tick = i % HALF_A_SECOND;
     }
     assert_int_equal(scans, 1);
     world->domain.tick = HALF_A_SECOND;
-    assert_true(amg_ofi_tcp_is_there_locked(world->peer));
+    assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
     assert_int_equal(scans, 2);
 }
 

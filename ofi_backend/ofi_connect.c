@@ -69,17 +69,17 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     char text[AMG_OFI_TEXT_CAP];
 
     (void)amg_ofi_peer_ref(peer);
-    if (why != NULL && is_loss_logged(peer) && !peer->domain->is_leaving)
+    if (why != NULL && is_loss_logged(peer) && !peer->domain->peers_may_close)
         AMG_LOG_WARNING(
             "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
     peer->epoch++;
     peer->incarnation = 0;
     peer->my_token = 0;
-    amg_ofi_token_give_locked(peer, 0);
+    amg_ofi_token_set_locked(peer, 0);
     peer->received = 0;
     peer->sent = 0;
-    peer->leaving = 0;
-    peer->short_ask = 0;
+    peer->sending = 0;
+    peer->short_seq = 0;
     peer->open = 0;
     peer->owes_connect = false;
     accept_owe(peer, false);
@@ -110,11 +110,11 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .addr_len = domain->self->addr_len,
         .token = peer->token,
         .incarnation = domain->incarnation,
-        .message_len = domain->room_len,
+        .message_len = domain->message_max,
         .credits = domain->calls.flow.limit,
-        .ask = kind == AMG_OFI_ACCEPT    ? peer->their_ask
-               : peer->ask == UINT16_MAX ? 1
-                                         : peer->ask + 1u,
+        .seq = kind == AMG_OFI_ACCEPT    ? peer->their_seq
+               : peer->seq == UINT16_MAX ? 1
+                                         : peer->seq + 1u,
         .received = peer->received,
     };
     ssize_t code = 0;
@@ -131,8 +131,8 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     if (code == 0) {
         peer->tries = 0;
         if (kind == AMG_OFI_CONNECT) {
-            peer->ask = connect.ask;
-            peer->asked_sent = peer->sent;
+            peer->seq = connect.seq;
+            peer->connect_sent = peer->sent;
         }
         return true;
     }
@@ -164,7 +164,7 @@ static bool connect_try_locked(struct amg_peer *peer)
         if (!connect_post_locked(peer, AMG_OFI_CONNECT))
             return false;
         peer->owes_connect = false;
-        peer->asked_tick = peer->domain->tick;
+        peer->connect_tick = peer->domain->tick;
     }
     return true;
 }
@@ -181,12 +181,12 @@ static void identity_set(
 {
     if (!identity_is_known(peer, connect)) {
         peer->sent = connect->received;
-        peer->leaving = 0;
-        peer->short_ask = 0;
+        peer->sending = 0;
+        peer->short_seq = 0;
     }
     peer->incarnation = connect->incarnation;
     peer->my_token = connect->token;
-    peer->room = connect->credits;
+    peer->credit_limit = connect->credits;
     amg_ofi_tcp_probe_end_locked(peer);
     peer->heard_tick = peer->domain->tick;
 }
@@ -196,7 +196,7 @@ static void identity_set(
 static bool is_short(const struct amg_peer *peer,
     const struct amg_ofi_connect *connect, uint32_t sent)
 {
-    return (int32_t)(sent - peer->leaving - connect->received) > 0;
+    return (int32_t)(sent - peer->sending - connect->received) > 0;
 }
 
 /* Does the ACCEPT to our last CONNECT show that messages before it were lost?
@@ -204,14 +204,14 @@ static bool is_short(const struct amg_peer *peer,
 static bool has_lost_messages_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
-    if (connect->ask != peer->ask || connect->ask == peer->short_ask)
+    if (connect->seq != peer->seq || connect->seq == peer->short_seq)
         return false;
-    if (peer->short_ask != 0 && is_short(peer, connect, peer->short_sent))
+    if (peer->short_seq != 0 && is_short(peer, connect, peer->short_sent))
         return true;
-    peer->short_ask = 0;
-    if (is_short(peer, connect, peer->asked_sent)) {
-        peer->short_ask = connect->ask;
-        peer->short_sent = peer->asked_sent;
+    peer->short_seq = 0;
+    if (is_short(peer, connect, peer->connect_sent)) {
+        peer->short_seq = connect->seq;
+        peer->short_sent = peer->connect_sent;
         amg_ofi_peer_check_locked(peer);
     }
     return false;
@@ -223,9 +223,9 @@ static void peer_open_locked(struct amg_peer *peer)
         return;
     AMG_ASSERT(peer->my_token != 0 && peer->token != 0);
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
-    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->room);
+    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->credit_limit);
     amg_ofi_peer_set_deadline(peer);
-    amg_ofi_peer_try_later_locked(peer);
+    amg_ofi_peer_set_pending_locked(peer);
     amg_ofi_msg_credit_locked(peer, 0); /* sends requests that waited */
 }
 
@@ -273,7 +273,7 @@ static bool version_is_ours(
     char text[AMG_OFI_TEXT_CAP];
 
     if (connect->version == AMG_OFI_VERSION &&
-        connect->message_len == peer->domain->room_len)
+        connect->message_len == peer->domain->message_max)
         return true;
     if (!amg_ofi_peer_may_warn(peer->domain))
         return false;
@@ -288,7 +288,7 @@ static bool version_is_ours(
             "AMALGAM_MESSAGE_BYTES, or the sizes of HG_Init_opt(), to the same "
             "on both sides",
             amg_ofi_peer_name(peer, text), connect->message_len,
-            peer->domain->room_len);
+            peer->domain->message_max);
     return false;
 }
 
@@ -302,7 +302,7 @@ static void incompatible_note_locked(
     identity_set(peer, connect);
     amg_ofi_peer_set_deadline(peer);
     accept_owe(peer, true);
-    amg_ofi_peer_try_later_locked(peer);
+    amg_ofi_peer_set_pending_locked(peer);
 }
 
 static void claim_note_locked(
@@ -319,19 +319,20 @@ static void claim_note_locked(
         return;
     }
     identity_set(peer, connect);
-    peer->their_ask = connect->ask;
+    peer->their_seq = connect->seq;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
     /* The missing messages may be on their way: the ACCEPT will tell. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
-        is_short(peer, connect, peer->sent) && peer->asked_tick != domain->tick)
+        is_short(peer, connect, peer->sent) &&
+        peer->connect_tick != domain->tick)
         amg_ofi_peer_check_locked(peer);
     if (peer->state == AMG_OFI_PEER_UNKNOWN) {
-        amg_ofi_token_give_locked(peer, amg_ofi_token_draw());
+        amg_ofi_token_set_locked(peer, amg_ofi_token_draw());
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_CLAIMED);
     }
     accept_owe(peer, true);
-    amg_ofi_peer_try_later_locked(peer);
+    amg_ofi_peer_set_pending_locked(peer);
 }
 
 void amg_ofi_connect_on_connect_locked(
@@ -373,7 +374,7 @@ void amg_ofi_connect_on_accept_locked(
             peer, peer->incarnation != connect.incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
-        amg_ofi_token_give_locked(peer, token); /* the peer uses it already */
+        amg_ofi_token_set_locked(peer, token); /* the peer uses it already */
         peer->received = received;
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
@@ -387,7 +388,7 @@ void amg_ofi_connect_on_accept_locked(
     identity_set(peer, &connect);
     peer->is_stale = false; /* the process that is there now has answered */
     peer_open_locked(peer);
-    amg_ofi_peer_try_later_locked(peer);
+    amg_ofi_peer_set_pending_locked(peer);
 }
 
 void amg_ofi_connect_on_disconnect_locked(
@@ -408,7 +409,7 @@ static bool send_try_locked(struct amg_peer *peer)
         return false;
     }
     if ((peer->owes_connect || peer->owes_accept ||
-            peer->at == FI_ADDR_NOTAVAIL) &&
+            peer->fi_addr == FI_ADDR_NOTAVAIL) &&
         !connect_try_locked(peer))
         return false;
     if (peer->state == AMG_OFI_PEER_INCOMPATIBLE)
@@ -444,23 +445,24 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
 
     amg_list_init(&all);
     amg_list_init(&sent);
-    amg_list_splice(&all, &domain->trying);
+    amg_list_splice(&all, &domain->pending);
     while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_peer *peer = amg_container_of(link, struct amg_peer, trying);
+        struct amg_peer *peer =
+            amg_container_of(link, struct amg_peer, pending);
         bool has_left = false;
 
-        AMG_ASSERT(peer->is_trying);
-        peer->is_trying = false;
+        AMG_ASSERT(peer->is_pending);
+        peer->is_pending = false;
         (void)amg_ofi_peer_ref(peer);
         has_left = send_try_locked(peer);
         if ((peer->owes_connect || peer->owes_accept ||
                 !amg_list_is_empty(&peer->unsent)) &&
-            !peer->is_trying) {
-            peer->is_trying = true;
-            amg_list_push(has_left ? &sent : &domain->trying, link);
+            !peer->is_pending) {
+            peer->is_pending = true;
+            amg_list_push(has_left ? &sent : &domain->pending, link);
         }
         amg_ofi_peer_unref_locked(peer);
     }
     /* Peers share the room: those that got some queue behind the others. */
-    amg_list_splice(&domain->trying, &sent);
+    amg_list_splice(&domain->pending, &sent);
 }

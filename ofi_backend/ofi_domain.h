@@ -74,40 +74,40 @@ enum amg_ofi_peer_state {
 struct amg_peer {
     struct amg_ofi_domain *domain;
     atomic_int refs;
-    enum amg_ofi_peer_state state; /* written by amg_ofi_peer_set_state() */
-    struct amg_link all;           /* on the domain's list */
-    struct amg_peer *next_alike;   /* the next one with the same hash */
-    uint64_t hash;                 /* of the address */
-    fi_addr_t at;                  /* FI_ADDR_NOTAVAIL: not inserted yet */
-    struct amg_peer *next_token;   /* the next one in the same bucket */
-    uint32_t number;               /* owner of slots in our tables */
+    enum amg_ofi_peer_state state;   /* written by amg_ofi_peer_set_state() */
+    struct amg_link all;             /* on the domain's list */
+    struct amg_peer *next_same_hash; /* the next one with the same hash */
+    uint64_t hash;                   /* of the address */
+    fi_addr_t fi_addr;               /* FI_ADDR_NOTAVAIL: not inserted yet */
+    struct amg_peer *next_token;     /* the next one in the same bucket */
+    uint32_t number;                 /* owner of slots in our tables */
     uint64_t token;       /* that it puts into its messages; 0: none now */
     uint64_t my_token;    /* that ours to it carry; 0: not known */
     uint64_t incarnation; /* 0: not known */
     uint32_t epoch;       /* counts its incarnations and losses */
 
     /* Messages of the connection, as CONNECT and ACCEPT compare them. */
-    uint32_t sent;       /* posted with `my_token`, */
-    uint32_t leaving;    /* of which the provider still sends these */
-    uint32_t received;   /* came with `token` */
-    uint32_t asked_sent; /* `sent` at our last CONNECT, */
-    uint32_t short_sent; /* and at the one whose ACCEPT missed messages: */
-    uint16_t short_ask;  /* its number; 0: none */
-    uint16_t ask;        /* number of our last CONNECT; 0: none was sent */
-    uint16_t their_ask;  /* number of its last CONNECT */
+    uint32_t sent;         /* posted with `my_token`, */
+    uint32_t sending;      /* of which the provider still sends these */
+    uint32_t received;     /* came with `token` */
+    uint32_t connect_sent; /* `sent` at our last CONNECT, */
+    uint32_t short_sent;   /* and at the one whose ACCEPT missed messages: */
+    uint16_t short_seq;    /* its number; 0: none */
+    uint16_t seq;          /* number of our last CONNECT; 0: none was sent */
+    uint16_t their_seq;    /* number of its last CONNECT */
 
-    uint16_t room;     /* requests of ours that it takes at once */
-    uint32_t open;     /* its requests that are not answered */
-    uint32_t granted;  /* leases of our memory that it has */
-    uint32_t warned;   /* a bit per kind of fault */
-    uint8_t context;   /* the context that its last request came from */
-    bool owes_connect; /* a CONNECT is to be sent */
+    uint16_t credit_limit; /* requests of ours that it takes at once */
+    uint32_t open;         /* its requests that are not answered */
+    uint32_t granted;      /* leases of our memory that it has */
+    uint32_t warned;       /* a bit per kind of fault */
+    uint8_t context;       /* the context that its last request came from */
+    bool owes_connect;     /* a CONNECT is to be sent */
     bool owes_accept;
-    int broken;     /* libfabric's code of a post that failed for good */
-    bool is_trying; /* on the domain's list of peers with something to send */
+    int broken;      /* libfabric's code of a post that failed for good */
+    bool is_pending; /* on the domain's list of peers with something to send */
     uint16_t addr_len;
-    unsigned heard_tick; /* when its last message came */
-    unsigned asked_tick; /* when our last CONNECT left */
+    unsigned heard_tick;   /* when its last message came */
+    unsigned connect_tick; /* when our last CONNECT left */
 
     /* A TCP connection that tests whether its host refuses: ofi_tcp_state.c. */
     unsigned probe_tick; /* no probe before this tick */
@@ -122,14 +122,14 @@ struct amg_peer {
     uint8_t extensions; /* of the deadline of the first CONNECT */
     struct amg_flow_peer calls;
     struct amg_list unsent; /* msgbufs, oldest first */
-    struct amg_link trying;
-    struct amg_list leases;    /* of its memory, ours */
-    struct amg_list transfers; /* our puts and gets */
-    struct amg_list crowd;     /* those that wait for `asked` to fall */
-    unsigned asked;   /* messages of puts and gets that it has not answered */
-    unsigned revoked; /* leases of our memory that it has to return */
-    unsigned busy;    /* sends, reads and writes in flight */
-    bool is_stale;    /* its address is to be inserted anew */
+    struct amg_link pending;
+    struct amg_list leases;     /* of its memory, ours */
+    struct amg_list transfers;  /* our puts and gets */
+    struct amg_list blocked;    /* those that wait for `rma_unanswered` */
+    unsigned rma_unanswered;    /* messages of puts and gets */
+    unsigned revoked;           /* leases of our memory that it has to return */
+    unsigned posts_in_flight;   /* sends, reads and writes */
+    bool is_stale;              /* its address is to be inserted anew */
     _Alignas(8) uint8_t addr[]; /* in the provider's format */
 };
 
@@ -170,8 +170,8 @@ struct amg_ofi_ep {
     bool is_joined;      /* the epoll has the queue's descriptor */
     unsigned armed_tick; /* when a thread blocked last */
     bool is_woken;
-    uint64_t wait_ns; /* that the timer was set to */
-    unsigned moving;  /* reads and writes that use memory of its operations */
+    uint64_t wait_ns;       /* that the timer was set to */
+    unsigned rma_in_flight; /* reads and writes of its operations */
 };
 
 enum { AMG_OFI_SEEN = 64 };
@@ -182,11 +182,11 @@ struct amg_ofi_receive {
     unsigned char *bytes;
     struct amg_ofi_block *block; /* how it is registered */
     bool is_posted;              /* the provider may still choose it */
-    bool is_cut;   /* its post was cancelled, and may still be reported */
-    bool is_owed;  /* to be posted when the provider has room */
-    size_t end;    /* of the farthest message */
-    size_t sum;    /* bytes of all messages in it */
-    unsigned tick; /* of its last message, or of its release */
+    bool is_withdrawn; /* cancelled or not posted; may still be reported */
+    bool wants_post;   /* to be posted when the provider has room */
+    size_t end;        /* of the farthest message */
+    size_t sum;        /* bytes of all messages in it */
+    unsigned tick;     /* of its last message, or of its release */
 };
 
 /* Properties of the provider; constant. */
@@ -230,22 +230,22 @@ struct amg_ofi_domain {
     uint64_t salt;        /* in its keys */
     uint32_t serials;     /* in its keys: their number so far */
     uint32_t message_len; /* of an eager message, with our header */
-    uint32_t room_len;    /* of the longest message, with our header */
+    uint32_t message_max; /* of the longest message, with our header */
     uint32_t max_contexts;
     uint64_t connect_ns; /* time for a peer to answer */
     unsigned forks;      /* before it was opened; see amg_ofi_is_child() */
     bool is_listening;
     bool no_block; /* no thread will block */
     bool is_closing;
-    bool is_joined;  /* the peers are ranks of a job that close together, */
-    bool is_leaving; /* and may do so from now on */
+    bool is_joined; /* the peers are ranks of a job that close together, */
+    bool peers_may_close; /* and may do so from now on */
 
     struct amg_ofi_ep **eps; /* by context; NULL where none is open */
     unsigned armed_count;    /* endpoints that are armed */
     struct amg_peer *self;
     struct amg_map peers_by_hash;
-    struct amg_list peers;  /* all */
-    struct amg_list trying; /* peers with something to send */
+    struct amg_list peers;   /* all */
+    struct amg_list pending; /* peers with something to send */
     struct amg_table peer_numbers;
     struct amg_ofi_tokens tokens;
     unsigned universe; /* peers that the provider makes room for */
@@ -262,12 +262,12 @@ struct amg_ofi_domain {
     struct amg_link *msgbufs; /* free ones, single linked */
     struct amg_ofi_block *blocks;
     size_t msgbuf_count;
-    struct amg_list sends; /* msgbufs in flight */
-    unsigned moving;       /* reads and writes in flight */
+    struct amg_list sends;  /* msgbufs in flight */
+    unsigned rma_in_flight; /* reads and writes in flight */
     struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
     struct amg_ofi_block *receive_block; /* the newest one; see ofi_ep.c */
-    unsigned left_count;                 /* blocks added to the first one */
-    bool owes_receive; /* a buffer was not posted for lack of room */
+    unsigned replaced_count;             /* blocks added to the first one */
+    bool wants_receive; /* a buffer was not posted for lack of room */
 
     struct amg_pool transfer_pool;
     struct amg_pool fragment_pool;

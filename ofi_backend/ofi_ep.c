@@ -20,8 +20,8 @@
  * may remain for ever, if its sender is gone or the provider skipped it; or its
  * message comes when the sender's link is back. So after some quiet time the
  * buffer gets other memory, and the driver keeps the former memory for late
- * messages. After LEFT_MAX such blocks it posts the same memory again, after a
- * longer time. */
+ * messages. After REPLACED_MAX such blocks it posts the same memory again,
+ * after a longer time. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ enum {
     QUIET_TICKS = 3,        /* 0.3 s; the tick of ofi_poll.c */
     QUIET_TICKS_LAST = 10,  /* if only the last message is missing */
     QUIET_TICKS_LONG = 100, /* before the same memory is posted again */
-    LEFT_MAX = 16,          /* blocks that are kept for late messages */
+    REPLACED_MAX = 16,      /* blocks that are kept for late messages */
 };
 
 static uint64_t key_next_locked(struct amg_ofi_domain *domain)
@@ -188,7 +188,7 @@ static hg_return_t enable_error(
 
 static size_t receive_len(const struct amg_ofi_domain *domain)
 {
-    size_t len = (size_t)domain->room_len * RECEIVE_MESSAGES;
+    size_t len = (size_t)domain->message_max * RECEIVE_MESSAGES;
 
     return len < RECEIVE_LEN_MIN ? RECEIVE_LEN_MIN : len;
 }
@@ -247,7 +247,7 @@ static int objects_make(struct amg_ofi_domain *domain, bool no_block)
  * it cannot, each buffer takes one message. */
 static int multi_set(struct amg_ofi_domain *domain)
 {
-    size_t room = domain->room_len;
+    size_t room = domain->message_max;
     int code = amg_ofi_call->setopt(
         domain->ep, FI_OPT_MIN_MULTI_RECV, &room, sizeof(room));
 
@@ -306,19 +306,19 @@ static hg_return_t receive_post_locked(
 
     AMG_ASSERT(!receive->is_posted);
     receive->is_posted = code == 0;
-    receive->is_owed = code == -FI_EAGAIN;
-    receive->is_cut = code != 0 && code != -FI_EAGAIN;
+    receive->wants_post = code == -FI_EAGAIN;
+    receive->is_withdrawn = code != 0 && code != -FI_EAGAIN;
     receive->tick = domain->tick;
     receive->end = 0;
     receive->sum = 0;
     if (code == -FI_EAGAIN)
-        domain->owes_receive = true;
+        domain->wants_receive = true;
     if (code == 0 || code == -FI_EAGAIN)
         return HG_SUCCESS;
     return amg_ofi_error((int)code, "posting a buffer to receive into");
 }
 
-void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
+void amg_ofi_ep_received_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at, size_t len)
 {
     size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
@@ -343,19 +343,19 @@ void amg_ofi_ep_release_locked(
 /* A provider may report that a message was too long, and then ignore the buffer
  * for ever (tcp;ofi_rxm, 1.17): an unknown sender could disable all of them. So
  * the driver cancels the post, unless it has ended. */
-void amg_ofi_ep_cut_locked(struct amg_ofi_domain *domain,
+void amg_ofi_ep_truncated_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at)
 {
     size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
 
     /* It fills the rest of the buffer. */
     if (at != NULL && offset <= receive_len(domain))
-        amg_ofi_ep_note_locked(
+        amg_ofi_ep_received_locked(
             domain, receive, at, receive_len(domain) - offset);
     if (at != NULL && !receive->is_posted)
         return;
     (void)amg_ofi_call->cancel(domain->ep, &receive->work.context);
-    receive->is_cut = true;
+    receive->is_withdrawn = true;
     amg_ofi_ep_release_locked(domain, receive);
 }
 
@@ -364,7 +364,7 @@ static bool is_filled(
 {
     return receive->sum == receive->end &&
            (!domain->facts.is_multi ||
-               receive_len(domain) - receive->end < domain->room_len);
+               receive_len(domain) - receive->end < domain->message_max);
 }
 
 /* Quiet time, in ticks, before the buffer is posted again. */
@@ -372,22 +372,23 @@ static unsigned quiet_ticks_of(
     const struct amg_ofi_domain *domain, const struct amg_ofi_receive *receive)
 {
     if (is_filled(domain, receive))
-        return receive->is_cut ? QUIET_TICKS : 0;
-    return receive->sum == receive->end && !receive->is_cut ? QUIET_TICKS_LAST
-                                                            : QUIET_TICKS;
+        return receive->is_withdrawn ? QUIET_TICKS : 0;
+    return receive->sum == receive->end && !receive->is_withdrawn
+               ? QUIET_TICKS_LAST
+               : QUIET_TICKS;
 }
 
 /* Gives a buffer that has a gap other memory. False: there is none. */
-static bool memory_leave_locked(
+static bool memory_replace_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
     struct amg_ofi_block *block = NULL;
 
-    if (domain->left_count >= LEFT_MAX ||
+    if (domain->replaced_count >= REPLACED_MAX ||
         amg_ofi_block_make(domain, receive_len(domain), FI_RECV, &block) !=
             HG_SUCCESS)
         return false;
-    domain->left_count++;
+    domain->replaced_count++;
     block->next = domain->receive_block;
     domain->receive_block = block;
     receive->block = block;
@@ -404,17 +405,18 @@ void amg_ofi_ep_refill_locked(
 
     if (receive->is_posted || domain->is_closing)
         return;
-    if (!receive->is_owed && quiet_ticks < quiet_ticks_of(domain, receive))
+    if (!receive->wants_post && quiet_ticks < quiet_ticks_of(domain, receive))
         return;
-    if (!receive->is_owed && !is_filled(domain, receive) &&
-        !memory_leave_locked(domain, receive) && quiet_ticks < QUIET_TICKS_LONG)
+    if (!receive->wants_post && !is_filled(domain, receive) &&
+        !memory_replace_locked(domain, receive) &&
+        quiet_ticks < QUIET_TICKS_LONG)
         return;
     (void)receive_post_locked(domain, receive);
 }
 
 void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain)
 {
-    domain->owes_receive = false;
+    domain->wants_receive = false;
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
         amg_ofi_ep_refill_locked(domain, &domain->receives[i]);
 }

@@ -10,7 +10,7 @@
 struct amg_ofi_block {
     struct amg_ofi_block *next;
     struct fid_mr *mr;    /* NULL: not needed */
-    size_t cut_count;     /* msgbufs made of it, */
+    size_t used_count;    /* msgbufs made of it, */
     size_t count;         /* of so many */
     unsigned char *bytes; /* aligned to cache lines */
 };
@@ -49,14 +49,14 @@ void amg_ofi_ep_close(struct amg_ofi_domain *domain);
 void amg_ofi_ep_fini(struct amg_ofi_domain *domain);
 
 /* A message of `len` bytes came in the buffer. */
-void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
+void amg_ofi_ep_received_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at, size_t len);
 /* The provider puts no further message into it. */
 void amg_ofi_ep_release_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);
 /* A message failed in the buffer: truncated at `at`; NULL: for another reason.
  */
-void amg_ofi_ep_cut_locked(struct amg_ofi_domain *domain,
+void amg_ofi_ep_truncated_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at);
 /* Posts a buffer again that the provider released, if all its messages came. */
 void amg_ofi_ep_refill_locked(
@@ -91,13 +91,13 @@ void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);
 /* A deadline was set by a post: wakes one context whose wait would end after
  * it. */
-void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain);
+void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain);
 /* After some time: disarms contexts that have not blocked since. */
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain);
 /* The descriptor of the queue is readable though the queue is empty: ignores it
  * for a second. */
 void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain);
 /* By a poll: no thread blocks any more. */
-void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep);
+void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep);
 
 #endif

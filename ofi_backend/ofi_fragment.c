@@ -189,7 +189,7 @@ static hg_return_t shape_post_locked(
         .msg_iov = shape->local,
         .desc = (void **)(uintptr_t)shape->descs,
         .iov_count = shape->local_count,
-        .addr = peer->at,
+        .addr = peer->fi_addr,
         .rma_iov = shape->remote,
         .rma_iov_count = shape->remote_count,
         .context = &fragment->work.context,
@@ -258,9 +258,9 @@ hg_return_t amg_ofi_fragment_post_locked(
     transfer->local = local;
     transfer->remote = remote;
     fragment_add_locked(fragment, shape.len);
-    domain->moving++;
-    transfer->peer->busy++;
-    transfer->ep->moving++;
+    domain->rma_in_flight++;
+    transfer->peer->posts_in_flight++;
+    transfer->ep->rma_in_flight++;
     return HG_SUCCESS;
 }
 
@@ -268,12 +268,13 @@ void amg_ofi_fragment_completed_locked(struct amg_ofi_fragment *fragment)
 {
     const struct amg_ofi_transfer *transfer = fragment->transfer;
 
-    AMG_ASSERT(transfer->peer->domain->moving > 0 && transfer->peer->busy > 0);
+    AMG_ASSERT(transfer->peer->domain->rma_in_flight > 0 &&
+               transfer->peer->posts_in_flight > 0);
     mrs_close_locked(fragment);
-    transfer->peer->domain->moving--;
-    transfer->peer->busy--;
+    transfer->peer->domain->rma_in_flight--;
+    transfer->peer->posts_in_flight--;
     if (transfer->ep != NULL)
-        transfer->ep->moving--;
+        transfer->ep->rma_in_flight--;
 }
 
 hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
@@ -293,7 +294,7 @@ hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
     uint32_t body_len = sizeof(access);
 
     AMG_ASSERT(left > 0 && transfer->lease == NULL);
-    if (transfer->peer->asked >= UNANSWERED_MAX)
+    if (transfer->peer->rma_unanswered >= UNANSWERED_MAX)
         return HG_AGAIN;
     fragment = fragment_get_locked(transfer);
     msgbuf = amg_ofi_msgbuf_get_locked(domain);
@@ -316,7 +317,7 @@ hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
     }
     amg_seg_iter_skip(&transfer->remote, len);
     fragment_add_locked(fragment, len);
-    transfer->peer->asked++;
+    transfer->peer->rma_unanswered++;
     msgbuf->header.cookie = fragment->cookie;
     amg_ofi_send_address(msgbuf, transfer->peer, transfer->ep->base.context_id,
         transfer->target_context, transfer->is_put ? AMG_OFI_PUT : AMG_OFI_GET,
@@ -327,8 +328,9 @@ hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
 
 void amg_ofi_fragment_next_locked(struct amg_peer *peer)
 {
-    if (peer->asked < UNANSWERED_MAX && !amg_list_is_empty(&peer->crowd))
-        amg_list_push(&peer->domain->transfers, amg_list_pop(&peer->crowd));
+    if (peer->rma_unanswered < UNANSWERED_MAX &&
+        !amg_list_is_empty(&peer->blocked))
+        amg_list_push(&peer->domain->transfers, amg_list_pop(&peer->blocked));
 }
 
 void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment)
@@ -339,8 +341,8 @@ void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment)
     AMG_ASSERT(transfer->fragment_count > 0);
     if (transfer->lease == NULL) {
         amg_table_remove(&peer->domain->fragments, fragment->cookie);
-        AMG_ASSERT(peer->asked > 0);
-        peer->asked--;
+        AMG_ASSERT(peer->rma_unanswered > 0);
+        peer->rma_unanswered--;
         amg_ofi_fragment_next_locked(peer);
     }
     amg_list_remove(&fragment->link);

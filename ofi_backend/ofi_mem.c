@@ -117,7 +117,7 @@ static void mrs_close_locked(struct amg_ofi_mem *mem)
     mem->mrs = NULL;
 }
 
-void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain)
+void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain)
 {
     for (uint32_t i = 0; i < domain->mems.cap; i++)
         if (domain->mems.places[i].object != NULL)
@@ -260,8 +260,8 @@ void amg_ofi_mem_on_lease_locked(
     memcpy(&ask, message->body, sizeof(ask));
     mem = mem_find_locked(domain, &ask.key);
     if (mem != NULL && message->peer->granted >= GRANTS_MAX) {
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ROOM, AMG_OFI_LEASE,
-            (long)message->peer->granted);
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_LIMIT,
+            AMG_OFI_LEASE, (long)message->peer->granted);
         rc = HG_AGAIN;
     } else if (mem != NULL) {
         rc = mrs_open_locked(mem);

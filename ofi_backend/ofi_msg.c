@@ -116,7 +116,7 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
         wants_reply ? AMG_OFI_REQUEST : AMG_OFI_ONEWAY, len);
     rc = amg_calls_post_locked(
         &domain->calls, &msgbuf->post, peer->number, request_send_locked);
-    amg_ofi_wait_busy_locked(domain);
+    amg_ofi_wait_shorten_locked(domain);
     amg_bias_give(&domain->lock);
     return rc;
 }
@@ -160,7 +160,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
             amg_ofi_op_end_locked(op, HG_HOSTUNREACH);
         amg_ofi_msgbuf_put_locked(msgbuf);
     }
-    amg_ofi_wait_busy_locked(domain);
+    amg_ofi_wait_shorten_locked(domain);
     amg_bias_give(&domain->lock);
     return HG_SUCCESS;
 }
@@ -190,7 +190,7 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     if (msgbuf->has_credit && msgbuf->epoch == msgbuf->peer->epoch) {
         request_close_locked(msgbuf->peer);
         credit_owe_locked(msgbuf->peer);
-        amg_ofi_wait_busy_locked(domain);
+        amg_ofi_wait_shorten_locked(domain);
     }
     amg_ofi_msgbuf_put_locked(msgbuf);
     amg_bias_give(&domain->lock);
@@ -284,7 +284,7 @@ void amg_ofi_msg_on_request_locked(
     message->peer->context = message->header->context;
     if (!amg_flow_is_within(&domain->calls.flow, &message->peer->calls,
             message->peer->open + 1)) {
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ROOM,
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_LIMIT,
             message->header->kind, (long)message->peer->open);
         why = HG_AGAIN;
     } else if (ep != NULL && domain->is_listening) {

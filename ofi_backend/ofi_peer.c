@@ -137,7 +137,7 @@ static void buckets_grow(struct amg_ofi_tokens *tokens)
     amg_mem_free(before);
 }
 
-void amg_ofi_token_give_locked(struct amg_peer *peer, uint64_t token)
+void amg_ofi_token_set_locked(struct amg_peer *peer, uint64_t token)
 {
     struct amg_ofi_tokens *tokens = &peer->domain->tokens;
 
@@ -199,20 +199,20 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     peer->domain = domain;
     peer->state = AMG_OFI_PEER_UNKNOWN;
     peer->hash = hash;
-    peer->at = FI_ADDR_NOTAVAIL;
+    peer->fi_addr = FI_ADDR_NOTAVAIL;
     peer->probe = -1;
     peer->addr_len = len;
     memcpy(peer->addr, addr, len);
     amg_list_init(&peer->unsent);
     amg_list_init(&peer->leases);
     amg_list_init(&peer->transfers);
-    amg_list_init(&peer->crowd);
+    amg_list_init(&peer->blocked);
     amg_flow_bound(&domain->calls.flow, &peer->calls, 1); /* until it is OPEN */
     atomic_init(&peer->refs, 1);
     rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
     if (rc != HG_SUCCESS)
         goto free_peer;
-    peer->next_alike = amg_map_get(&domain->peers_by_hash, hash);
+    peer->next_same_hash = amg_map_get(&domain->peers_by_hash, hash);
     rc = amg_map_put(&domain->peers_by_hash, hash, peer);
     if (rc != HG_SUCCESS)
         goto remove_number;
@@ -240,7 +240,7 @@ hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     addr_clean(domain, addr, len);
     hash = hash_of(addr, len);
     peer = amg_map_get(&domain->peers_by_hash, hash);
-    for (; peer != NULL; peer = peer->next_alike)
+    for (; peer != NULL; peer = peer->next_same_hash)
         if (peer->addr_len == len && memcmp(peer->addr, addr, len) == 0) {
             *ret_peer = amg_ofi_peer_ref(peer);
             return HG_SUCCESS;
@@ -262,15 +262,16 @@ static void peer_unhash_locked(
     struct amg_peer *at = first;
 
     if (first != peer) {
-        while (at->next_alike != peer)
-            at = at->next_alike;
-        at->next_alike = peer->next_alike;
+        while (at->next_same_hash != peer)
+            at = at->next_same_hash;
+        at->next_same_hash = peer->next_same_hash;
         return;
     }
-    if (peer->next_alike == NULL)
+    if (peer->next_same_hash == NULL)
         (void)amg_map_remove(&domain->peers_by_hash, peer->hash);
     else /* replaces a value, which needs no memory */
-        (void)amg_map_put(&domain->peers_by_hash, peer->hash, peer->next_alike);
+        (void)amg_map_put(
+            &domain->peers_by_hash, peer->hash, peer->next_same_hash);
 }
 
 static void peer_free_locked(struct amg_peer *peer)
@@ -278,16 +279,16 @@ static void peer_free_locked(struct amg_peer *peer)
     struct amg_ofi_domain *domain = peer->domain;
 
     AMG_ASSERT(amg_list_is_empty(&peer->unsent));
-    AMG_ASSERT(amg_list_is_empty(&peer->leases) && peer->busy == 0);
+    AMG_ASSERT(amg_list_is_empty(&peer->leases) && peer->posts_in_flight == 0);
     AMG_ASSERT(amg_list_is_empty(&peer->transfers) && peer->granted == 0);
-    if (peer->at != FI_ADDR_NOTAVAIL && domain->ep != NULL)
-        (void)amg_ofi_call->av_remove(domain->av, peer->at);
+    if (peer->fi_addr != FI_ADDR_NOTAVAIL && domain->ep != NULL)
+        (void)amg_ofi_call->av_remove(domain->av, peer->fi_addr);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
-    amg_ofi_token_give_locked(peer, 0);
+    amg_ofi_token_set_locked(peer, 0);
     amg_table_remove(&domain->peer_numbers, peer->number);
     peer_unhash_locked(domain, peer);
-    if (peer->is_trying)
-        amg_list_remove(&peer->trying);
+    if (peer->is_pending)
+        amg_list_remove(&peer->pending);
     amg_list_remove(&peer->all);
     amg_mem_free(peer);
 }
@@ -303,20 +304,20 @@ hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
     struct amg_ofi_domain *domain = peer->domain;
     int count = 0;
 
-    if (peer->is_stale && peer->busy == 0) {
+    if (peer->is_stale && peer->posts_in_flight == 0) {
         /* The provider must not use the old connection for the process that is
          * there now. */
-        if (peer->at != FI_ADDR_NOTAVAIL)
-            (void)amg_ofi_call->av_remove(domain->av, peer->at);
-        peer->at = FI_ADDR_NOTAVAIL;
+        if (peer->fi_addr != FI_ADDR_NOTAVAIL)
+            (void)amg_ofi_call->av_remove(domain->av, peer->fi_addr);
+        peer->fi_addr = FI_ADDR_NOTAVAIL;
         peer->is_stale = false;
     }
-    if (peer->at != FI_ADDR_NOTAVAIL)
+    if (peer->fi_addr != FI_ADDR_NOTAVAIL)
         return HG_SUCCESS;
-    count = amg_ofi_call->av_insert(domain->av, peer->addr, &peer->at);
+    count = amg_ofi_call->av_insert(domain->av, peer->addr, &peer->fi_addr);
     if (count == 1)
         return HG_SUCCESS;
-    peer->at = FI_ADDR_NOTAVAIL;
+    peer->fi_addr = FI_ADDR_NOTAVAIL;
     if (count < 0)
         return amg_ofi_error(count, "inserting an address");
     AMG_LOG_ERROR("addr", "ofi: the provider does not accept this address");
@@ -375,9 +376,10 @@ void amg_ofi_peer_violation(
         [AMG_OFI_FAULT_FORM] = "a message of unknown form or wrong length was "
                                "dropped",
         [AMG_OFI_FAULT_CREDITS] = "more credits came back than were taken",
-        [AMG_OFI_FAULT_ROOM] = "more requests came than it has credits for, or "
-                               "more leases were asked for than one process "
-                               "may have, and were refused",
+        [AMG_OFI_FAULT_LIMIT] =
+            "more requests came than it has credits for, or "
+            "more leases were asked for than one process "
+            "may have, and were refused",
         [AMG_OFI_FAULT_ANSWER] = "an answer that fits nothing was dropped",
         [AMG_OFI_FAULT_ACCESS] = "an access to memory was refused",
     };
@@ -402,7 +404,7 @@ bool amg_ofi_peer_is_waiting(const struct amg_peer *peer)
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer)
 {
     return peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers) ||
-           peer->revoked > 0 || peer->busy > 0;
+           peer->revoked > 0 || peer->posts_in_flight > 0;
 }
 
 void amg_ofi_peer_set_deadline(struct amg_peer *peer)
@@ -410,19 +412,19 @@ void amg_ofi_peer_set_deadline(struct amg_peer *peer)
     peer->deadline_ns = amg_clock_ns() + peer->domain->connect_ns;
 }
 
-void amg_ofi_peer_try_later_locked(struct amg_peer *peer)
+void amg_ofi_peer_set_pending_locked(struct amg_peer *peer)
 {
-    if (peer->is_trying)
+    if (peer->is_pending)
         return;
-    peer->is_trying = true;
-    amg_list_push(&peer->domain->trying, &peer->trying);
+    peer->is_pending = true;
+    amg_list_push(&peer->domain->pending, &peer->pending);
 }
 
 void amg_ofi_peer_break_locked(struct amg_peer *peer, int code)
 {
     AMG_ASSERT(code > 0);
     peer->broken = code;
-    amg_ofi_peer_try_later_locked(peer);
+    amg_ofi_peer_set_pending_locked(peer);
 }
 
 void amg_ofi_peer_connect_locked(struct amg_peer *peer)
@@ -430,12 +432,12 @@ void amg_ofi_peer_connect_locked(struct amg_peer *peer)
     AMG_ASSERT(peer->state == AMG_OFI_PEER_UNKNOWN ||
                peer->state == AMG_OFI_PEER_CLAIMED);
     if (peer->state == AMG_OFI_PEER_UNKNOWN)
-        amg_ofi_token_give_locked(peer, amg_ofi_token_draw());
+        amg_ofi_token_set_locked(peer, amg_ofi_token_draw());
     peer->extensions = 0;
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_CONNECTING);
     amg_ofi_peer_set_deadline(peer);
     peer->owes_connect = true;
-    amg_ofi_peer_try_later_locked(peer);
+    amg_ofi_peer_set_pending_locked(peer);
 }
 
 void amg_ofi_peer_check_locked(struct amg_peer *peer)
@@ -453,7 +455,7 @@ void amg_ofi_peer_check_locked(struct amg_peer *peer)
                                  : peer->domain->connect_ns / 2;
     }
     peer->owes_connect = true;
-    amg_ofi_peer_try_later_locked(peer);
+    amg_ofi_peer_set_pending_locked(peer);
 }
 
 struct amg_peer *amg_ofi_addr_self(struct amg_domain *base)

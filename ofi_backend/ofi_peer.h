@@ -11,7 +11,7 @@
 enum amg_ofi_fault {
     AMG_OFI_FAULT_FORM,
     AMG_OFI_FAULT_CREDITS,
-    AMG_OFI_FAULT_ROOM,
+    AMG_OFI_FAULT_LIMIT,
     AMG_OFI_FAULT_ANSWER,
     AMG_OFI_FAULT_ACCESS,
 };
@@ -42,7 +42,7 @@ bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
 /* Restarts the time that the messages for this peer may wait. */
 void amg_ofi_peer_set_deadline(struct amg_peer *peer);
 /* Has the next poll send all that waits for this peer. */
-void amg_ofi_peer_try_later_locked(struct amg_peer *peer);
+void amg_ofi_peer_set_pending_locked(struct amg_peer *peer);
 /* Has the next poll lose the peer; not now, as the caller still uses operations
  * that would end. `code`: libfabric's, positive. */
 void amg_ofi_peer_break_locked(struct amg_peer *peer, int code);
@@ -61,7 +61,7 @@ void amg_ofi_token_fini(struct amg_ofi_domain *domain);
 uint64_t amg_ofi_token_draw(void);
 
 /* Sets the token of the peer; 0: none. */
-void amg_ofi_token_give_locked(struct amg_peer *peer, uint64_t token);
+void amg_ofi_token_set_locked(struct amg_peer *peer, uint64_t token);
 /* The peer that has this token, or NULL. `token` is not 0. */
 static inline struct amg_peer *amg_ofi_token_find_locked(
     const struct amg_ofi_domain *domain, uint64_t token)

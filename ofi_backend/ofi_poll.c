@@ -93,7 +93,7 @@ static void message_take_locked(
     struct amg_ofi_message message = {.header = &header};
     unsigned kind = 0;
 
-    if (len < sizeof(header) || len > domain->room_len) {
+    if (len < sizeof(header) || len > domain->message_max) {
         unknown_warn(domain, len);
         return;
     }
@@ -114,8 +114,8 @@ static void message_take_locked(
                 domain, message.body, message.len);
         return;
     }
-    if (header.stamp != 0)
-        message.peer = amg_ofi_token_find_locked(domain, header.stamp);
+    if (header.token != 0)
+        message.peer = amg_ofi_token_find_locked(domain, header.token);
     if (message.peer == NULL) {
         unknown_warn(domain, len);
         return;
@@ -149,7 +149,7 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
         domain->facts.is_multi ? entry->buf : receive->bytes;
 
     if (error == 0 && at != NULL && entry->len > 0) {
-        amg_ofi_ep_note_locked(domain, receive, at, entry->len);
+        amg_ofi_ep_received_locked(domain, receive, at, entry->len);
         message_take_locked(domain, at, entry->len);
     }
     if (error != 0 && error != FI_ECANCELED && amg_ofi_peer_may_warn(domain))
@@ -160,7 +160,7 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
         !domain->facts.is_multi)
         amg_ofi_ep_release_locked(domain, receive);
     if (error != 0 && error != FI_ECANCELED && domain->facts.is_multi)
-        amg_ofi_ep_cut_locked(domain, receive, entry->buf);
+        amg_ofi_ep_truncated_locked(domain, receive, entry->buf);
     amg_ofi_ep_refill_locked(domain, receive);
 }
 
@@ -252,7 +252,7 @@ static bool is_quiet_locked(struct amg_ofi_domain *domain)
  * busy, and gets more time. */
 static uint64_t grace_ns(const struct amg_peer *peer)
 {
-    return peer->state == AMG_OFI_PEER_OPEN && peer->busy > 0
+    return peer->state == AMG_OFI_PEER_OPEN && peer->posts_in_flight > 0
                ? EXTENSIONS_MAX * peer->domain->connect_ns
                : 0;
 }
@@ -351,11 +351,11 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
         peer_time_out_locked(peer);
         return;
     }
-    if (tick - peer->asked_tick < SILENT_TICKS)
+    if (tick - peer->connect_tick < SILENT_TICKS)
         return;
     if (peer->state == AMG_OFI_PEER_CONNECTING) {
         peer->owes_connect = true; /* the peer may have been too busy */
-        amg_ofi_peer_try_later_locked(peer);
+        amg_ofi_peer_set_pending_locked(peer);
     } else if (tick - peer->heard_tick >=
                (amg_ofi_peer_is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
         amg_ofi_peer_check_locked(peer);
@@ -428,10 +428,10 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
     unsigned count = 0;
 
     /* First: some providers buffer messages that find no posted buffer. */
-    if (domain->owes_receive)
+    if (domain->wants_receive)
         amg_ofi_ep_refill_all_locked(domain);
     count = completions_take_locked(domain, max);
-    if (!amg_list_is_empty(&domain->trying))
+    if (!amg_list_is_empty(&domain->pending))
         amg_ofi_connect_retry_locked(domain);
     if (!amg_list_is_empty(&domain->transfers))
         amg_ofi_rma_move_locked(domain);
@@ -453,7 +453,7 @@ unsigned amg_ofi_poll(
         return 0;
     amg_bias_take(&domain->lock);
     /* First, or messages for this context would signal its eventfd. */
-    amg_ofi_wait_end_locked(ep);
+    amg_ofi_wait_disarm_locked(ep);
     (void)progress_locked(domain, max);
     count = amg_list_take(&ret_events->done, &ep->done, max);
     count += amg_list_take(&ret_events->arrived, &ep->arrived, max);

@@ -125,7 +125,7 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
                  : amg_ofi_fragment_post_locked(transfer, on_completed_locked);
     if (rc == HG_AGAIN) {
         if (!amg_link_is_listed(&transfer->link))
-            amg_list_push(transfer->lease == NULL ? &transfer->peer->crowd
+            amg_list_push(transfer->lease == NULL ? &transfer->peer->blocked
                                                   : &domain->transfers,
                 &transfer->link);
         return;
@@ -384,7 +384,7 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
         amg_ofi_peer_unref_locked(peer);
         amg_pool_put(&domain->transfer_pool, transfer);
     }
-    amg_ofi_wait_busy_locked(domain);
+    amg_ofi_wait_shorten_locked(domain);
     amg_bias_give(&domain->lock);
     return rc;
 }

@@ -55,7 +55,7 @@ void amg_ofi_mem_on_return_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 
 /* The domain closes: deregisters memory that the user still exposes. */
-void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain);
+void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain);
 
 /* The peer is lost, with its leases. */
 void amg_ofi_mem_lost_locked(struct amg_peer *peer);
@@ -159,7 +159,7 @@ struct amg_ofi_fragment {
 /* Bytes of one message of a transfer. */
 static inline uint64_t amg_ofi_fragment_max(const struct amg_ofi_domain *domain)
 {
-    return domain->room_len - sizeof(struct amg_ofi_header) -
+    return domain->message_max - sizeof(struct amg_ofi_header) -
            sizeof(struct amg_ofi_access);
 }
 

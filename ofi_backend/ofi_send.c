@@ -34,7 +34,7 @@ enum {
 
 static size_t msgbuf_len(const struct amg_ofi_domain *domain)
 {
-    return (sizeof(struct amg_ofi_msgbuf) + domain->room_len + MSGBUF_ALIGN -
+    return (sizeof(struct amg_ofi_msgbuf) + domain->message_max + MSGBUF_ALIGN -
                1) /
            MSGBUF_ALIGN * MSGBUF_ALIGN;
 }
@@ -59,19 +59,19 @@ static struct amg_ofi_msgbuf *msgbuf_make(struct amg_ofi_domain *domain)
     struct amg_ofi_block *block = domain->blocks;
     struct amg_ofi_msgbuf *msgbuf = NULL;
 
-    AMG_ASSERT(block->cut_count <= block->count);
-    if (block->cut_count == block->count) {
+    AMG_ASSERT(block->used_count <= block->count);
+    if (block->used_count == block->count) {
         if (msgbufs_make(domain, MSGBUFS_MORE) != HG_SUCCESS)
             return NULL;
         block = domain->blocks;
     }
-    msgbuf = (void *)(block->bytes + block->cut_count * msgbuf_len(domain));
-    block->cut_count++;
+    msgbuf = (void *)(block->bytes + block->used_count * msgbuf_len(domain));
+    block->used_count++;
     memset(msgbuf, 0, sizeof(*msgbuf));
     msgbuf->domain = domain;
     msgbuf->block = block;
     msgbuf->buf.data = msgbuf->data;
-    msgbuf->buf.cap = domain->room_len - (uint32_t)sizeof(msgbuf->header);
+    msgbuf->buf.cap = domain->message_max - (uint32_t)sizeof(msgbuf->header);
     domain->msgbuf_count++;
     return msgbuf;
 }
@@ -168,12 +168,12 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
 
     (void)domain;
     (void)entry;
-    AMG_ASSERT(peer->busy > 0);
+    AMG_ASSERT(peer->posts_in_flight > 0);
     amg_list_remove(&msgbuf->post.link);
-    peer->busy--;
+    peer->posts_in_flight--;
     if (is_counted(msgbuf) && epoch == peer->epoch &&
-        msgbuf->header.stamp == peer->my_token)
-        peer->leaving--;
+        msgbuf->header.token == peer->my_token)
+        peer->sending--;
     msgbuf_left_locked(msgbuf, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
     if (error != 0 && peer->epoch == epoch)
         amg_ofi_peer_break_locked(peer, error < 0 ? -error : error);
@@ -189,8 +189,8 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
         msgbuf->len <= domain->facts.inject_len && kind > AMG_OFI_ACCEPT;
     ssize_t code = 0;
 
-    AMG_ASSERT(peer->at != FI_ADDR_NOTAVAIL);
-    msgbuf->header.stamp = peer->my_token;
+    AMG_ASSERT(peer->fi_addr != FI_ADDR_NOTAVAIL);
+    msgbuf->header.token = peer->my_token;
     /* A CONNECT goes to a peer that does not know this process yet. */
     msgbuf->header.credits =
         kind == AMG_OFI_CONNECT
@@ -199,11 +199,11 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     msgbuf->epoch = peer->epoch;
     if (is_short) {
         code = amg_ofi_call->inject(
-            domain->ep, &msgbuf->header, msgbuf->len, peer->at);
+            domain->ep, &msgbuf->header, msgbuf->len, peer->fi_addr);
     } else {
         msgbuf->work.done = on_sent_locked;
         code = amg_ofi_call->send(domain->ep, &msgbuf->header, msgbuf->len,
-            amg_ofi_reg_desc(msgbuf->block->mr), peer->at,
+            amg_ofi_reg_desc(msgbuf->block->mr), peer->fi_addr,
             &msgbuf->work.context);
     }
     if (code != 0) {
@@ -218,8 +218,8 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     if (is_short) {
         msgbuf_left_locked(msgbuf, HG_SUCCESS);
     } else {
-        peer->leaving += kind == AMG_OFI_CONNECT ? 0 : 1;
-        peer->busy++;
+        peer->sending += kind == AMG_OFI_CONNECT ? 0 : 1;
+        peer->posts_in_flight++;
         amg_list_push(&domain->sends, &msgbuf->post.link);
     }
     return 0;
@@ -232,14 +232,14 @@ void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
 
     /* A peer that sent a CONNECT first gets the ACCEPT before anything else. */
     if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_accept &&
-        peer->at != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
+        peer->fi_addr != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
         code = amg_ofi_send_post_locked(msgbuf);
     if (code == 0)
         return;
     if (amg_list_is_empty(&peer->unsent))
         amg_ofi_peer_set_deadline(peer);
     amg_list_push(&peer->unsent, &msgbuf->post.link);
-    amg_ofi_peer_try_later_locked(peer);
+    amg_ofi_peer_set_pending_locked(peer);
     if (code != -FI_EAGAIN)
         amg_ofi_peer_break_locked(peer, (int)-code);
     else if (peer->state == AMG_OFI_PEER_UNKNOWN ||
@@ -287,19 +287,20 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
 void amg_ofi_send_detach_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep)
 {
-    struct amg_link *link = amg_list_first(&domain->trying);
+    struct amg_link *link = amg_list_first(&domain->pending);
 
     amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
-    for (; link != NULL; link = amg_list_next(&domain->trying, link))
+    for (; link != NULL; link = amg_list_next(&domain->pending, link))
         amg_calls_detach_locked(&domain->calls,
-            &amg_container_of(link, struct amg_peer, trying)->unsent,
+            &amg_container_of(link, struct amg_peer, pending)->unsent,
             &ep->base);
 }
 
 void amg_ofi_send_lost_locked(const struct amg_peer *peer)
 {
     struct amg_list *sends = &peer->domain->sends;
-    struct amg_link *link = peer->busy > 0 ? amg_list_first(sends) : NULL;
+    struct amg_link *link =
+        peer->posts_in_flight > 0 ? amg_list_first(sends) : NULL;
 
     for (; link != NULL; link = amg_list_next(sends, link)) {
         struct amg_ofi_msgbuf *msgbuf =
@@ -320,8 +321,8 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
         struct amg_ofi_msgbuf *msgbuf =
             amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 
-        AMG_ASSERT(msgbuf->peer->busy > 0);
-        msgbuf->peer->busy--;
+        AMG_ASSERT(msgbuf->peer->posts_in_flight > 0);
+        msgbuf->peer->posts_in_flight--;
         msgbuf_left_locked(msgbuf, HG_CANCELED);
     }
 }

@@ -58,20 +58,20 @@ static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
 
 static bool is_moving(void *arg)
 {
-    return ((const struct amg_ofi_ep *)arg)->moving > 0;
+    return ((const struct amg_ofi_ep *)arg)->rma_in_flight > 0;
 }
 
 /* Is anything of this process still to leave? */
 static bool is_sending(void *arg)
 {
     const struct amg_ofi_domain *domain = arg;
-    const struct amg_link *link = amg_list_first(&domain->trying);
+    const struct amg_link *link = amg_list_first(&domain->pending);
 
-    if (!amg_list_is_empty(&domain->sends) || domain->moving > 0)
+    if (!amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0)
         return true;
-    for (; link != NULL; link = amg_list_next(&domain->trying, link))
+    for (; link != NULL; link = amg_list_next(&domain->pending, link))
         if (!amg_list_is_empty(
-                &amg_container_of(link, struct amg_peer, trying)->unsent))
+                &amg_container_of(link, struct amg_peer, pending)->unsent))
             return true;
     return false;
 }
@@ -103,7 +103,7 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
     AMG_ASSERT(domain->eps[base->context_id] == ep);
     domain->eps[base->context_id] = NULL;
     leases_return_locked(domain);
-    amg_ofi_wait_end_locked(ep);
+    amg_ofi_wait_disarm_locked(ep);
     amg_ofi_msg_refuse_all_locked(ep);
     amg_list_splice(&ret_events->done, &ep->done);
     amg_bias_give(&domain->lock);
@@ -137,8 +137,8 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
     (void)amg_ofi_poll_domain_locked(domain);
     is_busy = is_sending(domain) ||
               (domain->is_joined && pending_peer_find_locked(domain) != NULL);
-    if (!is_busy && domain->is_joined && !domain->is_leaving) {
-        domain->is_leaving = true;
+    if (!is_busy && domain->is_joined && !domain->peers_may_close) {
+        domain->peers_may_close = true;
         /* Soon the peers may be gone. */
         amg_ofi_lease_return_idle_locked(domain, 0);
         is_busy = is_sending(domain);
@@ -180,7 +180,7 @@ static void domain_abandon(struct amg_domain *base)
         return;
     amg_bias_take(&domain->lock);
     pending_peer_log_locked(domain, ", which are given up");
-    domain->is_leaving = true;
+    domain->peers_may_close = true;
     amg_bias_give(&domain->lock);
 }
 
@@ -227,7 +227,7 @@ static bool is_posted(void *arg)
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
         if (domain->receives[i].is_posted)
             return true;
-    return !amg_list_is_empty(&domain->sends) || domain->moving > 0;
+    return !amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0;
 }
 
 static void posts_cancel_locked(struct amg_ofi_domain *domain)
@@ -259,7 +259,7 @@ static void ep_end_locked(struct amg_ofi_domain *domain)
     amg_ofi_rma_abandon_locked(domain);
     amg_ofi_blocks_unreg_locked(domain->blocks);
     amg_ofi_blocks_unreg_locked(domain->receive_block);
-    amg_ofi_mem_forget_all_locked(domain);
+    amg_ofi_mem_unreg_all_locked(domain);
     amg_ofi_ep_close(domain);
 }
 
@@ -358,7 +358,7 @@ static void domain_set(
     domain->muted_fd = -1;
     domain->message_len =
         (uint32_t)clamp(message_len, MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
-    domain->room_len = domain->message_len * AMG_ROOM_FACTOR;
+    domain->message_max = domain->message_len * AMG_ROOM_FACTOR;
     domain->universe = amg_ofi_env_universe();
     domain->max_contexts = how->max_contexts;
     domain->connect_ns =
@@ -367,7 +367,7 @@ static void domain_set(
     domain->is_joined = how->is_joined;
     domain->no_block = how->nic.no_block;
     amg_list_init(&domain->peers);
-    amg_list_init(&domain->trying);
+    amg_list_init(&domain->pending);
     amg_list_init(&domain->sends);
     amg_list_init(&domain->transfers);
     amg_list_init(&domain->idle);
@@ -389,7 +389,7 @@ static hg_return_t messages_fit(struct amg_ofi_domain *domain)
 {
     size_t longest = domain->info->ep_attr->max_msg_size;
 
-    if (longest >= domain->room_len)
+    if (longest >= domain->message_max)
         return HG_SUCCESS;
     if (longest < MESSAGE_LEN_MIN) {
         AMG_LOG_ERROR("cls",
@@ -397,7 +397,7 @@ static hg_return_t messages_fit(struct amg_ofi_domain *domain)
             domain->facts.stack, longest, MESSAGE_LEN_MIN);
         return HG_OPNOTSUPPORTED;
     }
-    domain->room_len = (uint32_t)longest;
+    domain->message_max = (uint32_t)longest;
     domain->message_len =
         (uint32_t)clamp(domain->message_len, MESSAGE_LEN_MIN, longest);
     return HG_SUCCESS;

@@ -99,12 +99,12 @@ static void timer_set(struct amg_ofi_ep *ep, uint64_t ns)
 
 static uint64_t wait_ns(const struct amg_ofi_domain *domain)
 {
-    if (!amg_list_is_empty(&domain->trying) ||
-        !amg_list_is_empty(&domain->transfers) || domain->owes_receive)
+    if (!amg_list_is_empty(&domain->pending) ||
+        !amg_list_is_empty(&domain->transfers) || domain->wants_receive)
         return WAIT_RETRY_NS;
     if (domain->cq_fd < 0)
         return WAIT_MUTE_NS;
-    if (!amg_list_is_empty(&domain->sends) || domain->moving > 0 ||
+    if (!amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0 ||
         domain->calls.flow.owing != NULL)
         return WAIT_FLIGHT_NS;
     return WAIT_IDLE_NS;
@@ -187,7 +187,7 @@ void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep)
     amg_eventfd_signal(ep->bell);
 }
 
-void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain)
+void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain)
 {
     uint64_t wait = 0;
 
@@ -204,7 +204,7 @@ void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain)
     }
 }
 
-void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep)
+void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep)
 {
     if (!ep->is_armed)
         return;

@@ -3,14 +3,14 @@
  *
  *   byte  0      1         2        3         4..7     8..15   16 ...
  *       +------+---------+--------+---------+--------+-------+------+
- *       | kind | context | target | credits | cookie | stamp | body |
+ *       | kind | context | target | credits | cookie | token | body |
  *       +------+---------+--------+---------+--------+-------+------+
  *   kind     the high bits 101 and one of the kinds below
  *   context  context of the sender; an answer goes there
  *   target   context of the receiver
  *   credits  number of one-way requests of the receiver that were released
  *   cookie   number of the call, fragment or lease in a table of its initiator
- *   stamp    token that the receiver gave the sender at first contact: 64
+ *   token    number that the receiver gave the sender at first contact: 64
  *            random bits drawn for that contact alone. It names the sender; no
  *            other process knows it; and it is unknown to a later process at
  *            the address, and to one that has given the sender up
@@ -84,7 +84,7 @@ struct amg_ofi_header {
     uint8_t target;
     uint8_t credits;
     uint32_t cookie;
-    uint64_t stamp;
+    uint64_t token;
 };
 
 struct amg_ofi_refuse {
@@ -96,11 +96,11 @@ struct amg_ofi_connect {
     uint32_t magic;
     uint16_t version;
     uint16_t addr_len;
-    uint64_t token;       /* for `stamp` in the receiver's messages; not 0 */
+    uint64_t token;       /* for the header of the receiver's messages; not 0 */
     uint64_t incarnation; /* of the sender; not 0 */
     uint32_t message_len; /* the longest that the sender can receive */
     uint16_t credits;     /* requests of the receiver that it has room for */
-    uint16_t ask;         /* CONNECT: its number; ACCEPT: that of the CONNECT
+    uint16_t seq;         /* CONNECT: its number; ACCEPT: that of the CONNECT
                            * that it answers */
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* of the sender */
     uint32_t received; /* messages of the receiver that came with its token */

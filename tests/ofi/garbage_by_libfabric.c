@@ -154,7 +154,7 @@ static size_t message_fill(uint8_t *bytes)
             (uint8_t)(AMG_OFI_MAGIC | (unsigned)rand() % AMG_OFI_KIND_COUNT),
         .credits = (uint8_t)noise(),
         .cookie = (uint32_t)rand() % 8,
-        .stamp = (uint64_t)noise() << 32 | noise(),
+        .token = (uint64_t)noise() << 32 | noise(),
     };
     size_t len = (size_t)rand() % 512;
 

@@ -35,7 +35,7 @@ enum step {
 /* What the liar knows of each side. */
 static struct lesson {
     uint64_t token;
-    uint16_t ask;  /* of its last hello */
+    uint16_t seq;  /* of its last hello */
     uint32_t said; /* messages of its, but for hellos */
     uint32_t cookies[AMG_OFI_KIND_COUNT][COOKIES];
     unsigned heard[AMG_OFI_KIND_COUNT];
@@ -67,13 +67,13 @@ static void liar_hear(const uint8_t *bytes, size_t len)
         FUZZ_CHECK(side < OFI_SIDES);
         lessons[side].token = hello.token;
         if (kind == AMG_OFI_CONNECT)
-            lessons[side].ask = hello.ask;
+            lessons[side].seq = hello.seq;
         else
             lessons[side].said++;
         return;
     }
     /* It names each side by the end of its token, if it tells the truth. */
-    side = header.stamp % OFI_SIDES;
+    side = header.token % OFI_SIDES;
     lessons[side].said++;
     lessons[side].cookies[kind][lessons[side].heard[kind]++ % COOKIES] =
         header.cookie;
@@ -111,7 +111,7 @@ static void counts_choose(struct fuzz *fuzz, const struct lesson *lesson,
     uint8_t how = fuzz_u8(fuzz);
 
     hello->credits = (uint16_t)(how % 2 == 0 ? OFI_CREDITS : fuzz_u8(fuzz));
-    hello->ask = how / 2 % 4 == 3 ? fuzz_u16(fuzz) : lesson->ask;
+    hello->seq = how / 2 % 4 == 3 ? fuzz_u16(fuzz) : lesson->seq;
     hello->received = how / 8 % 4 == 3 ? (uint32_t)fuzz_near(fuzz, lesson->said)
                                        : lesson->said;
 }
@@ -143,7 +143,7 @@ static void hello_say(struct fuzz *fuzz, unsigned side)
         draft.len = fuzz_u16(fuzz) % (OFI_ROOM - sizeof(draft.header));
     draft.header = (struct amg_ofi_header){
         .kind = AMG_OFI_MAGIC | (how >= 64 ? AMG_OFI_ACCEPT : AMG_OFI_CONNECT),
-        .stamp = lessons[side].token,
+        .token = lessons[side].token,
     };
     draft_send(&draft, side);
 }
@@ -265,14 +265,14 @@ static void speak(struct fuzz *fuzz, unsigned side, bool is_forged)
         .target = how / 4 % 3,
         .credits = how < 64 ? fuzz_u8(fuzz) : 0,
         .cookie = cookie_choose(fuzz, lesson, kind),
-        .stamp = lesson->token,
+        .token = lesson->token,
     };
     /* Tokens are not guessed; the number of the incarnation is told to all. */
     if (is_forged)
-        draft.header.stamp =
+        draft.header.token =
             how < 128 ? domain->incarnation : lesson->token ^ 1ull << how % 64;
     else if (how % 32 == 31)
-        draft.header.stamp = fuzz_u8(fuzz);
+        draft.header.token = fuzz_u8(fuzz);
     draft.len = body_fill(fuzz, side, kind, draft.body);
     if (how % 16 == 15)
         draft.len = fuzz_u16(fuzz) % (OFI_ROOM - 100);

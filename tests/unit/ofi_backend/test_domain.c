@@ -193,7 +193,7 @@ static void test_domain_of_short_messages(void **state)
     world_open(&world, false);
     amg_ofi_transport.domain.limits(world.domain, &limits);
     assert_true(limits.request_len > LEN && limits.request_len < longest);
-    assert_int_equal(amg_ofi_domain_of(world.domain)->room_len, longest);
+    assert_int_equal(amg_ofi_domain_of(world.domain)->message_max, longest);
     world_talk(&world);
     world_close(&world);
     longest = 100;

@@ -47,7 +47,7 @@ static void test_token_leads_to_its_peer(void **state)
 
     (void)state;
     for (unsigned i = 0; i < COUNT; i++)
-        amg_ofi_token_give_locked(peers[i], amg_ofi_token_draw());
+        amg_ofi_token_set_locked(peers[i], amg_ofi_token_draw());
     for (unsigned i = 0; i < COUNT; i++) {
         assert_ptr_equal(
             amg_ofi_token_find_locked(&domain, peers[i]->token), peers[i]);
@@ -57,14 +57,14 @@ static void test_token_leads_to_its_peer(void **state)
     }
     for (unsigned i = 0; i < COUNT; i++) {
         token = peers[i]->token;
-        amg_ofi_token_give_locked(peers[i], 0);
+        amg_ofi_token_set_locked(peers[i], 0);
         assert_null(amg_ofi_token_find_locked(&domain, token));
-        amg_ofi_token_give_locked(peers[i], token + 1);
+        amg_ofi_token_set_locked(peers[i], token + 1);
         assert_ptr_equal(
             amg_ofi_token_find_locked(&domain, token + 1), peers[i]);
     }
     for (unsigned i = 0; i < COUNT; i++)
-        amg_ofi_token_give_locked(peers[i], 0);
+        amg_ofi_token_set_locked(peers[i], 0);
     assert_int_equal(domain.tokens.count, 0);
 }
 

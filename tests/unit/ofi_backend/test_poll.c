@@ -117,7 +117,7 @@ static void say_hello(struct world *world)
             .addr_len = world->peer->addr_len,
             .incarnation = 77,
             .token = 9,
-            .message_len = inside(world)->room_len},
+            .message_len = inside(world)->message_max},
     };
 
     memcpy(message.hello.addr, world->peer->addr, world->peer->addr_len);
@@ -172,7 +172,7 @@ static void test_poll_lies_of_a_peer_do_no_harm(void **state)
         fill_random(&header, sizeof(header));
         header.kind =
             (uint8_t)(AMG_OFI_MAGIC | (unsigned)rand() % AMG_OFI_KIND_COUNT);
-        header.stamp = world.peer->token;
+        header.token = world.peer->token;
         header.credits = (uint8_t)(rand() % 3);
         header.target = (uint8_t)(rand() % 3);
         header.cookie = (uint32_t)rand() % 4;
@@ -202,7 +202,7 @@ static void test_poll_leases_of_one_peer_are_bounded(void **state)
     amg_ofi_transport.bulk.key(world.mem, &key);
     memcpy(&message.ask, key.bytes, sizeof(message.ask));
     say_hello(&world);
-    message.header.stamp = world.peer->token;
+    message.header.token = world.peer->token;
     for (unsigned i = 0; i < LEASES; i++) {
         message.header.cookie = i;
         receive(&world, &message, sizeof(message));

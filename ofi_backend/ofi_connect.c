@@ -353,8 +353,7 @@ void amg_ofi_connect_on_connect_locked(
     amg_ofi_peer_unref_locked(peer);
 }
 
-void amg_ofi_connect_on_accept_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
 {
     const struct amg_ofi_connect connect =
         connect_read(message->body, message->len);
@@ -363,7 +362,7 @@ void amg_ofi_connect_on_accept_locked(
     uint32_t received = peer->received;
     bool is_new = peer->my_token != 0 && !identity_is_known(peer, &connect);
 
-    if (!connect_is_ours(domain, &connect))
+    if (!connect_is_ours(message->peer->domain, &connect))
         return;
     if (!version_is_ours(peer, &connect)) {
         amg_ofi_connect_lost_locked(peer, "its protocol is another one");
@@ -391,10 +390,8 @@ void amg_ofi_connect_on_accept_locked(
     amg_ofi_peer_set_pending_locked(peer);
 }
 
-void amg_ofi_connect_on_disconnect_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_connect_on_disconnect_locked(const struct amg_ofi_message *message)
 {
-    (void)domain;
     amg_ofi_connect_lost_locked(message->peer, NULL);
 }
 

@@ -249,8 +249,7 @@ static hg_return_t grant_send_locked(const struct grant *grant)
     return HG_SUCCESS;
 }
 
-void amg_ofi_mem_on_lease_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_mem_on_lease_locked(const struct amg_ofi_message *message)
 {
     struct amg_ofi_lease_ask ask;
     struct amg_ofi_mem *mem = NULL;
@@ -258,7 +257,7 @@ void amg_ofi_mem_on_lease_locked(
     hg_return_t rc = HG_NOENTRY;
 
     memcpy(&ask, message->body, sizeof(ask));
-    mem = mem_find_locked(domain, &ask.key);
+    mem = mem_find_locked(message->peer->domain, &ask.key);
     if (mem != NULL && message->peer->granted >= GRANTS_MAX) {
         amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_LIMIT,
             AMG_OFI_LEASE, (long)message->peer->granted);
@@ -280,11 +279,12 @@ void amg_ofi_mem_on_lease_locked(
 }
 
 /* Finds the memory of an access, after all checks. */
-static hg_return_t access_check_locked(struct amg_ofi_domain *domain,
+static hg_return_t access_check_locked(const struct amg_ofi_message *message,
     const struct amg_ofi_access *access, enum amg_mem_flags direction,
     struct amg_seg_iter *ret_iter)
 {
-    const struct amg_ofi_mem *mem = mem_find_locked(domain, &access->key);
+    const struct amg_ofi_mem *mem =
+        mem_find_locked(message->peer->domain, &access->key);
     struct amg_seg_iter iter = {
         .segment = access->segment,
         .into = access->into,
@@ -313,16 +313,16 @@ static void access_answer_locked(
         message->header->context, AMG_OFI_DONE, message->header->cookie, ret);
 }
 
-void amg_ofi_mem_on_get_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_mem_on_get_locked(const struct amg_ofi_message *message)
 {
+    struct amg_ofi_domain *domain = message->peer->domain;
     struct amg_ofi_access access;
     struct amg_ofi_msgbuf *msgbuf = NULL;
     struct amg_seg_iter iter;
     hg_return_t rc = HG_SUCCESS;
 
     memcpy(&access, message->body, sizeof(access));
-    rc = access_check_locked(domain, &access, AMG_MEM_READ, &iter);
+    rc = access_check_locked(message, &access, AMG_MEM_READ, &iter);
     if (rc == HG_SUCCESS && access.len > amg_ofi_fragment_max(domain))
         rc = HG_MSGSIZE;
     if (rc == HG_SUCCESS)
@@ -340,15 +340,14 @@ void amg_ofi_mem_on_get_locked(
     amg_ofi_send_locked(msgbuf);
 }
 
-void amg_ofi_mem_on_put_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
 {
     struct amg_ofi_access access;
     struct amg_seg_iter iter;
     hg_return_t rc = HG_SUCCESS;
 
     memcpy(&access, message->body, sizeof(access));
-    rc = access_check_locked(domain, &access, AMG_MEM_WRITE, &iter);
+    rc = access_check_locked(message, &access, AMG_MEM_WRITE, &iter);
     if (rc == HG_SUCCESS && access.len != message->len - sizeof(access))
         rc = HG_MSGSIZE;
     if (rc == HG_SUCCESS)
@@ -356,11 +355,10 @@ void amg_ofi_mem_on_put_locked(
     access_answer_locked(message, rc);
 }
 
-void amg_ofi_mem_on_return_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {
-    struct amg_table_slot *slot = amg_table_find(
-        &domain->grants, message->header->cookie, message->peer->number);
+    struct amg_table_slot *slot = amg_table_find(&message->peer->domain->grants,
+        message->header->cookie, message->peer->number);
 
     if (slot != NULL)
         grant_end_locked(slot->object);

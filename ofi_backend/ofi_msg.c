@@ -217,9 +217,10 @@ static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
 
 /* A copy of the message, which outlives the buffer it came in. */
 static struct amg_ofi_msgbuf *msgbuf_of_message_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+    const struct amg_ofi_message *message)
 {
-    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    struct amg_ofi_msgbuf *msgbuf =
+        amg_ofi_msgbuf_get_locked(message->peer->domain);
 
     if (msgbuf == NULL)
         return NULL;
@@ -253,9 +254,11 @@ static void request_give_locked(struct amg_ofi_ep *ep,
 }
 
 /* Gives the reply to a cancelled call to the context that polls next. */
-static void late_give_locked(struct amg_ofi_domain *domain,
+static void late_give_locked(
     struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message)
 {
+    struct amg_ofi_domain *domain = message->peer->domain;
+
     arrival_fill(msgbuf, message);
     msgbuf->arrival.is_one_way = false;
     msgbuf->arrival.is_late = true;
@@ -272,9 +275,9 @@ static struct amg_ofi_ep *ep_at(
     return context < domain->max_contexts ? domain->eps[context] : NULL;
 }
 
-void amg_ofi_msg_on_request_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
 {
+    struct amg_ofi_domain *domain = message->peer->domain;
     bool is_one_way =
         (message->header->kind & ~AMG_OFI_MAGIC_MASK) == AMG_OFI_ONEWAY;
     struct amg_ofi_ep *ep = ep_at(domain, message->header->target);
@@ -288,7 +291,7 @@ void amg_ofi_msg_on_request_locked(
             message->header->kind, (long)message->peer->open);
         why = HG_AGAIN;
     } else if (ep != NULL && domain->is_listening) {
-        msgbuf = msgbuf_of_message_locked(domain, message);
+        msgbuf = msgbuf_of_message_locked(message);
         why = HG_NOMEM;
     }
     if (msgbuf == NULL)
@@ -300,34 +303,32 @@ void amg_ofi_msg_on_request_locked(
 
 /* The operation that this answer is for, or amg_call_cancelled; NULL: there is
  * none. */
-static struct amg_op *call_end_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+static struct amg_op *call_end_locked(const struct amg_ofi_message *message)
 {
     struct amg_peer *peer = message->peer;
+    struct amg_calls *calls = &peer->domain->calls;
     uint32_t cookie = message->header->cookie;
-    struct amg_op *op =
-        amg_calls_find_locked(&domain->calls, cookie, peer->number);
+    struct amg_op *op = amg_calls_find_locked(calls, cookie, peer->number);
 
     if (op == NULL)
         amg_ofi_peer_violation(
             peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_REPLY, (long)cookie);
-    else if (!amg_calls_settle_locked(&domain->calls, cookie, &peer->calls))
+    else if (!amg_calls_settle_locked(calls, cookie, &peer->calls))
         amg_ofi_peer_violation(peer, AMG_OFI_FAULT_CREDITS, 0, 1);
     return op;
 }
 
-void amg_ofi_msg_on_reply_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_msg_on_reply_locked(const struct amg_ofi_message *message)
 {
-    struct amg_op *op = call_end_locked(domain, message);
+    struct amg_op *op = call_end_locked(message);
     struct amg_ofi_msgbuf *msgbuf = NULL;
 
     if (op == NULL)
         return;
-    msgbuf = msgbuf_of_message_locked(domain, message);
+    msgbuf = msgbuf_of_message_locked(message);
     if (op == &amg_call_cancelled) {
         if (msgbuf != NULL)
-            late_give_locked(domain, msgbuf, message);
+            late_give_locked(msgbuf, message);
         return;
     }
     if (msgbuf == NULL) {
@@ -340,10 +341,9 @@ void amg_ofi_msg_on_reply_locked(
     amg_ofi_op_end_locked(op, HG_SUCCESS);
 }
 
-void amg_ofi_msg_on_refuse_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message)
 {
-    struct amg_op *op = call_end_locked(domain, message);
+    struct amg_op *op = call_end_locked(message);
     struct amg_ofi_refuse refuse;
 
     memcpy(&refuse, message->body, sizeof(refuse));
@@ -356,13 +356,6 @@ void amg_ofi_msg_credit_locked(struct amg_peer *peer, uint16_t count)
 {
     if (!amg_calls_credit_locked(&peer->domain->calls, &peer->calls, count))
         amg_ofi_peer_violation(peer, AMG_OFI_FAULT_CREDITS, 0, count);
-}
-
-void amg_ofi_msg_drop_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_ep *ep)
-{
-    amg_calls_drop_locked(&domain->calls, &ep->base);
-    amg_ofi_send_detach_locked(domain, ep);
 }
 
 void amg_ofi_msg_lost_locked(struct amg_peer *peer)

@@ -48,9 +48,8 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
 /* Posts one msgbuf: 0, or libfabric's code, and then it is the caller's. */
 ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf);
 
-/* Drops the completions of the sends of `ep`. */
-void amg_ofi_send_detach_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep);
+/* The endpoint closes: ends all its requests and replies as canceled. */
+void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep);
 /* The peer is lost: ends the operations of sends in flight to it. */
 void amg_ofi_send_lost_locked(const struct amg_peer *peer);
 /* Libfabric's endpoint is closed: no send is in flight any more. */
@@ -71,19 +70,13 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
 void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
 
 /* Handlers of messages. */
-void amg_ofi_msg_on_request_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_msg_on_reply_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_msg_on_refuse_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message);
+void amg_ofi_msg_on_reply_locked(const struct amg_ofi_message *message);
+void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message);
 
 /* `count` credits came back: sends requests that waited for them. */
 void amg_ofi_msg_credit_locked(struct amg_peer *peer, uint16_t count);
 
-/* Ends all requests and replies of an endpoint that is closing as canceled. */
-void amg_ofi_msg_drop_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
 /* The peer is lost: all messages to it end, and no credit is taken or owed any
  * more. */
 void amg_ofi_msg_lost_locked(struct amg_peer *peer);

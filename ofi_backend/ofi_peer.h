@@ -88,10 +88,9 @@ hg_return_t amg_ofi_addr_parse(
 /* Handlers of messages. A CONNECT has at least AMG_OFI_CONNECT_MIN bytes. */
 void amg_ofi_connect_on_connect_locked(
     struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len);
-void amg_ofi_connect_on_accept_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message);
 void amg_ofi_connect_on_disconnect_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+    const struct amg_ofi_message *message);
 /* A message with its token came from a peer that is not OPEN: opens it. False:
  * the peer has not identified itself. */
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer);

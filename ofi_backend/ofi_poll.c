@@ -46,8 +46,7 @@ enum {
 static const struct kind_row {
     uint32_t len_min;
     uint32_t len_max;
-    void (*on_message)(
-        struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+    void (*on_message)(const struct amg_ofi_message *message);
 } kind_rows[AMG_OFI_KIND_COUNT] = {
     [AMG_OFI_ACCEPT] = {AMG_OFI_CONNECT_MIN, UINT32_MAX,
         amg_ofi_connect_on_accept_locked},
@@ -135,7 +134,7 @@ static void message_take_locked(
     if (header.credits > 0)
         amg_ofi_msg_credit_locked(message.peer, header.credits);
     if (kind_rows[kind].on_message != NULL)
-        kind_rows[kind].on_message(domain, &message);
+        kind_rows[kind].on_message(&message);
     amg_ofi_peer_unref_locked(message.peer);
 }
 

@@ -151,18 +151,18 @@ void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
 
 /* The fragment that this answer is for; NULL: it was freed. */
 static struct amg_ofi_fragment *fragment_find_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+    const struct amg_ofi_message *message)
 {
+    const struct amg_peer *peer = message->peer;
     struct amg_table_slot *slot = amg_table_find(
-        &domain->fragments, message->header->cookie, message->peer->number);
+        &peer->domain->fragments, message->header->cookie, peer->number);
 
     return slot == NULL ? NULL : slot->object;
 }
 
-void amg_ofi_rma_on_data_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message)
 {
-    struct amg_ofi_fragment *fragment = fragment_find_locked(domain, message);
+    struct amg_ofi_fragment *fragment = fragment_find_locked(message);
 
     if (fragment == NULL)
         return;
@@ -176,10 +176,9 @@ void amg_ofi_rma_on_data_locked(
     fragment_end_locked(fragment, HG_SUCCESS);
 }
 
-void amg_ofi_rma_on_done_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message)
 {
-    struct amg_ofi_fragment *fragment = fragment_find_locked(domain, message);
+    struct amg_ofi_fragment *fragment = fragment_find_locked(message);
     struct amg_ofi_refuse refuse;
 
     memcpy(&refuse, message->body, sizeof(refuse));
@@ -253,37 +252,31 @@ static void lease_settle_locked(struct amg_ofi_lease *lease, hg_return_t ret)
     amg_ofi_lease_put_locked(lease);
 }
 
-void amg_ofi_rma_on_grant_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_rma_on_grant_locked(const struct amg_ofi_message *message)
 {
     hg_return_t rc = HG_SUCCESS;
     struct amg_ofi_lease *lease = amg_ofi_lease_granted_locked(message, &rc);
 
-    (void)domain;
     if (lease != NULL)
         lease_settle_locked(lease, rc);
 }
 
-void amg_ofi_rma_on_deny_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_rma_on_deny_locked(const struct amg_ofi_message *message)
 {
     hg_return_t rc = HG_SUCCESS;
     struct amg_ofi_lease *lease = amg_ofi_lease_denied_locked(message, &rc);
 
-    (void)domain;
     if (lease != NULL)
         lease_settle_locked(lease, rc);
 }
 
 /* The exposure ends: the transfers that use it post no more. */
-void amg_ofi_rma_on_revoke_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+void amg_ofi_rma_on_revoke_locked(const struct amg_ofi_message *message)
 {
     struct amg_ofi_lease *lease = amg_ofi_lease_revoked_locked(message);
     struct amg_link *link =
         lease == NULL ? NULL : amg_list_first(&message->peer->transfers);
 
-    (void)domain;
     while (link != NULL) {
         struct amg_ofi_transfer *transfer =
             amg_container_of(link, struct amg_ofi_transfer, of_peer);
@@ -409,11 +402,10 @@ hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_target to,
             .local = *local, .len = len, .target_context = to.context_id});
 }
 
-void amg_ofi_rma_cancel_locked(struct amg_ofi_domain *domain, struct amg_op *op)
+void amg_ofi_rma_cancel_locked(struct amg_op *op)
 {
     struct amg_ofi_transfer *transfer = amg_call_ptr(op);
 
-    (void)domain;
     if (transfer->posted < transfer->len || transfer->lease == NULL)
         transfer_stop_locked(transfer, HG_CANCELED);
 }

@@ -45,14 +45,10 @@ hg_return_t amg_ofi_mem_mr_locked(
     struct amg_ofi_mem *mem, uint32_t segment, struct fid_mr **ret_mr);
 
 /* Handlers of messages. */
-void amg_ofi_mem_on_get_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_mem_on_put_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_mem_on_lease_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_mem_on_return_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_mem_on_get_locked(const struct amg_ofi_message *message);
+void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message);
+void amg_ofi_mem_on_lease_locked(const struct amg_ofi_message *message);
+void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message);
 
 /* The domain closes: deregisters memory that the user still exposes. */
 void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain);
@@ -193,19 +189,13 @@ hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_target to,
 void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain);
 
 /* Handlers of messages. */
-void amg_ofi_rma_on_grant_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_rma_on_deny_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_rma_on_revoke_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_rma_on_data_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_rma_on_done_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_rma_on_grant_locked(const struct amg_ofi_message *message);
+void amg_ofi_rma_on_deny_locked(const struct amg_ofi_message *message);
+void amg_ofi_rma_on_revoke_locked(const struct amg_ofi_message *message);
+void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message);
+void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message);
 
-void amg_ofi_rma_cancel_locked(
-    struct amg_ofi_domain *domain, struct amg_op *op);
+void amg_ofi_rma_cancel_locked(struct amg_op *op);
 /* The same for all transfers of an endpoint that is closing. */
 void amg_ofi_rma_drop_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);

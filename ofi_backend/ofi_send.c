@@ -284,11 +284,12 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
     amg_ofi_peer_break_locked(peer, FI_ENOMEM);
 }
 
-void amg_ofi_send_detach_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep)
+void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep)
 {
+    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
     struct amg_link *link = amg_list_first(&domain->pending);
 
+    amg_calls_drop_locked(&domain->calls, &ep->base);
     amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
     for (; link != NULL; link = amg_list_next(&domain->pending, link))
         amg_calls_detach_locked(&domain->calls,

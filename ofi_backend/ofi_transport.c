@@ -56,7 +56,7 @@ static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
     return true;
 }
 
-static bool is_moving(void *arg)
+static bool has_rma_in_flight(void *arg)
 {
     return ((const struct amg_ofi_ep *)arg)->rma_in_flight > 0;
 }
@@ -96,9 +96,9 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
     if (amg_ofi_is_child(domain))
         return;
     amg_bias_take(&domain->lock);
-    amg_ofi_msg_drop_locked(domain, ep);
+    amg_ofi_send_drop_locked(ep);
     amg_ofi_rma_drop_locked(domain, ep);
-    (void)settle_locked(domain, EP_CLOSE_MS, is_moving, ep);
+    (void)settle_locked(domain, EP_CLOSE_MS, has_rma_in_flight, ep);
     amg_ofi_rma_detach_locked(domain, ep);
     AMG_ASSERT(domain->eps[base->context_id] == ep);
     domain->eps[base->context_id] = NULL;
@@ -147,41 +147,34 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-static void pending_peer_log_locked(
-    struct amg_ofi_domain *domain, const char *end)
+/* Only ranks of a job wait for each other. */
+static void pending_peer_log(struct amg_ofi_domain *domain, bool is_given_up)
 {
-    struct amg_peer *peer = pending_peer_find_locked(domain);
+    const struct amg_peer *peer = NULL;
     char text[AMG_OFI_TEXT_CAP];
 
+    if (!domain->is_joined)
+        return;
+    amg_bias_take(&domain->lock);
+    peer = pending_peer_find_locked(domain);
     if (peer != NULL)
         AMG_LOG_WARNING("cls",
             "the rank at %s has not answered %u requests%s; it must make "
             "progress and trigger until all have closed",
-            amg_ofi_peer_name(peer, text), peer->calls.unanswered, end);
+            amg_ofi_peer_name(peer, text), peer->calls.unanswered,
+            is_given_up ? ", which are given up" : "");
+    domain->peers_may_close |= is_given_up;
+    amg_bias_give(&domain->lock);
 }
 
-/* Only ranks of a job wait for each other. */
 static void domain_report(struct amg_domain *base)
 {
-    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
-
-    if (!domain->is_joined)
-        return;
-    amg_bias_take(&domain->lock);
-    pending_peer_log_locked(domain, "");
-    amg_bias_give(&domain->lock);
+    pending_peer_log(amg_ofi_domain_of(base), false);
 }
 
 static void domain_abandon(struct amg_domain *base)
 {
-    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
-
-    if (!domain->is_joined)
-        return;
-    amg_bias_take(&domain->lock);
-    pending_peer_log_locked(domain, ", which are given up");
-    domain->peers_may_close = true;
-    amg_bias_give(&domain->lock);
+    pending_peer_log(amg_ofi_domain_of(base), true);
 }
 
 /* Sends DISCONNECT to all peers that know this process. */
@@ -250,9 +243,7 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
 /* Closes the endpoint and deregisters all memory. */
 static void ep_end_locked(struct amg_ofi_domain *domain)
 {
-    bool goes_first = domain->facts.binds_memory && domain->ep != NULL;
-
-    if (goes_first)
+    if (domain->facts.binds_memory && domain->ep != NULL)
         posts_cancel_locked(domain);
     else
         amg_ofi_ep_close(domain);
@@ -541,7 +532,7 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
         return HG_SUCCESS;
     amg_bias_take(&domain->lock);
     if (op->priv[AMG_CALL_PRIV_STATE] == AMG_OFI_OP_TRANSFER)
-        amg_ofi_rma_cancel_locked(domain, op);
+        amg_ofi_rma_cancel_locked(op);
     else
         amg_calls_cancel_locked(&domain->calls, op);
     amg_bias_give(&domain->lock);

@@ -343,7 +343,7 @@ static void grant_give_bad(struct world *world)
         if (lease != NULL)
             header.cookie = lease->cookie;
     }
-    amg_ofi_rma_on_grant_locked(domain, &message);
+    amg_ofi_rma_on_grant_locked(&message);
     amg_bias_give(&domain->lock);
 }
 

@@ -83,8 +83,7 @@ static int pipe_make(void)
     return doorbell;
 }
 
-/* What peers need to find the descriptor and to check that it is the same one.
- */
+/* Lets peers find the descriptor and check that it is the same one. */
 static uint64_t doorbell_word(int doorbell)
 {
     struct stat status;

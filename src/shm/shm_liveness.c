@@ -273,6 +273,4 @@ void amg_shm_liveness_fini(struct amg_shm_domain *domain)
         close(domain->tick_timer);
     if (domain->death_epoll >= 0)
         close(domain->death_epoll);
-    domain->tick_timer = -1;
-    domain->death_epoll = -1;
 }

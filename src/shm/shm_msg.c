@@ -13,9 +13,103 @@
 #include "shm/shm_peer.h"
 
 enum {
+    BLOCK = 32, /* arrivals cut from one allocation */
+    /* Msgbufs of one peer that arrivals may point into at once. Further
+     * messages are copied, so that a receiver that keeps arrivals does not
+     * exhaust the msgbufs of the sender; 64 such receivers would exhaust them.
+     */
+    MSGBUFS_HELD_MAX = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
 };
+
+struct amg_shm_block {
+    struct amg_shm_block *next;
+    struct amg_shm_arrival arrivals[BLOCK];
+};
+
+static bool block_add_locked(struct amg_shm_domain *domain)
+{
+    struct amg_shm_block *block =
+        amg_mem_alloc_aligned(AMG_SHM_LINE, sizeof(*block));
+
+    if (block == NULL)
+        return false;
+    memset(block, 0, sizeof(*block));
+    block->next = domain->blocks;
+    domain->blocks = block;
+    for (unsigned i = 0; i < BLOCK; i++) {
+        block->arrivals[i].domain = domain;
+        block->arrivals[i].next_free = domain->free_arrivals;
+        domain->free_arrivals = &block->arrivals[i];
+    }
+    return true;
+}
+
+hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain)
+{
+    return block_add_locked(domain) ? HG_SUCCESS : HG_NOMEM;
+}
+
+void amg_shm_msg_fini(struct amg_shm_domain *domain)
+{
+    while (domain->blocks != NULL) {
+        struct amg_shm_block *next = domain->blocks->next;
+
+        amg_mem_free(domain->blocks);
+        domain->blocks = next;
+    }
+}
+
+/* Returns a msgbuf of `peer` whose bytes were read. */
+static void msgbuf_return(
+    struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf)
+{
+    if (atomic_exchange_explicit(&msgbuf->is_lent, 0, memory_order_seq_cst) ==
+        2)
+        amg_shm_link_raise_all(peer);
+}
+
+/* An arrival without bytes; NULL: no memory. */
+static inline struct amg_shm_arrival *arrival_get_locked(
+    struct amg_shm_domain *domain)
+{
+    struct amg_shm_arrival *arrival = NULL;
+
+    if (domain->free_arrivals == NULL && !block_add_locked(domain))
+        return NULL;
+    arrival = domain->free_arrivals;
+    domain->free_arrivals = arrival->next_free;
+    arrival->msgbuf = NULL;
+    arrival->copy = NULL;
+    return arrival;
+}
+
+/* Frees the arrival, its reference to the peer, and its bytes. */
+static void arrival_put_locked(struct amg_shm_arrival *arrival)
+{
+    struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
+
+    if (arrival->msgbuf != NULL) {
+        AMG_ASSERT(arrival->copy == NULL && peer->msgbufs_held > 0);
+        msgbuf_return(peer, arrival->msgbuf);
+        peer->msgbufs_held--;
+    } else if (arrival->copy != NULL) {
+        amg_mem_free(arrival->copy);
+    }
+    arrival->next_free = arrival->domain->free_arrivals;
+    arrival->domain->free_arrivals = arrival;
+    amg_shm_peer_unref_locked(peer);
+}
+
+void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *late = NULL;
+
+    while ((late = amg_list_pop(&domain->calls.late)) != NULL)
+        arrival_put_locked(amg_shm_arrival_of(
+            amg_container_of(late, struct amg_arrival, link)));
+}
 
 /* A cell, and the checked values of it. */
 struct message {
@@ -51,10 +145,10 @@ static inline bool message_read(struct amg_shm_peer *peer,
     return true;
 }
 
-static void msgbuf_return(const struct message *message)
+static void message_end(const struct message *message)
 {
     if (message->msgbuf != NULL)
-        amg_shm_msgbuf_return(message->peer, message->msgbuf);
+        msgbuf_return(message->peer, message->msgbuf);
 }
 
 /* Gives the bytes of a message to an arrival. False: no memory. */
@@ -70,7 +164,7 @@ static inline bool bytes_take_locked(
         amg_shm_inline_copy(
             arrival->bytes, message->cell->bytes, message->len, AMG_SHM_INLINE);
         arrival->base.data = arrival->bytes;
-    } else if (peer->msgbufs_held < AMG_SHM_MSGBUFS_HELD_MAX) {
+    } else if (peer->msgbufs_held < MSGBUFS_HELD_MAX) {
         peer->msgbufs_held++;
         arrival->msgbuf = message->msgbuf;
         arrival->base.data = message->msgbuf->bytes;
@@ -80,7 +174,7 @@ static inline bool bytes_take_locked(
             return false;
         memcpy(arrival->copy, message->msgbuf->bytes, message->len);
         arrival->base.data = arrival->copy;
-        msgbuf_return(message);
+        message_end(message);
     }
     peer->refs++;
     return true;
@@ -90,7 +184,7 @@ static inline bool bytes_take_locked(
 static inline struct amg_shm_arrival *arrival_make_locked(
     struct amg_shm_domain *domain, const struct message *message)
 {
-    struct amg_shm_arrival *arrival = amg_shm_arrival_get_locked(domain);
+    struct amg_shm_arrival *arrival = arrival_get_locked(domain);
 
     if (!AMG_LIKELY(arrival != NULL))
         return NULL;
@@ -141,7 +235,7 @@ static bool request_refuse_locked(const struct message *message, uint32_t code)
     else if (amg_shm_send_short_locked(
                  message->peer, &header, &code, sizeof(code)) == HG_NOMEM)
         return false;
-    msgbuf_return(message);
+    message_end(message);
     return true;
 }
 
@@ -207,7 +301,7 @@ static bool late_take_locked(
     struct amg_shm_domain *domain, const struct message *message)
 {
     if (message->kind != AMG_SHM_REPLY) {
-        msgbuf_return(message);
+        message_end(message);
         return true;
     }
     if (!arrival_give_locked(domain, message, true, &domain->calls.late))
@@ -243,7 +337,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
     if (!AMG_LIKELY(op != NULL)) {
         amg_shm_peer_protocol_error(
             message->peer, AMG_SHM_FAULT_REPLY, message->kind, (long)cookie);
-        msgbuf_return(message);
+        message_end(message);
         return true;
     }
     if (!AMG_LIKELY(op != &amg_call_cancelled)) {
@@ -296,7 +390,7 @@ void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)
     amg_bias_take(&domain->lock);
     if (base->is_one_way)
         credit_owe_locked(amg_shm_peer_of(base->from));
-    amg_shm_arrival_put_locked(arrival);
+    arrival_put_locked(arrival);
     amg_bias_give(&domain->lock);
 }
 
@@ -310,7 +404,7 @@ void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
         return;
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     amg_bias_take(&arrival->domain->lock);
-    amg_shm_arrival_put_locked(arrival);
+    arrival_put_locked(arrival);
     amg_bias_give(&arrival->domain->lock);
 }
 

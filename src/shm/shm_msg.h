@@ -5,40 +5,15 @@
 
 #include "shm/shm_domain.h"
 
-/* Buffers of outgoing messages, and arrivals (shm_buf.c). */
+/* Outgoing messages: their buffers, sent in a cell or a msgbuf, or queued
+ * (shm_send.c). */
 
-enum {
-    /* Msgbufs of one peer that arrivals may point into at once. Further
-     * messages are copied, so that a receiver that keeps arrivals does not
-     * exhaust the msgbufs of the sender; 64 such receivers would exhaust them.
-     */
-    AMG_SHM_MSGBUFS_HELD_MAX = 16,
-};
+hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
+void amg_shm_send_fini(struct amg_shm_domain *domain);
 
-hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain);
-void amg_shm_buf_fini(struct amg_shm_domain *domain);
-
-/* A buffer, with a msgbuf if one is free; NULL: no memory. */
-struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain);
 void amg_shm_buf_put_locked(struct amg_shm_buf *buf);
-/* Moves the bytes of a heap buf to one with a msgbuf; NULL: none is free. */
-struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
-/* Hands the msgbuf of `buf` to `peer`, which will return it. */
-void amg_shm_buf_lend_locked(
-    struct amg_shm_buf *buf, struct amg_shm_peer *peer);
-/* Returns a msgbuf of `peer` whose bytes were read. */
-void amg_shm_msgbuf_return(
-    struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf);
-/* Asks the next receiver that returns a msgbuf to wake this process. */
-void amg_shm_buf_request_wake_locked(struct amg_shm_domain *domain);
 /* The peer closed or died: reclaims the msgbufs that it has. */
 void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer);
-
-/* An arrival without bytes; NULL: no memory. */
-struct amg_shm_arrival *amg_shm_arrival_get_locked(
-    struct amg_shm_domain *domain);
-/* Frees it, its reference to the peer, and its bytes. */
-void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival);
 
 static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)
 {
@@ -56,13 +31,6 @@ static inline struct amg_shm_arrival *amg_shm_arrival_of(
     return amg_container_of(arrival, struct amg_shm_arrival, base);
 }
 
-/* The slots of the contract. */
-hg_return_t amg_shm_buf_get(
-    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
-void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf);
-
-/* Outgoing messages: sent in a cell or a msgbuf, or queued (shm_send.c). */
-
 /* Header of a message to a context of a peer. */
 struct amg_shm_msg_header {
     uint8_t kind;
@@ -70,8 +38,6 @@ struct amg_shm_msg_header {
     uint8_t target_context;
     uint32_t cookie;
 };
-
-void amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
 
 /* Lets the next poll of its endpoint return the operation, and wakes the owner
  * of the endpoint. */
@@ -94,6 +60,9 @@ void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain);
 
 /* The slots of the contract. */
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf);
 hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_target to,
     struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
 hg_return_t amg_shm_send_reply(struct amg_ep *ep,
@@ -101,6 +70,11 @@ hg_return_t amg_shm_send_reply(struct amg_ep *ep,
     struct amg_op *op);
 
 /* Received requests, replies and refusals (shm_msg.c). */
+
+hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain);
+void amg_shm_msg_fini(struct amg_shm_domain *domain);
+/* Drops the replies to cancelled calls that no poll has taken. */
+void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain);
 
 /* Takes one cell of a ring, not of a transfer. `ep` is the endpoint of the
  * inbox and `events` the result of its running poll; both are NULL if the

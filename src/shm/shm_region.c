@@ -340,7 +340,7 @@ static bool part_is_inside(
            len <= head->len - at;
 }
 
-/* What is wrong with the head, or NULL. */
+/* The error in the head, or NULL. */
 static const char *head_fault(
     const struct amg_shm_head *head, uint64_t len, const char *name)
 {

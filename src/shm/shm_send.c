@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outgoing messages.
+/* Outgoing messages: their buffers, sent in a cell or a msgbuf, or queued.
+ *
+ * A message is written into a msgbuf of the own segment. A short one is copied
+ * from there into a cell, and its msgbuf is free again. A long one stays: the
+ * cell names the msgbuf, which is lent to the receiver until it returns it by
+ * one store. A msgbuf takes memory from its first use on; so the one used last
+ * is used next, and lent ones are checked before a fresh one is touched. When
+ * no msgbuf is left, messages are written to the heap, and wait for one.
  *
  * A request takes a credit and then a cell; without one of the two it waits in
  * the flow control of the peer, in order. Messages without credits (replies,
@@ -11,8 +18,221 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/mem.h"
 #include "base/test_point.h"
 #include "shm/shm_peer.h"
+
+/* Msgbufs checked before a fresh one is taken. */
+enum { RECLAIM_MAX = 8 };
+
+static struct amg_shm_buf *buf_fresh_locked(struct amg_shm_domain *domain)
+{
+    uint32_t index = domain->fresh_bufs;
+    struct amg_shm_buf *buf = NULL;
+
+    AMG_ASSERT(index <= AMG_SHM_MSGBUFS);
+    /* The first one was reserved with the segment: there is at least one. */
+    if (index == AMG_SHM_MSGBUFS ||
+        (index > 0 && !amg_shm_region_reserve(&domain->region,
+                          amg_shm_region_msgbuf(&domain->region, index),
+                          domain->region.msgbuf_stride)))
+        return NULL;
+    domain->fresh_bufs++;
+    buf = &domain->bufs[index];
+    buf->domain = domain;
+    buf->index = index;
+    buf->msgbuf = amg_shm_region_msgbuf(&domain->region, index);
+    buf->buf.data = buf->msgbuf->bytes;
+    buf->buf.cap = domain->region.message_len;
+    return buf;
+}
+
+static struct amg_shm_buf *buf_heap(struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf =
+        amg_mem_alloc(sizeof(*buf) + domain->region.message_len);
+
+    if (buf == NULL)
+        return NULL;
+    *buf = (struct amg_shm_buf){.domain = domain};
+    buf->buf.data = buf + 1;
+    buf->buf.cap = domain->region.message_len;
+    return buf;
+}
+
+static void buf_push_locked(struct amg_shm_buf *buf)
+{
+    AMG_ASSERT(buf->msgbuf != NULL);
+    buf->post.link.next = buf->domain->free_bufs;
+    buf->domain->free_bufs = &buf->post.link;
+}
+
+static inline struct amg_shm_buf *buf_pop_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = domain->free_bufs;
+
+    if (link == NULL)
+        return NULL;
+    domain->free_bufs = link->next;
+    return amg_container_of(link, struct amg_shm_buf, post.link);
+}
+
+/* Frees a lent msgbuf if its receiver has returned it. */
+static bool buf_reclaim_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_peer *peer = buf->peer;
+
+    if (atomic_load_explicit(&buf->msgbuf->is_lent, memory_order_acquire) != 0)
+        return false;
+    AMG_ASSERT(peer->msgbufs_lent > 0);
+    amg_list_remove(&buf->post.link);
+    buf_push_locked(buf);
+    peer->msgbufs_lent--;
+    amg_shm_peer_reap_locked(peer);
+    return true;
+}
+
+/* Frees those of the `max` oldest lent msgbufs that were returned. */
+static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
+{
+    struct amg_link *link = amg_list_first(&domain->lent_bufs);
+    bool any = false;
+
+    for (; link != NULL && max > 0; max--) {
+        struct amg_link *next = amg_list_next(&domain->lent_bufs, link);
+
+        if (buf_reclaim_locked(
+                amg_container_of(link, struct amg_shm_buf, post.link)))
+            any = true;
+        link = next;
+    }
+    return any;
+}
+
+AMG_NOINLINE static struct amg_shm_buf *buf_find_locked(
+    struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf = NULL;
+
+    if (bufs_reclaim_locked(domain, RECLAIM_MAX))
+        return buf_pop_locked(domain);
+    buf = buf_fresh_locked(domain);
+    if (buf == NULL && bufs_reclaim_locked(domain, AMG_SHM_MSGBUFS))
+        buf = buf_pop_locked(domain);
+    return buf;
+}
+
+/* A buf with a msgbuf; NULL: none is free. */
+static inline struct amg_shm_buf *buf_msgbuf_locked(
+    struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf = buf_pop_locked(domain);
+
+    return AMG_LIKELY(buf != NULL) ? buf : buf_find_locked(domain);
+}
+
+/* A buffer, with a msgbuf if one is free; NULL: no memory. */
+static inline struct amg_shm_buf *buf_get_locked(struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf = buf_msgbuf_locked(domain);
+
+    return AMG_LIKELY(buf != NULL) ? buf : buf_heap(domain);
+}
+
+void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
+{
+    if (AMG_LIKELY(buf->msgbuf != NULL))
+        buf_push_locked(buf);
+    else
+        amg_mem_free(buf);
+}
+
+/* Moves the bytes of a heap buf to one with a msgbuf; NULL: none is free. */
+static struct amg_shm_buf *buf_to_msgbuf_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_buf *in_segment = NULL;
+
+    if (buf->msgbuf != NULL)
+        return buf;
+    in_segment = buf_msgbuf_locked(buf->domain);
+    if (in_segment == NULL)
+        return NULL;
+    AMG_ASSERT(buf->len <= in_segment->buf.cap);
+    memcpy(in_segment->buf.data, buf->buf.data, buf->len);
+    amg_mem_free(buf);
+    return in_segment;
+}
+
+/* Lends the msgbuf of `buf` to `peer`, which will return it. */
+static void buf_lend_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
+{
+    AMG_ASSERT(buf->msgbuf != NULL);
+    atomic_store_explicit(&buf->msgbuf->is_lent, 1, memory_order_relaxed);
+    buf->peer = peer;
+    peer->msgbufs_lent++;
+    amg_list_push(&buf->domain->lent_bufs, &buf->post.link);
+}
+
+void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer)
+{
+    struct amg_list *out = &peer->domain->lent_bufs;
+    struct amg_link *link = amg_list_first(out);
+
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(out, link);
+        struct amg_shm_buf *buf =
+            amg_container_of(link, struct amg_shm_buf, post.link);
+
+        if (buf->peer == peer) {
+            atomic_store_explicit(
+                &buf->msgbuf->is_lent, 0, memory_order_relaxed);
+            amg_list_remove(link);
+            buf_push_locked(buf);
+        }
+        link = next;
+    }
+    peer->msgbufs_lent = 0;
+}
+
+/* Asks the next receiver that returns a msgbuf to wake this process. */
+static void bufs_request_wake_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->lent_bufs);
+
+    for (; link != NULL; link = amg_list_next(&domain->lent_bufs, link)) {
+        struct amg_shm_buf *buf =
+            amg_container_of(link, struct amg_shm_buf, post.link);
+        uint32_t expected = 1;
+
+        (void)atomic_compare_exchange_strong_explicit(&buf->msgbuf->is_lent,
+            &expected, 2, memory_order_seq_cst, memory_order_relaxed);
+    }
+}
+
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+    struct amg_shm_buf *buf = NULL;
+
+    (void)peer;
+    amg_bias_take(&domain->lock);
+    buf = buf_get_locked(domain);
+    amg_bias_give(&domain->lock);
+    if (buf == NULL)
+        return HG_NOMEM;
+    *ret_buf = &buf->buf;
+    return HG_SUCCESS;
+}
+
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+
+    amg_bias_take(&domain->lock);
+    amg_shm_buf_put_locked(amg_shm_buf_of(buf));
+    amg_bias_give(&domain->lock);
+}
 
 /* Result of sending a message. */
 enum sent {
@@ -81,10 +301,10 @@ static inline enum sent buf_send_locked(struct amg_shm_buf *buf)
         amg_shm_buf_put_locked(buf);
         return sent;
     }
-    in_segment = amg_shm_buf_to_msgbuf_locked(buf);
+    in_segment = buf_to_msgbuf_locked(buf);
     if (in_segment == NULL)
         return SENT_NOT;
-    amg_shm_buf_lend_locked(in_segment, peer);
+    buf_lend_locked(in_segment, peer);
     cell->len = sizeof(cell->out_of_line);
     cell->out_of_line =
         (struct amg_shm_out_of_line){.msgbuf = in_segment->index, .len = len};
@@ -174,9 +394,18 @@ static const struct amg_calls_ops calls_ops = {
     .pay = credits_pay_locked,
 };
 
-void amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
+hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
 {
     amg_calls_init(&domain->calls, credits, &calls_ops);
+    amg_list_init(&domain->lent_bufs);
+    domain->bufs = amg_mem_zalloc(AMG_SHM_MSGBUFS * sizeof(*domain->bufs));
+    return domain->bufs == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+void amg_shm_send_fini(struct amg_shm_domain *domain)
+{
+    amg_mem_free(domain->bufs);
+    amg_calls_fini(&domain->calls);
 }
 
 /* Whether polls of the context read the ring, as far as is known here. */
@@ -316,7 +545,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
         rc = amg_shm_link_find_locked(peer, header->target_context, &link);
     if (rc != HG_SUCCESS)
         return rc;
-    buf = amg_shm_buf_get_locked(peer->domain);
+    buf = buf_get_locked(peer->domain);
     if (buf == NULL)
         return HG_NOMEM;
     if (len > 0)
@@ -389,7 +618,7 @@ void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain)
             atomic_store_explicit(
                 &link->out.ring->is_full, 1, memory_order_relaxed);
     }
-    amg_shm_buf_request_wake_locked(domain);
+    bufs_request_wake_locked(domain);
 }
 
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain)

@@ -101,7 +101,7 @@ static hg_return_t domain_fill(
     domain->inrings = amg_mem_zalloc(AMG_SHM_SLOTS * sizeof(*domain->inrings));
     if (domain->inrings == NULL)
         return HG_NOMEM;
-    rc = amg_shm_buf_init(domain);
+    rc = amg_shm_msg_init(domain);
     if (rc == HG_SUCCESS)
         rc = amg_shm_peers_init(domain);
     if (rc != HG_SUCCESS)
@@ -116,14 +116,10 @@ static hg_return_t domain_fill(
 /* Frees a domain in any state that domain_fill() leaves. */
 static void domain_free(struct amg_shm_domain *domain, bool is_whole)
 {
-    struct amg_link *late = NULL;
-
     if (is_whole)
         amg_shm_bulk_close(domain); /* drops references to peers */
     amg_bias_take(&domain->lock);
-    while ((late = amg_list_pop(&domain->calls.late)) != NULL)
-        amg_shm_arrival_put_locked(amg_shm_arrival_of(
-            amg_container_of(late, struct amg_arrival, link)));
+    amg_shm_msg_drop_late_locked(domain);
     amg_shm_inbox_fini_locked(domain);
     if (domain->self != NULL)
         amg_shm_peers_fini(domain);
@@ -131,8 +127,8 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
     if (domain->region.head != NULL)
         amg_shm_liveness_fini(domain);
     amg_mem_free(domain->inrings);
-    amg_shm_buf_fini(domain);
-    amg_calls_fini(&domain->calls);
+    amg_shm_msg_fini(domain);
+    amg_shm_send_fini(domain);
     amg_shm_region_fini(&domain->region);
     amg_spare_drop();
     amg_mem_free(domain);
@@ -159,12 +155,10 @@ static hg_return_t transport_open(
     domain->is_listening = how->is_listening;
     amg_spare_hold();
     amg_bias_init(&domain->lock);
-    amg_shm_send_init(domain,
+    rc = amg_shm_send_init(domain,
         (uint16_t)choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX));
-    amg_list_init(&domain->all_peers);
-    amg_list_init(&domain->blocked);
-    amg_list_init(&domain->lent_bufs);
-    rc = domain_fill(domain, how);
+    if (rc == HG_SUCCESS)
+        rc = domain_fill(domain, how);
     if (rc != HG_SUCCESS) {
         domain_free(domain, false);
         return rc;

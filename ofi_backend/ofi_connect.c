@@ -362,7 +362,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
     uint32_t received = peer->received;
     bool is_new = peer->my_token != 0 && !identity_is_known(peer, &connect);
 
-    if (!connect_is_ours(message->peer->domain, &connect))
+    if (!connect_is_ours(message->domain, &connect))
         return;
     if (!version_is_ours(peer, &connect)) {
         amg_ofi_connect_lost_locked(peer, "its protocol is another one");

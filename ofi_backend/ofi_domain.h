@@ -152,6 +152,7 @@ struct amg_ofi_msgbuf {
 
 /* A message in its receive buffer. */
 struct amg_ofi_message {
+    struct amg_ofi_domain *domain;
     struct amg_peer *peer; /* NULL: not given (CONNECT) */
     const struct amg_ofi_header *header;
     const unsigned char *body;

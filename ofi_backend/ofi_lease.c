@@ -211,7 +211,7 @@ hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
 static struct amg_ofi_lease *lease_find_locked(
     const struct amg_ofi_message *message)
 {
-    struct amg_table_slot *slot = amg_table_find(&message->peer->domain->leases,
+    struct amg_table_slot *slot = amg_table_find(&message->domain->leases,
         message->header->cookie, message->peer->number);
 
     return slot == NULL ? NULL : slot->object;

@@ -257,7 +257,7 @@ void amg_ofi_mem_on_lease_locked(const struct amg_ofi_message *message)
     hg_return_t rc = HG_NOENTRY;
 
     memcpy(&ask, message->body, sizeof(ask));
-    mem = mem_find_locked(message->peer->domain, &ask.key);
+    mem = mem_find_locked(message->domain, &ask.key);
     if (mem != NULL && message->peer->granted >= GRANTS_MAX) {
         amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_LIMIT,
             AMG_OFI_LEASE, (long)message->peer->granted);
@@ -284,7 +284,7 @@ static hg_return_t access_check_locked(const struct amg_ofi_message *message,
     struct amg_seg_iter *ret_iter)
 {
     const struct amg_ofi_mem *mem =
-        mem_find_locked(message->peer->domain, &access->key);
+        mem_find_locked(message->domain, &access->key);
     struct amg_seg_iter iter = {
         .segment = access->segment,
         .into = access->into,
@@ -315,7 +315,7 @@ static void access_answer_locked(
 
 void amg_ofi_mem_on_get_locked(const struct amg_ofi_message *message)
 {
-    struct amg_ofi_domain *domain = message->peer->domain;
+    struct amg_ofi_domain *domain = message->domain;
     struct amg_ofi_access access;
     struct amg_ofi_msgbuf *msgbuf = NULL;
     struct amg_seg_iter iter;
@@ -357,7 +357,7 @@ void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
 
 void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {
-    struct amg_table_slot *slot = amg_table_find(&message->peer->domain->grants,
+    struct amg_table_slot *slot = amg_table_find(&message->domain->grants,
         message->header->cookie, message->peer->number);
 
     if (slot != NULL)

@@ -219,8 +219,7 @@ static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
 static struct amg_ofi_msgbuf *msgbuf_of_message_locked(
     const struct amg_ofi_message *message)
 {
-    struct amg_ofi_msgbuf *msgbuf =
-        amg_ofi_msgbuf_get_locked(message->peer->domain);
+    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(message->domain);
 
     if (msgbuf == NULL)
         return NULL;
@@ -257,7 +256,7 @@ static void request_give_locked(struct amg_ofi_ep *ep,
 static void late_give_locked(
     struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message)
 {
-    struct amg_ofi_domain *domain = message->peer->domain;
+    struct amg_ofi_domain *domain = message->domain;
 
     arrival_fill(msgbuf, message);
     msgbuf->arrival.is_one_way = false;
@@ -277,7 +276,7 @@ static struct amg_ofi_ep *ep_at(
 
 void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
 {
-    struct amg_ofi_domain *domain = message->peer->domain;
+    struct amg_ofi_domain *domain = message->domain;
     bool is_one_way =
         (message->header->kind & ~AMG_OFI_MAGIC_MASK) == AMG_OFI_ONEWAY;
     struct amg_ofi_ep *ep = ep_at(domain, message->header->target);
@@ -306,7 +305,7 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
 static struct amg_op *call_end_locked(const struct amg_ofi_message *message)
 {
     struct amg_peer *peer = message->peer;
-    struct amg_calls *calls = &peer->domain->calls;
+    struct amg_calls *calls = &message->domain->calls;
     uint32_t cookie = message->header->cookie;
     struct amg_op *op = amg_calls_find_locked(calls, cookie, peer->number);
 

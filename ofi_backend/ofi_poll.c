@@ -89,7 +89,7 @@ static void message_take_locked(
     struct amg_ofi_domain *domain, const unsigned char *bytes, size_t len)
 {
     struct amg_ofi_header header;
-    struct amg_ofi_message message = {.header = &header};
+    struct amg_ofi_message message = {.domain = domain, .header = &header};
     unsigned kind = 0;
 
     if (len < sizeof(header) || len > domain->message_max) {

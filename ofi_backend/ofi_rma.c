@@ -153,9 +153,8 @@ void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
 static struct amg_ofi_fragment *fragment_find_locked(
     const struct amg_ofi_message *message)
 {
-    const struct amg_peer *peer = message->peer;
-    struct amg_table_slot *slot = amg_table_find(
-        &peer->domain->fragments, message->header->cookie, peer->number);
+    struct amg_table_slot *slot = amg_table_find(&message->domain->fragments,
+        message->header->cookie, message->peer->number);
 
     return slot == NULL ? NULL : slot->object;
 }

@@ -330,6 +330,7 @@ static void grant_give_bad(struct world *world)
     const struct amg_ofi_grant head = {.count = 1};
     struct amg_ofi_header header = {.kind = AMG_OFI_MAGIC | AMG_OFI_GRANT};
     const struct amg_ofi_message message = {
+        .domain = domain,
         .peer = world->peer,
         .header = &header,
         .body = (const unsigned char *)&head,

@@ -41,7 +41,7 @@ static void wait_learn(
     const struct amg_seat *seat =
         amg_policy_has_thread(placement->progress) ? &placement->seat : NULL;
     struct amg_wait_policy policy =
-        amg_progress_config_wait_policy(config, seat);
+        amg_progress_config_shown_policy(config, seat);
     struct amg_wait_step step = amg_wait_policy_next(&policy, LONG_IDLE_NS);
     size_t cap = sizeof(local->wait);
     size_t len = 0;

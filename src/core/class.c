@@ -247,6 +247,8 @@ hg_return_t amg_class_open(
     if (rc != HG_SUCCESS)
         goto close_domains;
     class_take_limits(cls);
+    cls->progress_config.no_block = plan->no_block;
+    cls->progress_config.must_yield = cls->limits.must_yield;
     amg_class_set_state(cls, AMG_CLASS_OPEN);
     *ret_class = cls;
     return HG_SUCCESS;
@@ -498,7 +500,6 @@ void amg_class_settle_progress(hg_class_t *cls)
 
     config->is_user_bound = cls->limits.is_user_bound;
     config->has_bound = class_has_bound(cls);
-    config->no_block = cls->plan.no_block;
     config->is_not_pollable = cls->limits.is_spinning;
     config->must_yield = cls->limits.must_yield;
     config->is_reporting = cls->is_first;

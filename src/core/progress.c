@@ -166,33 +166,6 @@ static void served_leave(hg_context_t *context)
         amg_wakeup_wake(context, AMG_CQ_THREAD);
 }
 
-struct amg_wait_policy amg_progress_wait_policy(
-    const hg_class_t *cls, uint64_t spin_ns)
-{
-    const struct amg_placement *placement = cls->progress_config.placement;
-    bool is_shared = amg_role.is_library_thread ||
-                     (placement != NULL && placement->is_oversubscribed);
-
-    return (struct amg_wait_policy){
-        .hint = cls->progress_config.wait,
-        .core = is_shared ? AMG_CORE_SHARED : AMG_CORE_OWN,
-        .no_block = cls->plan.no_block,
-        .must_yield = cls->limits.must_yield,
-        .spin_ns = spin_ns,
-    };
-}
-
-static struct amg_wait_policy policy_of(const hg_context_t *context)
-{
-    struct amg_wait_policy policy =
-        amg_progress_wait_policy(context->cls, context->spin_ns);
-
-    policy.is_not_pollable = amg_role.is_library_thread
-                                 ? context->sleep.is_thread_not_pollable
-                                 : context->sleep.is_not_pollable;
-    return policy;
-}
-
 /* Time since the last event. */
 static uint64_t quiet_ns(struct amg_wakeup *sleep, uint64_t now_ns)
 {
@@ -285,7 +258,8 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
 static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 {
     struct wait wait = {
-        .policy = policy_of(context),
+        .policy = amg_progress_wait_policy(
+            &context->cls->progress_config, context->spin_ns),
         .deadline_ns = deadline_ns,
         .rest_at = CLOCK_EVERY,
         .yield_at = YIELD_EVERY,
@@ -293,6 +267,9 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
             context->sleep.is_oversubscribed ? CROWD_AFTER_ONE : CROWD_AFTER,
     };
 
+    wait.policy.is_not_pollable = amg_role.is_library_thread
+                                      ? context->sleep.is_thread_not_pollable
+                                      : context->sleep.is_not_pollable;
     do {
         wait.epoch = amg_cq_epoch(&context->cq);
         if (amg_progress_poll(context) > 0 || amg_context_has_due(context)) {

@@ -45,9 +45,17 @@ unsigned amg_progress_poll(hg_context_t *context);
  * after `timeout_ms`. */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
 
-/* Wait policy of the calling thread, which is the program's or runs a handler,
- * for events that descriptors report. */
-struct amg_wait_policy amg_progress_wait_policy(
-    const hg_class_t *cls, uint64_t spin_ns);
+/* Wait policy of the calling thread, which is the program's or runs a handler;
+ * the caller sets is_not_pollable. */
+static inline struct amg_wait_policy amg_progress_wait_policy(
+    const struct amg_progress_config *config, uint64_t spin_ns)
+{
+    bool is_shared =
+        amg_role.is_library_thread ||
+        (config->placement != NULL && config->placement->is_oversubscribed);
+
+    return amg_progress_config_wait_policy(
+        config, is_shared ? AMG_CORE_SHARED : AMG_CORE_OWN, spin_ns);
+}
 
 #endif

@@ -395,29 +395,26 @@ static bool must_place(const struct amg_progress_config *config,
     }
 }
 
-struct amg_wait_policy amg_progress_config_wait_policy(
+struct amg_wait_policy amg_progress_config_shown_policy(
     const struct amg_progress_config *config, const struct amg_seat *seat)
 {
     enum amg_core_use core =
         config->is_oversubscribed ? AMG_CORE_SHARED : AMG_CORE_OWN;
+    struct amg_wait_policy policy;
 
     if (seat != NULL)
         core = seat->is_dedicated ? AMG_CORE_DEDICATED : AMG_CORE_SHARED;
-    return (struct amg_wait_policy){
-        .hint = config->wait,
-        .core = core,
-        .is_not_pollable = config->is_not_pollable,
-        .no_block = config->no_block,
-        .must_yield = config->must_yield || config->is_oversubscribed,
-        .spin_ns = amg_env_number(AMG_ENV_SPIN_US) * 1000,
-    };
+    policy = amg_progress_config_wait_policy(
+        config, core, amg_env_number(AMG_ENV_SPIN_US) * 1000);
+    policy.is_not_pollable = config->is_not_pollable;
+    return policy;
 }
 
 const char *amg_progress_config_wait(const struct amg_progress_config *config,
     const struct amg_seat *seat, char *ret_text, size_t cap)
 {
     struct amg_wait_policy policy =
-        amg_progress_config_wait_policy(config, seat);
+        amg_progress_config_shown_policy(config, seat);
     uint64_t spin_us = amg_wait_policy_spin_ns(&policy) / 1000;
     bool is_nap = policy.is_not_pollable || policy.hint == AMALGAM_WAIT_BACKOFF;
 

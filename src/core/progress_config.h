@@ -71,9 +71,23 @@ void amg_progress_config_settle(struct amg_progress_config *config);
 bool amg_progress_config_question(const struct amg_progress_config *config,
     uint32_t index, struct amg_affinity_ask *ret_ask);
 
-/* Wait policy of a thread with that seat, or, with NULL, of a call of the
- * application. */
-struct amg_wait_policy amg_progress_config_wait_policy(
+/* Wait policy of a thread that uses its core like that and polls `spin_ns`
+ * before it blocks; the caller sets is_not_pollable. */
+static inline struct amg_wait_policy amg_progress_config_wait_policy(
+    const struct amg_progress_config *config, enum amg_core_use core,
+    uint64_t spin_ns)
+{
+    return (struct amg_wait_policy){
+        .hint = config->wait,
+        .core = core,
+        .no_block = config->no_block,
+        .must_yield = config->must_yield || config->is_oversubscribed,
+        .spin_ns = spin_ns,
+    };
+}
+/* The same for a thread with that seat, or, with NULL, for a call of the
+ * application; complete, to be shown. */
+struct amg_wait_policy amg_progress_config_shown_policy(
     const struct amg_progress_config *config, const struct amg_seat *seat);
 /* Describes how a thread with that seat, or, with NULL, a call of the
  * application waits: "spin 100 us, then sleep". Returns `ret_text`. */

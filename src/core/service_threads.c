@@ -272,17 +272,6 @@ static void drive(struct driver *driver)
     amg_progress_disown(context);
 }
 
-static struct amg_wait_policy policy_of(
-    const hg_context_t *context, bool has_core)
-{
-    return (struct amg_wait_policy){
-        .hint = context->cls->progress_config.wait,
-        .core = has_core ? AMG_CORE_DEDICATED : AMG_CORE_SHARED,
-        .is_not_pollable = context->sleep.is_thread_not_pollable,
-        .spin_ns = context->spin_ns,
-    };
-}
-
 /* Was there no caller for long enough? */
 static bool is_calm(const struct driver *driver)
 {
@@ -298,10 +287,13 @@ static void progress_thread_run(
     struct driver driver = {
         .context = context,
         .must_stop = must_stop,
-        .policy = policy_of(context, has_core),
+        .policy = amg_progress_config_wait_policy(
+            &context->cls->progress_config,
+            has_core ? AMG_CORE_DEDICATED : AMG_CORE_SHARED, context->spin_ns),
         .calm = CALM_SPINS,
     };
 
+    driver.policy.is_not_pollable = context->sleep.is_thread_not_pollable;
     driver.turns = atomic_load_explicit(&context->turns, memory_order_relaxed);
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
@@ -396,11 +388,9 @@ static void handler_rest(hg_context_t *context,
 static void handler_run(struct member *member)
 {
     hg_context_t *context = member->crew->context;
-    struct amg_wait_policy policy = {
-        .hint = context->cls->progress_config.wait,
-        .core = member->is_alone ? AMG_CORE_OWN : AMG_CORE_SHARED,
-        .spin_ns = context->spin_ns,
-    };
+    struct amg_wait_policy policy = amg_progress_config_wait_policy(
+        &context->cls->progress_config,
+        member->is_alone ? AMG_CORE_OWN : AMG_CORE_SHARED, context->spin_ns);
     uint64_t quiet_since_ns = amg_clock_ns();
 
     for (;;) {

@@ -82,7 +82,7 @@ static struct amg_wait_step pace_step(
     struct amg_mpi_api_serve *serve, hg_context_t *context, uint64_t quiet_ns)
 {
     struct amg_wait_policy pace = amg_progress_wait_policy(
-        serve->cls, context == NULL ? 0 : context->spin_ns);
+        &serve->cls->progress_config, context == NULL ? 0 : context->spin_ns);
 
     pace.is_not_pollable = true;
     if (context != NULL && serve->turns % ASK_EVERY == 0)

@@ -295,7 +295,7 @@ static void test_progress_config_no_block_spins(void **state)
 
     (void)state;
     setenv("AMALGAM_WAIT", "sleep", 1);
-    cls->plan.no_block = true;
+    cls->progress_config.no_block = true;
     amg_class_settle_progress(cls);
     assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SPIN);
     amg_class_close(cls);

@@ -2,12 +2,13 @@
 /* Bulk transfers: requests of programs and their operations. */
 #include "bulk/bulk_transfer.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/mem.h"
+#include "base/pool.h"
 #include "mercury_bulk.h"
 
 /* Both sides are lists of segments; the driver of the route moves all of it as
@@ -21,6 +22,8 @@
  * The others have a lock between a cancel, the post and the step. It is held
  * over the driver's post and cancel, so that a cancel finds a posted operation
  * before its step, and the step waits for a thread that still starts it. */
+
+enum { CACHE_LINE = 64 };
 
 /* Owned by the library until `done` is called, then by the callee. */
 struct hg_op_id {
@@ -37,9 +40,6 @@ struct hg_op_id {
     struct amg_op op;
 };
 
-static_assert(
-    sizeof(struct hg_op_id) <= AMG_CONTEXT_TRANSFER_LEN, "must fit the pool");
-
 static const unsigned state_edges[AMG_TRANSFER_STATE_COUNT] = {
     [AMG_TRANSFER_IDLE] = 1u << AMG_TRANSFER_MOVING,
     [AMG_TRANSFER_MOVING] = 1u << AMG_TRANSFER_READY,
@@ -50,6 +50,22 @@ static void transfer_set_state(
 {
     AMG_ASSERT((state_edges[transfer->state] >> next & 1u) != 0);
     transfer->state = next;
+}
+
+hg_return_t amg_transfers_open(hg_context_t *context)
+{
+    context->transfers = amg_mem_alloc(sizeof(*context->transfers));
+    if (context->transfers == NULL)
+        return HG_NOMEM;
+    amg_pool_init(context->transfers, sizeof(struct hg_op_id), CACHE_LINE);
+    return HG_SUCCESS;
+}
+
+void amg_transfers_close(hg_context_t *context)
+{
+    amg_pool_fini(context->transfers);
+    amg_mem_free(context->transfers);
+    context->transfers = NULL;
 }
 
 static struct amg_seg_iter place_of(const struct hg_bulk *bulk, uint64_t offset)
@@ -228,7 +244,7 @@ hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
         rc = amg_bulk_register(plan->local);
     if (rc != HG_SUCCESS)
         return rc;
-    transfer = amg_pool_get(&plan->context->transfers);
+    transfer = amg_pool_get(plan->context->transfers);
     if (transfer == NULL)
         return HG_NOMEM;
     transfer_init(transfer, plan, done, owner);
@@ -304,7 +320,7 @@ void amg_transfer_end(struct hg_op_id *transfer)
 
     amg_bulk_leave(transfer->plan.origin);
     amg_bulk_leave(transfer->plan.local);
-    amg_pool_put(&context->transfers, transfer);
+    amg_pool_put(context->transfers, transfer);
     amg_context_leave(context);
 }
 

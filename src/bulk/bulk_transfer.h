@@ -42,6 +42,10 @@ struct amg_transfer_asked {
 
 struct hg_op_id;
 
+/* Creates and frees the pool of a context's transfers. HG_NOMEM. */
+hg_return_t amg_transfers_open(hg_context_t *context);
+void amg_transfers_close(hg_context_t *context);
+
 /* Called once, in progress or inside amg_transfer_go(), with no lock held. It
  * then owns the transfer, and ends it by amg_transfer_end(). */
 typedef void (*amg_transfer_done_fn)(struct hg_op_id *transfer);

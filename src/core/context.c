@@ -13,8 +13,6 @@
 
 #define YOUNG_NS (5000 * AMG_NS_PER_MS)
 
-enum { CACHE_LINE = 64 };
-
 static struct amg_attic attic; /* of contexts */
 static atomic_uint serials;    /* of contexts, from 1 */
 
@@ -106,7 +104,7 @@ void amg_context_look(hg_context_t *context, uint64_t now_ns)
     if (at_ns <= now_ns &&
         atomic_compare_exchange_strong_explicit(&context->look_ns, &at_ns,
             AMG_CONTEXT_NEVER, memory_order_relaxed, memory_order_relaxed))
-        context->look(context, now_ns);
+        context->ops.look(context, now_ns);
 }
 
 bool amg_context_is_ready(const hg_context_t *context)
@@ -184,14 +182,8 @@ static hg_return_t context_open_eps(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-static void look_nowhere(hg_context_t *context, uint64_t now_ns)
-{
-    (void)context;
-    (void)now_ns;
-}
-
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
-    amg_arrival_fn arrived, hg_context_t **ret_context)
+    const struct amg_context_ops *ops, hg_context_t **ret_context)
 {
     hg_context_t *context =
         amg_attic_get(&attic, _Alignof(hg_context_t), sizeof(*context));
@@ -202,8 +194,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     memset(context, 0, sizeof(*context));
     context->cls = cls;
     context->id = id;
-    context->arrived = arrived;
-    context->look = look_nowhere;
+    context->ops = *ops;
     atomic_init(&context->look_ns, AMG_CONTEXT_NEVER);
     context->serial =
         atomic_fetch_add_explicit(&serials, 1u, memory_order_relaxed) + 1u;
@@ -214,17 +205,13 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_tally_init(&context->in_flight);
     amg_cq_init(&context->cq);
     amg_cq_init(&context->served);
-    amg_pool_init(&context->transfers, AMG_CONTEXT_TRANSFER_LEN, CACHE_LINE);
     amg_events_init(&context->events);
-    amg_list_init(&context->upper);
-    amg_list_init(&context->early);
-    amg_list_init(&context->unanswered);
-    amg_list_init(&context->pulls.waiting);
-    context->pulls.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
-    amg_lock_init(&context->upper_lock);
-    rc = amg_class_enter_context(cls, id, context);
+    rc = ops->open(context);
     if (rc != HG_SUCCESS)
         goto free_context;
+    rc = amg_class_enter_context(cls, id, context);
+    if (rc != HG_SUCCESS)
+        goto close_upper;
     rc = context_open_eps(context);
     if (rc != HG_SUCCESS)
         goto leave_class;
@@ -236,9 +223,9 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
 leave_class:
     context_close_eps(context);
     amg_class_leave_context(cls, id, &context->counters);
+close_upper:
+    ops->close(context);
 free_context:
-    amg_map_fini(&context->acks, NULL);
-    amg_pool_fini(&context->transfers);
     amg_cq_fini(&context->served);
     amg_cq_fini(&context->cq);
     context->cls = NULL;
@@ -267,8 +254,7 @@ void amg_context_close(hg_context_t *context)
     amg_class_leave_context(context->cls, context->id, &context->counters);
     if (context->data_free != NULL)
         context->data_free(context->data);
-    amg_map_fini(&context->acks, NULL);
-    amg_pool_fini(&context->transfers);
+    context->ops.close(context);
     amg_cq_fini(&context->served);
     amg_cq_fini(&context->cq);
     context->cls = NULL;

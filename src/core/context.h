@@ -8,25 +8,31 @@
 #include <stdint.h>
 
 #include "base/bias.h"
-#include "base/map.h"
 #include "base/clock.h"
-#include "base/pool.h"
 #include "base/role.h"
 #include "core/class.h"
 #include "core/cq.h"
 #include "core/wakeup.h"
 #include "transport/op.h"
 
-/* Periodic check of the layer above; called at the time that it requested. */
-typedef void (*amg_look_fn)(hg_context_t *context, uint64_t now_ns);
-
 /* A time that never comes. */
 #define AMG_CONTEXT_NEVER UINT64_MAX
 
-/* Handles a request that arrived, in the layer above. Runs in progress with no
- * lock held; it must make sure that the arrival is released. */
-typedef void (*amg_arrival_fn)(
-    hg_context_t *context, unsigned route, struct amg_arrival *arrival);
+struct amg_pool;
+struct amg_rpc_context;
+
+/* Functions of the layers above. */
+struct amg_context_ops {
+    /* Handles a request that arrived. Runs in progress with no lock held; it
+     * must make sure that the arrival is released. */
+    void (*arrived)(
+        hg_context_t *context, unsigned route, struct amg_arrival *arrival);
+    /* Periodic check; called at the time that amg_context_look_at() set. */
+    void (*look)(hg_context_t *context, uint64_t now_ns);
+    /* Create and free the blocks `rpc` and `transfers`. HG_NOMEM: neither. */
+    hg_return_t (*open)(hg_context_t *context);
+    void (*close)(hg_context_t *context);
+};
 
 /* The endpoint that not every poll checks; see progress.c. Fields without a
  * comment are the progress owner's. */
@@ -45,19 +51,6 @@ enum amg_serve {
     AMG_SERVE_POOL,    /* the handler threads only */
 };
 
-/* Long arguments of calls that have not run yet; see rpc/serve.c. */
-struct amg_context_pulls {
-    struct amg_list waiting; /* calls without room */
-    uint64_t cap;            /* bytes; constant */
-    uint64_t len;            /* bytes that calls have reserved */
-    uint64_t peak;           /* maximum of `len` so far */
-    bool is_starting;        /* a thread is about to start pulls */
-};
-
-/* Bytes of an object in the pool of transfers: as the bulk layer needs, which
- * checks it. */
-enum { AMG_CONTEXT_TRANSFER_LEN = 384 };
-
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
     struct amg_link kept; /* in the attic, once destroyed */
@@ -68,7 +61,9 @@ struct hg_context {
     unsigned open_count;
     unsigned hot_count; /* the first of `open`, which every poll checks */
     struct amg_context_rare rare;
-    amg_arrival_fn arrived;
+    struct amg_context_ops ops;  /* constant */
+    struct amg_rpc_context *rpc; /* of the RPC layer; constant */
+    struct amg_pool *transfers;  /* of the bulk layer; constant */
     struct amg_events events; /* results of a poll, by its owner; else empty */
     struct amg_cq cq;
     struct amg_cq
@@ -99,16 +94,8 @@ struct hg_context {
     /* Operations in flight: handles and bulk. */
     struct amg_tally in_flight;
     struct amg_counters counters;
-    struct amg_pool transfers;  /* of the bulk layer */
-    struct amg_list upper;      /* of the RPC layer; guarded by upper_lock */
-    struct amg_map acks;        /* the same; see rpc/respond.c */
-    struct amg_list early;      /* the same; see rpc/serve.c */
-    struct amg_list unanswered; /* the same; see rpc/handle.c */
-    struct amg_context_pulls pulls; /* the same */
-    struct amg_lock upper_lock;
-    /* Run by a thread that makes progress, or has run a callback, from the time
-     * on that amg_context_look_at() sets. A hint, so relaxed. */
-    amg_look_fn look; /* constant */
+    /* A thread that makes progress, or has run a callback, runs `ops.look` from
+     * this time on; see amg_context_look_at(). A hint, so relaxed. */
     atomic_uint_fast64_t look_ns;
     void *data; /* user data */
     void (*data_free)(void *);
@@ -119,7 +106,7 @@ struct hg_context {
     AMG_ALIVE((context) != NULL && (context)->cls != NULL, "context", (context))
 
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
-    amg_arrival_fn arrived, hg_context_t **ret_context);
+    const struct amg_context_ops *ops, hg_context_t **ret_context);
 
 /* All posted operations complete with HG_CANCELED, their steps run, and the
  * context is freed. Entries queued by the steps run too. */

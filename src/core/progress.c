@@ -36,7 +36,7 @@ static void arrivals_hand_on(
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(arrived)) != NULL)
-        context->arrived(
+        context->ops.arrived(
             context, route, amg_container_of(link, struct amg_arrival, link));
 }
 

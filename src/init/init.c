@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "bulk/bulk_transfer.h"
 #include "core/service_threads.h"
 #include "core/progress.h"
 #include "init/plan.h"
@@ -169,16 +170,38 @@ static void context_look(hg_context_t *context, uint64_t now_ns)
     amg_respond_look(context, now_ns);
 }
 
+static hg_return_t context_open(hg_context_t *context)
+{
+    hg_return_t rc = amg_transfers_open(context);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = amg_rpc_context_open(context);
+    if (rc != HG_SUCCESS)
+        amg_transfers_close(context);
+    return rc;
+}
+
+static void context_close(hg_context_t *context)
+{
+    amg_rpc_context_close(context);
+    amg_transfers_close(context);
+}
+
 hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
 {
+    static const struct amg_context_ops ops = {
+        .arrived = amg_serve_arrived,
+        .look = context_look,
+        .open = context_open,
+        .close = context_close,
+    };
     hg_context_t *context = NULL;
 
     if (!AMG_CLASS_OK(hg_class))
         return NULL;
-    if (amg_context_open(hg_class, id, amg_serve_arrived, &context) !=
-        HG_SUCCESS)
+    if (amg_context_open(hg_class, id, &ops, &context) != HG_SUCCESS)
         return NULL;
-    context->look = context_look;
     amg_service_threads_start(context);
     return context;
 }

@@ -118,9 +118,9 @@ static void fetch_set_id(struct hg_handle *handle, struct hg_op_id *id)
 {
     hg_context_t *context = handle->info.context;
 
-    amg_lock_lock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
     handle->fetch = id;
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
 }
 
 static void fetch_done(struct hg_op_id *transfer)
@@ -227,10 +227,10 @@ void amg_overflow_cancel(struct hg_handle *handle)
 
     /* NOTE(not a leaf): under the lock, so that the transfer cannot end
      * between the look and the call; the drivers' locks come after it. */
-    amg_lock_lock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
     if (handle->fetch != NULL)
         amg_transfer_cancel(handle->fetch);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
 }
 
 /* Small bulk data may be sent along, unless the peer is this process. */

@@ -373,13 +373,13 @@ static bool take_off(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     bool was_listed = false;
 
-    amg_lock_lock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
     was_listed = amg_link_is_listed(&handle->link);
     if (was_listed) {
         amg_list_remove(&handle->link);
         amg_refs_set(&handle->spare, 0); /* the caller has that reference */
     }
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     return was_listed;
 }
 
@@ -392,7 +392,7 @@ static void put_on_locked(struct hg_handle *handle)
         amg_role.is_running && !amg_role.has_posted ? &amg_role : NULL;
     handle->let_go_ns = amg_clock_deadline_ns(ms);
     if (!amg_link_is_listed(&handle->link))
-        amg_list_push(&handle->info.context->unanswered, &handle->link);
+        amg_list_push(&handle->info.context->rpc->unanswered, &handle->link);
 }
 
 /* Drops `share`, if that leaves only the answer's of `refs` references. False:
@@ -402,21 +402,21 @@ static bool let_go(struct hg_handle *handle, int refs)
     hg_context_t *context = handle->info.context;
     uint64_t look_ns = 0;
 
-    amg_lock_lock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
     if (!amg_unanswered_is_open(handle) ||
         amg_refs_get(&handle->refs) != refs) {
-        amg_lock_unlock(&context->upper_lock);
+        amg_lock_unlock(&context->rpc->lock);
         return false;
     }
     /* First the list: the thread that ends the handle then looks there. */
     put_on_locked(handle);
     if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
-        amg_lock_unlock(&context->upper_lock);
+        amg_lock_unlock(&context->rpc->lock);
         return false;
     }
     look_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     amg_context_look_at(context, look_ns);
     return true;
 }
@@ -457,13 +457,13 @@ void amg_unanswered_again(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     bool is_ours = false;
 
-    amg_lock_lock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
     is_ours = amg_refs_get(&handle->refs) == 1;
     amg_refs_set(&handle->spare, 1);
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     if (is_ours)
         put_on_locked(handle);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     if (is_ours)
         amg_context_look_at(context, 0);
 }
@@ -499,8 +499,8 @@ static struct hg_handle *due_take(
     struct hg_handle *due = NULL;
     uint64_t next_ns = AMG_CONTEXT_NEVER;
 
-    amg_lock_lock(&context->upper_lock);
-    link = amg_list_first(&context->unanswered);
+    amg_lock_lock(&context->rpc->lock);
+    link = amg_list_first(&context->rpc->unanswered);
     while (link != NULL && due == NULL) {
         struct hg_handle *handle =
             amg_container_of(link, struct hg_handle, link);
@@ -509,7 +509,7 @@ static struct hg_handle *due_take(
         /* Read the state first: an operation takes its reference before it. */
         bool is_over = is_due(handle, now_ns);
 
-        link = amg_list_next(&context->unanswered, link);
+        link = amg_list_next(&context->rpc->unanswered, link);
         if (is_held(handle)) {
             /* It stays listed: the thread that ends it checks this without the
              * lock. */
@@ -523,7 +523,7 @@ static struct hg_handle *due_take(
             next_ns = at_ns;
         }
     }
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     *ret_next_ns = next_ns;
     return due;
 }

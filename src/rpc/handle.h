@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/map.h"
 #include "base/refcount.h"
 #include "bulk/bulk_transfer.h"
 #include "core/addr.h"
@@ -42,6 +43,25 @@ struct amg_args {
     struct hg_bulk *extra_bulk; /* exposes `extra`; owns it then */
     uint32_t sum;               /* as the sender states it, if is_summed */
     bool is_summed;
+};
+
+/* Long arguments of calls that have not run yet; see serve.c. */
+struct amg_rpc_pulls {
+    struct amg_list waiting; /* calls without room */
+    uint64_t cap;            /* bytes; constant */
+    uint64_t len;            /* bytes that calls have reserved */
+    uint64_t peak;           /* maximum of `len` so far */
+    bool is_starting;        /* a thread is about to start pulls */
+};
+
+/* The RPC layer's part of a context. */
+struct amg_rpc_context {
+    struct amg_lock lock;       /* guards what follows */
+    struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
+    struct amg_map acks;        /* the same by token */
+    struct amg_list early;      /* requests for unknown RPCs: serve.c */
+    struct amg_list unanswered; /* destroyed before the answer: handle.c */
+    struct amg_rpc_pulls pulls;
 };
 
 /* Owned by its references: the user's, one for each operation in flight, and,
@@ -82,15 +102,16 @@ struct hg_handle {
     struct amg_args in;
     struct amg_args out;
     struct amg_arrival *arrival; /* served: the request, until released */
-    struct hg_op_id *fetch;      /* guarded by context->upper_lock */
-    /* Served: on context->upper in ACK_WAIT; before that possibly on its
-     * `early`, in the queue for room (rpc/serve.c), or on its `unanswered`. */
+    struct hg_op_id *fetch;      /* guarded by context->rpc->lock */
+    /* Served: on context->rpc->ack_waits in ACK_WAIT; before that possibly on
+     * its `early`, in the queue for room (rpc/serve.c), or on its `unanswered`.
+     */
     struct amg_link link;
     /* While unanswered: the thread that dropped it, if that decides when to
      * give it up, and the latest time for that. */
     const struct amg_role *let_go_by;
     uint64_t let_go_ns;
-    /* In ACK_WAIT, guarded by context->upper_lock; see rpc/respond.c. */
+    /* In ACK_WAIT, guarded by context->rpc->lock; see rpc/respond.c. */
     struct amg_ask *ask;  /* probe of the origin in flight, or NULL */
     uint64_t ask_ns;      /* time of the next probe */
     uint64_t ask_wait_ns; /* interval to the one after that */

@@ -52,15 +52,15 @@ static hg_return_t acks_wait(struct hg_handle *handle)
     handle->ask_ns = amg_clock_ns() + ASK_FIRST_NS;
     handle->is_leaving = true;
     /* NOTE(not a leaf): the map allocates; base/mem takes no lock. */
-    amg_lock_lock(&context->upper_lock);
-    rc = amg_map_put(&context->acks, handle->token, handle);
+    amg_lock_lock(&context->rpc->lock);
+    rc = amg_map_put(&context->rpc->acks, handle->token, handle);
     if (rc == HG_SUCCESS) {
         if (amg_link_is_listed(&handle->link)) /* see rpc/handle.c */
             amg_list_remove(&handle->link);
-        amg_list_push(&context->upper, &handle->link);
+        amg_list_push(&context->rpc->ack_waits, &handle->link);
         amg_handle_set_state(handle, AMG_HANDLE_ACK_WAIT);
     }
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     if (rc == HG_SUCCESS)
         amg_context_look_at(context, handle->ask_ns);
     return rc;
@@ -75,7 +75,7 @@ static bool take_out_locked(struct hg_handle *handle)
     if (!amg_link_is_listed(&handle->link))
         return false;
     amg_list_remove(&handle->link);
-    (void)amg_map_remove(&context->acks, handle->token);
+    (void)amg_map_remove(&context->rpc->acks, handle->token);
     handle->ask = NULL;
     /* NOTE(not a leaf): under the lock, so that the probe cannot end between
      * the check and the call; the drivers' locks come after it. Closing an
@@ -94,10 +94,10 @@ static bool acks_unwait(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     bool was_waiting = false;
 
-    amg_lock_lock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
     handle->is_leaving = false;
     was_waiting = take_out_locked(handle);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     return was_waiting;
 }
 
@@ -108,14 +108,14 @@ static bool acks_left(struct hg_handle *handle, hg_return_t ret)
     hg_context_t *context = handle->info.context;
     bool is_over = false;
 
-    amg_lock_lock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
     handle->is_leaving = false;
     is_over = !amg_link_is_listed(&handle->link);
     if (!is_over && ret != HG_SUCCESS) {
         is_over = take_out_locked(handle);
         handle->ret = ret;
     }
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     return is_over;
 }
 
@@ -156,14 +156,14 @@ static struct hg_handle *acks_take(
     struct hg_handle *handle = NULL;
     bool is_known = false;
 
-    amg_lock_lock(&context->upper_lock);
-    handle = amg_map_get(&context->acks, token);
+    amg_lock_lock(&context->rpc->lock);
+    handle = amg_map_get(&context->rpc->acks, token);
     if (handle != NULL && !amg_addr_is_same(&handle->addr, from))
         handle = NULL;
     is_known = handle != NULL;
     if (handle != NULL && !settle_locked(handle, HG_SUCCESS))
         handle = NULL;
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     if (!is_known)
         stray_tell(context, from, token);
     return handle;
@@ -176,14 +176,14 @@ static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
     hg_context_t *context = handle->info.context;
     bool is_ours = false;
 
-    amg_lock_lock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
     is_ours = settle_locked(handle, ret);
     if (handle->is_leaving && !amg_link_is_listed(&handle->link)) {
         struct amg_ep *ep = amg_handle_ep(handle);
 
         ep->transport->ep.cancel(ep, &handle->op);
     }
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     amg_context_posted(context, handle->addr.route);
     return is_ours;
 }
@@ -194,13 +194,14 @@ static struct hg_handle *acks_give_up_any(hg_context_t *context)
     struct hg_handle *handle = NULL;
     struct amg_link *link = NULL;
 
-    amg_lock_lock(&context->upper_lock);
-    while (handle == NULL && (link = amg_list_first(&context->upper)) != NULL) {
+    amg_lock_lock(&context->rpc->lock);
+    while (handle == NULL &&
+           (link = amg_list_first(&context->rpc->ack_waits)) != NULL) {
         handle = amg_container_of(link, struct hg_handle, link);
         if (!settle_locked(handle, HG_CANCELED))
             handle = NULL; /* closing its endpoint will end it */
     }
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     return handle;
 }
 
@@ -228,13 +229,13 @@ static void ask_ended(struct amg_op *op)
     struct hg_handle *handle = NULL;
     bool is_ours = false;
 
-    amg_lock_lock(&context->upper_lock);
-    handle = amg_map_get(&context->acks, ask->token);
+    amg_lock_lock(&context->rpc->lock);
+    handle = amg_map_get(&context->rpc->acks, ask->token);
     if (handle != NULL && handle->ask == ask) {
         handle->ask = NULL;
         is_ours = loss != HG_SUCCESS && settle_locked(handle, loss);
     }
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     if (op->ret == HG_SUCCESS && op->data != NULL) {
         struct amg_ep *ep = amg_context_ep(context, ask->to.route);
 
@@ -290,9 +291,9 @@ static void acks_look(
     struct amg_link *link = NULL;
     uint64_t next_ns = AMG_CONTEXT_NEVER;
 
-    amg_lock_lock(&context->upper_lock);
-    link = amg_list_first(&context->upper);
-    for (; link != NULL; link = amg_list_next(&context->upper, link)) {
+    amg_lock_lock(&context->rpc->lock);
+    link = amg_list_first(&context->rpc->ack_waits);
+    for (; link != NULL; link = amg_list_next(&context->rpc->ack_waits, link)) {
         struct hg_handle *handle =
             amg_container_of(link, struct hg_handle, link);
 
@@ -307,7 +308,7 @@ static void acks_look(
         if (handle->ask_ns < next_ns)
             next_ns = handle->ask_ns;
     }
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     amg_context_look_at(context, next_ns);
 }
 

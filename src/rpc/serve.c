@@ -4,7 +4,9 @@
 
 #include <inttypes.h>
 
+#include "base/env.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "core/class.h"
 #include "mercury_class.h"
 #include "rpc/encode.h"
@@ -32,16 +34,16 @@ static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
     struct hg_handle *handle = NULL;
     struct amg_link *link = NULL;
 
-    amg_lock_lock(&context->upper_lock);
-    link = amg_list_first(&context->early);
-    for (; link != NULL; link = amg_list_next(&context->early, link)) {
+    amg_lock_lock(&context->rpc->lock);
+    link = amg_list_first(&context->rpc->early);
+    for (; link != NULL; link = amg_list_next(&context->rpc->early, link)) {
         handle = amg_container_of(link, struct hg_handle, link);
         if (id == 0 || handle->info.id == id)
             break;
     }
     if (link != NULL)
         amg_list_remove(link);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
     return link == NULL ? NULL : handle;
 }
 
@@ -63,9 +65,9 @@ static bool early_keep(struct hg_handle *handle)
 
     if (!amg_role.is_library_thread || amg_context_is_ready(context))
         return false;
-    amg_lock_lock(&context->upper_lock);
-    amg_list_push(&context->early, &handle->link);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
+    amg_list_push(&context->rpc->early, &handle->link);
+    amg_lock_unlock(&context->rpc->lock);
     amg_context_look_at(context, 0);
     /* A thread that registered it since the look-up has not found it here. */
     if (amg_rpc_find(context->cls, id) != NULL)
@@ -90,9 +92,9 @@ void amg_early_look(hg_context_t *context)
         early_serve(context, 0);
         return;
     }
-    amg_lock_lock(&context->upper_lock);
-    is_empty = amg_list_is_empty(&context->early);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
+    is_empty = amg_list_is_empty(&context->rpc->early);
+    amg_lock_unlock(&context->rpc->lock);
     if (!is_empty)
         amg_context_look_at(context, 0);
 }
@@ -115,7 +117,7 @@ void amg_early_end(hg_context_t *context)
  * ends where it is started would otherwise start the next one recursively. */
 
 /* Takes the first one that waits, and reserves its room, if there is enough. */
-static struct hg_handle *pulls_next_locked(struct amg_context_pulls *pulls)
+static struct hg_handle *pulls_next_locked(struct amg_rpc_pulls *pulls)
 {
     struct amg_link *link = amg_list_first(&pulls->waiting);
     struct hg_handle *handle = NULL;
@@ -136,17 +138,17 @@ static struct hg_handle *pulls_next_locked(struct amg_context_pulls *pulls)
 /* Starts all pulls that have room. The lock is held before and after. */
 static void pulls_start_locked(hg_context_t *context)
 {
-    struct amg_context_pulls *pulls = &context->pulls;
+    struct amg_rpc_pulls *pulls = &context->rpc->pulls;
     struct hg_handle *handle = NULL;
 
     if (pulls->is_starting)
         return; /* the thread that does so will look again */
     pulls->is_starting = true;
     while ((handle = pulls_next_locked(pulls)) != NULL) {
-        amg_lock_unlock(&context->upper_lock);
+        amg_lock_unlock(&context->rpc->lock);
         serve_pull(handle);
         amg_context_leave(context);
-        amg_lock_lock(&context->upper_lock);
+        amg_lock_lock(&context->rpc->lock);
     }
     pulls->is_starting = false;
 }
@@ -158,10 +160,10 @@ static void pulls_add(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
 
     amg_context_enter(context); /* until its transfer is in flight */
-    amg_lock_lock(&context->upper_lock);
-    amg_list_push(&context->pulls.waiting, &handle->link);
+    amg_lock_lock(&context->rpc->lock);
+    amg_list_push(&context->rpc->pulls.waiting, &handle->link);
     pulls_start_locked(context);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
 }
 
 /* Returns its room: it is about to run, or its pull failed. */
@@ -169,11 +171,11 @@ static void pulls_end(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
 
-    amg_lock_lock(&context->upper_lock);
-    AMG_ASSERT(context->pulls.len >= handle->pull_len);
-    context->pulls.len -= handle->pull_len;
+    amg_lock_lock(&context->rpc->lock);
+    AMG_ASSERT(context->rpc->pulls.len >= handle->pull_len);
+    context->rpc->pulls.len -= handle->pull_len;
     pulls_start_locked(context);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_unlock(&context->rpc->lock);
 }
 
 void amg_pulls_refuse(hg_context_t *context)
@@ -181,9 +183,9 @@ void amg_pulls_refuse(hg_context_t *context)
     struct amg_link *link = NULL;
 
     do {
-        amg_lock_lock(&context->upper_lock);
-        link = amg_list_pop(&context->pulls.waiting);
-        amg_lock_unlock(&context->upper_lock);
+        amg_lock_lock(&context->rpc->lock);
+        link = amg_list_pop(&context->rpc->pulls.waiting);
+        amg_lock_unlock(&context->rpc->lock);
         if (link == NULL)
             continue;
         serve_refuse(amg_container_of(link, struct hg_handle, link),
@@ -405,6 +407,31 @@ void amg_serve_arrived(
         amg_respond_code(handle, HG_SUCCESS);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
     amg_handle_unref(handle);
+}
+
+hg_return_t amg_rpc_context_open(hg_context_t *context)
+{
+    struct amg_rpc_context *rpc = amg_mem_zalloc(sizeof(*rpc));
+
+    if (rpc == NULL)
+        return HG_NOMEM;
+    amg_lock_init(&rpc->lock);
+    amg_list_init(&rpc->ack_waits);
+    amg_list_init(&rpc->early);
+    amg_list_init(&rpc->unanswered);
+    amg_list_init(&rpc->pulls.waiting);
+    rpc->pulls.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
+    context->rpc = rpc;
+    return HG_SUCCESS;
+}
+
+void amg_rpc_context_close(hg_context_t *context)
+{
+    AMG_ASSERT(amg_list_is_empty(&context->rpc->ack_waits));
+    AMG_ASSERT(amg_list_is_empty(&context->rpc->unanswered));
+    amg_map_fini(&context->rpc->acks, NULL);
+    amg_mem_free(context->rpc);
+    context->rpc = NULL;
 }
 
 hg_return_t amg_serve_attach(hg_class_t *cls)

@@ -6,6 +6,10 @@
 #include "core/context.h"
 #include "rpc/handle.h"
 
+/* Creates and frees the RPC layer's part of a context. HG_NOMEM. */
+hg_return_t amg_rpc_context_open(hg_context_t *context);
+void amg_rpc_context_close(hg_context_t *context);
+
 /* Enables the class to call and to serve calls. HG_NOMEM. */
 hg_return_t amg_serve_attach(hg_class_t *cls);
 

@@ -25,7 +25,7 @@ static hg_class_t *cls;
 static hg_context_t *context;
 static hg_addr_t self;
 static hg_id_t id;
-static amg_arrival_fn arrived;
+static void (*arrived)(hg_context_t *, unsigned, struct amg_arrival *);
 static void (*ended)(struct amg_op *op);
 
 static enum victim victim;
@@ -189,8 +189,8 @@ static void open_all(void)
     CHECK(HG_Class_set_output_offset(cls, USER_LEN) == HG_SUCCESS);
     context = HG_Context_create(cls);
     CHECK(context != NULL);
-    arrived = context->arrived;
-    context->arrived = spoil_arrival;
+    arrived = context->ops.arrived;
+    context->ops.arrived = spoil_arrival;
     CHECK(HG_Addr_self(cls, &self) == HG_SUCCESS);
     id = HG_Register_name(cls, "rot", hg_proc_hg_const_string_t,
         hg_proc_hg_const_string_t, serve);

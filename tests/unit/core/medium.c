@@ -99,6 +99,23 @@ static void never_arrives(
     fail();
 }
 
+static void never_looks(hg_context_t *context, uint64_t now_ns)
+{
+    (void)context;
+    (void)now_ns;
+}
+
+static hg_return_t nothing_open(hg_context_t *context)
+{
+    (void)context;
+    return HG_SUCCESS;
+}
+
+static void nothing_close(hg_context_t *context)
+{
+    (void)context;
+}
+
 hg_context_t *medium_open(bool is_not_pollable, bool no_block)
 {
     struct amg_class_plan plan = {
@@ -108,6 +125,8 @@ hg_context_t *medium_open(bool is_not_pollable, bool no_block)
         .how = {.info = "", .is_listening = true, .max_contexts = 1},
         .no_block = no_block,
     };
+    const struct amg_context_ops ops = {
+        never_arrives, never_looks, nothing_open, nothing_close};
     hg_context_t *context = NULL;
     hg_class_t *cls = NULL;
 
@@ -124,8 +143,7 @@ hg_context_t *medium_open(bool is_not_pollable, bool no_block)
     medium.bell = amg_eventfd_open();
     assert_true(medium.bell >= 0);
     assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);
-    assert_int_equal(
-        amg_context_open(cls, 0, never_arrives, &context), HG_SUCCESS);
+    assert_int_equal(amg_context_open(cls, 0, &ops, &context), HG_SUCCESS);
     return context;
 }
 

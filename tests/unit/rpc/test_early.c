@@ -155,7 +155,7 @@ static void test_early_does_not_keep_a_context_open(void **state)
     (void)state;
     ask_by(&origin, ID, false);
     look();
-    assert_false(amg_list_is_empty(&context->early));
+    assert_false(amg_list_is_empty(&context->rpc->early));
     assert_int_equal(HG_Context_destroy(context), HG_SUCCESS);
     context = NULL;
 }
@@ -171,7 +171,7 @@ static void test_early_is_refused_once_the_program_drove(void **state)
     look();
     look();
     assert_int_equal(answer(&origin), HG_NOENTRY);
-    assert_true(amg_list_is_empty(&context->early));
+    assert_true(amg_list_is_empty(&context->rpc->early));
 }
 
 /* It has left progress to the thread, and had its time. */
@@ -191,9 +191,9 @@ static bool early_is_empty(void)
 {
     bool is_empty = false;
 
-    amg_lock_lock(&context->upper_lock);
-    is_empty = amg_list_is_empty(&context->early);
-    amg_lock_unlock(&context->upper_lock);
+    amg_lock_lock(&context->rpc->lock);
+    is_empty = amg_list_is_empty(&context->rpc->early);
+    amg_lock_unlock(&context->rpc->lock);
     return is_empty;
 }
 
@@ -233,7 +233,7 @@ static void test_early_program_keeps_nothing(void **state)
     ask(&origin, ID);
     drive();
     assert_int_equal(answer(&origin), HG_NOENTRY);
-    assert_true(amg_list_is_empty(&context->early));
+    assert_true(amg_list_is_empty(&context->rpc->early));
 }
 
 static int start(void **state)

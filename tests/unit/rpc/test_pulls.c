@@ -125,16 +125,17 @@ static void drive(void)
         count = 0;
         look();
         (void)HG_Trigger(context, 0, 1, &count);
-        assert_true(context->pulls.len <= context->pulls.cap);
+        assert_true(context->rpc->pulls.len <= context->rpc->pulls.cap);
     } while (count > 0);
 }
 
 static unsigned waiting(void)
 {
-    struct amg_link *link = amg_list_first(&context->pulls.waiting);
+    struct amg_link *link = amg_list_first(&context->rpc->pulls.waiting);
     unsigned count = 0;
 
-    for (; link != NULL; link = amg_list_next(&context->pulls.waiting, link))
+    for (; link != NULL;
+         link = amg_list_next(&context->rpc->pulls.waiting, link))
         count++;
     return count;
 }
@@ -157,8 +158,8 @@ static void test_pulls_burst_waits_for_room(void **state)
     drive();
     assert_int_equal(served, CALLS);
     calls_expect(0, CALLS, HG_SUCCESS);
-    assert_int_equal(context->pulls.len, 0);
-    assert_in_range(context->pulls.peak, FIT * LEN, ROOM);
+    assert_int_equal(context->rpc->pulls.len, 0);
+    assert_in_range(context->rpc->pulls.peak, FIT * LEN, ROOM);
 }
 
 /* More than all the room: when nothing else is there, and then nothing else. */
@@ -173,14 +174,14 @@ static void test_pulls_longest_goes_alone(void **state)
     assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_SUCCESS);
     look();
     assert_int_equal(waiting(), 1);
-    assert_in_range(context->pulls.len, 3 * ROOM, 3 * ROOM + LEN);
+    assert_in_range(context->rpc->pulls.len, 3 * ROOM, 3 * ROOM + LEN);
     while (served < 3) {
         look();
         (void)HG_Trigger(context, 0, 1, NULL);
     }
     drive();
     calls_expect(0, 3, HG_SUCCESS);
-    assert_int_equal(context->pulls.len, 0);
+    assert_int_equal(context->rpc->pulls.len, 0);
 }
 
 /* The context does not go while callbacks are queued; what waits for room is
@@ -280,7 +281,7 @@ static void test_pulls_damaged_gives_room_back(void **state)
     calls_expect(0, 2, HG_SUCCESS);
     for (unsigned i = 0; i < 3 * CALLS; i++)
         assert_int_not_equal(lie_answer(&liars[i]), HG_SUCCESS);
-    assert_int_equal(context->pulls.len, 0);
+    assert_int_equal(context->rpc->pulls.len, 0);
     assert_int_equal(waiting(), 0);
 }
 
@@ -315,8 +316,8 @@ static void test_pulls_length_that_changes_is_not_believed(void **state)
     assert_int_equal(served, FIT + 1);
     assert_int_equal(pulled, LEN);
     assert_int_equal(lie_answer(&liar), HG_SUCCESS);
-    assert_in_range(context->pulls.peak, FIT * LEN, ROOM);
-    assert_int_equal(context->pulls.len, 0);
+    assert_in_range(context->rpc->pulls.peak, FIT * LEN, ROOM);
+    assert_int_equal(context->rpc->pulls.len, 0);
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
 }
 
@@ -330,7 +331,7 @@ static int start(void **state)
     if (context == NULL ||
         HG_Register(cls, ID, call_code, NULL, serve) != HG_SUCCESS)
         return -1;
-    context->pulls.cap = ROOM;
+    context->rpc->pulls.cap = ROOM;
     return 0;
 }
 

@@ -28,7 +28,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "boot/launch.h"
+#include "boot/boot.h"
 #include "mpi_backend/mpi_public.h"
 
 enum { LOG_NAME_CAP = 32 };

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/bias.h"
-#include "base/role.h"
+#include "base/process.h"
 #include "mercury_core_types.h"
 
 /* Owned by the domain that embeds it; constant while it is open. */

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "boot/node.h"
+#include "boot/boot.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_peer.h"

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "init/plan.h"
+#include "init/init.h"
 #include "mercury.h"
 #include "affinity/bind.h"
 #include "affinity/topo.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/env.h"
-#include "init/plan.h"
+#include "init/init.h"
 #include "mercury.h"
 #include "writers.h"
 

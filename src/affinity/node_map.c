@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Map of a node: which hardware threads its programs use, and the search for
  * an idle one. */
-#include "affinity/node_map.h"
+#include "affinity/policy.h"
 
 #include <string.h>
 

@@ -4,7 +4,157 @@
 #ifndef AMG_AFFINITY_POLICY_H
 #define AMG_AFFINITY_POLICY_H
 
-#include "affinity/node_map.h"
+#include "affinity/machine.h"
+#include "amalgam_progress.h"
+
+/* Ranks with overlapping bindings form a group: their threads may be on any
+ * hardware thread of the union. The ranks state their number of threads; a rank
+ * that does not is counted with a thread on each core of an exclusive binding,
+ * and with one thread in a shared one. The model fills the cores from the first
+ * on, one thread each, and then starts again. */
+
+/* The rule that chose the place of a thread; best first. An idle core of the
+ * own program comes before an idle sibling of a busy core: a thread that spins
+ * there takes nothing from computing threads. */
+enum amg_seat_rule {
+    AMG_SEAT_CHOSEN,   /* the user named the core */
+    AMG_SEAT_CORE,     /* an idle core within the own binding */
+    AMG_SEAT_SIBLING,  /* an idle hardware thread within the own binding */
+    AMG_SEAT_NIC,      /* bound to no rank, near the NIC */
+    AMG_SEAT_NUMA,     /* bound to no rank, of the own NUMA node */
+    AMG_SEAT_ANY,      /* bound to no rank, elsewhere */
+    AMG_SEAT_LAST,     /* the last one of the own binding, which is in use */
+    AMG_SEAT_UNPINNED, /* wherever the process may run */
+    AMG_SEAT_RULES
+};
+
+/* A rank of the node. Plain bytes: ranks exchange it. */
+struct amg_affinity_rank {
+    struct amg_cpuset binding; /* at its start */
+    uint32_t rank;             /* in the job */
+    uint32_t threads; /* of its program (OMP_NUM_THREADS); 0: not known */
+};
+
+/* Input of the policy. Owned by the caller, and only read. */
+struct amg_affinity_ask {
+    const struct amg_machine *machine;
+    const struct amg_affinity_rank *ranks; /* of this node, all of them */
+    uint32_t rank_count;
+    uint32_t self;      /* index of the rank that asks */
+    bool has_strangers; /* unknown processes may use all cores that no rank is
+                         * bound to: those are left alone, unless named */
+    const char *nic;    /* to other nodes; NULL: there are none */
+    /* As in struct amalgam_progress_options, with the environment applied; all
+     * ranks of the node are taken to ask the same. */
+    enum amalgam_progress progress;
+    bool is_mercury; /* AUTO means ASSIST, not THREAD */
+    unsigned handlers;
+    const char *progress_cpus;
+    const char *handler_cpus;
+};
+
+enum { AMG_NO_GROUP = UINT16_MAX, AMG_NO_PU = UINT16_MAX };
+
+enum amg_pu_use_kind {
+    AMG_PU_OUT,     /* not ours to use */
+    AMG_PU_BUSY,    /* a program runs there */
+    AMG_PU_SIBLING, /* idle beside one where a program runs */
+    AMG_PU_CORE,    /* of an idle core, of a group's binding */
+    AMG_PU_FREE     /* bound to no rank */
+};
+
+/* A hardware thread, in the order of the machine. */
+struct amg_pu_use {
+    uint16_t group; /* its first one's index; AMG_NO_GROUP: none */
+    uint16_t used;  /* threads of ours on it */
+    uint8_t order;  /* which one of its core, of those of its group */
+    uint8_t kind;
+};
+
+struct amg_group {
+    uint32_t threads;
+    uint32_t ranks;
+    uint32_t silent; /* ranks that do not say how many threads they run */
+    uint16_t pus;
+    uint16_t cores;
+    bool is_unknown; /* where some of its ranks run is not known */
+};
+
+/* Plain data of some ten KiB, for the stack of the caller. */
+struct amg_node_map {
+    const struct amg_affinity_ask *ask;
+    const struct amg_machine *machine;
+    const struct amg_nic *nic; /* NULL: none that is nearer to some */
+    struct amg_cpuset usable;  /* by the ranks together */
+    struct amg_pu_use uses[AMG_CPUS_MAX];  /* as the machine's `pus` */
+    struct amg_group groups[AMG_CPUS_MAX]; /* at their first one's index */
+    uint16_t core_used[AMG_CPUS_MAX];      /* threads of ours on a core */
+    uint16_t core_group[AMG_CPUS_MAX];     /* that computes there, or
+                                            * AMG_NO_GROUP */
+    uint16_t index_of[AMG_CPUS_MAX];       /* of a cpu; AMG_NO_PU */
+};
+
+/* Levels of the search for an idle hardware thread, nearest first. */
+enum amg_level {
+    AMG_LEVEL_CORE,
+    AMG_LEVEL_SIBLING,
+    AMG_LEVEL_NIC_HOME, /* near the NIC, which is the own NUMA node, too */
+    AMG_LEVEL_NIC,
+    AMG_LEVEL_NUMA,
+    AMG_LEVEL_ANY,
+    AMG_LEVEL_FOREIGN, /* any of these, but of a core that others compute on */
+    AMG_LEVEL_SHARED,  /* on all of these, and others of ours may be there */
+    AMG_LEVELS
+};
+
+/* The choice for one thread. */
+struct amg_pick {
+    uint16_t index; /* of its hardware thread; AMG_NO_PU: not pinned */
+    uint8_t rule;   /* enum amg_seat_rule */
+    bool is_asked;  /* the user wants it so: "none" */
+};
+
+#define AMG_PICK_NOWHERE                                                       \
+    ((struct amg_pick){.index = AMG_NO_PU, .rule = AMG_SEAT_UNPINNED})
+
+void amg_node_map_init(
+    struct amg_node_map *map, const struct amg_affinity_ask *ask);
+
+/* The usable part of a rank's binding: empty where that is not known. */
+void amg_node_map_binding(const struct amg_node_map *map, uint32_t rank,
+    struct amg_cpuset *ret_binding);
+/* AMG_NO_GROUP where there is not even a machine. */
+uint16_t amg_node_map_group(const struct amg_node_map *map, uint32_t rank);
+
+/* May a thread of the library have it to itself, for a rank of that group? */
+static inline bool amg_node_map_is_idle(
+    const struct amg_node_map *map, unsigned index, uint16_t group)
+{
+    const struct amg_pu_use *use = &map->uses[index];
+
+    return use->kind == AMG_PU_FREE ||
+           ((use->kind == AMG_PU_CORE || use->kind == AMG_PU_SIBLING) &&
+               use->group == group);
+}
+
+/* Counts a thread of the library on it. */
+static inline void amg_node_map_take(struct amg_node_map *map, unsigned index)
+{
+    map->uses[index].used++;
+    map->core_used[map->machine->pus[index].core]++;
+}
+
+/* The best idle one of that level; nowhere when there is none. */
+struct amg_pick amg_node_map_find_idle(
+    const struct amg_node_map *map, uint32_t rank, enum amg_level level);
+
+/* The last one of the rank's binding, of those that the fewest of ours use;
+ * nowhere when the binding is not known. */
+struct amg_pick amg_node_map_find_last(
+    const struct amg_node_map *map, uint32_t rank);
+
+/* May the user name that cpu? Where no topology is known, any that exists. */
+bool amg_node_map_allows(const struct amg_node_map *map, unsigned cpu);
 
 enum {
     AMG_REASON_CAP = 64,

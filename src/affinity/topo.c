@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "affinity/bind.h"
-#include "affinity/topo_read.h"
 
 enum { HEEDED_CAP = 256 };
 
@@ -72,6 +71,18 @@ static const char *hwloc_variables(char *ret_text, size_t cap)
     }
     return ret_text;
 }
+
+#ifndef AMALGAM_HAS_HWLOC
+hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
+    struct amg_machine *machine, const char **ret_reason)
+{
+    (void)source;
+    (void)text;
+    (void)machine;
+    *ret_reason = "the library was built without hwloc (AMALGAM_HWLOC=OFF)";
+    return HG_OPNOTSUPPORTED;
+}
+#endif
 
 static void this_load(void)
 {

@@ -3,8 +3,8 @@
 #ifndef AMG_AFFINITY_TOPO_H
 #define AMG_AFFINITY_TOPO_H
 
-#include "mercury_core_types.h"
 #include "affinity/machine.h"
+#include "mercury_core_types.h"
 
 /* The machine this process runs on, loaded at the first call and kept for all
  * (HWLOC_XMLFILE, HWLOC_SYNTHETIC and their like apply). Never NULL: without
@@ -23,5 +23,18 @@ hg_return_t amg_topo_load_synthetic(
     const char *description, struct amg_machine **ret_machine);
 /* Frees a result of the two above; accepts NULL. */
 void amg_topo_free(struct amg_machine *machine);
+
+enum amg_topo_source {
+    AMG_TOPO_THIS,
+    AMG_TOPO_XML,      /* of the file `text` */
+    AMG_TOPO_SYNTHETIC /* as `text` describes it */
+};
+
+/* Fills in a machine of zeros, but for `pus`, which has room for AMG_CPUS_MAX.
+ * On failure *ret_reason says why, in static words or those of the system.
+ * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
+ * HG_NOMEM. Keeps nothing. */
+hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
+    struct amg_machine *machine, const char **ret_reason);
 
 #endif

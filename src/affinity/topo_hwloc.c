@@ -3,7 +3,7 @@
  *
  * The topology is destroyed then: hwloc's objects take some hundred bytes for
  * each hardware thread and cache. */
-#include "affinity/topo_read.h"
+#include "affinity/topo.h"
 
 #include <errno.h>
 #include <hwloc.h>

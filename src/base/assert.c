@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assertions, contracts, and the names of return codes. */
+/* Assertions, contracts, test points, and the names of return codes. */
 #include "base/assert.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,4 +50,21 @@ bool amg_contract_broken(const char *what, const char *file, int line)
     if (amg_env_number(AMG_ENV_ABORT_ON_MISUSE) != 0)
         amg_assert_fail(what, file, line);
     return false;
+}
+
+/* Release store by the test that sets it, acquire load by the thread that calls
+ * it. */
+static _Atomic(amg_test_point_fn) hook;
+
+void amg_test_point_set(amg_test_point_fn fn)
+{
+    atomic_store_explicit(&hook, fn, memory_order_release);
+}
+
+void amg_test_point_reach(const char *name)
+{
+    amg_test_point_fn fn = atomic_load_explicit(&hook, memory_order_acquire);
+
+    if (fn != NULL)
+        fn(name);
 }

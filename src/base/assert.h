@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assertions, contracts, and the names of return codes. */
+/* Assertions, contracts, and test points. */
 #ifndef AMG_BASE_ASSERT_H
 #define AMG_BASE_ASSERT_H
 
@@ -45,5 +45,27 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object);
     (AMG_LIKELY(is_alive)                                                      \
             ? true                                                             \
             : (amg_contract_gone(__func__, (kind), (object)), false))
+
+/* Test points: named places where a test may stop a thread, to make rare
+ * schedules deterministic. Compiled in debug and sanitizer builds only, where
+ * AMG_TEST_POINTS is defined; elsewhere a point is empty, and a test that needs
+ * one is skipped. The hook runs in the thread that reaches the point, under the
+ * locks held there, so it must not call functions of the library that take
+ * them. */
+
+/* NULL: no hook. */
+typedef void (*amg_test_point_fn)(const char *name);
+
+/* From now on each point calls it, in any thread; NULL removes it. */
+void amg_test_point_set(amg_test_point_fn fn);
+
+/* By the points. */
+void amg_test_point_reach(const char *name);
+
+#if defined(AMG_TEST_POINTS)
+#define AMG_TEST_POINT(name) amg_test_point_reach(name)
+#else
+#define AMG_TEST_POINT(name) ((void)0)
+#endif
 
 #endif

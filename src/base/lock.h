@@ -81,4 +81,16 @@ static inline void amg_lock_unlock(struct amg_lock *lock)
 #define AMG_ASSERT_HELD(lock)                                                  \
     AMG_ASSERT(atomic_load_explicit(&(lock)->held, memory_order_relaxed) != 0)
 
+/* A hint; `line` may be any address. gcc's builtin asks for ownership only with
+ * an option that names processors; the instruction does nothing on those that
+ * have no such prefetch. */
+static inline void amg_prefetch_to_write(const void *line)
+{
+#ifdef __x86_64__
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 #endif

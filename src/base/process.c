@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process: fork, signals, guarded calls and spare descriptors. */
+/* The process: fork, signals, guarded memory, spare descriptors, and the role
+ * of a thread. */
 #include "base/process.h"
 
 #include <errno.h>
@@ -177,3 +178,6 @@ int amg_spare_open(const char *path, int flags)
         amg_spare_close(fd);
     return fd;
 }
+
+_Thread_local struct amg_role amg_role
+    __attribute__((tls_model("initial-exec")));

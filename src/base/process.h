@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process: fork, signals, guarded calls and spare descriptors. */
+/* The process: fork, signals, guarded memory, spare descriptors, and the role
+ * of a thread. */
 #ifndef AMG_BASE_PROCESS_H
 #define AMG_BASE_PROCESS_H
 
@@ -45,5 +46,16 @@ int amg_spare_open(const char *path, int flags);
 void amg_spare_close(int fd);
 /* Is the spare in use? Then its user should close it soon. */
 bool amg_spare_is_out(void);
+
+/* Role of the calling thread, and its current work. */
+struct amg_role {
+    bool is_library_thread; /* a thread that the library started */
+    bool is_serving; /* serves a request of a peer, or its consequences */
+    bool is_running; /* runs a callback of the program */
+    bool has_posted; /* since the callback began; only a hint */
+};
+
+extern _Thread_local struct amg_role amg_role
+    __attribute__((tls_model("initial-exec")));
 
 #endif

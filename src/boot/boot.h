@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bootstrap of a job: its ranks, and how they exchange bytes at the start. */
+/* Bootstrap of a job: its ranks, the ranks of one node, and how they exchange
+ * bytes at the start. */
 #ifndef AMG_BOOT_BOOT_H
 #define AMG_BOOT_BOOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,5 +36,64 @@ struct amg_boot {
     uint32_t node_rank; /* below node_size */
     uint32_t node_size; /* ranks of the job on this node, >= 1 */
 };
+
+struct amg_domain;
+struct amg_peer;
+
+/* Owned by its opener, until close; exists while the class opens. */
+struct amg_node {
+    struct amg_boot *boot; /* for the ranks of this node only */
+    uint32_t rank;         /* in the job */
+    uint32_t size;         /* ranks of the job */
+    uint32_t node_count;   /* nodes of the job */
+    bool is_part; /* of a larger job, whose other ranks may be on the node */
+    void *cards;  /* room for one record of each rank of this node */
+    void *medium; /* of the implementation */
+};
+
+struct amg_node_ops {
+    /* Opens the node of the job that `domain` belongs to; collective over the
+     * whole job. A card has `card_len` bytes. HG_NOMEM, HG_NA_ERROR: on all
+     * ranks. */
+    hg_return_t (*open)(
+        struct amg_domain *domain, size_t card_len, struct amg_node *ret_node);
+    /* The peer of a rank of the job. HG_INVALID_ARG. */
+    hg_return_t (*peer)(
+        struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
+    /* The rank of a peer of the domain; never fails. */
+    uint32_t (*rank)(
+        const struct amg_domain *domain, const struct amg_peer *peer);
+    /* Replaces each of `words` by its maximum over all ranks. Collective over
+     * the job. HG_NA_ERROR. */
+    hg_return_t (*largest)(
+        const struct amg_node *node, uint64_t *words, uint32_t count);
+    /* Sends a record of `len` bytes of each rank to the first rank of each
+     * node, once: `ret_all` has room for size * len there, and receives them
+     * unordered; other ranks do not use it. Collective over the job. HG_NOMEM
+     * (on all ranks), HG_NA_ERROR. */
+    hg_return_t (*collect)(const struct amg_node *node, const void *record,
+        uint32_t len, void *ret_all);
+    /* The path of bulk data of the domain, "mpi+p2p", and the reason, in one
+     * readable line; owned by the domain. */
+    const char *(*way)(const struct amg_domain *domain);
+    const char *(*reason)(const struct amg_domain *domain);
+    /* Collective over the node. */
+    void (*close)(struct amg_node *node);
+};
+
+/* Makes `boot` rank 0 of 1. It holds no resources and needs no fini. */
+void amg_boot_alone_init(struct amg_boot *boot);
+
+/* Serves only to distinguish a job of one rank from one that fell apart into
+ * single processes. The ranks and their number are those of MPI. */
+
+struct amg_boot_launch {
+    uint32_t tasks;    /* processes started together; 0: not known */
+    bool is_by_step;   /* by a step of Slurm, without an MPI manager */
+    bool is_spokesman; /* the first process, or all if unknown: logs */
+};
+
+/* Reads the environment, at every call. */
+struct amg_boot_launch amg_boot_launch_read(void);
 
 #endif

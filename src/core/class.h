@@ -106,7 +106,7 @@ struct hg_class {
     atomic_int counts[AMG_CLASS_COUNTS];
     struct amg_patience patience; /* of amg_class_quiesce(), with the others */
     bool is_abandoned;            /* it has closed without some of them */
-    struct amg_link opened;       /* on the list of diag.c */
+    struct amg_link opened;       /* on the list of counters.c */
     uint64_t past[AMG_COUNTERS];  /* of closed contexts; guarded by the lock */
     struct amg_lock lock;         /* guards `contexts` */
     hg_context_t *contexts[256];  /* by id; NULL: none */

@@ -9,7 +9,7 @@
 
 #include "base/bias.h"
 #include "base/clock.h"
-#include "base/role.h"
+#include "base/process.h"
 #include "core/class.h"
 #include "core/cq.h"
 #include "core/wakeup.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counters of a class's operations. */
+/* Counters of classes, for the program and the log. */
 #ifndef AMG_CORE_COUNTERS_H
 #define AMG_CORE_COUNTERS_H
 
 #include <stdint.h>
 
 #include "base/bias.h"
+#include "mercury_types.h"
 
 /* All counters are monotonic. */
 enum amg_counter {
@@ -37,5 +38,10 @@ static inline void amg_counters_sum(
     for (unsigned i = 0; i < AMG_COUNTERS; i++)
         sums[i] += (uint64_t)amg_tally_sum(&counters->of[i]);
 }
+
+/* From now on HG_Diag_dump_counters() shows the open class. */
+void amg_diag_join(hg_class_t *cls);
+/* No longer; logs its counters, if the class wants that. */
+void amg_diag_leave(hg_class_t *cls);
 
 #endif

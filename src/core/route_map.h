@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "boot/node.h"
+#include "boot/boot.h"
 #include "core/class.h"
 
 /* The address of a rank by the internode route: plain bytes of the same length

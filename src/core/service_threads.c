@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "core/service_threads.h"
+#include "core/progress.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/lock.h"
-#include "core/progress.h"
 #include "core/wait_policy.h"
 #include "affinity/bind.h"
 #include "affinity/topo.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joining of a job's ranks while a class opens: shared memory within a node,
  * libfabric between nodes. */
-#include "init/join.h"
+#include "init/init.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "core/addr.h"
 #include "init/init.h"
-#include "init/plan.h"
 #include "mercury_address.h"
 #include "mercury_class.h"
 #include "na.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plan of a class: from an init string to the drivers that serve it. */
-#include "init/plan.h"
+#include "init/init.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "init/join.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 #include "transport/self.h"

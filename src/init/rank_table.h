@@ -3,7 +3,7 @@
 #ifndef AMG_INIT_RANK_TABLE_H
 #define AMG_INIT_RANK_TABLE_H
 
-#include "boot/node.h"
+#include "boot/boot.h"
 #include "core/route_map.h"
 
 /* Its construction, step by step. Every rank takes every step, also after an

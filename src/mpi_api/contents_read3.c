@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reader of datatype constructors for MPI-3, which has no large counts. */
-#include "mpi_api/flatten.h"
+#include "mpi_api/layout.h"
 
 int amg_mpi_api_contents_envelope(
     MPI_Datatype type, struct amg_mpi_api_contents *ret_contents)

@@ -4,10 +4,9 @@
 
 #include "amalgam.h"
 #include "base/assert.h"
-#include "base/checked.h"
+#include "mpi_api/layout.h"
 #include "base/log.h"
 #include "bulk/bulk.h"
-#include "mpi_api/flatten.h"
 #include "mpi_backend/mpi_public.h"
 
 /* Nothing is ever mapped below it: vm.mmap_min_addr, and C's NULL. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flattening of MPI datatypes into runs of bytes. */
-#include "mpi_api/flatten.h"
+#include "mpi_api/layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/checked.h"
 #include "base/log.h"
 #include "base/mem.h"
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/checked.h"
 #include "base/log.h"
 #include "base/mem.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for MPI while calls are served: requests and barriers. */
-#include "mpi_api/wait.h"
 
 #include <sched.h>
 
@@ -32,18 +31,28 @@ enum {
     LONG_NAP_MS = 5,
 };
 
-static void comm_serve_init(struct amg_mpi_api_serve *serve, hg_class_t *cls)
+/* State of one wait, on the stack of the caller. */
+struct serve {
+    hg_class_t *cls;
+    uint64_t quiet_since_ns; /* time of the last event; 0: not polled yet */
+    unsigned turns;          /* since then */
+    unsigned next;           /* context to block in */
+    bool is_oversubscribed;  /* the core was shared at the last check */
+    bool leaves_contexts;    /* only the program makes progress on them */
+};
+
+static void comm_serve_init(struct serve *serve, hg_class_t *cls)
 {
     const struct amg_placement *placement = cls->progress_config.placement;
 
-    *serve = (struct amg_mpi_api_serve){.cls = cls};
+    *serve = (struct serve){.cls = cls};
     serve->leaves_contexts =
         placement != NULL && placement->progress == AMALGAM_PROGRESS_NONE;
 }
 
 /* Makes progress and triggers callbacks of all contexts. Returns the number of
  * events. */
-static unsigned comm_serve_once(struct amg_mpi_api_serve *serve)
+static unsigned comm_serve_once(struct serve *serve)
 {
     int left = serve->leaves_contexts
                    ? 0
@@ -66,7 +75,7 @@ static unsigned comm_serve_once(struct amg_mpi_api_serve *serve)
 }
 
 /* Does a sender to a context run on the caller's core? */
-static bool context_is_crowded(hg_context_t *context)
+static bool is_core_shared(hg_context_t *context)
 {
     bool is_oversubscribed = false;
 
@@ -78,22 +87,22 @@ static bool context_is_crowded(hg_context_t *context)
 }
 
 /* The next step of the wait after so long without events. */
-static struct amg_wait_step pace_step(
-    struct amg_mpi_api_serve *serve, hg_context_t *context, uint64_t quiet_ns)
+static struct amg_wait_step wait_step(
+    struct serve *serve, hg_context_t *context, uint64_t quiet_ns)
 {
-    struct amg_wait_policy pace = amg_progress_wait_policy(
+    struct amg_wait_policy policy = amg_progress_wait_policy(
         &serve->cls->progress_config, context == NULL ? 0 : context->spin_ns);
 
-    pace.is_not_pollable = true;
+    policy.is_not_pollable = true;
     if (context != NULL && serve->turns % ASK_EVERY == 0)
-        serve->is_oversubscribed = context_is_crowded(context);
+        serve->is_oversubscribed = is_core_shared(context);
     if (serve->is_oversubscribed)
-        pace.core = AMG_CORE_SHARED;
-    return amg_wait_policy_next(&pace, quiet_ns);
+        policy.core = AMG_CORE_SHARED;
+    return amg_wait_policy_next(&policy, quiet_ns);
 }
 
 /* The contexts take turns. */
-static hg_context_t *context_next(struct amg_mpi_api_serve *serve)
+static hg_context_t *context_next(struct serve *serve)
 {
     hg_context_t *context = NULL;
 
@@ -108,8 +117,8 @@ static hg_context_t *context_next(struct amg_mpi_api_serve *serve)
 
 /* Blocks until a context has events; only briefly if there are several
  * contexts. */
-static void nap(struct amg_mpi_api_serve *serve, hg_context_t *context,
-    uint64_t ns, uint64_t left_ns)
+static void nap(
+    struct serve *serve, hg_context_t *context, uint64_t ns, uint64_t left_ns)
 {
     bool is_short = ns <= SHORT_NAP_MS * AMG_NS_PER_MS ||
                     amg_class_counted(serve->cls, AMG_CLASS_CONTEXTS) > 1;
@@ -128,21 +137,21 @@ static void nap(struct amg_mpi_api_serve *serve, hg_context_t *context,
  * has events, the deadline, or the next poll of MPI, which has no notification.
  * `now_ns` is the current time. */
 static void comm_serve_turn(
-    struct amg_mpi_api_serve *serve, uint64_t now_ns, uint64_t deadline_ns)
+    struct serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
     struct amg_wait_step step;
     hg_context_t *context = NULL;
     uint64_t quiet_ns = 0;
 
-    if (comm_serve_once(serve) > 0 || serve->news_ns == 0) {
-        serve->news_ns = now_ns;
+    if (comm_serve_once(serve) > 0 || serve->quiet_since_ns == 0) {
+        serve->quiet_since_ns = now_ns;
         serve->turns = 0;
         return;
     }
     serve->turns++;
     context = context_next(serve);
-    quiet_ns = now_ns - serve->news_ns;
-    step = pace_step(serve, context, quiet_ns);
+    quiet_ns = now_ns - serve->quiet_since_ns;
+    step = wait_step(serve, context, quiet_ns);
     if (step.kind == AMG_WAIT_YIELD || (step.kind == AMG_WAIT_POLL_AND_YIELD &&
                                            serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
@@ -263,7 +272,7 @@ hg_return_t amalgam_test(
     hg_class_t *hg_class, MPI_Request *request, int *flag, MPI_Status *status)
 {
     const struct amg_domain *domain = NULL;
-    struct amg_mpi_api_serve serve;
+    struct serve serve;
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CONTRACT(hg_class != NULL && request != NULL && flag != NULL))
@@ -288,7 +297,7 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     unsigned timeout_ms, MPI_Status *status)
 {
     const struct amg_domain *domain = NULL;
-    struct amg_mpi_api_serve serve;
+    struct serve serve;
     uint64_t deadline_ns = 0;
     uint64_t now_ns = 0;
     hg_return_t rc = HG_SUCCESS;
@@ -302,7 +311,7 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     comm_serve_init(&serve, hg_class);
     while ((rc = request_test(domain, request, status)) == HG_AGAIN) {
         now_ns = amg_clock_ns();
-        if (now_ns >= deadline_ns && serve.news_ns != 0)
+        if (now_ns >= deadline_ns && serve.quiet_since_ns != 0)
             return HG_TIMEOUT;
         comm_serve_turn(&serve, now_ns, deadline_ns);
     }
@@ -314,7 +323,7 @@ static hg_return_t barrier_pass(hg_class_t *cls, struct amg_domain *domain)
     unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_BARRIER_TIMEOUT);
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     uint64_t now_ns = 0;
-    struct amg_mpi_api_serve serve;
+    struct serve serve;
     hg_return_t rc = HG_SUCCESS;
 
     comm_serve_init(&serve, cls);

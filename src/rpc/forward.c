@@ -12,7 +12,6 @@
 #include "mercury_handle.h"
 #include "rpc/encode.h"
 #include "rpc/handle.h"
-#include "rpc/respond.h"
 
 static void forward_run(struct amg_cq_entry *entry)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call: its states, its one transition function, and its references. */
+/* A call: its states, its references, and the steps at its target. */
 #ifndef AMG_RPC_HANDLE_H
 #define AMG_RPC_HANDLE_H
 
@@ -257,5 +257,49 @@ void amg_unanswered_again(struct hg_handle *handle);
 void amg_unanswered_look(hg_context_t *context, uint64_t now_ns);
 /* Gives all up, before the context is destroyed. */
 void amg_unanswered_end(hg_context_t *context);
+
+/* Creates and frees the RPC layer's part of a context. HG_NOMEM. */
+hg_return_t amg_rpc_context_open(hg_context_t *context);
+void amg_rpc_context_close(hg_context_t *context);
+
+/* Enables the class to call and to serve calls. HG_NOMEM. */
+hg_return_t amg_serve_attach(hg_class_t *cls);
+
+/* Periodic check of the context: on a thread of the program, or if the context
+ * is old enough, stops keeping early requests. */
+void amg_early_look(hg_context_t *context);
+/* Stops keeping them on any thread. */
+void amg_early_end(hg_context_t *context);
+
+/* Refuses the requests that still wait: the context ends. */
+void amg_pulls_refuse(hg_context_t *context);
+
+/* Handles a request that arrived: `arrived` of struct amg_context_ops. */
+void amg_serve_arrived(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival);
+
+/* Answers with a code and no arguments, before the user saw the call. */
+void amg_respond_code(struct hg_handle *handle, hg_return_t ret);
+
+/* The user dropped a call without an answer: sends HG_CANCELED, so that the
+ * origin does not wait forever. */
+void amg_respond_for_user(struct hg_handle *handle);
+
+/* At the origin: tells `to` that its long reply with `token` was pulled, or
+ * will not be. */
+void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
+    uint8_t target_context, uint64_t token);
+/* At the target: handles the ACK for the reply with `token`. */
+void amg_respond_take_ack(
+    hg_context_t *context, const struct hg_addr *from, uint64_t token);
+
+/* The program stops waiting for the end of its answer. */
+void amg_respond_cancel(struct hg_handle *handle);
+
+/* Periodic check of the context: probes origins that do not pull. */
+void amg_respond_look(hg_context_t *context, uint64_t now_ns);
+
+/* Ends all waits for ACKs, before the context is destroyed. */
+void amg_respond_abandon(hg_context_t *context);
 
 #endif

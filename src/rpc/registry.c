@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/diag.h"
+#include "core/counters.h"
 #include "mercury_register.h"
 
 enum { CACHE_LINE = 64 };

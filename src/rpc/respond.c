@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answer to a call, from its target back to its origin. */
-#include "rpc/respond.h"
+#include "rpc/handle.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "mercury_class.h"
 #include "rpc/encode.h"
-#include "rpc/handle.h"
 #include "wire/header.h"
 
 /* Each handle that waits for an ACK is in a map of its context, by its token,
@@ -35,7 +34,6 @@ struct amg_ask {
     hg_context_t *context;
     uint64_t token;
     struct hg_addr to;
-    amg_acks_lost_fn lost;
 };
 
 /* Called before the answer in `handle` is sent, because the ACK may arrive at
@@ -205,6 +203,26 @@ static struct hg_handle *acks_give_up_any(hg_context_t *context)
     return handle;
 }
 
+static void respond_end(struct hg_handle *handle, hg_return_t ret)
+{
+    handle->ret = ret;
+    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+    amg_handle_finish(handle);
+}
+
+/* The origin of a long answer is gone. */
+static void respond_lost(struct hg_handle *handle)
+{
+    char text[256];
+
+    AMG_LOG_WARNING("rpc",
+        "%s is gone before it pulled the long answer to a call of RPC id "
+        "0x%" PRIx64 ": %s",
+        amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id,
+        HG_Error_to_string(handle->ret));
+    respond_end(handle, handle->ret);
+}
+
 static void ask_free(struct amg_ask *ask)
 {
     amg_addr_fini(&ask->to);
@@ -242,14 +260,14 @@ static void ask_ended(struct amg_op *op)
         ep->transport->msg.release_reply(ep, op);
     }
     if (is_ours)
-        ask->lost(handle);
+        respond_lost(handle);
     ask_free(ask);
     amg_context_leave(context);
 }
 
 /* A failed probe is repeated later. NOTE(not a leaf): under the lock, so that a
  * cancel finds it posted. */
-static void ask_locked(struct hg_handle *handle, amg_acks_lost_fn lost)
+static void ask_locked(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
     struct amg_ep *ep = amg_handle_ep(handle);
@@ -262,7 +280,6 @@ static void ask_locked(struct hg_handle *handle, amg_acks_lost_fn lost)
     ask->op.step = ask_ended;
     ask->context = context;
     ask->token = handle->token;
-    ask->lost = lost;
     amg_addr_init_copy(&handle->addr, &ask->to);
     rc = ep->transport->msg.get_buf(ep, ask->to.peer, &buf);
     if (rc != HG_SUCCESS)
@@ -285,8 +302,7 @@ free_ask:
     ask_free(ask);
 }
 
-static void acks_look(
-    hg_context_t *context, uint64_t now_ns, amg_acks_lost_fn lost)
+void amg_respond_look(hg_context_t *context, uint64_t now_ns)
 {
     struct amg_link *link = NULL;
     uint64_t next_ns = AMG_CONTEXT_NEVER;
@@ -299,7 +315,7 @@ static void acks_look(
 
         if (handle->ask_ns <= now_ns) {
             if (handle->ask == NULL && !handle->is_leaving)
-                ask_locked(handle, lost);
+                ask_locked(handle);
             handle->ask_ns = now_ns + handle->ask_wait_ns;
             if (handle->ask_wait_ns < ASK_LATEST_NS)
                 handle->ask_wait_ns *= 2;
@@ -334,13 +350,6 @@ static void respond_run(struct amg_cq_entry *entry)
     amg_context_leave(context);
 }
 
-static void respond_end(struct hg_handle *handle, hg_return_t ret)
-{
-    handle->ret = ret;
-    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
-    amg_handle_finish(handle);
-}
-
 static void respond_step(struct amg_op *op)
 {
     respond_end(amg_container_of(op, struct hg_handle, op), op->ret);
@@ -353,19 +362,6 @@ static void respond_long_step(struct amg_op *op)
 
     if (acks_left(handle, op->ret))
         respond_end(handle, handle->ret);
-}
-
-/* The origin of a long answer is gone. */
-static void respond_lost(struct hg_handle *handle)
-{
-    char text[256];
-
-    AMG_LOG_WARNING("rpc",
-        "%s is gone before it pulled the long answer to a call of RPC id "
-        "0x%" PRIx64 ": %s",
-        amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id,
-        HG_Error_to_string(handle->ret));
-    respond_end(handle, handle->ret);
 }
 
 /* Sends the encoded answer, and sets what follows its completion. */
@@ -640,9 +636,4 @@ void amg_respond_cancel(struct hg_handle *handle)
         ep->transport->ep.cancel(ep, &handle->op);
         amg_context_posted(handle->info.context, handle->addr.route);
     }
-}
-
-void amg_respond_look(hg_context_t *context, uint64_t now_ns)
-{
-    acks_look(context, now_ns, respond_lost);
 }

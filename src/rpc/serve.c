@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Target side of a call: from an arrival to the user's function. */
-#include "rpc/serve.h"
+#include "rpc/handle.h"
 
 #include <inttypes.h>
 
@@ -10,8 +10,6 @@
 #include "core/class.h"
 #include "mercury_class.h"
 #include "rpc/encode.h"
-#include "rpc/handle.h"
-#include "rpc/respond.h"
 #include "wire/header.h"
 
 /* A program registers its RPCs when it has a context, and then makes progress.

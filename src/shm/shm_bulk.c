@@ -22,7 +22,6 @@
 #include "base/assert.h"
 #include "base/env.h"
 #include "base/log.h"
-#include "base/test_point.h"
 #include "shm/shm_files.h"
 #include "shm/shm_peer.h"
 

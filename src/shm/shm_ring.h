@@ -55,7 +55,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/prefetch.h"
+#include "base/lock.h"
 
 enum {
     AMG_SHM_LINE = 64,

@@ -19,7 +19,6 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "base/test_point.h"
 #include "shm/shm_peer.h"
 
 /* Msgbufs checked before a fresh one is taken. */

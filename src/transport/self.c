@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "transport/self_msg.h"
 
 /* A key is a cookie of the table, which is reused, and a serial number, which
  * is not: so the key of unregistered memory finds nothing. A copy runs without

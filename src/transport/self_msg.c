@@ -11,7 +11,7 @@
  * word, and a thread that queues an entry makes no system call unless a thread
  * blocks. Arm and queueing both hold the lock, so one of the two sees the
  * other. */
-#include "transport/self_msg.h"
+#include "transport/self.h"
 
 #include "base/lock.h"
 #include "base/env.h"

@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "base/role.h"
+#include "base/process.h"
 #include "ult/switch_to.h"
 
 int amg_sync_free(const char *call, void *ret_handle, int none_code,

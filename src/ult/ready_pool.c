@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/test_point.h"
+#include "base/assert.h"
 
 /* Numbers of pools, in order of creation. */
 static atomic_int next_id;

@@ -9,7 +9,6 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "base/test_point.h"
 #include "ult/park.h"
 #include "ult/xstream_local.h"
 #include "ult/switch_to.h"

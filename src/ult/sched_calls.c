@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/test_point.h"
+#include "base/assert.h"
 #include "ult/switch_to.h"
 #include "ult/ready_pool.h"
 #include "ult/sched.h"

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/test_point.h"
+#include "base/assert.h"
 #include "ult/sched.h"
 #include "ult/switch.h"
 #include "ult/waiters.h"

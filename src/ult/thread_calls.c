@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <stddef.h>
 
-#include "base/test_point.h"
+#include "base/assert.h"
 #include "ult/park.h"
 #include "ult/switch_to.h"
 #include "ult/sched.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/test_point.h"
+#include "base/assert.h"
 
 #if defined(AMG_TEST_POINTS)
 enum { HAS_POINTS = 1 };

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "boot/launch.h"
+#include "boot/boot.h"
 
 static void test_boot_alone_is_rank_0_of_1(void **state)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "boot/launch.h"
+#include "boot/boot.h"
 
 static const char *const names[] = {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
     "SLURM_PROCID", "SLURM_JOB_NUM_NODES", "SLURM_PTY_PORT", "PMI_SIZE",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The threads of a context: one makes progress while no caller does, and sleeps
  * when nothing comes; others run what peers asked for. */
-#include "core/service_threads.h"
+#include "core/progress.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "core/progress.h"
 #include "medium.h"
 #include "mercury_context.h"
 #include "affinity/bind.h"

@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "boot/launch.h"
+#include "boot/boot.h"
 
 enum { RANKS = 5, MINE = 0, NODE = 7 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes become the fewest segments that name their bytes, in the order in
  * which MPI packs them. */
-#include "mpi_api/flatten.h"
+#include "mpi_api/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

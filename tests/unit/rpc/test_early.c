@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A request that a thread of the library finds before its RPC is registered is
  * served once it is, and refused once the program makes progress without. */
-#include "rpc/serve.h"
+#include "rpc/handle.h"
 
 #include <sched.h>
 #include <setjmp.h>
@@ -12,7 +12,6 @@
 #include "amalgam_progress.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "core/service_threads.h"
 #include "core/progress.h"
 #include "init/init.h"
 #include "mercury.h"

@@ -2,7 +2,7 @@
 /* Long arguments of calls that have not run take so many bytes and no more;
  * the rest waits, in order, and ends with its context. A peer that says another
  * length while it waits changes nothing. */
-#include "rpc/serve.h"
+#include "rpc/handle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* A long answer that nobody pulls does not keep a class from its end, and ends
  * when its origin has closed its context, but not where that does not listen;
  * and what an origin says of answers is told of when it cannot be true. */
-#include "rpc/respond.h"
+#include "rpc/handle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/test_point.h"
+#include "base/assert.h"
 #include "shm/shm_files.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_transport.h"

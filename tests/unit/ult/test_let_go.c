@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "abt.h"
-#include "base/test_point.h"
+#include "base/assert.h"
 #include "unit/ult/begun.h"
 
 static atomic_bool is_asked;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "abt.h"
-#include "base/test_point.h"
+#include "base/assert.h"
 #include "unit/ult/begun.h"
 
 static ABT_pool home;

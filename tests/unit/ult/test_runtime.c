@@ -15,7 +15,7 @@
 
 #include "abt.h"
 #include "base/mem.h"
-#include "base/test_point.h"
+#include "base/assert.h"
 
 enum { STEPS = 3, NTH = 30 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launch information of this process, and the bootstrap of a single process. */
-#include "boot/launch.h"
+#include "boot/boot.h"
 
 #include <stdlib.h>
 #include <string.h>

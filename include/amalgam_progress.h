@@ -83,7 +83,7 @@ struct amalgam_progress_options {
     }
 
 /**
- * Say who makes progress for a class and who runs its handlers.
+ * Choose the threads that make progress for a class and run its handlers.
  *
  * Holds for the contexts that are made afterwards. What the machine or the
  * system refuses is warned of, and the next best taken: it is no error.

@@ -97,7 +97,7 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->message_len = agreement->message_len;
     domain->room_len = agreement->message_len * AMG_ROOM_FACTOR;
     domain->small_len = SMALL_FACTOR * agreement->message_len;
-    domain->fragment_len = (uint32_t)amg_env_number(AMG_ENV_PIECE_BYTES);
+    domain->fragment_len = (uint32_t)amg_env_number(AMG_ENV_FRAGMENT_BYTES);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;
     domain->salt = random_draw();

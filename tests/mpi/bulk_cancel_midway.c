@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that a long transfer cancelled in the middle ends as canceled, and
  * that its memory may go at once: nothing is written to or read from it after
- * the callback. Run with AMALGAM_PIECE_BYTES set low. */
+ * the callback. Run with AMALGAM_FRAGMENT_BYTES set low. */
 #include <string.h>
 #include <sys/mman.h>
 

@@ -2,7 +2,7 @@
 /* Proves that exposed memory may be freed and unmapped while a peer pulls it
  * or pushes into it: HG_Bulk_free() returns when nothing touches it any more,
  * the peer's transfer ends with an error, and both go on. Run with
- * AMALGAM_PIECE_BYTES set low. */
+ * AMALGAM_FRAGMENT_BYTES set low. */
 #include <string.h>
 #include <sys/mman.h>
 

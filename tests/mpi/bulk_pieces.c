@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that every byte of transfers cut into many small pieces is right: odd
  * lengths and places up to 40 MiB, all ranks in both directions at once. Run
- * with AMALGAM_PIECE_BYTES set low. */
+ * with AMALGAM_FRAGMENT_BYTES set low. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -68,7 +68,7 @@ int main(void)
     struct amg_mem *mem = NULL;
     int level = 0;
 
-    setenv("AMALGAM_PIECE_BYTES", "1024", 1);
+    setenv("AMALGAM_FRAGMENT_BYTES", "1024", 1);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     pair_protocol = "rma";
     pair_open(0);

@@ -149,7 +149,7 @@ int main(void)
 {
     int level = 0;
 
-    setenv("AMALGAM_PIECE_BYTES", "65536", 1);
+    setenv("AMALGAM_FRAGMENT_BYTES", "65536", 1);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     pair_open(0);
     far = amg_mem_zalloc(LEN);

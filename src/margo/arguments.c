@@ -158,7 +158,7 @@ hg_id_t amg_margo_peek_parent(hg_handle_t handle)
     return parent_id;
 }
 
-/* How the program's struct is coded. */
+/* Finds how the program's struct is encoded. */
 static hg_return_t args_prepare(
     hg_handle_t handle, bool is_input, void *user, struct amg_margo_args *args)
 {
@@ -188,7 +188,7 @@ static hg_return_t args_prepare(
     return HG_SUCCESS;
 }
 
-/* HG_Get_input() and its like. */
+/* HG_Get_input(), HG_Free_input() and those of an output. */
 typedef hg_return_t (*hg_call_fn)(hg_handle_t handle, void *args);
 
 static hg_return_t args_pass(
@@ -218,7 +218,7 @@ static hg_return_t output_get(hg_handle_t handle, void *arg)
     const struct amg_margo_handle *data = amg_margo_handle_find(handle);
 
     return data != NULL && data->ret != HG_SUCCESS
-               ? data->ret /* as the call itself said */
+               ? data->ret /* the result of the call itself */
                : output_decode(handle, arg);
 }
 
@@ -310,8 +310,8 @@ hg_id_t HG_Register_name_for_margo(
     return 0;
 }
 
-/* The program's struct and proc, for what was registered for the handle's id:
- * another proc than ours would take the arguments for a struct. */
+/* Sets the program's struct and proc. Refused if another proc is registered for
+ * the handle's id, which would take `args` for a struct of the program. */
 static hg_return_t mercury_prepare(hg_handle_t handle, hg_proc_cb_t proc,
     void *user, struct amg_margo_args *args)
 {

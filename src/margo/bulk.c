@@ -2,9 +2,9 @@
 /* Exposed memory and bulk transfers.
  *
  * All forms of a transfer differ in the members of their form alone. Only those
- * with a limit of time can be cancelled: a transfer that could be is posted and
- * stepped under a lock (bulk/bulk_transfer.c), which takes a sixth of the rate
- * of 64 KiB. The others end with their peer.
+ * with a limit of time can be cancelled: a transfer that can be cancelled is
+ * posted and stepped under a lock (bulk/bulk_transfer.c), which costs a sixth
+ * of the rate of 64 KiB. The others end with their peer.
  *
  * Only the creator of exposed memory names an instance. So where there is a
  * monitor, a map keeps the instance of each handle until it is freed. */
@@ -36,7 +36,8 @@ static void watched_add(hg_bulk_t handle, margo_instance_id mid)
     amg_lock_unlock(&watched.lock);
 }
 
-/* The instance whose monitor has seen its creation, or NULL. */
+/* Removes a handle; returns the instance whose monitor has seen its creation,
+ * or NULL. */
 static margo_instance_id watched_take(hg_bulk_t handle)
 {
     margo_instance_id mid = MARGO_INSTANCE_NULL;
@@ -98,7 +99,7 @@ hg_return_t margo_bulk_free(hg_bulk_t handle)
         return HG_Bulk_free(handle);
     AMG_MARGO_NOTIFY_CALL(mid, bulk_free, &args, HG_Bulk_free(handle));
     if (args.ret != HG_SUCCESS)
-        watched_add(handle, mid); /* it is still there */
+        watched_add(handle, mid); /* it was not freed */
     return args.ret;
 }
 
@@ -144,7 +145,7 @@ hg_return_t margo_bulk_deserialize(margo_instance_id mid, hg_bulk_t *handle,
     return HG_Bulk_deserialize(mid->hg_class, handle, buf, buf_size);
 }
 
-/* Those in flight that can be cancelled, of all instances. */
+/* Transfers in flight that can be cancelled, of all instances. */
 static struct {
     struct amg_lock lock;
     struct amg_list requests;
@@ -194,8 +195,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
     amg_lock_unlock(&all.lock);
 }
 
-/* Its time has passed. The request is there until the callback has disarmed
- * the timer, which waits for this. */
+/* Its time limit has passed. The request stays until the callback has disarmed
+ * the timer, which waits for this function. */
 static void transfer_cancel(struct margo_request_struct *req)
 {
     (void)HG_Bulk_cancel(req->op_id);
@@ -239,7 +240,7 @@ static hg_return_t transfer_post(margo_instance_id mid,
     if (!is_timed)
         return rc;
     if (rc == HG_SUCCESS) {
-        /* For amg_margo_bulk_cancel(): there is an id now. */
+        /* For amg_margo_bulk_cancel(): the id is valid now. */
         atomic_store_explicit(&req->is_posted, true, memory_order_release);
         return HG_SUCCESS;
     }

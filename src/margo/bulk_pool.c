@@ -2,9 +2,8 @@
 /* Pools of exposed buffers that are lent again and again, and sets of pools
  * with growing sizes.
  *
- * The buffers are library memory, which has the shortest ways to peers. A
- * released buffer goes to the caller that has waited longest, if any waits, and
- * so never to those that come later. */
+ * The buffers are library memory, which has the fastest paths to peers. A
+ * released buffer goes to the caller that has waited longest, if any. */
 
 #include "base/assert.h"
 #include "base/list.h"
@@ -15,7 +14,7 @@
 #include "margo/request.h"
 
 struct pool_buffer {
-    struct pool_buffer *next; /* of those that are there */
+    struct pool_buffer *next; /* in the list of free buffers */
     hg_bulk_t bulk;
     bool is_lent;
 };
@@ -126,7 +125,7 @@ int margo_bulk_pool_destroy(margo_bulk_pool_t pool)
     return 0;
 }
 
-/* The next buffer, or NULL. */
+/* Takes a free buffer, or NULL. */
 static struct pool_buffer *buffer_take_locked(struct margo_bulk_pool *pool)
 {
     struct pool_buffer *buffer = pool->first;
@@ -181,8 +180,8 @@ static bool pool_has(const struct margo_bulk_pool *pool, hg_bulk_t bulk)
     return amg_map_get(&pool->by_bulk, (uint64_t)(uintptr_t)bulk) != NULL;
 }
 
-/* Gives it to the caller that has waited longest, which is returned, or back
- * to the pool. */
+/* Hands the buffer to the caller that has waited longest, which is returned, or
+ * back to the pool. */
 static struct pool_waiter *buffer_give_locked(
     struct margo_bulk_pool *pool, struct pool_buffer *buffer)
 {

@@ -21,7 +21,7 @@
 typedef hg_return_t (*post_fn)(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *args);
 
-/* In a slot: no request waits for the operation in flight. */
+/* Marks a slot: no request waits for the operation in flight. */
 static struct margo_request_struct abandoned;
 
 /* Puts a request into an empty slot; false: there is one. Only one thread
@@ -36,8 +36,8 @@ static bool slot_fill(
     return true;
 }
 
-/* Empties the slot. Only with a time limit may another thread do so at the
- * same time; the request itself may be gone then. */
+/* Empties the slot. Another thread may do so at the same time only if there is
+ * a time limit; then the request may be freed already. */
 static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
 {
     struct margo_request_struct *req = NULL;
@@ -98,8 +98,8 @@ static void call_cancel(struct margo_request_struct *req)
     if (req->type == MARGO_FORWARD_REQUEST && !call_is_to_self(req->handle) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
-    /* Its completion comes later, and ends one operation; so begin one more
-     * for that. */
+    /* The completion comes later and ends one operation, so count one more for
+     * that. */
     amg_margo_operation_begin(req->mid);
     if (slot_abandon(data, req)) {
         data->ret = HG_TIMEOUT;
@@ -128,8 +128,8 @@ static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
             : "refused, that process is ending (HG_PERMISSION)");
 }
 
-/* Notifies the monitor before and after the result is known. `uctx` is the
- * monitor's, from the one to the other. */
+/* Notifies the monitor before and after the result is known. `uctx` passes data
+ * of the monitor from the first call to the second. */
 static AMG_NOINLINE void call_notify_done(const struct hg_cb_info *info,
     struct margo_request_struct *req, margo_monitor_event_t kind,
     hg_return_t ret, margo_monitor_data_t *uctx)
@@ -187,7 +187,7 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Passed from the begin of a post to its end, when the handle may be gone
+/* Passed from the begin of a post to its end, when the handle may be freed
  * already. */
 struct post_watch {
     margo_monitor_data_t uctx; /* the monitor's */
@@ -267,10 +267,8 @@ static AMG_NOINLINE hg_return_t call_post_monitored(
     return rc;
 }
 
-/* Posts it in any form. Returns its result, or for a form that does not block
- * the result of the post. HG_BUSY: another one is in flight. */
-/* Posts it in any form. Returns its result, or for a form that does not block
- * the result of the post. HG_BUSY: another one is in flight. */
+/* Posts an operation in any form. Returns its result, or the result of the post
+ * if the form does not block. HG_BUSY: another one is in flight. */
 static hg_return_t call(struct amg_margo_handle *data,
     const struct amg_margo_form *form, margo_request_type type, post_fn post,
     struct amg_margo_args *args)
@@ -446,7 +444,7 @@ static hg_return_t respond(
     rc = output_prepare(data, out_struct, &args);
     if (rc != HG_SUCCESS)
         return rc;
-    /* Before the answer leaves: what its callback does sees it. */
+    /* Set before the answer leaves, so that its callback sees it. */
     was_answered = data->is_answered;
     data->is_answered = true;
     if (form->blocks && form->timeout_ms == 0 && args.user == NULL &&
@@ -454,7 +452,7 @@ static hg_return_t respond(
         rc = HG_Respond(handle, NULL, NULL, NULL);
     else
         rc = call(data, form, MARGO_RESPONSE_REQUEST, HG_Respond, &args);
-    /* It has answered, also if that does not reach the caller. */
+    /* A posted answer counts, even if it does not reach the caller. */
     if (rc != HG_SUCCESS && !args.is_posted) {
         data->is_answered = was_answered;
         data->ret = rc;

@@ -82,7 +82,7 @@ static const struct amg_json_field amalgam_fields[] = {
     {0},
 };
 
-/* Which NIC is taken is decided by src/affinity: hints without effect. */
+/* Hints without effect: src/affinity chooses the NIC. */
 static const struct amg_json_field plumber_fields[] = {
     FIELD("bucket_policy", TEXT, bucket_policy, 0, 0),
     FIELD("nic_policy", TEXT, nic_policy, 0, 0),
@@ -108,7 +108,7 @@ static void config_default(
     };
     if (info->hg_init_info != NULL)
         config->hg_init = *info->hg_init_info;
-    /* The loop makes progress, unless the program chose a mode itself. */
+    /* The loop makes progress, unless the program has set a mode. */
     if ((config->hg_init.na_init_info.progress_mode &
             (uint8_t) ~(NA_NO_BLOCK | NA_NO_RETRY)) == 0)
         config->hg_init.na_init_info.progress_mode |=
@@ -236,7 +236,7 @@ static void primary_ref(const struct amg_margo_plan *plan,
     *ret_ref = &plan->streams[at].pools[0];
 }
 
-/* Gives `ref`, where it is not given, what `other` says. */
+/* Sets `ref` to `other`, if it is not given. */
 static bool ref_default(const struct amg_margo_log *log,
     const struct amg_margo_pool_ref *other, struct amg_margo_pool_ref *ref)
 {
@@ -356,7 +356,7 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
 
     if (!short_forms_plan(log, config))
         return false;
-    /* The parent's are the defaults, and known to pools.c. */
+    /* pools.c knows the pools of the parent, which are the defaults. */
     if (is_child)
         return true;
     primary_ref(plan, &primary);
@@ -440,7 +440,7 @@ static size_t stack_size_now(void)
                : 0;
 }
 
-/* The number in the environment; `otherwise` where it is not set. */
+/* The number in the environment; `otherwise` if it is not set. */
 static unsigned long long number_get(
     const char *name, unsigned long long otherwise)
 {
@@ -467,8 +467,8 @@ unsigned amg_margo_environment_max_stacks(const struct amg_margo_config *config)
     return (unsigned)number_get(stack_count_name, config->max_stacks);
 }
 
-/* Threads have started with other stacks than the text asks for, or with
- * smaller ones than is biased_lock? */
+/* Warns if the runtime has started with other stacks than the text requests, or
+ * with smaller ones than the default. */
 static void stacks_compare(
     const struct amg_margo_log *log, const struct amg_margo_config *config)
 {

@@ -17,9 +17,11 @@
 struct json_object;
 struct margo_init_info;
 
-enum { AMG_MARGO_OBJECTS_MAX = 4096 }; /* pools, and streams, of a text */
+enum {
+    AMG_MARGO_OBJECTS_MAX = 4096
+}; /* limit of pools, and of streams, in a JSON text */
 
-/* Of the words of "kind"; the last one is not made here. */
+/* Values of "kind"; the program creates pools of the last one. */
 enum amg_margo_pool_kind {
     AMG_MARGO_POOL_FIFO_WAIT,
     AMG_MARGO_POOL_FIFO,
@@ -38,11 +40,13 @@ struct amg_margo_pool_spec {
     int access; /* ABT_pool_access */
 };
 
-/* By name, or by index where that is NULL; an index of -1: by default. */
+/* A reference to a pool by name, or by index if `name` is NULL; an index of -1:
+ * the default. */
 struct amg_margo_pool_ref {
     char *name;
     int index;
-    bool is_own; /* of the plan's own pools, which a child adds to others */
+    bool is_own; /* an index among the pools of the plan, which a child instance
+                    adds to those of its parent */
 };
 
 struct amg_margo_stream_spec {
@@ -56,8 +60,8 @@ struct amg_margo_stream_spec {
     bool is_progress; /* asked for by use_progress_thread */
 };
 
-/* One element of "pools", of "xstreams". False: refused, or no memory, which
- * the log says; the plan is to be freed in both cases. */
+/* Read one element of "pools", or of "xstreams". False: refused, or no memory;
+ * logged. The caller frees the plan in both cases. */
 bool amg_margo_pool_spec_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, struct amg_margo_pool_spec *plan);
 void amg_margo_pool_spec_free(struct amg_margo_pool_spec *plan);
@@ -66,61 +70,61 @@ bool amg_margo_stream_spec_read(const struct amg_margo_log *log,
     struct amg_margo_stream_spec *plan);
 void amg_margo_stream_spec_free(struct amg_margo_stream_spec *plan);
 
-/* An integer or a string. */
+/* Reads an integer or a string. */
 bool amg_margo_pool_ref_read(const struct amg_margo_log *log, const char *path,
     struct json_object *value, struct amg_margo_pool_ref *ret_ref);
 
-/* May something be called so? Else the log says why not. */
+/* Is the name valid? If not, the reason is logged. */
 bool amg_margo_name_is_valid(
     const struct amg_margo_log *log, const char *path, const char *name);
 
-/* As the text says it. */
+/* The words of the JSON text. */
 const char *amg_margo_pool_kind_name(int kind);
 const char *amg_margo_pool_access_name(int access);
 const char *amg_margo_sched_kind_name(int kind);
 
-/* Made and freed by the configuration that it is a part of. */
+/* Part of a configuration. */
 struct amg_margo_plan {
     struct amg_margo_pool_spec *pools;
     unsigned pool_count;
     struct amg_margo_stream_spec *streams;
     unsigned stream_count;
-    struct amg_margo_pool_ref progress; /* the loop's pool */
-    struct amg_margo_pool_ref rpc;      /* the handlers' */
-    bool rpc_is_progress;               /* they are to be the same */
+    struct amg_margo_pool_ref progress; /* pool of the loop */
+    struct amg_margo_pool_ref rpc;      /* pool of the handlers */
+    bool rpc_is_progress;               /* both are the same pool */
 };
 
 /* Reads the arrays "pools" and "xstreams" of the section "argobots", which may
  * be NULL, into `plan`, which is all zero, with room for `more` of each. False:
- * refused, or no memory, which the log says. The plan is to be freed in both
- * cases, here and below. */
+ * refused, or no memory; logged. The caller frees the plan in both cases, here
+ * and below. */
 bool amg_margo_plan_read(const struct amg_margo_log *log,
     struct json_object *argobots, unsigned more, struct amg_margo_plan *plan);
 void amg_margo_plan_free(struct amg_margo_plan *plan);
 
-/* Appends a pool, or a stream of one pool, where there is room; NULL for the
- * name: one is to be made up. False: no memory, which the log says. */
+/* Append a pool, or a stream of one pool, where there is room; a name of NULL
+ * is made up later. False: no memory, logged. */
 bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, int kind);
 bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, unsigned pool);
 
-/* A pool of the plan has got a name among others: references to the plan's own
- * pools lead there from now on. False: no memory, which the log says. */
+/* A pool of the plan was registered by that name: references to it by its index
+ * in the plan become references by name. False: no memory, logged. */
 bool amg_margo_plan_pool_named(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, unsigned index, const char *name);
 
-/* Says that a reference leads to none of so many pools. */
+/* Logs that a reference leads to none of `count` pools. */
 void amg_margo_plan_log_missing(const struct amg_margo_log *log,
     const char *path, const struct amg_margo_pool_ref *ref, unsigned count);
 
-/* The index of what is called so; -1: there is none. */
+/* The index of the pool or stream of that name; -1: there is none. */
 int amg_margo_plan_find_pool(
     const struct amg_margo_plan *plan, const char *name);
 int amg_margo_plan_find_stream(
     const struct amg_margo_plan *plan, const char *name);
 
-/* Index of the named pool; -1: there is none, and the log says so. */
+/* The index of the referenced pool; -1: there is none, logged. */
 int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
     const struct amg_margo_plan *plan, const struct amg_margo_pool_ref *ref);
 
@@ -129,47 +133,47 @@ struct amg_margo_config {
     struct json_object *json;        /* the whole text, checked; never NULL */
     unsigned progress_timeout_ub_ms; /* 100 */
     unsigned progress_spindown_ms;   /* 10 */
-    /* A value other than 10 was given; else spinning depends on the use of the
-     * core. */
+    /* a value other than 10 was given; else core/wait_policy.c decides how long
+     * to spin */
     bool is_spindown_given;
     unsigned handle_cache_size; /* 256 */
-    unsigned max_handlers;      /* requests beyond wait; 0: no limit (ours) */
+    unsigned
+        max_handlers; /* requests beyond it wait; 0: no limit; not in Margo */
     bool use_progress_thread;
     int rpc_thread_count;
     bool is_profiling;
     const char *profiling_dir; /* "."; what margo_start_abt_profiling() uses */
-    unsigned max_stacks;       /* 8, that each stream keeps */
+    unsigned max_stacks;       /* 8; kept by each stream */
     size_t stack_size;         /* 2 MiB, of a user-level thread */
     bool is_max_stacks_given;
     bool is_stack_size_given;
     bool
-        wants_lazy_stacks; /* without effect: our stacks are always mapped so */
+        wants_lazy_stacks; /* without effect: stacks are always mapped lazily */
     const char *bucket_policy; /* of the plumber; reported as given, because */
     const char *nic_policy;    /* src/affinity chooses NICs */
     struct hg_init_info hg_init; /* its strings lie in `json` or the info */
     struct amg_margo_plan plan;  /* the plan for pools.h */
 };
 
-/* False: it is invalid; the log, that of the info, names the field and the
- * reason, and nothing was allocated. */
+/* False: it is invalid; the logger of `info` gets the field and the reason, and
+ * nothing was allocated. */
 bool amg_margo_config_read(const struct margo_init_info *info,
     const char *address, int mode, struct amg_margo_config *ret_config);
 /* Completes the plan by the current use_progress_thread and rpc_thread_count,
  * and the defaults of a pool; the latter not for a child instance that shares
- * its pools. False: a pool that is referred to does not exist, or no memory;
- * the log says which. */
+ * its pools. False: a referenced pool does not exist, or no memory; logged. */
 bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 /* Accepts zeroed memory. */
 void amg_margo_config_free(struct amg_margo_config *config);
 
-/* Reads the section, which may be NULL, over what `info` has. Strings lie in
- * the section. Its settings of Mercury's log take effect at once. False:
- * refused, the log says why. `is_listening`: what the arguments say. */
+/* Reads the section, which may be NULL, into `info`. Strings lie in the
+ * section. Its settings of Mercury's log take effect at once. False: refused,
+ * logged. `is_listening`: the mode of the instance, which takes precedence. */
 bool amg_margo_mercury_read(const struct amg_margo_log *log,
     struct json_object *section, bool is_listening, struct hg_init_info *info);
 
-/* The section of such options, without address and limits; NULL: no memory. */
+/* The section as JSON, without address and limits; NULL: no memory. */
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 
 /* Called before ABT_init(): exports the stack settings, but keeps those that
@@ -178,7 +182,7 @@ struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 
-/* The values in effect: of the environment, else of the running runtime,
+/* The values in effect: those of the environment, else of the running runtime,
  * else of the configuration. */
 size_t amg_margo_environment_stack_size(const struct amg_margo_config *config);
 unsigned amg_margo_environment_max_stacks(

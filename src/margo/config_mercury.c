@@ -45,7 +45,7 @@ struct section {
     const char *log_subsys;
 };
 
-/* Lines that belong together stand together. */
+/* The table is formatted by hand. */
 /* clang-format off */
 #define FIELD(key, KIND, member, min, max, words)                              \
     {key, AMG_JSON_##KIND, offsetof(struct section, member), min, max, words}
@@ -154,6 +154,6 @@ struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info)
         json_object_put(object);
         return NULL;
     }
-    json_object_object_del(object, "listening"); /* the caller knows it */
+    json_object_object_del(object, "listening"); /* the caller adds it */
     return object;
 }

@@ -26,8 +26,8 @@ static bool pool_is_shown(const struct amg_margo_pool *pool, int options)
            pool->kind != AMG_MARGO_POOL_EXTERNAL;
 }
 
-/* The name, or the index among those that are shown; of one that is not, among
- * all. */
+/* The name of a pool, or its index among those that are shown; among all, if it
+ * is not shown. */
 static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_pool *pool, int options)
 {
@@ -91,7 +91,7 @@ static struct json_object *end(struct out *out)
     return NULL;
 }
 
-/* Takes `value`, where NULL stands for no memory. */
+/* Adds `value`; NULL: there was no memory. */
 static void put(struct out *out, const char *key, struct json_object *value)
 {
     if (!out->has_failed && value != NULL &&
@@ -218,7 +218,7 @@ static struct json_object *streams_describe(margo_instance_id mid, int options)
     return end(&out);
 }
 
-/* The own address; an instance that has none says nothing of it. */
+/* Adds the own address, if there is one. */
 static void put_address(struct out *out, hg_class_t *hg_class)
 {
     hg_addr_t self = HG_ADDR_NULL;
@@ -287,8 +287,8 @@ static struct json_object *plumber_describe(margo_instance_id mid)
     return end(&out);
 }
 
-/* Settings that Margo does not have; apart, because programs compare
- * descriptions. */
+/* Settings that Margo does not have, in a section of their own, because
+ * programs compare descriptions. */
 static struct json_object *amalgam_describe(margo_instance_id mid)
 {
     struct out out = object_begin();
@@ -314,7 +314,7 @@ static void put_monitoring(struct out *out, margo_instance_id mid)
     put(out, "monitoring", end(&section));
 }
 
-/* A pool that the instance does not know is not named. */
+/* Adds a reference to a pool, if the instance knows it. */
 static void put_pool(struct out *out, const char *key, margo_instance_id mid,
     int options, ABT_pool pool)
 {
@@ -466,7 +466,7 @@ static bool name_resolve(
     return len > 0 && len < PATH_CAP;
 }
 
-/* -1: the log says why. */
+/* Logs the reason; returns -1. */
 static int dump_failed(
     margo_instance_id mid, const char *name, const char *reason)
 {

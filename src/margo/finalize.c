@@ -78,7 +78,7 @@ static margo_instance_id instance_of(struct amg_link *link)
     return amg_container_of(link, struct margo_instance, refs.link);
 }
 
-/* Its lock is held. The id is only compared, since it may be an old one. */
+/* The id is only compared, since it may be that of a freed instance. */
 static bool is_known_locked(margo_instance_id mid)
 {
     struct amg_link *link = amg_list_first(&all.instances);
@@ -99,8 +99,8 @@ void amg_margo_refs_init(margo_instance_id mid)
     amg_lock_unlock(&all.lock);
 }
 
-/* False: it is not known, or closed. A hold keeps its memory until
- * instance_leave(). */
+/* Begins a public call: keeps the memory of the instance until
+ * instance_leave(). False: it is not known, or freed. */
 static bool instance_enter(margo_instance_id mid)
 {
     bool is_known = false;
@@ -113,8 +113,8 @@ static bool instance_enter(margo_instance_id mid)
     return is_known;
 }
 
-/* Keeps the memory of a closed instance; returns one that is no longer kept,
- * or NULL. */
+/* Keeps the memory of a closed instance; returns the oldest one if there are
+ * too many, else NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {
     AMG_ASSERT_HELD(&all.lock);
@@ -127,7 +127,8 @@ static margo_instance_id retire_locked(margo_instance_id mid)
     return instance_of(amg_list_pop(&all.closed));
 }
 
-/* Returns an instance whose memory is to be freed, or NULL. */
+/* Ends a public call. Returns an instance whose memory the caller has to free,
+ * or NULL. */
 static margo_instance_id instance_leave(margo_instance_id mid)
 {
     margo_instance_id old = MARGO_INSTANCE_NULL;
@@ -142,7 +143,7 @@ static margo_instance_id instance_leave(margo_instance_id mid)
     return old;
 }
 
-/* One reference more. False: not known, or closed. */
+/* Adds a reference. False: the instance is not known, or closed. */
 static bool instance_ref(margo_instance_id mid)
 {
     bool is_open = false;
@@ -156,9 +157,8 @@ static bool instance_ref(margo_instance_id mid)
     return is_open;
 }
 
-/* Drops a reference of an instance that is held. `ret_begins`: it is the last
- * one, and the finalization begins instead. False: the caller cannot have one.
- */
+/* Drops a reference. `ret_begins`: it is the last one, so the caller begins the
+ * finalization instead. False: the caller cannot have a reference. */
 static bool instance_unref(margo_instance_id mid, bool *ret_begins)
 {
     struct amg_margo_refs *refs = &mid->refs;
@@ -175,7 +175,7 @@ static bool instance_unref(margo_instance_id mid, bool *ret_begins)
     return is_held || *ret_begins;
 }
 
-/* Begins the finalization, which has a reference of its own. */
+/* Notes that the finalization has begun, which has a reference of its own. */
 static void refs_finalize(margo_instance_id mid)
 {
     amg_lock_lock(&all.lock);
@@ -183,7 +183,7 @@ static void refs_finalize(margo_instance_id mid)
     amg_lock_unlock(&all.lock);
 }
 
-/* It gives that back. */
+/* Drops the reference of the finalization. */
 static void refs_finalized(margo_instance_id mid)
 {
     amg_lock_lock(&all.lock);
@@ -208,7 +208,7 @@ static bool refs_close(margo_instance_id mid, bool *ret_is_mine)
     return is_over;
 }
 
-/* False: it is not known, or closed. */
+/* Counts references. False: the instance is not known, or closed. */
 static bool instance_ref_count(margo_instance_id mid, unsigned *ret_count)
 {
     bool is_known = false;
@@ -256,7 +256,7 @@ static void wait_locked(margo_instance_id mid)
         ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
 }
 
-/* Notes that the calling thread runs callbacks, or no longer. */
+/* Notes whether the calling thread runs callbacks. */
 static void runner_set(margo_instance_id mid, bool runs)
 {
     ABT_thread self = amg_margo_self();
@@ -325,7 +325,7 @@ static void before_run(void *arg)
     amg_margo_wake(mid);
 }
 
-/* Begins finalization. False: another call has, before. */
+/* Begins finalization. False: another call has begun it before. */
 static bool finalize_begin(margo_instance_id mid)
 {
     bool is_first = false;
@@ -361,8 +361,8 @@ static void wait_log(
     amg_margo_handles_log(mid);
 }
 
-/* Have all calls and handlers of this process ended? Gives up on them when
- * the time limit has passed. */
+/* Have all calls and handlers of this process ended? After the time limit it
+ * cancels calls, then abandons them. */
 static bool is_quiet(margo_instance_id mid)
 {
     unsigned operations =
@@ -407,8 +407,8 @@ static bool has_drained(margo_instance_id mid)
     return !mid->is_collective || amg_class_quiesce(mid->hg_class) != HG_AGAIN;
 }
 
-/* Runs finalize callbacks; then wakes all waiting threads, and gives the
- * reference of finalization back. */
+/* Runs finalize callbacks, drops the reference of the finalization, and wakes
+ * all waiting threads. */
 static void finalize_stop(margo_instance_id mid)
 {
     struct margo_monitor_finalize_args event = {.uctx = {.p = NULL}};
@@ -506,7 +506,7 @@ const struct amg_margo_loop_end amg_margo_finalize_of_loop = {
     .ended = loop_ended,
 };
 
-/* A public call leaves the instance. */
+/* Called at the end of a public call. */
 static void release(margo_instance_id mid)
 {
     margo_instance_id old = instance_leave(mid);
@@ -556,7 +556,7 @@ static void finish_or_refuse(margo_instance_id mid, const char *caller)
             caller);
 }
 
-/* Holds the instance, as instance_enter(). */
+/* The same as instance_enter(), but logs an error. */
 static bool enter_or_log(margo_instance_id mid, const char *caller)
 {
     if (instance_enter(mid))

@@ -8,7 +8,7 @@
 /* One function that is called while the instance ends; owned by its list. */
 struct callback {
     struct amg_link link;
-    const void *owner; /* NULL: the program's, of no provider */
+    const void *owner; /* NULL: of no provider */
     margo_finalize_callback_t function;
     void *arg;
 };
@@ -92,7 +92,7 @@ static int callback_top(margo_instance_id mid, bool before, const void *owner,
     return callback != NULL;
 }
 
-/* Takes the first one off, or NULL. */
+/* Removes the first one, or NULL. */
 static struct callback *callback_take(margo_instance_id mid, bool before)
 {
     struct amg_link *link = NULL;

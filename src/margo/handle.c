@@ -13,7 +13,7 @@
 #include "margo/rpc.h"
 #include "mercury.h"
 
-/* Handlers and calls that one log message names at most. */
+/* Most handlers and calls that are logged at a time. */
 enum { LOGGED_MAX = 8 };
 
 /* All handles of the process, because a class that the program opened
@@ -61,12 +61,12 @@ static hg_return_t data_attach(hg_handle_t handle, void *arg)
     return HG_Set_data(handle, data, data_free);
 }
 
-/* The same, made now where there is none; NULL: no memory. */
+/* Margo's part of a handle, added if there is none; NULL: no memory. */
 static struct amg_margo_handle *handle_of(hg_handle_t handle)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
 
-    /* Made before the class had an instance. */
+    /* The handle was created before the class had an instance. */
     if (data == NULL && handle != HG_HANDLE_NULL &&
         data_attach(handle, NULL) == HG_SUCCESS)
         data = amg_margo_handle_find(handle);
@@ -98,7 +98,7 @@ static struct amg_margo_handle *kept_pop(struct amg_margo_handles *kept)
     return data;
 }
 
-/* Keeps a handle. False: there are enough. */
+/* Keeps a handle. False: the limit is reached. */
 static bool kept_push(
     struct amg_margo_handles *kept, struct amg_margo_handle *data)
 {
@@ -162,7 +162,7 @@ struct amg_margo_handle *amg_margo_handle_begin_serve(
     return data;
 }
 
-/* A kept handle, reset for this RPC, or a new one. */
+/* Returns a kept handle, reset for this RPC, or a new one. */
 static hg_return_t handle_get(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
@@ -179,7 +179,7 @@ static hg_return_t handle_get(
     return rc;
 }
 
-/* A handle whose use begins. */
+/* Returns a handle for a call. */
 static hg_return_t handle_make(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
@@ -242,7 +242,7 @@ void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret)
         data->is_answered = true;
     if (data == NULL || !data->rpc->has_no_response)
         rc = HG_Respond(handle, NULL, NULL, &args);
-    /* A lost origin is no error of this process. */
+    /* A lost origin is not an error of this process. */
     if (rc != HG_SUCCESS)
         (rc == HG_HOSTUNREACH ? margo_warning : margo_error)(
             margo_hg_handle_get_instance(handle),
@@ -281,10 +281,10 @@ void amg_margo_handle_abandon(struct amg_margo_handle *data)
     (void)HG_Destroy(data->handle);
 }
 
-/* A handler may destroy its handle first, and answer then. So where the
- * caller is the handler that was started with this handle, the last
- * reference stays until it returns, and counts as a handler that runs: the
- * wrapper's hooks come before the end of the thread. */
+/* A handler may destroy its handle first, and answer then. So if the caller is
+ * the handler of this handle, the last reference stays until it returns, and
+ * counts as a running handler, since the wrapper's hooks run before the thread
+ * ends. */
 static bool defer_to_handler(struct amg_margo_handle *data)
 {
     void *arg = NULL;
@@ -313,8 +313,8 @@ static hg_return_t data_end(struct amg_margo_handle *data)
             return HG_SUCCESS;
         served_check(data);
     }
-    /* A handle in flight, or whose output is in use, has other references
-     * and is not kept. The reset gives its message back. */
+    /* A handle that is in flight, or whose output is in use, has other
+     * references and is not kept. The reset frees its message. */
     if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
         HG_Reset(data->handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
         kept_push(mid->handles, data))
@@ -334,7 +334,7 @@ static hg_return_t handle_drop(
     return HG_Destroy(handle);
 }
 
-/* The program destroys it once more. */
+/* Logs that the program destroys a handle once more. */
 static hg_return_t destroyed_log(const struct amg_margo_handle *data)
 {
     margo_error(data->mid,
@@ -414,7 +414,8 @@ static bool is_in_flight(const struct amg_margo_handle *data)
            atomic_load_explicit(&data->request, memory_order_relaxed) != NULL;
 }
 
-/* One that the instance waits for; `arg` counts how many more are told. */
+/* Logs a call or handler that the instance waits for; `arg` points to the
+ * number of lines that are left. */
 static void handle_log(struct amg_margo_handle *data, void *arg)
 {
     unsigned *left = arg;
@@ -439,7 +440,7 @@ void amg_margo_handles_log(margo_instance_id mid)
     amg_margo_handles_each(mid, handle_log, &left);
 }
 
-/* One that the program never destroyed. */
+/* Logs a handle that the program never destroyed. */
 static void handle_log_leak(struct amg_margo_handle *data, void *arg)
 {
     const char *name = NULL;

@@ -32,7 +32,7 @@ struct amg_margo_handle {
     struct amg_link link; /* among all of the process */
     hg_handle_t handle;
     margo_instance_id mid;     /* of its present use */
-    struct amg_margo_rpc *rpc; /* of its present use; may be deregistered */
+    struct amg_margo_rpc *rpc; /* the same; may be deregistered */
     atomic_uint use;           /* enum amg_margo_handle_use */
     atomic_uint refs;          /* the program's */
     bool is_served;
@@ -40,7 +40,7 @@ struct amg_margo_handle {
     /* Request of the operation in flight, the mark for an abandoned one (see
      * call.c), or NULL. */
     _Atomic(struct margo_request_struct *) request;
-    bool is_timed;   /* that operation has a time-out */
+    bool is_timed;   /* that operation has a time limit */
     hg_return_t ret; /* of the last call */
     void *user_data;
     void (*user_free)(void *);
@@ -61,12 +61,12 @@ struct amg_margo_handles {
     unsigned cap;
 };
 
-/* After the class opened, before the first call. HG_NOMEM ... */
+/* Called after the class was opened, before the first call. HG_NOMEM ... */
 hg_return_t amg_margo_handles_open(margo_instance_id mid);
-/* Before the context is destroyed: destroys the kept handles. */
+/* Destroys the kept handles; called before the context is destroyed. */
 void amg_margo_handles_close(margo_instance_id mid);
 
-/* False: NULL or destroyed; logs a line that names `call`. */
+/* False: the handle is NULL or destroyed, logged with the name `call`. */
 static inline bool amg_margo_handle_is_there(
     hg_handle_t handle, const char *call)
 {
@@ -75,26 +75,26 @@ static inline bool amg_margo_handle_is_there(
            amg_contract_gone(call, "handle", handle);
 }
 
-/* Margo's part of it; NULL: there is none, or `handle` is NULL. */
+/* Margo's part of a handle; NULL: there is none, or `handle` is NULL. */
 static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
 {
     return handle == HG_HANDLE_NULL ? NULL : HG_Get_data(handle);
 }
 
-/* A request came in: the program gets its handle, and must call
+/* Begins to serve a request: the program gets its handle, and must call
  * margo_destroy(). */
 struct amg_margo_handle *amg_margo_handle_begin_serve(
     struct amg_margo_rpc *rpc, hg_handle_t handle);
 
-/* The RPC of its present use, also if deregistered meanwhile; NULL: not one of
- * Margo. */
+/* The RPC of its present use, also if deregistered meanwhile; NULL: it is none
+ * of Margo. */
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
 
-/* A handler that destroyed its handle without an answer has returned: an answer
- * is no longer possible. */
+/* Called when a handler has returned that destroyed its handle without an
+ * answer: the caller gets an error. */
 void amg_margo_handle_abandon(struct amg_margo_handle *data);
 
-/* Answers a call instead of the program, with an error code. */
+/* Answers a call with an error code, in place of the program. */
 void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret);
 
 /* Visits all handles of the instance, under a lock. */
@@ -115,7 +115,8 @@ struct amg_margo_dispatch {
     struct amg_lock lock;    /* guards all that follows, if there is a limit */
     struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
     unsigned running;
-    ABT_key served_by_program; /* set in threads of the program that serve */
+    ABT_key served_by_program; /* set in threads of the program that serve a
+                                  request */
 };
 
 void amg_margo_dispatch_init(margo_instance_id mid);

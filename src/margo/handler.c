@@ -21,8 +21,8 @@ void amg_margo_dispatch_init(margo_instance_id mid)
     amg_list_init(&mid->dispatch->waiting);
 }
 
-/* A handler has ended. The last access to an instance that ends, whose loop
- * looks often then. */
+/* Called when a handler has ended. The last access to an instance that is
+ * finalizing, whose loop polls every millisecond then. */
 static void handler_over(margo_instance_id mid)
 {
     amg_margo_count(mid, &mid->handlers, -1u);
@@ -49,14 +49,14 @@ static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
     return false;
 }
 
-/* The pool of a deregistered RPC may be gone. */
+/* The pool of a deregistered RPC may have been freed. */
 static ABT_pool pool_of(const struct amg_margo_rpc *rpc)
 {
     return rpc->is_registered ? rpc->pool : rpc->mid->pools->rpc_pool;
 }
 
-/* With a limit: a waiting request is started in the place of a handler that
- * has ended. */
+/* If there is a limit: starts a waiting request in place of a handler that has
+ * ended. */
 static void waiting_start(margo_instance_id mid)
 {
     bool has_next = true;
@@ -82,8 +82,9 @@ static void waiting_start(margo_instance_id mid)
     }
 }
 
-/* A handler's thread. The function is the wrapper of the program's, whose
- * hooks mark its begin and end; when it has returned the handle may be gone. */
+/* The thread of a handler. `serve` is the wrapper of the program's function,
+ * whose hooks mark its begin and end; when it has returned the handle may be
+ * freed. */
 static void handler_main(void *arg)
 {
     struct amg_margo_handle *data = arg;
@@ -128,8 +129,7 @@ void amg_margo_dispatch_close(margo_instance_id mid)
         (void)ABT_key_free(&mid->dispatch->served_by_program);
 }
 
-/* Does the calling thread serve a request, in a thread that the program has
- * made? */
+/* Does the caller serve a request in a thread that the program has created? */
 static bool is_served_by_program(margo_instance_id mid)
 {
     void *value = NULL;
@@ -173,7 +173,7 @@ bool amg_margo_handler_is_self(margo_instance_id mid)
     return data != NULL ? data->mid == mid : is_served_by_program(mid);
 }
 
-/* With a limit: counts the handler, or queues the request. False: it is
+/* If there is a limit: counts the handler, or queues the request. False: it is
  * queued. */
 static bool handler_admit(margo_instance_id mid, struct amg_margo_handle *data)
 {
@@ -242,7 +242,8 @@ void __margo_internal_decr_pending(margo_instance_id mid)
         handler_over(mid);
 }
 
-/* Steps of amalgam_margo_serve(), also for programs that write it by hand. */
+/* Steps of amalgam_margo_serve(), also for programs that call them one by one.
+ */
 static inline void serving_begins(margo_instance_id mid, hg_handle_t handle,
     ABT_pool pool, struct margo_monitor_rpc_handler_args *args)
 {

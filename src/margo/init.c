@@ -36,16 +36,17 @@ struct whole {
     struct amg_margo_finalize finalize;
 };
 
-/* Handlers that wait keep their callers' credits, and may call further: calls
- * that go to and fro between two processes need one for each level. So there
- * are more than HG's default of 64. */
+/* Handlers that wait keep their callers' credits, and may make further calls:
+ * nested calls between two processes need a credit for each level. So there are
+ * more than HG's default of 64. */
 enum { CREDITS = 1024 };
 
 /* Calls of ABT_finalize() that ended instances still owe; a counter. */
 static atomic_uint owed;
 static atomic_bool is_registered; /* with atexit() */
 
-/* False: failed, logged. `ret_is_first`: it was not initialised before. */
+/* Initialises the runtime. False: failed, logged. `ret_is_first`: it was not
+ * initialised before. */
 static bool runtime_enter(bool *ret_is_first)
 {
     bool is_first = ABT_initialized() != ABT_SUCCESS;
@@ -76,7 +77,8 @@ void amg_margo_runtime_finalize(void)
                 memory_order_relaxed, memory_order_relaxed))
             continue;
         if (ABT_finalize() != ABT_SUCCESS) {
-            /* Only the primary thread may end it, and does so later. */
+            /* Only the primary thread may make the last call, and does so
+             * later. */
             atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
             return;
         }
@@ -214,7 +216,8 @@ void amg_margo_close_network(margo_instance_id mid)
 
 void amg_margo_instance_free(margo_instance_id mid)
 {
-    /* A call that comes late asks by its key whether it is in a handler. */
+    /* A late call reads the key, to find out whether it is made in a handler.
+     */
     amg_margo_dispatch_close(mid);
     amg_margo_callbacks_fini(mid);
     amg_margo_requests_close(mid);
@@ -496,7 +499,7 @@ hg_return_t margo_addr_to_string(
     return HG_Addr_to_string(mid->hg_class, buf, buf_size, addr);
 }
 
-/* Profiling by the tool interface of Argobots is not built: says so. */
+/* Logs that profiling by the tool interface of Argobots does not exist. */
 static int profile_refuse(margo_instance_id mid, const char *what)
 {
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))

@@ -26,45 +26,45 @@ struct amg_margo_rpcs;
 struct amg_margo_services;
 struct amg_margo_timers;
 
-/* OPENING -> RUNNING -> ENDING -> STOPPED -> ENDED; a failed open goes from
- * OPENING to ENDED. */
+/* OPENING -> RUNNING -> FINALIZING -> STOPPED -> CLOSED; a failed open goes
+ * from OPENING to CLOSED. */
 enum amg_margo_state {
     AMG_MARGO_OPENING,    /* no other thread knows it yet */
     AMG_MARGO_RUNNING,    /* calls are made and served */
     AMG_MARGO_FINALIZING, /* prefinalize callbacks; calls and handlers end */
     AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
                         * and the pools stay as long as there are references */
-    AMG_MARGO_CLOSED,  /* all references are gone: only memory is left */
+    AMG_MARGO_CLOSED,  /* there are no references; only memory is left */
     AMG_MARGO_STATE_COUNT
 };
 
-/* References of the program keep class, context and pools; they and the calls
- * that hold the instance keep its memory. Guarded by the lock of finalize.c. */
+/* References of the program keep class, context and pools; they, and public
+ * calls in progress, keep its memory. Guarded by the lock of finalize.c. */
 struct amg_margo_refs {
     struct amg_link link; /* among all instances */
-    unsigned count;       /* references; one of them is the end's */
-    unsigned callers;     /* calls that are under way */
+    unsigned count;       /* references; finalization has one of them */
+    unsigned callers;     /* public calls in progress */
     bool has_begun;       /* the end has, */
     bool is_returned;     /* and has given its reference back */
     bool is_closing;      /* no references, and none can be taken */
 };
 
-/* Settings of the loops, and their blocking waits, which other threads end. */
+/* Settings of the loops, and the state of their blocking waits, which other
+ * threads end. */
 struct amg_margo_wakeup {
     /* Settings, and requests of other threads; independent values, relaxed. */
     atomic_uint timeout_ub_ms;
     atomic_bool is_when_needed; /* blocks until an operation is in flight */
-    atomic_bool is_moving;      /* to another pool: has to yield */
-    /* The loop blocks at the gate, or backs off. Partner of the counter of
-     * operations. */
+    atomic_bool is_moving; /* the loop moves to another pool: it has to yield */
+    /* The loop blocks until progress is needed, or backs off. Pairs with the
+     * counter of operations: see amg_margo_operation_begin(). */
     atomic_bool is_gated;
     /* Guards `wakes`; the condition signals its changes. */
     ABT_mutex_memory mutex;
     ABT_cond_memory cond;
     unsigned wakes;
-    /* The loop, while a standby loop makes progress, blocks until the word
-     * changes.
-     */
+    /* While a standby loop makes progress, the loop may block until the word
+     * changes. */
     atomic_bool is_parked;
     atomic_uint word;
     /* Due time of the first timer. Stored under the lock of the timers, read by
@@ -92,7 +92,8 @@ struct margo_instance {
     bool owns_context;     /* the same */
     bool is_collective;    /* over a communicator: all ranks finalize together
                             */
-    bool is_abandoned;     /* handlers did not end in time: its memory stays */
+    bool is_abandoned;     /* handlers did not end in time: its memory is never
+                              freed */
     unsigned max_handlers; /* requests beyond wait; 0: no limit; constant */
     /* Only amg_margo_set_state() writes it. Its release store pairs with the
      * acquire load of amg_margo_state_of(). */
@@ -104,8 +105,8 @@ struct margo_instance {
      * and the states of requests, as long as it has an owner. Once it is
      * shared, these are changed by atomic instructions, without it. */
     struct amg_bias biased_lock;
-    /* Unfinished calls of this process, and running handlers; ENDING waits for
-     * both. Read by any thread. */
+    /* Unfinished calls of this process, and running handlers; finalization
+     * waits for both. Read by any thread. */
     atomic_uint operations;
     atomic_uint handlers;
     ABT_thread loops[AMG_MARGO_LOOP_COUNT];
@@ -113,7 +114,7 @@ struct margo_instance {
     struct amg_margo_monitoring monitoring;
     struct amg_pool requests; /* of struct margo_request_struct */
     struct amg_margo_refs refs;
-    /* The parts; allocated with the instance by init.c. */
+    /* Its parts, which init.c allocates with the instance. */
     struct amg_margo_log *log;
     struct amg_margo_config *config; /* the configuration, with defaults */
     struct amg_margo_pools *pools;
@@ -153,10 +154,10 @@ struct margo_instance {
 
 /* Opens the class of an instance instead of margo_init_ext(). */
 struct amg_margo_opener {
-    /* Gets the configuration before its use: may reset settings that are not
-     * possible, with a warning. */
+    /* Called with the configuration before its use: may reset impossible
+     * settings, with a warning. */
     void (*adapt)(void *arg, struct amg_margo_config *config);
-    /* NULL: failed, and logged the cause. */
+    /* Opens the class. NULL: failed, logged. */
     hg_class_t *(*open)(void *arg, const char *address, bool is_listening,
         const struct hg_init_info *hg_init);
     void *arg;
@@ -167,7 +168,7 @@ struct amg_margo_opener {
  * (is_collective); NULL for `opener`: by margo_init_ext() itself. */
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info);
-/* Limit of unanswered calls of one instance at another; 0: AMALGAM_CREDITS. */
+/* Limit of unanswered calls of one instance to another; 0: AMALGAM_CREDITS. */
 uint32_t amg_margo_credits(void);
 
 /* monitor.c: creates the monitor by the init info, the configuration and the
@@ -179,7 +180,7 @@ bool amg_margo_monitoring_open(
  * never opened. */
 void amg_margo_monitoring_close(margo_instance_id mid);
 
-/* Asserts that the edge is allowed. */
+/* Sets the state; asserts that the edge is allowed. */
 void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next);
 
 static inline enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
@@ -220,9 +221,9 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
                self == mid->loops[AMG_MARGO_STANDBY]);
 }
 
-/* Changes one of the counts. Sequentially consistent where the lock is
- * shared; else a thread that needs this order takes the lock: see
- * amg_margo_counts_sync(). The last access to an instance that ends. */
+/* Changes one of the counts. Sequentially consistent if the lock is shared;
+ * else a thread that needs this order calls amg_margo_counts_sync(). The last
+ * access to an instance that ends. */
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
@@ -236,26 +237,28 @@ static inline void amg_margo_count(
     }
 }
 
-/* Waits for a thread that changes a count; one that changes a count later
- * sees what the caller did before. */
+/* Waits for a thread that is changing a count; a thread that changes one later
+ * sees all earlier stores of the caller. */
 static inline void amg_margo_counts_sync(margo_instance_id mid)
 {
     if (amg_bias_take_owned(&mid->biased_lock))
         amg_bias_give(&mid->biased_lock);
 }
 
-/* An operation (forward, respond, bulk transfer ...) starts, and is over. */
+/* Called when an operation (forward, respond, bulk transfer ...) starts, and
+ * when it ends. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
-    /* The gate reads the count after it was closed: one of the two sees the
-     * other. */
+    /* The loop sets is_gated before it reads the count: either it sees the
+     * operation, or this thread sees the gate. */
     amg_margo_count(mid, &mid->operations, 1u);
     if (atomic_load_explicit(&mid->wakeup.is_gated, memory_order_seq_cst))
         amg_margo_wake(mid);
 }
 static inline void amg_margo_operation_end(margo_instance_id mid)
 {
-    /* The last access to an instance that ends, whose loop then polls often. */
+    /* The last access to an instance that is finalizing, whose loop polls every
+     * millisecond then. */
     amg_margo_count(mid, &mid->operations, -1u);
 }
 

@@ -15,14 +15,14 @@ enum { AMG_JSON_PATH_CAP = 160 }; /* longer ones are cut */
 
 /* Kind of a field, and the C type of its member in the struct. */
 enum amg_json_kind {
-    AMG_JSON_BOOL,     /* bool */
-    AMG_JSON_BYTE,     /* true or false, as uint8_t 1 or 0 */
-    AMG_JSON_INT,      /* int */
-    AMG_JSON_UINT,     /* unsigned */
-    AMG_JSON_SIZE,     /* size_t */
-    AMG_JSON_TEXT,     /* const char *, which lies in the object */
-    AMG_JSON_WORD,     /* one of `words`: int, its index */
-    AMG_JSON_HINT,     /* the same, but an unknown one is left */
+    AMG_JSON_BOOL, /* bool */
+    AMG_JSON_BYTE, /* true or false, as uint8_t 1 or 0 */
+    AMG_JSON_INT,  /* int */
+    AMG_JSON_UINT, /* unsigned */
+    AMG_JSON_SIZE, /* size_t */
+    AMG_JSON_TEXT, /* const char *, which lies in the object */
+    AMG_JSON_WORD, /* one of `words`: int, its index */
+    AMG_JSON_HINT, /* the same, but an unknown word is ignored with a warning */
     AMG_JSON_ELSEWHERE /* known, but read elsewhere */
 };
 
@@ -37,26 +37,26 @@ struct amg_json_field {
 
 /* Reads `object` into `target`; fields that are missing, or null, stay
  * unchanged, as do unknown hints, with a warning. `path` is that of the object,
- * "" for the whole text. False: refused, the log says why; `target` may be
- * written in part. */
+ * "" for the whole text. False: refused, logged; `target` may be written in
+ * part. */
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
     void *target);
 
-/* Adds the members of `source` to the object, but texts that are NULL, and what
- * is read elsewhere. False: no memory. */
+/* Adds the members of `source` to the object, except texts that are NULL and
+ * fields that are read elsewhere. False: no memory. */
 bool amg_json_write(struct json_object *object,
     const struct amg_json_field *fields, const void *source);
 
-/* One integer or the elements of an array, by the path that names it. */
+/* Reads an integer; `path` names it in the log. False: refused, logged. */
 bool amg_json_int(const struct amg_margo_log *log, const char *path,
     struct json_object *value, int64_t min, int64_t max, int64_t *ret_number);
 
 /* The value of `key`; NULL: not given, or null, or there is no object. */
 struct json_object *amg_json_get(struct json_object *object, const char *key);
 
-/* The same, which has to be an object or array. False: refused. NULL in
- * `ret_value`: it is not given. */
+/* The same for an object or array. False: another type, logged. NULL in
+ * `ret_value`: not given. */
 bool amg_json_section(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const char *key, enum json_type type,
     struct json_object **ret_value);

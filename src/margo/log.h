@@ -8,18 +8,19 @@
 
 #include "margo-logging.h"
 
-/* Log outlet of an instance. The level is an independent value, so relaxed. */
+/* Logger and level of an instance. The level is an independent value, so
+ * relaxed. */
 struct amg_margo_log {
     struct margo_logger to;
     atomic_int level; /* of enum margo_log_level */
 };
 
-/* The initial outlet of an instance: its own logger, or without one the current
- * global one, and the global level. */
+/* Sets the logger `own`, or the current global one if it is NULL, and the
+ * global level. */
 void amg_margo_log_init(
     struct amg_margo_log *log, const struct margo_logger *own);
 
-/* One line, if the level of `log` lets it pass. */
+/* Logs one line, if `level` is not below that of `log`. */
 __attribute__((format(printf, 3, 4))) void amg_margo_log_write(
     const struct amg_margo_log *log, margo_log_level level, const char *fmt,
     ...);

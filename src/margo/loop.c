@@ -100,8 +100,8 @@ void amg_margo_watcher_wake(margo_instance_id mid)
 {
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
 
-    /* Sequentially consistent, as is the look of the watcher after it has
-     * announced its sleep: one of both sees the other. */
+    /* Sequentially consistent, as is the check of the watcher after it has set
+     * is_parked: one of both sees the other. */
     if (atomic_load_explicit(&wakeup->is_parked, memory_order_seq_cst) &&
         atomic_exchange_explicit(
             &wakeup->is_parked, false, memory_order_seq_cst))
@@ -113,8 +113,8 @@ void amg_margo_wake(margo_instance_id mid)
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
-    /* The caller's stores come before its look at the gate, and the loop shuts
-     * the gate before it looks for them: one of both sees the other. */
+    /* The caller stores before it reads is_gated, and the loop sets is_gated
+     * before it reads what was stored: one of both sees the other. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->is_gated, memory_order_seq_cst)) {
         ABT_mutex_lock(mutex);
@@ -151,7 +151,7 @@ static ABT_cond cond_of(margo_instance_id mid)
     return ABT_COND_MEMORY_GET_HANDLE(&mid->wakeup.cond);
 }
 
-/* True: some ran. */
+/* Runs callbacks; false: there were none. */
 static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct margo_monitor_trigger_args event = {.max_count = TRIGGER_BATCH};
@@ -198,10 +198,10 @@ static hg_return_t progress(
     return event.ret;
 }
 
-/* How long it may sleep: until a timer is due, but not longer than the upper
- * bound, nor long while the instance ends: the thread that ends the last
- * operation cannot wake the loop, which may have ended by then. 0: a timer
- * is due. */
+/* How long the loop may sleep: until a timer is due, but not longer than the
+ * upper bound, and only 1 ms while the instance ends, since the thread that
+ * ends the last operation cannot wake a loop that may have ended. 0: a timer is
+ * due. */
 static unsigned sleep_ms(margo_instance_id mid)
 {
     uint64_t due_ns = next_timer_ns(mid);
@@ -222,7 +222,7 @@ static unsigned sleep_ms(margo_instance_id mid)
     return wait_ms < bound_ms ? (unsigned)wait_ms : bound_ms;
 }
 
-/* Is progress needed, for a loop that only then makes it? */
+/* Is progress needed? For a loop that makes progress only then. */
 static bool is_needed(margo_instance_id mid)
 {
     return atomic_load_explicit(&mid->operations, memory_order_seq_cst) > 0 ||
@@ -251,13 +251,13 @@ static void gate_pass(margo_instance_id mid)
     ABT_mutex_unlock(mutex_of(mid));
 }
 
-/* Does progress_spindown_msec put the sleep off? */
+/* Does progress_spindown_msec still delay the sleep? */
 static bool spins_on(const struct amg_margo_rounds *rounds)
 {
     return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
 }
 
-/* Leaves the stream to others for so long, or until it is woken. */
+/* Blocks the loop, but not its stream, for that time, or until it is woken. */
 static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
 {
     struct timespec moment;
@@ -310,7 +310,7 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
     hg_return_t rc = HG_SUCCESS;
     unsigned timeout_ms = 0;
 
-    /* A first poll without sleep needs no announcement. */
+    /* The first poll does not sleep, so the runtime need not know of it. */
     rc = progress(mid, rounds, 0);
     if (rc == HG_SUCCESS || amg_margo_runtime_ready_count() > 0 ||
         spins_on(rounds) || amg_margo_runtime_must_migrate())
@@ -380,7 +380,8 @@ void amg_margo_rounds_yield(
         gate_pass(mid);
 }
 
-/* The network is the loop's alone when the instance ends. */
+/* The instance drains only while the standby loop does not access the network.
+ */
 static bool is_over(margo_instance_id mid)
 {
     struct amg_margo_loop *loop = mid->loop;

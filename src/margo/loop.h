@@ -24,9 +24,9 @@ struct amg_margo_rounds {
     unsigned spindown_ms;   /* time without blocking after an event; 0: none */
     uint64_t spin_until_ns; /* 0: blocking is not delayed */
     unsigned idle_rounds;   /* rounds since the last event */
-    unsigned backoff_ms;    /* duration of its last yield to others; or 0 */
+    unsigned backoff_ms;    /* duration of its last back-off; or 0 */
     struct amg_link link;   /* among all loops of the process */
-    ABT_pool pool;          /* its core at the last check for others */
+    ABT_pool pool;          /* its pool at the last check for other loops */
 };
 
 struct amg_margo_standby {
@@ -40,10 +40,10 @@ struct amg_margo_standby {
     struct amg_margo_loop_counts counts;
 };
 
-/* The loop in the finalization of the instance. */
+/* Functions of finalization that the loop calls. */
 struct amg_margo_loop_end {
-    bool (*has_drained)(margo_instance_id mid); /* between two rounds */
-    void (*ended)(margo_instance_id mid);       /* its last act */
+    bool (*has_drained)(margo_instance_id mid); /* called between two rounds */
+    void (*ended)(margo_instance_id mid);       /* called at its end */
 };
 
 struct amg_margo_loop {
@@ -53,41 +53,41 @@ struct amg_margo_loop {
     struct amg_margo_standby standby;
 };
 
-/* Nothing runs yet. */
+/* Called before any loop runs. */
 void amg_margo_loop_init(margo_instance_id mid);
-/* `shares_core`: so there is a standby, where the program has a pool for it.
- * False: no thread, logged. */
+/* `shares_core`: starts a standby loop as well, if the program has a pool for
+ * it. False: no thread, logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
 /* Joins the loops, which return by themselves. */
 void amg_margo_loop_stop(margo_instance_id mid);
 
-/* The rounds of both loops. First and last. */
+/* The rounds of both loops: called first and last. */
 void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
 /* Runs ready threads, or blocks until there is something to do. */
 void amg_margo_rounds_run(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
-/* Between two rounds: others of the stream run, if any is ready; a loop that
- * only makes progress when needed waits for that. */
+/* Called between two rounds: lets ready threads of the stream run; a loop that
+ * makes progress only when needed waits until it is. */
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 
 /* standby_loop.c, where the progress stream shares its core. */
 void amg_margo_standby_start(margo_instance_id mid);
 void amg_margo_standby_join(margo_instance_id mid);
-/* By the loop, when the instance ends: might the standby loop touch the
+/* Called by the loop, when the instance ends: may the standby loop access the
  * context? */
 bool amg_margo_standby_is_busy(const struct amg_margo_standby *standby);
-/* By the loop before each round: returns when the loop must do the round; and
- * after it. */
+/* Called by the loop, the watcher, before each round: returns when it must make
+ * the round; and after it. */
 void amg_margo_watcher_wait(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 void amg_margo_watcher_leave(struct amg_margo_standby *standby);
 
 /* finalize.c: the end of an instance, whose steps that file lists. Callbacks of
- * the program, in two lists; the first one is to be run first. */
+ * the program, in two lists, in the order in which they are run. */
 struct amg_margo_callbacks {
     struct amg_lock lock;   /* guards both */
     struct amg_list before; /* prefinalize */
@@ -105,13 +105,13 @@ struct amg_margo_finalize {
     bool is_closed;   /* no references; the class is closed, too */
     bool is_ending_streams; /* a thread ends streams and pools */
     ABT_cond_memory cond;
-    uint64_t deadline_ns; /* set before it drains: abandons calls */
-    /* The thread that runs callbacks now, which must not wait for the
-     * finalization: a user-level thread, or else an OS thread. Independent
-     * values, relaxed. */
+    uint64_t deadline_ns; /* set before it drains; then calls are abandoned */
+    /* The thread that is running callbacks, which must not wait for the
+     * finalization: a user-level thread, else an OS thread. Independent values,
+     * relaxed. */
     _Atomic(ABT_thread) runner;
     _Atomic(uintptr_t) runner_os;
-    /* For the loop alone, while it drains. */
+    /* Used only by the loop, while it drains. */
     uint64_t log_ns; /* when to log what it waits for, */
     unsigned log_ms; /* and the time waited by then */
     bool was_cancelled;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The monitor of an instance: which one it is, and what programs may do with
- * it. */
+/* The monitor of an instance: its choice, and the public calls about it. */
 #include <json-c/json.h>
 
 #include "base/assert.h"
@@ -12,7 +11,7 @@
 #include "margo/monitor_data.h"
 #include "margo/request.h"
 
-/* The one that was asked for, or NULL. */
+/* The requested monitor, or NULL. */
 static const struct margo_monitor *monitor_wanted(
     margo_instance_id mid, const struct margo_init_info *info)
 {
@@ -49,7 +48,7 @@ bool amg_margo_monitoring_open(
     if (wanted->initialize != NULL) {
         void *uargs = wanted->initialize(mid, wanted->uargs, config);
 
-        /* Another one's initialize() may well have nothing to give back. */
+        /* initialize() of a monitor of the program may return NULL. */
         if (uargs == NULL && wanted == margo_default_monitor)
             return false;
         monitoring->own.uargs = uargs;
@@ -145,8 +144,8 @@ hg_return_t margo_request_get_monitoring_data(
 
 /* Breadcrumbs: under a key of its own, each instance keeps in every thread that
  * serves a request the id of the served RPC, as a number in the place of a
- * pointer. So an instance does not tell its calls as made by the handler of
- * another one. */
+ * pointer. So calls of an instance are not attributed to handlers of another
+ * one. */
 _Static_assert(sizeof(void *) >= sizeof(hg_id_t), "an id fits into a pointer");
 
 hg_return_t margo_set_current_rpc_id(

@@ -37,7 +37,7 @@ static const struct amg_json_field stats_fields[] = {
     {0},
 };
 
-/* "time_interval_sec" may have a fraction, and is read by itself. */
+/* "time_interval_sec" may have a fraction: interval_read() reads it. */
 static const struct amg_json_field series_fields[] = {
     FIELD("disable", AMG_JSON_BOOL, series.is_disabled, 0, 0),
     FIELD("precision", AMG_JSON_UINT, series.precision, 1, 17),
@@ -67,7 +67,7 @@ static bool interval_read(const struct amg_margo_log *log,
     if (json_object_is_type(value, json_type_int) ||
         json_object_is_type(value, json_type_double))
         seconds = json_object_get_double(value);
-    /* Said so that what is no number at all is refused, too. */
+    /* Written so that NaN is refused, too. */
     if (!(seconds >= 0.001 && seconds <= 1e9)) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "configuration: %s.time_interval_sec has to be a number from 0.001 "
@@ -79,7 +79,7 @@ static bool interval_read(const struct amg_margo_log *log,
     return true;
 }
 
-/* A section of the section. */
+/* Reads a section of "config". */
 static bool part_read(const struct amg_margo_log *log,
     struct json_object *section, const char *key,
     const struct amg_json_field *fields, struct amg_monitor_config *config,
@@ -177,7 +177,7 @@ static void file_name_set(struct amg_monitor *monitor)
         monitor->config.prefix, host, (long)getpid(), suffix);
 }
 
-/* The words that the process was started with. */
+/* The command line of the process. */
 static struct json_object *command_json(void)
 {
     struct json_object *words = json_object_new_array();

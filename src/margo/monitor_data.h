@@ -27,13 +27,12 @@ struct amg_monitor_output {
 struct amg_monitor_config {
     const char *prefix; /* lies in the text, or the environment */
     struct amg_monitor_output stats;
-    unsigned sample_every; /* of so many looks of the loop one is counted */
+    unsigned sample_every; /* one of so many polls of the loop is counted */
     struct amg_monitor_output series;
     double interval_s; /* between two samples */
 };
 
-/* Is a switch of the environment on? Not if it is unset, 0, false, no or off.
- */
+/* Is a boolean of the environment set? Not if it is 0, false, no or off. */
 bool amg_monitor_env_is_on(enum amg_env_id id);
 
 struct json_object;
@@ -65,16 +64,16 @@ struct amg_monitor {
     struct amg_stats progress_timeout_ms;
     struct amg_stats progress_without_timeout;
     struct amg_stats trigger;
-    uint64_t looks;  /* of the loop, counted or not */
-    uint64_t rounds; /* of the trigger, likewise */
+    uint64_t looks;  /* polls of the loop, counted or not */
+    uint64_t rounds; /* calls of trigger, likewise */
     struct amg_stats_book book;
     struct amg_timeseries series;
     struct amg_monitor_operation *spare;
     bool is_short; /* something was not counted, since there was no memory */
 };
 
-/* Slots of struct margo_monitor. The first one fails, with a log line, on a
- * `config` that makes no sense; the second one writes the two files. */
+/* Functions of struct margo_monitor. The first returns NULL, with a log line,
+ * if `config` is invalid; the second writes the two files. */
 void *amg_monitor_initialize(
     margo_instance_id mid, void *uargs, struct json_object *config);
 void amg_monitor_finalize(void *uargs);
@@ -86,21 +85,21 @@ struct json_object *amg_monitor_config_get(void *uargs);
 struct amg_monitor_operation *amg_monitor_served(
     const struct amg_monitor *monitor);
 
-/* The entry of a call; of bulk in no handler, where `handle` is NULL. Takes the
- * lock. NULL: no memory. */
+/* The entry of a call; if `handle` is NULL, that of bulk outside of handlers.
+ * Takes the lock. NULL: no memory. */
 struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
     enum amg_stats_side side, hg_id_t parent, hg_handle_t handle);
 
-/* With `holds`, each of which one release gives up. Both take the lock. NULL:
- * no memory. */
+/* Creates an operation with `refs` references, and drops some. Both take the
+ * lock. NULL: no memory. */
 struct amg_monitor_operation *amg_monitor_operation_begin(
     struct amg_monitor *monitor, struct amg_stats_call *call, double start,
     unsigned refs);
 void amg_monitor_operation_unref(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation, unsigned refs);
 
-/* Counts one duration, and what is not negative of the others. Takes the lock.
- * NULL for `measure`: nothing is counted. */
+/* Counts a duration, and the other numbers if they are not negative. Takes the
+ * lock. Does nothing if `measure` is NULL. */
 void amg_monitor_count(struct amg_monitor *monitor,
     struct amg_stats_measure *measure, double duration, double relative,
     double size);

@@ -11,8 +11,8 @@ static struct amg_stats_measure *measure_of(
     return call == NULL ? NULL : &call->measures[what];
 }
 
-/* Data of a handle: the entry of its call, and for a request, until its
- * thread begins, the operation. */
+/* Data of a handle: the entry of its call; of a request whose thread has not
+ * begun, the operation. */
 static void *handle_get(hg_handle_t handle)
 {
     margo_monitor_data_t data = {.p = NULL};
@@ -43,7 +43,8 @@ static void *request_get(margo_request request)
     return data.p;
 }
 
-/* The post of a call or answer begins: held by the post and by the callback. */
+/* Begins the post of a call or answer, whose operation the post and the
+ * callback reference. */
 static void *post_begin(struct amg_monitor *monitor,
     struct amg_stats_call *call, margo_request request, double now)
 {
@@ -55,7 +56,8 @@ static void *post_begin(struct amg_monitor *monitor,
     return operation;
 }
 
-/* It has ended; by now the callback may have run, and the request be gone. */
+/* Ends the post; by now the callback may have run, and the request may be
+ * freed. */
 static void post_end(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation, enum amg_stats_what what,
     double now, double relative, hg_return_t ret)
@@ -67,7 +69,8 @@ static void post_end(struct amg_monitor *monitor,
     amg_monitor_operation_unref(monitor, operation, ret == HG_SUCCESS ? 1 : 2);
 }
 
-/* Its callback has run. The request keeps where its wait is to be counted. */
+/* Called when the callback has run. The request keeps the measure of its wait.
+ */
 static void post_done(struct amg_monitor *monitor, margo_request request,
     double began, double now, enum amg_stats_what cb, enum amg_stats_what wait)
 {
@@ -207,7 +210,7 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
         handle_set(args->handle, operation->call);
         (void)ABT_key_set(monitor->current, operation);
     } else if (kind == MARGO_MONITOR_FN_END && args->uctx.p != NULL) {
-        /* The handle may be gone: its function has destroyed it. */
+        /* The handle may be freed: its function has destroyed it. */
         struct amg_monitor_operation *operation = args->uctx.p;
 
         (void)ABT_key_set(monitor->current, NULL);
@@ -229,7 +232,7 @@ static void on_wait(void *uargs, double now, margo_monitor_event_t kind,
         args->uctx.f = now;
 }
 
-/* How long the operation of a request has been under way; -1: unknown. */
+/* Time since the post of a request's operation; -1: unknown. */
 static double since_post(margo_request request, double began)
 {
     const struct amg_monitor_operation *operation = request_get(request);
@@ -237,7 +240,8 @@ static double since_post(margo_request request, double began)
     return operation == NULL ? -1 : began - operation->start;
 }
 
-/* How long the calling thread has served that call; -1: it does not. */
+/* Time since the calling thread began to serve that call; -1: it does not serve
+ * it. */
 static double since_ult(const struct amg_monitor *monitor,
     const struct amg_stats_call *call, double began)
 {
@@ -281,8 +285,8 @@ ON_DATA(free_input, AMG_STATS_FREE_INPUT,
 ON_DATA(get_output, AMG_STATS_GET_OUTPUT, -1)
 ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1)
 
-/* The entry that bulk is counted for: that of the served request, or of
- * none. */
+/* The entry of bulk operations: that of the served request, or that of bulk
+ * outside of handlers. */
 static struct amg_stats_call *bulk_call(struct amg_monitor *monitor)
 {
     struct amg_monitor_operation *served = amg_monitor_served(monitor);
@@ -324,7 +328,7 @@ static void on_bulk_free(void *uargs, double now, margo_monitor_event_t kind,
         args->uctx.f = now;
 }
 
-/* Pushes stand behind pulls, in the same order. */
+/* The measures of pushes follow those of pulls, in the same order. */
 static enum amg_stats_what transfer_what(
     const struct amg_monitor_operation *operation, enum amg_stats_what pull)
 {
@@ -400,7 +404,7 @@ static void series_sample(struct amg_monitor *monitor, double now)
         size_t size = 0;
         size_t total = 0;
 
-        /* It may have been removed since: then it cannot be held. */
+        /* The pool may have been removed since. */
         if (margo_pool_ref_incr_by_handle(mid, info.pool) != HG_SUCCESS)
             continue;
         if (margo_find_pool_by_handle(mid, info.pool, &info) == HG_SUCCESS &&

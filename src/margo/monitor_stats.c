@@ -32,7 +32,7 @@ static struct json_object *number_json(double number, unsigned precision)
     char text[40];
     int len = snprintf(text, sizeof(text), "%.*g", (int)precision, number);
 
-    /* A whole number is one with a fraction still, to readers of JSON. */
+    /* Whole numbers get a fraction, so that readers of JSON keep the type. */
     if (strpbrk(text, ".eEni") == NULL)
         len += snprintf(text + len, sizeof(text) - (size_t)len, ".0");
     AMG_ASSERT(len > 0 && (size_t)len < sizeof(text));
@@ -203,7 +203,7 @@ void amg_stats_book_fini(struct amg_stats_book *book)
     book->end = NULL;
 }
 
-/* The object `key` of another one, made where there is none. */
+/* The object `key` of another one, added if there is none. */
 static struct json_object *object_in(struct json_object *in, const char *key)
 {
     struct json_object *object = NULL;
@@ -333,7 +333,7 @@ static void line_free(struct amg_timeseries_line *line)
     amg_mem_free(line);
 }
 
-/* The line, made where there was none. */
+/* Finds or adds a line. */
 static struct amg_timeseries_line *line_find(struct amg_timeseries *series,
     struct amg_map *map, struct amg_timeseries_line **all, uint64_t id,
     const char *name)

@@ -17,13 +17,13 @@
 
 struct json_object;
 
-/* Summary of many numbers; all zero: of none. Guarded by its owner. */
+/* Summary of numbers; all zero: of none. Guarded by its owner. */
 struct amg_stats {
     uint64_t num;
     double min;
     double max;
     double avg;
-    double squares; /* of the distances from the mean, summed up */
+    double squares; /* sum of the squared distances from the mean */
     double sum;
 };
 
@@ -77,7 +77,7 @@ struct amg_breadcrumb {
     hg_id_t id;     /* 0: no RPC, but bulk in no handler */
     enum amg_stats_side side;
     const char *peer; /* its address */
-    const char *name; /* of the RPC; no part of what is looked for */
+    const char *name; /* of the RPC; not compared */
 };
 
 struct amg_stats_call {
@@ -94,10 +94,10 @@ struct amg_stats_book {
     struct amg_stats_call **end; /* of `all` */
 };
 
-/* The entry, made where there was none. NULL: no memory. */
+/* Finds or adds an entry. NULL: no memory. */
 struct amg_stats_call *amg_stats_book_find(
     struct amg_stats_book *book, const struct amg_breadcrumb *path);
-/* Forgets the numbers, not the entries. */
+/* Clears the numbers, but keeps the entries. */
 void amg_stats_book_reset(struct amg_stats_book *book);
 void amg_stats_book_fini(struct amg_stats_book *book);
 
@@ -105,13 +105,13 @@ void amg_stats_book_fini(struct amg_stats_book *book);
 struct json_object *amg_stats_book_json(
     const struct amg_stats_book *book, unsigned precision);
 
-/* Points of one thing, each a moment and two numbers. */
+/* The points of an RPC or a pool, each a time and two numbers. */
 struct amg_timeseries_line {
     struct amg_timeseries_line *next; /* of all */
     char *name;
     uint64_t id;
-    uint64_t counts[2]; /* of the interval that runs */
-    double *points;     /* three numbers each: the moment, and those two */
+    uint64_t counts[2]; /* of the current interval */
+    double *points;     /* three numbers each: the time, and two more */
     size_t len;         /* points */
     size_t cap;
 };
@@ -128,10 +128,10 @@ struct amg_timeseries {
     bool is_short; /* points are missing, since there was no memory */
 };
 
-/* An RPC is registered: it has a line, also when no request comes. */
+/* Adds the line of an RPC that was registered. */
 void amg_timeseries_rpc(
     struct amg_timeseries *series, hg_id_t id, const char *name);
-/* A request of an RPC has come in; and so many bytes have been moved for it. */
+/* Count a request of an RPC, and bytes that were transferred for it. */
 void amg_timeseries_request(
     struct amg_timeseries *series, hg_id_t id, const char *name);
 void amg_timeseries_bytes(
@@ -145,7 +145,7 @@ void amg_timeseries_close(struct amg_timeseries *series, double now_s);
 void amg_timeseries_pool(struct amg_timeseries *series, double now_s,
     ABT_pool pool, const char *name, size_t size, size_t total_size);
 
-/* Forgets all points. */
+/* Removes all points. */
 void amg_timeseries_reset(struct amg_timeseries *series);
 void amg_timeseries_fini(struct amg_timeseries *series);
 

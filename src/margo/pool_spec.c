@@ -13,8 +13,7 @@
 
 enum { CPU_MAX = 65535 };
 
-/* Without "external": what the program made is no kind that a text can ask for.
- */
+/* Without "external", which only pools of the program are. */
 static const char *const pool_kinds[] = {
     [AMG_MARGO_POOL_FIFO_WAIT] = "fifo_wait",
     [AMG_MARGO_POOL_FIFO] = "fifo",
@@ -60,7 +59,8 @@ const char *amg_margo_sched_kind_name(int kind)
     return kind == AMG_MARGO_SCHED_EXTERNAL ? "external" : sched_kinds[kind];
 }
 
-/* One of the names that margo itself gives: texts that it wrote are read. */
+/* Is it a name of the forms that Margo makes up? Its own descriptions are valid
+ * texts. */
 static bool name_is_reserved_form(const char *name)
 {
     static const char *const heads[] = {
@@ -148,7 +148,7 @@ static bool object_is_given(const struct amg_margo_log *log, const char *path,
     return false;
 }
 
-/* A text cannot bring a pool of the program. */
+/* Refuses "external": a text cannot contain a pool of the program. */
 static bool kind_is_external(const struct amg_margo_log *log, const char *path,
     struct json_object *object)
 {
@@ -448,7 +448,7 @@ static bool streams_read(const struct amg_margo_log *log,
     return true;
 }
 
-/* An array for those of the text, and those that margo adds. */
+/* Allocates an array for the rows of the text, and those that Margo adds. */
 static bool rows_make(const struct amg_margo_log *log, const char *what,
     struct json_object *array, size_t size, size_t more, void **ret_rows)
 {

@@ -55,8 +55,9 @@ static struct amg_margo_pool *pool_adopt(const struct amg_margo_log *log)
     return NULL;
 }
 
-/* Those of a child, which has none but of short forms, get names beside those
- * of its parent. */
+/* Creates and adds the pools of the plan. References by index become names,
+ * since the registry of a child instance begins with the pools of its parent.
+ */
 static bool pools_make(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, bool is_first,
     struct amg_margo_registry *registry)
@@ -159,8 +160,8 @@ static void pools_advise(margo_instance_id mid)
     }
 }
 
-/* The pool that the program gave, which is registered then; else the one of
- * the text; else `otherwise`. NULL: refused, the log says why. */
+/* The pool that the program gave, which is registered if it is not; else that
+ * of the text; else `otherwise`. NULL: refused, logged. */
 static ABT_pool pool_choose(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *path, ABT_pool given,
     const struct amg_margo_pool_ref *ref, ABT_pool otherwise)
@@ -187,7 +188,7 @@ static ABT_pool pool_choose(const struct amg_margo_log *log,
     return given;
 }
 
-/* Which pools the loop and the handlers have. */
+/* Sets the pools of the loop and the handlers. */
 static bool pools_choose(
     margo_instance_id mid, const struct margo_init_info *info)
 {
@@ -332,14 +333,15 @@ void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool)
     pool_count(mid, pool, -1);
 }
 
-/* May the stream be placed: made for use_progress_thread, and no core named? */
+/* May the stream be pinned: was it created for use_progress_thread, without a
+ * core? */
 static bool stream_is_meant(const struct amg_margo_stream *stream)
 {
     return stream->is_progress && stream->item.is_owned &&
            stream->cpubind < 0 && stream->affinity_count == 0;
 }
 
-/* That stream of the instance, which shares it with none; or NULL. */
+/* That stream, if no other instance shares the registry; or NULL. */
 static ABT_xstream stream_find(margo_instance_id mid)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
@@ -368,7 +370,8 @@ static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     ask->progress = AMALGAM_PROGRESS_THREAD;
     ask->handlers = 0;
     amg_policy_place(ask, placement);
-    /* On a core that others use the system sees better where there is room. */
+    /* On a core that others use, the system schedules better than a fixed
+     * binding. */
     if (seat->cpu < 0 || !seat->is_dedicated)
         return false;
     error = ABT_xstream_set_cpubind(stream, seat->cpu);
@@ -411,8 +414,7 @@ hg_return_t margo_transfer_pool_content(
         return HG_INVALID_ARG;
     if (origin_pool == target_pool)
         return HG_SUCCESS;
-    /* Those that are there now: what is pushed meanwhile could go on for ever.
-     */
+    /* Only threads that are in the pool now: others may be pushed for ever. */
     error = ABT_pool_get_size(origin_pool, &left);
     while (error == ABT_SUCCESS && left-- > 0) {
         ABT_thread thread = ABT_THREAD_NULL;

@@ -76,7 +76,7 @@ static bool list_grow(struct amg_margo_list *list)
     return true;
 }
 
-/* A name that none of the list has; NULL: no memory. */
+/* Makes up a name that no item of the list has; NULL: no memory. */
 static char *name_make(struct amg_margo_list *list)
 {
     char name[NAME_CAP];
@@ -224,7 +224,7 @@ hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
 
     if (rc == HG_SUCCESS)
         return rc;
-    /* An external pool stays the program's. */
+    /* The program keeps an external pool. */
     if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
         pool->item.is_owned = false;
     amg_margo_pool_destroy(log, pool);

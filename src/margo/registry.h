@@ -18,7 +18,7 @@
 struct amg_margo_item {
     char *name;
     void *handle;  /* an ABT_pool or ABT_xstream */
-    bool is_owned; /* it ends with the item */
+    bool is_owned; /* it is freed with the item */
     unsigned uses; /* by streams, RPCs and instances */
     unsigned refs; /* by the program: margo_pool_ref_incr() */
 };
@@ -45,11 +45,11 @@ struct amg_margo_list {
     struct amg_margo_item **items;
     unsigned count;
     unsigned cap;
-    unsigned named;   /* for names that are made up */
-    const char *what; /* is in it, for those: "pool" */
+    unsigned named;   /* number of the next name that is made up */
+    const char *what; /* its items in such names: "pool" */
 };
 
-/* Owned by its instances together. The lock guards all that lies in it. */
+/* Owned by all its instances. The lock guards all that it contains. */
 struct amg_margo_registry {
     struct amg_lock lock;
     unsigned instances;
@@ -86,7 +86,7 @@ static inline ABT_xstream amg_margo_stream_abt(
     return (ABT_xstream)stream->item.handle;
 }
 
-/* Which of a list. */
+/* Key of an item in a list. */
 struct amg_margo_key {
     enum { AMG_MARGO_BY_HANDLE, AMG_MARGO_BY_INDEX, AMG_MARGO_BY_NAME } by;
     const void *handle;
@@ -109,71 +109,71 @@ static inline struct amg_margo_key amg_margo_key_name(const char *name)
     return (struct amg_margo_key){.by = AMG_MARGO_BY_NAME, .name = name};
 }
 
-/* NULL: no memory. With one instance. */
+/* Creates an empty registry of one instance. NULL: no memory. */
 struct amg_margo_registry *amg_margo_registry_create(void);
 /* It is empty. */
 void amg_margo_registry_destroy(struct amg_margo_registry *registry);
 
-/* The item and its index, or NULL; NULL is fine for the latter. */
+/* Finds an item, or NULL; `ret_index` may be NULL. */
 struct amg_margo_item *amg_margo_list_find_locked(
     const struct amg_margo_list *list, struct amg_margo_key key,
     uint32_t *ret_index);
 
-/* Appends the item, after making up a name where it has none. HG_INVALID_ARG:
- * the name or handle is in there; HG_NOMEM. Logged. */
+/* Appends the item, with a made-up name if it has none. HG_INVALID_ARG: the
+ * list has that name or handle; HG_NOMEM. Errors are logged. */
 hg_return_t amg_margo_list_add(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_list *list,
     struct amg_margo_item *item);
-/* Takes it off; those after it move up. */
+/* Removes an item; those after it move up. */
 void amg_margo_list_remove_locked(
     struct amg_margo_list *list, const struct amg_margo_item *item);
 
-/* A pool as it is planned. `is_automatic`: it ends with the scheduler that runs
- * it. NULL: the log says why. */
+/* Creates a pool by its plan. `is_automatic`: it is freed with the scheduler
+ * that runs it. NULL: failed, logged. */
 struct amg_margo_pool *amg_margo_pool_create(const struct amg_margo_log *log,
     const struct amg_margo_pool_spec *plan, bool is_automatic);
 
-/* One that is there, and called so; NULL: a name is made up later. NULL: no
- * memory, the log says so. */
+/* The same for an existing pool; a name of NULL is made up later. NULL: no
+ * memory, logged. */
 struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
     const char *name, ABT_pool pool, bool is_owned);
 
-/* Frees a pool that is in no registry. NULL is fine. */
+/* Frees a pool that is in no registry; does nothing for NULL. */
 void amg_margo_pool_destroy(
     const struct amg_margo_log *log, struct amg_margo_pool *pool);
 
-/* Adds it to the registry, or ends it: then the log says why. */
+/* Adds the pool to the registry, or destroys it on an error, which is logged.
+ */
 hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_pool *pool);
 
-/* The named pool, or NULL: the log says so. */
+/* The referenced pool; NULL: there is none, logged. */
 struct amg_margo_pool *amg_margo_pool_resolve_locked(
     const struct amg_margo_log *log, const char *path,
     const struct amg_margo_registry *registry,
     const struct amg_margo_pool_ref *ref);
 
-/* Starts a stream as it is planned, with pools of the registry, and adds it.
- * NULL in `ret_stream` is fine. An error leaves nothing behind; the log says
- * why. */
+/* Starts a stream by its plan, with pools of the registry, and adds it.
+ * `ret_stream` may be NULL. An error is logged, and leaves nothing behind. */
 hg_return_t amg_margo_stream_create(const struct amg_margo_log *log,
     const char *path, struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan,
     struct amg_margo_stream **ret_stream);
 
-/* The calling stream gets a scheduler with the pools of the plan, in the
- * place of its own; `keeps`: it continues to run its present pools, too. */
+/* Replaces the scheduler of the calling stream by one with the pools of the
+ * plan; `keeps`: it still runs its present pools, too. */
 hg_return_t amg_margo_stream_adopt(const struct amg_margo_log *log,
     struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan, bool keeps);
 
-/* Adds one that is there; HG_INVALID_ARG: it runs a pool that is not
+/* Adds an existing stream. HG_INVALID_ARG: it runs a pool that is not
  * registered. */
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
     bool is_owned);
 
-/* Ends a stream that is no longer registered: joined and freed, if it is
- * owned. */
+/* Frees a stream that is no longer registered; joins it first, if it is owned.
+ */
 void amg_margo_stream_destroy(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream);
 
@@ -181,26 +181,26 @@ void amg_margo_stream_destroy(const struct amg_margo_log *log,
  * with the instance's parent and children. */
 struct amg_margo_pools {
     ABT_pool progress_pool; /* the loop's */
-    ABT_pool rpc_pool;      /* handlers of RPCs that name none */
+    ABT_pool rpc_pool;      /* of handlers of RPCs that name none */
     struct amg_margo_registry *registry;
 };
 
-/* Makes what the configuration asks for; with a parent instance, shares. After
- * ABT_init(), by a thread of Argobots; `is_first`: that call was margo's, so
- * that the scheduler of the calling stream may be replaced. False: the reason
- * is in the log, and nothing is left behind. */
+/* Creates the pools and streams of the configuration; a child instance shares
+ * those of its parent. Called after ABT_init(), by a thread of Argobots;
+ * `is_first`: Margo made that call, so the scheduler of the calling stream may
+ * be replaced. False: failed, logged, and nothing is left behind. */
 bool amg_margo_pools_open(
     margo_instance_id mid, const struct margo_init_info *info, bool is_first);
-/* Pins the progress stream where the processes of the node are known; after
- * the class was opened. False: there is one, made here for that alone, which
- * may have to share its core. Never fails. */
+/* Pins the progress stream to a core of its own, if the processes of the node
+ * are known; called after the class was opened. False: there is a progress
+ * stream that may have to share its core. */
 bool amg_margo_pools_pin(margo_instance_id mid);
-/* Ends the streams and pools that were made here; not by a thread of theirs,
- * but of the primary stream. */
+/* Frees the streams and pools that were created here; called by no thread of
+ * theirs, except for the primary stream. */
 void amg_margo_pools_close(margo_instance_id mid);
 
-/* An RPC uses the pool, which cannot be removed meanwhile; one that the
- * instance does not know is fine. */
+/* An RPC uses the pool, which cannot be removed meanwhile. Do nothing for a
+ * pool that the instance does not know. */
 void amg_margo_pools_ref(margo_instance_id mid, ABT_pool pool);
 void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool);
 

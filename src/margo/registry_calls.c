@@ -151,8 +151,8 @@ hg_return_t margo_find_pool_by_index(
 {
     hg_return_t rc = pool_find(mid, amg_margo_key_index(index), info);
 
-    /* Out of range: not what the other calls return, but what programs of Margo
-     * expect. */
+    /* Out of range: programs of Margo expect this code, which the other calls
+     * do not return. */
     return rc == HG_NOENTRY ? HG_INVALID_ARG : rc;
 }
 

@@ -27,7 +27,8 @@
 /* The words of `state` that are no waiter. */
 enum { PENDING = 0, OVER = 1 };
 
-/* In a word that is the address of a parked thread; no waiter's has it. */
+/* A bit that marks the address of a parked thread; no address of a waiter has
+ * it. */
 enum { PARKED = 2 };
 _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
     "the words of `state` can be told apart");
@@ -62,7 +63,7 @@ void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
 {
     unsigned tries = 0;
 
-    /* A tasklet cannot block, and is refused; it spins below. */
+    /* A tasklet cannot block: the call fails, and it spins below. */
     if (count > 0)
         (void)ABT_eventual_wait(
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
@@ -159,7 +160,8 @@ static bool request_park(struct margo_request_struct *req)
     return true;
 }
 
-/* The caller runs in the progress loop, which ends all waits. */
+/* Logs an error if the caller runs in the progress loop, which ends all waits.
+ */
 static bool is_wait_for_self(margo_instance_id mid, const char *what)
 {
     if (!amg_margo_is_loop(mid))
@@ -224,7 +226,8 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     return HG_SUCCESS;
 }
 
-/* Its memory is used anew: the program's handle is void. */
+/* Frees a request; the program's handle becomes invalid, since its memory will
+ * be used again. */
 static void request_free(struct margo_request_struct *req)
 {
     AMG_ASSERT(req->is_kept && req->use < AMG_MARGO_REQUEST_USES);
@@ -266,8 +269,8 @@ static void request_late(struct amg_margo_timer *timer, bool is_due)
 
     (void)is_due; /* an instance that ends is no reason to wait longer */
     atomic_store(&req->is_late, true);
-    /* Cancelled only here, where it cannot end meanwhile; so the timer is
-     * armed again when it is not posted yet. */
+    /* Only here the operation is cancelled, since it cannot end meanwhile; so
+     * the timer is armed again if it is not posted yet. */
     if (atomic_load(&req->is_posted))
         req->cancel(req);
     else
@@ -381,7 +384,7 @@ hg_return_t margo_wait(margo_request request)
     return ret;
 }
 
-/* Are all of them null, or not waited for before? */
+/* Is each of them null, or not waited for before? */
 static bool any_are_there(
     size_t count, const margo_request *reqs, const char *caller)
 {
@@ -392,7 +395,8 @@ static bool any_are_there(
     return true;
 }
 
-/* One that is over, or `count`; `ret_some` is one that is there, or null. */
+/* The index of a request that is over, or `count`; `ret_some` is one that is
+ * not null, or null. */
 static size_t any_find(
     size_t count, const margo_request *reqs, margo_request *ret_some)
 {
@@ -409,7 +413,7 @@ static size_t any_find(
     return i;
 }
 
-/* Makes null all places of the request. */
+/* Sets all elements that are this request to null. */
 static void any_forget(size_t count, margo_request *reqs, margo_request req)
 {
     for (size_t i = 0; i < count; i++)
@@ -417,8 +421,8 @@ static void any_forget(size_t count, margo_request *reqs, margo_request req)
             reqs[i] = MARGO_REQUEST_NULL;
 }
 
-/* Until one of them is over; with one waiter in all of them. One that is there
- * twice becomes null at its later places: it wakes only once. */
+/* Waits until one of them is over, with one waiter for all. A request that
+ * occurs twice becomes null in its later elements, since it wakes only once. */
 static void any_wait(size_t count, margo_request *reqs)
 {
     struct amg_margo_waiter waiter;

@@ -19,8 +19,8 @@
  * timer.c owns it. */
 struct amg_margo_timer {
     struct amg_heap_node node; /* its key: amg_clock_ns() when it is due */
-    /* By a loop, with no lock held; `is_due` is false when the instance ends
-     * before. Its memory may be gone when this returns. */
+    /* Called by a loop, with no lock held; `is_due` is false if the instance
+     * ends before. The timer may be freed when this returns. */
     void (*fire)(struct amg_margo_timer *timer, bool is_due);
     bool is_armed;
 };
@@ -28,7 +28,7 @@ struct amg_margo_timer {
 struct amg_margo_timers {
     struct amg_lock lock; /* guards the heap, is_closed, and is_armed of each */
     struct amg_heap heap;
-    bool is_closed; /* nothing fires any more */
+    bool is_closed; /* no timer fires any more */
     /* The timer whose fire() each loop runs now; compared only. The release
      * stores (NULL) pair with the acquire loads of a thread that waits for
      * that. */
@@ -40,8 +40,8 @@ void amg_margo_timers_init(margo_instance_id mid);
  * stopped. */
 void amg_margo_timers_fini(margo_instance_id mid);
 
-/* Fires it at `due_ns`; `fire` is set. Any thread. False: the instance has
- * ended, no timer fires. */
+/* Arms a timer whose `fire` is set to fire at `due_ns`. Any thread. False: the
+ * instance has ended, no timer fires. */
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
 
@@ -75,8 +75,8 @@ enum {
 };
 
 /* Owned by the call that blocks, on its stack; by the program, from an `i` form
- * to margo_wait(); or by itself, in a `c` form. The latter are the instance's
- * pool's in between, and their memory stays until that is gone. */
+ * to margo_wait(); or by itself, in a `c` form. In between the last two lie in
+ * the instance's pool, and their memory stays until that is freed. */
 struct margo_request_struct {
     /* Used by the pool while it is free. */
     _Alignas(AMG_MARGO_REQUEST_USES) margo_request_type type;
@@ -95,14 +95,14 @@ struct margo_request_struct {
     void *arg;
     atomic_uint refs; /* the poster's, and the operation's */
     bool is_kept;     /* on the heap */
-    /* A limit of time. Only the timer cancels, because the end waits for that;
-     * before the post it comes again. */
+    /* A limit of time. Only the timer cancels the operation, because its end
+     * waits for the timer; before the post the timer is armed again. */
     bool is_timed;
     atomic_bool is_late;
     atomic_bool is_posted;
     struct amg_margo_timer timer;
     void (*cancel)(struct margo_request_struct *req);
-    struct amg_link link; /* of bulk transfers in flight; see bulk_transfer.c */
+    struct amg_link link; /* of bulk transfers in flight; see bulk.c */
     margo_monitor_data_t monitor_data;
 };
 
@@ -115,7 +115,8 @@ static inline struct margo_request_struct *amg_margo_request_of(
                                        ~(uintptr_t)AMG_MARGO_REQUEST_USE_MASK);
 }
 
-/* How an operation is asked for; the forms of a call differ in nothing else. */
+/* The form of an operation; the public forms of a call differ in nothing else.
+ */
 struct amg_margo_form {
     double timeout_ms; /* 0: no limit */
     void (*callback)(void *arg, hg_return_t ret);
@@ -124,19 +125,20 @@ struct amg_margo_form {
     bool blocks; /* neither callback nor ret_req */
 };
 
-/* A request for such a form: `place`, which is on the caller's stack, if it
- * blocks, else from the heap. HG_INVALID_ARG, HG_NOMEM. */
+/* Creates a request for a form: in `place`, on the caller's stack, if it
+ * blocks, else on the heap. HG_INVALID_ARG, HG_NOMEM. */
 hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     struct margo_request_struct *place, margo_instance_id mid,
     margo_request_type type, struct margo_request_struct **ret_req);
 
-/* Starts the time limit; before the post. HG_OTHER_ERROR: the instance has
- * ended. */
+/* Starts the time limit; called before the post. HG_OTHER_ERROR: the instance
+ * has ended. */
 hg_return_t amg_margo_request_arm(
     const struct amg_margo_form *form, struct margo_request_struct *req);
 
-/* The operation was posted: waits for it if it blocks, or hands it out. Or it
- * was not, `rc` says why; then the request is gone. Returns how it ended. */
+/* Called after the post. If that succeeded: waits for the operation in a form
+ * that blocks, else gives the request to the program. Else frees the request.
+ * Returns the result, or `rc` of the post. */
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc);
 
@@ -156,12 +158,13 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
 void amg_margo_calls_cancel(margo_instance_id mid);
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
-/* The instance's memory for requests; closed when none is in use, else kept. */
+/* The instance's memory for requests; close frees it unless a request is in
+ * use. */
 void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 
-/* Also for other waits: until woken `count` times; once, unless `is_of_one`
- * is cleared before. */
+/* Also for other waits. Waits until woken `count` times; at most once, unless
+ * the caller clears `is_of_one` before. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);

@@ -58,7 +58,7 @@ static void data_free_user(struct amg_margo_rpc *rpc)
         data_free(data);
 }
 
-/* The one that was registered by that name and is no longer, or NULL. */
+/* The RPC of that name that was deregistered, or NULL. */
 static struct amg_margo_rpc *rpc_again(
     margo_instance_id mid, const char *name, hg_id_t id)
 {
@@ -73,7 +73,7 @@ static struct amg_margo_rpc *rpc_again(
     return rpc;
 }
 
-/* One that HG does not know; NULL: no memory. */
+/* Creates an RPC that HG does not know; NULL: no memory. */
 static struct amg_margo_rpc *rpc_make(
     margo_instance_id mid, const char *name, hg_id_t id)
 {
@@ -116,8 +116,7 @@ static bool name_is_free(margo_instance_id mid, const char *name,
     return false;
 }
 
-/* Registered before, without a handler or with one? Deregisters it in HG,
- * which would warn else. */
+/* Deregisters an RPC in HG that is registered again, since HG would warn. */
 static bool again_begin(
     margo_instance_id mid, const struct amg_margo_rpc *before, bool has_handler)
 {
@@ -181,8 +180,8 @@ out:
     return event.id;
 }
 
-/* Requests that come from now on are refused; those under way may use it, so
- * it stays. */
+/* Deregisters an RPC: later requests are refused. Its memory stays, since
+ * requests in progress may use it. */
 static void rpc_forget(struct amg_margo_rpc *rpc)
 {
     AMG_ASSERT(rpc->mid != MARGO_INSTANCE_NULL && rpc->name != NULL);
@@ -227,7 +226,7 @@ void amg_margo_rpcs_fini(margo_instance_id mid)
     amg_map_fini(&mid->rpcs->gone, NULL);
 }
 
-/* Of an instance that has a class still. */
+/* Finds an RPC of an instance whose class is open; or NULL. */
 static struct amg_margo_rpc *rpc_find(margo_instance_id mid, hg_id_t id)
 {
     return mid == MARGO_INSTANCE_NULL || mid->hg_class == NULL

@@ -42,9 +42,9 @@ struct amg_margo_rpcs {
     struct amg_map gone; /* those that are deregistered, by id */
 };
 
-/* NULL: nothing is registered under it. */
+/* The RPC of an id; NULL: none is registered. */
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id);
-/* The same without a log line where there is none. */
+/* The same, without a log line if there is none. */
 struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id);
 
 /* The id of `name` for a provider: a hash of the name in the upper half. */
@@ -52,15 +52,15 @@ hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id);
 
 /* `refuse` gets the requests of RPCs that are registered without a handler. */
 void amg_margo_rpcs_init(margo_instance_id mid, hg_rpc_cb_t refuse);
-/* Forgets all of them. */
+/* Deregisters and frees all RPCs. */
 void amg_margo_rpcs_fini(margo_instance_id mid);
 
 /* services.c: the RPCs that each instance serves itself. */
 struct amg_margo_services {
     struct amg_lock lock;        /* guards the map */
-    struct amg_map identities;   /* texts, by provider id */
+    struct amg_map identities;   /* identities, by provider id */
     hg_id_t identity_id;         /* the RPC that asks another process */
-    atomic_bool allows_shutdown; /* by other processes; a lone flag */
+    atomic_bool allows_shutdown; /* by other processes; an independent value */
 };
 
 /* Registers them. False: logged. */
@@ -70,17 +70,17 @@ void amg_margo_services_close(margo_instance_id mid);
 /* arguments.c: the input and output of a call, with Margo's header in front.
  * Argument of its functions: the struct that HG encodes, decodes or frees. */
 struct amg_margo_args {
-    hg_proc_cb_t proc; /* the program's; NULL: no struct */
-    void *user;        /* the program's struct; NULL: only what is in front */
+    hg_proc_cb_t proc; /* of the program; NULL: no struct */
+    void *user;        /* the program's struct; NULL: only the header */
     hg_id_t parent_id; /* input; 0: none */
     hg_return_t code;  /* output */
-    /* Encoded for this request, with events of the monitor; NULL: without. */
+    /* The request for which it is encoded, with events of the monitor; NULL: no
+     * monitor. */
     struct margo_request_struct *watched;
-    bool is_posted; /* afterwards: HG has taken them */
+    bool is_posted; /* set after the post: HG has encoded them */
 };
 
-/* To be registered with HG, for whatever types: `data` is a struct
- * amg_margo_args. */
+/* Registered with HG for all types: `data` is a struct amg_margo_args. */
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data);
 hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data);
 

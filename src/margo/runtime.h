@@ -16,22 +16,22 @@
  * one. False: it has none of that kind. */
 bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind);
 
-/* How many other threads are ready in the loop's stream. */
+/* Number of other threads that are ready in the loop's stream. */
 unsigned amg_margo_runtime_ready_count(void);
 
-/* Is the loop's stream asked to end, and can another one run the loop? */
+/* Is the loop's stream requested to end, while another one can run the loop? */
 bool amg_margo_runtime_must_migrate(void);
 
-/* Progress of a context, which may sleep so long, until a thread becomes
- * ready for the loop's stream. */
+/* Makes progress of a context; sleeps up to `timeout_ms`, until a thread
+ * becomes ready for the loop's stream. */
 hg_return_t amg_margo_runtime_progress(
     hg_context_t *context, unsigned timeout_ms);
 
-/* The calling thread, where it can park; else NULL. */
+/* The calling thread, if it can park; else NULL. */
 void *amg_margo_runtime_self(void);
 
-/* It leaves its stream to others until it is unparked, once, by any thread. The
- * lock, which it refs, is given back when that may happen. */
+/* Parks the calling thread, which holds the lock, until any thread unparks it,
+ * once. Unlocks as soon as that may happen. */
 void amg_margo_runtime_park(void *self, struct amg_bias *lock);
 void amg_margo_runtime_unpark(void *self);
 
@@ -43,7 +43,7 @@ bool amg_margo_runtime_can_block(void);
 void amg_margo_runtime_block(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns);
 
-/* Changes the word, and ends that sleep. */
+/* Changes the word, and ends that block. */
 void amg_margo_runtime_unblock(atomic_uint *word);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of our own runtime for the loop: a push into a pool of its
- * stream ends its sleep. */
+/* Functions of the library's own runtime for the loop: a push into a pool of
+ * its stream ends its sleep. */
 #include "base/lock.h"
 #include "core/context.h"
 #include "margo/config.h"

@@ -9,8 +9,7 @@
  * nobody notices 1 ms, and 1000 wake-ups a second cost 1 % of a core. */
 enum { SHARED_SLEEP_MS = 1 };
 
-/* The pools of the caller's stream: ready ones, or with those that are blocked,
- * and without the caller. */
+/* Sum of the sizes of the pools of the caller's stream. */
 static size_t others(int (*size_of)(ABT_pool pool, size_t *size))
 {
     ABT_xstream self = ABT_XSTREAM_NULL;

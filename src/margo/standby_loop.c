@@ -53,8 +53,8 @@ static bool watcher_is_in_round(const struct amg_margo_standby *standby)
     return atomic_load_explicit(&standby->is_in_round, memory_order_seq_cst);
 }
 
-/* The program's stream has time again: makes the watcher leave its round.
- * False: the standby loop ends, as the instance does. */
+/* Called when the program's stream has time again: makes the watcher leave its
+ * round. False: the instance ends, and so does the standby loop. */
 static bool watcher_stop(margo_instance_id mid)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -141,8 +141,8 @@ static bool is_asleep(const struct amg_margo_standby *standby)
     return atomic_load_explicit(&standby->is_asleep, memory_order_seq_cst);
 }
 
-/* Sleeps until the standby loop has woken up, or another thread has news for
- * it. */
+/* Blocks until the standby loop wakes up, or another thread wakes the watcher.
+ */
 static void watcher_park(margo_instance_id mid)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -167,9 +167,9 @@ static bool is_taken_over(const struct amg_margo_standby *standby)
     return atomic_load_explicit(&standby->is_taken_over, memory_order_seq_cst);
 }
 
-/* Returns when the standby loop is gone, or neither makes rounds nor sleeps:
- * then the watcher makes progress. Result: is it in a round all the same, in a
- * callback? */
+/* Returns when the standby loop has ended, or neither makes rounds nor sleeps:
+ * then the watcher makes progress. Result: is the standby loop in a round all
+ * the same, in a callback? */
 static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -198,9 +198,8 @@ static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return is_busy;
 }
 
-/* Announces a round of the watcher. False: the standby loop is back. It
- * announces that before it looks for the watcher, so one of both sees the
- * other. */
+/* Announces a round of the watcher. False: the standby loop is back. It sets
+ * is_busy before it reads is_in_round, so one of both sees the other. */
 static bool watcher_enter(margo_instance_id mid, bool was_busy)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;

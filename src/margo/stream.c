@@ -30,7 +30,7 @@ static void pool_use_locked(
     stream->pools[stream->pool_count++] = pool;
 }
 
-/* Gives its pools back and frees its memory. */
+/* Drops the uses of its pools, and frees its memory. */
 static void stream_free(
     struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
@@ -46,7 +46,7 @@ static void stream_free(
     amg_mem_free(stream);
 }
 
-/* With room for so many pools; NULL: no memory, the log says so. */
+/* Allocates a stream with room for that many pools; NULL: no memory, logged. */
 static struct amg_margo_stream *stream_new(const struct amg_margo_log *log,
     const char *name, size_t pools, unsigned affinity)
 {
@@ -72,7 +72,7 @@ out:
     return NULL;
 }
 
-/* Looks its pools up; false: one is not there, the log says so. */
+/* Finds its pools; false: one does not exist, logged. */
 static bool pools_resolve(const struct amg_margo_log *log, const char *path,
     struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan, struct amg_margo_stream *stream)
@@ -141,7 +141,7 @@ static void stream_pin(
         amg_margo_abt_error(error));
 }
 
-/* Its pools as Argobots wants them; NULL: no memory. */
+/* An array of its pools for Argobots; NULL: no memory. */
 static ABT_pool *pool_array(const struct amg_margo_stream *stream)
 {
     ABT_pool *pools = amg_mem_alloc(stream->pool_count * sizeof(pools[0]));
@@ -195,7 +195,7 @@ hg_return_t amg_margo_stream_create(const struct amg_margo_log *log,
     return rc;
 }
 
-/* The pools that a stream runs; NULL: it cannot be asked, the log says so. */
+/* The pools that a stream runs; NULL: they cannot be read, logged. */
 static ABT_pool *main_pools(
     const struct amg_margo_log *log, ABT_xstream xstream, int *ret_count)
 {
@@ -237,7 +237,7 @@ static bool pool_use(struct amg_margo_registry *registry, ABT_pool handle,
     return item != NULL;
 }
 
-/* The stream uses those pools, too, which are registered where they are not. */
+/* The stream uses those pools, too; unknown ones are registered. */
 static hg_return_t pools_adopt(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, ABT_pool *pools, int count,
     struct amg_margo_stream *stream)
@@ -346,7 +346,7 @@ hg_return_t amg_margo_stream_adopt(const struct amg_margo_log *log,
     rc = HG_SUCCESS;
     if (keeps)
         rc = pools_adopt(log, registry, pools, count, stream);
-    /* Nothing is planned besides what it runs already? */
+    /* Has the plan no pools besides those that it runs already? */
     if (keeps && stream->pool_count == (unsigned)count)
         stream->kind = AMG_MARGO_SCHED_EXTERNAL;
     else if (rc == HG_SUCCESS)

@@ -81,7 +81,7 @@ bool amg_margo_timer_arm(
     return true;
 }
 
-/* Does its function run, in another thread than the caller? */
+/* Is its function running, in another thread than the caller? */
 static bool fires_elsewhere(
     margo_instance_id mid, const struct amg_margo_timer *timer)
 {
@@ -120,7 +120,8 @@ bool amg_margo_timer_disarm(
     return was_armed;
 }
 
-/* Takes out the first one that is due by then, and fires it. */
+/* Removes and fires the first timer that is due by `until_ns`; false: there is
+ * none. */
 static bool fire_one(
     margo_instance_id mid, unsigned loop, uint64_t until_ns, bool is_due)
 {
@@ -131,8 +132,8 @@ static bool fire_one(
     timer = timer_of(timers->heap.first);
     if (timer != NULL && timer->node.key <= until_ns) {
         remove_locked(mid, timer);
-        /* Under the lock: a thread that finds it not armed sees this as
-         * well. */
+        /* Stored under the lock: a thread that finds the timer not armed sees
+         * this store, too. */
         atomic_store_explicit(
             &timers->firing[loop], timer, memory_order_relaxed);
     } else {
@@ -172,7 +173,7 @@ uint64_t amg_margo_timer_due_ns(double timeout_ms)
 {
     double ns = timeout_ms * (double)AMG_NS_PER_MS;
 
-    /* Some 292 years: as good as never, and no overflow. */
+    /* About 292 years: no overflow. */
     if (!(ns < (double)INT64_MAX))
         return AMG_NO_DEADLINE - 1;
     return amg_clock_ns() + (ns > 0 ? (uint64_t)ns : 0);
@@ -191,8 +192,8 @@ struct margo_timer {
     unsigned refs;
     bool is_started;     /* and has not fired */
     unsigned handed_out; /* threads that have not begun */
-    unsigned void_ones;  /* those among them that shall not call */
-    unsigned cancelling; /* callers that wait: no start meanwhile */
+    unsigned void_ones;  /* those among them that must not call */
+    unsigned cancelling; /* callers in cancel; no start succeeds meanwhile */
     bool is_running;     /* the callback; never twice at a time */
     ABT_thread runner;   /* of the callback */
 };
@@ -207,7 +208,7 @@ static void timer_unlock(struct margo_timer *timer)
     (void)ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&timer->mutex));
 }
 
-/* Drops `count` references, and the lock. */
+/* Drops `count` references, and unlocks. */
 static void timer_unref_unlock(struct margo_timer *timer, unsigned count)
 {
     bool is_last = timer->refs == count;
@@ -219,8 +220,8 @@ static void timer_unref_unlock(struct margo_timer *timer, unsigned count)
         amg_mem_free(timer);
 }
 
-/* Calls the program's function; the lock is held before, and given back with
- * the caller's reference after. No other call of it runs. */
+/* Calls the program's function, which is not running. The lock is held before;
+ * afterwards the lock and the caller's reference are dropped. */
 static void timer_call_locked(struct margo_timer *timer)
 {
     timer->is_running = true;
@@ -257,8 +258,8 @@ static void timer_thread(void *arg)
     }
 }
 
-/* Fires it again shortly: its callback still runs, in the other loop of the
- * instance. False: no timer fires any more. */
+/* Arms the timer again for a short time, since its callback is still running in
+ * the other loop of the instance. False: no timer fires any more. */
 static bool timer_postpone(struct margo_timer *timer)
 {
     timer_unlock(timer);
@@ -384,7 +385,7 @@ static void cancel_begin(struct margo_timer *timer)
     timer_lock(timer);
     timer->cancelling++;
     timer_unlock(timer);
-    /* Not under the lock: the function that fires takes it. */
+    /* Not under the lock, which the function that fires acquires. */
     if (amg_margo_timer_disarm(timer->mid, &timer->one_shot)) {
         timer_lock(timer);
         timer->is_started = false;

@@ -162,14 +162,6 @@ struct move {
     size_t size;
 };
 
-static void request_list(struct margo_request_struct *req)
-{
-    AMG_ASSERT(req->is_timed);
-    amg_lock_lock(&all.lock);
-    amg_list_push(&all.requests, &req->link);
-    amg_lock_unlock(&all.lock);
-}
-
 static void request_unlist(struct margo_request_struct *req)
 {
     amg_lock_lock(&all.lock);
@@ -231,8 +223,11 @@ static hg_return_t transfer_post(margo_instance_id mid,
 
     if (rc != HG_SUCCESS)
         return rc;
-    if (is_timed)
-        request_list(req);
+    if (is_timed) {
+        amg_lock_lock(&all.lock);
+        amg_list_push(&all.requests, &req->link);
+        amg_lock_unlock(&all.lock);
+    }
     rc = HG_Bulk_transfer(mid->hg_context, transfer_done, req, move->op,
         move->origin_addr, move->origin_handle, move->origin_offset,
         move->local_handle, move->local_offset, move->size,

@@ -123,7 +123,7 @@ static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
     margo_error(data->mid, "RPC \"%s\" of provider %u at %s: %s",
         rpc == NULL ? "?" : rpc->name, (unsigned)(info->id & 0xffffu), text,
         ret == HG_NOENTRY
-            ? "nobody serves it there (HG_NOENTRY); is the name the same on "
+            ? "it is not served there (HG_NOENTRY); is the name the same on "
               "both sides, and was the provider registered?"
             : "refused, that process is ending (HG_PERMISSION)");
 }

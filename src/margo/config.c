@@ -226,16 +226,6 @@ static bool primary_add(
     return amg_margo_plan_add_stream(log, plan, primary_name, (unsigned)pool);
 }
 
-/* The first pool of the stream __primary__, by default. */
-static void primary_ref(const struct amg_margo_plan *plan,
-    const struct amg_margo_pool_ref **ret_ref)
-{
-    int at = amg_margo_plan_find_stream(plan, primary_name);
-
-    AMG_ASSERT(at >= 0 && plan->streams[at].pool_count > 0);
-    *ret_ref = &plan->streams[at].pools[0];
-}
-
 /* Sets `ref` to `other`, if it is not given. */
 static bool ref_default(const struct amg_margo_log *log,
     const struct amg_margo_pool_ref *other, struct amg_margo_pool_ref *ref)
@@ -290,7 +280,7 @@ static bool refs_check(
     if (!is_run)
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "configuration: no stream runs the pool %d (%.60s), which "
-            "progress_pool names, so nothing would ever move; add it to "
+            "progress_pool names, so there would be no progress; add it to "
             "\"pools\" of the scheduler of a stream",
             progress,
             plan->pools[progress].name == NULL ? "without a name"
@@ -353,13 +343,17 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
 {
     struct amg_margo_plan *plan = &config->plan;
     const struct amg_margo_pool_ref *primary = NULL;
+    int at = -1;
 
     if (!short_forms_plan(log, config))
         return false;
     /* pools.c knows the pools of the parent, which are the defaults. */
     if (is_child)
         return true;
-    primary_ref(plan, &primary);
+    /* The first pool of the stream __primary__, by default. */
+    at = amg_margo_plan_find_stream(plan, primary_name);
+    AMG_ASSERT(at >= 0 && plan->streams[at].pool_count > 0);
+    primary = &plan->streams[at].pools[0];
     if (!ref_default(log, primary, &plan->progress))
         return false;
     return ref_default(log, plan->rpc_is_progress ? &plan->progress : primary,

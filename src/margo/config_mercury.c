@@ -132,8 +132,8 @@ bool amg_margo_mercury_read(const struct amg_margo_log *log,
         return false;
     if (read.is_listening != is_listening)
         amg_margo_log_write(log, MARGO_LOG_WARNING,
-            "configuration: mercury.listening is %s, but the mode that was "
-            "given as argument says otherwise, and decides",
+            "configuration: mercury.listening is %s, but the mode argument "
+            "says otherwise, and takes precedence",
             read.is_listening ? "true" : "false");
     log_set(&read);
     *info = read.info;

@@ -66,20 +66,9 @@ struct out {
     bool has_failed;
 };
 
-static struct out object_begin(void)
+static struct out begin(struct json_object *json)
 {
-    struct out out = {.json = json_object_new_object()};
-
-    out.has_failed = out.json == NULL;
-    return out;
-}
-
-static struct out array_begin(void)
-{
-    struct out out = {.json = json_object_new_array()};
-
-    out.has_failed = out.json == NULL;
-    return out;
+    return (struct out){.json = json, .has_failed = json == NULL};
 }
 
 /* NULL: there was no memory. */
@@ -91,20 +80,12 @@ static struct json_object *end(struct out *out)
     return NULL;
 }
 
-/* Adds `value`; NULL: there was no memory. */
+/* Adds `value`, to an array if `key` is NULL. NULL: there was no memory. */
 static void put(struct out *out, const char *key, struct json_object *value)
 {
     if (!out->has_failed && value != NULL &&
-        json_object_object_add(out->json, key, value) == 0)
-        return;
-    out->has_failed = true;
-    json_object_put(value);
-}
-
-static void append(struct out *out, struct json_object *value)
-{
-    if (!out->has_failed && value != NULL &&
-        json_object_array_add(out->json, value) == 0)
+        (key == NULL ? json_object_array_add(out->json, value)
+                     : json_object_object_add(out->json, key, value)) == 0)
         return;
     out->has_failed = true;
     json_object_put(value);
@@ -127,7 +108,7 @@ static void put_bool(struct out *out, const char *key, bool is_true)
 
 static struct json_object *pool_describe(const struct amg_margo_pool *pool)
 {
-    struct out out = object_begin();
+    struct out out = begin(json_object_new_object());
 
     put_text(&out, "name", pool->item.name);
     put_text(&out, "kind", amg_margo_pool_kind_name(pool->kind));
@@ -139,7 +120,7 @@ static struct json_object *pool_describe(const struct amg_margo_pool *pool)
 static struct json_object *pools_describe(margo_instance_id mid, int options)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
-    struct out out = array_begin();
+    struct out out = begin(json_object_new_array());
 
     amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < registry->pools.count; i++) {
@@ -147,7 +128,7 @@ static struct json_object *pools_describe(margo_instance_id mid, int options)
             amg_margo_pool_at_locked(registry, i);
 
         if (pool_is_shown(pool, options))
-            append(&out, pool_describe(pool));
+            put(&out, NULL, pool_describe(pool));
     }
     amg_lock_unlock(&registry->lock);
     return end(&out);
@@ -157,12 +138,12 @@ static struct json_object *scheduler_describe(
     const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream, int options)
 {
-    struct out out = object_begin();
-    struct out pools = array_begin();
+    struct out out = begin(json_object_new_object());
+    struct out pools = begin(json_object_new_array());
 
     for (unsigned i = 0; i < stream->pool_count; i++)
         if (pool_is_shown(stream->pools[i], options))
-            append(&pools, ref_locked(registry, stream->pools[i], options));
+            put(&pools, NULL, ref_locked(registry, stream->pools[i], options));
     put_text(&out, "type", amg_margo_sched_kind_name(stream->kind));
     put(&out, "pools", end(&pools));
     return end(&out);
@@ -172,16 +153,16 @@ static struct json_object *stream_describe(
     const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream, int options)
 {
-    struct out out = object_begin();
+    struct out out = begin(json_object_new_object());
 
     put_text(&out, "name", stream->item.name);
     if (stream->cpubind >= 0)
         put_number(&out, "cpubind", stream->cpubind);
     if (stream->affinity_count > 0) {
-        struct out cpus = array_begin();
+        struct out cpus = begin(json_object_new_array());
 
         for (unsigned i = 0; i < stream->affinity_count; i++)
-            append(&cpus, json_object_new_int(stream->affinity[i]));
+            put(&cpus, NULL, json_object_new_int(stream->affinity[i]));
         put(&out, "affinity", end(&cpus));
     }
     put(&out, "scheduler", scheduler_describe(registry, stream, options));
@@ -204,7 +185,7 @@ static bool stream_is_shown(const struct amg_margo_stream *stream, int options)
 static struct json_object *streams_describe(margo_instance_id mid, int options)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
-    struct out out = array_begin();
+    struct out out = begin(json_object_new_array());
 
     amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < registry->streams.count; i++) {
@@ -212,7 +193,7 @@ static struct json_object *streams_describe(margo_instance_id mid, int options)
             amg_margo_stream_at_locked(registry, i);
 
         if (stream_is_shown(stream, options))
-            append(&out, stream_describe(registry, stream, options));
+            put(&out, NULL, stream_describe(registry, stream, options));
     }
     amg_lock_unlock(&registry->lock);
     return end(&out);
@@ -236,14 +217,12 @@ static void put_address(struct out *out, hg_class_t *hg_class)
 
 static struct json_object *mercury_describe(margo_instance_id mid)
 {
-    struct out out = {
-        .json = amg_margo_mercury_describe(&mid->config->hg_init)};
+    struct out out = begin(amg_margo_mercury_describe(&mid->config->hg_init));
     unsigned major = 0;
     unsigned minor = 0;
     unsigned patch = 0;
     char version[ADDRESS_CAP];
 
-    out.has_failed = out.json == NULL;
     (void)HG_Version_get(&major, &minor, &patch);
     (void)snprintf(version, sizeof(version), "%u.%u.%u", major, minor, patch);
     put_text(&out, "version", version);
@@ -263,7 +242,7 @@ static struct json_object *mercury_describe(margo_instance_id mid)
 static struct json_object *argobots_describe(margo_instance_id mid, int options)
 {
     const struct amg_margo_config *config = mid->config;
-    struct out out = object_begin();
+    struct out out = begin(json_object_new_object());
 
     put(&out, "pools", pools_describe(mid, options));
     put(&out, "xstreams", streams_describe(mid, options));
@@ -280,7 +259,7 @@ static struct json_object *argobots_describe(margo_instance_id mid, int options)
 
 static struct json_object *plumber_describe(margo_instance_id mid)
 {
-    struct out out = object_begin();
+    struct out out = begin(json_object_new_object());
 
     put_text(&out, "bucket_policy", mid->config->bucket_policy);
     put_text(&out, "nic_policy", mid->config->nic_policy);
@@ -291,7 +270,7 @@ static struct json_object *plumber_describe(margo_instance_id mid)
  * programs compare descriptions. */
 static struct json_object *amalgam_describe(margo_instance_id mid)
 {
-    struct out out = object_begin();
+    struct out out = begin(json_object_new_object());
 
     put_number(&out, "max_concurrent_rpcs", mid->config->max_handlers);
     return end(&out);
@@ -309,7 +288,7 @@ static void put_monitoring(struct out *out, margo_instance_id mid)
     config = monitor->config(monitor->uargs);
     if (config == NULL)
         return;
-    section = object_begin();
+    section = begin(json_object_new_object());
     put(&section, "config", config);
     put(out, "monitoring", end(&section));
 }
@@ -328,7 +307,7 @@ static void put_pool(struct out *out, const char *key, margo_instance_id mid,
 static struct json_object *instance_describe(margo_instance_id mid, int options)
 {
     const struct amg_margo_config *config = mid->config;
-    struct out out = object_begin();
+    struct out out = begin(json_object_new_object());
     unsigned ub_ms = config->progress_timeout_ub_ms;
 
     (void)margo_get_progress_timeout_ub_msec(mid, &ub_ms);

@@ -119,7 +119,7 @@ bool amg_margo_dispatch_open(margo_instance_id mid)
     if (ABT_key_create(NULL, &mid->dispatch->served_by_program) == ABT_SUCCESS)
         return true;
     mid->dispatch->served_by_program = ABT_KEY_NULL;
-    margo_error(mid, "no memory for what threads of the program serve");
+    margo_error(mid, "no memory for the key of threads that serve requests");
     return false;
 }
 

@@ -160,7 +160,8 @@ static bool context_open(
     mid->hg_context = HG_Context_create(mid->hg_class);
     mid->owns_context = mid->hg_context != NULL;
     if (mid->hg_context == NULL)
-        margo_error(mid, "the class has no room for another context");
+        margo_error(mid, "HG_Context_create() failed: the class has no room "
+                         "for another context");
     return mid->hg_context != NULL;
 }
 
@@ -171,7 +172,7 @@ static bool services_open(
     bool has_core = amg_margo_pools_pin(mid);
 
     if (amg_margo_handles_open(mid) != HG_SUCCESS) {
-        margo_error(mid, "handles cannot be watched for");
+        margo_error(mid, "the callback for new handles cannot be set");
         return false;
     }
     return amg_margo_dispatch_open(mid) &&
@@ -506,7 +507,7 @@ static int profile_refuse(margo_instance_id mid, const char *what)
         return -1;
     margo_error(mid,
         "%s: no profile, the tool interface of Argobots is not used; "
-        "monitoring tells of calls, margo_state_dump() of threads",
+        "use monitoring for calls, margo_state_dump() for threads",
         what);
     return -1;
 }

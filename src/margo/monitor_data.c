@@ -266,8 +266,8 @@ static void file_write(struct amg_monitor *monitor, const char *end,
     }
     if (!is_written)
         margo_error(monitor->mid,
-            "monitoring: '%s' cannot be written (%s); what was gathered is "
-            "lost. Set filename_prefix or MARGO_OUTPUT_DIR to where there is "
+            "monitoring: '%s' cannot be written (%s); the statistics are lost. "
+            "Set filename_prefix or MARGO_OUTPUT_DIR to where there is "
             "room",
             path, errno == 0 ? "no memory" : strerror(errno));
 }
@@ -287,92 +287,6 @@ static void files_write(struct amg_monitor *monitor)
         file_write(monitor, ".series.json", &monitor->config.series, object);
         json_object_put(object);
     }
-}
-
-struct amg_monitor_operation *amg_monitor_served(
-    const struct amg_monitor *monitor)
-{
-    void *served = NULL;
-
-    (void)ABT_key_get(monitor->current, &served);
-    return served;
-}
-
-struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
-    enum amg_stats_side side, hg_id_t parent, hg_handle_t handle)
-{
-    const struct hg_info *info =
-        handle == HG_HANDLE_NULL ? NULL : HG_Get_info(handle);
-    struct amg_breadcrumb path = {.parent = parent, .side = side};
-    char peer[AMG_MONITOR_ADDRESS_CAP] = "nobody";
-    hg_size_t size = sizeof(peer);
-    struct amg_stats_call *call = NULL;
-
-    if (info != NULL) {
-        path.id = info->id;
-        path.name = margo_handle_get_name(handle);
-        if (HG_Addr_to_string(info->hg_class, peer, &size, info->addr) !=
-            HG_SUCCESS)
-            (void)strcpy(peer, "unknown");
-    }
-    if (path.name == NULL)
-        path.name = "";
-    path.peer = peer;
-    amg_lock_lock(&monitor->lock);
-    call = amg_stats_book_find(&monitor->book, &path);
-    if (call == NULL)
-        monitor->is_short = true;
-    amg_lock_unlock(&monitor->lock);
-    return call;
-}
-
-struct amg_monitor_operation *amg_monitor_operation_begin(
-    struct amg_monitor *monitor, struct amg_stats_call *call, double start,
-    unsigned refs)
-{
-    struct amg_monitor_operation *operation = NULL;
-
-    amg_lock_lock(&monitor->lock);
-    operation = monitor->spare;
-    if (operation != NULL)
-        monitor->spare = operation->next;
-    else
-        operation = amg_mem_alloc(sizeof(*operation));
-    if (operation == NULL)
-        monitor->is_short = true;
-    amg_lock_unlock(&monitor->lock);
-    if (operation != NULL)
-        *operation = (struct amg_monitor_operation){
-            .call = call, .start = start, .refs = refs};
-    return operation;
-}
-
-void amg_monitor_operation_unref(struct amg_monitor *monitor,
-    struct amg_monitor_operation *operation, unsigned refs)
-{
-    amg_lock_lock(&monitor->lock);
-    AMG_ASSERT(operation->refs >= refs);
-    operation->refs -= refs;
-    if (operation->refs == 0) {
-        operation->next = monitor->spare;
-        monitor->spare = operation;
-    }
-    amg_lock_unlock(&monitor->lock);
-}
-
-void amg_monitor_count(struct amg_monitor *monitor,
-    struct amg_stats_measure *measure, double duration, double relative,
-    double size)
-{
-    if (measure == NULL || monitor->config.stats.is_disabled)
-        return;
-    amg_lock_lock(&monitor->lock);
-    amg_stats_add(&measure->duration, duration);
-    if (relative >= 0)
-        amg_stats_add(&measure->relative, relative);
-    if (size >= 0)
-        amg_stats_add(&measure->size, size);
-    amg_lock_unlock(&monitor->lock);
 }
 
 static void monitor_free(struct amg_monitor *monitor)
@@ -417,7 +331,7 @@ void *amg_monitor_initialize(
     return monitor;
 
 no_memory:
-    margo_error(mid, "monitoring: no memory to begin with");
+    margo_error(mid, "monitoring: no memory for its data");
     return NULL;
 }
 
@@ -428,8 +342,8 @@ void amg_monitor_finalize(void *uargs)
     /* Closes the last interval, however short it was. */
     amg_timeseries_close(&monitor->series, ABT_get_wtime() - monitor->opened_s);
     if (monitor->is_short || monitor->series.is_short)
-        margo_warning(monitor->mid,
-            "monitoring: some figures are missing, since there was no memory");
+        margo_warning(monitor->mid, "monitoring: some statistics are missing, "
+                                    "since there was no memory");
     files_write(monitor);
     (void)ABT_key_free(&monitor->current);
     monitor_free(monitor);

@@ -81,27 +81,4 @@ void amg_monitor_dump(
     void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args, bool reset);
 struct json_object *amg_monitor_config_get(void *uargs);
 
-/* The operation that the calling thread serves; NULL: none. */
-struct amg_monitor_operation *amg_monitor_served(
-    const struct amg_monitor *monitor);
-
-/* The entry of a call; if `handle` is NULL, that of bulk outside of handlers.
- * Takes the lock. NULL: no memory. */
-struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
-    enum amg_stats_side side, hg_id_t parent, hg_handle_t handle);
-
-/* Creates an operation with `refs` references, and drops some. Both take the
- * lock. NULL: no memory. */
-struct amg_monitor_operation *amg_monitor_operation_begin(
-    struct amg_monitor *monitor, struct amg_stats_call *call, double start,
-    unsigned refs);
-void amg_monitor_operation_unref(struct amg_monitor *monitor,
-    struct amg_monitor_operation *operation, unsigned refs);
-
-/* Counts a duration, and the other numbers if they are not negative. Takes the
- * lock. Does nothing if `measure` is NULL. */
-void amg_monitor_count(struct amg_monitor *monitor,
-    struct amg_stats_measure *measure, double duration, double relative,
-    double size);
-
 #endif

@@ -1,8 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The default monitor: what it counts at each event. */
 #include <stddef.h>
+#include <string.h>
 
+#include "base/assert.h"
+#include "base/mem.h"
 #include "margo/monitor_data.h"
+
+/* The operation that the calling thread serves; NULL: none. */
+static struct amg_monitor_operation *served_operation(
+    const struct amg_monitor *monitor)
+{
+    void *served = NULL;
+
+    (void)ABT_key_get(monitor->current, &served);
+    return served;
+}
+
+/* The entry of a call; if `handle` is NULL, that of bulk outside of handlers.
+ * Takes the lock. NULL: no memory. */
+static struct amg_stats_call *call_find(struct amg_monitor *monitor,
+    enum amg_stats_side side, hg_id_t parent, hg_handle_t handle)
+{
+    const struct hg_info *info =
+        handle == HG_HANDLE_NULL ? NULL : HG_Get_info(handle);
+    struct amg_breadcrumb path = {.parent = parent, .side = side};
+    char peer[AMG_MONITOR_ADDRESS_CAP] = "nobody";
+    hg_size_t size = sizeof(peer);
+    struct amg_stats_call *call = NULL;
+
+    if (info != NULL) {
+        path.id = info->id;
+        path.name = margo_handle_get_name(handle);
+        if (HG_Addr_to_string(info->hg_class, peer, &size, info->addr) !=
+            HG_SUCCESS)
+            (void)strcpy(peer, "unknown");
+    }
+    if (path.name == NULL)
+        path.name = "";
+    path.peer = peer;
+    amg_lock_lock(&monitor->lock);
+    call = amg_stats_book_find(&monitor->book, &path);
+    if (call == NULL)
+        monitor->is_short = true;
+    amg_lock_unlock(&monitor->lock);
+    return call;
+}
+
+/* Creates an operation with `refs` references. Takes the lock. NULL: no
+ * memory. */
+static struct amg_monitor_operation *operation_begin(
+    struct amg_monitor *monitor, struct amg_stats_call *call, double start,
+    unsigned refs)
+{
+    struct amg_monitor_operation *operation = NULL;
+
+    amg_lock_lock(&monitor->lock);
+    operation = monitor->spare;
+    if (operation != NULL)
+        monitor->spare = operation->next;
+    else
+        operation = amg_mem_alloc(sizeof(*operation));
+    if (operation == NULL)
+        monitor->is_short = true;
+    amg_lock_unlock(&monitor->lock);
+    if (operation != NULL)
+        *operation = (struct amg_monitor_operation){
+            .call = call, .start = start, .refs = refs};
+    return operation;
+}
+
+/* Drops references. Takes the lock. */
+static void operation_unref(struct amg_monitor *monitor,
+    struct amg_monitor_operation *operation, unsigned refs)
+{
+    amg_lock_lock(&monitor->lock);
+    AMG_ASSERT(operation->refs >= refs);
+    operation->refs -= refs;
+    if (operation->refs == 0) {
+        operation->next = monitor->spare;
+        monitor->spare = operation;
+    }
+    amg_lock_unlock(&monitor->lock);
+}
+
+/* Counts a duration, and the other numbers if they are not negative. Takes the
+ * lock. Does nothing if `measure` is NULL. */
+static void count(struct amg_monitor *monitor,
+    struct amg_stats_measure *measure, double duration, double relative,
+    double size)
+{
+    if (measure == NULL || monitor->config.stats.is_disabled)
+        return;
+    amg_lock_lock(&monitor->lock);
+    amg_stats_add(&measure->duration, duration);
+    if (relative >= 0)
+        amg_stats_add(&measure->relative, relative);
+    if (size >= 0)
+        amg_stats_add(&measure->size, size);
+    amg_lock_unlock(&monitor->lock);
+}
 
 /* The measure of an entry; NULL: there is none. */
 static struct amg_stats_measure *measure_of(
@@ -51,7 +148,7 @@ static void *post_begin(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation = NULL;
 
     if (call != NULL)
-        operation = amg_monitor_operation_begin(monitor, call, now, 2);
+        operation = operation_begin(monitor, call, now, 2);
     request_set(request, operation);
     return operation;
 }
@@ -64,9 +161,9 @@ static void post_end(struct amg_monitor *monitor,
 {
     if (operation == NULL)
         return;
-    amg_monitor_count(monitor, measure_of(operation->call, what),
-        now - operation->start, relative, -1);
-    amg_monitor_operation_unref(monitor, operation, ret == HG_SUCCESS ? 1 : 2);
+    count(monitor, measure_of(operation->call, what), now - operation->start,
+        relative, -1);
+    operation_unref(monitor, operation, ret == HG_SUCCESS ? 1 : 2);
 }
 
 /* Called when the callback has run. The request keeps the measure of its wait.
@@ -78,10 +175,10 @@ static void post_done(struct amg_monitor *monitor, margo_request request,
 
     if (operation == NULL)
         return;
-    amg_monitor_count(monitor, measure_of(operation->call, cb), now - began,
+    count(monitor, measure_of(operation->call, cb), now - began,
         began - operation->start, -1);
     request_set(request, measure_of(operation->call, wait));
-    amg_monitor_operation_unref(monitor, operation, 1);
+    operation_unref(monitor, operation, 1);
 }
 
 static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
@@ -94,8 +191,7 @@ static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
         struct amg_stats_call *call = NULL;
 
         (void)margo_get_current_rpc_id(monitor->mid, &parent);
-        call = amg_monitor_call_find(
-            monitor, AMG_STATS_ORIGIN, parent, args->handle);
+        call = call_find(monitor, AMG_STATS_ORIGIN, parent, args->handle);
         handle_set(args->handle, call);
         args->uctx.p = post_begin(monitor, call, args->request, now);
     } else if (kind == MARGO_MONITOR_FN_END) {
@@ -113,7 +209,7 @@ static void on_forward_cb(void *uargs, double now, margo_monitor_event_t kind,
         return;
     }
     if (operation != NULL)
-        amg_monitor_count(uargs, measure_of(operation->call, AMG_STATS_FORWARD),
+        count(uargs, measure_of(operation->call, AMG_STATS_FORWARD),
             args->uctx.f - operation->start, -1, -1);
     post_done(uargs, args->request, args->uctx.f, now, AMG_STATS_FORWARD_CB,
         AMG_STATS_FORWARD_WAIT);
@@ -128,7 +224,7 @@ static void on_respond(void *uargs, double now, margo_monitor_event_t kind,
         args->uctx.p =
             post_begin(monitor, handle_get(args->handle), args->request, now);
     } else if (kind == MARGO_MONITOR_FN_END) {
-        struct amg_monitor_operation *served = amg_monitor_served(monitor);
+        struct amg_monitor_operation *served = served_operation(monitor);
         struct amg_monitor_operation *operation = args->uctx.p;
         double relative = -1;
 
@@ -172,11 +268,11 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
     struct amg_monitor_operation *operation = args->uctx.p;
 
     if (kind == MARGO_MONITOR_FN_START) {
-        struct amg_stats_call *call = amg_monitor_call_find(
+        struct amg_stats_call *call = call_find(
             monitor, AMG_STATS_TARGET, args->parent_rpc_id, args->handle);
 
         if (call != NULL) {
-            operation = amg_monitor_operation_begin(monitor, call, now, 2);
+            operation = operation_begin(monitor, call, now, 2);
             amg_lock_lock(&monitor->lock);
             amg_timeseries_request(
                 &monitor->series, call->path.id, call->path.name);
@@ -185,13 +281,11 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
         args->uctx.p = operation;
         handle_set(args->handle, operation);
     } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
-        amg_monitor_count(monitor,
-            measure_of(operation->call, AMG_STATS_HANDLER),
+        count(monitor, measure_of(operation->call, AMG_STATS_HANDLER),
             now - operation->start, -1, -1);
         if (args->ret != HG_SUCCESS)
             handle_set(args->handle, NULL);
-        amg_monitor_operation_unref(
-            monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
+        operation_unref(monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
     }
 }
 
@@ -214,10 +308,10 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
         struct amg_monitor_operation *operation = args->uctx.p;
 
         (void)ABT_key_set(monitor->current, NULL);
-        amg_monitor_count(monitor, measure_of(operation->call, AMG_STATS_ULT),
+        count(monitor, measure_of(operation->call, AMG_STATS_ULT),
             now - operation->ult_start, operation->ult_start - operation->start,
             -1);
-        amg_monitor_operation_unref(monitor, operation, 1);
+        operation_unref(monitor, operation, 1);
     }
 }
 
@@ -226,8 +320,7 @@ static void on_wait(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_wait_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
-        amg_monitor_count(
-            uargs, request_get(args->request), now - args->uctx.f, -1, -1);
+        count(uargs, request_get(args->request), now - args->uctx.f, -1, -1);
     else
         args->uctx.f = now;
 }
@@ -245,7 +338,7 @@ static double since_post(margo_request request, double began)
 static double since_ult(const struct amg_monitor *monitor,
     const struct amg_stats_call *call, double began)
 {
-    const struct amg_monitor_operation *served = amg_monitor_served(monitor);
+    const struct amg_monitor_operation *served = served_operation(monitor);
 
     return served == NULL || served->call != call ? -1
                                                   : began - served->ult_start;
@@ -257,8 +350,7 @@ static void count_data(struct amg_monitor *monitor, hg_handle_t handle,
     struct amg_stats_call *call = handle_get(handle);
 
     if (call != NULL)
-        amg_monitor_count(
-            monitor, &call->measures[what], now - began, relative, -1);
+        count(monitor, &call->measures[what], now - began, relative, -1);
 }
 
 /* ON_DATA(get_output, AMG_STATS_GET_OUTPUT, -1) is on_get_output(), which
@@ -289,11 +381,11 @@ ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1)
  * outside of handlers. */
 static struct amg_stats_call *bulk_call(struct amg_monitor *monitor)
 {
-    struct amg_monitor_operation *served = amg_monitor_served(monitor);
+    struct amg_monitor_operation *served = served_operation(monitor);
 
     if (served != NULL)
         return served->call;
-    return amg_monitor_call_find(monitor, AMG_STATS_TARGET, 0, HG_HANDLE_NULL);
+    return call_find(monitor, AMG_STATS_TARGET, 0, HG_HANDLE_NULL);
 }
 
 static void count_bulk(struct amg_monitor *monitor, enum amg_stats_what what,
@@ -302,7 +394,7 @@ static void count_bulk(struct amg_monitor *monitor, enum amg_stats_what what,
     struct amg_stats_call *call = bulk_call(monitor);
 
     if (call != NULL)
-        amg_monitor_count(monitor, &call->measures[what], duration, -1, size);
+        count(monitor, &call->measures[what], duration, -1, size);
 }
 
 static void on_bulk_create(void *uargs, double now, margo_monitor_event_t kind,
@@ -358,12 +450,11 @@ static void on_bulk_transfer(void *uargs, double now,
     if (kind == MARGO_MONITOR_FN_START) {
         transfer_begin(monitor, args, now);
     } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
-        amg_monitor_count(monitor,
+        count(monitor,
             measure_of(
                 operation->call, transfer_what(operation, AMG_STATS_IPULL)),
             now - operation->start, -1, (double)operation->size);
-        amg_monitor_operation_unref(
-            monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
+        operation_unref(monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
     }
 }
 
@@ -379,7 +470,7 @@ static void on_bulk_transfer_cb(void *uargs, double now,
     }
     if (operation == NULL)
         return;
-    amg_monitor_count(monitor,
+    count(monitor,
         measure_of(operation->call, transfer_what(operation, AMG_STATS_PULL)),
         args->uctx.f - operation->start, -1, (double)operation->size);
     amg_lock_lock(&monitor->lock);

@@ -158,8 +158,8 @@ static bool kind_is_external(const struct amg_margo_log *log, const char *path,
         strcmp(json_object_get_string(kind), "external") != 0)
         return false;
     amg_margo_log_write(log, MARGO_LOG_ERROR,
-        "configuration: %s.kind is 'external', which a text cannot bring: "
-        "margo_add_pool_external() or struct margo_init_info do",
+        "configuration: %s.kind is 'external', which a text cannot define; use "
+        "margo_add_pool_external() or struct margo_init_info",
         path);
     return true;
 }

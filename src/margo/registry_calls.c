@@ -414,7 +414,8 @@ static const char *stream_reason_locked(
     if (self == amg_margo_stream_abt(stream))
         return "it runs the thread that asks for it";
     if (pool_left_locked(registry, stream) != NULL)
-        return "nobody else would run a pool of it that is in use by RPCs, the "
+        return "no other stream would run a pool of it that is in use by RPCs, "
+               "the "
                "progress loop, handlers or the program";
     return NULL;
 }

@@ -128,13 +128,6 @@ static bool request_attach(
     return state_change(req, PENDING, (uintptr_t)waiter);
 }
 
-/* False: it is over, `waiter` is being woken for it. */
-static bool request_detach(
-    struct margo_request_struct *req, struct amg_margo_waiter *waiter)
-{
-    return state_change(req, (uintptr_t)waiter, PENDING);
-}
-
 /* Parks the calling thread until the request is over. False: that is not
  * possible, or another thread waits for it. */
 static bool request_park(struct margo_request_struct *req)
@@ -183,7 +176,7 @@ static hg_return_t request_check(
         return HG_INVALID_ARG;
     }
     if (amg_margo_state_of(mid) >= AMG_MARGO_STOPPED) {
-        margo_error(mid, "a call after the instance was finalized: nobody "
+        margo_error(mid, "a call after the instance was finalized: no thread "
                          "makes progress any more");
         return HG_OTHER_ERROR;
     }
@@ -255,11 +248,6 @@ static struct margo_request_struct *request_find(
         "%s: request %p was waited for before, which has ended it", caller,
         (void *)req);
     return NULL;
-}
-
-static margo_request request_public(struct margo_request_struct *req)
-{
-    return (margo_request)((uintptr_t)req | req->use);
 }
 
 static void request_late(struct amg_margo_timer *timer, bool is_due)
@@ -336,7 +324,7 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     if (form->callback != NULL)
         request_unref(req);
     else
-        *form->ret_req = request_public(req);
+        *form->ret_req = (margo_request)((uintptr_t)req | req->use);
     return HG_SUCCESS;
 }
 
@@ -451,7 +439,8 @@ static void any_wait(size_t count, margo_request *reqs)
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter.eventual), NULL);
     for (size_t i = 0; i < attached; i++)
         if (reqs[i] != MARGO_REQUEST_NULL &&
-            !request_detach(amg_margo_request_of(reqs[i]), &waiter))
+            !state_change(
+                amg_margo_request_of(reqs[i]), (uintptr_t)&waiter, PENDING))
             wakes++;
     amg_margo_waiter_wait(&waiter, wakes);
 }

@@ -96,13 +96,6 @@ static struct amg_margo_rpc *rpc_make(
     return rpc;
 }
 
-static void rpc_free(struct amg_margo_rpc *rpc)
-{
-    data_free_user(rpc);
-    amg_mem_free(rpc->name);
-    amg_mem_free(rpc);
-}
-
 /* Two names with the same id cannot be distinguished. */
 static bool name_is_free(margo_instance_id mid, const char *name,
     const struct amg_margo_rpc *before, hg_id_t id)
@@ -221,7 +214,9 @@ void amg_margo_rpcs_fini(margo_instance_id mid)
             amg_container_of(link, struct amg_margo_rpc, link);
 
         rpc_forget(rpc);
-        rpc_free(rpc);
+        data_free_user(rpc);
+        amg_mem_free(rpc->name);
+        amg_mem_free(rpc);
     }
     amg_map_fini(&mid->rpcs->gone, NULL);
 }
@@ -339,7 +334,7 @@ hg_return_t margo_rpc_set_pool(margo_instance_id mid, hg_id_t id, ABT_pool pool)
     if (rpc == NULL)
         return HG_NOENTRY;
     old = rpc->pool;
-    rpc->pool = pool == ABT_POOL_NULL ? mid->pools->rpc_pool : pool;
+    rpc->pool = pool_or_default(mid, pool);
     amg_margo_pools_ref(mid, rpc->pool);
     amg_margo_pools_unref(mid, old);
     return HG_SUCCESS;

@@ -12,10 +12,10 @@
 MERCURY_GEN_PROC(identity_out_t, ((int32_t)(ret))((hg_const_string_t)(text)))
 
 static void identity_serve(hg_handle_t handle);
-static DECLARE_MARGO_RPC_HANDLER(identity_serve)
+static DECLARE_MARGO_RPC_HANDLER(identity_serve);
 
-    /* A copy of a provider's text, or NULL. */
-    static char *text_copy(margo_instance_id mid, uint16_t provider_id)
+/* A copy of a provider's text, or NULL. */
+static char *text_copy(margo_instance_id mid, uint16_t provider_id)
 {
     const char *text = NULL;
     char *copy = NULL;
@@ -50,10 +50,10 @@ static void identity_serve(hg_handle_t handle)
     amg_mem_free(text);
     (void)margo_destroy(handle);
 }
-static DEFINE_MARGO_RPC_HANDLER(identity_serve)
+static DEFINE_MARGO_RPC_HANDLER(identity_serve);
 
-    hg_return_t margo_provider_register_identity(
-        margo_instance_id mid, uint16_t provider_id, const char *identity)
+hg_return_t margo_provider_register_identity(
+    margo_instance_id mid, uint16_t provider_id, const char *identity)
 {
     hg_return_t rc = HG_INVALID_ARG;
     char *copy = NULL;
@@ -69,8 +69,8 @@ static DEFINE_MARGO_RPC_HANDLER(identity_serve)
     amg_lock_unlock(&mid->services->lock);
     if (rc == HG_INVALID_ARG)
         margo_error(mid,
-            "provider %u has said of what kind it is; "
-            "margo_provider_deregister_identity() takes that back",
+            "provider %u has an identity already; "
+            "margo_provider_deregister_identity() removes it",
             (unsigned)provider_id);
     if (rc != HG_SUCCESS)
         amg_mem_free(copy);
@@ -117,7 +117,8 @@ static hg_return_t answer_take(const identity_out_t *out, uint16_t provider_id,
         return HG_NOENTRY;
     if (out->ret != HG_SUCCESS || out->text == NULL) {
         margo_error(mid,
-            "asked of what kind provider %u is, the other side says %s",
+            "the identity of provider %u cannot be read: the other process "
+            "returned %s",
             (unsigned)provider_id, HG_Error_to_string((hg_return_t)out->ret));
         return HG_OTHER_ERROR;
     }
@@ -154,9 +155,9 @@ hg_return_t margo_provider_get_identity(margo_instance_id mid,
 }
 
 static void shutdown_serve(hg_handle_t handle);
-static DECLARE_MARGO_RPC_HANDLER(shutdown_serve)
+static DECLARE_MARGO_RPC_HANDLER(shutdown_serve);
 
-    static void shutdown_serve(hg_handle_t handle)
+static void shutdown_serve(hg_handle_t handle)
 {
     margo_instance_id mid = margo_hg_handle_get_instance(handle);
     bool is_allowed = atomic_load_explicit(
@@ -164,17 +165,16 @@ static DECLARE_MARGO_RPC_HANDLER(shutdown_serve)
     int32_t out = is_allowed ? 0 : -1;
 
     if (!is_allowed)
-        margo_warning(mid,
-            "another process wants to end this instance, which has not called "
-            "margo_enable_remote_shutdown(): refused");
+        margo_warning(mid, "a remote shutdown was refused: this instance has "
+                           "not called margo_enable_remote_shutdown()");
     (void)margo_respond(handle, &out);
     (void)margo_destroy(handle);
     if (is_allowed)
         margo_finalize(mid);
 }
-static DEFINE_MARGO_RPC_HANDLER(shutdown_serve)
+static DEFINE_MARGO_RPC_HANDLER(shutdown_serve);
 
-    bool amg_margo_services_open(margo_instance_id mid)
+bool amg_margo_services_open(margo_instance_id mid)
 {
     hg_id_t shutdown_id = 0;
 
@@ -220,10 +220,11 @@ int margo_shutdown_remote_instance(margo_instance_id mid, hg_addr_t remote_addr)
     if (handle != HG_HANDLE_NULL)
         (void)margo_destroy(handle);
     if (rc != HG_SUCCESS)
-        margo_error(mid, "the other instance cannot be told to end: %s",
+        margo_error(mid, "the remote instance cannot be shut down: %s",
             HG_Error_to_string(rc));
     else if (out != 0)
-        margo_error(mid, "the other instance refuses to end: it has not called "
-                         "margo_enable_remote_shutdown()");
+        margo_error(mid,
+            "the remote instance refused to shut down: it has not called "
+            "margo_enable_remote_shutdown()");
     return rc == HG_SUCCESS && out == 0 ? 0 : -1;
 }

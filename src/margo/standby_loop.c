@@ -48,11 +48,6 @@ static void round_end(struct amg_margo_standby *standby)
     atomic_store_explicit(&standby->is_busy, false, memory_order_release);
 }
 
-static bool watcher_is_in_round(const struct amg_margo_standby *standby)
-{
-    return atomic_load_explicit(&standby->is_in_round, memory_order_seq_cst);
-}
-
 /* Called when the program's stream has time again: makes the watcher leave its
  * round. False: the instance ends, and so does the standby loop. */
 static bool watcher_stop(margo_instance_id mid)
@@ -64,7 +59,7 @@ static bool watcher_stop(margo_instance_id mid)
         if (atomic_load_explicit(&standby->is_taken_over, memory_order_relaxed))
             atomic_store_explicit(
                 &standby->is_taken_over, false, memory_order_seq_cst);
-        if (!watcher_is_in_round(standby))
+        if (!atomic_load_explicit(&standby->is_in_round, memory_order_seq_cst))
             return true;
         /* Each time, since it may have been about to sleep. */
         amg_context_ring(mid->hg_context);
@@ -94,13 +89,6 @@ static void standby_main(void *arg)
     round_end(standby);
     atomic_store_explicit(&standby->is_there, false, memory_order_seq_cst);
     amg_margo_watcher_wake(mid);
-}
-
-static void dismiss(margo_instance_id mid)
-{
-    atomic_store_explicit(
-        &mid->loop->standby.is_dismissed, true, memory_order_relaxed);
-    amg_margo_wake(mid);
 }
 
 void amg_margo_standby_start(margo_instance_id mid)
@@ -221,7 +209,9 @@ void amg_margo_watcher_wait(
     bool was_busy = true;
 
     if (is_there(standby) && mid->pools->progress_pool == standby->pool) {
-        dismiss(mid);
+        atomic_store_explicit(
+            &standby->is_dismissed, true, memory_order_relaxed);
+        amg_margo_wake(mid);
         return;
     }
     do {

@@ -218,7 +218,7 @@ static ABT_pool *main_pools(
     }
     amg_mem_free(pools);
     amg_margo_log_write(log, MARGO_LOG_ERROR,
-        "the pools of a stream cannot be told: %s", amg_margo_abt_error(error));
+        "the pools of a stream cannot be read: %s", amg_margo_abt_error(error));
     return NULL;
 }
 

@@ -53,14 +53,6 @@ static bool yes_no_answer(ABT_info_query_kind kind, void *val)
     }
 }
 
-/* The number of cores: more xstreams are possible, but not useful. */
-static unsigned core_count(void)
-{
-    unsigned count = amg_cpuset_count(amg_bind_process());
-
-    return count > 0 ? count : 1;
-}
-
 int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
 {
     enum { GUARD_PAGE = 2, SLEEPS = 0 };
@@ -71,7 +63,9 @@ int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
         return ABT_SUCCESS;
     switch (query_kind) {
     case ABT_INFO_QUERY_KIND_MAX_NUM_XSTREAMS:
-        *(unsigned *)val = core_count();
+        /* The number of cores: more are possible, but not useful. */
+        *(unsigned *)val = amg_cpuset_count(amg_bind_process());
+        *(unsigned *)val += *(unsigned *)val == 0;
         return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_DEFAULT_THREAD_STACKSIZE:
     case ABT_INFO_QUERY_KIND_DEFAULT_SCHED_STACKSIZE:

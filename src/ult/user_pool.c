@@ -98,13 +98,6 @@ static int unit_add(struct amg_unit *unit)
     return rc == HG_SUCCESS ? ABT_SUCCESS : ABT_ERR_MEM;
 }
 
-static void unit_remove(struct amg_unit *unit)
-{
-    amg_lock_lock(&lock);
-    amg_map_remove(&units, (uintptr_t)unit->unit);
-    amg_lock_unlock(&lock);
-}
-
 static ABT_unit unit_new(const struct amg_user_pool *user, struct amg_ult *ult)
 {
     ABT_thread thread = amg_ult_handle(ult);
@@ -154,7 +147,9 @@ free_unit:
 
 void amg_unit_destroy(struct amg_unit *unit)
 {
-    unit_remove(unit);
+    amg_lock_lock(&lock);
+    amg_map_remove(&units, (uintptr_t)unit->unit);
+    amg_lock_unlock(&lock);
     unit_end(unit->pool, unit->unit);
     amg_mem_free(unit);
 }

@@ -76,7 +76,7 @@ static void kept_while_in_use(void)
     CHECK_RC(margo_remove_xstream(mid, "__primary__"), HG_PERMISSION);
     CHECK(one_said("it is the primary one"));
     CHECK_RC(margo_remove_xstream(mid, "__xstream_1__"), HG_PERMISSION);
-    CHECK(one_said("nobody else would run"));
+    CHECK(one_said("no other stream would run"));
     CHECK_RC(margo_add_pool_from_json(mid, NULL, NULL), HG_SUCCESS);
     CHECK_RC(margo_pool_release(mid, 3), HG_PERMISSION);
     CHECK_RC(margo_pool_ref_incr(mid, 3), HG_SUCCESS);

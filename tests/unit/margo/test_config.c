@@ -119,7 +119,7 @@ static void test_config_short_forms_become_pools(void **state)
     amg_margo_config_free(&config);
 }
 
-/* Who opens the class may take a short form back before the plan is made. */
+/* The opener of the class may reset a short form before the plan is made. */
 static void test_config_plan_follows_what_is_taken_back(void **state)
 {
     struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
@@ -276,7 +276,7 @@ static const char *const refused[][2] = {
         "argobots.pools[2].kind is 'fifo_fast', which is unknown: there are "
         "fifo_wait, fifo, prio_wait, earliest_first, randws"},
     {"{\"argobots\":{\"pools\":[{\"kind\":\"external\"}]}}",
-        "argobots.pools[0].kind is 'external', which a text cannot bring"},
+        "argobots.pools[0].kind is 'external', which a text cannot define"},
     {"{\"argobots\":{\"pools\":[{\"access\":\"all\"}]}}",
         "argobots.pools[0].access is 'all'"},
     {"{\"argobots\":{\"pools\":[{}],\"xstreams\":[{\"scheduler\":{"

@@ -29,7 +29,7 @@ struct round {
     struct call *calls;
     bool is_biased;     /* it can be, on this machine */
     bool waits_for_all; /* the first calls end when all threads have parked */
-    bool is_outside;    /* who ends them is no stream */
+    bool is_outside;    /* the thread that ends them is no stream */
 };
 
 /* One thread's, which makes AGAIN of them. */
@@ -62,7 +62,7 @@ static hg_return_t call_make(struct call *call, unsigned turn)
                          MARGO_FORWARD_REQUEST, &call->req),
         HG_SUCCESS);
     amg_margo_operation_begin(mid);
-    /* Release: pairs with the acquire load of who ends it. */
+    /* Release: pairs with the acquire load of the thread that ends it. */
     atomic_store_explicit(&call->turn, 2 * turn + 1, memory_order_release);
     if (form.blocks)
         return amg_margo_request_posted(&form, call->req, HG_SUCCESS);

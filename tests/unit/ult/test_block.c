@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that dozes is rung for whatever its stream is to do, however close
- * the push comes to its falling asleep. */
+/* A thread that blocks its stream is woken for any work of the stream, however
+ * close the push comes to the begin of the block. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,38 +18,38 @@
 
 enum { PUSHERS = 3, PUSHES = 3000 };
 
-/* A thing that is slept on, and whose sleep ends when it is rung, also before
- * it begins: as a progress loop. */
-struct bed {
-    atomic_uint rung;
+/* Blocks a thread until it is woken, also before the block begins, as a
+ * progress loop does. */
+struct blocker {
+    atomic_uint is_woken;
     unsigned long sleeps;
 };
 
-static void bed_ring(void *arg)
+static void blocker_wake(void *arg)
 {
-    struct bed *bed = arg;
+    struct blocker *blocker = arg;
 
-    atomic_store(&bed->rung, 1);
-    amg_futex_wake(&bed->rung, 1);
+    atomic_store(&blocker->is_woken, 1);
+    amg_futex_wake(&blocker->is_woken, 1);
 }
 
-static void bed_sleep(struct bed *bed)
+static void blocker_wait(struct blocker *blocker)
 {
-    while (atomic_load(&bed->rung) == 0)
-        amg_futex_wait(&bed->rung, 0);
-    atomic_store(&bed->rung, 0);
-    bed->sleeps++;
+    while (atomic_load(&blocker->is_woken) == 0)
+        amg_futex_wait(&blocker->is_woken, 0);
+    atomic_store(&blocker->is_woken, 0);
+    blocker->sleeps++;
 }
 
 /* As the loop of Margo does. */
-static void doze_once(struct bed *bed)
+static void block_once(struct blocker *blocker)
 {
-    struct amg_block block = {.wake = bed_ring, .arg = bed};
+    struct amg_block block = {.wake = blocker_wake, .arg = blocker};
 
     if (amg_block_ready_count() == 0 && amg_block_begin(&block)) {
-        bed_sleep(bed);
+        blocker_wait(blocker);
         amg_block_end(&block);
-        atomic_store(&bed->rung, 0);
+        atomic_store(&blocker->is_woken, 0);
     }
     ABT_thread_yield();
 }
@@ -74,8 +74,8 @@ static void count_one(void *arg)
 
 static void test_block_does_not_begin_when_something_is_ready(void **state)
 {
-    struct bed bed = {0};
-    struct amg_block block = {.wake = bed_ring, .arg = &bed};
+    struct blocker blocker = {0};
+    struct amg_block block = {.wake = blocker_wake, .arg = &blocker};
     ABT_thread thread = ABT_THREAD_NULL;
 
     (void)state;
@@ -85,14 +85,14 @@ static void test_block_does_not_begin_when_something_is_ready(void **state)
         ABT_SUCCESS);
     assert_int_equal(amg_block_ready_count(), 1);
     assert_false(amg_block_begin(&block));
-    assert_int_equal(atomic_load(&bed.rung), 0);
+    assert_int_equal(atomic_load(&blocker.is_woken), 0);
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
 }
 
 static void test_block_is_rung_once_by_the_first_push(void **state)
 {
-    struct bed bed = {0};
-    struct amg_block block = {.wake = bed_ring, .arg = &bed};
+    struct blocker blocker = {0};
+    struct amg_block block = {.wake = blocker_wake, .arg = &blocker};
     ABT_thread threads[2];
 
     (void)state;
@@ -101,7 +101,7 @@ static void test_block_is_rung_once_by_the_first_push(void **state)
         assert_int_equal(ABT_thread_create(main_pool(), count_one, NULL,
                              ABT_THREAD_ATTR_NULL, &threads[i]),
             ABT_SUCCESS);
-        assert_int_equal(atomic_exchange(&bed.rung, 0), i == 0 ? 1 : 0);
+        assert_int_equal(atomic_exchange(&blocker.is_woken, 0), i == 0 ? 1 : 0);
     }
     amg_block_end(&block);
     for (int i = 0; i < 2; i++)
@@ -120,7 +120,7 @@ static void *pusher_main(void *arg)
 /* Hangs if a push is lost. */
 static void test_block_loses_no_push_of_other_threads(void **state)
 {
-    struct bed bed = {0};
+    struct blocker blocker = {0};
     pthread_t pushers[PUSHERS];
     ABT_pool pool = main_pool();
 
@@ -130,7 +130,7 @@ static void test_block_loses_no_push_of_other_threads(void **state)
         assert_int_equal(
             pthread_create(&pushers[i], NULL, pusher_main, pool), 0);
     while (atomic_load(&ran) < PUSHERS * PUSHES)
-        doze_once(&bed);
+        block_once(&blocker);
     for (int i = 0; i < PUSHERS; i++) {
         void *result = NULL;
 
@@ -139,31 +139,31 @@ static void test_block_loses_no_push_of_other_threads(void **state)
     }
 }
 
-struct dozer {
-    struct bed bed;
+struct blockr {
+    struct blocker blocker;
     atomic_bool is_over;
 };
 
-static void dozer_main(void *arg)
+static void blockr_main(void *arg)
 {
-    struct dozer *dozer = arg;
+    struct blockr *blockr = arg;
 
-    while (!atomic_load(&dozer->is_over))
-        doze_once(&dozer->bed);
+    while (!atomic_load(&blockr->is_over))
+        block_once(&blockr->blocker);
 }
 
-static void dozer_end(void *arg)
+static void blockr_end(void *arg)
 {
-    struct dozer *dozer = arg;
+    struct blockr *blockr = arg;
 
-    atomic_store(&dozer->is_over, true);
+    atomic_store(&blockr->is_over, true);
 }
 
-/* Two streams run one pool, and a loop dozes on each: whoever is rung, what was
- * pushed is run. Hangs if it is not. */
+/* Two streams run one pool, and a loop blocks on each: whichever is woken, what
+ * was pushed is run. Hangs if it is not. */
 static void test_block_on_two_streams_of_one_pool_runs_all(void **state)
 {
-    struct dozer dozers[2] = {0};
+    struct blockr blockrs[2] = {0};
     ABT_thread loops[2];
     ABT_xstream streams[2];
     ABT_pool shared = ABT_POOL_NULL;
@@ -181,7 +181,7 @@ static void test_block_on_two_streams_of_one_pool_runs_all(void **state)
             ABT_SUCCESS);
         assert_int_equal(
             ABT_xstream_get_main_pools(streams[i], 1, pools), ABT_SUCCESS);
-        assert_int_equal(ABT_thread_create(pools[0], dozer_main, &dozers[i],
+        assert_int_equal(ABT_thread_create(pools[0], blockr_main, &blockrs[i],
                              ABT_THREAD_ATTR_NULL, &loops[i]),
             ABT_SUCCESS);
     }
@@ -199,7 +199,7 @@ static void test_block_on_two_streams_of_one_pool_runs_all(void **state)
 
         assert_int_equal(
             ABT_xstream_get_main_pools(streams[i], 1, &own), ABT_SUCCESS);
-        assert_int_equal(ABT_thread_create(own, dozer_end, &dozers[i],
+        assert_int_equal(ABT_thread_create(own, blockr_end, &blockrs[i],
                              ABT_THREAD_ATTR_NULL, NULL),
             ABT_SUCCESS);
         assert_int_equal(ABT_thread_free(&loops[i]), ABT_SUCCESS);

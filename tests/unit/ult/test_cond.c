@@ -54,7 +54,7 @@ static void test_cond_bad_arguments_change_nothing(void **state)
     assert_int_equal(ABT_cond_broadcast(none), ABT_ERR_INV_COND);
     assert_int_equal(ABT_cond_wait(none, the_mutex()), ABT_ERR_INV_COND);
     assert_int_equal(ABT_cond_wait(cond, ABT_MUTEX_NULL), ABT_ERR_INV_MUTEX);
-    /* Who waits holds the mutex. */
+    /* A thread that has waited holds the mutex. */
     assert_int_equal(ABT_cond_wait(cond, the_mutex()), ABT_ERR_MUTEX);
     assert_int_equal(ABT_mutex_lock(the_mutex()), ABT_SUCCESS);
     assert_int_equal(
@@ -161,7 +161,7 @@ static void test_cond_moments_race_signals(void **state)
     play_all(the_mutex(), -1);
 }
 
-/* Freed at once by who has woken them. */
+/* The thread that has woken the waiters frees the condition at once. */
 struct crowd {
     ABT_cond cond;
     atomic_int inside;

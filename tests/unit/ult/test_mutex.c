@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A mutex goes through its states, lets one in at a time, and passes from hand
- * to hand so that nobody who waits is forgotten. */
+ * to hand so that no waiter is forgotten. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void *lock_once(void *arg)
     return ABT_mutex_unlock(handle_of(shared)) == ABT_SUCCESS ? arg : NULL;
 }
 
-/* Until somebody has queued; ends, since who was started gets there. */
+/* Waits until a thread has queued, which the started one does. */
 static void wait_until_wanted(struct shared *shared)
 {
     while (word_of(shared) != AMG_MUTEX_WANTED)
@@ -88,7 +88,7 @@ static void test_mutex_wanted_is_passed(void **state)
     assert_true(amg_waiters_is_empty(&mutex_in(&shared)->waiters));
 }
 
-/* The giver takes it again and again at once: who waits still gets it. */
+/* The holder locks it again and again at once: a waiter still gets it. */
 static void test_mutex_taken_back_is_handed_over(void **state)
 {
     struct shared shared = {.memory = ABT_MUTEX_INITIALIZER};

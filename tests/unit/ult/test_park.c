@@ -27,7 +27,7 @@ enum {
     LIMIT_KIB = 16,
 };
 
-/* One flag, and who waits for it. */
+/* One flag, and the threads that wait for it. */
 struct gate {
     struct amg_lock lock;
     struct amg_list waiters;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each kind of pool gives its threads back in its order, a push rings for
- * exactly one who waits. */
+/* Each kind of pool returns its threads in its order, and a push wakes exactly
+ * one waiter. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

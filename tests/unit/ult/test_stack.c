@@ -49,7 +49,7 @@ static void test_stack_given_is_taken_again(void **state)
     amg_stack_free(&cache, first);
     amg_stack_cache_flush(&cache);
     assert_int_equal(cache.count, 0);
-    /* And by somebody who has no cache. */
+    /* And by a caller without a cache. */
     assert_ptr_equal(amg_stack_alloc(NULL, amg_stack_default_len()), first);
     amg_stack_free(NULL, first);
 }

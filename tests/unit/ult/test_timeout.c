@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timeouts ring at their moment and in its order, each once, and not when they
+/* Timeouts expire at their time and in its order, each once, and not when they
  * were taken back before. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,39 +20,40 @@ enum { MANY = 2000, THREADS = 4, ROUNDS = 400 };
 struct case_timeout {
     struct amg_timeout timeout;
     uint64_t rung_ns;
-    unsigned place; /* how many had rung before */
-    atomic_uint rings;
+    unsigned place; /* number that had expired before */
+    atomic_uint expirations;
 };
 
-static atomic_uint rung; /* the futex word of who waits for all */
+static atomic_uint
+    expired; /* the futex word of the thread that waits for all */
 
-static void ring(struct amg_timeout *timeout)
+static void on_expire(struct amg_timeout *timeout)
 {
     struct case_timeout *one =
         amg_container_of(timeout, struct case_timeout, timeout);
 
     one->rung_ns = amg_clock_ns();
-    one->place = atomic_load(&rung);
-    atomic_fetch_add(&one->rings, 1);
-    atomic_fetch_add(&rung, 1);
-    amg_futex_wake(&rung, 1);
+    one->place = atomic_load(&expired);
+    atomic_fetch_add(&one->expirations, 1);
+    atomic_fetch_add(&expired, 1);
+    amg_futex_wake(&expired, 1);
 }
 
 static void wait_for_rings(unsigned count)
 {
     for (;;) {
-        unsigned seen = atomic_load(&rung);
+        unsigned seen = atomic_load(&expired);
 
         if (seen >= count)
             return;
-        amg_futex_wait(&rung, seen);
+        amg_futex_wait(&expired, seen);
     }
 }
 
 static int setup(void **state)
 {
     (void)state;
-    atomic_store(&rung, 0);
+    atomic_store(&expired, 0);
     srand(7);
     return 0;
 }
@@ -70,11 +71,11 @@ static void test_timeout_moment_rings_once(void **state)
     const uint64_t moment = amg_clock_ns() + 3 * AMG_NS_PER_MS;
 
     (void)state;
-    assert_true(amg_timeout_set(&one.timeout, moment, ring));
+    assert_true(amg_timeout_set(&one.timeout, moment, on_expire));
     wait_for_rings(1);
     assert_false(amg_timeout_cancel(&one.timeout));
     assert_true(one.rung_ns >= moment);
-    assert_int_equal(atomic_load(&one.rings), 1);
+    assert_int_equal(atomic_load(&one.expirations), 1);
 }
 
 static void test_timeout_past_moment_rings(void **state)
@@ -82,7 +83,7 @@ static void test_timeout_past_moment_rings(void **state)
     struct case_timeout one = {.rung_ns = 0};
 
     (void)state;
-    assert_true(amg_timeout_set(&one.timeout, 0, ring));
+    assert_true(amg_timeout_set(&one.timeout, 0, on_expire));
     wait_for_rings(1);
     assert_false(amg_timeout_cancel(&one.timeout));
 }
@@ -93,12 +94,12 @@ static void test_timeout_canceled_is_silent(void **state)
     struct case_timeout near = {.rung_ns = 0};
 
     (void)state;
-    assert_true(amg_timeout_set(&far.timeout, AMG_NO_DEADLINE, ring));
-    assert_true(amg_timeout_set(&near.timeout, 0, ring));
+    assert_true(amg_timeout_set(&far.timeout, AMG_NO_DEADLINE, on_expire));
+    assert_true(amg_timeout_set(&near.timeout, 0, on_expire));
     wait_for_rings(1);
     assert_true(amg_timeout_cancel(&far.timeout));
     assert_false(amg_timeout_cancel(&near.timeout));
-    assert_int_equal(atomic_load(&far.rings), 0);
+    assert_int_equal(atomic_load(&far.expirations), 0);
 }
 
 /* Some taken back from the midst of the heap, the others in order. */
@@ -112,8 +113,8 @@ static void test_timeout_many_ring_in_order(void **state)
     (void)state;
     assert_non_null(many);
     for (int i = 0; i < MANY; i++)
-        assert_true(amg_timeout_set(
-            &many[i].timeout, start + (uint64_t)(rand() % MANY) * 1000, ring));
+        assert_true(amg_timeout_set(&many[i].timeout,
+            start + (uint64_t)(rand() % MANY) * 1000, on_expire));
     in_time = amg_clock_ns() < start; /* else some rang before others were set
                                        */
     for (int i = 0; i < MANY; i += 3)
@@ -124,7 +125,7 @@ static void test_timeout_many_ring_in_order(void **state)
 
         if (i % 3 != 0)
             assert_false(amg_timeout_cancel(&many[i].timeout));
-        assert_true(atomic_load(&many[i].rings) <= 1);
+        assert_true(atomic_load(&many[i].expirations) <= 1);
         for (int k = 0; k < MANY; k += 97) {
             const struct case_timeout *other = &many[k];
 
@@ -134,7 +135,7 @@ static void test_timeout_many_ring_in_order(void **state)
         }
     }
     assert_true(canceled > 0);
-    assert_int_equal(atomic_load(&rung), MANY - canceled);
+    assert_int_equal(atomic_load(&expired), MANY - canceled);
     free(many);
 }
 
@@ -147,12 +148,12 @@ static void *race(void *arg)
         struct case_timeout one = {.rung_ns = 0};
         bool is_back = false;
 
-        if (!amg_timeout_set(&one.timeout, amg_clock_ns() + 20000, ring))
+        if (!amg_timeout_set(&one.timeout, amg_clock_ns() + 20000, on_expire))
             return arg;
         while (amg_clock_ns() < one.timeout.node.key) {
         }
         is_back = amg_timeout_cancel(&one.timeout);
-        lies += atomic_load(&one.rings) != (is_back ? 0 : 1);
+        lies += atomic_load(&one.expirations) != (is_back ? 0 : 1);
     }
     return (void *)lies;
 }
@@ -163,7 +164,7 @@ static void test_timeout_cancel_races_ring(void **state)
 
     (void)state;
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, race, &rung), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, race, &expired), 0);
     for (int i = 0; i < THREADS; i++) {
         void *lies = NULL;
 

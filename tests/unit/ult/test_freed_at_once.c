@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools and streams that are freed as soon as the program may do so are not
- * touched afterwards by those who pushed or asked before. */
+ * accessed afterwards by threads that pushed or made requests before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,7 +128,7 @@ static void test_let_go_of_pool_whose_thread_has_ended(void **state)
     assert_int_equal(ABT_pool_user_def_free(&def), ABT_SUCCESS);
 }
 
-/* Keeps its stream awake, so that nobody has to ring it. */
+/* Keeps its stream awake, so that no push has to wake it. */
 static void keeper(void *arg)
 {
     atomic_store((atomic_bool *)arg, true);
@@ -169,8 +169,8 @@ static void test_let_go_of_stream_that_ends_as_asked(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* In who settles a thread that suspends itself: if the state already says that
- * it is blocked, the one who resumes it gets ahead. */
+/* Runs after the switch from a thread that suspends itself: if the state is
+ * already blocked, a thread that resumes it could come first. */
 static _Atomic(ABT_thread) suspended;
 static atomic_bool is_tried;
 

@@ -28,7 +28,7 @@ static int xstream_open(struct amg_xstream **ret_stream)
 {
     struct amg_sched *sched = NULL;
     struct amg_xstream *xstream = NULL;
-    int rc = amg_sched_create(ABT_SCHED_DEFAULT, 0, NULL, true, &sched);
+    int rc = amg_sched_create(ABT_SCHED_DEFAULT, NULL, 0, NULL, true, &sched);
 
     if (rc != ABT_SUCCESS)
         return rc;

@@ -36,59 +36,6 @@ static bool pools_fill(struct amg_sched *sched, int count, ABT_pool *pools)
     return true;
 }
 
-static struct amg_sched *sched_alloc(
-    int count, ABT_pool *pools, bool is_automatic)
-{
-    struct amg_sched *sched = amg_mem_zalloc(sizeof(*sched));
-
-    if (sched == NULL)
-        return NULL;
-    sched->is_automatic = is_automatic;
-    sched->seed = 1;
-    if (!pools_fill(sched, count, pools)) {
-        amg_sched_destroy(sched, NULL);
-        return NULL;
-    }
-    return sched;
-}
-
-int amg_sched_create(ABT_sched_predef kind, int count, ABT_pool *pools,
-    bool is_automatic, struct amg_sched **ret_sched)
-{
-    struct amg_sched *sched = NULL;
-
-    if ((int)kind < 0 || kind > ABT_SCHED_BASIC_WAIT)
-        return ABT_ERR_INV_SCHED_PREDEF;
-    if (count < 0)
-        return ABT_ERR_INV_ARG;
-    if (count == 0) {
-        count = 1;
-        pools = NULL;
-    }
-    sched = sched_alloc(count, pools, is_automatic);
-    if (sched == NULL)
-        return ABT_ERR_MEM;
-    sched->kind = kind;
-    *ret_sched = sched;
-    return ABT_SUCCESS;
-}
-
-int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
-    bool is_automatic, struct amg_sched **ret_sched)
-{
-    struct amg_sched *sched = NULL;
-
-    if (def == NULL || def->run == NULL || count < 0)
-        return ABT_ERR_INV_ARG;
-    sched = sched_alloc(count, pools, is_automatic);
-    if (sched == NULL)
-        return ABT_ERR_MEM;
-    sched->is_users = true;
-    sched->def = *def;
-    *ret_sched = sched;
-    return ABT_SUCCESS;
-}
-
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor)
 {
@@ -99,6 +46,37 @@ void amg_sched_destroy(
     amg_mem_free(sched->watches);
     amg_mem_free(sched->pools);
     amg_mem_free(sched);
+}
+
+int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
+    ABT_pool *pools, bool is_automatic, struct amg_sched **ret_sched)
+{
+    struct amg_sched *sched = NULL;
+
+    if (def == NULL && ((int)kind < 0 || kind > ABT_SCHED_BASIC_WAIT))
+        return ABT_ERR_INV_SCHED_PREDEF;
+    if (count < 0 || (def != NULL && def->run == NULL))
+        return ABT_ERR_INV_ARG;
+    if (count == 0 && def == NULL) {
+        count = 1;
+        pools = NULL;
+    }
+    sched = amg_mem_zalloc(sizeof(*sched));
+    if (sched == NULL)
+        return ABT_ERR_MEM;
+    sched->is_automatic = is_automatic;
+    sched->seed = 1;
+    sched->kind = kind;
+    if (!pools_fill(sched, count, pools)) {
+        amg_sched_destroy(sched, NULL);
+        return ABT_ERR_MEM;
+    }
+    if (def != NULL) {
+        sched->is_users = true;
+        sched->def = *def;
+    }
+    *ret_sched = sched;
+    return ABT_SUCCESS;
 }
 
 static struct amg_ult *pop_in_turn(struct amg_sched *sched)

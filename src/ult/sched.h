@@ -35,13 +35,10 @@ struct amg_sched {
     struct amg_watch *watches; /* one for each pool, for when it sleeps */
 };
 
-/* As ABT_sched_create_basic(), with the same codes. */
-int amg_sched_create(ABT_sched_predef kind, int count, ABT_pool *pools,
-    bool is_automatic, struct amg_sched **ret_sched);
-/* The same for a user-defined scheduler; the caller calls def->init afterwards.
- */
-int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
-    bool is_automatic, struct amg_sched **ret_sched);
+/* As ABT_sched_create_basic(), or if `def` is not NULL ABT_sched_create(), with
+ * the same codes; the caller calls def->init afterwards. */
+int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
+    ABT_pool *pools, bool is_automatic, struct amg_sched **ret_sched);
 /* Frees a scheduler that is not in use, with its automatic pools. Threads of
  * these move to `successor`, see amg_ready_pool_unref(). */
 void amg_sched_destroy(

@@ -29,8 +29,8 @@ int ABT_sched_create_basic(ABT_sched_predef predef, int num_pools,
     amg_handle_clear(newsched);
     if (newsched == NULL)
         return rc;
-    rc = amg_sched_create(
-        predef, num_pools, pools, config_is_automatic(config, true), &sched);
+    rc = amg_sched_create(predef, NULL, num_pools, pools,
+        config_is_automatic(config, true), &sched);
     if (rc == ABT_SUCCESS)
         *newsched = amg_sched_handle(sched);
     return rc;
@@ -43,10 +43,10 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
     int rc = ABT_ERR_INV_ARG;
 
     amg_handle_clear(newsched);
-    if (newsched == NULL)
+    if (newsched == NULL || def == NULL)
         return rc;
-    rc = amg_sched_create_users(
-        def, num_pools, pools, config_is_automatic(config, false), &sched);
+    rc = amg_sched_create(ABT_SCHED_DEFAULT, def, num_pools, pools,
+        config_is_automatic(config, false), &sched);
     if (rc != ABT_SUCCESS)
         return rc;
     if (def->init != NULL)

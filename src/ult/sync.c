@@ -107,7 +107,6 @@ static bool event_test(struct event *event)
 /* Returns its waiters, for amg_waiters_wake() without the lock. */
 static struct amg_waiters_taken event_set_locked(struct event *event)
 {
-    AMG_ASSERT_HELD(&event->lock);
     ready_set(event, true);
     return amg_waiters_take_all(&event->waiters);
 }

@@ -35,7 +35,8 @@ static int xstream_new(struct amg_sched *sched, int rank, bool is_made_here,
 static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
 {
     if (sched == ABT_SCHED_NULL)
-        return amg_sched_create(ABT_SCHED_DEFAULT, 0, NULL, true, ret_sched);
+        return amg_sched_create(
+            ABT_SCHED_DEFAULT, NULL, 0, NULL, true, ret_sched);
     *ret_sched = amg_sched_of(sched);
     return ABT_SUCCESS;
 }

@@ -288,7 +288,7 @@ static bool refs_check(
     return is_run;
 }
 
-/* A child shares the pools and streams of its parent, and may not ask for
+/* A child shares the pools and streams of its parent, and may not define
  * others. */
 static bool argobots_allowed(
     const struct amg_margo_log *log, struct json_object *json, bool is_child)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The configuration of an instance: the JSON text and the arguments of
  * margo_init(), with the defaults. Unknown keys and values are warned of with
- * their path. Also the pools and streams that it asks for, before they exist.
+ * their path. Also the pools and streams that it requests, before they exist.
  */
 #ifndef AMG_MARGO_CONFIG_H
 #define AMG_MARGO_CONFIG_H
@@ -57,7 +57,7 @@ struct amg_margo_stream_spec {
     unsigned affinity_count;
     struct amg_margo_pool_ref *pools;
     unsigned pool_count;
-    bool is_progress; /* asked for by use_progress_thread */
+    bool is_progress; /* requested by use_progress_thread */
 };
 
 /* Read one element of "pools", or of "xstreams". False: refused, or no memory;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finalization of an instance, which any thread may ask for.
+/* Finalization of an instance, which any thread may request.
  *
  *   step                              by
  *   prefinalize callbacks             the first caller; from a callback of the
@@ -14,7 +14,7 @@
  *   and pools end                     the last reference, if it runs in none
  *                                     of these streams
  *
- * So a handler can ask for the end, and a thread that waits for it does the
+ * So a handler can request the end, and a thread that waits for it does the
  * rest. A thread that runs handlers or callbacks of the instance never waits.
  *
  * Calls about the end may come late, or twice, or from several threads. So

@@ -299,7 +299,7 @@ static bool defer_to_handler(struct amg_margo_handle *data)
     return true;
 }
 
-/* The program's last reference is gone. */
+/* Called when the program has dropped its last reference. */
 static hg_return_t data_end(struct amg_margo_handle *data)
 {
     margo_instance_id mid = data->mid;

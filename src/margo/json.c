@@ -88,8 +88,8 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
 
     if (!type_is(log, path, value, json_type_int))
         return false;
-    /* json-c takes numbers beyond 64 bits for the nearest it has: such a one is
-     * at an end of the range, and no range of ours reaches there. */
+    /* json-c takes numbers beyond 64 bits for the nearest it has: such a number
+     * is at an end of the 64-bit range, which is outside of all ranges here. */
     number = json_object_get_int64(value);
     if (number < min || number > max) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,

@@ -57,7 +57,7 @@ static struct amg_margo_log log_global = {
             .error = print_error,
             .critical = print_critical,
         },
-    .level = -1, /* not asked for yet: log_level() */
+    .level = -1, /* not read yet: log_level() */
 };
 
 /* The level that MARGO_LOG_LEVEL names, or the default. */

@@ -33,8 +33,9 @@
 #include "mercury.h"
 
 enum {
-    TRIGGER_BATCH = 64,   /* callbacks at a time, then others get their turn */
-    FINALIZE_POLL_MS = 1, /* between two looks whether all has ended */
+    TRIGGER_BATCH = 64, /* callbacks at a time, then others get their turn */
+    FINALIZE_POLL_MS =
+        1, /* between two checks whether all operations have ended */
     IDLE_ROUNDS =
         64, /* rounds without news, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
@@ -281,8 +282,8 @@ static void stream_migrate(margo_instance_id mid)
 }
 
 /* The loop of another instance is in the pool, and neither has work: without
- * back-off they would yield to each other for ever. Calls that are made here
- * end it, requests wait so long: first 1 ms, then 5 ms. */
+ * back-off they would yield to each other for ever. Calls of this process end
+ * the back-off, incoming requests wait for its end: first 1 ms, then 5 ms. */
 static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned bound_ms = sleep_ms(mid);

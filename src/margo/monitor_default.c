@@ -482,8 +482,8 @@ static void on_bulk_transfer_cb(void *uargs, double now,
         transfer_what(operation, AMG_STATS_PULL_WAIT));
 }
 
-/* One point of each pool, and of each RPC. No lock of the monitor is held while
- * the pools are asked. */
+/* One point of each pool, and of each RPC. The lock of the monitor is not held
+ * while the pools are read. */
 static void series_sample(struct amg_monitor *monitor, double now)
 {
     margo_instance_id mid = monitor->mid;

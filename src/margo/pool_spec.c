@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pools and streams that a configuration asks for, before they exist. */
+/* The pools and streams that a configuration requests, before they exist. */
 #include "margo/config.h"
 
 #include <ctype.h>

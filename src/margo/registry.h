@@ -32,9 +32,9 @@ struct amg_margo_pool {
 struct amg_margo_stream {
     struct amg_margo_item item;
     bool is_primary; /* of the thread that opened the instance: never removed */
-    bool is_progress; /* asked for by use_progress_thread */
+    bool is_progress; /* requested by use_progress_thread */
     int kind;         /* ABT_sched_predef, or AMG_MARGO_SCHED_EXTERNAL */
-    int cpubind;      /* as it was asked for */
+    int cpubind;      /* as requested */
     int *affinity;
     unsigned affinity_count;
     struct amg_margo_pool **pools; /* each used once by this stream */

@@ -106,7 +106,8 @@ static bool state_change(
     return is_from;
 }
 
-/* Marks it as over; returns the word before. The request may be gone then. */
+/* Marks it as over; returns the word before. The request may be freed by then.
+ */
 static uintptr_t state_end(struct margo_request_struct *req)
 {
     margo_instance_id mid = req->mid;

@@ -57,9 +57,10 @@ void amg_margo_rpcs_fini(margo_instance_id mid);
 
 /* services.c: the RPCs that each instance serves itself. */
 struct amg_margo_services {
-    struct amg_lock lock;        /* guards the map */
-    struct amg_map identities;   /* identities, by provider id */
-    hg_id_t identity_id;         /* the RPC that asks another process */
+    struct amg_lock lock;      /* guards the map */
+    struct amg_map identities; /* identities, by provider id */
+    hg_id_t
+        identity_id; /* the RPC that reads the identity at another process */
     atomic_bool allows_shutdown; /* by other processes; an independent value */
 };
 

@@ -5,8 +5,8 @@
 #include "margo/runtime.h"
 #include "mercury.h"
 
-/* Longest sleep beside other threads, which may become ready at any time:
- * nobody notices 1 ms, and 1000 wake-ups a second cost 1 % of a core. */
+/* Longest sleep beside other threads, which may become ready at any time: 1 ms
+ * is short, and 1000 wake-ups a second cost 1 % of a core. */
 enum { SHARED_SLEEP_MS = 1 };
 
 /* Sum of the sizes of the pools of the caller's stream. */

@@ -33,7 +33,7 @@ static bool is_there(const struct amg_margo_standby *standby)
 }
 
 /* False: the instance ends, or needs no standby loop any more. Sequentially
- * consistent, as is the loop's look at is_busy: one of both sees the other. */
+ * consistent, as is the loop's load of is_busy: one of both sees the other. */
 static bool round_begin(margo_instance_id mid)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;

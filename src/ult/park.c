@@ -49,8 +49,8 @@ static struct {
     pthread_t thread;
     bool has_thread;
     bool is_ending;
-    /* The futex word on which the thread sleeps; it grows, under the lock, when
-     * the thread has to look again. */
+    /* The futex word on which the thread sleeps; it is incremented, under the
+     * lock, when the thread has to check again. */
     atomic_uint news;
 } all;
 

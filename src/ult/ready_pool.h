@@ -130,8 +130,8 @@ void amg_ready_pool_unwatch(
 /* Wakes one sleeper if the pool is not empty. */
 void amg_ready_pool_wake_one(struct amg_ready_pool *pool);
 
-/* A definition, behind ABT_pool_user_def when the library made it: `def` says
- * so by its u_get_type. A pool has a copy of either form. */
+/* A definition, behind ABT_pool_user_def when the library made it: the
+ * u_get_type of `def` marks it. A pool has a copy of either form. */
 struct amg_user_pool {
     ABT_pool pool;    /* the pool that has this copy */
     ABT_pool_def def; /* the older form */

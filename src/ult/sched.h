@@ -73,7 +73,7 @@ struct amg_xstream {
     struct amg_lock lock;
     _Atomic(ABT_xstream_state) state; /* read without it, too */
     struct amg_list joiners;          /* of struct amg_waiter */
-    struct amg_cpuset cpus;           /* as asked for; none: not at all */
+    struct amg_cpuset cpus;           /* as requested; none: not bound */
     int tid; /* of the OS; 0: it has not begun, or has ended */
     pthread_t thread;
     atomic_bool has_thread; /* not joined yet */

@@ -127,7 +127,7 @@ struct sched_request {
 
 static void request_make(struct sched_request *request)
 {
-    /* Release: pairs with the look of amg_sched_is_to_stop(). */
+    /* Release: pairs with the load of amg_sched_is_to_stop(). */
     atomic_fetch_or_explicit(
         &request->sched->asked, request->ask, memory_order_release);
 }

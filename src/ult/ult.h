@@ -134,8 +134,8 @@ struct amg_ult {
     void (*on_migration)(ABT_thread thread, void *arg);
     void *on_migration_arg;
     struct amg_key_table keys;
-    _Atomic uint64_t id; /* 0: not asked for yet */
-    size_t stack_len;    /* as asked for */
+    _Atomic uint64_t id; /* 0: not read yet */
+    size_t stack_len;    /* as requested */
     bool is_named;       /* freed by its owner, not by itself */
     bool is_migratable;
 };
@@ -250,7 +250,7 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
         : (out) == NULL ? ABT_ERR_INV_ARG                                      \
                         : (*(out) = (value), ABT_SUCCESS))
 
-/* The code of a setter: sets a member of an object that is there. */
+/* The code of a setter: sets a member of the object, unless that is NULL. */
 #define AMG_SET(none_code, object, member, value)                              \
     ((object) == NULL ? (none_code) : ((object)->member = (value), ABT_SUCCESS))
 

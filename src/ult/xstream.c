@@ -285,8 +285,8 @@ static void sched_run(struct amg_sched *sched)
         sched->def.run(amg_sched_handle(sched));
     else
         sched_loop(sched);
-    /* A push may have woken only this xstream, or none since this xstream was
-     * about to look. */
+    /* A push may have woken only this xstream, or none, since this xstream was
+     * about to check its pools. */
     sched_wake_others(sched);
 }
 

@@ -9,8 +9,8 @@
 #include "ult/switch_to.h"
 #include "ult/sched.h"
 
-/* Creates and starts an xstream. On an error the scheduler is freed if it was
- * made here. */
+/* Creates and starts an xstream. On an error the scheduler is freed if this
+ * file created it. */
 static int xstream_new(struct amg_sched *sched, int rank, bool is_made_here,
     ABT_xstream *ret_xstream)
 {

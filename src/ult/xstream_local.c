@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State of an execution stream that only its OS thread touches.
  *
- * A user-level thread that overruns its stack is named before the process ends:
- * the guard page below the stack raises SIGSEGV. The handler runs on a stack of
- * its own, looks where the fault was, writes a line where it was in a guard,
- * and leaves the rest to the action that was set before: the fault comes again
- * when the handler returns, and the signal is raised again if it was sent. */
+ * When a user-level thread overruns its stack, the guard page below it raises
+ * SIGSEGV. The handler, which runs on a stack of its own, writes a line that
+ * names the thread if the address of the fault lies in a guard page. Then it
+ * leaves the signal to the previous action: the fault occurs again when the
+ * handler returns, and a signal that was sent is raised again. */
 #include "ult/xstream_local.h"
 
 #include <signal.h>

@@ -10,7 +10,7 @@
 #include "ult/ult.h"
 #include "base/fibre.h"
 
-/* Owned by the thread that took it, until it is given back. */
+/* Owned by the thread that allocated it, until it is freed. */
 struct amg_stack {
     struct amg_stack *next; /* in a cache */
     void *base;

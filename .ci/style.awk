@@ -41,6 +41,18 @@ function end_file() {
         return
     if (lines > 700 && !excused("file " file, lines, lines))
         complain(lines, lines " lines; 700 are the limit of a file")
+    if (is_library())
+        unit_lines[substr(file, 1, length(file) - 2)] += lines
+}
+
+# A .c file and its header are a unit; one below 80 lines is rarely one thing.
+function check_units(    unit) {
+    for (unit in unit_lines) {
+        file = unit
+        if (unit_lines[unit] < 80 && !excused("short " unit, 0, 1))
+            complain(1, "only " unit_lines[unit] " lines with its header: " \
+                        "merge it, or add its reason to .ci/exceptions.txt")
+    }
 }
 
 function begin_file() {
@@ -133,6 +145,7 @@ code ~ /^\}/ {
 
 END {
     end_file()
+    check_units()
     file = ".ci/exceptions.txt"
     for (what in allowed)
         if (!(what in used))

@@ -2,10 +2,10 @@
 /* Objects of libfabric that a domain is made of, memory that it has registered,
  * and buffers that it receives into.
  *
- * Where the driver may choose the keys of memory, it counts them up from a
- * random number of at least 256 (Slingshot reserves smaller ones), so that the
- * key of freed memory, also of a former process at this address, does not soon
- * name other memory. Memory that belongs to an endpoint is bound to it before
+ * If the driver may choose the keys of memory, it counts them up from a random
+ * number of at least 256 (Slingshot reserves smaller ones), so that the key of
+ * freed memory, also of a former process at this address, does not soon name
+ * other memory. Memory that belongs to an endpoint is bound to it before
  * its key is read.
  *
  * All messages arrive in the same few large buffers, each of which takes

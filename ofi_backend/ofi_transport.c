@@ -9,9 +9,9 @@
  * here when all peers have answered it and returned their credits. From then on
  * the loss of a peer is not logged.
  *
- * Where memory is bound to the endpoint, the provider closes the endpoint only
+ * If memory is bound to the endpoint, the provider closes the endpoint only
  * after all memory is deregistered, and memory only after all posts have ended.
- * So the driver cancels all posts first. Elsewhere the close of the endpoint
+ * So the driver cancels all posts first. Otherwise the close of the endpoint
  * ends them. */
 #include "ofi_backend/ofi_domain.h"
 
@@ -517,7 +517,7 @@ unlock:
     return rc;
 }
 
-/* Where peers run is unknown. */
+/* The driver does not know on which cores peers run. */
 static bool ep_is_oversubscribed(struct amg_ep *ep)
 {
     (void)ep;

@@ -18,26 +18,26 @@ struct root {
     const char *name;    /* its last word, "" for the whole file system */
 };
 
-/* Makes room in `*array`. False: no memory. */
-static bool array_grow(void *array, uint64_t *cap, uint64_t count, size_t size)
-{
-    void *grown =
-        count <= *cap ? NULL : realloc(*(void **)array, 2 * count * size);
-
-    if (count <= *cap)
-        return true;
-    if (grown == NULL)
-        return false;
-    *(void **)array = grown;
-    *cap = 2 * count;
-    return true;
-}
-
+/* Makes room. False: no memory. */
 static bool list_reserve(struct list *list, uint64_t count, uint64_t text_len)
 {
-    return array_grow(
-               &list->entries, &list->cap, count, sizeof(*list->entries)) &&
-           array_grow(&list->text, &list->text_cap, text_len, 1);
+    void *more = NULL;
+
+    if (count > list->cap) {
+        more = realloc(list->entries, 2 * count * sizeof(*list->entries));
+        if (more == NULL)
+            return false;
+        list->entries = more;
+        list->cap = 2 * count;
+    }
+    if (text_len > list->text_cap) {
+        more = realloc(list->text, 2 * text_len);
+        if (more == NULL)
+            return false;
+        list->text = more;
+        list->text_cap = 2 * text_len;
+    }
+    return true;
 }
 
 static bool list_add(

@@ -262,7 +262,6 @@ static int remove_one(
 
 void outdir_remove(struct outdir *outdir)
 {
-
     if (outdir->path[0] == '\0')
         return;
     for (int i = 0; i < REMOVE_TRIES && access(outdir->path, F_OK) == 0; i++)

@@ -179,13 +179,6 @@ void progress_close(void)
     printf("\n");
 }
 
-static void row_print(
-    uint64_t files, uint64_t bytes, const char *seconds, double rate)
-{
-    printf("%8llu %15llu %9s %8.3f", (unsigned long long)files,
-        (unsigned long long)bytes, seconds, rate);
-}
-
 void table_print(double seconds)
 {
     static uint64_t calls[STATS_LEN];
@@ -193,7 +186,6 @@ void table_print(double seconds)
     double scale = seconds > 0 ? 1 / seconds / 1e9 : 0;
     struct totals sum = {0};
     uint64_t count = 0;
-    char text[32];
 
     MPI_Reduce(&job.totals, &sum, sizeof(sum) / sizeof(uint64_t), MPI_UINT64_T,
         MPI_SUM, 0, MPI_COMM_WORLD);
@@ -207,16 +199,16 @@ void table_print(double seconds)
     if (job.rank == 0) {
         printf("%8s %15s %9s %8s %9s %9s %9s\n", "files", "bytes", "seconds",
             "GB/s", "RPCs", "p50 us", "p99 us");
-        snprintf(text, sizeof(text), "%9.3f", seconds);
-        row_print(sum.files, sum.bytes, text, (double)sum.bytes * scale);
-        printf(" %9llu %9.1f %9.1f\n", (unsigned long long)count,
+        printf("%8llu %15llu %9.3f %8.3f %9llu %9.1f %9.1f\n",
+            (unsigned long long)sum.files, (unsigned long long)sum.bytes,
+            seconds, (double)sum.bytes * scale, (unsigned long long)count,
             stats_percentile_us(calls, 50), stats_percentile_us(calls, 99));
     }
-    for (int i = 0; job.rank == 0 && rows != NULL && i < job.servers; i++) {
-        row_print(rows[i].stored_files, rows[i].stored_bytes, "",
-            (double)rows[i].stored_bytes * scale);
-        printf(" stored by rank %d\n", i);
-    }
+    for (int i = 0; job.rank == 0 && rows != NULL && i < job.servers; i++)
+        printf("%8llu %15llu %9s %8.3f stored by rank %d\n",
+            (unsigned long long)rows[i].stored_files,
+            (unsigned long long)rows[i].stored_bytes, "",
+            (double)rows[i].stored_bytes * scale, i);
     fflush(stdout);
     free(rows);
 }

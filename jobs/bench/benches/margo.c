@@ -41,8 +41,7 @@ enum {
     STACK_PAGES_MAX = 512,
 };
 
-static void calls_run(
-    struct pair *pair, struct margo_pair *polling, struct margo_pair *defaults)
+static void calls_run(struct pair *pair, struct margo_pair *polling)
 {
     struct duel null = {"margo", "hg",
         "the same null calls by HG_Forward(), HG_Progress() and "
@@ -58,18 +57,22 @@ static void calls_run(
         .ours = {margo_pair_rate, polling},
         .control = {calls_rate, .enters = true}};
 
-    if (defaults == NULL) {
-        duel_run(pair, &null, NULL);
-        duel_run(pair, &rate, NULL);
-        return;
-    }
-    null.op = "margo_default";
-    null.against = "polling";
-    null.text =
-        "the same calls by instances of Margo that never sleep; median time";
-    null.ours.arg = defaults;
-    null.control = (struct duel_side){margo_pair_latency, .arg = polling};
     duel_run(pair, &null, NULL);
+    duel_run(pair, &rate, NULL);
+}
+
+static void defaults_run(struct pair *pair, struct margo_pair *polling)
+{
+    struct margo_pair defaults;
+    struct duel null = {"margo_default", "polling",
+        "the same calls by instances of Margo that never sleep; median time",
+        .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
+        .ours = {margo_pair_latency, &defaults},
+        .control = {margo_pair_latency, polling}};
+
+    margo_pair_open(&defaults, pair, &(struct margo_pair_how){.json = NULL});
+    duel_run(pair, &null, NULL);
+    margo_pair_close(&defaults);
 }
 
 MERCURY_GEN_PROC(bench_move_t, ((hg_bulk_t)(memory)))
@@ -375,20 +378,16 @@ void bench_margo(struct pair *pair)
 {
     static const struct margo_pair_how polling_how = {
         .json = MARGO_POLLING_JSON};
-    static const struct margo_pair_how defaults_how = {.json = NULL};
     struct margo_pair polling;
-    struct margo_pair defaults;
     char cores[sizeof(pair->cores)];
 
     if (!pair_is_of_two(pair, NULL))
         return;
     snprintf(cores, sizeof(cores), "%s", pair->cores);
     margo_pair_open(&polling, pair, &polling_how);
-    calls_run(pair, &polling, NULL);
+    calls_run(pair, &polling);
     bulk_run(pair, &polling);
-    margo_pair_open(&defaults, pair, &defaults_how);
-    calls_run(pair, &polling, &defaults);
-    margo_pair_close(&defaults);
+    defaults_run(pair, &polling);
     margo_pair_close(&polling);
     blocked_run(pair);
     ways_of_margo_run(pair);

@@ -49,22 +49,26 @@ static void smaps_take(const struct pair *pair, struct smaps *ret_smaps)
 }
 
 static void idle_rows(const struct pair *pair, const struct smaps *before,
-    const struct smaps *after, const char *const ops[3], const char *control)
+    const struct smaps *after)
 {
-    row_add(pair, (struct row){ops[0], .value = after->rss - before->rss,
-                      .against = "process", .control = control,
+    static const char process[] =
+        "what the same process had before, with MPI started and no class open";
+    double len = after->shared_len - before->shared_len;
+
+    row_add(pair, (struct row){"idle_rss", .value = after->rss - before->rss,
+                      .against = "process", .control = process,
                       .control_value = before->rss});
-    row_add(pair, (struct row){ops[1], .value = after->pss - before->pss,
-                      .against = "process", .control = control,
+    row_add(pair, (struct row){"idle_pss", .value = after->pss - before->pss,
+                      .against = "process", .control = process,
                       .control_value = before->pss});
-    if (after->shared_len > before->shared_len)
+    if (len > 0.0)
         row_add(pair,
-            (struct row){ops[2],
+            (struct row){"idle_segment",
                 .value = after->shared_touched - before->shared_touched,
                 .against = "length",
                 .control = "the length of the shared mappings of the class, "
                            "touched or not",
-                .control_value = after->shared_len - before->shared_len});
+                .control_value = len});
 }
 
 /* The pages of this process alone, and the existing ones of those it shares.
@@ -98,7 +102,6 @@ static void peer_row(struct pair *pair)
 
 void bench_memory(struct pair *pair)
 {
-    static const char *const ops[] = {"idle_rss", "idle_pss", "idle_segment"};
     struct pair idle;
     struct smaps both[2];
 
@@ -113,8 +116,7 @@ void bench_memory(struct pair *pair)
     pair_leave(&idle);
     pair_meet(&idle);
     MPI_Bcast(both, sizeof(both), MPI_BYTE, 1, pair->comm);
-    idle_rows(&idle, &both[0], &both[1], ops,
-        "what the same process had before, with MPI started and no class open");
+    idle_rows(&idle, &both[0], &both[1]);
     peer_row(&idle);
     pair_close(&idle);
 }

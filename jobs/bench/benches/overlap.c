@@ -8,6 +8,7 @@
  * the program. After a second without news it looks for some as seldom as it
  * ever will. */
 #include <stdint.h>
+#include <string.h>
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/raw/calls.h"
@@ -69,20 +70,23 @@ static double computing_batch(struct pair *pair, struct duel *duel)
 /* A call to a rank that computes: its time, or how many are answered. */
 static void call_row(struct pair *pair, const char *op, enum duel_figure figure)
 {
+    /* Over MPI a sleeping rank finds out by looking now and then. */
+    bool is_pollable = strcmp(pair->via, "mpi") != 0;
     struct duel duel = {op, "asleep",
         "the same call while rank 1 sleeps on a semaphore, and does "
         "not compute",
-        .calls = pair_is_not_pollable(pair) ? CALLS_NOT_POLLABLE : CALLS,
-        .warm = WARM, .figure = figure, .is_open = true,
-        .ours = {computing_batch}, .control = {calls_latency}};
+        .calls = is_pollable ? CALLS : CALLS_NOT_POLLABLE, .warm = WARM,
+        .figure = figure, .is_open = true, .ours = {computing_batch},
+        .control = {calls_latency}};
 
     duel_run(pair, &duel, NULL);
 }
 
 /* Rank 1's work; its times go to rank 0, which calls all the while, or sleeps.
  */
-static double work_batch(struct pair *pair, struct duel *duel, bool is_called)
+static double work_batch(struct pair *pair, struct duel *duel)
 {
+    bool is_called = *(const bool *)duel->arg;
     hg_handle_t handle = HG_HANDLE_NULL;
     double elapsed_us = 0.0;
     int is_told = 0;
@@ -115,24 +119,16 @@ static double work_batch(struct pair *pair, struct duel *duel, bool is_called)
     return elapsed_us;
 }
 
-static double called_batch(struct pair *pair, struct duel *duel)
-{
-    return work_batch(pair, duel, true);
-}
-
-static double quiet_batch(struct pair *pair, struct duel *duel)
-{
-    return work_batch(pair, duel, false);
-}
-
 /* The time of rank 1's work while rank 0 calls, beside that while nobody does.
  */
 static void serving_row(struct pair *pair, const char *op)
 {
+    bool are_calls[] = {true, false};
     struct duel duel = {op, "no calls",
         "the same work by the same rank, while nobody calls",
         .calls = UNITS_SERVING, .figure = DUEL_MEAN_US, .is_open = true,
-        .ours = {called_batch}, .control = {quiet_batch}};
+        .ours = {work_batch, &are_calls[0]},
+        .control = {work_batch, &are_calls[1]}};
 
     duel_run(pair, &duel, NULL);
 }
@@ -146,11 +142,16 @@ static void target_by_thread(struct pair *pair, int core)
         pair_by_thread(pair, AMALGAM_WAIT_SLEEP, core);
 }
 
-/* The peers know each other, all is quiet for a while; then both work. */
+/* With a progress thread on the core of the program, or without. The peers know
+ * each other, all is quiet for a while; then both work. */
 static double beside_batch(struct pair *pair, struct duel *duel)
 {
     double elapsed_us = 0.0;
 
+    if (*(const bool *)duel->arg)
+        pair_by_thread(pair, AMALGAM_WAIT_AUTO, pin_core());
+    else
+        pair_by_caller(pair, AMALGAM_WAIT_AUTO);
     pair_enter(pair);
     pair_greet(pair);
     pause_us(
@@ -160,27 +161,17 @@ static double beside_batch(struct pair *pair, struct duel *duel)
     return elapsed_us;
 }
 
-static double with_thread_batch(struct pair *pair, struct duel *duel)
-{
-    pair_by_thread(pair, AMALGAM_WAIT_AUTO, pin_core());
-    return beside_batch(pair, duel);
-}
-
-static double without_batch(struct pair *pair, struct duel *duel)
-{
-    pair_by_caller(pair, AMALGAM_WAIT_AUTO);
-    return beside_batch(pair, duel);
-}
-
 void bench_overlap(struct pair *pair)
 {
     struct pair both;
+    bool has_thread[] = {true, false};
     int core = pair->is_one_machine ? pin_core() : -1;
     struct duel beside = {"compute", "no thread",
         "the same work on the same core, by a rank without a progress "
         "thread: progress in the caller",
-        .calls = UNITS, .figure = DUEL_MEAN_US, .ours = {with_thread_batch},
-        .control = {without_batch}};
+        .calls = UNITS, .figure = DUEL_MEAN_US,
+        .ours = {beside_batch, &has_thread[0]},
+        .control = {beside_batch, &has_thread[1]}};
 
     if (!pair_is_of_two(pair, NULL))
         return;

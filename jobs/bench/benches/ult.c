@@ -50,24 +50,17 @@ static double swaps_run(struct pair *pair, struct duel *duel)
     return samples_fill(duel, start_us);
 }
 
-static void pool_get(struct pair *pair, ABT_pool *ret_pool)
+static ABT_pool pool; /* of the program's stream */
+
+static ABT_thread thread_start(
+    struct pair *pair, void (*run)(void *), void *arg)
 {
-    ABT_xstream stream = ABT_XSTREAM_NULL;
+    ABT_thread thread = ABT_THREAD_NULL;
 
-    if (ABT_xstream_self(&stream) != ABT_SUCCESS ||
-        ABT_xstream_get_main_pools(stream, 1, ret_pool) != ABT_SUCCESS)
-        pair_fail(pair, "there is no stream of user-level threads here");
-}
-
-static void thread_start(
-    struct pair *pair, void (*run)(void *), void *arg, ABT_thread *ret_thread)
-{
-    ABT_pool pool = ABT_POOL_NULL;
-
-    pool_get(pair, &pool);
-    if (ABT_thread_create(pool, run, arg, ABT_THREAD_ATTR_NULL, ret_thread) !=
+    if (ABT_thread_create(pool, run, arg, ABT_THREAD_ATTR_NULL, &thread) !=
         ABT_SUCCESS)
         pair_fail(pair, "no memory for a thread");
+    return thread;
 }
 
 static void yields_make(void *arg)
@@ -87,7 +80,7 @@ static double yields_run(struct pair *pair, struct duel *duel)
     if (pair->rank != 0)
         return 0.0;
     for (unsigned i = 0; i < TWO; i++)
-        thread_start(pair, yields_make, duel, &threads[i]);
+        threads[i] = thread_start(pair, yields_make, duel);
     start_us = clock_now_us();
     for (unsigned i = 0; i < TWO; i++)
         ABT_thread_join(threads[i]);
@@ -104,19 +97,14 @@ static void nothing_do(void *arg)
 
 static double creations_run(struct pair *pair, struct duel *duel)
 {
-    ABT_pool pool = ABT_POOL_NULL;
     double start_us = 0.0;
 
     if (pair->rank != 0)
         return 0.0;
-    pool_get(pair, &pool);
     start_us = clock_now_us();
     for (unsigned i = 0; i < duel->calls; i++) {
-        ABT_thread thread = ABT_THREAD_NULL;
+        ABT_thread thread = thread_start(pair, nothing_do, NULL);
 
-        if (ABT_thread_create(pool, nothing_do, NULL, ABT_THREAD_ATTR_NULL,
-                &thread) != ABT_SUCCESS)
-            pair_fail(pair, "no memory for a thread");
         ABT_thread_free(&thread); /* joins it first */
     }
     return samples_fill(duel, clock_now_us() - start_us);
@@ -136,8 +124,12 @@ static void op_run(
 
 void bench_ult(struct pair *pair)
 {
-    if (ABT_init(0, NULL) != ABT_SUCCESS)
-        pair_fail(pair, "ABT_init failed");
+    ABT_xstream stream = ABT_XSTREAM_NULL;
+
+    if (ABT_init(0, NULL) != ABT_SUCCESS ||
+        ABT_xstream_self(&stream) != ABT_SUCCESS ||
+        ABT_xstream_get_main_pools(stream, 1, &pool) != ABT_SUCCESS)
+        pair_fail(pair, "there is no stream of user-level threads here");
     op_run(pair, "ult_yield", yields_run, SWITCHES);
     op_run(pair, "ult_create", creations_run, CREATIONS);
     ABT_finalize();

@@ -79,15 +79,14 @@ static inline bool row_is_noisy(const struct row *row)
     return row->control_spread > ROWS_NOISY || row->stolen > ROWS_STOLEN;
 }
 
-/* Puts `count` numbers into rising order. */
+/* Puts numbers into rising order; the value below which the part `q` (0 to 1)
+ * of sorted ones lies, between two of them by a straight line, 0 when there are
+ * none. */
 void stats_sort(double *samples, size_t count);
-/* The value below which the part `q` (0 to 1) of sorted numbers lies, between
- * two of them by a straight line; 0 when there are none. */
 double stats_quantile(const double *sorted, size_t count, double q);
-/* Sorts, and returns the value in the middle. */
+/* Sorts, and returns the value in the middle; or what lies between the
+ * quartiles, as a part of that, 0 when that is 0. */
 double stats_median(double *samples, size_t count);
-/* Sorts, and returns what lies between the quartiles, as a part of the median;
- * 0 when that is 0. */
 double stats_spread(double *samples, size_t count);
 
 /* Fills in what the figures of `count` (1 at least) batches tell, which were

@@ -369,11 +369,6 @@ bool pair_is_of_two(const struct pair *pair, const char *what)
     return is_of_two;
 }
 
-bool pair_is_not_pollable(const struct pair *pair)
-{
-    return strcmp(pair->via, "mpi") == 0;
-}
-
 void pair_row(const struct pair *pair, struct row *row)
 {
     row->bench = pair->bench;

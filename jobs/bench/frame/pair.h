@@ -95,17 +95,14 @@ bool pair_open_class(
 void pair_meet(struct pair *pair);
 /* By all ranks that opened it. */
 void pair_close(struct pair *pair);
-/* Another pair of the same two ranks, not open. */
+/* Another pair of the same two ranks: not open; or over the same transport,
+ * with so many contexts (0: one), and turns that may sleep for so long. */
 void pair_copy(const struct pair *pair, struct pair *ret_pair);
-/* The same, open over the same transport, with so many contexts (0: one), and
- * turns that may sleep for so long. Ends the job when it cannot. */
 void pair_open_like(struct pair *pair, const struct pair *like,
     unsigned contexts, unsigned wait_ms);
 /* Are caller and target two processes? If not, says that the benchmark, or
  * `what` of it, is left out. */
 bool pair_is_of_two(const struct pair *pair, const char *what);
-/* Can a sleeping rank be woken only by looking now and then? */
-bool pair_is_not_pollable(const struct pair *pair);
 
 /* At least `len` bytes of each kind, the pages of which are there. */
 void pair_need_room(struct pair *pair, size_t len);
@@ -136,20 +133,19 @@ void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
 void pair_by_caller(struct pair *pair, enum amalgam_wait wait);
 void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core);
 
-/* The caller's, within these: a handle for calls to the target. */
+/* The caller's, within these: a handle for calls to the target; a call, which
+ * waits for the answer; and one with a handle of its own, without input. */
 hg_handle_t pair_handle(struct pair *pair, hg_id_t id);
 void pair_handle_free(struct pair *pair, hg_handle_t handle);
-/* Calls and waits for the answer; also with a handle of its own, without input.
- */
 void pair_call(struct pair *pair, hg_handle_t handle, void *input);
 void pair_call_once(struct pair *pair, hg_id_t id);
 /* By a rank that is not the caller: serves, if it is the target, until the
  * caller calls pair_stop(). */
 void pair_serve(struct pair *pair);
 void pair_stop(struct pair *pair);
-/* Has the other rank called it? */
+/* Has the other rank called it? Or until it has, by either rank: asleep where a
+ * thread serves. */
 bool pair_is_stopped(const struct pair *pair);
-/* Until it has, by either rank: asleep where a thread serves. */
 void pair_await_stop(struct pair *pair);
 /* One call from rank 0 to rank 1, so that the ranks know each other. */
 void pair_greet(struct pair *pair);

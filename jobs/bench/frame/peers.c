@@ -75,7 +75,9 @@ void peers_run(
     }
 }
 
-const char *crowd_info(const struct pair *pair)
+/* The string that opens the transport between the two in processes without MPI;
+ * NULL: there is none, or the peers are further ranks. */
+static const char *crowd_info(const struct pair *pair)
 {
     if (pair->is_collective && pair->world->size >= 4)
         return NULL;

@@ -41,9 +41,6 @@ struct crowd {
     struct contact *contacts; /* of rank 0, the last one of `quiet` */
 };
 
-/* The string that opens the transport between the two in processes without MPI;
- * NULL: there is none, or the peers are further ranks. */
-const char *crowd_info(const struct pair *pair);
 /* By both ranks. False, with a line why, when the transport has no peers to
  * offer: there are no further ranks, or it leads to oneself only. */
 bool crowd_open(struct crowd *ret_crowd, struct pair *pair);

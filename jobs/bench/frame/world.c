@@ -81,17 +81,6 @@ static uint64_t library_hash(const char *symbol)
     return file_hash(info.dli_fname);
 }
 
-/* The first difference; NULL: there is none. */
-static const char *difference_of(
-    const struct print *one, const struct print *other)
-{
-    for (unsigned i = 0; i < HASHES; i++)
-        if (one->hashes[i] != 0 && other->hashes[i] != 0 &&
-            one->hashes[i] != other->hashes[i])
-            return differences[i];
-    return NULL;
-}
-
 bool world_is_same(int argc, char **argv)
 {
     struct print own = {{file_hash("/proc/self/exe"), library_hash("HG_Init"),
@@ -109,42 +98,39 @@ bool world_is_same(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     all = all_gather(MPI_COMM_WORLD, &own, sizeof(own));
-    for (int i = 1; i < size && what == NULL; i++) {
-        what = difference_of(&all[0], &all[i]);
-        if (what != NULL && rank == 0)
+    for (unsigned i = 0; i < (unsigned)size * HASHES && what == NULL; i++) {
+        const struct print *other = &all[i / HASHES];
+        uint64_t hash = other->hashes[i % HASHES];
+        uint64_t wanted = all[0].hashes[i % HASHES];
+
+        if (hash == wanted || hash == 0 || wanted == 0)
+            continue;
+        what = differences[i % HASHES];
+        if (rank == 0)
             fprintf(stderr,
-                "amalgam_bench: rank %d on %s has %s than rank 0 on %s: start "
+                "amalgam_bench: rank %u on %s has %s than rank 0 on %s: start "
                 "the same build in the same way everywhere\n",
-                i, all[i].host, what, all[0].host);
+                i / HASHES, other->host, what, all[0].host);
     }
     free(all);
     return what == NULL;
 }
 
-/* The number of this rank's node, the same at all of its ranks: the lowest of
- * their ranks. */
-static int node_number(int rank)
-{
-    MPI_Comm node = MPI_COMM_NULL;
-    int lowest = rank;
-
-    MPI_Comm_split_type(
-        MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-    MPI_Bcast(&lowest, 1, MPI_INT, 0, node);
-    MPI_Comm_free(&node);
-    return lowest;
-}
-
 void world_make(bool is_near, struct world *ret_world)
 {
+    MPI_Comm near = MPI_COMM_NULL;
     int *nodes = NULL;
-    int node = 0;
+    int node = 0; /* its number: the lowest of its ranks */
     int rank = 0;
     int second = 0;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ret_world->size);
-    node = node_number(rank);
+    MPI_Comm_split_type(
+        MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &near);
+    node = rank;
+    MPI_Bcast(&node, 1, MPI_INT, 0, near);
+    MPI_Comm_free(&near);
     nodes = all_gather(MPI_COMM_WORLD, &node, sizeof(node));
     ret_world->nodes = 0;
     for (int i = 0; i < ret_world->size; i++) {

@@ -251,7 +251,7 @@ static void progress_tell(const struct pair *pair)
 }
 
 /* Finds what carries a call from the caller to the target: the scheme of its
- * address. */
+ * address. One call goes there, so that what the first one takes is taken. */
 static void via_find(struct pair *pair)
 {
     char text[TEXT_LEN];
@@ -259,6 +259,12 @@ static void via_find(struct pair *pair)
 
     pair_enter(pair);
     progress_tell(pair);
+    if (pair->is_caller) {
+        pair_call_once(pair, pair->null_id);
+        pair_stop(pair);
+    } else {
+        pair_serve(pair);
+    }
     pair_leave(pair);
     CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, pair->peer));
     snprintf(

@@ -24,8 +24,7 @@ void amg_shm_bulk_close(struct amg_shm_domain *domain);
 void amg_shm_bulk_ep_open(struct amg_shm_ep *ep);
 /* No poll is running. Its operations end with HG_CANCELED, on `done`. */
 void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
-/* The peer closed or died: operations that wait for it end with HG_HOSTUNREACH.
- */
+/* The peer closed or died: operations that wait for it end (HG_HOSTUNREACH). */
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
@@ -185,8 +184,7 @@ void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
 
 /* Called by the progress owner for a POLLED transfer: sends the fragments that
  * the limits allow. HG_SUCCESS: all bytes arrived; HG_AGAIN: to be continued
- * when answers arrive; HG_BUSY: no bounce buffer is free. Other codes end it.
- */
+ * when answers arrive; HG_BUSY: no bounce buffer is free. Others end it. */
 hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer);
 /* Whether a bounce buffer is free for it. After HG_BUSY the caller checks again
  * before it waits, as one may have been freed meanwhile. */

@@ -288,7 +288,7 @@ static bool is_in_area(
            len <= bulk->area_len - (at - bulk->area_base);
 }
 
-/* Copies in the peer's area as mapped here; both sides may be the same memory.
+/* Copies in the peer's area as mapped here; both sides may be the same bytes.
  */
 static void direct_copy(const struct amg_shm_bulk_peer *bulk, bool is_get,
     void *local, uint64_t at, uint64_t len)

@@ -64,9 +64,7 @@ void amg_shm_files_remove(const char *path, int fd);
 /* Removes the files of all dead owners. Returns their number. */
 unsigned amg_shm_files_clean(void);
 
-/* Segment of a domain: its creation, and the mapping of a peer's
- * (shm_region.c).
- */
+/* Segment of a domain, own or of a peer (shm_region.c). */
 
 /* Parameters of a new segment. */
 struct amg_shm_region_params {
@@ -95,9 +93,6 @@ bool amg_shm_region_is_open_to_us(
  * be determined. Makes system calls. */
 bool amg_shm_region_reserve(
     const struct amg_shm_region *region, const void *at, uint64_t len);
-/* Removes the name of the own segment for good. Peers still find it by that
- * name where amg_shm_region_is_open_to_us(). */
-void amg_shm_region_unname(struct amg_shm_region *region);
 /* Unmaps; an owner's file is removed too. Accepts one that is all zero. */
 void amg_shm_region_fini(struct amg_shm_region *region);
 

@@ -357,8 +357,7 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
 
         if (inbox == NULL)
             continue;
-        /* Not freed: its writer may still check if its last message was read.
-         */
+        /* Not freed: its writer may check if its last message was read. */
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             ring_drop_locked(
                 inbox, amg_container_of(link, struct amg_shm_inring, link));
@@ -377,8 +376,7 @@ static void ring_leave(struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
     inbox->leaving_count++;
 }
 
-/* Handles the event of one slot. False: no memory or no descriptor; try again.
- */
+/* Handles the event of one slot. False: no memory or descriptor; try again. */
 static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
 {
     struct amg_shm_domain *domain = inbox->domain;

@@ -39,8 +39,7 @@ void amg_shm_inbox_events_locked(struct amg_shm_inbox *inbox);
 void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox);
 
 /* Publishes the read position of a ring, and wakes a writer that waits for
- * room.
- */
+ * room. */
 void amg_shm_inbox_report(struct amg_shm_inring *ring);
 
 /* Stops polling the rings that were silent since the last call, if there are

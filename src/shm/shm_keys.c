@@ -29,81 +29,83 @@ struct amg_shm_record {
     uint32_t next_free;
 };
 
-void amg_shm_exposer_init(struct amg_shm_exposer *keys,
+void amg_shm_exposer_init(struct amg_shm_exposer *exposer,
     struct amg_shm_key_table *table, uint64_t salt, amg_shm_life_fn life)
 {
-    memset(keys, 0, sizeof(*keys));
-    amg_lock_init(&keys->lock);
-    keys->table = table;
-    keys->life = life;
-    keys->salt = salt;
-    keys->free = NO_RECORD;
-    keys->free_beyond = NO_RECORD;
-    keys->list_end = 1; /* 0 is no list */
+    memset(exposer, 0, sizeof(*exposer));
+    amg_lock_init(&exposer->lock);
+    exposer->table = table;
+    exposer->life = life;
+    exposer->salt = salt;
+    exposer->free = NO_RECORD;
+    exposer->free_beyond = NO_RECORD;
+    exposer->list_end = 1; /* 0 is no list */
     atomic_store_explicit(&table->salt, salt, memory_order_relaxed);
     atomic_store_explicit(
         &table->magic, AMG_SHM_KEY_TABLE_MAGIC, memory_order_release);
 }
 
-void amg_shm_exposer_fini(struct amg_shm_exposer *keys)
+void amg_shm_exposer_fini(struct amg_shm_exposer *exposer)
 {
-    for (uint32_t i = 0; i < keys->cap; i++)
-        AMG_ASSERT(keys->records[i].mem == NULL);
-    amg_mem_free(keys->records);
-    amg_mem_free(keys->list_next);
+    for (uint32_t i = 0; i < exposer->cap; i++)
+        AMG_ASSERT(exposer->records[i].mem == NULL);
+    amg_mem_free(exposer->records);
+    amg_mem_free(exposer->list_next);
 }
 
 static bool part_reserve(
-    const struct amg_shm_exposer *keys, const void *at, uint64_t len)
+    const struct amg_shm_exposer *exposer, const void *at, uint64_t len)
 {
-    return keys->reserve == NULL || keys->reserve(keys->owner, at, len);
+    return exposer->reserve == NULL ||
+           exposer->reserve(exposer->owner, at, len);
 }
 
-static void record_free_locked(struct amg_shm_exposer *keys, uint32_t index)
+static void record_free_locked(struct amg_shm_exposer *exposer, uint32_t index)
 {
-    uint32_t *list = index < AMG_SHM_ENTRIES ? &keys->free : &keys->free_beyond;
+    uint32_t *list =
+        index < AMG_SHM_ENTRIES ? &exposer->free : &exposer->free_beyond;
 
-    keys->records[index].next_free = *list;
+    exposer->records[index].next_free = *list;
     *list = index;
 }
 
 /* Allocates with the lock held, which is rare: the table only doubles. */
-static hg_return_t records_grow_locked(struct amg_shm_exposer *keys)
+static hg_return_t records_grow_locked(struct amg_shm_exposer *exposer)
 {
-    uint32_t cap = keys->cap == 0 ? RECORDS_FIRST : 2 * keys->cap;
+    uint32_t cap = exposer->cap == 0 ? RECORDS_FIRST : 2 * exposer->cap;
     struct amg_shm_record *grown = NULL;
 
-    if (keys->cap < AMG_SHM_ENTRIES &&
-        !part_reserve(keys, &keys->table->entries[keys->cap],
-            (cap - keys->cap) * sizeof(struct amg_shm_entry)))
+    if (exposer->cap < AMG_SHM_ENTRIES &&
+        !part_reserve(exposer, &exposer->table->entries[exposer->cap],
+            (cap - exposer->cap) * sizeof(struct amg_shm_entry)))
         return HG_NOMEM;
-    grown = amg_mem_realloc(keys->records, cap * sizeof(*grown));
+    grown = amg_mem_realloc(exposer->records, cap * sizeof(*grown));
 
     if (grown == NULL)
         return HG_NOMEM;
-    keys->records = grown;
-    for (uint32_t i = cap; i-- > keys->cap;) {
+    exposer->records = grown;
+    for (uint32_t i = cap; i-- > exposer->cap;) {
         grown[i].mem = NULL;
-        record_free_locked(keys, i);
+        record_free_locked(exposer, i);
     }
-    keys->cap = cap;
+    exposer->cap = cap;
     return HG_SUCCESS;
 }
 
 /* Takes a free record; one with an entry in the table, if there is one. */
 static hg_return_t record_take_locked(
-    struct amg_shm_exposer *keys, uint32_t *ret_index)
+    struct amg_shm_exposer *exposer, uint32_t *ret_index)
 {
-    uint32_t *list = &keys->free;
+    uint32_t *list = &exposer->free;
 
-    if (keys->free == NO_RECORD && keys->free_beyond == NO_RECORD &&
-        records_grow_locked(keys) != HG_SUCCESS)
+    if (exposer->free == NO_RECORD && exposer->free_beyond == NO_RECORD &&
+        records_grow_locked(exposer) != HG_SUCCESS)
         return HG_NOMEM;
-    if (keys->free == NO_RECORD)
-        list = &keys->free_beyond;
+    if (exposer->free == NO_RECORD)
+        list = &exposer->free_beyond;
     *ret_index = *list;
-    AMG_ASSERT(keys->records[*ret_index].mem == NULL);
-    *list = keys->records[*ret_index].next_free;
+    AMG_ASSERT(exposer->records[*ret_index].mem == NULL);
+    *list = exposer->records[*ret_index].next_free;
     return HG_SUCCESS;
 }
 
@@ -114,39 +116,40 @@ static unsigned list_class(uint32_t count)
 }
 
 /* Room for a list, or NO_LIST. */
-static uint32_t list_take_locked(struct amg_shm_exposer *keys, uint32_t count)
+static uint32_t list_take_locked(
+    struct amg_shm_exposer *exposer, uint32_t count)
 {
     unsigned class = list_class(count);
     uint32_t at = 0;
 
     if (class >= AMG_SHM_LIST_CLASSES)
         return NO_LIST;
-    at = keys->list_free[class];
+    at = exposer->list_free[class];
     if (at != 0) {
-        keys->list_free[class] = keys->list_next[at];
+        exposer->list_free[class] = exposer->list_next[at];
         return at;
     }
-    if (keys->list_next == NULL) /* pages come when they are touched */
-        keys->list_next =
-            amg_mem_zalloc(AMG_SHM_LIST * sizeof(*keys->list_next));
-    if (keys->list_next == NULL ||
-        (1u << class) > AMG_SHM_LIST - keys->list_end ||
-        !part_reserve(keys, &keys->table->list[keys->list_end],
+    if (exposer->list_next == NULL) /* pages come when they are touched */
+        exposer->list_next =
+            amg_mem_zalloc(AMG_SHM_LIST * sizeof(*exposer->list_next));
+    if (exposer->list_next == NULL ||
+        (1u << class) > AMG_SHM_LIST - exposer->list_end ||
+        !part_reserve(exposer, &exposer->table->list[exposer->list_end],
             sizeof(struct amg_shm_list_entry) << class))
         return NO_LIST;
-    at = keys->list_end;
-    keys->list_end += 1u << class;
+    at = exposer->list_end;
+    exposer->list_end += 1u << class;
     return at;
 }
 
 static void list_give_locked(
-    struct amg_shm_exposer *keys, uint32_t at, uint32_t count)
+    struct amg_shm_exposer *exposer, uint32_t at, uint32_t count)
 {
     unsigned class = list_class(count);
 
-    AMG_ASSERT(at > 0 && at < keys->list_end);
-    keys->list_next[at] = keys->list_free[class];
-    keys->list_free[class] = at;
+    AMG_ASSERT(at > 0 && at < exposer->list_end);
+    exposer->list_next[at] = exposer->list_free[class];
+    exposer->list_free[class] = at;
 }
 
 static void listed_set(
@@ -161,9 +164,9 @@ static void listed_set(
 
 /* Writes the entry of the memory, so that peers may access it. */
 static void entry_open_locked(
-    struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
+    struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
 {
-    struct amg_shm_entry *entry = &keys->table->entries[mem->key.index];
+    struct amg_shm_entry *entry = &exposer->table->entries[mem->key.index];
     uint64_t state =
         (uint64_t)mem->key.serial << 32 | AMG_SHM_ENTRY_LIVE | mem->flags;
 
@@ -173,12 +176,12 @@ static void entry_open_locked(
         atomic_store_explicit(
             &entry->len, mem->segments[0].len, memory_order_relaxed);
     } else if (mem->count > 1) {
-        mem->list = list_take_locked(keys, mem->count);
+        mem->list = list_take_locked(exposer, mem->count);
         atomic_store_explicit(&entry->base, mem->list, memory_order_relaxed);
         if (mem->list == NO_LIST)
             state |= AMG_SHM_ENTRY_BY_MESSAGE;
         for (uint32_t i = 0; i < mem->count && mem->list != NO_LIST; i++)
-            listed_set(keys->table, mem, i);
+            listed_set(exposer->table, mem, i);
     }
     atomic_store_explicit(&entry->count, mem->count, memory_order_relaxed);
     atomic_store_explicit(&entry->accessed_by, 0, memory_order_relaxed);
@@ -218,7 +221,7 @@ static hg_return_t mem_create(const struct amg_segment *segments,
     return HG_SUCCESS;
 }
 
-hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *keys,
+hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *exposer,
     const struct amg_transport *transport, const struct amg_segment *segments,
     uint32_t count, uint8_t flags, struct amg_mem **ret_mem)
 {
@@ -230,15 +233,16 @@ hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *keys,
         return rc;
     mem->base.transport = transport;
     mem->flags = flags;
-    amg_lock_lock(&keys->lock);
-    rc = record_take_locked(keys, &index);
+    amg_lock_lock(&exposer->lock);
+    rc = record_take_locked(exposer, &index);
     if (rc == HG_SUCCESS) {
-        mem->key = (struct amg_shm_key){index, ++keys->serial, keys->salt};
-        keys->records[index].mem = mem;
+        mem->key =
+            (struct amg_shm_key){index, ++exposer->serial, exposer->salt};
+        exposer->records[index].mem = mem;
         if (index < AMG_SHM_ENTRIES)
-            entry_open_locked(keys, mem);
+            entry_open_locked(exposer, mem);
     }
-    amg_lock_unlock(&keys->lock);
+    amg_lock_unlock(&exposer->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
         return rc;
@@ -269,9 +273,9 @@ hg_return_t amg_shm_key_read(
 /* The process id of an accessor that is not known to be dead and is in entry
  * `index`, which is closed; or 0. */
 static uint32_t accessor_inside(
-    const struct amg_shm_exposer *keys, uint32_t index)
+    const struct amg_shm_exposer *exposer, uint32_t index)
 {
-    struct amg_shm_key_table *table = keys->table;
+    struct amg_shm_key_table *table = exposer->table;
     uint32_t accessed_by = atomic_load_explicit(
         &table->entries[index].accessed_by, memory_order_seq_cst);
     uint32_t end =
@@ -287,7 +291,7 @@ static uint32_t accessor_inside(
         for (unsigned k = 0; k < AMG_SHM_ACCESSES; k++)
             if (atomic_load_explicit(&accessor->accesses[k],
                     memory_order_seq_cst) == index + 1 &&
-                !amg_shm_accessor_reap(accessor, keys->life))
+                !amg_shm_accessor_reap(accessor, exposer->life))
                 return atomic_load_explicit(
                     &accessor->pid, memory_order_relaxed);
     }
@@ -295,26 +299,26 @@ static uint32_t accessor_inside(
 }
 
 static void mem_close_locked(
-    struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
+    struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
 {
-    AMG_ASSERT(keys->records[mem->key.index].mem == mem);
+    AMG_ASSERT(exposer->records[mem->key.index].mem == mem);
     if (mem->is_closed)
         return;
     mem->is_closed = true;
     if (mem->key.index < AMG_SHM_ENTRIES)
-        atomic_store_explicit(&keys->table->entries[mem->key.index].state, 0,
+        atomic_store_explicit(&exposer->table->entries[mem->key.index].state, 0,
             memory_order_seq_cst);
 }
 
 /* No access is in progress: frees the record of the memory. */
 static void mem_free_locked(
-    struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
+    struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
 {
     AMG_ASSERT(mem->is_closed && mem->users == 0);
     if (mem->list != NO_LIST)
-        list_give_locked(keys, mem->list, mem->count);
-    keys->records[mem->key.index].mem = NULL;
-    record_free_locked(keys, mem->key.index);
+        list_give_locked(exposer, mem->list, mem->count);
+    exposer->records[mem->key.index].mem = NULL;
+    record_free_locked(exposer, mem->key.index);
 }
 
 static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
@@ -332,7 +336,7 @@ static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
 }
 
 hg_return_t amg_shm_exposer_remove(
-    struct amg_shm_exposer *keys, struct amg_mem *base, unsigned timeout_ms)
+    struct amg_shm_exposer *exposer, struct amg_mem *base, unsigned timeout_ms)
 {
     struct amg_shm_mem *mem = amg_container_of(base, struct amg_shm_mem, base);
     uint64_t deadline_ns = 0;
@@ -341,12 +345,12 @@ hg_return_t amg_shm_exposer_remove(
         uint32_t users = 0;
         uint32_t pid = 0;
 
-        amg_lock_lock(&keys->lock);
-        mem_close_locked(keys, mem);
+        amg_lock_lock(&exposer->lock);
+        mem_close_locked(exposer, mem);
         users = mem->users;
-        amg_lock_unlock(&keys->lock);
+        amg_lock_unlock(&exposer->lock);
         if (users == 0 && mem->key.index < AMG_SHM_ENTRIES)
-            pid = accessor_inside(keys, mem->key.index);
+            pid = accessor_inside(exposer, mem->key.index);
         if (users == 0 && pid == 0)
             break;
         if (deadline_ns == 0)
@@ -357,9 +361,9 @@ hg_return_t amg_shm_exposer_remove(
         }
         amg_clock_sleep_ns(WAIT_STEP_NS);
     }
-    amg_lock_lock(&keys->lock);
-    mem_free_locked(keys, mem);
-    amg_lock_unlock(&keys->lock);
+    amg_lock_lock(&exposer->lock);
+    mem_free_locked(exposer, mem);
+    amg_lock_unlock(&exposer->lock);
     amg_mem_free(mem);
     return HG_SUCCESS;
 }
@@ -370,16 +374,16 @@ static uint64_t mem_start(const struct amg_shm_mem *mem, uint32_t segment)
     return segment == 0 ? 0 : mem->ends[segment - 1];
 }
 
-static hg_return_t access_check_locked(const struct amg_shm_exposer *keys,
+static hg_return_t access_check_locked(const struct amg_shm_exposer *exposer,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem)
 {
     const struct amg_shm_key *key = &access->key;
     struct amg_shm_mem *mem = NULL;
     uint64_t left = 0;
 
-    if (key->index >= keys->cap || key->salt != keys->salt)
+    if (key->index >= exposer->cap || key->salt != exposer->salt)
         return HG_NOENTRY;
-    mem = keys->records[key->index].mem;
+    mem = exposer->records[key->index].mem;
     if (mem == NULL || mem->is_closed || mem->key.serial != key->serial)
         return HG_NOENTRY;
     if ((mem->flags & access->direction) == 0)
@@ -417,18 +421,18 @@ static void access_find(const struct amg_shm_mem *mem,
         mem->segments, mem->count, low, at - mem_start(mem, low)};
 }
 
-hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *keys,
+hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *exposer,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
     struct amg_seg_iter *ret_at)
 {
     struct amg_shm_mem *mem = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    amg_lock_lock(&keys->lock);
-    rc = access_check_locked(keys, access, &mem);
+    amg_lock_lock(&exposer->lock);
+    rc = access_check_locked(exposer, access, &mem);
     if (rc == HG_SUCCESS)
         mem->users++;
-    amg_lock_unlock(&keys->lock);
+    amg_lock_unlock(&exposer->lock);
     if (rc != HG_SUCCESS)
         return rc;
     access_find(mem, access, ret_at);
@@ -437,10 +441,10 @@ hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *keys,
 }
 
 void amg_shm_exposer_leave(
-    struct amg_shm_exposer *keys, struct amg_shm_mem *mem)
+    struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
 {
-    amg_lock_lock(&keys->lock);
+    amg_lock_lock(&exposer->lock);
     AMG_ASSERT(mem->users > 0);
     mem->users--;
-    amg_lock_unlock(&keys->lock);
+    amg_lock_unlock(&exposer->lock);
 }

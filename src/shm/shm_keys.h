@@ -120,8 +120,7 @@ struct amg_shm_access {
     uint32_t direction; /* enum amg_mem_flags, one of them */
     uint64_t offset;    /* from the start of the segment */
     uint64_t len;
-    bool goes_on; /* the rest of an access: the offset may be behind the segment
-                   */
+    bool goes_on;    /* the rest of an access: may begin behind the segment */
     uint8_t context; /* the exposer's context that serves it, if the exposer
                         copies */
 };
@@ -164,17 +163,17 @@ struct amg_shm_exposer {
 };
 
 /* `salt` is random. */
-void amg_shm_exposer_init(struct amg_shm_exposer *keys,
+void amg_shm_exposer_init(struct amg_shm_exposer *exposer,
     struct amg_shm_key_table *table, uint64_t salt, amg_shm_life_fn life);
 /* All memory was removed. */
-void amg_shm_exposer_fini(struct amg_shm_exposer *keys);
+void amg_shm_exposer_fini(struct amg_shm_exposer *exposer);
 
 /* As amg_bulk_ops.reg and unreg. HG_INVALID_ARG: more than 2^64 - 1 bytes. */
-hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *keys,
+hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *exposer,
     const struct amg_transport *transport, const struct amg_segment *segments,
     uint32_t count, uint8_t flags, struct amg_mem **ret_mem);
 hg_return_t amg_shm_exposer_remove(
-    struct amg_shm_exposer *keys, struct amg_mem *mem, unsigned timeout_ms);
+    struct amg_shm_exposer *exposer, struct amg_mem *mem, unsigned timeout_ms);
 void amg_shm_key_write(const struct amg_mem *mem, struct amg_key *ret_key);
 
 /* Decodes a key. HG_INVALID_ARG: no key of this driver. */
@@ -183,11 +182,11 @@ hg_return_t amg_shm_key_read(
 
 /* Checks an access for which the exposer copies, and keeps the memory exposed
  * until amg_shm_exposer_leave(). HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
-hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *keys,
+hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *exposer,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
     struct amg_seg_iter *ret_at);
 void amg_shm_exposer_leave(
-    struct amg_shm_exposer *keys, struct amg_shm_mem *mem);
+    struct amg_shm_exposer *exposer, struct amg_shm_mem *mem);
 
 /* Frees the slot of an accessor that died. False: the slot is free, or its
  * accessor may be alive. */

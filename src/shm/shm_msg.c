@@ -16,8 +16,7 @@ enum {
     BLOCK = 32, /* arrivals cut from one allocation */
     /* Msgbufs of one peer that arrivals may point into at once. Further
      * messages are copied, so that a receiver that keeps arrivals does not
-     * exhaust the msgbufs of the sender; 64 such receivers would exhaust them.
-     */
+     * exhaust the msgbufs of the sender; 64 such receivers would. */
     MSGBUFS_HELD_MAX = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
@@ -210,8 +209,7 @@ static bool arrival_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* Owes the peer one more credit; several of them are returned by one message.
- */
+/* Owes the peer one more credit; one message returns several of them. */
 static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;

@@ -148,8 +148,7 @@ static bool context_may_come(
     return true;
 }
 
-/* The owner reads no slot beyond the end; so raise it before the claim is live.
- */
+/* The owner reads no slot beyond the end: raise it before the claim is live. */
 static void end_raise(const struct amg_shm_region *region, uint32_t end)
 {
     _Atomic uint32_t *word = &region->head->slot_end;

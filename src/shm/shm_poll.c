@@ -3,8 +3,7 @@
  *
  * A poll that finds nothing reads the event bits of its context, the next cell
  * of each active ring and some words of its own, and takes no lock. Rare events
- * (silent rings, closed contexts, dead peers) are checked in one poll of many.
- */
+ * (silent rings, closed contexts, dead peers) are checked in few polls. */
 #include "shm/shm_inbox.h"
 
 #include <sched.h>
@@ -93,8 +92,7 @@ static inline unsigned rings_take(struct poll *poll, unsigned max)
     return count;
 }
 
-/* Takes operations that ended outside of polls, and replies to cancelled calls.
- */
+/* Takes operations that ended outside of polls, and late replies. */
 static unsigned done_take_locked(struct poll *poll, unsigned max)
 {
     struct amg_shm_ep *ep = poll->ep;
@@ -341,8 +339,7 @@ static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
     return !is_busy;
 }
 
-/* The last check, after the fence. False: there is room for deferred messages.
- */
+/* The last check, after the fence. False: deferred messages have room now. */
 static bool block_confirm(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);

@@ -381,16 +381,6 @@ bool amg_shm_region_is_open_to_us(
     return is_open;
 }
 
-void amg_shm_region_unname(struct amg_shm_region *region)
-{
-    char path[AMG_SHM_PATH_CAP];
-
-    AMG_ASSERT(region->fd >= 0);
-    amg_shm_files_path(region->name, path);
-    amg_shm_files_remove(path, region->fd);
-    region->is_unnamed = true;
-}
-
 /* The code for a segment that could not be opened. */
 static hg_return_t open_failure(int error)
 {

@@ -190,8 +190,7 @@ static inline uint32_t amg_shm_claim_pid(uint64_t claim)
 struct amg_shm_msgbuf {
     /* 1: the receiver has the msgbuf; it stores 0 with release when it no
      * longer needs the bytes, paired with the owner's acquire load. 2: the
-     * same, and the owner blocks until a msgbuf is free: the receiver wakes it.
-     */
+     * same, and the receiver wakes the owner, which waits for a msgbuf. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_lent;
     _Alignas(AMG_SHM_LINE) uint8_t bytes[];
 };

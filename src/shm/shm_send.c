@@ -258,8 +258,7 @@ AMG_NOINLINE static enum sent cell_wake_locked(
                : SENT;
 }
 
-/* Fills in all but the bytes, publishes the cell, and wakes a blocked reader.
- */
+/* Fills in all but the bytes, publishes the cell, and wakes the reader. */
 static inline enum sent cell_send_locked(struct amg_shm_peer *peer,
     struct amg_shm_link *link, struct amg_shm_cell *cell, unsigned kind,
     uint8_t origin_context, uint32_t cookie)

@@ -260,8 +260,7 @@ static void on_bulk_request(struct amg_shm_domain *domain,
             peer->region.name, (int)rc);
 }
 
-/* The fragment that this answer is for, and its transfer; NULL: there is none.
- */
+/* The fragment that this answer is for, and its transfer; NULL: none. */
 static struct amg_shm_fragment *fragment_find_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer,
     uint8_t context_id, const struct amg_shm_cell *cell,

@@ -51,7 +51,13 @@ bool amg_shm_node_is_open_to_us(
 
 void amg_shm_node_unname(struct amg_domain *base)
 {
-    amg_shm_region_unname(&amg_shm_domain_of(base)->region);
+    struct amg_shm_region *region = &amg_shm_domain_of(base)->region;
+    char path[AMG_SHM_PATH_CAP];
+
+    AMG_ASSERT(region->fd >= 0 && !region->is_unnamed);
+    amg_shm_files_path(region->name, path);
+    amg_shm_files_remove(path, region->fd);
+    region->is_unnamed = true;
 }
 
 enum {
@@ -167,8 +173,7 @@ static hg_return_t transport_open(
     return HG_SUCCESS;
 }
 
-/* Whether this process has one core only, where polls keep peers from sending.
- */
+/* Whether this process has one core only, where polls hold up its peers. */
 static bool must_yield(void)
 {
     cpu_set_t cpus;
@@ -193,9 +198,7 @@ static void transport_limits(
     };
 }
 
-/* Whether all messages were sent, and all their readers have mapped this
- * segment.
- */
+/* Whether all messages were sent, and all readers have mapped this segment. */
 static bool is_quiet_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;

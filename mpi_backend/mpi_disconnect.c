@@ -15,7 +15,7 @@
  * Both messages use the control tag, where the probe for unmatched messages
  * finds them.
  */
-#include "mpi_backend/mpi_disconnect.h"
+#include "mpi_backend/mpi_msg.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,6 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "mpi_backend/mpi_peer.h"
-#include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_msgbuf.h"
 

@@ -115,6 +115,7 @@ hg_return_t amg_mpi_barrier_look(struct amg_domain *base)
     hg_return_t rc = HG_NA_ERROR;
 
     amg_bias_take(domain->lock);
+    AMG_ASSERT(domain->barrier.is_claimed);
     if (!domain->is_dead)
         rc = barrier_test_locked(domain);
     amg_bias_give(domain->lock);

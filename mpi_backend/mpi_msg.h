@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and refusals of the call engine. */
+/* Requests, replies and refusals of the call engine, and the disconnect of all
+ * ranks. */
 #ifndef AMG_MPI_BACKEND_MPI_MSG_H
 #define AMG_MPI_BACKEND_MPI_MSG_H
 
@@ -43,5 +44,21 @@ int amg_mpi_msg_pending_peer_locked(const struct amg_mpi_domain *domain);
 /* Ends all requests and replies of an endpoint that is closing as canceled. */
 void amg_mpi_msg_drop_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
+
+/* Disconnect of all ranks: mpi_disconnect.c */
+
+/* Handlers of received messages; each takes the msgbuf. */
+void amg_mpi_disconnect_on_one_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+void amg_mpi_disconnect_on_all_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+
+/* Sends DISCONNECT and takes the next step. True: the disconnect is complete.
+ */
+bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain);
+/* Logs the ranks that this one waits for. */
+void amg_mpi_disconnect_report_locked(const struct amg_mpi_domain *domain);
+/* Gives up, and logs the missing ranks. */
+void amg_mpi_disconnect_abandon_locked(struct amg_mpi_domain *domain);
 
 #endif

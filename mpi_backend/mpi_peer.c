@@ -61,6 +61,7 @@ uint32_t amg_mpi_rank_of(
 struct amg_peer *amg_mpi_peer_at(
     const struct amg_mpi_domain *domain, uint32_t rank)
 {
+    AMG_ASSERT(rank < (uint32_t)domain->comm.size);
     return (struct amg_peer *)(void *)&domain->peers[rank];
 }
 
@@ -76,6 +77,7 @@ void amg_mpi_peer_fault(struct amg_mpi_domain *domain, uint32_t rank,
     };
     struct amg_mpi_peer *peer = &domain->peers[rank];
 
+    AMG_ASSERT(fault < sizeof(texts) / sizeof(texts[0]));
     if ((peer->warned & 1u << fault) != 0)
         return;
     peer->warned |= (uint8_t)(1u << fault);

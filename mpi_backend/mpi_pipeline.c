@@ -249,6 +249,7 @@ static void fragment_end(
     if (!is_cancelled) {
         fragment_fill(pipeline, pipeline->bounces[first], len, is_good);
         pipeline->done += len;
+        AMG_ASSERT(pipeline->done <= pipeline->posted);
     }
     if (pipeline->bounces[first] != NULL)
         bounce_give(pipeline, pipeline->bounces[first]);

@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_msgbuf.h"
@@ -89,6 +88,7 @@ static void message_take_locked(
     const struct amg_mpi_header *header = &message->msgbuf->header;
     unsigned kind = message->kind;
 
+    AMG_ASSERT(message->rank < (uint32_t)domain->comm.size);
     if (kind >= AMG_MPI_KIND_COUNT || message->len < kind_rows[kind].len_min ||
         message->len > kind_rows[kind].len_max) {
         amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_FORM, kind,

@@ -117,6 +117,7 @@ hg_return_t amg_mpi_regions_ref(
     region = &regions->list[at];
     memmove(region + 1, region, (regions->count - at) * sizeof(*region));
     *region = (struct amg_mpi_region){base, len, 1};
+    AMG_ASSERT(at == 0 || region[-1].base + region[-1].len <= base);
     regions->count++;
     return HG_SUCCESS;
 }
@@ -228,6 +229,7 @@ static void window_free(MPI_Win *window)
 /* Collective. */
 static void windows_free(struct amg_mpi_windows *windows)
 {
+    AMG_ASSERT(windows->regions.count == 0);
     for (unsigned way = 0; way < AMG_MPI_WAY_COUNT; way++)
         window_free(&windows->ways[way]);
     window_free(&windows->descs);

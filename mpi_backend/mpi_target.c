@@ -371,6 +371,7 @@ static bool put_answer_locked(
         pipeline->done == pipeline->len ? HG_SUCCESS : HG_CANCELED;
     uint64_t len = pipeline->done;
 
+    AMG_ASSERT(access->is_put && amg_mpi_pipeline_is_over(pipeline));
     if (pipeline->ret != HG_SUCCESS)
         code = pipeline->ret;
     if (access->code != HG_SUCCESS)

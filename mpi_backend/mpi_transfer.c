@@ -163,6 +163,7 @@ static void cancelled_move_locked(
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
+    AMG_ASSERT(transfer->is_cancelled && !transfer->is_rma);
     if (!transfer->is_stopped)
         stop_send_locked(domain, transfer, NULL);
     if (!transfer->is_stopped)
@@ -526,6 +527,7 @@ void amg_mpi_transfer_on_data_locked(
 
 static void ready_locked(struct amg_mpi_transfer *transfer)
 {
+    AMG_ASSERT(transfer->is_put && !transfer->is_rma);
     transfer->state = AMG_MPI_TRANSFER_MOVING;
     if (!transfer->is_stopped && !transfer->pipeline.is_abandoned)
         transfer->pipeline.limit = transfer->pipeline.len;
@@ -598,6 +600,7 @@ static void answered_move_locked(
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
+    AMG_ASSERT(transfer->state == AMG_MPI_TRANSFER_ANSWERED);
     if (!transfer->is_small && pipeline->count > 0)
         return;
     if (transfer->is_withdrawn && pipeline->done < transfer->request.len) {

@@ -142,14 +142,14 @@ static void mpi_exit(int status, void *arg)
     }
     if (status != 0)
         AMG_LOG_ERROR("mpi",
-            "the process leaves with exit code %d before MPI_Finalize: the job "
-            "is ended by MPI_Abort",
+            "the process exits with code %d before MPI_Finalize: MPI_Abort "
+            "ends the job",
             status);
     else
         AMG_LOG_ERROR("mpi",
-            "ranks were given up, and MPI_Finalize would wait for them: the "
-            "job is ended by MPI_Abort; who wants others to go on leaves by "
-            "_exit()");
+            "this rank gave up on ranks that MPI_Finalize would wait for: "
+            "MPI_Abort ends the job; call _exit() to let the other ranks go "
+            "on");
     fflush(NULL);
     MPI_Abort(MPI_COMM_WORLD, status != 0 ? status : EXIT_FAILURE);
 }
@@ -194,9 +194,8 @@ static void singleton_warn(void)
         AMG_LOG_WARNING("mpi",
             "MPI sees 1 rank, but srun started %u tasks: each of them is a job "
             "of its own. Try srun --mpi=pmi2 (MPICH, MVAPICH), --mpi=pmix "
-            "(Open "
-            "MPI) or --mpi=cray_shasta (Cray MPICH); srun --mpi=list tells "
-            "which there are",
+            "(Open MPI) or --mpi=cray_shasta (Cray MPICH); srun --mpi=list "
+            "tells which there are",
             launch.tasks);
     else
         AMG_LOG_WARNING("mpi",
@@ -227,8 +226,8 @@ static hg_return_t mpi_start_locked(bool may_start)
     MPI_Finalized(&flag);
     if (flag) {
         AMG_LOG_ERROR("mpi",
-            "MPI was finalised in this process, and starts only once; open "
-            "the class before MPI_Finalize");
+            "MPI was finalised in this process, and starts only once; open the "
+            "class before MPI_Finalize");
         return HG_OPNOTSUPPORTED;
     }
     MPI_Initialized(&flag);
@@ -254,8 +253,8 @@ static const char *thread_level_text(int level)
 {
     return level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE: any thread"
            : level == MPI_THREAD_SERIALIZED
-               ? "MPI_THREAD_SERIALIZED: our calls come one at a time; see to "
-                 "it that yours do not come at the same time"
+               ? "MPI_THREAD_SERIALIZED: the library calls MPI from one thread "
+                 "at a time; do not call MPI meanwhile"
            : level == MPI_THREAD_FUNNELED
                ? "MPI_THREAD_FUNNELED: only the thread that started MPI makes "
                  "progress, and others' posts wait for it"

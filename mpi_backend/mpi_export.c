@@ -296,8 +296,8 @@ static void export_open_locked(
     } else if (!exports->has_warned) {
         exports->has_warned = true;
         AMG_LOG_INFO("bulk",
-            "%d exposed handles are all that windows lead to at once; further "
-            "ones are reached by messages",
+            "windows have descriptors for %d exposed handles; bulk data of "
+            "further ones moves by messages",
             AMG_MPI_DESCS);
     }
     if (way == AMG_MPI_WAY_DYNAMIC)

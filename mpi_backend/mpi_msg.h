@@ -29,7 +29,7 @@ void amg_mpi_msg_on_reply_locked(
 void amg_mpi_msg_on_refuse_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* The request will not be served; its origin is told. */
+/* The request will not be served: informs its origin. */
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival);
 

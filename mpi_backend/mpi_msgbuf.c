@@ -105,7 +105,7 @@ void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain)
     if (domain->msgbuf_count > 0) {
         AMG_LOG_WARNING("mpi",
             "%zu messages were still in use when the class was closed; the "
-            "memory of all is not given back",
+            "memory of all messages is not freed",
             domain->msgbuf_count);
         return;
     }
@@ -338,7 +338,7 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
 
     while ((link = amg_list_pop(&domain->deferred)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
-    /* MPI may still read these msgbufs; they count as in use for ever. */
+    /* MPI may still read these msgbufs; they count as in use from now on. */
     amg_list_init(&domain->sends);
     domain->send_count = 0;
 }

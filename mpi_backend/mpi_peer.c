@@ -11,8 +11,8 @@
  * rank 0 for each communicator, so a string of another job, or of another
  * communicator with other ranks, is never accepted here.
  *
- * MPI does not report dead ranks, so a call to one waits for ever, and the log
- * must name the rank. Every AMALGAM_SILENT_MS a poll walks over the operations
+ * MPI does not report dead ranks, so a call to one never ends, and the log must
+ * name the rank. Every AMALGAM_SILENT_MS a poll walks over the operations
  * that wait. A message, or a fragment of a transfer, costs one store into the
  * line of its peer; the clock is read once in 64 polls.
  *
@@ -72,7 +72,8 @@ void amg_mpi_peer_fault(struct amg_mpi_domain *domain, uint32_t rank,
         [AMG_MPI_FAULT_FORM] = "a message of unknown form or wrong length was "
                                "dropped",
         [AMG_MPI_FAULT_CREDITS] = "more credits came back than were taken",
-        [AMG_MPI_FAULT_ANSWER] = "an answer that fits nothing was dropped",
+        [AMG_MPI_FAULT_ANSWER] =
+            "an answer that matches no call or transfer was dropped",
         [AMG_MPI_FAULT_ACCESS] = "an access to memory was refused",
     };
     struct amg_mpi_peer *peer = &domain->peers[rank];
@@ -226,7 +227,7 @@ static void silent_log(const struct amg_mpi_domain *domain, uint32_t rank)
     AMG_LOG_WARNING("mpi",
         "rank %u has answered nothing for %.1f s; %u calls and transfers of "
         "rank %d wait for it (it computes, or is dead, which MPI does not "
-        "tell; HG_Cancel() ends them here)",
+        "report; HG_Cancel() ends them here)",
         rank, (double)past_ns / 1e9, work_count(domain, rank),
         domain->comm.rank);
 }
@@ -276,8 +277,8 @@ static void all_check(struct amg_mpi_domain *domain)
             named - NAMED_MAX);
     if (domain->liveness.lost > 0)
         AMG_LOG_WARNING("mpi",
-            "%u further messages could not be sent to ranks of which that was "
-            "said before",
+            "%u further messages could not be sent to ranks that were reported "
+            "before",
             domain->liveness.lost);
     domain->liveness.lost = 0;
 }

@@ -35,7 +35,7 @@ enum {
     CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
     ANSWER_MS = 500,  /* part of it: for peers to answer a cancelled get */
     VERDICT_MS = 500, /* for rank 0 to report the missing ranks */
-    WHO_CAP = 32,
+    RANKS_CAP = 32,
 };
 
 /* Only its credits count. */
@@ -270,7 +270,7 @@ static unsigned domain_poll_locked(struct amg_mpi_domain *domain)
 }
 
 /* One round of a wait: makes progress on the whole domain, and releases the
- * lock for a moment. `looks`, 0 at first, counts the rounds that found
+ * lock for a moment. `idle_rounds`, 0 at first, counts the rounds that found
  * nothing. */
 static void domain_wait_locked(
     struct amg_mpi_domain *domain, unsigned *idle_rounds)
@@ -298,23 +298,23 @@ static int accessor_find_locked(
 
 static void accessor_log(int rank, unsigned timeout_ms)
 {
-    char who[WHO_CAP] = "several ranks";
+    char ranks[RANKS_CAP] = "several ranks";
 
     if (rank == AMG_MPI_ACCESSOR_UNSEEN) {
         AMG_LOG_WARNING("bulk",
-            "no thread that may call MPI made progress for %u ms, and only "
-            "such a one can close the memory to other ranks; it stays exposed; "
-            "make progress there, and free it again",
+            "no thread that may call MPI made progress for %u ms, so the "
+            "memory is still exposed; make progress in such a thread, and free "
+            "it again",
             timeout_ms);
         return;
     }
     if (rank >= 0)
-        snprintf(who, sizeof(who), "rank %d", rank);
+        snprintf(ranks, sizeof(ranks), "rank %d", rank);
     AMG_LOG_WARNING("bulk",
-        "%s still put to or get from the memory after %u ms; it stays exposed "
-        "to what is in motion; free it again later, or raise "
+        "transfers of %s still access the memory after %u ms, and it remains "
+        "exposed to them; free it again later, or raise "
         "AMALGAM_FREE_TIMEOUT_MS",
-        who, timeout_ms);
+        ranks, timeout_ms);
 }
 
 hg_return_t amg_mpi_close_unreg(
@@ -371,8 +371,8 @@ static void transfers_end_locked(
         if (!amg_mpi_transfers_cancel_locked(domain, ep, true))
             return;
         AMG_LOG_WARNING("bulk",
-            "a peer did not let a cancelled transfer end within %d ms; MPI may "
-            "still use its memory",
+            "a cancelled transfer did not end within %d ms, because its peer "
+            "did not answer; MPI may still use its memory",
             CLOSE_MS);
         amg_mpi_transfers_abandon_locked(domain, ep);
         return;
@@ -407,8 +407,8 @@ static bool windows_barrier_locked(struct amg_mpi_domain *domain)
             return false;
         if (verdict == AMG_PATIENCE_TELL)
             AMG_LOG_WARNING("mpi",
-                "all %d ranks have ended their use of the class, but not all "
-                "have closed it; we are waiting for them to free its windows",
+                "all %d ranks have disconnected, but not all have closed the "
+                "class; we are waiting for them to free its windows",
                 domain->comm.size);
         domain_wait_locked(domain, &idle_rounds);
     }

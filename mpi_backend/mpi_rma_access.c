@@ -4,7 +4,7 @@
  * Acquiring and releasing an access costs 2.6 us, a quarter of a transfer of 64
  * KiB; so concurrent transfers share one. It ends with its last transfer, and
  * only JOINS_MAX may join: the exposer waits for accesses before its memory
- * goes away, and must not wait for ever. For the same reason a long access
+ * goes away, and must not wait without limit. For the same reason a long access
  * rereads its word repeatedly, and ends when the exposer has closed it.
  *
  * SYNC asks another rank to make progress and to answer. One at a time is
@@ -240,8 +240,8 @@ unsigned amg_mpi_rma_access_forget_locked(struct amg_mpi_rma *rma)
 
     while ((link = amg_list_pop(&rma->pending)) != NULL) {
         AMG_LOG_WARNING("bulk",
-            "rank %d did not let an access by a window end; MPI keeps its "
-            "memory",
+            "an access to memory of rank %d through a window did not end; MPI "
+            "keeps its memory",
             amg_container_of(link, struct amg_mpi_rma_access, link)->rank);
         count++;
     }

@@ -4,7 +4,7 @@
  *   ACQUIRING  an access is announced and the descriptor read
  *              (mpi_rma_access.c); refused transfers end here
  *   ACCESSING  fragments in flight, a few at a time, by MPI_Rget or MPI_Rput
- *   SYNCING    (a put) SYNC goes to the target, and comes back
+ *   SYNCING    (a put) SYNC is sent to the target, which answers it
  *   FLUSHING   (a put) MPI_Win_flush: the bytes are there
  *
  * The request of an Rput may end when its bytes have left, and MPI_Win_flush
@@ -545,9 +545,10 @@ static unsigned ops_forget_locked(struct amg_mpi_rma *rma)
 
     for (; (link = amg_list_pop(&rma->ops)) != NULL; count++)
         AMG_LOG_WARNING("bulk",
-            "rank %d did not let a %s by a window end; MPI keeps its memory",
-            amg_mpi_transfer_of(link)->rank,
-            amg_mpi_transfer_of(link)->is_put ? "put" : "get");
+            "a %s through a window of rank %d did not end; MPI keeps its "
+            "memory",
+            amg_mpi_transfer_of(link)->is_put ? "put" : "get",
+            amg_mpi_transfer_of(link)->rank);
     return count;
 }
 

@@ -96,7 +96,7 @@ void amg_mpi_regions_fini(struct amg_mpi_regions *regions);
  * part of them lies in other regions; HG_NOMEM; what attach() returned. */
 hg_return_t amg_mpi_regions_ref(
     struct amg_mpi_regions *regions, const void *base, uint64_t len);
-/* Ends one hold of the same bytes; the last one in a region detaches it. */
+/* Drops a reference to the same bytes; the last one in a region detaches it. */
 void amg_mpi_regions_unref(
     struct amg_mpi_regions *regions, const void *base, uint64_t len);
 

@@ -462,7 +462,7 @@ void amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
             domain->sink = NULL; /* MPI may still write there */
         else if (access->pipeline.count > 0)
             AMG_LOG_WARNING("bulk",
-                "a transfer with rank %d was in motion when the class was "
+                "a transfer with rank %d was in flight when the class was "
                 "closed; MPI may still use its memory",
                 access->pipeline.rank);
         access_end_locked(domain, access);

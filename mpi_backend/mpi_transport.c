@@ -93,7 +93,8 @@ static void domain_set(struct amg_mpi_domain *domain,
 {
     domain->base.transport = &amg_mpi_transport;
     amg_bias_init(&domain->own_lock);
-    domain->lock = &domain->own_lock; /* the opener holds the turn */
+    domain->lock =
+        &domain->own_lock; /* the opener holds the lock of MPI calls */
     domain->message_len = agreement->message_len;
     domain->room_len = agreement->message_len * AMG_ROOM_FACTOR;
     domain->small_len = SMALL_FACTOR * agreement->message_len;
@@ -322,7 +323,7 @@ static void transport_close(struct amg_domain *base)
 
     if (!domain->is_dead && amg_mpi_comm_is_over()) {
         AMG_LOG_WARNING("mpi", "MPI was finalised before the class was closed; "
-                               "what MPI holds of it is not given back");
+                               "its MPI objects are not freed");
         return;
     }
     if (!amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead) {

@@ -118,7 +118,7 @@ static void victim_check(FILE *log)
     OK(HG_Addr_to_string(all.cls, text, &len, addr));
     OK(HG_Addr_free(all.cls, addr));
     CHECK(ranks_log_has(log, "rank 1: a message of unknown form"));
-    CHECK(ranks_log_has(log, "rank 1: an answer that fits nothing"));
+    CHECK(ranks_log_has(log, "rank 1: an answer that matches no call"));
     CHECK(ranks_log_has(log, "rank 1: more credits"));
     CHECK(ranks_log_has(log, text)); /* whose request was refused */
     CHECK(ranks_log_has(log, "another version"));

@@ -12,7 +12,7 @@
  *           asks for it
  * 4, 12   n the program's input
  *
- * Where there is neither a parent nor an input there are no bytes at all, and
+ * Without a parent and an input there are no bytes at all, and
  * the same holds for HG_SUCCESS without an output: so that a call without
  * arguments is as short as HG's own (wire/header.h). */
 #include <string.h>

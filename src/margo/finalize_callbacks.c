@@ -2,8 +2,8 @@
 /* The functions that are called while an instance ends. */
 #include "base/assert.h"
 #include "base/mem.h"
-#include "margo/loop.h"
 #include "margo/instance.h"
+#include "margo/loop.h"
 
 /* One function that is called while the instance ends; owned by its list. */
 struct callback {

@@ -13,10 +13,10 @@
 #include "init/init.h"
 #include "margo-util.h"
 #include "margo/config.h"
-#include "margo/loop.h"
 #include "margo/handle.h"
 #include "margo/instance.h"
 #include "margo/log.h"
+#include "margo/loop.h"
 #include "margo/registry.h"
 #include "margo/request.h"
 #include "margo/rpc.h"
@@ -87,7 +87,7 @@ void amg_margo_runtime_finalize(void)
 }
 
 /* Arguments of the public call. */
-struct opening {
+struct open_args {
     const struct amg_margo_opener *opener;
     const char *address;
     int mode;
@@ -118,11 +118,11 @@ static hg_class_t *string_open(
 }
 
 /* The class: given, of a communicator, or opened by its string. */
-static bool class_open(margo_instance_id mid, const struct opening *opening)
+static bool class_open(margo_instance_id mid, const struct open_args *args)
 {
-    const struct margo_init_info *info = opening->info;
+    const struct margo_init_info *info = args->info;
     struct hg_init_info hg_init = mid->config->hg_init;
-    bool is_listening = opening->mode == MARGO_SERVER_MODE;
+    bool is_listening = args->mode == MARGO_SERVER_MODE;
 
     mid->hg_class = info->hg_class;
     if (mid->hg_class == NULL && info->hg_context != NULL)
@@ -131,21 +131,21 @@ static bool class_open(margo_instance_id mid, const struct opening *opening)
     /* Margo's own threads make the progress. */
     hg_init.na_init_info.progress_mode |=
         AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO);
-    if (opening->opener != NULL)
-        mid->hg_class = opening->opener->open(
-            opening->opener->arg, opening->address, is_listening, &hg_init);
+    if (args->opener != NULL)
+        mid->hg_class = args->opener->open(
+            args->opener->arg, args->address, is_listening, &hg_init);
     else if (mid->owns_class)
-        mid->hg_class = string_open(opening->address, is_listening, &hg_init);
+        mid->hg_class = string_open(args->address, is_listening, &hg_init);
     if (mid->hg_class == NULL) {
         margo_error(mid,
             "transport \"%s\" cannot be opened; the line before this one says "
             "why, and margo-info lists those there are",
-            opening->address == NULL ? "" : opening->address);
+            args->address == NULL ? "" : args->address);
         return false;
     }
     mid->is_listening = HG_Class_is_listening(mid->hg_class);
     mid->is_collective =
-        opening->opener != NULL ||
+        args->opener != NULL ||
         (mid->owns_class &&
             strcmp(HG_Class_get_name(mid->hg_class), "mpi") == 0);
     return true;
@@ -227,13 +227,13 @@ void amg_margo_instance_free(margo_instance_id mid)
 
 /* Opens all parts after the runtime has begun. */
 static bool parts_open(
-    margo_instance_id mid, const struct opening *opening, bool is_first)
+    margo_instance_id mid, const struct open_args *args, bool is_first)
 {
-    if (!amg_margo_pools_open(mid, opening->info, is_first))
+    if (!amg_margo_pools_open(mid, args->info, is_first))
         return false;
     amg_margo_timers_init(mid);
-    if (class_open(mid, opening) && context_open(mid, opening->info) &&
-        services_open(mid, opening->info))
+    if (class_open(mid, args) && context_open(mid, args->info) &&
+        services_open(mid, args->info))
         return true;
     if (mid->hg_class != NULL && mid->hg_context != NULL)
         amg_margo_close_network(mid);
@@ -277,17 +277,17 @@ margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info)
 {
     static const struct margo_init_info none = MARGO_INIT_INFO_INITIALIZER;
-    struct opening opening = {.opener = opener,
+    struct open_args args = {.opener = opener,
         .address = address,
         .mode = mode,
         .info = info == NULL ? &none : info};
-    margo_instance_id mid = instance_make(opening.info);
+    margo_instance_id mid = instance_make(args.info);
     bool is_first = false;
 
     if (mid == NULL)
         return MARGO_INSTANCE_NULL;
     amg_margo_runtime_finalize();
-    if (!amg_margo_config_read(opening.info, address, mode, mid->config))
+    if (!amg_margo_config_read(args.info, address, mode, mid->config))
         goto free_instance;
     if (opener != NULL)
         opener->adapt(opener->arg, mid->config);
@@ -295,7 +295,7 @@ margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     amg_margo_environment_set(mid->log, mid->config);
     if (!runtime_enter(&is_first))
         goto free_config;
-    if (!parts_open(mid, &opening, is_first))
+    if (!parts_open(mid, &args, is_first))
         goto leave_runtime;
     amg_margo_refs_init(mid);
     amg_margo_set_state(mid, AMG_MARGO_RUNNING);

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/assert.h"
 #include "abt.h"
+#include "base/assert.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "margo/instance.h"

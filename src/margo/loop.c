@@ -28,8 +28,8 @@
 #include "margo/config.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
-#include "margo/runtime.h"
 #include "margo/request.h"
+#include "margo/runtime.h"
 #include "mercury.h"
 
 enum {

@@ -10,13 +10,13 @@
 
 #include <string.h>
 
+#include "affinity/policy.h"
 #include "base/assert.h"
 #include "base/mem.h"
 #include "core/class.h"
 #include "margo/config.h"
 #include "margo/instance.h"
 #include "margo/log.h"
-#include "affinity/policy.h"
 
 static const char primary_name[] = "__primary__";
 

@@ -9,10 +9,10 @@
 
 #include "abt.h"
 #include "base/lock.h"
-#include "margo/log.h"
-#include "margo/config.h"
-#include "mercury_types.h"
 #include "margo.h"
+#include "margo/config.h"
+#include "margo/log.h"
+#include "mercury_types.h"
 
 /* Common head of a pool and a stream; first in their structs. */
 struct amg_margo_item {

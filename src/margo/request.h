@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/list.h"
-#include "margo.h"
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/lock.h"
+#include "margo.h"
 #include "margo/instance.h"
 
 /* A one-shot timer. It lies in its owner: a request, the stack of a sleeping

@@ -8,8 +8,8 @@
 
 #include "abt.h"
 #include "base/mem.h"
-#include "ult/xstream_local.h"
 #include "ult/ult.h"
+#include "ult/xstream_local.h"
 
 struct value {
     int key;

@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/assert.h"
 #include "affinity/bind.h"
+#include "base/assert.h"
 #include "ult/ready_pool.h"
 #include "ult/sched.h"
-#include "ult/xstream_local.h"
 #include "ult/switch.h"
 #include "ult/ult.h"
+#include "ult/xstream_local.h"
 
 static void bool_answer(void *val, bool is_so)
 {

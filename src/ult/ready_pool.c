@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/assert.h"
 
 /* Numbers of pools, in order of creation. */
 static atomic_int next_id;

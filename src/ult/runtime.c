@@ -10,9 +10,9 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "ult/park.h"
-#include "ult/xstream_local.h"
-#include "ult/switch_to.h"
 #include "ult/sched.h"
+#include "ult/switch_to.h"
+#include "ult/xstream_local.h"
 
 static struct {
     struct amg_lock lock; /* guards what follows */

@@ -8,7 +8,6 @@
 
 #include "affinity/cpuset.h"
 #include "ult/ready_pool.h"
-#include "ult/sleeper.h"
 
 /* Requests to a scheduler, which checks them between two threads. */
 enum amg_sched_ask {

@@ -3,11 +3,11 @@
  * which a user-defined scheduler runs a thread that it popped. */
 #include <string.h>
 
-#include "base/log.h"
 #include "base/assert.h"
-#include "ult/switch_to.h"
+#include "base/log.h"
 #include "ult/ready_pool.h"
 #include "ult/sched.h"
+#include "ult/switch_to.h"
 
 static bool config_is_automatic(ABT_sched_config config, bool is_default)
 {

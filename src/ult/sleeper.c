@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sleepers, which block until a push into one of several pools. */
-#include "ult/sleeper.h"
+#include "ult/ready_pool.h"
 
 #include "base/assert.h"
 #include "base/clock.h"

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/env.h"
-#include "base/process.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 
 enum {
     SHARED_FACTOR = 16,

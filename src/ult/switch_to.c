@@ -9,9 +9,9 @@
  * previous thread in the local state, which both share during the switch. */
 #include "ult/switch_to.h"
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/assert.h"
 #include "ult/sched.h"
 #include "ult/switch.h"
 #include "ult/waiters.h"

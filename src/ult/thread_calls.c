@@ -7,8 +7,8 @@
 
 #include "base/assert.h"
 #include "ult/park.h"
-#include "ult/switch_to.h"
 #include "ult/sched.h"
+#include "ult/switch_to.h"
 
 /* NEW; an ABT code. */
 static int thread_new(const struct amg_ult_spec *spec, ABT_thread *ret_thread,

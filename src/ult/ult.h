@@ -32,7 +32,7 @@ enum amg_ult_state {
     AMG_ULT_ENDED,   /* its function has returned; kept until it is freed */
 };
 
-/* What the next thread on an xstream does for the thread that has left its
+/* Actions of the next thread on an xstream for the thread that has left its
  * stack there. Only afterwards may another xstream run that one. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,

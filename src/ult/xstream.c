@@ -8,10 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "affinity/bind.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "affinity/bind.h"
 #include "ult/park.h"
 #include "ult/switch_to.h"
 

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "affinity/bind.h"
 #include "base/env.h"
 #include "base/log.h"
-#include "affinity/bind.h"
-#include "ult/switch_to.h"
 #include "ult/sched.h"
+#include "ult/switch_to.h"
 
 /* Creates and starts an xstream. On an error the scheduler is freed if this
  * file created it. */

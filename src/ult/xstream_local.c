@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/process.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 
 enum {
     SIGNAL_STACK = 64 * 1024, /* the state of the vector registers alone may

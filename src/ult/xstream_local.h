@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ult/ult.h"
 #include "base/fibre.h"
+#include "ult/ult.h"
 
 /* Owned by the thread that allocated it, until it is freed. */
 struct amg_stack {

@@ -298,6 +298,8 @@ int ABT_mutex_attr_free(ABT_mutex_attr *attr)
 {
     if (!AMG_CONTRACT(attr != NULL))
         return ABT_ERR_INV_ARG;
+    if (!AMG_CONTRACT(*attr != ABT_MUTEX_ATTR_NULL))
+        return ABT_ERR_INV_MUTEX_ATTR;
     return amg_handle_free(attr, ABT_ERR_INV_MUTEX_ATTR);
 }
 

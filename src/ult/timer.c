@@ -51,6 +51,8 @@ int ABT_timer_free(ABT_timer *timer)
 {
     if (!AMG_CONTRACT(timer != NULL))
         return ABT_ERR_INV_ARG;
+    if (!AMG_CONTRACT(*timer != ABT_TIMER_NULL))
+        return ABT_ERR_INV_TIMER;
     return amg_handle_free(timer, ABT_ERR_INV_TIMER);
 }
 

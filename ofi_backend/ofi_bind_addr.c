@@ -31,7 +31,6 @@ enum {
     RANK_LOOPBACK = 2,
     RANK_OTHER_FAMILY = 4,
     BITS_PER_BYTE = 8,
-    WHY_CAP = 128,
 };
 
 /* NICs to choose from, each once. */
@@ -450,7 +449,7 @@ const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
     const struct amg_ofi_bind_addr *bind, const struct fi_info *first)
 {
     struct choice choice = {.count = 0};
-    char why[WHY_CAP] = "";
+    char why[AMG_NIC_WHY_CAP] = "";
     uint32_t chosen = 0;
 
     if (how->nic.nearest == NULL || (bind->given[0] != '\0' && !bind->is_any))
@@ -461,8 +460,7 @@ const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
             choice_add(&choice, at);
     if (choice.count < 2)
         return first;
-    chosen = how->nic.nearest(
-        choice.nics, choice.count, how->nic.turn, why, sizeof(why));
+    chosen = how->nic.nearest(choice.nics, choice.count, how->nic.turn, why);
     if (chosen >= choice.count)
         snprintf(why, sizeof(why),
             "libfabric's first, as the topology has none of them");

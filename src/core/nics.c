@@ -28,7 +28,8 @@ const struct amg_nic *amg_nics_find(
 }
 
 static void why_write(const struct amg_nic *nic,
-    const struct amg_cpuset *binding, uint32_t known, char *ret_why, size_t cap)
+    const struct amg_cpuset *binding, uint32_t known,
+    char ret_why[AMG_NIC_WHY_CAP])
 {
     const char *how = "nearest to the cores of this process";
 
@@ -36,12 +37,13 @@ static void why_write(const struct amg_nic *nic,
         how = "as near as the others, and taken in turn";
     else if (amg_cpuset_meets(&nic->near, binding))
         how = "local to the cores of this process";
-    snprintf(ret_why, cap, "%s, of %u that the machine knows", how, known);
+    snprintf(ret_why, AMG_NIC_WHY_CAP, "%s, of %u that the machine knows", how,
+        known);
 }
 
 uint32_t amg_nics_choose(const struct amg_machine *machine,
     const struct amg_cpuset *binding, const struct amg_nic_id *nics,
-    uint32_t count, uint32_t turn, char *ret_why, size_t cap)
+    uint32_t count, uint32_t turn, char ret_why[AMG_NIC_WHY_CAP])
 {
     struct amg_machine *few = NULL;
     uint32_t places[AMG_NICS_ALIKE_MAX];
@@ -65,15 +67,15 @@ uint32_t amg_nics_choose(const struct amg_machine *machine,
     if (few->nic_count > 0) {
         amg_machine_nic_order(few, binding, turn, order);
         chosen = places[order[0]];
-        why_write(&few->nics[order[0]], binding, few->nic_count, ret_why, cap);
+        why_write(&few->nics[order[0]], binding, few->nic_count, ret_why);
     }
     amg_mem_free(few);
     return chosen;
 }
 
 uint32_t amg_nics_nearest(const struct amg_nic_id *nics, uint32_t count,
-    uint32_t turn, char *ret_why, size_t cap)
+    uint32_t turn, char ret_why[AMG_NIC_WHY_CAP])
 {
     return amg_nics_choose(
-        amg_topo_this(), amg_bind_process(), nics, count, turn, ret_why, cap);
+        amg_topo_this(), amg_bind_process(), nics, count, turn, ret_why);
 }

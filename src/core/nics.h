@@ -16,11 +16,11 @@ const struct amg_nic *amg_nics_find(
  * one for each `turn`. `count`: the machine knows none of them. */
 uint32_t amg_nics_choose(const struct amg_machine *machine,
     const struct amg_cpuset *binding, const struct amg_nic_id *nics,
-    uint32_t count, uint32_t turn, char *ret_why, size_t cap);
+    uint32_t count, uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
 
 /* The same for this process on this machine, which is loaded for it:
  * `nearest` of struct amg_open_nic. */
 uint32_t amg_nics_nearest(const struct amg_nic_id *nics, uint32_t count,
-    uint32_t turn, char *ret_why, size_t cap);
+    uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
 
 #endif

@@ -241,7 +241,7 @@ na_return_t NA_Addr_to_string(
 }
 
 /* One element of the list, in one block of memory. */
-struct entry {
+struct protocol_entry {
     struct na_protocol_info info;
     char texts[]; /* what `info` points to */
 };
@@ -262,7 +262,7 @@ static struct na_protocol_info *entry_create(
 {
     size_t class_len = strcspn(scheme, "+");
     size_t device_len = strlen(device);
-    struct entry *entry =
+    struct protocol_entry *entry =
         amg_mem_zalloc(sizeof(*entry) + len + 1 + device_len + 1);
     char *room = NULL;
 
@@ -347,7 +347,8 @@ void HG_Free_na_protocol_info(struct na_protocol_info *na_protocol_info)
     while (na_protocol_info != NULL) {
         struct na_protocol_info *next = na_protocol_info->next;
 
-        amg_mem_free(amg_container_of(na_protocol_info, struct entry, info));
+        amg_mem_free(
+            amg_container_of(na_protocol_info, struct protocol_entry, info));
         na_protocol_info = next;
     }
 }

@@ -15,7 +15,7 @@
 #include "margo/instance.h"
 
 /* Arguments for the opener; owned by the caller of amalgam_margo_init(). */
-struct opening {
+struct comm_opening {
     MPI_Comm comm;
     const char *transport;
     int level; /* of MPI's threads */
@@ -31,7 +31,7 @@ static const char *level_name(int level)
 
 static void threads_adapt(void *arg, struct amg_margo_config *config)
 {
-    const struct opening *opening = arg;
+    const struct comm_opening *opening = arg;
 
     if (opening->level == MPI_THREAD_MULTIPLE)
         return;
@@ -57,7 +57,7 @@ static void threads_adapt(void *arg, struct amg_margo_config *config)
 static hg_class_t *class_open(void *arg, const char *address, bool is_listening,
     const struct hg_init_info *hg_init)
 {
-    const struct opening *opening = arg;
+    const struct comm_opening *opening = arg;
     struct amg_init init = {
         .info = opening->transport,
         .how.job.comm = &opening->comm,
@@ -118,7 +118,7 @@ static bool info_is_valid(const struct margo_init_info *info)
 margo_instance_id amalgam_margo_init(
     MPI_Comm comm, const char *transport, const struct margo_init_info *info)
 {
-    struct opening opening = {.comm = comm, .transport = transport};
+    struct comm_opening opening = {.comm = comm, .transport = transport};
     const struct amg_margo_opener opener = {
         .adapt = threads_adapt, .open = class_open, .arg = &opening};
     margo_instance_id mid = MARGO_INSTANCE_NULL;

@@ -205,16 +205,10 @@ enum {
 
 static const char self_prefix[] = "self://";
 
-/* The only one. Lives as long as its domain. */
-struct amg_peer {
-    struct amg_domain *domain;
-};
-
 /* Owned by its opener, until close. */
 struct self_domain {
     struct amg_domain base;
-    struct amg_peer peer;
-    char text[TEXT_CAP]; /* the address of `peer` */
+    char text[TEXT_CAP]; /* its address */
     struct amg_self_msgs msgs;
     struct amg_self_mems mems;
 };
@@ -222,6 +216,12 @@ struct self_domain {
 static struct self_domain *domain_of(const struct amg_domain *domain)
 {
     return amg_container_of(domain, struct self_domain, base);
+}
+
+/* The only peer is the domain. */
+static struct amg_peer *peer_of(const struct amg_domain *domain)
+{
+    return (struct amg_peer *)(uintptr_t)domain_of(domain);
 }
 
 static struct self_domain *domain_of_ep(const struct amg_ep *ep)
@@ -258,7 +258,6 @@ static hg_return_t self_domain_open(
     if (domain == NULL)
         return HG_NOMEM;
     domain->base.transport = &amg_self_transport;
-    domain->peer.domain = &domain->base;
     text_make(domain->text);
     self_mems_init(&domain->mems);
     rc = amg_self_msgs_init(&domain->msgs, how);
@@ -332,7 +331,7 @@ static void self_ep_close(struct amg_ep *base, struct amg_events *ret_events)
 }
 
 /* Only threads of this process send here, and a wait yields to them. */
-static bool self_ep_is_crowded(struct amg_ep *ep)
+static bool self_ep_is_oversubscribed(struct amg_ep *ep)
 {
     (void)ep;
     return false;
@@ -340,7 +339,7 @@ static bool self_ep_is_crowded(struct amg_ep *ep)
 
 static struct amg_peer *self_addr_self(struct amg_domain *domain)
 {
-    return &domain_of(domain)->peer;
+    return peer_of(domain);
 }
 
 static struct amg_peer *self_addr_ref(struct amg_peer *peer)
@@ -350,13 +349,13 @@ static struct amg_peer *self_addr_ref(struct amg_peer *peer)
 
 static void self_addr_unref(struct amg_domain *domain, struct amg_peer *peer)
 {
-    AMG_ASSERT(peer == &domain_of(domain)->peer);
+    AMG_ASSERT(peer == peer_of(domain));
 }
 
 static bool self_addr_is_self(
     const struct amg_domain *domain, const struct amg_peer *peer)
 {
-    return peer == &domain_of(domain)->peer;
+    return peer == peer_of(domain);
 }
 
 static bool self_addr_is_same(const struct amg_domain *domain,
@@ -369,11 +368,11 @@ static bool self_addr_is_same(const struct amg_domain *domain,
 static hg_return_t self_addr_format(const struct amg_domain *domain,
     const struct amg_peer *peer, char *ret_text, size_t *len)
 {
-    const char *text = domain_of(peer->domain)->text;
+    const char *text = domain_of(domain)->text;
     size_t need = strlen(text) + 1;
     size_t room = *len;
 
-    (void)domain;
+    AMG_ASSERT(peer == peer_of(domain));
     *len = need;
     if (ret_text == NULL || room < need)
         return HG_OVERFLOW;
@@ -416,7 +415,7 @@ static hg_return_t self_addr_parse(
             text, domain->text);
         return HG_ADDRNOTAVAIL;
     }
-    *ret_peer = &domain->peer;
+    *ret_peer = peer_of(base);
     return HG_SUCCESS;
 }
 
@@ -491,7 +490,7 @@ const struct amg_transport amg_self_transport = {
             .close = self_ep_close,
             .wait_fd = amg_self_wait_fd,
             .arm = amg_self_arm,
-            .is_oversubscribed = self_ep_is_crowded,
+            .is_oversubscribed = self_ep_is_oversubscribed,
             .poll = amg_self_poll,
             .cancel = amg_self_cancel,
         },

@@ -43,7 +43,11 @@ struct amg_area {
     int fd;       /* file of the mapping, from offset 0 */
 };
 
-enum { AMG_NIC_TEXT_CAP = 64, AMG_NICS_ALIKE_MAX = 32 };
+enum {
+    AMG_NIC_TEXT_CAP = 64,
+    AMG_NICS_ALIKE_MAX = 32,
+    AMG_NIC_WHY_CAP = 128,
+};
 
 /* A NIC as its driver knows it; "" where a field is unknown. */
 struct amg_nic_id {
@@ -72,7 +76,7 @@ struct amg_open_nic {
      * because the user did not: a call may take milliseconds. Writes the reason
      * into `ret_why`, in words. NULL: not known. */
     uint32_t (*nearest)(const struct amg_nic_id *nics, uint32_t count,
-        uint32_t turn, char *ret_why, size_t cap);
+        uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
     uint32_t turn;
 };
 

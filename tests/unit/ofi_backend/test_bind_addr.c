@@ -62,10 +62,10 @@ static struct amg_cpuset binding;
 static unsigned asked;
 
 static uint32_t nearest(const struct amg_nic_id *nics, uint32_t count,
-    uint32_t turn, char *ret_why, size_t cap)
+    uint32_t turn, char ret_why[AMG_NIC_WHY_CAP])
 {
     asked++;
-    return amg_nics_choose(&machine, &binding, nics, count, turn, ret_why, cap);
+    return amg_nics_choose(&machine, &binding, nics, count, turn, ret_why);
 }
 
 static void bind_to(unsigned first, unsigned last)

@@ -388,7 +388,7 @@ static hg_return_t transfer_start(struct amg_transfer_plan *plan,
         return rc;
     asked = amg_transfer_asked(transfer);
     asked->entry.run = asked_run;
-    asked->entry.is_served = amg_role.is_serving;
+    asked->entry.is_incoming = amg_role.is_serving;
     amg_role.has_posted = true;
     asked->transfer = transfer;
     asked->id = 0;

@@ -266,7 +266,7 @@ hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
         return rc;
     }
     lookup->entry.run = lookup_run;
-    lookup->entry.is_served = amg_role.is_serving;
+    lookup->entry.is_incoming = amg_role.is_serving;
     lookup->callback = callback;
     lookup->context = context;
     lookup->info.arg = arg;

@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/bias.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/clock.h"
-#include "core/counters.h"
 #include "core/progress_config.h"
 #include "core/pool.h"
 #include "mercury_types.h"
@@ -40,11 +40,43 @@ enum amg_class_count {
     AMG_CLASS_CONTEXTS,
     AMG_CLASS_ADDRS,
     AMG_CLASS_BULKS,
-    AMG_CLASS_ALLOCS,  /* of amalgam_alloc() */
-    AMG_CLASS_HANDLES, /* of calls made here; calls served are the context's */
+    AMG_CLASS_ALLOCS,    /* of amalgam_alloc() */
+    AMG_CLASS_HANDLES,   /* of calls made here; incoming calls are the context's
+                          */
     AMG_CLASS_BORROWERS, /* the class that uses its domains: 0 or 1 */
     AMG_CLASS_COUNTS
 };
+
+/* All counters are monotonic. */
+enum amg_counter {
+    AMG_COUNT_REQUESTS_SENT,
+    AMG_COUNT_REQUESTS_CAME,
+    AMG_COUNT_REPLIES_SENT,
+    AMG_COUNT_REPLIES_CAME,
+    AMG_COUNT_LONG_REQUESTS, /* sent */
+    AMG_COUNT_LONG_REPLIES,  /* sent */
+    AMG_COUNT_TRANSFERS,     /* bulk transfers of the program */
+    AMG_COUNTERS
+};
+
+/* Owned by its context; zero at first. */
+struct amg_counters {
+    struct amg_tally of[AMG_COUNTERS];
+};
+
+static inline void amg_counters_add(
+    struct amg_counters *counters, enum amg_counter it)
+{
+    amg_tally_add(&counters->of[it], 1);
+}
+
+/* Adds the counters to `sums`. */
+static inline void amg_counters_sum(
+    const struct amg_counters *counters, uint64_t sums[AMG_COUNTERS])
+{
+    for (unsigned i = 0; i < AMG_COUNTERS; i++)
+        sums[i] += (uint64_t)amg_tally_sum(&counters->of[i]);
+}
 
 enum {
     AMG_PROTOCOL_CAP = 16,
@@ -169,5 +201,12 @@ void amg_class_leave_context(
     hg_class_t *cls, uint8_t id, const struct amg_counters *counters);
 /* The first open context whose id is at least `from`, or NULL. */
 hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
+
+/* counters.c */
+
+/* From now on HG_Diag_dump_counters() shows the open class. */
+void amg_diag_join(hg_class_t *cls);
+/* No longer; logs its counters, if the class wants that. */
+void amg_diag_leave(hg_class_t *cls);
 
 #endif

@@ -29,8 +29,8 @@ void amg_context_step_all(struct amg_list *done)
 
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
 {
-    amg_cq_push_for_one(&context->served, entry);
-    if (context->serve_by == AMG_SERVE_THREAD) {
+    amg_cq_push_for_one(&context->incoming, entry);
+    if (context->incoming_mode == AMG_SERVE_THREAD) {
         /* Threads of the program may run it, and the progress thread must,
          * unless it is the calling thread. */
         if (!amg_role.is_library_thread)
@@ -50,9 +50,10 @@ struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
 
     if (!amg_role.is_library_thread && !amg_cq_is_empty(&context->cq))
         entry = amg_cq_pop(&context->cq);
-    if (entry == NULL && !amg_cq_is_empty(&context->served) &&
-        (amg_role.is_library_thread || context->serve_by != AMG_SERVE_POOL))
-        entry = amg_cq_pop(&context->served);
+    if (entry == NULL && !amg_cq_is_empty(&context->incoming) &&
+        (amg_role.is_library_thread ||
+            context->incoming_mode != AMG_SERVE_POOL))
+        entry = amg_cq_pop(&context->incoming);
     return entry;
 }
 
@@ -61,7 +62,7 @@ void amg_context_run(struct amg_cq_entry *entry)
     bool was_serving = amg_role.is_serving;
     bool was_running = amg_role.is_running;
 
-    amg_role.is_serving = entry->is_served;
+    amg_role.is_serving = entry->is_incoming;
     amg_role.is_running = true;
     amg_role.has_posted = false;
     entry->run(entry);
@@ -76,7 +77,8 @@ void amg_context_ring(hg_context_t *context)
     amg_cq_wake_callers(&context->cq);
 }
 
-void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry)
+void amg_context_run_by_service_thread(
+    hg_context_t *context, struct amg_cq_entry *entry)
 {
     amg_context_run(entry);
     if (!AMG_LIKELY(amg_context_look_ns(context) == AMG_CONTEXT_NEVER))
@@ -204,7 +206,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_tally_init(&context->handles);
     amg_tally_init(&context->in_flight);
     amg_cq_init(&context->cq);
-    amg_cq_init(&context->served);
+    amg_cq_init(&context->incoming);
     amg_events_init(&context->events);
     rc = ops->open(context);
     if (rc != HG_SUCCESS)
@@ -226,20 +228,20 @@ leave_class:
 close_upper:
     ops->close(context);
 free_context:
-    amg_cq_fini(&context->served);
+    amg_cq_fini(&context->incoming);
     amg_cq_fini(&context->cq);
     context->cls = NULL;
     amg_attic_put(&attic, context);
     return rc;
 }
 
-void amg_context_forget_threads(hg_context_t *context)
+void amg_context_reset_after_fork(hg_context_t *context)
 {
     amg_bias_init(&context->owner);
     atomic_store_explicit(&context->awaiting, 0, memory_order_relaxed);
     atomic_store_explicit(&context->nested, 0, memory_order_relaxed);
-    amg_cq_forget_threads(&context->cq);
-    amg_cq_forget_threads(&context->served);
+    amg_cq_reset_after_fork(&context->cq);
+    amg_cq_reset_after_fork(&context->incoming);
 }
 
 void amg_context_close(hg_context_t *context)
@@ -249,13 +251,13 @@ void amg_context_close(hg_context_t *context)
     amg_wakeup_fini(context);
     context_close_eps(context);
     while ((entry = amg_cq_pop(&context->cq)) != NULL ||
-           (entry = amg_cq_pop(&context->served)) != NULL)
+           (entry = amg_cq_pop(&context->incoming)) != NULL)
         entry->run(entry);
     amg_class_leave_context(context->cls, context->id, &context->counters);
     if (context->data_free != NULL)
         context->data_free(context->data);
     context->ops.close(context);
-    amg_cq_fini(&context->served);
+    amg_cq_fini(&context->incoming);
     amg_cq_fini(&context->cq);
     context->cls = NULL;
     amg_attic_put(&attic, context);

@@ -44,7 +44,7 @@ struct amg_context_rare {
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
 };
 
-/* Which threads run served requests and their follow-up callbacks. */
+/* Which threads run incoming requests and their follow-up callbacks. */
 enum amg_serve {
     AMG_SERVE_TRIGGER, /* HG_Trigger(), like all other callbacks */
     AMG_SERVE_THREAD,  /* the progress thread, and HG_Trigger() */
@@ -67,9 +67,10 @@ struct hg_context {
     struct amg_events events; /* results of a poll, by its owner; else empty */
     struct amg_cq cq;
     struct amg_cq
-        served; /* served calls, unless HG_Trigger() alone runs them */
-    enum amg_serve serve_by; /* changes only while no service thread runs */
-    struct amg_service_threads *crew; /* the service threads; NULL: none */
+        incoming; /* incoming calls, unless HG_Trigger() alone runs them */
+    enum amg_serve
+        incoming_mode; /* changes only while no service thread runs */
+    struct amg_service_threads *threads; /* the service threads; NULL: none */
     struct amg_wakeup sleep;
     struct amg_bias owner; /* held by the progress owner; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */
@@ -114,7 +115,7 @@ void amg_context_close(hg_context_t *context);
 
 /* In a child of fork(), where no other thread exists: releases what the others
  * held. */
-void amg_context_forget_threads(hg_context_t *context);
+void amg_context_reset_after_fork(hg_context_t *context);
 
 /* Counts an operation that must end before the context may be destroyed. */
 static inline void amg_context_enter(hg_context_t *context)
@@ -135,7 +136,7 @@ void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry);
 static inline void amg_context_queue(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
-    if (entry->is_served && context->serve_by != AMG_SERVE_TRIGGER)
+    if (entry->is_incoming && context->incoming_mode != AMG_SERVE_TRIGGER)
         amg_context_queue_apart(context, entry);
     else
         amg_cq_push(&context->cq, entry);
@@ -147,8 +148,8 @@ static inline bool amg_context_has_due(const hg_context_t *context)
     if (!amg_role.is_library_thread && !amg_cq_is_empty(&context->cq))
         return true;
     return (amg_role.is_library_thread ||
-               context->serve_by != AMG_SERVE_POOL) &&
-           !amg_cq_is_empty(&context->served);
+               context->incoming_mode != AMG_SERVE_POOL) &&
+           !amg_cq_is_empty(&context->incoming);
 }
 
 /* Takes one of them out, or returns NULL. */
@@ -164,7 +165,8 @@ void amg_context_ring(hg_context_t *context);
 
 /* Runs one on a service thread; a thread that waits in HG_Progress() checks
  * whether that was what it waited for. */
-void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry);
+void amg_context_run_by_service_thread(
+    hg_context_t *context, struct amg_cq_entry *entry);
 
 /* Has the program made progress, or had enough time to start? */
 bool amg_context_is_ready(const hg_context_t *context);

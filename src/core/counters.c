@@ -3,7 +3,6 @@
  *
  * Every context counts for itself; the counters of a class are the sum of its
  * open contexts plus those of closed ones. */
-#include "core/counters.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -40,7 +40,7 @@ static void waiting_init(struct amg_cq *cq)
     pthread_condattr_destroy(&attr);
 }
 
-void amg_cq_forget_threads(struct amg_cq *cq)
+void amg_cq_reset_after_fork(struct amg_cq *cq)
 {
     waiting_init(cq);
 }

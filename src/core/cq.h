@@ -16,7 +16,7 @@ struct amg_cq_entry {
     struct amg_link link;
     void (*run)(struct amg_cq_entry *); /* calls the user; no lock is held */
     /* A peer requested it, or it follows from such a request. */
-    bool is_served;
+    bool is_incoming;
 };
 
 /* Waiters that can block on a doorbell of their own. */
@@ -51,7 +51,7 @@ struct amg_cq {
 void amg_cq_init(struct amg_cq *cq);
 void amg_cq_fini(struct amg_cq *cq);
 /* In a child of fork(): resets waiters and locks. */
-void amg_cq_forget_threads(struct amg_cq *cq);
+void amg_cq_reset_after_fork(struct amg_cq *cq);
 
 void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry);
 /* The same, but wakes one of the threads in amg_cq_sleep(): any of them can run

@@ -157,12 +157,12 @@ static bool ran_is_news(const hg_context_t *context)
     return true;
 }
 
-/* The program found served calls and did not run them: leaves them to the
+/* The program found incoming calls and did not run them: leaves them to the
  * progress thread. */
-static void served_leave(hg_context_t *context)
+static void incoming_leave(hg_context_t *context)
 {
-    if (context->serve_by == AMG_SERVE_THREAD && !amg_role.is_library_thread &&
-        !amg_cq_is_empty(&context->served))
+    if (context->incoming_mode == AMG_SERVE_THREAD &&
+        !amg_role.is_library_thread && !amg_cq_is_empty(&context->incoming))
         amg_wakeup_wake(context, AMG_CQ_THREAD);
 }
 
@@ -292,7 +292,7 @@ static hg_return_t owner_progress(
     } else if (amg_context_has_due(context)) {
         context->sleep.quiet_since_ns = 0;
         rc = HG_SUCCESS;
-        served_leave(context);
+        incoming_leave(context);
     } else if (timeout_ms > 0) {
         rc = owner_wait(context,
             deadline_ns != 0 ? deadline_ns : amg_clock_deadline_ns(timeout_ms));
@@ -307,7 +307,7 @@ static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
         context->cls->progress_config.placement;
-    bool may_spin = context->crew != NULL && !placement->is_oversubscribed;
+    bool may_spin = context->threads != NULL && !placement->is_oversubscribed;
     unsigned tries = may_spin ? OWN_TRIES : 1;
 
     while (!amg_progress_own(context)) {
@@ -361,7 +361,7 @@ static hg_return_t nested_wait(hg_context_t *context, unsigned timeout_ms)
     hg_return_t rc = HG_TIMEOUT;
 
     atomic_fetch_add_explicit(&context->nested, 1u, memory_order_seq_cst);
-    if (context->serve_by == AMG_SERVE_POOL) /* else the progress thread */
+    if (context->incoming_mode == AMG_SERVE_POOL) /* else the progress thread */
         turn_take(context);
     if (amg_progress_own(context))
         rc = owner_progress(context, timeout_ms, 0);
@@ -382,7 +382,7 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     if (amg_progress_own(context))
         return owner_progress(context, timeout_ms, 0);
     if (amg_context_has_due(context)) {
-        served_leave(context);
+        incoming_leave(context);
         return HG_SUCCESS;
     }
     return timeout_ms == 0 ? HG_TIMEOUT : waiter_wait(context, timeout_ms);
@@ -463,7 +463,7 @@ AMG_NOINLINE static unsigned entries_await(
     hg_context_t *context, unsigned max_count, unsigned timeout_ms)
 {
     struct amg_cq *cq =
-        amg_role.is_library_thread ? &context->served : &context->cq;
+        amg_role.is_library_thread ? &context->incoming : &context->cq;
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     unsigned count = 0;
 

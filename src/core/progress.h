@@ -64,7 +64,7 @@ void amg_service_threads_start(hg_context_t *context);
 
 /* Stops and joins them. False: the caller is one of them, or runs in a callback
  * of one; nothing was done. HG_Trigger() then runs what is left in the queue of
- * served calls. */
+ * incoming calls. */
 bool amg_service_threads_stop(hg_context_t *context);
 
 #endif

@@ -55,10 +55,10 @@ struct driver {
     unsigned calm;           /* checks since the last caller */
     unsigned kept;           /* naps in which the owner stayed */
     unsigned fruitless;
-    bool is_left; /* callers leave served calls to it */
+    bool is_left; /* callers leave incoming calls to it */
 };
 
-/* Runs queued served calls, up to a limit; returns how many. */
+/* Runs queued incoming calls, up to a limit; returns how many. */
 static unsigned progress_thread_serve(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;
@@ -66,7 +66,7 @@ static unsigned progress_thread_serve(hg_context_t *context)
 
     while (
         count < SERVE_MAX && (entry = amg_context_take_due(context)) != NULL) {
-        amg_context_run_by_ours(context, entry);
+        amg_context_run_by_service_thread(context, entry);
         count++;
     }
     return count;
@@ -79,12 +79,12 @@ static bool driver_is_over(const struct driver *driver)
 
 static bool is_serving(const struct driver *driver)
 {
-    return driver->context->serve_by == AMG_SERVE_THREAD;
+    return driver->context->incoming_mode == AMG_SERVE_THREAD;
 }
 
-static bool has_served(const struct driver *driver)
+static bool has_incoming(const struct driver *driver)
 {
-    return is_serving(driver) && !amg_cq_is_empty(&driver->context->served);
+    return is_serving(driver) && !amg_cq_is_empty(&driver->context->incoming);
 }
 
 static bool is_alone(const struct driver *driver)
@@ -160,13 +160,13 @@ static void nap(struct driver *driver, uint64_t now_ns)
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
 }
 
-/* Callers make progress, or did a moment ago. They also run served calls in
+/* Callers make progress, or did a moment ago. They also run incoming calls in
  * that time, but no longer: they may never call HG_Trigger(). */
 static void stand_by(struct driver *driver)
 {
     uint64_t now_ns = amg_clock_ns();
 
-    driver->is_left = has_served(driver);
+    driver->is_left = has_incoming(driver);
     if (is_alone(driver) && pace_now(driver, now_ns).kind == AMG_WAIT_POLL) {
         spin_by(now_ns);
     } else if (driver->kept < KEPT_NAPS) {
@@ -260,7 +260,7 @@ static void drive(struct driver *driver)
             driver->calm = 0;
             break;
         }
-        if (has_served(driver))
+        if (has_incoming(driver))
             break;
         if (!has_found &&
             (driver->policy.core == AMG_CORE_SHARED ||
@@ -315,7 +315,7 @@ static void progress_thread_run(
 }
 
 /* One thread makes progress (above), the others run handlers: they wait for
- * queued served calls, and each push wakes one. All signals are left to the
+ * queued incoming calls, and each push wakes one. All signals are left to the
  * program's threads.
  *
  * A child of fork() has the memory of these threads, but not the threads: it
@@ -325,7 +325,7 @@ enum { LOOKS = 64 /* at the queue, between two reads of the clock */ };
 
 /* One thread. */
 struct member {
-    struct amg_service_threads *crew;
+    struct amg_service_threads *threads;
     const struct amg_seat *seat;
     const char *who;  /* for the log */
     const char *name; /* for the system, at most 15 bytes */
@@ -347,17 +347,17 @@ struct amg_service_threads {
 };
 
 /* The service threads of which this is one; NULL: a thread of the program. */
-static _Thread_local struct amg_service_threads *crew_mine;
+static _Thread_local struct amg_service_threads *threads_mine;
 
-static bool is_over(const struct amg_service_threads *crew)
+static bool is_over(const struct amg_service_threads *threads)
 {
-    return atomic_load_explicit(&crew->must_stop, memory_order_acquire);
+    return atomic_load_explicit(&threads->must_stop, memory_order_acquire);
 }
 
 static void thread_run(struct member *member)
 {
-    progress_thread_run(
-        member->crew->context, &member->crew->must_stop, member->is_alone);
+    progress_thread_run(member->threads->context, &member->threads->must_stop,
+        member->is_alone);
 }
 
 /* Polls the queue for a moment. */
@@ -365,7 +365,7 @@ static void handler_look(const hg_context_t *context)
 {
     unsigned looks = 0;
 
-    while (looks++ < LOOKS && amg_cq_is_empty(&context->served))
+    while (looks++ < LOOKS && amg_cq_is_empty(&context->incoming))
         amg_relax();
 }
 
@@ -380,22 +380,22 @@ static void handler_rest(hg_context_t *context,
     if (step.kind != AMG_WAIT_PAUSE && step.kind != AMG_WAIT_SLEEP)
         handler_look(context);
     else
-        amg_cq_sleep(&context->served, epoch,
+        amg_cq_sleep(&context->incoming, epoch,
             now_ns + (step.ns < AMG_WAIT_LONG_NS ? step.ns : AMG_WAIT_LONG_NS));
 }
 
 static void handler_run(struct member *member)
 {
-    hg_context_t *context = member->crew->context;
+    hg_context_t *context = member->threads->context;
     struct amg_wait_policy policy = amg_progress_config_wait_policy(
         &context->cls->progress_config,
         member->is_alone ? AMG_CORE_OWN : AMG_CORE_SHARED, context->spin_ns);
     uint64_t quiet_since_ns = amg_clock_ns();
 
     for (;;) {
-        unsigned epoch = amg_cq_epoch(&context->served);
+        unsigned epoch = amg_cq_epoch(&context->incoming);
 
-        if (is_over(member->crew))
+        if (is_over(member->threads))
             return;
         if (progress_thread_serve(context) == 0)
             handler_rest(context, &policy, epoch, quiet_since_ns);
@@ -408,7 +408,7 @@ static void *member_main(void *arg)
 {
     struct member *member = arg;
 
-    crew_mine = member->crew;
+    threads_mine = member->threads;
     amg_role.is_library_thread = true;
     /* A thread whose core the system refuses runs on shared cores. */
     member->is_alone =
@@ -434,18 +434,18 @@ static int member_start(struct member *member)
     return rc;
 }
 
-static void handlers_start(struct amg_service_threads *crew)
+static void handlers_start(struct amg_service_threads *threads)
 {
     const struct amg_placement *placement =
-        crew->context->cls->progress_config.placement;
+        threads->context->cls->progress_config.placement;
     int rc = 0;
 
-    while (crew->handlers < placement->handlers) {
-        struct member *member = &crew->handler[crew->handlers];
+    while (threads->handlers < placement->handlers) {
+        struct member *member = &threads->handler[threads->handlers];
 
         *member = (struct member){
-            .crew = crew,
-            .seat = &placement->handler_seats[crew->handlers],
+            .threads = threads,
+            .seat = &placement->handler_seats[threads->handlers],
             .who = "a handler thread",
             .name = "amg-handler",
             .run = handler_run,
@@ -453,36 +453,36 @@ static void handlers_start(struct amg_service_threads *crew)
         rc = member_start(member);
         if (rc != 0)
             break;
-        crew->handlers++;
+        threads->handlers++;
     }
     if (rc != 0)
         AMG_LOG_WARNING("ctx",
             "context %u: only %u of %u handler threads can be started (%s), "
             "see ulimit -u: %s",
-            crew->context->id, crew->handlers, placement->handlers,
+            threads->context->id, threads->handlers, placement->handlers,
             strerror(rc),
-            crew->handlers > 0 ? "these run all handlers"
-                               : "handlers run as if none were asked for");
+            threads->handlers > 0 ? "these run all handlers"
+                                  : "handlers run as if none were asked for");
 }
 
-static void thread_start(struct amg_service_threads *crew)
+static void thread_start(struct amg_service_threads *threads)
 {
-    hg_context_t *context = crew->context;
+    hg_context_t *context = threads->context;
     int rc = 0;
 
-    crew->thread = (struct member){
-        .crew = crew,
+    threads->thread = (struct member){
+        .threads = threads,
         .seat = &context->cls->progress_config.placement->seat,
         .who = "the progress thread",
         .name = "amg-progress",
         .run = thread_run,
     };
-    rc = member_start(&crew->thread);
-    crew->has_thread = rc == 0;
+    rc = member_start(&threads->thread);
+    threads->has_thread = rc == 0;
     if (rc == 0)
         return;
-    if (context->serve_by == AMG_SERVE_THREAD)
-        context->serve_by = AMG_SERVE_TRIGGER;
+    if (context->incoming_mode == AMG_SERVE_THREAD)
+        context->incoming_mode = AMG_SERVE_TRIGGER;
     AMG_LOG_WARNING("ctx",
         "context %u: the progress thread cannot be started (%s), see ulimit "
         "-u: the calls that wait make progress instead",
@@ -493,13 +493,13 @@ void amg_service_threads_start(hg_context_t *context)
 {
     const struct amg_placement *placement =
         context->cls->progress_config.placement;
-    struct amg_service_threads *crew = NULL;
+    struct amg_service_threads *threads = NULL;
 
     if (placement == NULL || (placement->handlers == 0 &&
                                  !amg_policy_has_thread(placement->progress)))
         return;
-    crew = amg_mem_zalloc(sizeof(*crew));
-    if (crew == NULL) {
+    threads = amg_mem_zalloc(sizeof(*threads));
+    if (threads == NULL) {
         AMG_LOG_WARNING("ctx",
             "context %u: no memory for its threads: the calls that wait make "
             "progress instead",
@@ -507,46 +507,46 @@ void amg_service_threads_start(hg_context_t *context)
         return;
     }
     amg_fork_watch();
-    crew->context = context;
-    crew->forks = amg_fork_count();
-    context->crew = crew;
-    handlers_start(crew);
-    if (crew->handlers > 0)
-        context->serve_by = AMG_SERVE_POOL;
+    threads->context = context;
+    threads->forks = amg_fork_count();
+    context->threads = threads;
+    handlers_start(threads);
+    if (threads->handlers > 0)
+        context->incoming_mode = AMG_SERVE_POOL;
     else if (placement->progress == AMALGAM_PROGRESS_THREAD)
-        context->serve_by = AMG_SERVE_THREAD;
+        context->incoming_mode = AMG_SERVE_THREAD;
     if (amg_policy_has_thread(placement->progress))
-        thread_start(crew);
+        thread_start(threads);
 }
 
-static void crew_join(struct amg_service_threads *crew)
+static void threads_join(struct amg_service_threads *threads)
 {
-    hg_context_t *context = crew->context;
+    hg_context_t *context = threads->context;
 
-    atomic_store_explicit(&crew->must_stop, true, memory_order_release);
-    if (crew->has_thread)
+    atomic_store_explicit(&threads->must_stop, true, memory_order_release);
+    if (threads->has_thread)
         amg_wakeup_wake(context, AMG_CQ_THREAD);
-    amg_cq_wake(&context->served);
-    if (crew->has_thread)
-        pthread_join(crew->thread.id, NULL);
-    while (crew->handlers > 0)
-        pthread_join(crew->handler[--crew->handlers].id, NULL);
+    amg_cq_wake(&context->incoming);
+    if (threads->has_thread)
+        pthread_join(threads->thread.id, NULL);
+    while (threads->handlers > 0)
+        pthread_join(threads->handler[--threads->handlers].id, NULL);
 }
 
 bool amg_service_threads_stop(hg_context_t *context)
 {
-    struct amg_service_threads *crew = context->crew;
+    struct amg_service_threads *threads = context->threads;
 
-    if (crew == NULL)
+    if (threads == NULL)
         return true;
-    if (crew_mine == crew)
+    if (threads_mine == threads)
         return false;
-    if (crew->forks == amg_fork_count())
-        crew_join(crew);
+    if (threads->forks == amg_fork_count())
+        threads_join(threads);
     else
-        amg_context_forget_threads(context);
-    context->serve_by = AMG_SERVE_TRIGGER;
-    context->crew = NULL;
-    amg_mem_free(crew);
+        amg_context_reset_after_fork(context);
+    context->incoming_mode = AMG_SERVE_TRIGGER;
+    context->threads = NULL;
+    amg_mem_free(threads);
     return true;
 }

@@ -301,18 +301,18 @@ static hg_return_t contexts_destroy(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
-static void crews_start(hg_class_t *cls)
+static void all_threads_start(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
 
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
-        if (context->crew == NULL)
+        if (context->threads == NULL)
             amg_service_threads_start(context);
 }
 
 /* Stops the service threads first, as running handlers hold handles that are
  * not the program's; the thread that closes the class serves from then on. */
-static hg_return_t crews_stop(hg_class_t *cls)
+static hg_return_t all_threads_stop(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
 
@@ -321,7 +321,7 @@ static hg_return_t crews_stop(hg_class_t *cls)
             AMG_LOG_WARNING("cls",
                 "a class cannot be closed by a handler that its own threads "
                 "run");
-            crews_start(cls);
+            all_threads_start(cls);
             return HG_BUSY;
         }
     return HG_SUCCESS;
@@ -360,7 +360,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
     hg_return_t ended = HG_SUCCESS;
     hg_return_t rc = HG_SUCCESS;
 
-    if (serve && (rc = crews_stop(cls)) != HG_SUCCESS)
+    if (serve && (rc = all_threads_stop(cls)) != HG_SUCCESS)
         return rc;
     if (serve)
         contexts_settle(cls, deadline_ns);
@@ -368,7 +368,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
     if (rc != HG_SUCCESS) {
         if (serve && amg_clock_ns() >= deadline_ns)
             amg_class_report(cls);
-        crews_start(cls);
+        all_threads_start(cls);
         return rc;
     }
     while (!is_quiet && (ended = amg_class_quiesce(cls)) == HG_AGAIN) {

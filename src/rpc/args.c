@@ -92,7 +92,7 @@ hg_return_t HG_Get_input_buf(
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(in_buf != NULL))
         return HG_INVALID_ARG;
-    if (!handle->is_served)
+    if (!handle->is_incoming)
         return place_give(handle,
             HG_Class_get_input_eager_size(handle->info.hg_class), in_buf,
             in_buf_size);
@@ -110,7 +110,7 @@ hg_return_t HG_Get_output_buf(
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(out_buf != NULL))
         return HG_INVALID_ARG;
-    if (handle->is_served)
+    if (handle->is_incoming)
         return place_give(handle,
             HG_Class_get_output_eager_size(handle->info.hg_class), out_buf,
             out_buf_size);
@@ -148,7 +148,7 @@ hg_return_t HG_Get_output_extra_buf(
 
 hg_return_t HG_Release_input_buf(hg_handle_t handle)
 {
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_incoming))
         return HG_INVALID_ARG;
     if (!handle->is_released)
         raw_release(handle);
@@ -199,7 +199,7 @@ static hg_return_t args_check(
 {
     enum amg_handle_state state;
 
-    if (!AMG_CONTRACT(user != NULL && handle->is_served == wants_input))
+    if (!AMG_CONTRACT(user != NULL && handle->is_incoming == wants_input))
         return HG_INVALID_ARG;
     state = amg_handle_state(handle);
     /* At an origin the output exists once its callback runs. */
@@ -251,7 +251,7 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
             "both sides register the same types?",
             (unsigned long long)handle->info.id, (unsigned long long)args->len,
             HG_Error_to_string(rc));
-        (void)amg_handle_let_go(handle, AMG_HANDLE_GOT);
+        (void)amg_handle_drop(handle, AMG_HANDLE_GOT);
     }
     return rc;
 }
@@ -270,7 +270,7 @@ static hg_return_t args_free(struct hg_handle *handle, const char *call,
         return HG_INVALID_ARG;
     }
     rc = amg_rpc_decode(handle, proc_cb, HG_FREE, args, user);
-    (void)amg_handle_let_go(handle, AMG_HANDLE_GOT);
+    (void)amg_handle_drop(handle, AMG_HANDLE_GOT);
     return rc;
 }
 
@@ -321,7 +321,7 @@ hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct)
     if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
     /* The target's own output: memory that the program allocated for it. */
-    if (handle->is_served && out_struct != NULL && handle->rpc != NULL &&
+    if (handle->is_incoming && out_struct != NULL && handle->rpc != NULL &&
         handle->rpc->out_proc != NULL)
         return amg_rpc_decode(
             handle, handle->rpc->out_proc, HG_FREE, &handle->out, out_struct);

@@ -261,7 +261,7 @@ static uint64_t args_cap(const struct hg_handle *handle,
 {
     const hg_class_t *cls = handle->info.hg_class;
     uint32_t eager =
-        handle->is_served ? cls->limits.reply_len : cls->limits.request_len;
+        handle->is_incoming ? cls->limits.reply_len : cls->limits.request_len;
 
     if (cls->plan.no_overflow && eager < buf->cap)
         return eager - around_len;
@@ -269,14 +269,14 @@ static uint64_t args_cap(const struct hg_handle *handle,
 }
 
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    void *user, struct amg_buf *buf, uint16_t user_len, struct amg_args *args,
-    uint32_t *ret_len, uint8_t *ret_flags)
+    void *user, struct amg_args *args, struct amg_message *message)
 {
+    uint32_t head_len = AMG_HEADER_LEN + message->user_len;
     bool is_summed = amg_rpc_class_of(handle->info.hg_class)->checksum_level ==
                      HG_CHECKSUM_RPC_PAYLOAD;
     uint32_t tail_len = is_summed ? AMG_HEADER_TAIL_LEN : 0;
-    char *room = (char *)buf->data + AMG_HEADER_LEN + user_len;
-    uint64_t cap = args_cap(handle, buf, AMG_HEADER_LEN + user_len + tail_len);
+    char *room = (char *)message->buf->data + head_len;
+    uint64_t cap = args_cap(handle, message->buf, head_len + tail_len);
     uint32_t room_len = 0;
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;
@@ -301,13 +301,13 @@ hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
         rc = overflow_expose(handle, &proc, room, cap, args, &room_len);
         if (rc != HG_SUCCESS)
             goto fini_proc;
-        *ret_flags = AMG_HEADER_MORE;
+        message->flags = AMG_HEADER_MORE;
     }
-    *ret_len += room_len;
+    message->len += room_len;
     if (is_summed) {
         tail_write(room, room_len);
-        *ret_len += AMG_HEADER_TAIL_LEN;
-        *ret_flags |= AMG_HEADER_SUMMED;
+        message->len += AMG_HEADER_TAIL_LEN;
+        message->flags |= AMG_HEADER_SUMMED;
     }
 
 fini_proc:
@@ -357,7 +357,7 @@ hg_return_t amg_rpc_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     return rc;
 }
 
-void amg_raw_send(
+void amg_rpc_write_user_header(
     const struct hg_handle *handle, void *message, uint16_t user_len)
 {
     char *place = (char *)message + AMG_HEADER_LEN;

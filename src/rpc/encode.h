@@ -24,27 +24,33 @@ hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
 /* Asks a pull in flight to end early. */
 void amg_overflow_cancel(struct hg_handle *handle);
 
-/* Encodes `user` into `buf`, behind the head and `user_len` bytes for the
- * user's own header. `ret_len` is the length of the message; `ret_flags` has
- * AMG_HEADER_MORE if the arguments are exposed instead (then `args` has them),
- * AMG_HEADER_SUMMED if they have a sum. HG_OVERFLOW, HG_NOMEM, or the error of
- * the proc; nothing is kept then. */
+/* A message that is being written; on the stack of the sender. */
+struct amg_message {
+    struct amg_buf *buf;
+    uint16_t user_len; /* of the user's own header */
+    /* Set by encode. */
+    uint32_t len;  /* of the message */
+    uint8_t flags; /* AMG_HEADER_MORE, AMG_HEADER_SUMMED */
+};
+
+/* Encodes `user` into the message, behind the head and the user's own header.
+ * Its flags have AMG_HEADER_MORE if the arguments are exposed instead (then
+ * `args` has them), AMG_HEADER_SUMMED if they have a sum. HG_OVERFLOW,
+ * HG_NOMEM, or the error of the proc; nothing is kept then. */
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    void *user, struct amg_buf *buf, uint16_t user_len, struct amg_args *args,
-    uint32_t *ret_len, uint8_t *ret_flags);
+    void *user, struct amg_args *args, struct amg_message *message);
 
 /* The same, also without arguments. */
 static inline hg_return_t amg_rpc_encode(struct hg_handle *handle,
-    hg_proc_cb_t proc_cb, void *user, struct amg_buf *buf, uint16_t user_len,
-    struct amg_args *args, uint32_t *ret_len, uint8_t *ret_flags)
+    hg_proc_cb_t proc_cb, void *user, struct amg_args *args,
+    struct amg_message *message)
 {
-    *ret_len = AMG_HEADER_LEN + user_len;
-    *ret_flags = 0;
+    message->len = AMG_HEADER_LEN + message->user_len;
+    message->flags = 0;
     args->len = 0;
     if (proc_cb == NULL || user == NULL)
         return HG_SUCCESS;
-    return amg_rpc_encode_args(
-        handle, proc_cb, user, buf, user_len, args, ret_len, ret_flags);
+    return amg_rpc_encode_args(handle, proc_cb, user, args, message);
 }
 
 /* Completes the head of a written message with the fields that only some
@@ -74,7 +80,7 @@ hg_return_t amg_rpc_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     hg_proc_op_t op, const struct amg_args *args, void *user);
 
 /* Copies the user's own header into the message that is about to be sent. */
-void amg_raw_send(
+void amg_rpc_write_user_header(
     const struct hg_handle *handle, void *message, uint16_t user_len);
 
 #endif

@@ -56,7 +56,7 @@ static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
     if (atomic_load_explicit(&handle->is_cancelled, memory_order_relaxed))
         rc = HG_CANCELED;
     if (rc != HG_SUCCESS)
-        amg_handle_forget(&handle->out);
+        amg_args_release(&handle->out);
     forward_end(handle, rc);
 }
 
@@ -70,7 +70,7 @@ static void reply_refuse(
         amg_addr_text(&handle->addr, text, sizeof(text)), why);
     if (is_long)
         ack_send(handle);
-    amg_handle_forget(&handle->out);
+    amg_args_release(&handle->out);
     forward_end(handle, rc);
 }
 
@@ -139,7 +139,7 @@ static hg_return_t forward_check(struct hg_handle *handle)
 {
     enum amg_handle_state state = amg_handle_state(handle);
 
-    if (!AMG_CONTRACT(!handle->is_served && handle->addr.peer != NULL))
+    if (!AMG_CONTRACT(!handle->is_incoming && handle->addr.peer != NULL))
         return HG_INVALID_ARG;
     if (handle->info.id == 0) {
         AMG_LOG_ERROR(
@@ -155,7 +155,7 @@ static hg_return_t forward_check(struct hg_handle *handle)
             (void *)handle);
         return HG_BUSY;
     }
-    amg_handle_forget_args(handle);
+    amg_handle_release_args(handle);
     amg_handle_move_state(handle, AMG_HANDLE_DONE, AMG_HANDLE_IDLE);
     return HG_SUCCESS;
 }
@@ -165,29 +165,28 @@ static hg_return_t forward_post(
     struct hg_handle *handle, struct amg_buf *buf, void *in_struct)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
-    uint16_t user_len = amg_rpc_class_of(handle->info.hg_class)->in_offset;
+    struct amg_message message = {.buf = buf,
+        .user_len = amg_rpc_class_of(handle->info.hg_class)->in_offset};
     bool wants_reply = !handle->is_one_way;
-    uint32_t len = 0;
-    uint8_t flags = 0;
-    hg_return_t rc = amg_rpc_encode(handle, handle->rpc->in_proc, in_struct,
-        buf, user_len, &handle->in, &len, &flags);
+    hg_return_t rc = amg_rpc_encode(
+        handle, handle->rpc->in_proc, in_struct, &handle->in, &message);
 
     if (rc != HG_SUCCESS)
         return rc;
     if (handle->is_one_way)
-        flags |= AMG_HEADER_ONE_WAY;
-    if ((flags & AMG_HEADER_MORE) != 0) {
+        message.flags |= AMG_HEADER_ONE_WAY;
+    if ((message.flags & AMG_HEADER_MORE) != 0) {
         wants_reply = true;
         amg_counters_add(
             &handle->info.context->counters, AMG_COUNT_LONG_REQUESTS);
     }
-    amg_header_write_request(buf->data, flags, handle->info.id);
-    if (user_len != 0)
-        amg_raw_send(handle, buf->data, user_len);
-    amg_rpc_seal(handle->info.hg_class, buf->data, user_len);
+    amg_header_write_request(buf->data, message.flags, handle->info.id);
+    if (message.user_len != 0)
+        amg_rpc_write_user_header(handle, buf->data, message.user_len);
+    amg_rpc_seal(handle->info.hg_class, buf->data, message.user_len);
     return ep->transport->msg.send_request(ep,
         (struct amg_target){handle->addr.peer, handle->info.context_id}, buf,
-        len, wants_reply, &handle->op);
+        message.len, wants_reply, &handle->op);
 }
 
 /* For this call and later ones. */
@@ -223,7 +222,7 @@ hg_return_t HG_Forward(
     handle->is_one_way = handle->rpc->is_one_way;
     atomic_store_explicit(&handle->is_cancelled, false, memory_order_relaxed);
     handle->entry.run = forward_run;
-    handle->entry.is_served = amg_role.is_serving;
+    handle->entry.is_incoming = amg_role.is_serving;
     amg_role.has_posted = true;
     handle->op.step = forward_step;
     handle->op.data = NULL;
@@ -239,7 +238,7 @@ hg_return_t HG_Forward(
         return HG_SUCCESS;
     }
     ep->transport->msg.put_buf(ep, buf);
-    amg_handle_forget_args(handle);
+    amg_handle_release_args(handle);
     amg_handle_set_state(handle, AMG_HANDLE_IDLE);
     amg_context_leave(context);
     amg_handle_unref(handle);
@@ -252,7 +251,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
 
     if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
-    if (handle->is_served) {
+    if (handle->is_incoming) {
         enum amg_handle_state state = amg_handle_state(handle);
 
         if (state == AMG_HANDLE_ACK_WAIT ||

@@ -17,7 +17,7 @@
 
 /* Clears what one use leaves behind; operations and entry are written before
  * each use. The whole struct is eight cache lines, and this is on the path of
- * every served call. */
+ * every incoming call. */
 static void handle_clear(struct hg_handle *handle)
 {
     static const struct amg_args no_args;
@@ -42,7 +42,7 @@ static void handle_clear(struct hg_handle *handle)
     handle->fetch = NULL;
     handle->link = (struct amg_link){NULL, NULL};
     handle->token = 0;
-    handle->let_go_ns = 0;
+    handle->give_up_ns = 0;
     if (handle->keeps_data)
         return;
     handle->data = NULL;
@@ -60,7 +60,7 @@ void amg_handle_free_kept(void *object)
     handle->keeps_data = false;
 }
 
-hg_return_t amg_handle_greet(struct hg_handle *handle)
+hg_return_t amg_handle_run_create_cb(struct hg_handle *handle)
 {
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
     hg_return_t rc = HG_SUCCESS;
@@ -69,7 +69,7 @@ hg_return_t amg_handle_greet(struct hg_handle *handle)
         return HG_SUCCESS;
     rc = rpcs->on_create(handle, rpcs->on_create_arg);
     if (rc == HG_SUCCESS)
-        handle->keeps_data = handle->is_served;
+        handle->keeps_data = handle->is_incoming;
     else
         AMG_LOG_ERROR("rpc",
             "the program's callback for new handles returned %s: no handle",
@@ -88,12 +88,12 @@ static void header_clear(struct hg_handle *handle)
 }
 
 hg_return_t amg_handle_create(
-    hg_context_t *context, bool is_served, struct hg_handle **ret_handle)
+    hg_context_t *context, bool is_incoming, struct hg_handle **ret_handle)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
     struct hg_handle *handle =
-        amg_pool_get(is_served ? &rpcs->served : &rpcs->handles);
-    int spare = is_served ? 0 : AMG_HANDLE_SPARE;
+        amg_pool_get(is_incoming ? &rpcs->incoming : &rpcs->handles);
+    int spare = is_incoming ? 0 : AMG_HANDLE_SPARE;
 
     if (handle == NULL)
         return HG_NOMEM;
@@ -102,11 +102,11 @@ hg_return_t amg_handle_create(
         header_clear(handle);
     handle->info.hg_class = context->cls;
     handle->info.context = context;
-    handle->is_served = is_served;
+    handle->is_incoming = is_incoming;
     amg_refs_set(&handle->refs, 1 + spare);
     amg_refs_set(&handle->spare, spare);
     atomic_init(
-        &handle->state, is_served ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
+        &handle->state, is_incoming ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
     amg_tally_add(&context->handles, 1);
     *ret_handle = handle;
     return HG_SUCCESS;
@@ -119,7 +119,7 @@ static void handle_count(struct hg_handle *handle)
     amg_class_count(handle->info.hg_class, AMG_CLASS_HANDLES, 1);
 }
 
-void amg_handle_forget_extra(struct amg_args *args)
+void amg_args_release_extra(struct amg_args *args)
 {
     if (args->extra_bulk != NULL)
         amg_bulk_leave(args->extra_bulk); /* it owns `extra` */
@@ -129,7 +129,7 @@ void amg_handle_forget_extra(struct amg_args *args)
     args->extra = NULL;
 }
 
-void amg_handle_forget_args(struct hg_handle *handle)
+void amg_handle_release_args(struct hg_handle *handle)
 {
     if (handle->has_reply) {
         struct amg_ep *ep = amg_handle_ep(handle);
@@ -137,8 +137,8 @@ void amg_handle_forget_args(struct hg_handle *handle)
         handle->has_reply = false;
         ep->transport->msg.release_reply(ep, &handle->op);
     }
-    amg_handle_forget(&handle->in);
-    amg_handle_forget(&handle->out);
+    amg_args_release(&handle->in);
+    amg_args_release(&handle->out);
 }
 
 static void handle_destroy(struct hg_handle *handle)
@@ -147,21 +147,21 @@ static void handle_destroy(struct hg_handle *handle)
     hg_class_t *cls = handle->info.hg_class;
 
     /* The program dropped it while its answer was being sent. */
-    if (handle->let_go_ns != 0)
+    if (handle->give_up_ns != 0)
         (void)amg_unanswered_claim(handle);
     if (handle->arrival != NULL) {
         struct amg_ep *ep = amg_handle_ep(handle);
 
         ep->transport->msg.release(ep, handle->arrival);
     }
-    amg_handle_forget_args(handle);
+    amg_handle_release_args(handle);
     if (handle->data_free != NULL && !handle->keeps_data)
         handle->data_free(handle->data);
     amg_addr_fini(&handle->addr);
     if (handle->is_counted)
         amg_class_count(cls, AMG_CLASS_HANDLES, -1);
-    amg_pool_put(handle->is_served ? &amg_rpc_class_of(cls)->served
-                                   : &amg_rpc_class_of(cls)->handles,
+    amg_pool_put(handle->is_incoming ? &amg_rpc_class_of(cls)->incoming
+                                     : &amg_rpc_class_of(cls)->handles,
         handle);
     amg_tally_add(&context->handles, -1);
 }
@@ -169,14 +169,14 @@ static void handle_destroy(struct hg_handle *handle)
 void amg_handle_end(struct hg_handle *handle)
 {
     if (amg_handle_state(handle) == AMG_HANDLE_RUNNING)
-        handle->forsaken(handle);
+        handle->on_unanswered_end(handle);
     handle_destroy(handle);
 }
 
 /* Defined below; it drops a reference of its own. */
 static bool unanswered_drop(struct hg_handle *handle, int share);
 
-bool amg_handle_let_go(struct hg_handle *handle, int share)
+bool amg_handle_drop(struct hg_handle *handle, int share)
 {
     if (amg_unanswered_is_open(handle) && !handle->is_one_way)
         return unanswered_drop(handle, share);
@@ -223,7 +223,7 @@ hg_return_t HG_Create(
         amg_addr_init_copy(addr, &made->addr);
         made->info.addr = &made->addr;
     }
-    rc = amg_handle_greet(made);
+    rc = amg_handle_run_create_cb(made);
     if (rc != HG_SUCCESS) {
         amg_handle_unref(made);
         return rc;
@@ -238,7 +238,7 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
     enum amg_handle_state state;
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(
             addr == HG_ADDR_NULL || addr->cls == handle->info.hg_class))
@@ -258,7 +258,7 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
             "rpc", "RPC id 0x%llx is not registered", (unsigned long long)id);
         return HG_NOENTRY;
     }
-    amg_handle_forget_args(handle);
+    amg_handle_release_args(handle);
     if (addr != HG_ADDR_NULL && addr != &handle->addr) {
         amg_addr_fini(&handle->addr);
         amg_addr_init_copy(addr, &handle->addr);
@@ -282,7 +282,7 @@ hg_return_t HG_Destroy(hg_handle_t handle)
         return HG_INVALID_ARG;
     if (!AMG_LIKELY(!amg_unanswered_is_open(handle) &&
                     amg_refs_are_last(&handle->refs, 1, &handle->spare)))
-        return amg_handle_let_go(handle, 1) ? HG_SUCCESS : HG_INVALID_ARG;
+        return amg_handle_drop(handle, 1) ? HG_SUCCESS : HG_INVALID_ARG;
     amg_refs_set(&handle->refs, 0);
     amg_handle_end(handle);
     return HG_SUCCESS;
@@ -335,7 +335,7 @@ void *HG_Get_data(hg_handle_t handle)
 
 hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
 {
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming))
         return HG_INVALID_ARG;
     handle->info.context_id = id;
     return HG_SUCCESS;
@@ -368,7 +368,7 @@ enum {
     LATE_MS = 10000, /* its operations may be slow transfers */
 };
 
-static bool take_off(struct hg_handle *handle)
+static bool unanswered_take(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
     bool was_listed = false;
@@ -383,21 +383,21 @@ static bool take_off(struct hg_handle *handle)
     return was_listed;
 }
 
-static void put_on_locked(struct hg_handle *handle)
+static void unanswered_add_locked(struct hg_handle *handle)
 {
     unsigned ms =
         amg_role.is_running && amg_role.has_posted ? LATE_MS : SOON_MS;
 
-    handle->let_go_by =
+    handle->dropped_by =
         amg_role.is_running && !amg_role.has_posted ? &amg_role : NULL;
-    handle->let_go_ns = amg_clock_deadline_ns(ms);
+    handle->give_up_ns = amg_clock_deadline_ns(ms);
     if (!amg_link_is_listed(&handle->link))
         amg_list_push(&handle->info.context->rpc->unanswered, &handle->link);
 }
 
 /* Drops `share`, if that leaves only the answer's of `refs` references. False:
  * the count has changed meanwhile. */
-static bool let_go(struct hg_handle *handle, int refs)
+static bool drop_to_answer(struct hg_handle *handle, int refs)
 {
     hg_context_t *context = handle->info.context;
     uint64_t look_ns = 0;
@@ -409,20 +409,20 @@ static bool let_go(struct hg_handle *handle, int refs)
         return false;
     }
     /* First the list: the thread that ends the handle then looks there. */
-    put_on_locked(handle);
+    unanswered_add_locked(handle);
     if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
         amg_lock_unlock(&context->rpc->lock);
         return false;
     }
-    look_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
+    look_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
     amg_lock_unlock(&context->rpc->lock);
     amg_context_look_at(context, look_ns);
     return true;
 }
 
 /* The program drops a reference of a call that it has not answered, as
- * amg_handle_let_go(). False: it has none, or the call is being given up. */
+ * amg_handle_drop(). False: it has none, or the call is being given up. */
 static bool unanswered_drop(struct hg_handle *handle, int share)
 {
     while (amg_unanswered_is_open(handle)) {
@@ -430,41 +430,41 @@ static bool unanswered_drop(struct hg_handle *handle, int share)
 
         if (refs == 1 && share == 1) { /* the answer's reference */
             if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
-                !take_off(handle))
+                !unanswered_take(handle))
                 return false;
             amg_handle_unref(handle);
             return true;
         }
         if (refs <= share)
             return false;
-        if (refs - share == 1 && let_go(handle, refs))
+        if (refs - share == 1 && drop_to_answer(handle, refs))
             return true;
         if (refs - share > 1 &&
             atomic_compare_exchange_weak_explicit(&handle->refs, &refs,
                 refs - share, memory_order_acq_rel, memory_order_relaxed))
             return true;
     }
-    return amg_handle_let_go(handle, share);
+    return amg_handle_drop(handle, share);
 }
 
 bool amg_unanswered_claim(struct hg_handle *handle)
 {
-    return take_off(handle);
+    return unanswered_take(handle);
 }
 
 void amg_unanswered_again(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
-    bool is_ours = false;
+    bool is_last = false;
 
     amg_lock_lock(&context->rpc->lock);
-    is_ours = amg_refs_get(&handle->refs) == 1;
+    is_last = amg_refs_get(&handle->refs) == 1;
     amg_refs_set(&handle->spare, 1);
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
-    if (is_ours)
-        put_on_locked(handle);
+    if (is_last)
+        unanswered_add_locked(handle);
     amg_lock_unlock(&context->rpc->lock);
-    if (is_ours)
+    if (is_last)
         amg_context_look_at(context, 0);
 }
 
@@ -473,8 +473,8 @@ static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
 {
     switch (amg_handle_state(handle)) {
     case AMG_HANDLE_RUNNING:
-        return handle->let_go_ns <= now_ns ||
-               (handle->let_go_by == &amg_role && !amg_role.is_running);
+        return handle->give_up_ns <= now_ns ||
+               (handle->dropped_by == &amg_role && !amg_role.is_running);
     case AMG_HANDLE_REPLYING:
         return false;
     default:
@@ -504,7 +504,7 @@ static struct hg_handle *due_take(
     while (link != NULL && due == NULL) {
         struct hg_handle *handle =
             amg_container_of(link, struct hg_handle, link);
-        uint64_t at_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
+        uint64_t at_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
 
         /* Read the state first: an operation takes its reference before it. */
         bool is_over = is_due(handle, now_ns);

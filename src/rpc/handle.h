@@ -73,15 +73,15 @@ struct hg_handle {
     struct hg_info info;
     struct hg_addr addr; /* info.addr points to it */
     /* Called if it ends unanswered; its creator sets it before RUNNING. */
-    void (*forsaken)(struct hg_handle *);
+    void (*on_unanswered_end)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_set_state() alone */
     atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
     /* Unused references that `refs` includes: at the origin, for later calls;
      * at the target, that of the answer, until an operation or the thread that
      * claims the call takes it, or until the end if the answer took none. */
     atomic_int spare;
-    bool is_served;  /* a call at its target */
-    bool keeps_data; /* served: `data` stays for its next call */
+    bool is_incoming; /* a call at its target */
+    bool keeps_data;  /* target: `data` stays for its next call */
     /* The program's own header to be sent (see rpc/args.c), allocated when
      * first asked for; stays with the pooled object. */
     void *raw;
@@ -90,9 +90,9 @@ struct hg_handle {
     /* All fields from here on are zero in a new handle: handle_clear(). */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
-    bool is_long;        /* served: its arguments must be pulled */
+    bool is_long;        /* target: its arguments must be pulled */
     bool is_counted;     /* counted as one the user holds */
-    bool is_released;    /* served: the message of its input was released */
+    bool is_released;    /* target: the message of its input was released */
     bool has_reply;      /* origin: op.data must be released */
     /* Set by HG_Cancel, read by the steps; only a request, so relaxed. */
     atomic_bool is_cancelled;
@@ -101,16 +101,16 @@ struct hg_handle {
     void *arg;
     struct amg_args in;
     struct amg_args out;
-    struct amg_arrival *arrival; /* served: the request, until released */
+    struct amg_arrival *arrival; /* target: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->rpc->lock */
-    /* Served: on context->rpc->ack_waits in ACK_WAIT; before that possibly on
+    /* Target: on context->rpc->ack_waits in ACK_WAIT; before that possibly on
      * its `early`, in the queue for room (rpc/serve.c), or on its `unanswered`.
      */
     struct amg_link link;
     /* While unanswered: the thread that dropped it, if that decides when to
      * give it up, and the latest time for that. */
-    const struct amg_role *let_go_by;
-    uint64_t let_go_ns;
+    const struct amg_role *dropped_by;
+    uint64_t give_up_ns;
     /* In ACK_WAIT, guarded by context->rpc->lock; see rpc/respond.c. */
     struct amg_ask *ask;  /* probe of the origin in flight, or NULL */
     uint64_t ask_ns;      /* time of the next probe */
@@ -122,7 +122,7 @@ struct hg_handle {
 
 /* Creates a handle with one reference. HG_NOMEM. */
 hg_return_t amg_handle_create(
-    hg_context_t *context, bool is_served, struct hg_handle **ret_handle);
+    hg_context_t *context, bool is_incoming, struct hg_handle **ret_handle);
 
 #define AMG_HANDLE_BIT(state) (1u << (AMG_HANDLE_##state))
 
@@ -208,23 +208,23 @@ static inline void amg_handle_unref(struct hg_handle *handle)
 }
 /* Drops a reference of the program, of one or of AMG_HANDLE_GOT; the call may
  * still be unanswered. False: the program has no such reference. */
-bool amg_handle_let_go(struct hg_handle *handle, int share);
+bool amg_handle_drop(struct hg_handle *handle, int share);
 
 /* Runs the program's callback for new handles, if any, and returns its result;
  * on an error the caller drops the handle. */
-hg_return_t amg_handle_greet(struct hg_handle *handle);
+hg_return_t amg_handle_run_create_cb(struct hg_handle *handle);
 
 /* Frees what a pooled handle keeps between its uses. */
 void amg_handle_free_kept(void *object);
 
 /* Releases the encoded arguments of a call at its origin, both ways. */
-void amg_handle_forget_args(struct hg_handle *handle);
+void amg_handle_release_args(struct hg_handle *handle);
 /* The same for one direction, on either side. */
-void amg_handle_forget_extra(struct amg_args *args);
-static inline void amg_handle_forget(struct amg_args *args)
+void amg_args_release_extra(struct amg_args *args);
+static inline void amg_args_release(struct amg_args *args)
 {
     if (!AMG_LIKELY(args->extra == NULL))
-        amg_handle_forget_extra(args);
+        amg_args_release_extra(args);
     args->data = NULL;
     args->len = 0;
     args->is_summed = false;

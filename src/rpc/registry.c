@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/counters.h"
+#include "core/class.h"
 #include "mercury_register.h"
 
 enum { CACHE_LINE = 64 };
@@ -31,7 +31,7 @@ static void rpc_class_free(hg_class_t *cls)
     amg_map_fini(&rpcs->rpcs, NULL);
     amg_map_fini(&rpcs->gone, NULL);
     amg_pool_each(&rpcs->handles, rpcs->handle_ops->fini);
-    amg_pool_each(&rpcs->served, rpcs->handle_ops->fini);
+    amg_pool_each(&rpcs->incoming, rpcs->handle_ops->fini);
     while ((link = amg_list_pop(&rpcs->all)) != NULL) {
         struct amg_rpc *rpc = amg_container_of(link, struct amg_rpc, link);
 
@@ -39,7 +39,7 @@ static void rpc_class_free(hg_class_t *cls)
         amg_mem_free(rpc);
     }
     amg_pool_fini(&rpcs->handles);
-    amg_pool_fini(&rpcs->served);
+    amg_pool_fini(&rpcs->incoming);
     amg_mem_free(rpcs);
     cls->upper = NULL;
 }
@@ -56,7 +56,7 @@ hg_return_t amg_rpc_class_attach(
     amg_list_init(&rpcs->all);
     atomic_init(&rpcs->next_token, 1);
     amg_pool_init_kept(&rpcs->handles, ops->size, CACHE_LINE, &attic);
-    amg_pool_init_kept(&rpcs->served, ops->size, CACHE_LINE, &attic);
+    amg_pool_init_kept(&rpcs->incoming, ops->size, CACHE_LINE, &attic);
     rpcs->checksum_level = cls->plan.checksum_level;
     rpcs->is_plain = rpcs->checksum_level == HG_CHECKSUM_NONE;
     cls->upper = rpcs;

@@ -45,8 +45,8 @@ struct amg_rpc_class {
     /* The RPC found last: consecutive calls often use the same one. Its release
      * store pairs with the acquire load of the next look-up. */
     _Atomic(struct amg_rpc *) last;
-    struct amg_pool handles; /* of calls made here */
-    struct amg_pool served;  /* of calls received; they keep data, see there */
+    struct amg_pool handles;  /* of calls made here */
+    struct amg_pool incoming; /* of calls received; they keep data, see there */
     /* Run for each new handle; may be NULL. Written before the first call. */
     hg_return_t (*on_create)(hg_handle_t handle, void *arg);
     void *on_create_arg;
@@ -58,7 +58,8 @@ struct amg_rpc_class {
     hg_checksum_level_t checksum_level;
     /* Token of the next long reply; see respond.c. A counter only. */
     atomic_uint_fast64_t next_token;
-    atomic_bool has_told_stray; /* an unknown token was logged; a flag */
+    atomic_bool
+        has_logged_unknown_ack; /* an unknown token was logged; a flag */
 };
 
 /* Creates it for the class; `ops` stays the caller's, and is constant.

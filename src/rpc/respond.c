@@ -128,7 +128,7 @@ static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
 
 /* Handles an acknowledgement that no handle waits for. After a cancel it is
  * merely late; if its token was never given out, this is logged once. */
-static void stray_tell(
+static void unknown_ack_log(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
@@ -137,7 +137,7 @@ static void stray_tell(
     if (token - 1 <
             atomic_load_explicit(&rpcs->next_token, memory_order_relaxed) - 1 ||
         atomic_exchange_explicit(
-            &rpcs->has_told_stray, true, memory_order_relaxed))
+            &rpcs->has_logged_unknown_ack, true, memory_order_relaxed))
         return;
     AMG_LOG_WARNING("rpc",
         "%s acknowledges a long answer 0x%" PRIx64
@@ -163,7 +163,7 @@ static struct hg_handle *acks_take(
         handle = NULL;
     amg_lock_unlock(&context->rpc->lock);
     if (!is_known)
-        stray_tell(context, from, token);
+        unknown_ack_log(context, from, token);
     return handle;
 }
 
@@ -172,10 +172,10 @@ static struct hg_handle *acks_take(
 static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
 {
     hg_context_t *context = handle->info.context;
-    bool is_ours = false;
+    bool must_end = false;
 
     amg_lock_lock(&context->rpc->lock);
-    is_ours = settle_locked(handle, ret);
+    must_end = settle_locked(handle, ret);
     if (handle->is_leaving && !amg_link_is_listed(&handle->link)) {
         struct amg_ep *ep = amg_handle_ep(handle);
 
@@ -183,7 +183,7 @@ static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
     }
     amg_lock_unlock(&context->rpc->lock);
     amg_context_posted(context, handle->addr.route);
-    return is_ours;
+    return must_end;
 }
 
 /* The same for any handle that waits in a context that ends; NULL: none. */
@@ -245,13 +245,13 @@ static void ask_ended(struct amg_op *op)
     hg_context_t *context = ask->context;
     hg_return_t loss = loss_of(op->ret);
     struct hg_handle *handle = NULL;
-    bool is_ours = false;
+    bool must_end = false;
 
     amg_lock_lock(&context->rpc->lock);
     handle = amg_map_get(&context->rpc->acks, ask->token);
     if (handle != NULL && handle->ask == ask) {
         handle->ask = NULL;
-        is_ours = loss != HG_SUCCESS && settle_locked(handle, loss);
+        must_end = loss != HG_SUCCESS && settle_locked(handle, loss);
     }
     amg_lock_unlock(&context->rpc->lock);
     if (op->ret == HG_SUCCESS && op->data != NULL) {
@@ -259,7 +259,7 @@ static void ask_ended(struct amg_op *op)
 
         ep->transport->msg.release_reply(ep, op);
     }
-    if (is_ours)
+    if (must_end)
         respond_lost(handle);
     ask_free(ask);
     amg_context_leave(context);
@@ -366,12 +366,11 @@ static void respond_long_step(struct amg_op *op)
 
 /* Sends the encoded answer, and sets what follows its completion. */
 static hg_return_t respond_post(
-    struct hg_handle *handle, struct amg_buf *buf, uint32_t len, uint8_t flags)
+    struct hg_handle *handle, const struct amg_message *message)
 {
-    hg_class_t *cls = handle->info.hg_class;
-    uint16_t user_len = amg_rpc_class_of(cls)->out_offset;
+    struct amg_buf *buf = message->buf;
     struct amg_ep *ep = amg_handle_ep(handle);
-    bool is_long = (flags & AMG_HEADER_MORE) != 0;
+    bool is_long = (message->flags & AMG_HEADER_MORE) != 0;
     bool has_op = handle->callback != NULL || is_long;
     hg_return_t rc = HG_SUCCESS;
 
@@ -380,14 +379,16 @@ static hg_return_t respond_post(
     /* Before it is sent: the ACK may arrive at any time after that. */
     if (is_long && (rc = acks_wait(handle)) != HG_SUCCESS)
         return rc;
-    amg_header_write_reply(buf->data, flags, HG_SUCCESS, handle->token);
-    if (user_len != 0)
-        amg_raw_send(handle, buf->data, user_len);
-    amg_rpc_seal(cls, buf->data, user_len);
+    amg_header_write_reply(
+        buf->data, message->flags, HG_SUCCESS, handle->token);
+    if (message->user_len != 0)
+        amg_rpc_write_user_header(handle, buf->data, message->user_len);
+    amg_rpc_seal(handle->info.hg_class, buf->data, message->user_len);
     if (!has_op) { /* no callback for its completion */
         bool is_claimed = amg_refs_spare(&handle->spare) == 0;
 
-        rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
+        rc = ep->transport->msg.send_reply(
+            ep, handle->arrival, buf, message->len, NULL);
         if (rc != HG_SUCCESS)
             return rc;
         amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
@@ -400,7 +401,7 @@ static hg_return_t respond_post(
     handle->op.step = is_long ? respond_long_step : respond_step;
     handle->op.data = NULL;
     rc = ep->transport->msg.send_reply(
-        ep, handle->arrival, buf, len, &handle->op);
+        ep, handle->arrival, buf, message->len, &handle->op);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
     if (is_long && !acks_unwait(handle)) {
@@ -449,15 +450,13 @@ static void respond_undo(struct hg_handle *handle, hg_return_t why)
 hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
+    struct amg_message message = {.buf = NULL};
     struct amg_ep *ep = NULL;
-    struct amg_buf *buf = NULL;
     hg_context_t *context = NULL;
     unsigned route = 0;
-    uint32_t len = 0;
-    uint8_t flags = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_incoming))
         return HG_INVALID_ARG;
     rc = respond_begin(handle);
     if (rc != HG_SUCCESS)
@@ -465,30 +464,31 @@ hg_return_t HG_Respond(
     context = handle->info.context;
     route = handle->addr.route;
     ep = amg_handle_ep(handle);
-    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &message.buf);
     if (rc != HG_SUCCESS)
         goto undo;
     handle->callback = callback;
     handle->arg = arg;
     handle->entry.run = respond_run;
-    handle->entry.is_served = amg_role.is_serving;
+    handle->entry.is_incoming = amg_role.is_serving;
     handle->token = 0;
-    rc = amg_rpc_encode(handle, handle->rpc->out_proc, out_struct, buf,
-        amg_rpc_class_of(context->cls)->out_offset, &handle->out, &len, &flags);
+    message.user_len = amg_rpc_class_of(context->cls)->out_offset;
+    rc = amg_rpc_encode(
+        handle, handle->rpc->out_proc, out_struct, &handle->out, &message);
     if (rc != HG_SUCCESS)
         goto put_buf;
-    rc = respond_post(handle, buf, len, flags);
+    rc = respond_post(handle, &message);
     if (rc != HG_SUCCESS)
         goto put_buf;
     amg_counters_add(&context->counters, AMG_COUNT_REPLIES_SENT);
-    if ((flags & AMG_HEADER_MORE) != 0)
+    if ((message.flags & AMG_HEADER_MORE) != 0)
         amg_counters_add(&context->counters, AMG_COUNT_LONG_REPLIES);
     amg_context_posted(context, route);
     return HG_SUCCESS;
 
 put_buf:
-    amg_handle_forget(&handle->out);
-    ep->transport->msg.put_buf(ep, buf);
+    amg_args_release(&handle->out);
+    ep->transport->msg.put_buf(ep, message.buf);
 undo:
     respond_undo(handle, rc);
     return rc;

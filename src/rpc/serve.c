@@ -109,7 +109,7 @@ void amg_early_end(hg_context_t *context)
  *
  * The room of a call is free once its handler is about to run, not once the
  * program has freed the arguments: a program may keep handles as long as it
- * likes, also until another long call was served.
+ * likes, also until another long call was handled.
  *
  * All go through the list, and one thread at a time starts pulls: a pull that
  * ends where it is started would otherwise start the next one recursively. */
@@ -286,13 +286,13 @@ static void serve_request(
 
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
     handle->entry.run = serve_run;
-    handle->entry.is_served = true;
+    handle->entry.is_incoming = true;
     handle->is_long = (header->flags & AMG_HEADER_MORE) != 0;
     handle->rpc = amg_rpc_find(handle->info.hg_class, header->id);
     if (rc == HG_SUCCESS)
         why = "the program's callback for new handles failed";
     if (rc == HG_SUCCESS)
-        rc = amg_handle_greet(handle);
+        rc = amg_handle_run_create_cb(handle);
     if (rc != HG_SUCCESS)
         serve_refuse(handle, rc, why);
     else if (header->user_len != rpcs->in_offset)
@@ -310,7 +310,7 @@ static void serve_refuse_without_handle(
     struct hg_handle handle = {
         .info = {.hg_class = context->cls, .context = context},
         .arrival = arrival,
-        .is_served = true,
+        .is_incoming = true,
     };
     struct amg_ep *ep = amg_context_ep(context, route);
 
@@ -375,7 +375,7 @@ void amg_serve_arrived(
         return;
     }
     handle->arrival = arrival;
-    handle->forsaken = amg_respond_for_user;
+    handle->on_unanswered_end = amg_respond_for_user;
     handle->info.context_id = arrival->origin_context;
     amg_addr_borrow(context->cls, route, arrival->from, &handle->addr);
     handle->info.addr = &handle->addr;

@@ -30,7 +30,7 @@ enum {
 };
 
 /* Starts the threads that this asks for, all on one seat. */
-static void crew_begin_on(
+static void threads_begin_on(
     enum amalgam_progress progress, unsigned handlers, struct amg_seat seat)
 {
     struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
@@ -43,14 +43,14 @@ static void crew_begin_on(
         placement->handler_seats[i] = seat;
     medium_context->cls->progress_config.placement = placement;
     amg_service_threads_start(medium_context);
-    assert_non_null(medium_context->crew);
+    assert_non_null(medium_context->threads);
 }
 
 /* The same, all unpinned. */
-static void crew_begin(
+static void threads_begin(
     enum amalgam_progress progress, unsigned handlers, bool is_dedicated)
 {
-    crew_begin_on(progress, handlers,
+    threads_begin_on(progress, handlers,
         (struct amg_seat){.cpu = -1,
             .is_dedicated = is_dedicated,
             .rule = AMG_SEAT_UNPINNED});
@@ -60,8 +60,8 @@ static int close_all(void **state)
 {
     (void)state;
     assert_true(amg_service_threads_stop(medium_context));
-    assert_null(medium_context->crew);
-    assert_int_equal(medium_context->serve_by, AMG_SERVE_TRIGGER);
+    assert_null(medium_context->threads);
+    assert_int_equal(medium_context->incoming_mode, AMG_SERVE_TRIGGER);
     /* Nobody is rung for who is gone. */
     assert_false(amg_cq_has_armed(&medium_context->cq));
     assert_false(atomic_load(&medium.is_armed));
@@ -107,10 +107,10 @@ static void told_run(struct amg_cq_entry *entry)
     atomic_fetch_add(&one->ran, 1);
 }
 
-static void told_queue(unsigned i, bool is_served)
+static void told_queue(unsigned i, bool is_incoming)
 {
     told[i].entry.run = told_run;
-    told[i].entry.is_served = is_served;
+    told[i].entry.is_incoming = is_incoming;
     atomic_store(&told[i].ran, 0);
     amg_context_queue(medium_context, &told[i].entry);
 }
@@ -121,10 +121,10 @@ static void told_await(unsigned i)
         sched_yield();
 }
 
-static void test_crew_thread_takes_what_comes(void **state)
+static void test_service_threads_progress_takes_what_comes(void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
     for (unsigned i = 0; i < ENTRIES; i++) {
         if (i % 2 == 0)
             until_thread_sleeps();
@@ -133,10 +133,11 @@ static void test_crew_thread_takes_what_comes(void **state)
     }
 }
 
-static void test_crew_thread_on_own_core_takes_what_comes(void **state)
+static void test_service_threads_progress_on_own_core_takes_what_comes(
+    void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_ASSIST, 0, true);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, 0, true);
     for (unsigned i = 0; i < ENTRIES; i++) {
         medium_send();
         until_taken();
@@ -144,12 +145,13 @@ static void test_crew_thread_on_own_core_takes_what_comes(void **state)
 }
 
 /* Were it to think that the core is its own, it would look for 200 ms. */
-static void test_crew_thread_whose_seat_is_refused_sleeps_at_once(void **state)
+static void test_service_threads_progress_whose_seat_is_refused_sleeps_at_once(
+    void **state)
 {
     (void)state;
     if (amg_cpuset_has(amg_bind_process(), AMG_CPUS_MAX - 1))
         skip();
-    crew_begin_on(AMALGAM_PROGRESS_ASSIST, 0,
+    threads_begin_on(AMALGAM_PROGRESS_ASSIST, 0,
         (struct amg_seat){.cpu = AMG_CPUS_MAX - 1,
             .is_dedicated = true,
             .rule = AMG_SEAT_CHOSEN});
@@ -157,11 +159,11 @@ static void test_crew_thread_whose_seat_is_refused_sleeps_at_once(void **state)
     assert_true(atomic_load(&medium.polls) < FEW_POLLS);
 }
 
-static void test_crew_thread_sleeps_beside_full_queue(void **state)
+static void test_service_threads_progress_sleeps_beside_full_queue(void **state)
 {
     (void)state;
     told_queue(0, false); /* the program's, which computes */
-    crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
     until_thread_sleeps();
     assert_int_equal(atomic_load(&told[0].ran), 0);
     assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_SUCCESS);
@@ -170,10 +172,10 @@ static void test_crew_thread_sleeps_beside_full_queue(void **state)
     assert_false(told[0].is_serving);
 }
 
-static void test_crew_thread_takes_over_from_callers(void **state)
+static void test_service_threads_progress_takes_over_from_callers(void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
     for (unsigned i = 0; i < 5; i++) {
         until_thread_sleeps();
         /* Ends what the thread has announced. */
@@ -197,12 +199,13 @@ static void *wake_when_asleep(void *arg)
     return NULL;
 }
 
-static void test_crew_thread_takes_over_from_who_slept(void **state)
+static void test_service_threads_progress_takes_over_from_who_slept(
+    void **state)
 {
     pthread_t thread;
 
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(
             pthread_create(&thread, NULL, wake_when_asleep, NULL), 0);
@@ -214,11 +217,11 @@ static void test_crew_thread_takes_over_from_who_slept(void **state)
     }
 }
 
-static void test_crew_thread_runs_what_is_served(void **state)
+static void test_service_threads_progress_runs_what_is_served(void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
-    assert_int_equal(medium_context->serve_by, AMG_SERVE_THREAD);
+    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    assert_int_equal(medium_context->incoming_mode, AMG_SERVE_THREAD);
     for (unsigned i = 0; i < ENTRIES; i++) {
         told_queue(i, true);
         told_await(i);
@@ -229,10 +232,11 @@ static void test_crew_thread_runs_what_is_served(void **state)
     }
 }
 
-static void test_crew_thread_or_trigger_runs_what_is_served(void **state)
+static void test_service_threads_progress_or_trigger_runs_what_is_served(
+    void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
     for (unsigned i = 0; i < ENTRIES; i++) {
         told_queue(i, true);
         while (atomic_load(&told[i].ran) == 0)
@@ -241,11 +245,11 @@ static void test_crew_thread_or_trigger_runs_what_is_served(void **state)
     }
 }
 
-static void test_crew_handlers_run_what_is_served(void **state)
+static void test_service_threads_handlers_run_what_is_served(void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
-    assert_int_equal(medium_context->serve_by, AMG_SERVE_POOL);
+    threads_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
+    assert_int_equal(medium_context->incoming_mode, AMG_SERVE_POOL);
     for (unsigned i = 0; i < ENTRIES; i++)
         told_queue(i, true);
     assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_TIMEOUT);
@@ -287,31 +291,32 @@ static void nested_all(unsigned wait_ms)
     atomic_store(&nested_ended, 0);
     for (unsigned i = 0; i < ENTRIES; i += 2) {
         told[i].entry.run = nested_run;
-        told[i].entry.is_served = true;
+        told[i].entry.is_incoming = true;
         amg_context_queue(medium_context, &told[i].entry);
     }
     while (atomic_load(&nested_ended) < ENTRIES / 2)
         sched_yield();
 }
 
-static void test_crew_handler_that_waits_is_woken(void **state)
+static void test_service_threads_handler_that_waits_is_woken(void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_ASSIST, 1, false);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, 1, false);
     nested_all(MEDIUM_WAIT_MS);
 }
 
-static void test_crew_handlers_that_wait_are_woken(void **state)
+static void test_service_threads_handlers_that_wait_are_woken(void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
+    threads_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
     nested_all(SHORT_MS);
 }
 
-static void test_crew_thread_that_waits_in_handler_is_woken(void **state)
+static void test_service_threads_progress_that_waits_in_handler_is_woken(
+    void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
     nested_all(MEDIUM_WAIT_MS);
 }
 
@@ -324,23 +329,23 @@ static void stop_run(struct amg_cq_entry *entry)
     atomic_fetch_add(&nested_ended, 1);
 }
 
-static void test_crew_does_not_stop_itself(void **state)
+static void test_service_threads_does_not_stop_itself(void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_THREAD, 1, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, 1, false);
     atomic_store(&nested_ended, 0);
     told[0].entry.run = stop_run;
-    told[0].entry.is_served = true;
+    told[0].entry.is_incoming = true;
     amg_context_queue(medium_context, &told[0].entry);
     while (atomic_load(&nested_ended) == 0)
         sched_yield();
     assert_true(atomic_load(&was_refused));
 }
 
-static void test_crew_stops_and_starts_again(void **state)
+static void test_service_threads_stops_and_starts_again(void **state)
 {
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_THREAD, 1, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, 1, false);
     for (unsigned i = 0; i < 50; i++) {
         told_queue(0, true);
         told_await(0);
@@ -372,7 +377,7 @@ static void callers_come_and_go(bool is_dedicated)
 {
     pthread_t callers[3];
 
-    crew_begin(AMALGAM_PROGRESS_THREAD, 0, is_dedicated);
+    threads_begin(AMALGAM_PROGRESS_THREAD, 0, is_dedicated);
     for (unsigned round = 0; round < 10; round++) {
         unsigned count = round % 4;
 
@@ -394,25 +399,26 @@ static void callers_come_and_go(bool is_dedicated)
     }
 }
 
-static void test_crew_loses_nothing_while_callers_come(void **state)
+static void test_service_threads_loses_nothing_while_callers_come(void **state)
 {
     (void)state;
     callers_come_and_go(false);
 }
 
-static void test_crew_on_own_core_loses_nothing_while_callers_come(void **state)
+static void test_service_threads_on_own_core_loses_nothing_while_callers_come(
+    void **state)
 {
     (void)state;
     callers_come_and_go(true);
 }
 
-static void test_crew_is_forgotten_by_child(void **state)
+static void test_service_threads_is_forgotten_by_child(void **state)
 {
     int status = 0;
     pid_t child = 0;
 
     (void)state;
-    crew_begin(AMALGAM_PROGRESS_THREAD, HANDLERS, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, HANDLERS, false);
     until_thread_sleeps();
     child = fork();
     assert_true(child >= 0);
@@ -434,34 +440,48 @@ static void test_crew_is_forgotten_by_child(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OVER(test_crew_thread_takes_what_comes, medium_open_sleeping),
-        OVER(test_crew_thread_takes_what_comes, medium_open_blind),
-        OVER(test_crew_thread_on_own_core_takes_what_comes,
+        OVER(test_service_threads_progress_takes_what_comes,
             medium_open_sleeping),
-        OVER(test_crew_thread_on_own_core_takes_what_comes, medium_open_blind),
-        OVER(test_crew_thread_whose_seat_is_refused_sleeps_at_once,
+        OVER(test_service_threads_progress_takes_what_comes, medium_open_blind),
+        OVER(test_service_threads_progress_on_own_core_takes_what_comes,
             medium_open_sleeping),
-        OVER(test_crew_thread_sleeps_beside_full_queue, medium_open_sleeping),
-        OVER(test_crew_thread_takes_over_from_callers, medium_open_sleeping),
-        OVER(test_crew_thread_takes_over_from_callers, medium_open_blind),
-        OVER(test_crew_thread_takes_over_from_who_slept, medium_open_sleeping),
-        OVER(test_crew_thread_runs_what_is_served, medium_open_sleeping),
-        OVER(test_crew_thread_runs_what_is_served, medium_open_blind),
-        OVER(test_crew_thread_or_trigger_runs_what_is_served,
+        OVER(test_service_threads_progress_on_own_core_takes_what_comes,
+            medium_open_blind),
+        OVER(test_service_threads_progress_whose_seat_is_refused_sleeps_at_once,
             medium_open_sleeping),
-        OVER(test_crew_handlers_run_what_is_served, medium_open_sleeping),
-        OVER(test_crew_handler_that_waits_is_woken, medium_open_sleeping),
-        OVER(test_crew_handlers_that_wait_are_woken, medium_open_sleeping),
-        OVER(test_crew_handlers_that_wait_are_woken, medium_open_blind),
-        OVER(test_crew_thread_that_waits_in_handler_is_woken,
+        OVER(test_service_threads_progress_sleeps_beside_full_queue,
             medium_open_sleeping),
-        OVER(test_crew_does_not_stop_itself, medium_open_sleeping),
-        OVER(test_crew_stops_and_starts_again, medium_open_sleeping),
-        OVER(test_crew_loses_nothing_while_callers_come, medium_open_sleeping),
-        OVER(test_crew_loses_nothing_while_callers_come, medium_open_blind),
-        OVER(test_crew_on_own_core_loses_nothing_while_callers_come,
+        OVER(test_service_threads_progress_takes_over_from_callers,
             medium_open_sleeping),
-        OVER(test_crew_is_forgotten_by_child, medium_open_sleeping),
+        OVER(test_service_threads_progress_takes_over_from_callers,
+            medium_open_blind),
+        OVER(test_service_threads_progress_takes_over_from_who_slept,
+            medium_open_sleeping),
+        OVER(test_service_threads_progress_runs_what_is_served,
+            medium_open_sleeping),
+        OVER(test_service_threads_progress_runs_what_is_served,
+            medium_open_blind),
+        OVER(test_service_threads_progress_or_trigger_runs_what_is_served,
+            medium_open_sleeping),
+        OVER(test_service_threads_handlers_run_what_is_served,
+            medium_open_sleeping),
+        OVER(test_service_threads_handler_that_waits_is_woken,
+            medium_open_sleeping),
+        OVER(test_service_threads_handlers_that_wait_are_woken,
+            medium_open_sleeping),
+        OVER(test_service_threads_handlers_that_wait_are_woken,
+            medium_open_blind),
+        OVER(test_service_threads_progress_that_waits_in_handler_is_woken,
+            medium_open_sleeping),
+        OVER(test_service_threads_does_not_stop_itself, medium_open_sleeping),
+        OVER(test_service_threads_stops_and_starts_again, medium_open_sleeping),
+        OVER(test_service_threads_loses_nothing_while_callers_come,
+            medium_open_sleeping),
+        OVER(test_service_threads_loses_nothing_while_callers_come,
+            medium_open_blind),
+        OVER(test_service_threads_on_own_core_loses_nothing_while_callers_come,
+            medium_open_sleeping),
+        OVER(test_service_threads_is_forgotten_by_child, medium_open_sleeping),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,7 +214,9 @@ static void test_progress_config_unknown_words_warned_once_and_left_out(
             "AMALGAM_WAIT is 'snore': auto, spin, backoff or sleep is wanted"),
         1);
     assert_int_equal(
-        logged_count("AMALGAM_HANDLERS is '65': a number from 0 to 64"), 1);
+        logged_count(
+            "AMALGAM_HANDLERS is '65', but must be a number from 0 to 64"),
+        1);
 }
 
 static void test_progress_config_bad_options_change_nothing(void **state)

@@ -2,14 +2,186 @@
 /* margo-info: prints a table of the transports that Margo can be opened with
  * here, each with the address of an instance, or the reason why it cannot be
  * opened. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "margo.h"
-#include "trial.h"
+
+/* First argument of the program in the child of a trial, before the string. */
+#define TRIAL_WORD "--try"
+
+enum {
+    TIMEOUT_MS = 30000, /* for one trial: MPI and some providers start slowly */
+    TEXT_CAP = 8192,
+    MS_PER_S = 1000,
+    NS_PER_MS = 1000000
+};
+
+/* The output of a trial. */
+struct output {
+    char text[TEXT_CAP];
+    size_t len;
+};
+
+static long long now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * MS_PER_S + now.tv_nsec / NS_PER_MS;
+}
+
+/* Reads more output, and keeps the last part of it. False: the end was reached.
+ */
+static bool output_read(struct output *output, int fd)
+{
+    ssize_t len = 0;
+
+    if (output->len > TEXT_CAP / 2) {
+        memmove(output->text, output->text + output->len / 2,
+            output->len - output->len / 2);
+        output->len -= output->len / 2;
+    }
+    len = read(fd, output->text + output->len, TEXT_CAP - 1 - output->len);
+    if (len > 0)
+        output->len += (size_t)len;
+    return len > 0 || (len < 0 && errno == EINTR);
+}
+
+/* Copies the last line that is not empty; false: there is none. */
+static bool output_last_line(struct output *output, char *ret_words, size_t cap)
+{
+    char *line = NULL;
+
+    while (output->len > 0 &&
+           strchr("\r\n ", output->text[output->len - 1]) != NULL)
+        output->len--;
+    output->text[output->len] = '\0';
+    line = strrchr(output->text, '\n');
+    line = line == NULL ? output->text : line + 1;
+    (void)snprintf(ret_words, cap, "%.*s", (int)cap - 1, line);
+    return output->len > 0;
+}
+
+/* Copies the first line with an error, which names the cause, or else the last
+ * line. */
+static bool output_first_error(
+    struct output *output, char *ret_words, size_t cap)
+{
+    static const char mark[] = "error: ";
+    static const char outlet[] = "cls: "; /* that lines of the library have */
+    char *start = NULL;
+
+    output->text[output->len] = '\0';
+    start = strstr(output->text, mark);
+    if (start == NULL)
+        return output_last_line(output, ret_words, cap);
+    start += strlen(mark);
+    if (strncmp(start, outlet, strlen(outlet)) == 0)
+        start += strlen(outlet);
+    (void)snprintf(ret_words, cap, "%.*s", (int)strcspn(start, "\r\n"), start);
+    return true;
+}
+
+/* Called in the child; never returns. */
+static void child_run(const char *name, int out, int err)
+{
+    int nothing = open("/dev/null", O_RDONLY);
+
+    (void)dup2(nothing, STDIN_FILENO);
+    (void)dup2(out, STDOUT_FILENO);
+    (void)dup2(err, STDERR_FILENO);
+    (void)setenv("HG_LOG_LEVEL", "error", 0);
+    (void)setenv("MARGO_LOG_LEVEL", "error", 0);
+    (void)execl("/proc/self/exe", "margo-info", TRIAL_WORD, name, (char *)NULL);
+    fprintf(stderr, "cannot start a child process: %s\n", strerror(errno));
+    _exit(EXIT_FAILURE);
+}
+
+/* Reads until both pipes are closed. False: that took too long. */
+static bool child_read(struct output output[2], const int fds[2])
+{
+    struct pollfd polls[2] = {
+        {.fd = fds[0], .events = POLLIN}, {.fd = fds[1], .events = POLLIN}};
+    long long deadline = now_ms() + TIMEOUT_MS;
+
+    while (polls[0].fd >= 0 || polls[1].fd >= 0) {
+        long long left = deadline - now_ms();
+
+        if (left <= 0)
+            return false;
+        if (poll(polls, 2, (int)left) < 0 && errno != EINTR)
+            return false;
+        for (unsigned i = 0; i < 2; i++)
+            if (polls[i].fd >= 0 && polls[i].revents != 0 &&
+                !output_read(&output[i], polls[i].fd))
+                polls[i].fd = -1;
+    }
+    return true;
+}
+
+/* The result of the child: its last line if it succeeded, else the reason. */
+static bool child_result(
+    struct output output[2], int status, char *ret_words, size_t cap)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS &&
+        output_last_line(&output[0], ret_words, cap))
+        return true;
+    if (WIFSIGNALED(status))
+        (void)snprintf(ret_words, cap, "killed by signal %d (%s)",
+            WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (!output_first_error(&output[1], ret_words, cap))
+        (void)snprintf(ret_words, cap, "exit code %d", WEXITSTATUS(status));
+    return false;
+}
+
+/* Tries an init string in a child process, which may crash or hang. True: it
+ * can be opened, and `ret_words` is the address; false: it is the reason. Takes
+ * at most 30 seconds. */
+static bool trial_run(const char *name, char *ret_words, size_t cap)
+{
+    static struct output output[2];
+    int out[2] = {-1, -1};
+    int err[2] = {-1, -1};
+    int status = 0;
+    bool is_over = false;
+    pid_t child = -1;
+
+    memset(output, 0, sizeof(output));
+    (void)snprintf(ret_words, cap, "no memory for a process");
+    if (pipe(out) != 0)
+        return false;
+    if (pipe(err) == 0)
+        child = fork();
+    if (child == 0)
+        child_run(name, out[1], err[1]);
+    (void)close(out[1]);
+    (void)close(err[1]);
+    if (child > 0) {
+        int fds[2] = {out[0], err[0]};
+
+        is_over = child_read(output, fds);
+        if (!is_over)
+            (void)kill(child, SIGKILL);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    (void)close(out[0]);
+    (void)close(err[0]);
+    if (child > 0 && !is_over)
+        (void)snprintf(
+            ret_words, cap, "not open after %d s", TIMEOUT_MS / MS_PER_S);
+    return child > 0 && is_over && child_result(output, status, ret_words, cap);
+}
 
 enum { EXIT_USAGE = 2, NAME_CAP = 128, NAMES_MAX = 256, ADDRESS_CAP = 512 };
 
@@ -41,7 +213,7 @@ static void names_add(struct names *names, const char *name)
 }
 
 /* Adds the protocols that HG lists for a query. */
-static void names_ask(struct names *names, const char *query)
+static void names_query(struct names *names, const char *query)
 {
     struct na_protocol_info *first = NULL;
 
@@ -66,13 +238,13 @@ static void names_ask(struct names *names, const char *query)
 static void names_find(struct names *names)
 {
     HG_Set_log_level("none");
-    names_ask(names, NULL);
-    names_ask(names, "ofi");
-    names_ask(names, "mpi");
+    names_query(names, NULL);
+    names_query(names, "ofi");
+    names_query(names, "mpi");
 }
 
 /* Called in the child of a trial: prints the address as the last line. */
-static int try_here(const char *name)
+static int child_open(const char *name)
 {
     margo_instance_id mid = margo_init(name, MARGO_SERVER_MODE, 0, 0);
     hg_addr_t self = HG_ADDR_NULL;
@@ -127,7 +299,7 @@ int main(int argc, char **argv)
     unsigned opened = 0;
 
     if (argc == 3 && strcmp(argv[1], TRIAL_WORD) == 0)
-        return try_here(argv[2]);
+        return child_open(argv[2]);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
             usage(stdout);

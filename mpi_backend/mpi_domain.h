@@ -72,10 +72,10 @@ struct amg_mpi_ep {
 
 /* State of the collective disconnect of all ranks; see mpi_disconnect.c. */
 struct amg_mpi_disconnect {
-    bool is_sent;
+    bool is_sent;       /* this rank has sent DISCONNECT */
     bool is_over;       /* all have sent DISCONNECT, or rank 0 gave up */
     bool is_broken;     /* ranks are missing */
-    int ready_count;    /* rank 0 */
+    int ready_count;    /* rank 0: ranks that have sent DISCONNECT */
     int notified_count; /* rank 0: ranks that were sent DISCONNECT_ALL */
 };
 
@@ -85,7 +85,7 @@ struct amg_mpi_liveness {
     uint64_t next_ns;   /* of the next check; 0: none yet */
     unsigned checks;
     unsigned heard; /* counts messages from peers */
-    unsigned lost;  /* messages that failed to be sent since then */
+    unsigned lost;  /* messages that could not be sent since the last check */
 };
 
 /* A message that matches no posted receive; see mpi_msgbuf.c. */
@@ -129,9 +129,10 @@ struct amg_mpi_choice {
 static inline bool amg_mpi_choice_is_window(const struct amg_mpi_choice *choice,
     enum amg_mpi_memory memory, uint64_t len)
 {
-    return choice
-        ->is_window[memory][len <= AMG_MPI_MEDIUM_LEN ? AMG_MPI_SIZE_MEDIUM
-                                                      : AMG_MPI_SIZE_LARGE];
+    enum amg_mpi_size size =
+        len <= AMG_MPI_MEDIUM_LEN ? AMG_MPI_SIZE_MEDIUM : AMG_MPI_SIZE_LARGE;
+
+    return choice->is_window[memory][size];
 }
 
 /* Bounce buffers; see mpi_pipeline.c. */
@@ -184,7 +185,7 @@ struct amg_mpi_domain {
     struct amg_list moving;   /* transfers that a poll can continue */
     struct amg_list accesses; /* of peers, in progress */
     struct amg_list stalled;  /* msgbufs: accesses that wait for memory, and
-                                 later  messages about them */
+                                 later messages about them */
     void *sink;          /* receives refused fragments; allocated when needed */
     uint32_t mem_serial; /* of the newest exposed memory */
     int tags_half;       /* the tags of gets; those of puts follow */

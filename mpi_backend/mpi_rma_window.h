@@ -67,7 +67,7 @@ struct amg_mpi_windows {
     uint64_t open_ns;                /* time that their creation took */
     uint64_t number;     /* identifies them; the same at all ranks */
     MPI_Request barrier; /* barrier of all ranks before they are freed */
-    bool has_entered;    /* the barrier has */
+    bool has_entered;    /* this rank has entered it */
 };
 
 /* Creates them, with all ranks of the communicator; `area` may be NULL. All

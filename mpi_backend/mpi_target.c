@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Emulated put and get, on the exposer's side.
+/* Accesses of peers to memory of this rank, by messages.
  *
  * A small access is served when its message is read, and answered in the same
  * msgbuf. A large one becomes an access, which lives until its last fragment

@@ -248,33 +248,33 @@ static void put_machine(struct doc *doc, struct json_object *root)
 }
 
 /* The rule that placed a thread, as one word. */
-static const char *rule_name(enum amg_seat_rule rule)
+static const char *rule_name(enum amg_slot_rule rule)
 {
-    static const char *const names[AMG_SEAT_RULES] = {
-        [AMG_SEAT_CHOSEN] = "chosen",
-        [AMG_SEAT_SIBLING] = "sibling",
-        [AMG_SEAT_CORE] = "core",
-        [AMG_SEAT_NIC] = "nic",
-        [AMG_SEAT_NUMA] = "numa_node",
-        [AMG_SEAT_ANY] = "any",
-        [AMG_SEAT_LAST] = "last",
-        [AMG_SEAT_UNPINNED] = "unpinned",
+    static const char *const names[AMG_SLOT_RULES] = {
+        [AMG_SLOT_CHOSEN] = "chosen",
+        [AMG_SLOT_SIBLING] = "sibling",
+        [AMG_SLOT_CORE] = "core",
+        [AMG_SLOT_NIC] = "nic",
+        [AMG_SLOT_NUMA] = "numa_node",
+        [AMG_SLOT_ANY] = "any",
+        [AMG_SLOT_LAST] = "last",
+        [AMG_SLOT_UNPINNED] = "unpinned",
     };
 
     return names[rule];
 }
 
-static void seat_fill(
-    struct doc *doc, struct json_object *one, const struct amg_seat *seat)
+static void slot_fill(
+    struct doc *doc, struct json_object *one, const struct amg_core_slot *slot)
 {
-    if (seat->cpu < 0)
+    if (slot->cpu < 0)
         put(doc, one, "cpu", NULL);
     else
-        put_number(doc, one, "cpu", (uint64_t)seat->cpu);
-    put_bool(doc, one, "is_dedicated", seat->is_dedicated);
-    put_number(doc, one, "sharers", seat->sharers);
-    put_text(doc, one, "rule", rule_name(seat->rule));
-    put_text(doc, one, "reason", seat->reason);
+        put_number(doc, one, "cpu", (uint64_t)slot->cpu);
+    put_bool(doc, one, "is_dedicated", slot->is_dedicated);
+    put_number(doc, one, "sharers", slot->sharers);
+    put_text(doc, one, "rule", rule_name(slot->rule));
+    put_text(doc, one, "reason", slot->reason);
 }
 
 static void rank_fill(
@@ -295,13 +295,13 @@ static void rank_fill(
     put_bool(doc, one, "is_oversubscribed", placement->is_oversubscribed);
     put_text(doc, one, "waiting", local->wait);
     if (amg_policy_has_thread(placement->progress))
-        seat_fill(
-            doc, put_object(doc, one, "progress_thread"), &placement->seat);
+        slot_fill(
+            doc, put_object(doc, one, "progress_thread"), &placement->slot);
     else
         put(doc, one, "progress_thread", NULL);
     handlers = put_array(doc, one, "handler_threads");
     for (unsigned i = 0; i < placement->handlers; i++)
-        seat_fill(doc, add_object(doc, handlers), &placement->handler_seats[i]);
+        slot_fill(doc, add_object(doc, handlers), &placement->handler_slots[i]);
     put_text(doc, one, "notes",
         placement->notes[0] == '\0' ? NULL : placement->notes);
 }

@@ -15,14 +15,14 @@ static void marks_each(const struct report *report,
         const struct amg_placement *placement = &local->placement;
         struct map_mark mark = {.rank = local->rank};
 
-        mark.letter = placement->seat.is_dedicated ? 'P' : 'p';
+        mark.letter = placement->slot.is_dedicated ? 'P' : 'p';
         if (amg_policy_has_thread(placement->progress))
-            add(map, placement->seat.cpu, mark);
+            add(map, placement->slot.cpu, mark);
         for (unsigned n = 0; n < placement->handlers; n++) {
-            const struct amg_seat *seat = &placement->handler_seats[n];
+            const struct amg_core_slot *slot = &placement->handler_slots[n];
 
-            mark.letter = seat->is_dedicated ? 'H' : 'h';
-            add(map, seat->cpu, mark);
+            mark.letter = slot->is_dedicated ? 'H' : 'h';
+            add(map, slot->cpu, mark);
         }
     }
 }

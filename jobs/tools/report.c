@@ -38,15 +38,15 @@ static void wait_learn(
     const struct amg_progress_config *config, struct report_rank *local)
 {
     const struct amg_placement *placement = &local->placement;
-    const struct amg_seat *seat =
-        amg_policy_has_thread(placement->progress) ? &placement->seat : NULL;
+    const struct amg_core_slot *slot =
+        amg_policy_has_thread(placement->progress) ? &placement->slot : NULL;
     struct amg_wait_policy policy =
-        amg_progress_config_shown_policy(config, seat);
+        amg_progress_config_shown_policy(config, slot);
     struct amg_wait_step step = amg_wait_policy_next(&policy, LONG_IDLE_NS);
     size_t cap = sizeof(local->wait);
     size_t len = 0;
 
-    amg_progress_config_wait(config, seat, local->wait, cap);
+    amg_progress_config_wait(config, slot, local->wait, cap);
     len = strlen(local->wait);
     if (step.kind != AMG_WAIT_PAUSE && step.kind != AMG_WAIT_SLEEP)
         return;
@@ -63,7 +63,7 @@ static struct amg_placement callers_of(const struct amg_progress_config *config)
     struct amg_placement placement = {
         .progress = AMALGAM_PROGRESS_CALLER,
         .is_oversubscribed = config->is_oversubscribed,
-        .seat = {.cpu = -1, .rule = AMG_SEAT_UNPINNED},
+        .slot = {.cpu = -1, .rule = AMG_SLOT_UNPINNED},
     };
 
     snprintf(placement.reason, sizeof(placement.reason), "%s", config->reason);

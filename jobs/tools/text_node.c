@@ -276,15 +276,15 @@ static void machine_print(const struct report *report, const struct map *map)
 }
 
 /* "    rank 3     progress  cpu 7    own     idle core" */
-static void seat_print(
-    uint32_t rank, const char *what, const struct amg_seat *seat)
+static void core_slot_print(
+    uint32_t rank, const char *what, const struct amg_core_slot *core_slot)
 {
     char cpu[16] = "-";
 
-    if (seat->cpu >= 0)
-        snprintf(cpu, sizeof(cpu), "cpu %d", (int)seat->cpu);
+    if (core_slot->cpu >= 0)
+        snprintf(cpu, sizeof(cpu), "cpu %d", (int)core_slot->cpu);
     printf("    rank %-6u %-9s %-8s %-7s %s\n", rank, what, cpu,
-        seat->is_dedicated ? "own" : "shared", seat->reason);
+        core_slot->is_dedicated ? "own" : "shared", core_slot->reason);
 }
 
 static void fact_print(uint32_t rank, const char *what, const char *text)
@@ -314,10 +314,10 @@ static void rank_print(const struct report_rank *local)
         placement->reason);
     fact_print(local->rank, "mode", text);
     if (amg_policy_has_thread(placement->progress))
-        seat_print(local->rank, "progress", &placement->seat);
+        core_slot_print(local->rank, "progress", &placement->slot);
     fact_print(local->rank, "waiting", local->wait);
     for (unsigned i = 0; i < placement->handlers; i++)
-        seat_print(local->rank, "handler", &placement->handler_seats[i]);
+        core_slot_print(local->rank, "handler", &placement->handler_slots[i]);
     if (placement->notes[0] != '\0')
         fact_print(local->rank, "note", placement->notes);
 }

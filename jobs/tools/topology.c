@@ -77,15 +77,15 @@ static bool rank_annotate(hwloc_obj_t root, const struct report_rank *local)
 {
     const struct amg_placement *placement = &local->placement;
     char binding[REPORT_HOST_CAP];
-    char seat[REPORT_FIELD_CAP] = "";
+    char slot[REPORT_FIELD_CAP] = "";
     char handlers[REPORT_HOST_CAP] = "";
     char text[2 * REPORT_TEXT_CAP];
 
-    if (amg_policy_has_thread(placement->progress) && placement->seat.cpu >= 0)
-        snprintf(seat, sizeof(seat), "; progress cpu %d (%s)",
-            (int)placement->seat.cpu, placement->seat.reason);
+    if (amg_policy_has_thread(placement->progress) && placement->slot.cpu >= 0)
+        snprintf(slot, sizeof(slot), "; progress cpu %d (%s)",
+            (int)placement->slot.cpu, placement->slot.reason);
     else if (amg_policy_has_thread(placement->progress))
-        snprintf(seat, sizeof(seat), "; progress (%s)", placement->seat.reason);
+        snprintf(slot, sizeof(slot), "; progress (%s)", placement->slot.reason);
     if (placement->handlers > 0)
         snprintf(
             handlers, sizeof(handlers), "; handlers %u", placement->handlers);
@@ -93,7 +93,7 @@ static bool rank_annotate(hwloc_obj_t root, const struct report_rank *local)
         "rank %u  bound %s; mode %s (%s)%s%s; waiting %s", local->rank,
         amg_cpuset_format(&local->binding, binding, sizeof(binding)),
         amg_progress_config_progress_name(placement->progress),
-        placement->reason, seat, handlers, local->wait);
+        placement->reason, slot, handlers, local->wait);
     return hwloc_obj_add_info(root, "lstopoLegend", text) == 0;
 }
 

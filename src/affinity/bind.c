@@ -138,14 +138,14 @@ static void home_go(const struct amg_machine *machine)
         amg_bind_thread(0, home);
 }
 
-bool amg_bind_seat(const struct amg_machine *machine,
-    const struct amg_seat *seat, const char *who)
+bool amg_bind_core_slot(const struct amg_machine *machine,
+    const struct amg_core_slot *slot, const char *who)
 {
     struct amg_cpuset set = {{0}};
     char text[TEXT_CAP];
     int rc = 0;
 
-    if (seat->cpu < 0) {
+    if (slot->cpu < 0) {
         home_go(machine);
         return true;
     }
@@ -153,12 +153,12 @@ bool amg_bind_seat(const struct amg_machine *machine,
         AMG_LOG_INFO("cls",
             "%s is not pinned to cpu %d: the machine that hwloc shows is not "
             "this one",
-            who, (int)seat->cpu);
+            who, (int)slot->cpu);
         home_go(machine);
         return false;
     }
-    if (seat->cpu < AMG_CPUS_MAX) {
-        amg_cpuset_add(&set, (unsigned)seat->cpu);
+    if (slot->cpu < AMG_CPUS_MAX) {
+        amg_cpuset_add(&set, (unsigned)slot->cpu);
         rc = amg_bind_thread(0, &set);
     } else
         rc = EINVAL;
@@ -169,7 +169,7 @@ bool amg_bind_seat(const struct amg_machine *machine,
         AMG_LOG_WARNING("cls",
             "%s cannot be pinned to cpu %d: %s%s; it runs unpinned on cpus %s "
             "(said once for all threads)",
-            who, (int)seat->cpu, strerror(rc),
+            who, (int)slot->cpu, strerror(rc),
             rc == EINVAL ? " (it does not exist, or a cgroup forbids it)" : "",
             amg_cpuset_format(amg_bind_process(), text, sizeof(text)));
     return false;

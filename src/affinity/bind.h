@@ -12,8 +12,8 @@ const struct amg_cpuset *amg_bind_process(void);
 /* Pins the calling thread to its core; without one it gets the binding of the
  * process. False: the system refused, with one warning that names the core and
  * the reason. */
-bool amg_bind_seat(const struct amg_machine *machine,
-    const struct amg_seat *seat, const char *who);
+bool amg_bind_core_slot(const struct amg_machine *machine,
+    const struct amg_core_slot *slot, const char *who);
 
 /* Sets or reads the binding of a thread of this process, by its system id (0:
  * the calling one). 0 or errno. */

@@ -271,20 +271,20 @@ static enum amg_level level_of(
     return is_home(seeker, pu) ? AMG_LEVEL_NUMA : AMG_LEVEL_ANY;
 }
 
-static enum amg_seat_rule rule_of(enum amg_level level)
+static enum amg_slot_rule rule_of(enum amg_level level)
 {
     static const uint8_t rules[AMG_LEVELS] = {
-        [AMG_LEVEL_CORE] = AMG_SEAT_CORE,
-        [AMG_LEVEL_SIBLING] = AMG_SEAT_SIBLING,
-        [AMG_LEVEL_NIC_HOME] = AMG_SEAT_NIC,
-        [AMG_LEVEL_NIC] = AMG_SEAT_NIC,
-        [AMG_LEVEL_NUMA] = AMG_SEAT_NUMA,
-        [AMG_LEVEL_ANY] = AMG_SEAT_ANY,
-        [AMG_LEVEL_FOREIGN] = AMG_SEAT_ANY,
-        [AMG_LEVEL_SHARED] = AMG_SEAT_ANY,
+        [AMG_LEVEL_CORE] = AMG_SLOT_CORE,
+        [AMG_LEVEL_SIBLING] = AMG_SLOT_SIBLING,
+        [AMG_LEVEL_NIC_HOME] = AMG_SLOT_NIC,
+        [AMG_LEVEL_NIC] = AMG_SLOT_NIC,
+        [AMG_LEVEL_NUMA] = AMG_SLOT_NUMA,
+        [AMG_LEVEL_ANY] = AMG_SLOT_ANY,
+        [AMG_LEVEL_FOREIGN] = AMG_SLOT_ANY,
+        [AMG_LEVEL_SHARED] = AMG_SLOT_ANY,
     };
 
-    return (enum amg_seat_rule)rules[level];
+    return (enum amg_slot_rule)rules[level];
 }
 
 /* Whom a thread there would disturb. */
@@ -387,7 +387,7 @@ struct amg_pick amg_node_map_find_last(
                 map->uses[i].used > map->uses[best.index].used))
             continue;
         best.index = (uint16_t)i;
-        best.rule = AMG_SEAT_LAST;
+        best.rule = AMG_SLOT_LAST;
     }
     return best;
 }

@@ -21,21 +21,21 @@
 
 #include "base/assert.h"
 
-/* Ranks of a node beyond that get a seat when it comes to share. */
+/* Ranks of a node beyond that get a slot when it comes to share. */
 enum { RANKS_KNOWN = 4096, FACT_CAP = 40 };
 
 /* Which threads of the library. */
 enum crowd { CROWD_PROGRESS, CROWD_HANDLERS, CROWDS };
 
-static const char *const rule_names[AMG_SEAT_RULES] = {
-    [AMG_SEAT_CHOSEN] = "named core",
-    [AMG_SEAT_CORE] = "idle core",
-    [AMG_SEAT_SIBLING] = "idle sibling",
-    [AMG_SEAT_NIC] = "near NIC",
-    [AMG_SEAT_NUMA] = "own NUMA node",
-    [AMG_SEAT_ANY] = "other NUMA node",
-    [AMG_SEAT_LAST] = "busy core",
-    [AMG_SEAT_UNPINNED] = "not pinned",
+static const char *const rule_names[AMG_SLOT_RULES] = {
+    [AMG_SLOT_CHOSEN] = "named core",
+    [AMG_SLOT_CORE] = "idle core",
+    [AMG_SLOT_SIBLING] = "idle sibling",
+    [AMG_SLOT_NIC] = "near NIC",
+    [AMG_SLOT_NUMA] = "own NUMA node",
+    [AMG_SLOT_ANY] = "other NUMA node",
+    [AMG_SLOT_LAST] = "busy core",
+    [AMG_SLOT_UNPINNED] = "not pinned",
 };
 
 static const char *const list_names[CROWDS] = {
@@ -62,8 +62,8 @@ struct round {
     unsigned n;
     bool is_auto;   /* no thread where nothing is idle */
     bool may_share; /* rather than to go unpinned */
-    bool has_seat;  /* somebody got one */
-    uint64_t seated[RANKS_KNOWN / 64];
+    bool has_slot;  /* somebody got one */
+    uint64_t placed[RANKS_KNOWN / 64];
 };
 
 static void keep(struct placing *placing, struct round *round, uint32_t rank,
@@ -71,10 +71,10 @@ static void keep(struct placing *placing, struct round *round, uint32_t rank,
 {
     if (pick.index != AMG_NO_PU) {
         amg_node_map_take(&placing->map, pick.index);
-        round->has_seat = true;
+        round->has_slot = true;
     }
     if (rank < RANKS_KNOWN)
-        round->seated[rank / 64] |= 1ull << rank % 64;
+        round->placed[rank / 64] |= 1ull << rank % 64;
     if (rank != placing->map.ask->self)
         return;
     if (round->crowd == CROWD_PROGRESS) {
@@ -108,7 +108,7 @@ static struct amg_pick named_pick(
     cpu = named_cpu(list, rank, per, round->n);
     if (amg_node_map_allows(&placing->map, cpu)) {
         pick.index = placing->map.index_of[cpu];
-        pick.rule = AMG_SEAT_CHOSEN;
+        pick.rule = AMG_SLOT_CHOSEN;
     }
     return pick;
 }
@@ -132,7 +132,7 @@ static void named_place(struct placing *placing, struct round *round)
     }
 }
 
-/* Those who have no seat yet look for one at that level. */
+/* Those who have no slot yet look for one at that level. */
 static void level_place(
     struct placing *placing, struct round *round, enum amg_level level)
 {
@@ -144,7 +144,7 @@ static void level_place(
         bool is_known = rank < RANKS_KNOWN;
         struct amg_pick pick = AMG_PICK_NOWHERE;
 
-        if (is_known ? (round->seated[rank / 64] >> rank % 64 & 1) != 0
+        if (is_known ? (round->placed[rank / 64] >> rank % 64 & 1) != 0
                      : !is_last)
             continue;
         if (named_pick(placing, round, rank).index != AMG_NO_PU)
@@ -154,14 +154,14 @@ static void level_place(
         if (pick.index == AMG_NO_PU && (round->is_auto || !is_last))
             continue;
         if (is_none)
-            pick = (struct amg_pick){AMG_NO_PU, AMG_SEAT_UNPINNED, true};
+            pick = (struct amg_pick){AMG_NO_PU, AMG_SLOT_UNPINNED, true};
         else if (pick.index == AMG_NO_PU && round->may_share)
             pick = amg_node_map_find_last(map, rank);
         keep(placing, round, rank, pick);
     }
 }
 
-/* True: somebody got a seat. */
+/* True: somebody got a slot. */
 static bool round_play(struct placing *placing, enum crowd crowd, unsigned n)
 {
     const struct amg_affinity_ask *ask = placing->map.ask;
@@ -175,7 +175,7 @@ static bool round_play(struct placing *placing, enum crowd crowd, unsigned n)
     named_place(placing, &round);
     for (unsigned level = 0; level < AMG_LEVELS; level++)
         level_place(placing, &round, (enum amg_level)level);
-    return round.has_seat;
+    return round.has_slot;
 }
 
 static void progress_place(struct placing *placing)
@@ -184,13 +184,13 @@ static void progress_place(struct placing *placing)
         round_play(placing, CROWD_PROGRESS, 0);
 }
 
-/* Ends when nobody finds a seat any more: all others are not pinned. */
+/* Ends when nobody finds a slot any more: all others are not pinned. */
 static void handlers_place(struct placing *placing)
 {
-    bool has_seat = true;
+    bool has_slot = true;
 
-    for (unsigned n = 0; n < placing->handlers && has_seat; n++)
-        has_seat = round_play(placing, CROWD_HANDLERS, n);
+    for (unsigned n = 0; n < placing->handlers && has_slot; n++)
+        has_slot = round_play(placing, CROWD_HANDLERS, n);
 }
 
 /* Adds a line to the notes, whole or not at all. */
@@ -306,7 +306,7 @@ static void mode_answer(
             ask->is_mercury ? AMALGAM_PROGRESS_ASSIST : AMALGAM_PROGRESS_THREAD;
     snprintf(placement->reason, sizeof(placement->reason), "%s",
         !is_auto                                    ? "as asked"
-        : placing->progress.rule == AMG_SEAT_CHOSEN ? "named core"
+        : placing->progress.rule == AMG_SLOT_CHOSEN ? "named core"
                                                     : "idle core");
 }
 
@@ -321,7 +321,7 @@ static int neighbour_of(const struct amg_node_map *map, uint16_t index)
     return -1;
 }
 
-/* The one fact that is told beside the rule of a seat on a hardware thread:
+/* The one fact that is told beside the rule of a slot on a hardware thread:
  * first how many share it, then what runs beside it, then where it is. */
 static void pinned_fact(const struct amg_node_map *map, struct amg_pick pick,
     unsigned sharers, char *ret_text)
@@ -331,36 +331,36 @@ static void pinned_fact(const struct amg_node_map *map, struct amg_pick pick,
 
     if (sharers > 1)
         snprintf(ret_text, FACT_CAP, ", shared by %u", sharers);
-    else if (pick.rule == AMG_SEAT_CHOSEN)
+    else if (pick.rule == AMG_SLOT_CHOSEN)
         snprintf(ret_text, FACT_CAP, "%s",
             kind == AMG_PU_BUSY  ? ", busy"
             : kind == AMG_PU_OUT ? ", use unknown"
                                  : "");
     else if (kind != AMG_PU_BUSY && beside >= 0)
         snprintf(ret_text, FACT_CAP, ", beside cpu %d", beside);
-    else if (pick.rule == AMG_SEAT_NIC)
+    else if (pick.rule == AMG_SLOT_NIC)
         snprintf(
             ret_text, FACT_CAP, " %s", map->nic == NULL ? "" : map->nic->name);
-    else if (pick.rule == AMG_SEAT_NUMA || pick.rule == AMG_SEAT_ANY)
+    else if (pick.rule == AMG_SLOT_NUMA || pick.rule == AMG_SLOT_ANY)
         snprintf(ret_text, FACT_CAP, " %u", map->machine->pus[pick.index].numa);
 }
 
-static struct amg_seat seat_answer(
+static struct amg_core_slot slot_answer(
     const struct amg_node_map *map, struct amg_pick pick)
 {
-    struct amg_seat seat = {
-        .cpu = -1, .rule = (enum amg_seat_rule)pick.rule, .sharers = 1};
+    struct amg_core_slot slot = {
+        .cpu = -1, .rule = (enum amg_slot_rule)pick.rule, .sharers = 1};
     char fact[FACT_CAP] = "";
 
-    AMG_ASSERT(seat.rule < AMG_SEAT_RULES);
+    AMG_ASSERT(slot.rule < AMG_SLOT_RULES);
     if (pick.index != AMG_NO_PU) {
         const struct amg_pu_use *use = &map->uses[pick.index];
 
-        seat.cpu = map->machine->pus[pick.index].cpu;
-        seat.sharers = use->used;
-        seat.is_dedicated = use->used == 1 && use->kind != AMG_PU_BUSY &&
+        slot.cpu = map->machine->pus[pick.index].cpu;
+        slot.sharers = use->used;
+        slot.is_dedicated = use->used == 1 && use->kind != AMG_PU_BUSY &&
                             use->kind != AMG_PU_OUT;
-        pinned_fact(map, pick, seat.sharers, fact);
+        pinned_fact(map, pick, slot.sharers, fact);
     } else {
         struct amg_cpuset binding;
 
@@ -371,24 +371,24 @@ static struct amg_seat seat_answer(
                                               : ", no idle core");
     }
     snprintf(
-        seat.reason, sizeof(seat.reason), "%s%s", rule_names[seat.rule], fact);
-    return seat;
+        slot.reason, sizeof(slot.reason), "%s%s", rule_names[slot.rule], fact);
+    return slot;
 }
 
-static void seats_answer(
+static void slots_answer(
     const struct placing *placing, struct amg_placement *placement)
 {
-    const struct amg_seat none = {
-        .cpu = -1, .rule = AMG_SEAT_UNPINNED, .reason = "no thread"};
+    const struct amg_core_slot none = {
+        .cpu = -1, .rule = AMG_SLOT_UNPINNED, .reason = "no thread"};
 
-    placement->seat = none;
+    placement->slot = none;
     if (placing->has_pick)
-        placement->seat = seat_answer(&placing->map, placing->progress);
+        placement->slot = slot_answer(&placing->map, placing->progress);
     placement->handlers = placing->handler_count;
     for (unsigned n = 0; n < AMALGAM_HANDLERS_MAX; n++)
-        placement->handler_seats[n] =
+        placement->handler_slots[n] =
             n < placing->handler_count
-                ? seat_answer(&placing->map, placing->handler_picks[n])
+                ? slot_answer(&placing->map, placing->handler_picks[n])
                 : none;
 }
 
@@ -410,7 +410,7 @@ void amg_policy_place(
         handlers_place(&placing);
     }
     mode_answer(&placing, ret_placement);
-    seats_answer(&placing, ret_placement);
+    slots_answer(&placing, ret_placement);
 
     number = amg_node_map_group(&placing.map, ask->self);
     if (number != AMG_NO_GROUP)

@@ -16,16 +16,16 @@
 /* The rule that chose the place of a thread; best first. An idle core of the
  * own program comes before an idle sibling of a busy core: a thread that spins
  * there takes nothing from computing threads. */
-enum amg_seat_rule {
-    AMG_SEAT_CHOSEN,   /* the user named the core */
-    AMG_SEAT_CORE,     /* an idle core within the own binding */
-    AMG_SEAT_SIBLING,  /* an idle hardware thread within the own binding */
-    AMG_SEAT_NIC,      /* bound to no rank, near the NIC */
-    AMG_SEAT_NUMA,     /* bound to no rank, of the own NUMA node */
-    AMG_SEAT_ANY,      /* bound to no rank, elsewhere */
-    AMG_SEAT_LAST,     /* the last one of the own binding, which is in use */
-    AMG_SEAT_UNPINNED, /* wherever the process may run */
-    AMG_SEAT_RULES
+enum amg_slot_rule {
+    AMG_SLOT_CHOSEN,   /* the user named the core */
+    AMG_SLOT_CORE,     /* an idle core within the own binding */
+    AMG_SLOT_SIBLING,  /* an idle hardware thread within the own binding */
+    AMG_SLOT_NIC,      /* bound to no rank, near the NIC */
+    AMG_SLOT_NUMA,     /* bound to no rank, of the own NUMA node */
+    AMG_SLOT_ANY,      /* bound to no rank, elsewhere */
+    AMG_SLOT_LAST,     /* the last one of the own binding, which is in use */
+    AMG_SLOT_UNPINNED, /* wherever the process may run */
+    AMG_SLOT_RULES
 };
 
 /* A rank of the node. Plain bytes: ranks exchange it. */
@@ -110,12 +110,12 @@ enum amg_level {
 /* The choice for one thread. */
 struct amg_pick {
     uint16_t index; /* of its hardware thread; AMG_NO_PU: not pinned */
-    uint8_t rule;   /* enum amg_seat_rule */
+    uint8_t rule;   /* enum amg_slot_rule */
     bool is_asked;  /* the user wants it so: "none" */
 };
 
 #define AMG_PICK_NOWHERE                                                       \
-    ((struct amg_pick){.index = AMG_NO_PU, .rule = AMG_SEAT_UNPINNED})
+    ((struct amg_pick){.index = AMG_NO_PU, .rule = AMG_SLOT_UNPINNED})
 
 void amg_node_map_init(
     struct amg_node_map *map, const struct amg_affinity_ask *ask);
@@ -156,18 +156,14 @@ struct amg_pick amg_node_map_find_last(
 /* May the user name that cpu? Where no topology is known, any that exists. */
 bool amg_node_map_allows(const struct amg_node_map *map, unsigned cpu);
 
-enum {
-    AMG_REASON_CAP = 64,
-    AMG_NOTES_CAP = 512,
-    AMG_SEATS_MAX = 1 + AMALGAM_HANDLERS_MAX
-};
+enum { AMG_REASON_CAP = 64, AMG_NOTES_CAP = 512 };
 
 /* The place of one thread. */
-struct amg_seat {
+struct amg_core_slot {
     int32_t cpu;       /* -1: not pinned */
     bool is_dedicated; /* no other thread uses it: it may spin */
     uint32_t sharers;  /* threads of the library on it, this one counted */
-    enum amg_seat_rule rule;
+    enum amg_slot_rule rule;
     char reason[AMG_REASON_CAP]; /* the rule, and one fact: "idle core" */
 };
 
@@ -175,11 +171,11 @@ struct amg_seat {
 struct amg_placement {
     enum amalgam_progress progress; /* never AUTO */
     char reason[AMG_REASON_CAP];    /* for that mode */
-    bool is_oversubscribed; /* the programs run more threads than they have
-                             * cores: waits must not spin */
-    unsigned handlers;      /* never AMALGAM_HANDLERS_AUTO */
-    struct amg_seat seat;   /* of the progress thread, if there is one */
-    struct amg_seat handler_seats[AMALGAM_HANDLERS_MAX];
+    bool is_oversubscribed;    /* the programs run more threads than they have
+                                * cores: waits must not spin */
+    unsigned handlers;         /* never AMALGAM_HANDLERS_AUTO */
+    struct amg_core_slot slot; /* of the progress thread, if there is one */
+    struct amg_core_slot handler_slots[AMALGAM_HANDLERS_MAX];
     char notes[AMG_NOTES_CAP]; /* invalid parts of the ask, and their
                                 * replacements: one line each; "": none */
 };

@@ -396,14 +396,14 @@ static bool must_place(const struct amg_progress_config *config,
 }
 
 struct amg_wait_policy amg_progress_config_shown_policy(
-    const struct amg_progress_config *config, const struct amg_seat *seat)
+    const struct amg_progress_config *config, const struct amg_core_slot *slot)
 {
     enum amg_core_use core =
         config->is_oversubscribed ? AMG_CORE_SHARED : AMG_CORE_OWN;
     struct amg_wait_policy policy;
 
-    if (seat != NULL)
-        core = seat->is_dedicated ? AMG_CORE_DEDICATED : AMG_CORE_SHARED;
+    if (slot != NULL)
+        core = slot->is_dedicated ? AMG_CORE_DEDICATED : AMG_CORE_SHARED;
     policy = amg_progress_config_wait_policy(
         config, core, amg_env_number(AMG_ENV_SPIN_US) * 1000);
     policy.is_not_pollable = config->is_not_pollable;
@@ -411,10 +411,10 @@ struct amg_wait_policy amg_progress_config_shown_policy(
 }
 
 const char *amg_progress_config_wait(const struct amg_progress_config *config,
-    const struct amg_seat *seat, char *ret_text, size_t cap)
+    const struct amg_core_slot *slot, char *ret_text, size_t cap)
 {
     struct amg_wait_policy policy =
-        amg_progress_config_shown_policy(config, seat);
+        amg_progress_config_shown_policy(config, slot);
     uint64_t spin_us = amg_wait_policy_spin_ns(&policy) / 1000;
     bool is_nap = policy.is_not_pollable || policy.hint == AMALGAM_WAIT_BACKOFF;
 
@@ -435,7 +435,7 @@ static void progress_line(
     const struct amg_progress_config *config, char *ret_text, size_t cap)
 {
     const struct amg_placement *placement = config->placement;
-    const struct amg_seat *seat = NULL;
+    const struct amg_core_slot *slot = NULL;
     char wait[WAIT_CAP];
     char cpu[WAIT_CAP] = "";
 
@@ -448,14 +448,14 @@ static void progress_line(
             amg_progress_config_wait(config, NULL, wait, sizeof(wait)));
         return;
     }
-    seat = &placement->seat;
-    if (seat->cpu >= 0)
-        snprintf(cpu, sizeof(cpu), " on cpu %d", (int)seat->cpu);
+    slot = &placement->slot;
+    if (slot->cpu >= 0)
+        snprintf(cpu, sizeof(cpu), " on cpu %d", (int)slot->cpu);
     snprintf(ret_text, cap,
-        "progress: thread%s (%s); mode %s (%s); waiting: %s", cpu, seat->reason,
+        "progress: thread%s (%s); mode %s (%s); waiting: %s", cpu, slot->reason,
         amg_progress_config_progress_name(placement->progress),
         placement->reason,
-        amg_progress_config_wait(config, seat, wait, sizeof(wait)));
+        amg_progress_config_wait(config, slot, wait, sizeof(wait)));
 }
 
 /* "handlers: 2 on cpus 2-3 (idle core)"; "" where there are none. */
@@ -469,7 +469,7 @@ static void handler_line(
     if (placement == NULL || placement->handlers == 0)
         return;
     for (unsigned i = 0; i < placement->handlers; i++) {
-        int32_t cpu = placement->handler_seats[i].cpu;
+        int32_t cpu = placement->handler_slots[i].cpu;
 
         if (cpu >= 0 && cpu < AMG_CPUS_MAX)
             amg_cpuset_add(&cpus, (unsigned)cpu);
@@ -477,7 +477,7 @@ static void handler_line(
     amg_cpuset_format(&cpus, text, sizeof(text));
     snprintf(ret_text, cap, "handlers: %u%s%s (%s)", placement->handlers,
         text[0] == '\0' ? "" : " on cpus ", text,
-        placement->handler_seats[0].reason);
+        placement->handler_slots[0].reason);
 }
 
 /* Warns of each line, but not again while they stay the same, since every class

@@ -85,14 +85,14 @@ static inline struct amg_wait_policy amg_progress_config_wait_policy(
         .spin_ns = spin_ns,
     };
 }
-/* The same for a thread with that seat, or, with NULL, for a call of the
+/* The same for a thread with that slot, or, with NULL, for a call of the
  * application; complete, to be shown. */
 struct amg_wait_policy amg_progress_config_shown_policy(
-    const struct amg_progress_config *config, const struct amg_seat *seat);
-/* Describes how a thread with that seat, or, with NULL, a call of the
+    const struct amg_progress_config *config, const struct amg_core_slot *slot);
+/* Describes how a thread with that slot, or, with NULL, a call of the
  * application waits: "spin 100 us, then sleep". Returns `ret_text`. */
 const char *amg_progress_config_wait(const struct amg_progress_config *config,
-    const struct amg_seat *seat, char *ret_text, size_t cap);
+    const struct amg_core_slot *slot, char *ret_text, size_t cap);
 /* "thread" */
 const char *amg_progress_config_progress_name(enum amalgam_progress progress);
 

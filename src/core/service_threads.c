@@ -326,7 +326,7 @@ enum { LOOKS = 64 /* at the queue, between two reads of the clock */ };
 /* One thread. */
 struct member {
     struct amg_service_threads *threads;
-    const struct amg_seat *seat;
+    const struct amg_core_slot *slot;
     const char *who;  /* for the log */
     const char *name; /* for the system, at most 15 bytes */
     void (*run)(struct member *);
@@ -412,8 +412,8 @@ static void *member_main(void *arg)
     amg_role.is_library_thread = true;
     /* A thread whose core the system refuses runs on shared cores. */
     member->is_alone =
-        amg_bind_seat(amg_topo_this(), member->seat, member->who) &&
-        member->seat->is_dedicated;
+        amg_bind_core_slot(amg_topo_this(), member->slot, member->who) &&
+        member->slot->is_dedicated;
     member->run(member);
     return NULL;
 }
@@ -445,7 +445,7 @@ static void handlers_start(struct amg_service_threads *threads)
 
         *member = (struct member){
             .threads = threads,
-            .seat = &placement->handler_seats[threads->handlers],
+            .slot = &placement->handler_slots[threads->handlers],
             .who = "a handler thread",
             .name = "amg-handler",
             .run = handler_run,
@@ -472,7 +472,7 @@ static void thread_start(struct amg_service_threads *threads)
 
     threads->thread = (struct member){
         .threads = threads,
-        .seat = &context->cls->progress_config.placement->seat,
+        .slot = &context->cls->progress_config.placement->slot,
         .who = "the progress thread",
         .name = "amg-progress",
         .run = thread_run,

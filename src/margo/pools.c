@@ -364,7 +364,7 @@ static ABT_xstream stream_find(margo_instance_id mid)
 static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     struct amg_affinity_ask *ask, struct amg_placement *placement)
 {
-    const struct amg_seat *seat = &placement->seat;
+    const struct amg_core_slot *slot = &placement->slot;
     int error = ABT_SUCCESS;
 
     ask->progress = AMALGAM_PROGRESS_THREAD;
@@ -372,15 +372,15 @@ static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     amg_policy_place(ask, placement);
     /* On a core that others use, the system schedules better than a fixed
      * binding. */
-    if (seat->cpu < 0 || !seat->is_dedicated)
+    if (slot->cpu < 0 || !slot->is_dedicated)
         return false;
-    error = ABT_xstream_set_cpubind(stream, seat->cpu);
+    error = ABT_xstream_set_cpubind(stream, slot->cpu);
     if (error != ABT_SUCCESS)
         margo_warning(mid, "the progress stream was not pinned to core %d: %s",
-            seat->cpu, amg_margo_abt_error(error));
+            slot->cpu, amg_margo_abt_error(error));
     else
         margo_debug(mid, "the progress stream is pinned to core %d: %s",
-            seat->cpu, seat->reason);
+            slot->cpu, slot->reason);
     return error == ABT_SUCCESS;
 }
 

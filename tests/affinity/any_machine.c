@@ -164,48 +164,48 @@ static uint32_t users_of(
     for (uint32_t i = 0; i < ask->rank_count; i++) {
         const struct amg_placement *got = &placements[i];
 
-        if (amg_policy_has_thread(got->progress) && got->seat.cpu == cpu) {
+        if (amg_policy_has_thread(got->progress) && got->slot.cpu == cpu) {
             users++;
-            *ret_is_dedicated = *ret_is_dedicated || got->seat.is_dedicated;
+            *ret_is_dedicated = *ret_is_dedicated || got->slot.is_dedicated;
         }
         for (unsigned n = 0; n < got->handlers; n++) {
-            if (got->handler_seats[n].cpu != cpu)
+            if (got->handler_slots[n].cpu != cpu)
                 continue;
             users++;
             *ret_is_dedicated =
-                *ret_is_dedicated || got->handler_seats[n].is_dedicated;
+                *ret_is_dedicated || got->handler_slots[n].is_dedicated;
         }
     }
     return users;
 }
 
-static void seat_check(
-    const struct amg_affinity_ask *ask, const struct amg_seat *seat)
+static void slot_check(
+    const struct amg_affinity_ask *ask, const struct amg_core_slot *slot)
 {
     bool is_dedicated = false;
-    bool is_named = seat->rule == AMG_SEAT_CHOSEN;
+    bool is_named = slot->rule == AMG_SLOT_CHOSEN;
     bool is_own = false;
     uint32_t users = 0;
 
-    CHECK(seat->rule < AMG_SEAT_RULES);
-    CHECK(seat->reason[0] != '\0');
-    CHECK(strlen(seat->reason) + 1 < sizeof(seat->reason));
-    CHECK((seat->cpu < 0) == (seat->rule == AMG_SEAT_UNPINNED));
-    if (seat->cpu < 0) {
-        CHECK(!seat->is_dedicated && seat->sharers == 1);
+    CHECK(slot->rule < AMG_SLOT_RULES);
+    CHECK(slot->reason[0] != '\0');
+    CHECK(strlen(slot->reason) + 1 < sizeof(slot->reason));
+    CHECK((slot->cpu < 0) == (slot->rule == AMG_SLOT_UNPINNED));
+    if (slot->cpu < 0) {
+        CHECK(!slot->is_dedicated && slot->sharers == 1);
         return;
     }
-    users = users_of(ask, seat->cpu, &is_dedicated);
-    is_own = amg_cpuset_has(&ranks[ask->self].binding, (unsigned)seat->cpu);
-    CHECK(users == seat->sharers);
+    users = users_of(ask, slot->cpu, &is_dedicated);
+    is_own = amg_cpuset_has(&ranks[ask->self].binding, (unsigned)slot->cpu);
+    CHECK(users == slot->sharers);
     CHECK(!is_dedicated || users == 1);
     CHECK(
-        is_usable(ask, (unsigned)seat->cpu) || (is_named && !machine.is_known));
+        is_usable(ask, (unsigned)slot->cpu) || (is_named && !machine.is_known));
     if (!is_named)
-        CHECK(!is_bound_to_others(ask, (unsigned)seat->cpu));
-    if (seat->rule == AMG_SEAT_LAST)
-        CHECK(is_own && !seat->is_dedicated);
-    if (seat->rule > AMG_SEAT_SIBLING && seat->rule < AMG_SEAT_LAST)
+        CHECK(!is_bound_to_others(ask, (unsigned)slot->cpu));
+    if (slot->rule == AMG_SLOT_LAST)
+        CHECK(is_own && !slot->is_dedicated);
+    if (slot->rule > AMG_SLOT_SIBLING && slot->rule < AMG_SLOT_LAST)
         CHECK(!is_own && !ask->has_strangers);
 }
 
@@ -227,9 +227,9 @@ static void answer_check(const struct amg_affinity_ask *ask, bool is_short)
           (ask->handlers == AMALGAM_HANDLERS_AUTO && got->handlers == 0));
     CHECK(got->notes[0] == '\0' || is_short);
     if (amg_policy_has_thread(got->progress))
-        seat_check(ask, &got->seat);
+        slot_check(ask, &got->slot);
     for (unsigned n = 0; n < got->handlers; n++)
-        seat_check(ask, &got->handler_seats[n]);
+        slot_check(ask, &got->handler_slots[n]);
 }
 
 static void round_play(void)

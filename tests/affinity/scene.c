@@ -19,14 +19,14 @@ static const char *const mode_names[] = {
 };
 
 static const char *const rule_words[] = {
-    [AMG_SEAT_CHOSEN] = "chosen",
-    [AMG_SEAT_CORE] = "core",
-    [AMG_SEAT_SIBLING] = "sibling",
-    [AMG_SEAT_NIC] = "nic",
-    [AMG_SEAT_NUMA] = "numa",
-    [AMG_SEAT_ANY] = "any",
-    [AMG_SEAT_LAST] = "last",
-    [AMG_SEAT_UNPINNED] = "unpinned",
+    [AMG_SLOT_CHOSEN] = "chosen",
+    [AMG_SLOT_CORE] = "core",
+    [AMG_SLOT_SIBLING] = "sibling",
+    [AMG_SLOT_NIC] = "nic",
+    [AMG_SLOT_NUMA] = "numa",
+    [AMG_SLOT_ANY] = "any",
+    [AMG_SLOT_LAST] = "last",
+    [AMG_SLOT_UNPINNED] = "unpinned",
 };
 
 struct amg_cpuset scene_cpuset(const char **text)
@@ -72,20 +72,20 @@ uint32_t scene_ranks(const char *text, struct amg_affinity_rank *ret_ranks)
     return count;
 }
 
-static size_t seat_tell(
-    const struct amg_seat *seat, const char *who, char *ret_text, size_t cap)
+static size_t slot_tell(const struct amg_core_slot *slot, const char *who,
+    char *ret_text, size_t cap)
 {
     char where[16] = "-";
     char class[24] = "own";
 
-    if (seat->cpu >= 0)
-        snprintf(where, sizeof(where), "%d", (int)seat->cpu);
-    if (!seat->is_dedicated && seat->sharers > 1)
-        snprintf(class, sizeof(class), "shared by %u", seat->sharers);
-    else if (!seat->is_dedicated)
+    if (slot->cpu >= 0)
+        snprintf(where, sizeof(where), "%d", (int)slot->cpu);
+    if (!slot->is_dedicated && slot->sharers > 1)
+        snprintf(class, sizeof(class), "shared by %u", slot->sharers);
+    else if (!slot->is_dedicated)
         snprintf(class, sizeof(class), "shared");
     return (size_t)snprintf(ret_text, cap, "%s %s %s %s: %s", who, where,
-        rule_words[seat->rule], class, seat->reason);
+        rule_words[slot->rule], class, slot->reason);
 }
 
 const char *scene_tell(
@@ -94,15 +94,15 @@ const char *scene_tell(
     size_t len = 0;
 
     if (amg_policy_has_thread(placement->progress))
-        len = seat_tell(
-            &placement->seat, mode_names[placement->progress], ret_text, cap);
+        len = slot_tell(
+            &placement->slot, mode_names[placement->progress], ret_text, cap);
     else
         len = (size_t)snprintf(ret_text, cap, "%s: %s",
             mode_names[placement->progress], placement->reason);
     for (unsigned n = 0; n < placement->handlers && len < cap; n++) {
         len += (size_t)snprintf(ret_text + len, cap - len, "\n");
-        len += seat_tell(
-            &placement->handler_seats[n], "handler", ret_text + len, cap - len);
+        len += slot_tell(
+            &placement->handler_slots[n], "handler", ret_text + len, cap - len);
     }
     if (placement->is_oversubscribed && len < cap)
         len += (size_t)snprintf(ret_text + len, cap - len, "\ncrowded");

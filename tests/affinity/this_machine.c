@@ -76,14 +76,14 @@ static struct amg_cpuset now(void)
     return set;
 }
 
-/* No seat is taken, and the thread stays where it was. */
-static void no_seat_check(const struct amg_machine *machine, int cpu)
+/* No slot is taken, and the thread stays where it was. */
+static void no_slot_check(const struct amg_machine *machine, int cpu)
 {
-    const struct amg_seat seat = {.cpu = cpu};
+    const struct amg_core_slot slot = {.cpu = cpu};
     struct amg_cpuset before = now();
     struct amg_cpuset after;
 
-    CHECK(!amg_bind_seat(machine, &seat, "the test"));
+    CHECK(!amg_bind_core_slot(machine, &slot, "the test"));
     after = now();
     CHECK(memcmp(&before, &after, sizeof(before)) == 0);
 }
@@ -107,7 +107,7 @@ static void false_check(const struct amg_machine *machine)
     CHECK(!machine->is_this);
     CHECK(machine->pu_count == AMG_CPUS_MAX);
     CHECK(log_lines == 0);
-    no_seat_check(machine, 0);
+    no_slot_check(machine, 0);
 }
 
 static void forced_check(const struct amg_machine *machine)
@@ -118,7 +118,7 @@ static void forced_check(const struct amg_machine *machine)
     CHECK(machine->pu_count == AMG_CPUS_MAX);
     if (amg_cpuset_has(&start, FAR_CPU))
         exit(EXIT_SKIP);
-    no_seat_check(machine, FAR_CPU);
+    no_slot_check(machine, FAR_CPU);
     CHECK(strstr(log_text, "cpu 1023") != NULL);
     CHECK(log_lines == 1);
 }
@@ -149,12 +149,12 @@ static void broken_check(const struct amg_machine *machine)
  */
 static void openmp_check(const struct amg_machine *machine)
 {
-    const struct amg_seat loose = {.cpu = -1};
+    const struct amg_core_slot loose = {.cpu = -1};
     struct amg_cpuset after;
 
     CHECK(amg_bind_app_threads() == 2 * AMG_CPUS_MAX);
     CHECK(amg_cpuset_count(amg_bind_process()) == 0);
-    CHECK(amg_bind_seat(machine, &loose, "the test"));
+    CHECK(amg_bind_core_slot(machine, &loose, "the test"));
     after = now();
     CHECK(amg_cpuset_covers(&after, &machine->allowed));
     CHECK(log_lines == 0);

@@ -113,7 +113,7 @@ static const struct field rank_fields[] = {
     {"notes", json_type_string, true},
     {NULL, json_type_null, false},
 };
-static const struct field seat_fields[] = {
+static const struct field slot_fields[] = {
     {"cpu", json_type_int, true},
     {"is_dedicated", json_type_boolean, false},
     {"sharers", json_type_int, false},
@@ -191,11 +191,11 @@ static void ranks_check(struct json_object *ranks)
     items_check(ranks, rank_fields, "a rank");
     for (size_t i = 0; i < json_object_array_length(ranks); i++) {
         struct json_object *rank = json_object_array_get_idx(ranks, i);
-        struct json_object *seat = get(rank, "progress_thread");
+        struct json_object *slot = get(rank, "progress_thread");
 
-        if (seat != NULL)
-            fields_check(seat, seat_fields, "a progress thread");
-        items_check(get(rank, "handler_threads"), seat_fields, "a handler");
+        if (slot != NULL)
+            fields_check(slot, slot_fields, "a progress thread");
+        items_check(get(rank, "handler_threads"), slot_fields, "a handler");
     }
 }
 
@@ -237,7 +237,7 @@ static void line_check(const char *text, const char *begin)
 /* What the text says of this rank, and of its threads. */
 static void rank_agrees(const char *text, struct json_object *rank)
 {
-    struct json_object *seat = get(rank, "progress_thread");
+    struct json_object *slot = get(rank, "progress_thread");
     int64_t number = number_of(rank, "rank");
     char line[LINE_CAP];
     char cpu[16] = "-";
@@ -250,14 +250,14 @@ static void rank_agrees(const char *text, struct json_object *rank)
     snprintf(line, sizeof(line), "rank %-6" PRId64 " waiting   %s", number,
         text_of(rank, "waiting"));
     line_check(text, line);
-    if (seat == NULL)
+    if (slot == NULL)
         return;
-    if (get(seat, "cpu") != NULL)
-        snprintf(cpu, sizeof(cpu), "cpu %" PRId64, number_of(seat, "cpu"));
+    if (get(slot, "cpu") != NULL)
+        snprintf(cpu, sizeof(cpu), "cpu %" PRId64, number_of(slot, "cpu"));
     snprintf(line, sizeof(line), "rank %-6" PRId64 " progress  %-8s %-7s %s",
         number, cpu,
-        json_object_get_boolean(get(seat, "is_dedicated")) ? "own" : "shared",
-        text_of(seat, "reason"));
+        json_object_get_boolean(get(slot, "is_dedicated")) ? "own" : "shared",
+        text_of(slot, "reason"));
     line_check(text, line);
 }
 

@@ -62,29 +62,29 @@ struct report_rank *node_rank(struct node *node, unsigned first, unsigned last)
     local->rank = rank;
     cpus_add(&local->binding, first, last);
     local->placement.progress = AMALGAM_PROGRESS_CALLER;
-    local->placement.seat.cpu = -1;
+    local->placement.slot.cpu = -1;
     snprintf(local->wait, sizeof(local->wait), "waits somehow");
     return local;
 }
 
-static struct amg_seat seat_of(int cpu, bool is_dedicated)
+static struct amg_core_slot slot_of(int cpu, bool is_dedicated)
 {
-    struct amg_seat seat = {.cpu = cpu, .is_dedicated = is_dedicated};
+    struct amg_core_slot slot = {.cpu = cpu, .is_dedicated = is_dedicated};
 
-    snprintf(seat.reason, sizeof(seat.reason), "said by the test");
-    return seat;
+    snprintf(slot.reason, sizeof(slot.reason), "said by the test");
+    return slot;
 }
 
 void node_thread(struct report_rank *local, int cpu, bool is_dedicated)
 {
     local->placement.progress = AMALGAM_PROGRESS_THREAD;
-    local->placement.seat = seat_of(cpu, is_dedicated);
+    local->placement.slot = slot_of(cpu, is_dedicated);
 }
 
 void node_handler(struct report_rank *local, int cpu, bool is_dedicated)
 {
-    local->placement.handler_seats[local->placement.handlers++] =
-        seat_of(cpu, is_dedicated);
+    local->placement.handler_slots[local->placement.handlers++] =
+        slot_of(cpu, is_dedicated);
 }
 
 void node_nic(

@@ -78,7 +78,7 @@ static void test_map_marks_threads_of_ours(void **state)
     node_handler(local, -1, false); /* not pinned: nowhere */
     local = node_rank(&node, 0, 1);
     node_thread(local, 3, false);
-    node_rank(&node, 0, 1)->placement.seat.cpu = 0; /* there is no thread */
+    node_rank(&node, 0, 1)->placement.slot.cpu = 0; /* there is no thread */
     assert_true(map_make(&map, &node.report));
     assert_int_equal(map.places[0].mark_count, 0);
     assert_int_equal(map.places[2].mark_count, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread is pinned to its seat; where it cannot be, it runs where the process
+/* A thread is pinned to its slot; where it cannot be, it runs where the process
  * was bound to. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,12 +47,12 @@ static struct amg_cpuset now(void)
     return set;
 }
 
-/* One call of amg_bind_seat() by a thread of its own, and what it may run on
- * afterwards. */
+/* One call of amg_bind_core_slot() by a thread of its own, and what it may run
+ * on afterwards. */
 struct
 try {
     struct amg_machine machine;
-    struct amg_seat seat;
+    struct amg_core_slot slot;
     bool is_pinned;
     struct amg_cpuset got;
 };
@@ -61,14 +61,14 @@ static void *try_main(void *arg)
 {
     struct try *try = arg;
 
-    try->is_pinned = amg_bind_seat(&try->machine, &try->seat, "the test");
+    try->is_pinned = amg_bind_core_slot(&try->machine, &try->slot, "the test");
     try->got = now();
     return NULL;
 }
 
 static struct try run(bool is_this, int cpu)
 {
-    struct try try = {.machine = {.is_this = is_this}, .seat = {.cpu = cpu}};
+    struct try try = {.machine = {.is_this = is_this}, .slot = {.cpu = cpu}};
     pthread_t thread;
 
     log_text[0] = '\0';
@@ -86,7 +86,7 @@ static void test_bind_process_is_what_it_started_with(void **state)
     assert_memory_equal(amg_bind_process(), &start, sizeof(start));
 }
 
-static void test_bind_seat_pins(void **state)
+static void test_bind_slot_pins(void **state)
 {
     struct amg_cpuset start = *amg_bind_process();
 
@@ -104,7 +104,7 @@ static void test_bind_seat_pins(void **state)
     assert_int_equal(log_lines, 0);
 }
 
-static void test_bind_seat_without_cpu_is_the_process_binding(void **state)
+static void test_bind_slot_without_cpu_is_the_process_binding(void **state)
 {
     struct amg_cpuset start = *amg_bind_process();
     cpu_set_t one;
@@ -123,7 +123,7 @@ static void test_bind_seat_without_cpu_is_the_process_binding(void **state)
     assert_memory_equal(&try.got, &start, sizeof(start));
 }
 
-static void test_bind_seat_of_a_false_machine_is_not_taken(void **state)
+static void test_bind_slot_of_a_false_machine_is_not_taken(void **state)
 {
     struct amg_cpuset start = *amg_bind_process();
     struct try try = run(false, 0);
@@ -134,7 +134,7 @@ static void test_bind_seat_of_a_false_machine_is_not_taken(void **state)
     assert_int_equal(log_lines, 0);
 }
 
-static void test_bind_seat_refused_warns_once(void **state)
+static void test_bind_slot_refused_warns_once(void **state)
 {
     struct amg_cpuset start = *amg_bind_process();
     struct try try;
@@ -177,10 +177,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bind_process_is_what_it_started_with),
-        cmocka_unit_test(test_bind_seat_pins),
-        cmocka_unit_test(test_bind_seat_without_cpu_is_the_process_binding),
-        cmocka_unit_test(test_bind_seat_of_a_false_machine_is_not_taken),
-        cmocka_unit_test(test_bind_seat_refused_warns_once),
+        cmocka_unit_test(test_bind_slot_pins),
+        cmocka_unit_test(test_bind_slot_without_cpu_is_the_process_binding),
+        cmocka_unit_test(test_bind_slot_of_a_false_machine_is_not_taken),
+        cmocka_unit_test(test_bind_slot_refused_warns_once),
         cmocka_unit_test(test_bind_app_threads_reads_the_first_number),
     };
 

@@ -29,18 +29,18 @@ enum {
     FEW_POLLS = 100
 };
 
-/* Starts the threads that this asks for, all on one seat. */
-static void threads_begin_on(
-    enum amalgam_progress progress, unsigned handlers, struct amg_seat seat)
+/* Starts the threads that this asks for, all on one slot. */
+static void threads_begin_on(enum amalgam_progress progress, unsigned handlers,
+    struct amg_core_slot slot)
 {
     struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
 
     assert_non_null(placement);
     placement->progress = progress;
     placement->handlers = handlers;
-    placement->seat = seat;
+    placement->slot = slot;
     for (unsigned i = 0; i < handlers; i++)
-        placement->handler_seats[i] = seat;
+        placement->handler_slots[i] = slot;
     medium_context->cls->progress_config.placement = placement;
     amg_service_threads_start(medium_context);
     assert_non_null(medium_context->threads);
@@ -51,9 +51,9 @@ static void threads_begin(
     enum amalgam_progress progress, unsigned handlers, bool is_dedicated)
 {
     threads_begin_on(progress, handlers,
-        (struct amg_seat){.cpu = -1,
+        (struct amg_core_slot){.cpu = -1,
             .is_dedicated = is_dedicated,
-            .rule = AMG_SEAT_UNPINNED});
+            .rule = AMG_SLOT_UNPINNED});
 }
 
 static int close_all(void **state)
@@ -145,16 +145,16 @@ static void test_service_threads_progress_on_own_core_takes_what_comes(
 }
 
 /* Were it to think that the core is its own, it would look for 200 ms. */
-static void test_service_threads_progress_whose_seat_is_refused_sleeps_at_once(
+static void test_service_threads_progress_whose_slot_is_refused_sleeps_at_once(
     void **state)
 {
     (void)state;
     if (amg_cpuset_has(amg_bind_process(), AMG_CPUS_MAX - 1))
         skip();
     threads_begin_on(AMALGAM_PROGRESS_ASSIST, 0,
-        (struct amg_seat){.cpu = AMG_CPUS_MAX - 1,
+        (struct amg_core_slot){.cpu = AMG_CPUS_MAX - 1,
             .is_dedicated = true,
-            .rule = AMG_SEAT_CHOSEN});
+            .rule = AMG_SLOT_CHOSEN});
     until_thread_sleeps();
     assert_true(atomic_load(&medium.polls) < FEW_POLLS);
 }
@@ -447,7 +447,7 @@ int main(void)
             medium_open_sleeping),
         OVER(test_service_threads_progress_on_own_core_takes_what_comes,
             medium_open_blind),
-        OVER(test_service_threads_progress_whose_seat_is_refused_sleeps_at_once,
+        OVER(test_service_threads_progress_whose_slot_is_refused_sleeps_at_once,
             medium_open_sleeping),
         OVER(test_service_threads_progress_sleeps_beside_full_queue,
             medium_open_sleeping),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank of another node is called by the far route, and named by the main one,
  * whether it was called or heard of first. */
-#include "core/route_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,15 +12,9 @@
 
 #include "base/mem.h"
 #include "core/addr.h"
-#include "transport/self.h"
+#include "route_driver.h"
 
 enum { RANKS = 4, STRANGER = RANKS, PEERS, RECORD_LEN = 24, TEXT_CAP = 16 };
-
-/* As a driver has them; it counts their shares. */
-struct amg_peer {
-    int number;
-    int shares;
-};
 
 static struct amg_transport main_medium;
 static struct amg_transport far_medium;
@@ -38,16 +31,6 @@ static const char *const texts[PEERS] = {
     "far://c", "far://a", "far://d", "far://b", "far://cc"};
 static const uint32_t order[RANKS] = {1, 3, 0, 2};
 
-static hg_return_t open_as(const struct amg_open *how,
-    struct amg_domain **ret_domain, const struct amg_transport *transport)
-{
-    hg_return_t rc = amg_self_transport.domain.open(how, ret_domain);
-
-    if (rc == HG_SUCCESS)
-        (*ret_domain)->transport = transport;
-    return rc;
-}
-
 static hg_return_t main_open(
     const struct amg_open *how, struct amg_domain **ret_domain)
 {
@@ -60,26 +43,6 @@ static hg_return_t far_open(
     assert_true(how->is_joined);
     assert_string_equal(how->protocol, "net");
     return open_as(how, ret_domain, &far_medium);
-}
-
-static struct amg_peer *peer_ref(struct amg_peer *peer)
-{
-    peer->shares++;
-    return peer;
-}
-
-static void peer_unref(struct amg_domain *domain, struct amg_peer *peer)
-{
-    (void)domain;
-    peer->shares--;
-}
-
-static bool is_never(
-    const struct amg_domain *domain, const struct amg_peer *peer)
-{
-    (void)domain;
-    (void)peer;
-    return false;
 }
 
 static bool is_same(const struct amg_domain *domain, const struct amg_peer *one,

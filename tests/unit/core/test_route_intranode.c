@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer that is reached by two routes is called by the near one, and named by
  * the main one. */
-#include "core/route_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,16 +10,10 @@
 #include <cmocka.h>
 
 #include "core/addr.h"
+#include "route_driver.h"
 #include "base/mem.h"
-#include "transport/self.h"
 
 enum { PEERS = 3 };
-
-/* As a driver has them; it counts their shares. */
-struct amg_peer {
-    int number;
-    int shares;
-};
 
 /* Two media with peers of their own, beside the loopback. */
 static struct amg_transport far;
@@ -28,16 +21,6 @@ static struct amg_transport near;
 static struct amg_peer far_peers[PEERS] = {{0, 0}, {1, 0}, {2, 0}};
 static struct amg_peer near_peers[PEERS] = {{0, 0}, {1, 0}, {2, 0}};
 static hg_class_t *cls;
-
-static hg_return_t open_as(const struct amg_open *how,
-    struct amg_domain **ret_domain, const struct amg_transport *transport)
-{
-    hg_return_t rc = amg_self_transport.domain.open(how, ret_domain);
-
-    if (rc == HG_SUCCESS)
-        (*ret_domain)->transport = transport;
-    return rc;
-}
 
 static hg_return_t far_open(
     const struct amg_open *how, struct amg_domain **ret_domain)
@@ -49,26 +32,6 @@ static hg_return_t near_open(
     const struct amg_open *how, struct amg_domain **ret_domain)
 {
     return open_as(how, ret_domain, &near);
-}
-
-static struct amg_peer *peer_ref(struct amg_peer *peer)
-{
-    peer->shares++;
-    return peer;
-}
-
-static void peer_unref(struct amg_domain *domain, struct amg_peer *peer)
-{
-    (void)domain;
-    peer->shares--;
-}
-
-static bool is_never(
-    const struct amg_domain *domain, const struct amg_peer *peer)
-{
-    (void)domain;
-    (void)peer;
-    return false;
 }
 
 static hg_return_t text_write(const char *scheme, const struct amg_peer *peer,

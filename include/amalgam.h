@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What only Amalgam has: classes and addresses in terms of MPI.
+/* Functions of Amalgam itself: classes and addresses in terms of MPI.
  *
  * A class made here is used with the HG_ calls of mercury.h like any other.
  * The library works on a duplicate of the communicator it is given: the
@@ -81,10 +81,10 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
 /**
  * End a class together with all its ranks.
  *
- * Collective over the ranks of the class. Looks first whether anything of
- * this rank is still open; then goes on serving - progress and callbacks of
- * all contexts - until every rank has called it, destroys the contexts, and
- * closes. A rank that ends early keeps answering the others meanwhile.
+ * Collective over the ranks of the class. First checks whether this rank still
+ * has open objects; then serves - progress and callbacks of all contexts -
+ * until every rank has called it, destroys the contexts, and closes the class.
+ * A rank that is early answers the others meanwhile.
  *
  * @param hg_class  [in]  of amalgam_init() or HG_Init()
  * @return HG_SUCCESS or an error
@@ -92,22 +92,22 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  * Errors:    HG_INVALID_ARG  hg_class is NULL
  *            HG_BUSY         bulk handles, RPC handles or addresses are still
  *                            open here; nothing was done, call again
- *            HG_TIMEOUT      ranks did not come within
- *                            AMALGAM_GIVE_UP_MS, which is set; the log names
- *                            them, and the class is closed all the same
- * Threads:   one that may call MPI, none else inside the class. Blocks until
- *            all ranks have called it; the log names those that are missing
- *            after AMALGAM_FINALIZE_TIMEOUT_MS (30 s), and those that calls
- *            wait for when it says HG_BUSY after as long.
+ *            HG_TIMEOUT      ranks did not arrive within AMALGAM_GIVE_UP_MS, if
+ *                            that is set; the log names them, and the class is
+ *                            closed all the same
+ * Threads:   one that may call MPI, and no other thread uses the class. Blocks
+ *            until all ranks have called it; after AMALGAM_FINALIZE_TIMEOUT_MS
+ *            (30 s) the log names the ranks that are missing, or those whose
+ *            answers are due when HG_BUSY is returned.
  * Undefined: using the class or one of its contexts afterwards.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_finalize(hg_class_t *hg_class);
 
 /**
- * The address of a rank of the class's communicator.
+ * Get the address of a rank of the class's communicator.
  *
- * In constant time, with no message and no table of strings.
+ * Takes constant time, and sends no message.
  *
  * @param hg_class  [in]   a class over MPI
  * @param rank      [in]   below the communicator's size; one's own is fine
@@ -125,7 +125,7 @@ HG_PUBLIC hg_return_t amalgam_addr_rank(
     hg_class_t *hg_class, int rank, hg_addr_t *addr);
 
 /**
- * The rank that an address leads to.
+ * Get the rank of the process that an address names.
  *
  * @param hg_class  [in]   a class over MPI
  * @param addr      [in]   of that class, also from HG_Get_info()
@@ -143,7 +143,7 @@ HG_PUBLIC hg_return_t amalgam_addr_get_rank(
     hg_class_t *hg_class, hg_addr_t addr, int *rank);
 
 /**
- * The address of a rank of another communicator.
+ * Get the address of a rank of another communicator.
  *
  * @param hg_class  [in]   a class over MPI
  * @param comm      [in]   any communicator whose members are known here
@@ -165,7 +165,7 @@ HG_PUBLIC hg_return_t amalgam_addr_comm_rank(
     hg_class_t *hg_class, MPI_Comm comm, int rank, hg_addr_t *addr);
 
 /**
- * How many ranks the class's communicator has, and which one this is.
+ * Get the caller's rank in the class's communicator, and its size.
  *
  * @param hg_class  [in]   a class over MPI
  * @param rank      [out]  or NULL
@@ -182,11 +182,11 @@ HG_PUBLIC hg_return_t amalgam_class_ranks(
     hg_class_t *hg_class, int *rank, int *size);
 
 /**
- * Memory of the class that is best for bulk transfers.
+ * Allocate memory of the class, the fastest for bulk transfers.
  *
- * Peers of the same node reach it without the help of the kernel. It comes
+ * Peers on the same node copy from and to it without a system call. It comes
  * from the AMALGAM_POOL_BYTES (1 GiB) of address space that each class keeps,
- * and from the heap when these are used up, which is warned of once.
+ * and from the heap when these are used up, which the log says once.
  *
  * @param hg_class  [in]  any class
  * @param len       [in]  bytes; 0 gives an address, too
@@ -202,7 +202,7 @@ HG_PUBLIC hg_return_t amalgam_class_ranks(
 HG_PUBLIC void *amalgam_alloc(hg_class_t *hg_class, size_t len);
 
 /**
- * Give memory of amalgam_alloc() back.
+ * Free memory of amalgam_alloc().
  *
  * @param hg_class  [in]  the class that gave it
  * @param ptr       [in]  NULL is allowed
@@ -219,8 +219,9 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
  *
  * The handle holds the bytes of `count` elements of `type` at `buf`, in the
  * order in which MPI_Pack() would take them; offsets of transfers count these
- * bytes and none of the gaps. What touches is one segment. The other side of a
- * transfer may be any handle: only the numbers of bytes have to fit.
+ * bytes and none of the gaps. Adjacent bytes are merged into one segment. The
+ * other side of a transfer may be any handle: only the numbers of bytes have to
+ * fit.
  *
  * @param hg_class  [in]   a class over MPI
  * @param buf       [in]   as for MPI_Send(); MPI_BOTTOM with a type made of
@@ -294,27 +295,27 @@ HG_PUBLIC hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
     hg_size_t offset, hg_size_t len, hg_uint8_t flags, hg_bulk_t *handle);
 
 /**
- * Look whether a request of MPI has ended, and serve.
+ * Test whether an MPI request has completed, and serve incoming calls.
  *
- * Makes progress on all contexts of the class and runs callbacks that are due,
- * as HG_Trigger() does, and then looks once, as MPI_Test() does. A loop of it
- * answers the calls of other ranks, which one of MPI_Test() does not where the
+ * Makes progress on all contexts of the class, runs callbacks that are due, as
+ * HG_Trigger() does, and then tests once, as MPI_Test() does. A loop over it
+ * answers the calls of other ranks; a loop over MPI_Test() does not where the
  * class has no progress thread.
  *
  * @param hg_class  [in]      a class over MPI
- * @param request   [in,out]  any request of the program; MPI_REQUEST_NULL, and
- *                            what MPI makes of it when it has ended, has ended
- * @param flag      [out]     whether it has
- * @param status    [out]     of what has ended, as by MPI_Test(); NULL or
- *                            MPI_STATUS_IGNORE: not wanted
+ * @param request   [in,out]  any request of the program; MPI_REQUEST_NULL and
+ *                            an inactive request count as completed
+ * @param flag      [out]     whether it has completed
+ * @param status    [out]     of the completed request, as by MPI_Test(); NULL
+ *                            or MPI_STATUS_IGNORE: not wanted
  * @return HG_SUCCESS or an error
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     hg_class, request or flag is NULL
  *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
  *                               not call MPI; nothing was served
- *            HG_NA_ERROR        MPI failed, the log has its text; where it was
- *                               the operation that did, the request has ended
- *                               and MPI_ERROR of `status` tells why
+ *            HG_NA_ERROR        MPI failed, the log has its text; if the
+ *                               operation itself failed, the request has
+ *                               completed and MPI_ERROR of `status` says why
  *            The program's MPI error handlers are called for none of these.
  * Threads:   one that may call MPI; never blocks; runs the user's callbacks.
  *            With AMALGAM_PROGRESS_NONE it serves nobody.
@@ -327,12 +328,12 @@ HG_PUBLIC hg_return_t amalgam_test(
     hg_class_t *hg_class, MPI_Request *request, int *flag, MPI_Status *status);
 
 /**
- * Wait until a request of MPI has ended, and serve meanwhile.
+ * Wait until an MPI request has completed, and serve incoming calls meanwhile.
  *
- * As amalgam_test(), again and again. Where others want the core it is given
- * away between two looks, for 1 ms and, after 20 ms without news, for 5 ms;
- * else after 200 ms without. Calls that come by shared memory or libfabric end
- * that.
+ * Repeats amalgam_test(). On a shared core the thread sleeps between two tests,
+ * for 1 ms and, after 20 ms without an event, for 5 ms; on a core of its own it
+ * starts to do so after 200 ms without an event. Calls over shared memory or
+ * libfabric end the sleep.
  *
  * @param hg_class    [in]      a class over MPI
  * @param request     [in,out]  as for amalgam_test()
@@ -341,8 +342,8 @@ HG_PUBLIC hg_return_t amalgam_test(
  * @return HG_SUCCESS or an error
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     hg_class or request is NULL
- *            HG_TIMEOUT         it has not ended; the request is as good as
- *                               before: wait again
+ *            HG_TIMEOUT         it has not completed; the request is still
+ *                               valid: wait again
  *            HG_OPNOTSUPPORTED  as amalgam_test()
  *            HG_NA_ERROR        as amalgam_test()
  *            The program's MPI error handlers are called for none of these.
@@ -355,7 +356,8 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     unsigned timeout_ms, MPI_Status *status);
 
 /**
- * Wait until all ranks of the class have come here, and serve meanwhile.
+ * Wait until all ranks of the class have called it, and serve incoming calls
+ * meanwhile.
  *
  * As MPI_Barrier() over the communicator of the class, but calls of other ranks
  * are answered while it waits, in the same way as by amalgam_wait().
@@ -364,12 +366,12 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  * @return HG_SUCCESS or an error
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     hg_class is NULL
- *            HG_TIMEOUT         ranks did not come within
+ *            HG_TIMEOUT         ranks did not arrive within
  *                               AMALGAM_BARRIER_TIMEOUT_MS (600 s). This rank
- *                               stays in the barrier: its next call goes on
- *                               with it, and begins no other
+ *                               stays in the barrier: its next call continues
+ *                               it, and begins no new one
  *            HG_BUSY            another thread is in a barrier of the class, or
- *                               this is a callback that one runs
+ *                               the caller is a callback that a barrier runs
  *            HG_OPNOTSUPPORTED  the class is not over MPI, this thread may not
  *                               call MPI, or it is one of the library's, which
  *                               runs a handler

@@ -19,14 +19,13 @@ extern "C" {
  *
  * Collective over `comm`. The instance listens, unless its JSON text has
  * "listening": false under "mercury", and makes progress by its own user-level
- * thread. It ends as any other does, by margo_finalize() or what stands for it,
- * but together with all its ranks: when the calls of this rank are over and its
- * prefinalize callbacks have run, it goes on serving the others, handlers and
- * all, until every rank has come as far. Then the finalize callbacks run.
- * Ranks that are not there after AMALGAM_FINALIZE_TIMEOUT_MS (30 s) are named
- * in the log, and waited for; AMALGAM_GIVE_UP_MS, where it is set, is how long.
- * A rank may have 1,024 unanswered calls at each other one, or AMALGAM_CREDITS;
- * further ones wait.
+ * thread. margo_finalize() ends it together with all its ranks: when the calls
+ * of this rank are over and its prefinalize callbacks have run, it goes on
+ * serving the others, handlers included, until every rank has come as far. Then
+ * the finalize callbacks run. After AMALGAM_FINALIZE_TIMEOUT_MS (30 s) the log
+ * names the ranks that are missing, and the wait goes on, for
+ * AMALGAM_GIVE_UP_MS if that is set. A rank may have 1,024 unanswered calls at
+ * each peer, or AMALGAM_CREDITS; further calls wait.
  *
  * @param comm       [in]  any intracommunicator, as for amalgam_init()
  * @param transport  [in]  as for amalgam_init(): NULL or "auto" lets the

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who makes progress, who runs handlers, and how they wait.
+/* Options of progress: which threads drive a class and run its handlers, and
+ * how they wait.
  *
- * For classes of HG_Init() and of amalgam_init() alike; needs no MPI. */
+ * For classes of HG_Init() and of amalgam_init(); needs no MPI. */
 #ifndef AMALGAM_PROGRESS_H
 #define AMALGAM_PROGRESS_H
 
@@ -11,19 +12,19 @@
 extern "C" {
 #endif
 
-/** Who drives the contexts of a class. */
+/** Threads that make progress on the contexts of a class. */
 enum amalgam_progress {
-    /** AMALGAM_PROGRESS decides, and where it is not set the machine: a thread
-     * where a core is idle, or is named for it, else the caller. A class of
-     * HG_Init() then takes ASSIST, as Mercury's callbacks run in HG_Trigger()
-     * alone; one of amalgam_init() takes THREAD. */
+    /** AMALGAM_PROGRESS decides; where it is not set, a thread if a core is
+     * idle or named for it, else the caller. A class of HG_Init() then takes
+     * ASSIST, as Mercury's callbacks run in HG_Trigger() alone; one of
+     * amalgam_init() takes THREAD. */
     AMALGAM_PROGRESS_AUTO,
-    /** Calls of the library that wait: HG_Progress(), amalgam_wait() ... */
+    /** Only waiting calls of the library: HG_Progress(), amalgam_wait() ... */
     AMALGAM_PROGRESS_CALLER,
     /** A thread of the library, too; callbacks are left to HG_Trigger(). */
     AMALGAM_PROGRESS_ASSIST,
-    /** The same, and it runs the handlers of calls that come in, and the
-     * callbacks of what they started: they are answered while the program
+    /** As ASSIST, and the thread also runs the handlers of incoming calls and
+     * the callbacks of what these started: calls are answered while the program
      * computes. HG_Trigger() may run them, too, unless there are handler
      * threads. Callbacks of what the program started stay with HG_Trigger(). */
     AMALGAM_PROGRESS_THREAD,
@@ -31,16 +32,17 @@ enum amalgam_progress {
     AMALGAM_PROGRESS_NONE
 };
 
-/** What a wait does between two looks for news. */
+/** Behaviour of a waiting thread between two polls. */
 enum amalgam_wait {
-    /** AMALGAM_WAIT decides, and where it is not set the core: one of one's
-     * own spins, and sleeps after a while without news; a shared one sleeps. */
+    /** AMALGAM_WAIT decides; where it is not set, a thread on its own core
+     * spins, and sleeps after a while without events; one on a shared core
+     * sleeps. */
     AMALGAM_WAIT_AUTO,
-    /** Never gives the core away. */
+    /** Polls without pause. */
     AMALGAM_WAIT_SPIN,
-    /** Naps, the longer the longer nothing comes, up to 5 ms. */
+    /** Sleeps between polls, longer while nothing arrives, up to 5 ms. */
     AMALGAM_WAIT_BACKOFF,
-    /** Sleeps on descriptors at once; naps where a medium has none. */
+    /** Blocks on descriptors at once; backs off where a transport has none. */
     AMALGAM_WAIT_SLEEP
 };
 
@@ -48,31 +50,32 @@ enum amalgam_wait {
  * none. */
 #define AMALGAM_HANDLERS_AUTO ((unsigned)-1)
 
-/** The most handler threads that a context can have. */
+/** Maximum number of handler threads of a context. */
 #define AMALGAM_HANDLERS_MAX 64
 
-/** In the progress_mode of struct na_init_info: the same wishes for
+/** Value for progress_mode of struct na_init_info: the same options for
  * HG_Init_opt() and its forms, in bits that Mercury does not use. */
 #define AMALGAM_NA_PROGRESS(progress, wait)                                    \
     ((uint8_t)((unsigned)(progress) << 2 | (unsigned)(wait) << 5))
 
-/** Start from AMALGAM_PROGRESS_OPTIONS_INITIALIZER; zeros select the defaults.
- * Each field that is left at its default is decided by the environment variable
- * that its comment names, if that is set. */
+/** Options of amalgam_set_progress(). Start from
+ * AMALGAM_PROGRESS_OPTIONS_INITIALIZER; zeros select the defaults. The
+ * environment variable that a field's comment names, if set, decides what is
+ * left at its default. */
 struct amalgam_progress_options {
     size_t size;                    /* set by the macro */
     enum amalgam_progress progress; /* AMALGAM_PROGRESS */
     enum amalgam_wait wait;         /* AMALGAM_WAIT */
-    /* Threads of each context that run the handlers of calls that come in, and
-     * the callbacks of what those started; 0, the default: none;
+    /* Threads of each context that run the handlers of incoming calls, and the
+     * callbacks of what those started; 0, the default: none;
      * AMALGAM_HANDLERS. */
     unsigned handlers;
     /* Where the progress thread runs: NULL or "auto": by the policy; "none":
      * wherever the process may; a list of cores as "3" or "0-3,8": the n-th
      * rank of the node takes the n-th of them; AMALGAM_PROGRESS_CPUS. */
     const char *progress_cpus;
-    /* The same for handler threads, who take as many each rank as it has;
-     * AMALGAM_HANDLER_CPUS. */
+    /* The same for handler threads; each rank takes one core for each of its
+     * threads; AMALGAM_HANDLER_CPUS. */
     const char *handler_cpus;
 };
 
@@ -85,15 +88,15 @@ struct amalgam_progress_options {
 /**
  * Choose the threads that make progress for a class and run its handlers.
  *
- * Holds for the contexts that are made afterwards. What the machine or the
- * system refuses is warned of, and the next best taken: it is no error.
+ * Applies to contexts created afterwards. If the system refuses an option, the
+ * log warns, and the next best one is used; this is no error.
  *
  * @param hg_class  [in]  of HG_Init(), its forms, or amalgam_init()
  * @param options   [in]  NULL takes all defaults
  * @return HG_SUCCESS or an error
  * Owns:      nothing changes hands; the texts are copied.
- * Errors:    HG_INVALID_ARG  hg_class is NULL; `size` is none of the macro's;
- *                            an enumerator that does not exist; more than
+ * Errors:    HG_INVALID_ARG  hg_class is NULL; `size` was not set by the macro;
+ *                            an unknown enumerator; more than
  *                            AMALGAM_HANDLERS_MAX handlers
  *            HG_BUSY         the class has an open context
  *            HG_NOMEM        no memory

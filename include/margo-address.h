@@ -27,7 +27,7 @@ HG_PUBLIC hg_return_t margo_addr_lookup(
     margo_instance_id mid, const char *name, hg_addr_t *addr);
 
 /**
- * Give an address back.
+ * Free an address.
  *
  * @param mid   [in]
  * @param addr  [in]  HG_ADDR_NULL is allowed
@@ -85,7 +85,7 @@ HG_PUBLIC hg_bool_t margo_addr_cmp(
     margo_instance_id mid, hg_addr_t addr1, hg_addr_t addr2);
 
 /**
- * Forget what is kept of a peer that will not answer any more.
+ * Drop the state kept for a peer that will not answer any more.
  *
  * @param mid   [in]
  * @param addr  [in]

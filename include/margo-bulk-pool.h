@@ -20,7 +20,7 @@ typedef struct margo_bulk_poolset *margo_bulk_poolset_t;
 #define MARGO_BULK_POOLSET_NULL ((margo_bulk_poolset_t)NULL)
 
 /**
- * Make a pool of exposed buffers.
+ * Create a pool of exposed buffers.
  *
  * @param mid    [in]
  * @param count  [in]   buffers, at least 1
@@ -41,7 +41,7 @@ HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
     hg_size_t count, hg_size_t size, hg_uint8_t flag, margo_bulk_pool_t *pool);
 
 /**
- * End a pool and its buffers.
+ * Destroy a pool and its buffers.
  *
  * @param pool  [in]
  * Owns:      the pool is taken, if no error is returned.
@@ -54,7 +54,7 @@ HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
 HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
 
 /**
- * Borrow a buffer, and wait for one where all are lent out.
+ * Get a buffer, and wait for one if all are in use.
  *
  * Who has waited longest gets the next one.
  *
@@ -70,7 +70,7 @@ HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
 HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
 
 /**
- * Borrow a buffer if there is one at once.
+ * Get a buffer if one is free now.
  *
  * @param pool  [in]
  * @param bulk  [out]  HG_BULK_NULL: all are lent out
@@ -83,7 +83,7 @@ HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
 HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
 
 /**
- * Give a buffer back.
+ * Release a buffer.
  *
  * @param pool  [in]  that it was borrowed from
  * @param bulk  [in]
@@ -97,7 +97,7 @@ HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
 HG_PUBLIC int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk);
 
 /**
- * Make pools of growing sizes.
+ * Create a set of pools with growing buffer sizes.
  *
  * The first one has buffers of `first_size`, each further one buffers of
  * `size_multiple` times the size before.
@@ -124,7 +124,7 @@ HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
     hg_size_t size_multiple, hg_uint8_t flag, margo_bulk_poolset_t *poolset);
 
 /**
- * End a poolset, its pools and their buffers.
+ * Destroy a poolset, its pools and their buffers.
  *
  * @param poolset  [in]
  * Owns:      the poolset is taken, if no error is returned.
@@ -137,7 +137,7 @@ HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
 HG_PUBLIC int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset);
 
 /**
- * Tell the size of the largest buffers.
+ * Get the size of the largest buffers of a poolset.
  *
  * @param poolset  [in]
  * @param max      [out]  bytes
@@ -151,8 +151,8 @@ HG_PUBLIC void margo_bulk_poolset_get_max(
     margo_bulk_poolset_t poolset, hg_size_t *max);
 
 /**
- * Borrow a buffer of the smallest size that has room for `size` bytes, and wait
- * for one where all of that size are lent out.
+ * Get a buffer of the smallest size that has room for `size` bytes, and wait
+ * for one if all of that size are in use.
  *
  * @param poolset  [in]
  * @param size     [in]   bytes
@@ -168,7 +168,7 @@ HG_PUBLIC int margo_bulk_poolset_get(
     margo_bulk_poolset_t poolset, hg_size_t size, hg_bulk_t *bulk);
 
 /**
- * Borrow a buffer that has room for `size` bytes, if there is one at once.
+ * Get a buffer that has room for `size` bytes, if one is free now.
  *
  * @param poolset   [in]
  * @param size      [in]   bytes
@@ -185,7 +185,7 @@ HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
     hg_size_t size, hg_bool_t any_flag, hg_bulk_t *bulk);
 
 /**
- * Give a buffer back.
+ * Release a buffer.
  *
  * @param poolset  [in]  that it was borrowed from
  * @param bulk     [in]

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /**
- * Move bytes as margo_bulk_transfer() does, in chunks that go at the same time.
+ * Move bytes as margo_bulk_transfer() does, in several chunks at once.
  *
  * All chunks are started before the first one is waited for, and all of them
  * have ended when it returns.

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Expose memory to others.
+ * Expose memory to other processes.
  *
  * @param mid        [in]
  * @param count      [in]  how many segments
@@ -32,7 +32,7 @@ HG_PUBLIC hg_return_t margo_bulk_create(margo_instance_id mid, uint32_t count,
     hg_bulk_t *handle);
 
 /**
- * Expose memory to others, and tell of what kind it is.
+ * Expose memory to other processes, with its kind.
  *
  * @param mid        [in]
  * @param count      [in]
@@ -54,7 +54,7 @@ HG_PUBLIC hg_return_t margo_bulk_create_attr(margo_instance_id mid,
     const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
 
 /**
- * Give a bulk handle back; its memory is exposed no longer.
+ * Release a bulk handle; its memory is exposed no longer.
  *
  * @param handle  [in]
  * Owns:      the reference to the handle is taken.
@@ -78,7 +78,7 @@ HG_PUBLIC hg_return_t margo_bulk_free(hg_bulk_t handle);
 HG_PUBLIC hg_return_t margo_bulk_ref_incr(hg_bulk_t handle);
 
 /**
- * Tell where exposed memory of this process lies.
+ * Get the addresses of exposed memory of this process.
  *
  * @param handle        [in]
  * @param offset        [in]
@@ -99,7 +99,7 @@ HG_PUBLIC hg_return_t margo_bulk_access(hg_bulk_t handle, hg_size_t offset,
     hg_size_t *buf_sizes, uint32_t *actual_count);
 
 /**
- * Get the bytes that a bulk handle exposes.
+ * Get the number of bytes that a bulk handle exposes.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -123,7 +123,7 @@ HG_PUBLIC hg_size_t margo_bulk_get_size(hg_bulk_t handle);
 HG_PUBLIC uint32_t margo_bulk_get_segment_count(hg_bulk_t handle);
 
 /**
- * Get the bytes that margo_bulk_serialize() writes for a bulk handle.
+ * Get the number of bytes that margo_bulk_serialize() writes for a bulk handle.
  *
  * @param handle  [in]
  * @param flags   [in]  HG_BULK_EAGER: with the data, where they are few
@@ -171,7 +171,7 @@ HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
 
 /**
  * Move data between exposed memory of another process and of this one, and wait
- * for that, with a time limit.
+ * for the end, with a time limit.
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
@@ -200,7 +200,7 @@ HG_PUBLIC hg_return_t margo_bulk_transfer_timed(margo_instance_id mid,
 
 /**
  * Move data between exposed memory of another process and of this one, and wait
- * for that.
+ * for the end.
  *
  * As margo_bulk_transfer_timed(), without a limit.
  *
@@ -229,8 +229,8 @@ static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
 }
 
 /**
- * Start to move data between exposed memory of another process and of this one,
- * with a time limit, and wait later, by the request.
+ * Start a transfer between exposed memory of another process and of this one,
+ * with a time limit; margo_wait() on the request waits for the end.
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
@@ -259,8 +259,8 @@ HG_PUBLIC hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid,
     size_t size, double timeout_ms, margo_request *req);
 
 /**
- * Start to move data between exposed memory of another process and of this one,
- * and wait later, by the request.
+ * Start a transfer between exposed memory of another process and of this one;
+ * margo_wait() on the request waits for the end.
  *
  * As margo_bulk_itransfer_timed(), without a limit.
  *
@@ -290,8 +290,8 @@ static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
 }
 
 /**
- * Move data between exposed memory of another process and of this one, with a
- * time limit, and have a function called when it is over.
+ * Start a transfer between exposed memory of another process and of this one,
+ * with a time limit, and call a function at its end.
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
@@ -323,8 +323,8 @@ HG_PUBLIC hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid,
     void *uargs);
 
 /**
- * Move data between exposed memory of another process and of this one, and have
- * a function called when it is over.
+ * Start a transfer between exposed memory of another process and of this one,
+ * and call a function at its end.
  *
  * As margo_bulk_ctransfer_timed(), without a limit.
  *

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Have a function called when the instance begins to end, while calls still
+ * Add a callback that runs when the instance begins to end, while calls still
  * work.
  *
  * The one that was pushed last runs first.
@@ -29,7 +29,7 @@ HG_PUBLIC void margo_push_prefinalize_callback(
     margo_instance_id mid, margo_finalize_callback_t cb, void *uargs);
 
 /**
- * Take back the callback that was pushed last.
+ * Remove the callback that was pushed last.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
@@ -41,7 +41,7 @@ HG_PUBLIC void margo_push_prefinalize_callback(
 HG_PUBLIC int margo_pop_prefinalize_callback(margo_instance_id mid);
 
 /**
- * Look at the callback that was pushed last.
+ * Get the callback that was pushed last.
  *
  * @param mid    [in]
  * @param cb     [out]  may be NULL
@@ -56,8 +56,8 @@ HG_PUBLIC int margo_top_prefinalize_callback(
     margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs);
 
 /**
- * Have a function called when the instance begins to end, while calls still
- * work, in the name of an owner, who can take it back.
+ * Add a callback, with an owner that can remove it, that runs when the instance
+ * begins to end, while calls still work.
  *
  * @param mid    [in]
  * @param owner  [in]  whose callback it is; only compared
@@ -74,7 +74,7 @@ HG_PUBLIC void margo_provider_push_prefinalize_callback(margo_instance_id mid,
     const void *owner, margo_finalize_callback_t cb, void *uargs);
 
 /**
- * Take back the callback of an owner that was pushed last.
+ * Remove the callback that an owner pushed last.
  *
  * @param mid    [in]
  * @param owner  [in]  whose callback it is; only compared
@@ -88,7 +88,7 @@ HG_PUBLIC int margo_provider_pop_prefinalize_callback(
     margo_instance_id mid, const void *owner);
 
 /**
- * Look at the callback of an owner that was pushed last.
+ * Get the callback that an owner pushed last.
  *
  * @param mid    [in]
  * @param owner  [in]  whose callback it is; only compared
@@ -104,7 +104,7 @@ HG_PUBLIC int margo_provider_top_prefinalize_callback(margo_instance_id mid,
     const void *owner, margo_finalize_callback_t *cb, void **uargs);
 
 /**
- * Have a function called when the instance has ended, and calls no longer
+ * Add a callback that runs when the instance has ended and calls no longer
  * work.
  *
  * The one that was pushed last runs first.
@@ -123,7 +123,7 @@ HG_PUBLIC void margo_push_finalize_callback(
     margo_instance_id mid, margo_finalize_callback_t cb, void *uargs);
 
 /**
- * Take back the callback that was pushed last.
+ * Remove the callback that was pushed last.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
@@ -135,7 +135,7 @@ HG_PUBLIC void margo_push_finalize_callback(
 HG_PUBLIC int margo_pop_finalize_callback(margo_instance_id mid);
 
 /**
- * Look at the callback that was pushed last.
+ * Get the callback that was pushed last.
  *
  * @param mid    [in]
  * @param cb     [out]  may be NULL
@@ -150,8 +150,8 @@ HG_PUBLIC int margo_top_finalize_callback(
     margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs);
 
 /**
- * Have a function called when the instance has ended, and calls no longer work,
- * in the name of an owner, who can take it back.
+ * Add a callback, with an owner that can remove it, that runs when the instance
+ * has ended and calls no longer work.
  *
  * @param mid    [in]
  * @param owner  [in]  whose callback it is; only compared
@@ -168,7 +168,7 @@ HG_PUBLIC void margo_provider_push_finalize_callback(margo_instance_id mid,
     const void *owner, margo_finalize_callback_t cb, void *uargs);
 
 /**
- * Take back the callback of an owner that was pushed last.
+ * Remove the callback that an owner pushed last.
  *
  * @param mid    [in]
  * @param owner  [in]  whose callback it is; only compared
@@ -182,7 +182,7 @@ HG_PUBLIC int margo_provider_pop_finalize_callback(
     margo_instance_id mid, const void *owner);
 
 /**
- * Look at the callback of an owner that was pushed last.
+ * Get the callback that an owner pushed last.
  *
  * @param mid    [in]
  * @param owner  [in]  whose callback it is; only compared

@@ -46,8 +46,8 @@ struct margo_xstream_info {
 };
 
 /**
- * Describe an instance as JSON text, from which margo_init_ext() makes its
- * like.
+ * Describe an instance as JSON text, from which margo_init_ext() makes an equal
+ * one.
  *
  * @param mid  [in]
  * Owns:      the result is the caller's; free() ends it.
@@ -74,7 +74,7 @@ HG_PUBLIC char *margo_get_config(margo_instance_id mid);
 HG_PUBLIC char *margo_get_config_opt(margo_instance_id mid, int options);
 
 /**
- * How many pools an instance has.
+ * Get the number of pools of an instance.
  *
  * @param mid  [in]  NULL gives 0.
  * Owns:      nothing changes hands.
@@ -86,7 +86,7 @@ HG_PUBLIC char *margo_get_config_opt(margo_instance_id mid, int options);
 HG_PUBLIC size_t margo_get_num_pools(margo_instance_id mid);
 
 /**
- * How many execution streams an instance has.
+ * Get the number of execution streams of an instance.
  *
  * @param mid  [in]  NULL gives 0.
  * Owns:      nothing changes hands.
@@ -119,7 +119,7 @@ HG_PUBLIC hg_return_t margo_find_pool_by_name(
     margo_instance_id mid, const char *name, struct margo_pool_info *info);
 
 /**
- * Make a pool, as an element of "argobots.pools" says.
+ * Create a pool from the JSON text of an element of "argobots.pools".
  *
  * @param mid   [in]
  * @param json  [in]   one JSON object; NULL: "{}", a name is made up
@@ -138,7 +138,7 @@ HG_PUBLIC hg_return_t margo_add_pool_from_json(
     margo_instance_id mid, const char *json, struct margo_pool_info *info);
 
 /**
- * Let an instance know a pool that the program made.
+ * Add a pool that the program created to an instance.
  *
  * @param mid             [in]
  * @param name            [in]   NULL: one is made up
@@ -159,7 +159,7 @@ HG_PUBLIC hg_return_t margo_add_pool_external(margo_instance_id mid,
     struct margo_pool_info *info);
 
 /**
- * Remove a pool, known by its handle, its index or its name.
+ * Remove a pool, by its handle, its index or its name.
  *
  * It is freed where the instance owns it.
  *
@@ -203,7 +203,8 @@ HG_PUBLIC hg_return_t margo_pool_ref_incr_by_name(
     margo_instance_id mid, const char *name);
 
 /**
- * How many references a pool has, with those of streams, RPCs and the instance.
+ * Get the number of references to a pool, those of streams, RPCs and the
+ * instance included.
  *
  * @param mid       [in]
  * @param handle, index, name  [in]
@@ -223,7 +224,7 @@ HG_PUBLIC hg_return_t margo_pool_ref_count_by_name(
     margo_instance_id mid, const char *name, unsigned *refcount);
 
 /**
- * Give a reference of margo_pool_ref_incr() back.
+ * Release a reference of margo_pool_ref_incr().
  *
  * @param mid  [in]
  * @param handle, index, name  [in]
@@ -264,7 +265,8 @@ HG_PUBLIC hg_return_t margo_find_xstream_by_name(
     margo_instance_id mid, const char *name, struct margo_xstream_info *info);
 
 /**
- * Start an execution stream, as an element of "argobots.xstreams" says.
+ * Start an execution stream from the JSON text of an element of
+ * "argobots.xstreams".
  *
  * @param mid   [in]
  * @param json  [in]   one JSON object; its pools are those of the instance
@@ -283,7 +285,7 @@ HG_PUBLIC hg_return_t margo_add_xstream_from_json(
     margo_instance_id mid, const char *json, struct margo_xstream_info *info);
 
 /**
- * Let an instance know an execution stream that the program made.
+ * Add an execution stream that the program created to an instance.
  *
  * The instance has to know the pools of its scheduler before:
  * margo_add_pool_external().
@@ -308,7 +310,7 @@ HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
     struct margo_xstream_info *info);
 
 /**
- * Remove an execution stream, known by its handle, its index or its name.
+ * Remove an execution stream, by its handle, its index or its name.
  *
  * Where the instance owns it, it is joined and freed: it ends when its pools
  * have nothing for it to run.
@@ -353,7 +355,7 @@ HG_PUBLIC hg_return_t margo_xstream_ref_incr_by_name(
     margo_instance_id mid, const char *name);
 
 /**
- * How many references an execution stream has.
+ * Get the number of references to an execution stream.
  *
  * @param mid       [in]
  * @param handle, index, name  [in]
@@ -373,7 +375,7 @@ HG_PUBLIC hg_return_t margo_xstream_ref_count_by_name(
     margo_instance_id mid, const char *name, unsigned *refcount);
 
 /**
- * Give a reference of margo_xstream_ref_incr() back.
+ * Release a reference of margo_xstream_ref_incr().
  *
  * @param mid  [in]
  * @param handle, index, name  [in]

@@ -110,8 +110,8 @@ static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
 }
 
 /**
- * Call an RPC of a provider, with a time limit, and wait for the answer later,
- * by the request.
+ * Start a call of a provider's RPC, with a time limit; margo_wait() on the
+ * request waits for the answer.
  *
  * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
  *                            id
@@ -142,8 +142,8 @@ HG_PUBLIC hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
     hg_handle_t handle, void *in_struct, double timeout_ms, margo_request *req);
 
 /**
- * Call an RPC, with a time limit, and wait for the answer later, by the
- * request.
+ * Start a call of an RPC, with a time limit; margo_wait() on the request waits
+ * for the answer.
  *
  * As margo_provider_iforward_timed(), to the provider of the handle's id.
  *
@@ -166,7 +166,8 @@ static inline hg_return_t margo_iforward_timed(
 }
 
 /**
- * Call an RPC of a provider, and wait for the answer later, by the request.
+ * Start a call of a provider's RPC; margo_wait() on the request waits for the
+ * answer.
  *
  * As margo_provider_iforward_timed(), without a limit.
  *
@@ -189,7 +190,7 @@ static inline hg_return_t margo_provider_iforward(uint16_t provider_id,
 }
 
 /**
- * Call an RPC, and wait for the answer later, by the request.
+ * Start a call of an RPC; margo_wait() on the request waits for the answer.
  *
  * As margo_provider_iforward_timed(), to the provider of the handle's id and
  * without a limit.
@@ -212,8 +213,8 @@ static inline hg_return_t margo_iforward(
 }
 
 /**
- * Call an RPC of a provider, with a time limit, and have a function called when
- * the answer is there.
+ * Start a call of a provider's RPC, with a time limit, and call a function when
+ * the answer has arrived.
  *
  * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
  *                           id
@@ -246,8 +247,8 @@ HG_PUBLIC hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
     void (*on_complete)(void *, hg_return_t), void *uargs);
 
 /**
- * Call an RPC, with a time limit, and have a function called when the answer is
- * there.
+ * Start a call of an RPC, with a time limit, and call a function when the
+ * answer has arrived.
  *
  * As margo_provider_cforward_timed(), to the provider of the handle's id.
  *
@@ -272,8 +273,8 @@ static inline hg_return_t margo_cforward_timed(hg_handle_t handle,
 }
 
 /**
- * Call an RPC of a provider, and have a function called when the answer is
- * there.
+ * Start a call of a provider's RPC, and call a function when the answer has
+ * arrived.
  *
  * As margo_provider_cforward_timed(), without a limit.
  *
@@ -298,7 +299,7 @@ static inline hg_return_t margo_provider_cforward(uint16_t provider_id,
 }
 
 /**
- * Call an RPC, and have a function called when the answer is there.
+ * Start a call of an RPC, and call a function when the answer has arrived.
  *
  * As margo_provider_cforward_timed(), to the provider of the handle's id and
  * without a limit.

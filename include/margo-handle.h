@@ -28,7 +28,7 @@ HG_PUBLIC hg_return_t margo_create(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *handle);
 
 /**
- * Give a handle back, of a call or of a request.
+ * Release a reference to a handle, of a call or of a request.
  *
  * @param handle  [in]
  * Owns:      the reference to the handle is taken.
@@ -52,7 +52,7 @@ HG_PUBLIC hg_return_t margo_destroy(hg_handle_t handle);
 HG_PUBLIC hg_return_t margo_ref_incr(hg_handle_t handle);
 
 /**
- * Tell who calls whom, and what.
+ * Get the address, RPC id, context and class of a handle.
  *
  * @param handle  [in]
  * Owns:      the result is borrowed from the handle.
@@ -125,7 +125,7 @@ HG_PUBLIC hg_return_t margo_get_output(hg_handle_t handle, void *out_struct);
 HG_PUBLIC hg_return_t margo_free_output(hg_handle_t handle, void *out_struct);
 
 /**
- * Keep a pointer of the program's with a handle.
+ * Attach a pointer of the program to a handle.
  *
  * @param handle         [in]
  * @param data           [in]
@@ -141,7 +141,7 @@ HG_PUBLIC hg_return_t margo_set_data(
     hg_handle_t handle, void *data, void (*free_callback)(void *));
 
 /**
- * Get the pointer that margo_set_data() kept.
+ * Get the pointer that margo_set_data() attached.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -153,7 +153,7 @@ HG_PUBLIC hg_return_t margo_set_data(
 HG_PUBLIC void *margo_get_data(hg_handle_t handle);
 
 /**
- * The instance of a handle.
+ * Get the instance of a handle.
  *
  * @param h  [in]
  * Owns:      the result is borrowed from the handle.
@@ -165,7 +165,7 @@ HG_PUBLIC void *margo_get_data(hg_handle_t handle);
 HG_PUBLIC margo_instance_id margo_hg_handle_get_instance(hg_handle_t h);
 
 /**
- * The instance of what a handle knows.
+ * Get the instance from the info of a handle.
  *
  * @param info  [in]
  * Owns:      the result is borrowed from the handle.
@@ -191,7 +191,7 @@ HG_PUBLIC margo_instance_id margo_hg_info_get_instance(
 HG_PUBLIC ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h);
 
 /**
- * Say in the name of which RPC the calling thread makes its calls.
+ * Set the RPC on whose behalf the calling thread makes its calls.
  *
  * For monitoring; handlers have theirs.
  *
@@ -209,7 +209,7 @@ HG_PUBLIC hg_return_t margo_set_current_rpc_id(
     margo_instance_id mid, hg_id_t parent_rpc_id);
 
 /**
- * Get the RPC in whose name the calling thread makes its calls.
+ * Get the RPC on whose behalf the calling thread makes its calls.
  *
  * @param mid            [in]
  * @param parent_rpc_id  [out]  0: none was set

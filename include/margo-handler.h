@@ -79,8 +79,8 @@ HG_PUBLIC hg_return_t amalgam_margo_serve(
     hg_handle_t handle, void (*function)(hg_handle_t));
 
 /**
- * The steps of serving a request, for programs that write the two functions by
- * hand.
+ * Perform one step of serving a request, for programs that write the two
+ * functions by hand.
  *
  * A request that is counted as pending by __margo_internal_incr_pending() keeps
  * an instance from ending until __margo_internal_post_wrapper_hooks(), or

@@ -34,7 +34,7 @@ HG_PUBLIC hg_id_t HG_Register_name_for_margo(
     hg_class_t *hg_class, const char *func_name, hg_rpc_cb_t rpc_cb);
 
 /**
- * HG_Forward() to a program of Margo's.
+ * Call a Margo program as HG_Forward() does.
  *
  * @param handle      [in]  of an id of HG_Register_name_for_margo()
  * @param callback    [in]
@@ -54,7 +54,7 @@ HG_PUBLIC hg_return_t HG_Forward_to_margo(hg_handle_t handle, hg_cb_t callback,
     void *arg, hg_proc_cb_t in_proc_cb, void *in_struct);
 
 /**
- * HG_Respond() to a program of Margo's.
+ * Answer a Margo program as HG_Respond() does.
  *
  * @param handle       [in]  of an id of HG_Register_name_for_margo()
  * @param callback     [in]  may be NULL
@@ -74,7 +74,7 @@ HG_PUBLIC hg_return_t HG_Respond_to_margo(hg_handle_t handle, hg_cb_t callback,
     void *arg, hg_proc_cb_t out_proc_cb, void *out_struct);
 
 /**
- * HG_Get_input() of what a program of Margo's sent.
+ * Decode the input that a Margo program sent, as HG_Get_input() does.
  *
  * @param handle      [in]
  * @param in_proc_cb  [in]   codes the input
@@ -92,7 +92,7 @@ HG_PUBLIC hg_return_t HG_Get_input_from_margo(
     hg_handle_t handle, hg_proc_cb_t in_proc_cb, void *in_struct);
 
 /**
- * Free what HG_Get_input_from_margo() made.
+ * Free the members that HG_Get_input_from_margo() decoded.
  *
  * @param handle      [in]
  * @param in_proc_cb  [in]  as it was given to HG_Get_input_from_margo()
@@ -108,7 +108,7 @@ HG_PUBLIC hg_return_t HG_Free_input_from_margo(
     hg_handle_t handle, hg_proc_cb_t in_proc_cb, void *in_struct);
 
 /**
- * HG_Get_output() of what a program of Margo's answered.
+ * Decode the output that a Margo program sent, as HG_Get_output() does.
  *
  * @param handle       [in]
  * @param out_proc_cb  [in]   codes the output
@@ -128,7 +128,7 @@ HG_PUBLIC hg_return_t HG_Get_output_from_margo(
     hg_handle_t handle, hg_proc_cb_t out_proc_cb, void *out_struct);
 
 /**
- * Free what HG_Get_output_from_margo() made.
+ * Free the members that HG_Get_output_from_margo() decoded.
  *
  * @param handle       [in]
  * @param out_proc_cb  [in]  as it was given to HG_Get_output_from_margo()

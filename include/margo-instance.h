@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance from its beginning to its end.
+/* Instances: creation, references and teardown.
  *
- * It is made with one reference, which the first margo_finalize() takes when
- * serving is over. Until the last reference is released, the class, the
- * context and the pools stay: addresses, handles, bulk handles and what was
- * decoded can be freed after margo_finalize(). Releasing the last reference
- * of an instance that nobody has finalized ends it. */
+ * An instance begins with one reference, which the first margo_finalize()
+ * releases when serving is over. The class, the context and the pools stay
+ * until the last reference is released: addresses, handles, bulk handles and
+ * decoded structs can be freed after margo_finalize(). Releasing the last
+ * reference to an instance that was not finalized ends it. */
 #ifndef MARGO_INSTANCE_H
 #define MARGO_INSTANCE_H
 
@@ -19,7 +19,7 @@ extern "C" {
  * Create an instance: a class, its progress by a user-level thread, and pools
  * for handlers.
  *
- * ABT_init() is called if nobody has, and ABT_finalize() in turn when the
+ * Calls ABT_init() if the program has not; ABT_finalize() follows when the
  * instance has ended.
  *
  * @param addr_str             [in]  as for HG_Init(): "tcp", "na+sm",
@@ -43,14 +43,14 @@ HG_PUBLIC margo_instance_id margo_init(const char *addr_str, int mode,
     int use_progress_thread, int rpc_thread_count);
 
 /**
- * Create an instance as margo_init() does, with all options that there are.
+ * Create an instance as margo_init() does, with all options.
  *
  * @param addr_str  [in]  NULL is allowed where `args` has a class
  * @param mode      [in]  MARGO_SERVER_MODE: others may call this process;
  *                        MARGO_CLIENT_MODE
  * @param args      [in]  NULL: all defaults
- * Owns:      the result is the caller's; margo_finalize() ends it. Of `args`
- *            is kept what its fields say.
+ * Owns:      the result is the caller's; margo_finalize() ends it. The fields
+ *            of `args` say what is kept of it.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind. A field of the JSON text that makes no sense is
  *            named.
@@ -102,7 +102,7 @@ HG_PUBLIC margo_instance_id margo_init_pool(
     ABT_pool progress_pool, ABT_pool handler_pool, hg_context_t *hg_context);
 
 /**
- * Choose stack size and cache for the ABT_init() to come.
+ * Set the stack size and the stack cache of the next ABT_init().
  *
  * For programs that call ABT_init() before margo_init().
  *
@@ -117,35 +117,35 @@ HG_PUBLIC margo_instance_id margo_init_pool(
 HG_PUBLIC int margo_set_environment(const char *optional_json_config);
 
 /**
- * End an instance, as soon as it can be.
+ * End an instance, or begin to end it.
  *
- * Prefinalize callbacks run first, while calls still work; then calls in
- * flight and handlers end, then the finalize callbacks run. Without handlers
- * or calls in flight, all of that has happened when the call returns; from a
- * handler or a callback it happens after that has returned. Once is enough:
- * further calls have no effect.
+ * Prefinalize callbacks run first, while calls still work; then calls in flight
+ * and handlers end, then the finalize callbacks run. Without handlers or calls
+ * in flight, all of this is done when the call returns; called from a handler
+ * or a callback, it is done after that has returned. Further calls have no
+ * effect.
  *
  * @param mid  [in]
- * Owns:      a reference is taken; when it is the last one, the class, the
- *            context and the pools are gone, else they stay, without progress.
- * Errors:    A NULL instance is said in the log, as is one that has ended.
+ * Owns:      consumes a reference; with the last one the class, the context and
+ *            the pools are destroyed, else they stay, without progress.
+ * Errors:    none; the log names an instance that is NULL or has ended.
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits.
- * Undefined: the instance used afterwards, but by its handlers, its callbacks,
- *            margo_wait_for_finalize(), and who has a reference.
+ * Undefined: use of the instance afterwards, except by its handlers and
+ *            callbacks, by margo_wait_for_finalize(), and with a reference.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_finalize(margo_instance_id mid);
 
 /**
- * Wait until somebody has ended the instance.
+ * Wait until margo_finalize() has ended the instance.
  *
  * @param mid  [in]
- * Owns:      the instance is gone, but for what references keep.
- * Errors:    A NULL instance is said in the log.
+ * Owns:      the instance is destroyed, unless references remain.
+ * Errors:    none; the log names a NULL instance.
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits. Not from a handler or a callback of the instance, which
- *            would wait for itself: refused, said in the log.
+ *            would wait for itself: refused, and logged.
  * Undefined: called after the instance has ended, without a reference.
  * Source:    as Margo 0.24.
  */
@@ -155,11 +155,11 @@ HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
  * End an instance, and wait until it has ended.
  *
  * @param mid  [in]
- * Owns:      the instance is taken, but for what references keep.
- * Errors:    A NULL instance is said in the log.
+ * Owns:      the instance is consumed, unless references remain.
+ * Errors:    none; the log names a NULL instance.
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits. Not from a handler or a callback of the instance: there
- *            it is margo_finalize(), said in the log.
+ *            it acts as margo_finalize(), and is logged.
  * Undefined: the instance used afterwards, without a reference.
  * Source:    as Margo 0.24.
  */
@@ -168,7 +168,7 @@ HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
 /**
  * Tell whether an instance has ended.
  *
- * For who has a reference of it.
+ * The caller holds a reference to it.
  *
  * @param mid   [in]
  * @param flag  [out]
@@ -182,8 +182,8 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
     margo_instance_id mid, bool *flag);
 
 /**
- * Take a reference to an instance, which keeps it, and when it was finalized
- * its class, context and pools.
+ * Take a reference to an instance; it keeps the class, the context and the
+ * pools after margo_finalize().
  *
  * @param mid  [in]
  * Owns:      a reference; margo_instance_release() ends it.
@@ -195,7 +195,7 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
 HG_PUBLIC hg_return_t margo_instance_ref_incr(margo_instance_id mid);
 
 /**
- * How many references to the instance there are.
+ * Get the number of references to an instance.
  *
  * @param mid       [in]
  * @param refcount  [out]
@@ -211,12 +211,12 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
 /**
  * Release a reference to an instance.
  *
- * The last one of an instance that nobody has finalized ends it as
- * margo_finalize() does; after that, the last one closes the class and the
- * context and ends the pools.
+ * The last one ends an instance that was not finalized, as margo_finalize()
+ * does; of a finalized one it closes the class and the context and destroys the
+ * pools.
  *
  * @param mid  [in]
- * Owns:      a reference is given back.
+ * Owns:      consumes a reference.
  * Errors:    HG_INVALID_ARG mid is NULL, has ended, or is ending and has no
  *                           reference but that of margo_finalize()
  * Threads:   any thread; a user-level thread leaves its stream to others while
@@ -227,7 +227,7 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
 HG_PUBLIC hg_return_t margo_instance_release(margo_instance_id mid);
 
 /**
- * Tell whether others may call this process.
+ * Tell whether other processes may call this one.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
@@ -239,7 +239,7 @@ HG_PUBLIC hg_return_t margo_instance_release(margo_instance_id mid);
 HG_PUBLIC hg_bool_t margo_is_listening(margo_instance_id mid);
 
 /**
- * The context of an instance.
+ * Get the context of an instance.
  *
  * @param mid  [in]
  * Owns:      the result is borrowed from the instance.
@@ -251,7 +251,7 @@ HG_PUBLIC hg_bool_t margo_is_listening(margo_instance_id mid);
 HG_PUBLIC hg_context_t *margo_get_context(margo_instance_id mid);
 
 /**
- * The class of an instance.
+ * Get the class of an instance.
  *
  * @param mid  [in]
  * Owns:      the result is borrowed from the instance.
@@ -263,11 +263,12 @@ HG_PUBLIC hg_context_t *margo_get_context(margo_instance_id mid);
 HG_PUBLIC hg_class_t *margo_get_class(margo_instance_id mid);
 
 /**
- * Let others end this instance by margo_shutdown_remote_instance().
+ * Allow other processes to end this instance by
+ * margo_shutdown_remote_instance().
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
- * Errors:    What fails is said in the log.
+ * Errors:    a failure is logged.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
@@ -275,7 +276,7 @@ HG_PUBLIC hg_class_t *margo_get_class(margo_instance_id mid);
 HG_PUBLIC void margo_enable_remote_shutdown(margo_instance_id mid);
 
 /**
- * End the instance of another process, which has to allow it.
+ * End the instance of another process that allows it.
  *
  * @param mid          [in]
  * @param remote_addr  [in]

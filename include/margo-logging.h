@@ -45,7 +45,7 @@ struct margo_logger {
 };
 
 /**
- * Give an instance a logger of its own.
+ * Set the logger of an instance.
  *
  * @param mid     [in]  NULL: the global logger
  * @param logger  [in]  copied; none of its functions is NULL
@@ -59,7 +59,7 @@ HG_PUBLIC int margo_set_logger(
     margo_instance_id mid, const struct margo_logger *logger);
 
 /**
- * Say which lines of an instance are shown.
+ * Set the log level of an instance.
  *
  * @param mid    [in]  NULL: those of no instance
  * @param level  [in]  lines below it are dropped
@@ -72,7 +72,7 @@ HG_PUBLIC int margo_set_logger(
 HG_PUBLIC int margo_set_log_level(margo_instance_id mid, margo_log_level level);
 
 /**
- * Replace the logger for lines of no instance, and of instances to come.
+ * Set the logger for lines of no instance, and of instances created afterwards.
  *
  * @param logger  [in]  copied; none of its functions is NULL
  * Owns:      `uargs` must live until the next call, and as long as instances
@@ -85,7 +85,8 @@ HG_PUBLIC int margo_set_log_level(margo_instance_id mid, margo_log_level level);
 HG_PUBLIC int margo_set_global_logger(const struct margo_logger *logger);
 
 /**
- * Say which lines of no instance are shown, and of instances to come.
+ * Set the log level for lines of no instance, and of instances created
+ * afterwards.
  *
  * @param level  [in]  lines below it are dropped
  * Owns:      nothing changes hands.
@@ -97,7 +98,7 @@ HG_PUBLIC int margo_set_global_logger(const struct margo_logger *logger);
 HG_PUBLIC int margo_set_global_log_level(margo_log_level level);
 
 /**
- * Log a line that only a developer looks for: the small steps.
+ * Log a line at level trace: single steps, for developers.
  *
  * @param mid  [in]  NULL: the global logger
  * @param fmt  [in]  as of printf(), with its arguments
@@ -111,7 +112,7 @@ HG_PUBLIC void margo_trace(margo_instance_id mid, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**
- * Log a line that helps to find a mistake.
+ * Log a line at level debug.
  *
  * @param mid  [in]  NULL: the global logger
  * @param fmt  [in]  as of printf(), with its arguments
@@ -125,7 +126,7 @@ HG_PUBLIC void margo_debug(margo_instance_id mid, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**
- * Log a line that tells a user what goes on.
+ * Log a line at level info.
  *
  * @param mid  [in]  NULL: the global logger
  * @param fmt  [in]  as of printf(), with its arguments
@@ -139,7 +140,7 @@ HG_PUBLIC void margo_info(margo_instance_id mid, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**
- * Log that something is odd, and the program goes on.
+ * Log a line at level warning: something is wrong, and the program goes on.
  *
  * @param mid  [in]  NULL: the global logger
  * @param fmt  [in]  as of printf(), with its arguments
@@ -153,7 +154,7 @@ HG_PUBLIC void margo_warning(margo_instance_id mid, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**
- * Log that something failed.
+ * Log a line at level error: something failed.
  *
  * @param mid  [in]  NULL: the global logger
  * @param fmt  [in]  as of printf(), with its arguments
@@ -167,7 +168,7 @@ HG_PUBLIC void margo_error(margo_instance_id mid, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**
- * Log that the program cannot go on.
+ * Log a line at level critical: the program cannot go on.
  *
  * @param mid  [in]  NULL: the global logger
  * @param fmt  [in]  as of printf(), with its arguments

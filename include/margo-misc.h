@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an instance is asked and told while it runs. */
+/* Settings and diagnostics of a running instance. */
 #ifndef MARGO_MISC_H
 #define MARGO_MISC_H
 
@@ -10,10 +10,10 @@ extern "C" {
 #endif
 
 /**
- * Sleep for some milliseconds, at least.
+ * Sleep for at least some milliseconds.
  *
  * @param mid         [in]
- * @param timeout_ms  [in]  0 and less: only others get their turn
+ * @param timeout_ms  [in]  0 and less: only yields
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; a user-level thread leaves its stream to others while
@@ -24,7 +24,7 @@ extern "C" {
 HG_PUBLIC void margo_thread_sleep(margo_instance_id mid, double timeout_ms);
 
 /**
- * The pool of the handlers of RPCs that name none.
+ * Get the default pool of handlers.
  *
  * @param mid   [in]
  * @param pool  [out]
@@ -37,7 +37,7 @@ HG_PUBLIC void margo_thread_sleep(margo_instance_id mid, double timeout_ms);
 HG_PUBLIC int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool);
 
 /**
- * The pool in which progress is made.
+ * Get the pool of the progress loop.
  *
  * @param mid   [in]
  * @param pool  [out]
@@ -50,12 +50,13 @@ HG_PUBLIC int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool);
 HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
 
 /**
- * Count what user-level threads do from now on.
+ * Start profiling user-level threads.
  *
  * @param mid       [in]
- * @param detailed  [in]  each thread by its function, and not only in all
+ * @param detailed  [in]  one row for each thread function, and not only totals
  * Owns:      nothing changes hands.
- * Errors:    -1 this build cannot, or it was started; the log says which
+ * Errors:    -1 this build cannot, or profiling was started already; the log
+ *            says which
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
@@ -63,7 +64,7 @@ HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
 HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
 
 /**
- * Stop counting what user-level threads do.
+ * Stop profiling user-level threads.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
@@ -75,7 +76,7 @@ HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
 HG_PUBLIC int margo_stop_abt_profiling(margo_instance_id mid);
 
 /**
- * Write what was counted to a file.
+ * Write the profile of user-level threads to a file.
  *
  * @param mid                 [in]
  * @param file_name           [in]  "-": the standard output
@@ -93,7 +94,7 @@ HG_PUBLIC int margo_dump_abt_profiling(margo_instance_id mid,
     const char *file_name, int uniquify, char **resolved_file_name);
 
 /**
- * Write to a file, as text, what the instance is doing.
+ * Write the state of the instance to a file, as text.
  *
  * @param mid                 [in]
  * @param file_name           [in]  "-": the standard output
@@ -110,9 +111,9 @@ HG_PUBLIC int margo_state_dump(margo_instance_id mid, const char *file_name,
     int uniquify, char **resolved_file_name);
 
 /**
- * Set how long the progress loop sleeps at most when nothing happens.
+ * Set the longest sleep of an idle progress loop.
  *
- * Nothing waits for that moment: all there is to do ends the sleep.
+ * Any event ends the sleep early.
  *
  * @param mid      [in]
  * @param timeout  [in]  in milliseconds
@@ -126,7 +127,7 @@ HG_PUBLIC int margo_set_progress_timeout_ub_msec(
     margo_instance_id mid, unsigned timeout);
 
 /**
- * Tell how long the progress loop sleeps at most when nothing happens.
+ * Get the longest sleep of an idle progress loop.
  *
  * @param mid      [in]
  * @param timeout  [out]  in milliseconds
@@ -142,7 +143,7 @@ HG_PUBLIC int margo_get_progress_timeout_ub_msec(
 /**
  * Make progress only while an operation of this process is in flight.
  *
- * For clients; requests of others are then seen only meanwhile.
+ * For clients: requests of other processes are received only then.
  *
  * @param mid          [in]
  * @param when_needed  [in]
@@ -156,7 +157,7 @@ HG_PUBLIC int margo_set_progress_when_needed(
     margo_instance_id mid, bool when_needed);
 
 /**
- * Let progress be made in another pool.
+ * Move the progress loop to another pool.
  *
  * @param mid       [in]
  * @param pool_idx  [in]  as in margo-config.h
@@ -174,8 +175,7 @@ HG_PUBLIC int margo_migrate_progress_loop(
  * Set a parameter of an instance by name.
  *
  * @param mid    [in]
- * @param key    [in]  "progress_timeout_ub_msec" (an "s" may follow) is all
- *                     there is
+ * @param key    [in]  only "progress_timeout_ub_msec" (an "s" may follow)
  * @param value  [in]  its number as text
  * Owns:      nothing changes hands.
  * Errors:    -1 the key is unknown, or the value no number; the log says which

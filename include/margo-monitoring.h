@@ -357,7 +357,7 @@ struct margo_monitor {
 HG_PUBLIC extern const struct margo_monitor *margo_default_monitor;
 
 /**
- * Have the monitor of an instance say what it has gathered.
+ * Make the monitor of an instance write what it has gathered.
  *
  * @param mid        [in]
  * @param dump_fn    [in]  called in this thread, any number of times
@@ -375,7 +375,7 @@ HG_PUBLIC hg_return_t margo_monitor_dump(margo_instance_id mid,
     margo_monitor_dump_fn dump_fn, void *dump_args, bool reset);
 
 /**
- * Tell the monitor of an instance of something in the program.
+ * Report an event of the program to the monitor of an instance.
  *
  * @param mid         [in]
  * @param event_type  [in]
@@ -392,7 +392,7 @@ HG_PUBLIC hg_return_t margo_monitor_call_user(margo_instance_id mid,
     margo_monitor_event_t event_type, margo_monitor_user_args_t args);
 
 /**
- * Keep a value with a handle, for monitors.
+ * Attach a value of a monitor to a handle.
  *
  * @param handle  [in]  of margo_create(), or of a handler
  * @param data    [in]  all zero at first, and when the handle is used again
@@ -407,7 +407,7 @@ HG_PUBLIC hg_return_t margo_set_monitoring_data(
     hg_handle_t handle, margo_monitor_data_t data);
 
 /**
- * The value that is kept with a handle.
+ * Get the monitor's value of a handle.
  *
  * @param handle  [in]
  * @param data    [out]
@@ -422,7 +422,7 @@ HG_PUBLIC hg_return_t margo_get_monitoring_data(
     hg_handle_t handle, margo_monitor_data_t *data);
 
 /**
- * Keep a value with a request, for monitors.
+ * Attach a value of a monitor to a request.
  *
  * @param req   [in]
  * @param data  [in]  all zero at first
@@ -436,7 +436,7 @@ HG_PUBLIC hg_return_t margo_request_set_monitoring_data(
     margo_request req, margo_monitor_data_t data);
 
 /**
- * The value that is kept with a request.
+ * Get the monitor's value of a request.
  *
  * @param req   [in]
  * @param data  [out]

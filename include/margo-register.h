@@ -62,7 +62,7 @@ static inline hg_id_t margo_register_name(margo_instance_id mid,
 }
 
 /**
- * Forget an RPC.
+ * Deregister an RPC.
  *
  * Requests that arrive later are answered with HG_NOENTRY; handlers that run
  * go on.
@@ -112,7 +112,7 @@ HG_PUBLIC hg_return_t margo_provider_registered_name(margo_instance_id mid,
     const char *func_name, uint16_t provider_id, hg_id_t *id, hg_bool_t *flag);
 
 /**
- * Keep a pointer of the program's with an RPC.
+ * Attach a pointer of the program to an RPC.
  *
  * @param mid            [in]
  * @param id             [in]
@@ -130,7 +130,7 @@ HG_PUBLIC hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id,
     void *data, void (*free_callback)(void *));
 
 /**
- * Get the pointer that margo_register_data() kept.
+ * Get the pointer that margo_register_data() attached.
  *
  * @param mid  [in]
  * @param id   [in]
@@ -177,7 +177,7 @@ HG_PUBLIC hg_return_t margo_registered_disabled_response(
     margo_instance_id mid, hg_id_t id, int *disabled_flag);
 
 /**
- * The name under which an RPC was registered.
+ * Get the name under which an RPC was registered.
  *
  * @param mid  [in]
  * @param id   [in]
@@ -190,7 +190,7 @@ HG_PUBLIC hg_return_t margo_registered_disabled_response(
 HG_PUBLIC const char *margo_rpc_get_name(margo_instance_id mid, hg_id_t id);
 
 /**
- * The name of the RPC of a handle.
+ * Get the name of the RPC of a handle.
  *
  * @param handle  [in]
  * Owns:      the result is borrowed from the RPC.
@@ -202,7 +202,7 @@ HG_PUBLIC const char *margo_rpc_get_name(margo_instance_id mid, hg_id_t id);
 HG_PUBLIC const char *margo_handle_get_name(hg_handle_t handle);
 
 /**
- * The pool in which the handlers of an RPC run.
+ * Get the pool in which the handlers of an RPC run.
  *
  * @param mid   [in]
  * @param id    [in]
@@ -218,7 +218,7 @@ HG_PUBLIC hg_return_t margo_rpc_get_pool(
     margo_instance_id mid, hg_id_t id, ABT_pool *pool);
 
 /**
- * Let handlers that start from now on run in another pool.
+ * Set the pool for handlers of an RPC that start from now on.
  *
  * @param mid   [in]
  * @param id    [in]
@@ -234,7 +234,7 @@ HG_PUBLIC hg_return_t margo_rpc_set_pool(
     margo_instance_id mid, hg_id_t id, ABT_pool pool);
 
 /**
- * Say of what kind a provider is.
+ * Register the kind of a provider.
  *
  * @param mid          [in]
  * @param provider_id  [in]
@@ -250,7 +250,7 @@ HG_PUBLIC hg_return_t margo_provider_register_identity(
     margo_instance_id mid, uint16_t provider_id, const char *identity);
 
 /**
- * Take back what margo_provider_register_identity() told.
+ * Undo margo_provider_register_identity().
  *
  * @param mid          [in]
  * @param provider_id  [in]
@@ -265,7 +265,7 @@ HG_PUBLIC hg_return_t margo_provider_deregister_identity(
     margo_instance_id mid, uint16_t provider_id);
 
 /**
- * Of what kind a provider of this instance is.
+ * Get the kind of a provider of this instance.
  *
  * @param mid          [in]
  * @param provider_id  [in]
@@ -279,7 +279,7 @@ HG_PUBLIC const char *margo_provider_registered_identity(
     margo_instance_id mid, uint16_t provider_id);
 
 /**
- * Ask another process of what kind a provider is.
+ * Get the kind of a provider of another process.
  *
  * @param mid          [in]
  * @param address      [in]

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Answer a request, and wait until the answer has left, with a time limit.
+ * Answer a request, and wait until the answer was sent, with a time limit.
  *
  * @param handle      [in]
  * @param out_struct  [in]  NULL: there is no output
@@ -30,7 +30,7 @@ HG_PUBLIC hg_return_t margo_respond_timed(
     hg_handle_t handle, void *out_struct, double timeout_ms);
 
 /**
- * Answer a request, and wait until the answer has left.
+ * Answer a request, and wait until the answer was sent.
  *
  * As margo_respond_timed(), without a limit.
  *
@@ -49,8 +49,8 @@ static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
 }
 
 /**
- * Answer a request, with a time limit, and wait later, by the request, until
- * the answer has left.
+ * Start the answer to a request, with a time limit; margo_wait() waits until it
+ * was sent.
  *
  * @param handle      [in]
  * @param out_struct  [in]  NULL: there is no output
@@ -71,7 +71,7 @@ HG_PUBLIC hg_return_t margo_irespond_timed(hg_handle_t handle, void *out_struct,
     double timeout_ms, margo_request *req);
 
 /**
- * Answer a request, and wait later, by the request, until the answer has left.
+ * Start the answer to a request; margo_wait() waits until it was sent.
  *
  * As margo_irespond_timed(), without a limit.
  *
@@ -92,8 +92,8 @@ static inline hg_return_t margo_irespond(
 }
 
 /**
- * Answer a request, with a time limit, and have a function called when the
- * answer has left.
+ * Start the answer to a request, with a time limit, and call a function when it
+ * was sent.
  *
  * @param handle       [in]
  * @param out_struct   [in]  NULL: there is no output
@@ -115,7 +115,7 @@ HG_PUBLIC hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
     double timeout_ms, void (*on_complete)(void *, hg_return_t), void *uargs);
 
 /**
- * Answer a request, and have a function called when the answer has left.
+ * Start the answer to a request, and call a function when it was sent.
  *
  * As margo_crespond_timed(), without a limit.
  *
@@ -190,7 +190,7 @@ HG_PUBLIC hg_return_t margo_wait_any(
 HG_PUBLIC int margo_test(margo_request req, int *flag);
 
 /**
- * The handle of a call or an answer.
+ * Get the handle of a request's call or answer.
  *
  * @param req  [in]
  * Owns:      the result is borrowed from the request.
@@ -202,7 +202,7 @@ HG_PUBLIC int margo_test(margo_request req, int *flag);
 HG_PUBLIC hg_handle_t margo_request_get_handle(margo_request req);
 
 /**
- * What a request waits for.
+ * Get the kind of operation that a request waits for.
  *
  * @param req  [in]
  * Owns:      nothing changes hands.
@@ -214,7 +214,7 @@ HG_PUBLIC hg_handle_t margo_request_get_handle(margo_request req);
 HG_PUBLIC margo_request_type margo_request_get_type(margo_request req);
 
 /**
- * The instance of a request.
+ * Get the instance of a request.
  *
  * @param req  [in]
  * Owns:      the result is borrowed from the request.

@@ -21,7 +21,7 @@ typedef struct margo_timer *margo_timer_t;
 typedef void (*margo_timer_callback_fn)(void *arg);
 
 /**
- * Make a timer whose callback runs in the handler pool of the instance.
+ * Create a timer whose callback runs in the handler pool of the instance.
  *
  * @param mid     [in]
  * @param cb_fn   [in]
@@ -39,7 +39,7 @@ HG_PUBLIC int margo_timer_create(margo_instance_id mid,
     margo_timer_callback_fn cb_fn, void *cb_dat, margo_timer_t *timer);
 
 /**
- * Make a timer whose callback runs in a given pool.
+ * Create a timer whose callback runs in a given pool.
  *
  * @param mid     [in]
  * @param cb_fn   [in]
@@ -61,7 +61,7 @@ HG_PUBLIC int margo_timer_create_with_pool(margo_instance_id mid,
     margo_timer_t *timer);
 
 /**
- * Have the callback called once, not before `timeout_ms` from now.
+ * Start a timer: its callback runs once, at least `timeout_ms` from now.
  *
  * @param timer       [in]
  * @param timeout_ms  [in]  milliseconds, may have a fraction; 0: as soon as the
@@ -94,7 +94,7 @@ HG_PUBLIC int margo_timer_start(margo_timer_t timer, double timeout_ms);
 HG_PUBLIC int margo_timer_cancel(margo_timer_t timer);
 
 /**
- * Cancel several timers, all of them before the first one is waited for.
+ * Cancel several timers, and then wait for the callbacks of all.
  *
  * @param n       [in]  how many
  * @param timers  [in]  null timers among them are left out

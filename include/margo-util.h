@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings of user-level threads before they start, and what the progress loop
- * has done. */
+/* Settings for ABT_init(), and counters of the progress loop. */
 #ifndef MARGO_UTIL_H
 #define MARGO_UTIL_H
 
@@ -13,7 +12,7 @@ extern "C" {
 #endif
 
 /**
- * Say how many stacks of ended user-level threads each stream keeps.
+ * Set the number of stacks of ended user-level threads that each stream keeps.
  *
  * Sets ABT_MEM_MAX_NUM_STACKS in the environment, where ABT_init() finds it.
  *
@@ -27,7 +26,7 @@ extern "C" {
 HG_PUBLIC int margo_set_abt_mem_max_num_stacks(unsigned max_num_stacks);
 
 /**
- * Say how large the stack of a user-level thread is when nothing else does.
+ * Set the default stack size of user-level threads.
  *
  * Sets ABT_THREAD_STACKSIZE in the environment, where ABT_init() finds it.
  *
@@ -41,7 +40,7 @@ HG_PUBLIC int margo_set_abt_mem_max_num_stacks(unsigned max_num_stacks);
 HG_PUBLIC int margo_set_abt_thread_stacksize(unsigned stacksize);
 
 /**
- * How many times the loop of an instance has called HG_Progress().
+ * Get the number of times the loop of an instance has called HG_Progress().
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
@@ -53,7 +52,7 @@ HG_PUBLIC int margo_set_abt_thread_stacksize(unsigned stacksize);
 HG_PUBLIC uint64_t margo_get_num_progress_calls(margo_instance_id mid);
 
 /**
- * How many times the loop of an instance has called HG_Trigger().
+ * Get the number of times the loop of an instance has called HG_Trigger().
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.

@@ -62,8 +62,8 @@ struct amalgam_options {
  *                         overrides NULL and "auto", and the choice of "mpi"
  * @param options    [in]  NULL takes all defaults
  * @return the class, or NULL; the log says why
- * Owns:      `comm` stays the caller's and may be freed at once; the class is
- *            the caller's, to be ended by amalgam_finalize().
+ * Owns:      `comm` stays the caller's and may be freed at once; the caller
+ *            owns the class; amalgam_finalize() frees it.
  * Errors:    NULL  `comm` is MPI_COMM_NULL or an intercommunicator; no such
  *                  transport (the log lists those there are); an option out
  *                  of range; "shm", and a rank on another node; ranks that
@@ -192,7 +192,7 @@ HG_PUBLIC hg_return_t amalgam_class_ranks(
  * @param len       [in]  bytes; 0 gives an address, too
  * @return the memory, aligned to 64 bytes, and to pages where it is as long;
  *         or NULL
- * Owns:      the result is the caller's; amalgam_free() ends it.
+ * Owns:      the caller owns the result; amalgam_free() frees it.
  * Errors:    NULL  hg_class is NULL, or no memory. amalgam_finalize() returns
  *                  HG_BUSY while memory is not given back.
  * Threads:   any thread; never blocks.
@@ -233,7 +233,7 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
  * @param flags     [in]   HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE
  * @param handle    [out]  no bytes at all give a handle of length 0
  * @return HG_SUCCESS or an error
- * Owns:      the result is the caller's; HG_Bulk_free() ends it. `type` may be
+ * Owns:      the caller owns the result; HG_Bulk_free() frees it. `type` may be
  *            freed when the call returns; the memory stays the caller's and
  *            must live until HG_Bulk_free() succeeded.
  * Errors:    HG_INVALID_ARG  hg_class or handle is NULL, flags are unknown or
@@ -320,8 +320,8 @@ HG_PUBLIC hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
  * Threads:   one that may call MPI; never blocks; runs the user's callbacks.
  *            With AMALGAM_PROGRESS_NONE it serves nobody.
  * Undefined: the request used by another thread at once; the error handlers of
- *            MPI_COMM_WORLD and MPI_COMM_SELF changed meanwhile; a context of
- *            the class destroyed meanwhile.
+ *            MPI_COMM_WORLD and MPI_COMM_SELF changed during the call; a
+ *            context of the class destroyed during the call.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_test(
@@ -380,7 +380,7 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  * Threads:   one that may call MPI; collective over the ranks of the class;
  *            runs the user's callbacks. With AMALGAM_PROGRESS_NONE it serves
  *            nobody.
- * Undefined: a context of the class destroyed meanwhile.
+ * Undefined: a context of the class destroyed during the call.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_barrier(hg_class_t *hg_class);

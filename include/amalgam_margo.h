@@ -34,8 +34,8 @@ extern "C" {
  *                         `hg_context`; NULL takes all defaults. An "address"
  *                         in its JSON text has no effect
  * @return the instance, or MARGO_INSTANCE_NULL; the log says why
- * Owns:      `comm` stays the caller's and may be freed at once; the result is
- *            the caller's; margo_finalize() ends it.
+ * Owns:      `comm` stays the caller's and may be freed at once; the caller
+ *            owns the result; margo_finalize() frees it.
  * Errors:    MARGO_INSTANCE_NULL  what makes amalgam_init() or
  *                                 margo_init_ext() fail; `info` has a class or
  *                                 a context. Nothing is left behind, but the

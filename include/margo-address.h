@@ -15,12 +15,12 @@ extern "C" {
  * @param mid   [in]
  * @param name  [in]
  * @param addr  [out]
- * Owns:      the result is the caller's; margo_addr_free() ends it.
+ * Owns:      the caller owns the result; margo_addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_lookup2()
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_addr_lookup(
@@ -31,10 +31,10 @@ HG_PUBLIC hg_return_t margo_addr_lookup(
  *
  * @param mid   [in]
  * @param addr  [in]  HG_ADDR_NULL is allowed
- * Owns:      the address is taken.
+ * Owns:      the address is consumed.
  * Errors:    HG_INVALID_ARG mid is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr);
@@ -44,11 +44,11 @@ HG_PUBLIC hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr);
  *
  * @param mid   [in]
  * @param addr  [out]
- * Owns:      the result is the caller's; margo_addr_free() ends it.
+ * Owns:      the caller owns the result; margo_addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_self()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr);
@@ -59,11 +59,11 @@ HG_PUBLIC hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr);
  * @param mid       [in]
  * @param addr      [in]
  * @param new_addr  [out]
- * Owns:      the result is the caller's; margo_addr_free() ends it.
+ * Owns:      the caller owns the result; margo_addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_dup()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_addr_dup(
@@ -78,7 +78,7 @@ HG_PUBLIC hg_return_t margo_addr_dup(
  * Owns:      nothing changes hands.
  * Errors:    HG_FALSE also when mid is NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_bool_t margo_addr_cmp(
@@ -93,7 +93,7 @@ HG_PUBLIC hg_bool_t margo_addr_cmp(
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_set_remove()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_addr_set_remove(
@@ -112,7 +112,7 @@ HG_PUBLIC hg_return_t margo_addr_set_remove(
  *            HG_OVERFLOW    the buffer is too small; buf_size says what it
  *                           takes
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_addr_to_string(

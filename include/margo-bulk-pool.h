@@ -27,14 +27,14 @@ typedef struct margo_bulk_poolset *margo_bulk_poolset_t;
  * @param size   [in]   bytes of each, at least 1
  * @param flag   [in]   as for margo_bulk_create(): HG_BULK_READWRITE ...
  * @param pool   [out]
- * Owns:      the result is the caller's; margo_bulk_pool_destroy() ends it,
+ * Owns:      the caller owns the result; margo_bulk_pool_destroy() frees it,
  *            before the instance ends.
  * Errors:    HG_INVALID_ARG    mid or pool is NULL, count or size is 0, or
  *                              their product is beyond what memory can be
  *            HG_NOMEM_ERROR    no memory
  *            HG_OTHER_ERROR    the buffers cannot be exposed; the log says why
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
@@ -44,11 +44,11 @@ HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
  * Destroy a pool and its buffers.
  *
  * @param pool  [in]
- * Owns:      the pool is taken, if no error is returned.
+ * Owns:      the pool is consumed, if no error is returned.
  * Errors:    -1 pool is NULL, or buffers of it are lent out; the log says how
  *               many
  * Threads:   any thread; never blocks.
- * Undefined: used meanwhile.
+ * Undefined: used during the call.
  * Source:    as Margo 0.24, but for buffers that are lent out.
  */
 HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
@@ -62,9 +62,9 @@ HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
  * @param bulk  [out]  exposed memory of the size of the pool's buffers
  * Owns:      the result is lent; margo_bulk_pool_release() gives it back.
  * Errors:    -1 an argument is NULL
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: pool destroyed meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: pool destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
@@ -77,7 +77,7 @@ HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
  * Owns:      the result is lent; margo_bulk_pool_release() gives it back.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; never blocks.
- * Undefined: pool destroyed meanwhile.
+ * Undefined: pool destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
@@ -87,11 +87,11 @@ HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
  *
  * @param pool  [in]  that it was borrowed from
  * @param bulk  [in]
- * Owns:      the buffer is taken, if no error is returned.
+ * Owns:      the buffer is consumed, if no error is returned.
  * Errors:    -1 an argument is NULL, or the buffer is none that this pool has
  *               lent out
  * Threads:   any thread; never blocks.
- * Undefined: pool destroyed meanwhile.
+ * Undefined: pool destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk);
@@ -109,14 +109,14 @@ HG_PUBLIC int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk);
  * @param size_multiple  [in]   at least 2
  * @param flag           [in]   as for margo_bulk_create()
  * @param poolset        [out]
- * Owns:      the result is the caller's; margo_bulk_poolset_destroy() ends it,
+ * Owns:      the caller owns the result; margo_bulk_poolset_destroy() frees it,
  *            before the instance ends.
  * Errors:    HG_INVALID_ARG    an argument is NULL or too small, or the last
  *                              size is beyond what memory can be
  *            HG_NOMEM_ERROR    no memory
  *            HG_OTHER_ERROR    the buffers cannot be exposed; the log says why
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
@@ -127,11 +127,11 @@ HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
  * Destroy a poolset, its pools and their buffers.
  *
  * @param poolset  [in]
- * Owns:      the poolset is taken, if no error is returned.
+ * Owns:      the poolset is consumed, if no error is returned.
  * Errors:    -1  poolset is NULL, or buffers of it are lent out; nothing is
  *                ended then, and the log says how many
  * Threads:   any thread; never blocks.
- * Undefined: used meanwhile.
+ * Undefined: used during the call.
  * Source:    as Margo 0.24, but for buffers that are lent out.
  */
 HG_PUBLIC int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset);
@@ -144,7 +144,7 @@ HG_PUBLIC int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset);
  * Owns:      nothing changes hands.
  * Errors:    none: where an argument is NULL, nothing is written.
  * Threads:   any thread; never blocks.
- * Undefined: poolset destroyed meanwhile.
+ * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_bulk_poolset_get_max(
@@ -159,9 +159,9 @@ HG_PUBLIC void margo_bulk_poolset_get_max(
  * @param bulk     [out]  may have more than `size` bytes
  * Owns:      the result is lent; margo_bulk_poolset_release() gives it back.
  * Errors:    -1 an argument is NULL, or `size` is beyond the largest buffers
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: poolset destroyed meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_bulk_poolset_get(
@@ -178,7 +178,7 @@ HG_PUBLIC int margo_bulk_poolset_get(
  * Owns:      the result is lent; margo_bulk_poolset_release() gives it back.
  * Errors:    -1 an argument is NULL, or `size` is beyond the largest buffers
  * Threads:   any thread; never blocks.
- * Undefined: poolset destroyed meanwhile.
+ * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
@@ -189,11 +189,11 @@ HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
  *
  * @param poolset  [in]  that it was borrowed from
  * @param bulk     [in]
- * Owns:      the buffer is taken, if no error is returned.
+ * Owns:      the buffer is consumed, if no error is returned.
  * Errors:    -1  an argument is NULL, or the buffer is none that this poolset
  *                has lent out
  * Threads:   any thread; never blocks.
- * Undefined: poolset destroyed meanwhile.
+ * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_bulk_poolset_release(

@@ -32,9 +32,9 @@ extern "C" {
  *            HG_NOMEM          no memory
  *            and those of margo_bulk_transfer(): that of the first chunk that
  *            failed; then some of the bytes may have been moved
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: a handle freed meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: a handle freed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_parallel_transfer(margo_instance_id mid,

@@ -19,12 +19,12 @@ extern "C" {
  * @param flags      [in]  HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY or
  *                          HG_BULK_READWRITE
  * @param handle     [out]
- * Owns:      the result is the caller's; margo_bulk_free() ends it. The memory
+ * Owns:      the caller owns the result; margo_bulk_free() frees it. The memory
  *            stays the caller's and must live until then.
  * Errors:    HG_INVALID_ARG mid is NULL
  *            and those of HG_Bulk_create()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_create(margo_instance_id mid, uint32_t count,
@@ -41,12 +41,12 @@ HG_PUBLIC hg_return_t margo_bulk_create(margo_instance_id mid, uint32_t count,
  * @param flags      [in]
  * @param attrs      [in]
  * @param handle     [out]
- * Owns:      the result is the caller's; margo_bulk_free() ends it. The memory
+ * Owns:      the caller owns the result; margo_bulk_free() frees it. The memory
  *            stays the caller's and must live until then.
  * Errors:    HG_INVALID_ARG mid is NULL
  *            and those of HG_Bulk_create_attr()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_create_attr(margo_instance_id mid,
@@ -57,7 +57,7 @@ HG_PUBLIC hg_return_t margo_bulk_create_attr(margo_instance_id mid,
  * Release a bulk handle; its memory is exposed no longer.
  *
  * @param handle  [in]
- * Owns:      the reference to the handle is taken.
+ * Owns:      the reference to the handle is consumed.
  * Errors:    those of HG_Bulk_free().
  * Threads:   any thread; waits for accesses that are under way.
  * Undefined: nothing.
@@ -69,7 +69,7 @@ HG_PUBLIC hg_return_t margo_bulk_free(hg_bulk_t handle);
  * Take another reference to a bulk handle.
  *
  * @param handle  [in]
- * Owns:      the new reference is the caller's; margo_bulk_free() ends it.
+ * Owns:      the caller owns the new reference; margo_bulk_free() releases it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -159,11 +159,11 @@ HG_PUBLIC hg_return_t margo_bulk_serialize(
  * @param handle    [out]
  * @param buf       [in]
  * @param buf_size  [in]
- * Owns:      the result is the caller's; margo_bulk_free() ends it.
+ * Owns:      the caller owns the result; margo_bulk_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Bulk_deserialize()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
@@ -188,9 +188,9 @@ HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
  *            HG_PERMISSION  the memory is not exposed for that
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_transfer_timed(margo_instance_id mid,
@@ -214,9 +214,9 @@ HG_PUBLIC hg_return_t margo_bulk_transfer_timed(margo_instance_id mid,
  * @param size           [in]
  * Owns:      the memory stays the caller's and must live until the completion.
  * Errors:    those of margo_bulk_transfer_timed().
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
@@ -250,7 +250,7 @@ static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid,
@@ -277,7 +277,7 @@ HG_PUBLIC hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid,
  *            The request is the caller's; margo_wait() ends it.
  * Errors:    those of margo_bulk_itransfer_timed().
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
@@ -313,7 +313,7 @@ static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid,
@@ -342,7 +342,7 @@ HG_PUBLIC hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid,
  *            `uargs` must live until the callback ran.
  * Errors:    those of margo_bulk_ctransfer_timed().
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_bulk_ctransfer(margo_instance_id mid,

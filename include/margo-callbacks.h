@@ -22,7 +22,7 @@ extern "C" {
  * Errors:    A NULL instance or callback, and no memory, are said in the log;
  *            nothing is pushed.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_push_prefinalize_callback(
@@ -35,7 +35,7 @@ HG_PUBLIC void margo_push_prefinalize_callback(
  * Owns:      nothing changes hands.
  * Errors:    0 there is none; 1 it was taken back
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_pop_prefinalize_callback(margo_instance_id mid);
@@ -49,7 +49,7 @@ HG_PUBLIC int margo_pop_prefinalize_callback(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    0 there is none, and nothing was written; 1 it was found
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_top_prefinalize_callback(
@@ -67,7 +67,7 @@ HG_PUBLIC int margo_top_prefinalize_callback(
  * Errors:    A NULL instance or callback, and no memory, are said in the log;
  *            nothing is pushed.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_provider_push_prefinalize_callback(margo_instance_id mid,
@@ -81,7 +81,7 @@ HG_PUBLIC void margo_provider_push_prefinalize_callback(margo_instance_id mid,
  * Owns:      nothing changes hands.
  * Errors:    0 there is none; 1 it was taken back
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_provider_pop_prefinalize_callback(
@@ -97,7 +97,7 @@ HG_PUBLIC int margo_provider_pop_prefinalize_callback(
  * Owns:      nothing changes hands.
  * Errors:    0 there is none, and nothing was written; 1 it was found
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_provider_top_prefinalize_callback(margo_instance_id mid,
@@ -116,7 +116,7 @@ HG_PUBLIC int margo_provider_top_prefinalize_callback(margo_instance_id mid,
  * Errors:    A NULL instance or callback, and no memory, are said in the log;
  *            nothing is pushed.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_push_finalize_callback(
@@ -129,7 +129,7 @@ HG_PUBLIC void margo_push_finalize_callback(
  * Owns:      nothing changes hands.
  * Errors:    0 there is none; 1 it was taken back
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_pop_finalize_callback(margo_instance_id mid);
@@ -143,7 +143,7 @@ HG_PUBLIC int margo_pop_finalize_callback(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    0 there is none, and nothing was written; 1 it was found
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_top_finalize_callback(
@@ -161,7 +161,7 @@ HG_PUBLIC int margo_top_finalize_callback(
  * Errors:    A NULL instance or callback, and no memory, are said in the log;
  *            nothing is pushed.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_provider_push_finalize_callback(margo_instance_id mid,
@@ -175,7 +175,7 @@ HG_PUBLIC void margo_provider_push_finalize_callback(margo_instance_id mid,
  * Owns:      nothing changes hands.
  * Errors:    0 there is none; 1 it was taken back
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_provider_pop_finalize_callback(
@@ -191,7 +191,7 @@ HG_PUBLIC int margo_provider_pop_finalize_callback(
  * Owns:      nothing changes hands.
  * Errors:    0 there is none, and nothing was written; 1 it was found
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_provider_top_finalize_callback(margo_instance_id mid,

@@ -50,11 +50,11 @@ struct margo_xstream_info {
  * one.
  *
  * @param mid  [in]
- * Owns:      the result is the caller's; free() ends it.
+ * Owns:      the caller owns the result; free() frees it.
  * Errors:    NULL mid is NULL, or no memory
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC char *margo_get_config(margo_instance_id mid);
@@ -64,11 +64,11 @@ HG_PUBLIC char *margo_get_config(margo_instance_id mid);
  *
  * @param mid      [in]
  * @param options  [in]  MARGO_CONFIG_* or-ed; 0: none of them
- * Owns:      the result is the caller's; free() ends it.
+ * Owns:      the caller owns the result; free() frees it.
  * Errors:    NULL mid is NULL, or no memory
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC char *margo_get_config_opt(margo_instance_id mid, int options);
@@ -80,7 +80,7 @@ HG_PUBLIC char *margo_get_config_opt(margo_instance_id mid, int options);
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC size_t margo_get_num_pools(margo_instance_id mid);
@@ -92,7 +92,7 @@ HG_PUBLIC size_t margo_get_num_pools(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC size_t margo_get_num_xstreams(margo_instance_id mid);
@@ -108,7 +108,7 @@ HG_PUBLIC size_t margo_get_num_xstreams(margo_instance_id mid);
  *                            so many pools
  *            HG_NOENTRY      the instance has no pool of that handle or name
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_find_pool_by_handle(
@@ -131,7 +131,7 @@ HG_PUBLIC hg_return_t margo_find_pool_by_name(
  *            HG_NOMEM        no memory
  *            HG_OTHER_ERROR  the pool could not be made; see log
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_add_pool_from_json(
@@ -146,12 +146,12 @@ HG_PUBLIC hg_return_t margo_add_pool_from_json(
  * @param take_ownership  [in]   ABT_TRUE: freed when it is removed
  * @param info            [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      the pool stays the caller's, and must live until it is removed or
- *            the instance ended; or it is taken.
+ *            the instance ended; or ownership passes to the instance.
  * Errors:    HG_INVALID_ARG  mid or pool is NULL; the pool is known already;
  *                            the name is taken or reserved
  *            HG_NOMEM        no memory
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_add_pool_external(margo_instance_id mid,
@@ -173,7 +173,7 @@ HG_PUBLIC hg_return_t margo_add_pool_external(margo_instance_id mid,
  *                            the program; or it is the primary one, or threads
  *                            are in it. The log says which
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_remove_pool_by_handle(
@@ -188,11 +188,11 @@ HG_PUBLIC hg_return_t margo_remove_pool_by_name(
  *
  * @param mid  [in]
  * @param handle, index, name  [in]
- * Owns:      one reference is the caller's.
+ * Owns:      the caller owns one reference.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_pool_ref_incr_by_handle(
@@ -213,7 +213,7 @@ HG_PUBLIC hg_return_t margo_pool_ref_incr_by_name(
  * Errors:    HG_INVALID_ARG  mid, refcount, or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_pool_ref_count_by_handle(
@@ -228,12 +228,12 @@ HG_PUBLIC hg_return_t margo_pool_ref_count_by_name(
  *
  * @param mid  [in]
  * @param handle, index, name  [in]
- * Owns:      the reference is taken.
+ * Owns:      the reference is consumed.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
  *            HG_PERMISSION   the program has no reference to it
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24, but only references of the program can be given
  *            back.
  */
@@ -254,7 +254,7 @@ HG_PUBLIC hg_return_t margo_pool_release_by_name(
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_find_xstream_by_handle(margo_instance_id mid,
@@ -278,7 +278,7 @@ HG_PUBLIC hg_return_t margo_find_xstream_by_name(
  *            HG_NOMEM        no memory
  *            HG_OTHER_ERROR  the stream could not be made; see log
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_add_xstream_from_json(
@@ -296,13 +296,13 @@ HG_PUBLIC hg_return_t margo_add_xstream_from_json(
  * @param take_ownership  [in]   ABT_TRUE: joined and freed when it is removed
  * @param info            [out]  may be NULL; `name` is borrowed from the stream
  * Owns:      the stream stays the caller's, and must live until it is removed
- *            or the instance ended; or it is taken.
+ *            or the instance ended; or ownership passes to the instance.
  * Errors:    HG_INVALID_ARG  mid or xstream is NULL; the stream is known
  *                            already; the instance does not know a pool of it;
  *                            the name is taken or reserved
  *            HG_NOMEM        no memory
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
@@ -325,7 +325,7 @@ HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
  *                            that is in use. The log says which
  * Threads:   any thread; waits until it has ended, and a user-level thread
  *            leaves its stream to others meanwhile.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_remove_xstream_by_handle(
@@ -340,11 +340,11 @@ HG_PUBLIC hg_return_t margo_remove_xstream_by_name(
  *
  * @param mid  [in]
  * @param handle, index, name  [in]
- * Owns:      one reference is the caller's.
+ * Owns:      the caller owns one reference.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_xstream_ref_incr_by_handle(
@@ -364,7 +364,7 @@ HG_PUBLIC hg_return_t margo_xstream_ref_incr_by_name(
  * Errors:    HG_INVALID_ARG  mid, refcount, or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_xstream_ref_count_by_handle(
@@ -379,12 +379,12 @@ HG_PUBLIC hg_return_t margo_xstream_ref_count_by_name(
  *
  * @param mid  [in]
  * @param handle, index, name  [in]
- * Owns:      the reference is taken.
+ * Owns:      the reference is consumed.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
  *            HG_PERMISSION   the program has no reference to it
  * Threads:   any thread; never blocks for long.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_xstream_release_by_handle(
@@ -406,7 +406,7 @@ HG_PUBLIC hg_return_t margo_xstream_release_by_name(
  * Errors:    HG_INVALID_ARG  a pool is ABT_POOL_NULL
  *            HG_OTHER_ERROR  a pool refuses; see log
  * Threads:   any thread; never blocks for long.
- * Undefined: a pool freed meanwhile.
+ * Undefined: a pool freed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_transfer_pool_content(

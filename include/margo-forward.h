@@ -37,9 +37,9 @@ extern "C" {
  *                           has ended, or the caller is a callback of the loop
  *                           and would block
  *            and those of HG_Forward()
- * Threads:   any thread, one at a time per handle; a user-level thread leaves
- *            its stream to others while it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread, one at a time per handle; waits; other user-level
+ *            threads of its stream run meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_provider_forward_timed(uint16_t provider_id,
@@ -55,9 +55,9 @@ HG_PUBLIC hg_return_t margo_provider_forward_timed(uint16_t provider_id,
  * @param timeout_ms  [in]
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
- * Threads:   any thread, one at a time per handle; a user-level thread leaves
- *            its stream to others while it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread, one at a time per handle; waits; other user-level
+ *            threads of its stream run meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_forward_timed(
@@ -77,9 +77,9 @@ static inline hg_return_t margo_forward_timed(
  * @param in_struct    [in]
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
- * Threads:   any thread, one at a time per handle; a user-level thread leaves
- *            its stream to others while it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread, one at a time per handle; waits; other user-level
+ *            threads of its stream run meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_provider_forward(
@@ -98,9 +98,9 @@ static inline hg_return_t margo_provider_forward(
  * @param in_struct  [in]
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
- * Threads:   any thread, one at a time per handle; a user-level thread leaves
- *            its stream to others while it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread, one at a time per handle; waits; other user-level
+ *            threads of its stream run meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
@@ -119,8 +119,8 @@ static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * @param req          [out]
- * Owns:      `in_struct` may be reused when the call returns; the request is
- *            the caller's; margo_wait() ends it.
+ * Owns:      `in_struct` may be reused when the call returns; the caller owns
+ *            the request; margo_wait() frees it.
  * Errors:    HG_INVALID_ARG handle is NULL, or that of a request that came in;
  *                           or the limit is negative
  *            HG_TIMEOUT     the time is over; a late answer is dropped
@@ -135,7 +135,7 @@ static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
  *                           and would block
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
@@ -151,11 +151,11 @@ HG_PUBLIC hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
  * @param in_struct   [in]
  * @param timeout_ms  [in]
  * @param req         [out]
- * Owns:      `in_struct` may be reused when the call returns; the request is
- *            the caller's; margo_wait() ends it.
+ * Owns:      `in_struct` may be reused when the call returns; the caller owns
+ *            the request; margo_wait() frees it.
  * Errors:    those of margo_provider_iforward_timed().
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_iforward_timed(
@@ -175,11 +175,11 @@ static inline hg_return_t margo_iforward_timed(
  * @param handle       [in]
  * @param in_struct    [in]
  * @param req          [out]
- * Owns:      `in_struct` may be reused when the call returns; the request is
- *            the caller's; margo_wait() ends it.
+ * Owns:      `in_struct` may be reused when the call returns; the caller owns
+ *            the request; margo_wait() frees it.
  * Errors:    those of margo_provider_iforward_timed().
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_provider_iforward(uint16_t provider_id,
@@ -198,11 +198,11 @@ static inline hg_return_t margo_provider_iforward(uint16_t provider_id,
  * @param handle     [in]
  * @param in_struct  [in]
  * @param req        [out]
- * Owns:      `in_struct` may be reused when the call returns; the request is
- *            the caller's; margo_wait() ends it.
+ * Owns:      `in_struct` may be reused when the call returns; the caller owns
+ *            the request; margo_wait() frees it.
  * Errors:    those of margo_provider_iforward_timed().
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_iforward(
@@ -239,7 +239,7 @@ static inline hg_return_t margo_iforward(
  *                           and would block
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
@@ -261,7 +261,7 @@ HG_PUBLIC hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
  *            live until the callback ran.
  * Errors:    those of margo_provider_cforward_timed().
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_cforward_timed(hg_handle_t handle,
@@ -287,7 +287,7 @@ static inline hg_return_t margo_cforward_timed(hg_handle_t handle,
  *            live until the callback ran.
  * Errors:    those of margo_provider_cforward_timed().
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_provider_cforward(uint16_t provider_id,
@@ -312,7 +312,7 @@ static inline hg_return_t margo_provider_cforward(uint16_t provider_id,
  *            live until the callback ran.
  * Errors:    those of margo_provider_cforward_timed().
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_cforward(hg_handle_t handle, void *in_struct,

@@ -16,12 +16,12 @@ extern "C" {
  * @param addr    [in]
  * @param id      [in]
  * @param handle  [out]
- * Owns:      the result is the caller's; margo_destroy() ends it.
+ * Owns:      the caller owns the result; margo_destroy() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_OTHER_ERROR the RPC was not registered with Margo
  *            and those of HG_Create()
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_create(
@@ -31,10 +31,10 @@ HG_PUBLIC hg_return_t margo_create(
  * Release a reference to a handle, of a call or of a request.
  *
  * @param handle  [in]
- * Owns:      the reference to the handle is taken.
+ * Owns:      the reference to the handle is consumed.
  * Errors:    HG_INVALID_ARG it was destroyed before; HG_SUCCESS for NULL
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_destroy(hg_handle_t handle);
@@ -43,10 +43,10 @@ HG_PUBLIC hg_return_t margo_destroy(hg_handle_t handle);
  * Take another reference to a handle.
  *
  * @param handle  [in]
- * Owns:      the new reference is the caller's; margo_destroy() ends it.
+ * Owns:      the caller owns the new reference; margo_destroy() releases it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_ref_incr(hg_handle_t handle);
@@ -58,7 +58,7 @@ HG_PUBLIC hg_return_t margo_ref_incr(hg_handle_t handle);
  * Owns:      the result is borrowed from the handle.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC const struct hg_info *margo_get_info(hg_handle_t handle);
@@ -68,12 +68,12 @@ HG_PUBLIC const struct hg_info *margo_get_info(hg_handle_t handle);
  *
  * @param handle     [in]
  * @param in_struct  [out]
- * Owns:      its members are the caller's; margo_free_input() ends them.
+ * Owns:      the caller owns its members; margo_free_input() frees them.
  * Errors:    HG_INVALID_ARG handle is NULL
  *            HG_NO_MATCH    the RPC was registered without an input
  *            and those of HG_Get_input()
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_get_input(hg_handle_t handle, void *in_struct);
@@ -83,11 +83,11 @@ HG_PUBLIC hg_return_t margo_get_input(hg_handle_t handle, void *in_struct);
  *
  * @param handle     [in]
  * @param in_struct  [in,out]
- * Owns:      its members are taken.
+ * Owns:      its members are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL
  *            and those of HG_Free_input()
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_free_input(hg_handle_t handle, void *in_struct);
@@ -97,7 +97,7 @@ HG_PUBLIC hg_return_t margo_free_input(hg_handle_t handle, void *in_struct);
  *
  * @param handle      [in]
  * @param out_struct  [out]
- * Owns:      its members are the caller's; margo_free_output() ends them.
+ * Owns:      the caller owns its members; margo_free_output() frees them.
  * Errors:    HG_INVALID_ARG handle is NULL
  *            HG_NO_MATCH    the RPC was registered without an output
  *            HG_NOENTRY     the other side does not know the RPC or the
@@ -105,7 +105,7 @@ HG_PUBLIC hg_return_t margo_free_input(hg_handle_t handle, void *in_struct);
  *            what else the other side answered in its place, and those of
  *            HG_Get_output()
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_get_output(hg_handle_t handle, void *out_struct);
@@ -115,11 +115,11 @@ HG_PUBLIC hg_return_t margo_get_output(hg_handle_t handle, void *out_struct);
  *
  * @param handle      [in]
  * @param out_struct  [in,out]
- * Owns:      its members are taken.
+ * Owns:      its members are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL
  *            and those of HG_Free_output()
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_free_output(hg_handle_t handle, void *out_struct);
@@ -134,7 +134,7 @@ HG_PUBLIC hg_return_t margo_free_output(hg_handle_t handle, void *out_struct);
  * Owns:      `data` stays the caller's until `free_callback` is called.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_set_data(
@@ -147,7 +147,7 @@ HG_PUBLIC hg_return_t margo_set_data(
  * Owns:      nothing changes hands.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void *margo_get_data(hg_handle_t handle);
@@ -159,7 +159,7 @@ HG_PUBLIC void *margo_get_data(hg_handle_t handle);
  * Owns:      the result is borrowed from the handle.
  * Errors:    NULL gives NULL, and a handle of no instance.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC margo_instance_id margo_hg_handle_get_instance(hg_handle_t h);
@@ -171,7 +171,7 @@ HG_PUBLIC margo_instance_id margo_hg_handle_get_instance(hg_handle_t h);
  * Owns:      the result is borrowed from the handle.
  * Errors:    NULL gives NULL, and a handle of no instance.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 DEPRECATED("use margo_hg_handle_get_instance()")
@@ -185,7 +185,7 @@ HG_PUBLIC margo_instance_id margo_hg_info_get_instance(
  * Owns:      the result is borrowed from the instance.
  * Errors:    NULL gives ABT_POOL_NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h);
@@ -202,7 +202,7 @@ HG_PUBLIC ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h);
  *            HG_OTHER_ERROR the caller is no user-level thread, or there is no
  *                           memory
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_set_current_rpc_id(
@@ -217,7 +217,7 @@ HG_PUBLIC hg_return_t margo_set_current_rpc_id(
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_OTHER_ERROR the caller is no user-level thread
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_get_current_rpc_id(

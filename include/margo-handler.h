@@ -68,7 +68,7 @@ extern "C" {
  *
  * @param handle    [in]  as the callback of the RPC has got it
  * @param function  [in]  the program's; is to end in margo_destroy()
- * Owns:      the handle is taken, as by the callback.
+ * Owns:      the handle is consumed, as by the callback.
  * Errors:    HG_INVALID_ARG an argument is NULL, or the handle is of no
  *                           instance
  * Threads:   any thread; never blocks.

@@ -27,7 +27,7 @@ extern "C" {
  * Owns:      nothing changes hands; `func_name` is copied.
  * Errors:    0 on any failure; the log says why.
  * Threads:   any thread, one at a time per class; never blocks.
- * Undefined: the class closed meanwhile.
+ * Undefined: the class closed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_id_t HG_Register_name_for_margo(
@@ -97,7 +97,7 @@ HG_PUBLIC hg_return_t HG_Get_input_from_margo(
  * @param handle      [in]
  * @param in_proc_cb  [in]  as it was given to HG_Get_input_from_margo()
  * @param in_struct   [in]  as it was filled
- * Owns:      the fields are taken.
+ * Owns:      the fields are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -133,7 +133,7 @@ HG_PUBLIC hg_return_t HG_Get_output_from_margo(
  * @param handle       [in]
  * @param out_proc_cb  [in]  as it was given to HG_Get_output_from_margo()
  * @param out_struct   [in]  as it was filled
- * Owns:      the fields are taken.
+ * Owns:      the fields are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
  * Threads:   any thread, one at a time per handle; never blocks.

@@ -31,7 +31,7 @@ extern "C" {
  * @param rpc_thread_count     [in]  0: handlers run in the stream of the
  *                                   caller; -1: in that of the progress; n: in
  *                                   n streams of their own
- * Owns:      the result is the caller's; margo_finalize() ends it.
+ * Owns:      the caller owns the result; margo_finalize() frees it.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind.
  * Threads:   one at a time. Becomes the primary user-level thread if it calls
@@ -49,7 +49,7 @@ HG_PUBLIC margo_instance_id margo_init(const char *addr_str, int mode,
  * @param mode      [in]  MARGO_SERVER_MODE: others may call this process;
  *                        MARGO_CLIENT_MODE
  * @param args      [in]  NULL: all defaults
- * Owns:      the result is the caller's; margo_finalize() ends it. The fields
+ * Owns:      the caller owns the result; margo_finalize() frees it. The fields
  *            of `args` say what is kept of it.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind. A field of the JSON text that makes no sense is
@@ -71,7 +71,7 @@ HG_PUBLIC margo_instance_id margo_init_ext(
  * @param hg_init_info         [in]  NULL: none
  * @param use_progress_thread  [in]
  * @param rpc_thread_count     [in]
- * Owns:      the result is the caller's; margo_finalize() ends it.
+ * Owns:      the caller owns the result; margo_finalize() frees it.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind.
  * Threads:   one at a time.
@@ -89,7 +89,7 @@ HG_PUBLIC margo_instance_id margo_init_opt(const char *addr_str, int mode,
  * @param progress_pool  [in]
  * @param handler_pool   [in]
  * @param hg_context     [in]
- * Owns:      the result is the caller's; margo_finalize() ends it. The
+ * Owns:      the caller owns the result; margo_finalize() frees it. The
  *            context, its class and the pools stay the caller's.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind.
@@ -129,8 +129,8 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  * Owns:      consumes a reference; with the last one the class, the context and
  *            the pools are destroyed, else they stay, without progress.
  * Errors:    none; the log names an instance that is NULL or has ended.
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
  * Undefined: use of the instance afterwards, except by its handlers and
  *            callbacks, by margo_wait_for_finalize(), and with a reference.
  * Source:    as Margo 0.24.
@@ -143,8 +143,8 @@ HG_PUBLIC void margo_finalize(margo_instance_id mid);
  * @param mid  [in]
  * Owns:      the instance is destroyed, unless references remain.
  * Errors:    none; the log names a NULL instance.
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits. Not from a handler or a callback of the instance, which
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile. Not from a handler or a callback of the instance, which
  *            would wait for itself: refused, and logged.
  * Undefined: called after the instance has ended, without a reference.
  * Source:    as Margo 0.24.
@@ -157,8 +157,8 @@ HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
  * @param mid  [in]
  * Owns:      the instance is consumed, unless references remain.
  * Errors:    none; the log names a NULL instance.
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits. Not from a handler or a callback of the instance: there
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile. Not from a handler or a callback of the instance: there
  *            it acts as margo_finalize(), and is logged.
  * Undefined: the instance used afterwards, without a reference.
  * Source:    as Margo 0.24.
@@ -175,7 +175,7 @@ HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid or flag is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_instance_is_finalized(
@@ -189,7 +189,7 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
  * Owns:      a reference; margo_instance_release() ends it.
  * Errors:    HG_INVALID_ARG mid is NULL, or has ended
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_instance_ref_incr(margo_instance_id mid);
@@ -202,7 +202,7 @@ HG_PUBLIC hg_return_t margo_instance_ref_incr(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid or refcount is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_instance_ref_count(
@@ -219,8 +219,8 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
  * Owns:      consumes a reference.
  * Errors:    HG_INVALID_ARG mid is NULL, has ended, or is ending and has no
  *                           reference but that of margo_finalize()
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
  * Undefined: the instance used afterwards, without another reference.
  * Source:    as Margo 0.24.
  */
@@ -233,7 +233,7 @@ HG_PUBLIC hg_return_t margo_instance_release(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    NULL gives HG_FALSE.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_bool_t margo_is_listening(margo_instance_id mid);
@@ -245,7 +245,7 @@ HG_PUBLIC hg_bool_t margo_is_listening(margo_instance_id mid);
  * Owns:      the result is borrowed from the instance.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_context_t *margo_get_context(margo_instance_id mid);
@@ -257,7 +257,7 @@ HG_PUBLIC hg_context_t *margo_get_context(margo_instance_id mid);
  * Owns:      the result is borrowed from the instance.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_class_t *margo_get_class(margo_instance_id mid);
@@ -270,7 +270,7 @@ HG_PUBLIC hg_class_t *margo_get_class(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    a failure is logged.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_enable_remote_shutdown(margo_instance_id mid);
@@ -283,9 +283,9 @@ HG_PUBLIC void margo_enable_remote_shutdown(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    -1 it cannot be reached, or has not allowed it; the log says
  *            which
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_shutdown_remote_instance(

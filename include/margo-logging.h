@@ -52,7 +52,7 @@ struct margo_logger {
  * Owns:      `uargs` must live as long as the instance, or until the next call.
  * Errors:    -1 logger or one of its functions is NULL
  * Threads:   any thread, while no other one logs; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_set_logger(
@@ -66,7 +66,7 @@ HG_PUBLIC int margo_set_logger(
  * Owns:      nothing changes hands.
  * Errors:    -1 the level is none of the list
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_set_log_level(margo_instance_id mid, margo_log_level level);

@@ -16,9 +16,9 @@ extern "C" {
  * @param timeout_ms  [in]  0 and less: only yields
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_thread_sleep(margo_instance_id mid, double timeout_ms);
@@ -31,7 +31,7 @@ HG_PUBLIC void margo_thread_sleep(margo_instance_id mid, double timeout_ms);
  * Owns:      the result is borrowed from the instance.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool);
@@ -44,7 +44,7 @@ HG_PUBLIC int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool);
  * Owns:      the result is borrowed from the instance.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
@@ -58,7 +58,7 @@ HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
  * Errors:    -1 this build cannot, or profiling was started already; the log
  *            says which
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
@@ -70,7 +70,7 @@ HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
  * Owns:      nothing changes hands.
  * Errors:    -1 it was not started
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_stop_abt_profiling(margo_instance_id mid);
@@ -83,11 +83,11 @@ HG_PUBLIC int margo_stop_abt_profiling(margo_instance_id mid);
  * @param uniquify            [in]  not 0: host and process id are put into the
  *                                   name
  * @param resolved_file_name  [out]  may be NULL
- * Owns:      the name is the caller's; free() ends it.
+ * Owns:      the caller owns the name; free() frees it.
  * Errors:    -1 the file cannot be written, or nothing was counted; the log
  *            says which
  * Threads:   any thread; writes a file.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_dump_abt_profiling(margo_instance_id mid,
@@ -101,10 +101,10 @@ HG_PUBLIC int margo_dump_abt_profiling(margo_instance_id mid,
  * @param uniquify            [in]  not 0: host and process id are put into the
  *                                   name
  * @param resolved_file_name  [out]  may be NULL
- * Owns:      the name is the caller's; free() ends it.
+ * Owns:      the caller owns the name; free() frees it.
  * Errors:    -1 the file cannot be written; the log says why
  * Threads:   any thread; writes a file.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_state_dump(margo_instance_id mid, const char *file_name,
@@ -120,7 +120,7 @@ HG_PUBLIC int margo_state_dump(margo_instance_id mid, const char *file_name,
  * Owns:      nothing changes hands.
  * Errors:    -1 mid is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_set_progress_timeout_ub_msec(
@@ -134,7 +134,7 @@ HG_PUBLIC int margo_set_progress_timeout_ub_msec(
  * Owns:      nothing changes hands.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_get_progress_timeout_ub_msec(
@@ -150,7 +150,7 @@ HG_PUBLIC int margo_get_progress_timeout_ub_msec(
  * Owns:      nothing changes hands.
  * Errors:    -1 mid is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_set_progress_when_needed(
@@ -165,7 +165,7 @@ HG_PUBLIC int margo_set_progress_when_needed(
  * Errors:    ABT_ERR_INV_POOL there is no such pool
  *            ABT_ERR_INV_ARG  mid is NULL, or the instance has ended
  * Threads:   any thread; returns before the loop has moved.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_migrate_progress_loop(
@@ -180,7 +180,7 @@ HG_PUBLIC int margo_migrate_progress_loop(
  * Owns:      nothing changes hands.
  * Errors:    -1 the key is unknown, or the value no number; the log says which
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_set_param(

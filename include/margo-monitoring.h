@@ -368,7 +368,7 @@ HG_PUBLIC extern const struct margo_monitor *margo_default_monitor;
  *            HG_NOENTRY      the instance has no monitor, or one that cannot
  *                            dump
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_monitor_dump(margo_instance_id mid,
@@ -385,7 +385,7 @@ HG_PUBLIC hg_return_t margo_monitor_dump(margo_instance_id mid,
  *            HG_NOENTRY      the instance has no monitor; one without on_user()
  *                            is told nothing, and this succeeds
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_monitor_call_user(margo_instance_id mid,
@@ -400,7 +400,7 @@ HG_PUBLIC hg_return_t margo_monitor_call_user(margo_instance_id mid,
  * Errors:    HG_INVALID_ARG  handle is NULL
  *            HG_NOENTRY      it is none of Margo's
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: handle destroyed meanwhile.
+ * Undefined: handle destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_set_monitoring_data(
@@ -415,7 +415,7 @@ HG_PUBLIC hg_return_t margo_set_monitoring_data(
  * Errors:    HG_INVALID_ARG  an argument is NULL
  *            HG_NOENTRY      it is none of Margo's
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: handle destroyed meanwhile.
+ * Undefined: handle destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_get_monitoring_data(
@@ -429,7 +429,7 @@ HG_PUBLIC hg_return_t margo_get_monitoring_data(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  req is MARGO_REQUEST_NULL
  * Threads:   any thread, one at a time per request; never blocks.
- * Undefined: the request waited for meanwhile.
+ * Undefined: another thread waits for the request during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_request_set_monitoring_data(
@@ -443,7 +443,7 @@ HG_PUBLIC hg_return_t margo_request_set_monitoring_data(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  an argument is NULL
  * Threads:   any thread, one at a time per request; never blocks.
- * Undefined: the request waited for meanwhile.
+ * Undefined: another thread waits for the request during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_request_get_monitoring_data(

@@ -29,7 +29,7 @@ extern "C" {
  * Owns:      nothing changes hands.
  * Errors:    0 on any failure; the log says why.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_id_t margo_provider_register_name(margo_instance_id mid,
@@ -50,7 +50,7 @@ HG_PUBLIC hg_id_t margo_provider_register_name(margo_instance_id mid,
  * Owns:      nothing changes hands.
  * Errors:    0 on any failure; the log says why.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_id_t margo_register_name(margo_instance_id mid,
@@ -88,7 +88,7 @@ HG_PUBLIC hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id);
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_registered_name(
@@ -105,7 +105,7 @@ HG_PUBLIC hg_return_t margo_registered_name(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_provider_registered_name(margo_instance_id mid,
@@ -123,7 +123,7 @@ HG_PUBLIC hg_return_t margo_provider_registered_name(margo_instance_id mid,
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_OTHER_ERROR the RPC is not registered
  * Threads:   any thread, one at a time per RPC; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id,
@@ -137,7 +137,7 @@ HG_PUBLIC hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id,
  * Owns:      nothing changes hands.
  * Errors:    NULL also when the RPC is not registered.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void *margo_registered_data(margo_instance_id mid, hg_id_t id);
@@ -154,7 +154,7 @@ HG_PUBLIC void *margo_registered_data(margo_instance_id mid, hg_id_t id);
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_NOENTRY     the RPC is not registered
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_registered_disable_response(
@@ -170,7 +170,7 @@ HG_PUBLIC hg_return_t margo_registered_disable_response(
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_NOENTRY     the RPC is not registered
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_registered_disabled_response(
@@ -184,7 +184,7 @@ HG_PUBLIC hg_return_t margo_registered_disabled_response(
  * Owns:      the result is borrowed from the RPC.
  * Errors:    NULL it is not registered, or mid is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC const char *margo_rpc_get_name(margo_instance_id mid, hg_id_t id);
@@ -196,7 +196,7 @@ HG_PUBLIC const char *margo_rpc_get_name(margo_instance_id mid, hg_id_t id);
  * Owns:      the result is borrowed from the RPC.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC const char *margo_handle_get_name(hg_handle_t handle);
@@ -211,7 +211,7 @@ HG_PUBLIC const char *margo_handle_get_name(hg_handle_t handle);
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_NOENTRY     the RPC is not registered
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_rpc_get_pool(
@@ -227,7 +227,7 @@ HG_PUBLIC hg_return_t margo_rpc_get_pool(
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_NOENTRY     the RPC is not registered
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_rpc_set_pool(
@@ -243,7 +243,7 @@ HG_PUBLIC hg_return_t margo_rpc_set_pool(
  * Errors:    HG_INVALID_ARG an argument is NULL, or the provider has said so
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_provider_register_identity(
@@ -258,7 +258,7 @@ HG_PUBLIC hg_return_t margo_provider_register_identity(
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_NOENTRY     it has not said so
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_provider_deregister_identity(
@@ -272,7 +272,7 @@ HG_PUBLIC hg_return_t margo_provider_deregister_identity(
  * Owns:      the result is borrowed from the instance, until it is taken back.
  * Errors:    NULL the provider has not said so, or mid is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC const char *margo_provider_registered_identity(
@@ -293,9 +293,9 @@ HG_PUBLIC const char *margo_provider_registered_identity(
  *                           takes
  *            HG_OTHER_ERROR the answer makes no sense
  *            and those of margo_forward()
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_provider_get_identity(margo_instance_id mid,

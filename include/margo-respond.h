@@ -21,9 +21,9 @@ extern "C" {
  *            HG_TIMEOUT        the time is over
  *            HG_OPNOTSUPPORTED the RPC is one-way
  *            and those of HG_Respond()
- * Threads:   any thread, one at a time per handle; a user-level thread leaves
- *            its stream to others while it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread, one at a time per handle; waits; other user-level
+ *            threads of its stream run meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_respond_timed(
@@ -38,9 +38,9 @@ HG_PUBLIC hg_return_t margo_respond_timed(
  * @param out_struct  [in]
  * Owns:      `out_struct` may be reused when the call returns.
  * Errors:    those of margo_respond_timed().
- * Threads:   any thread, one at a time per handle; a user-level thread leaves
- *            its stream to others while it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread, one at a time per handle; waits; other user-level
+ *            threads of its stream run meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
@@ -56,15 +56,15 @@ static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
  * @param out_struct  [in]  NULL: there is no output
  * @param timeout_ms  [in]  in milliseconds; 0: no limit
  * @param req         [out]
- * Owns:      `out_struct` may be reused when the call returns; the request is
- *            the caller's; margo_wait() ends it.
+ * Owns:      `out_struct` may be reused when the call returns; the caller owns
+ *            the request; margo_wait() frees it.
  * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
  *                              the limit is negative
  *            HG_TIMEOUT        the time is over
  *            HG_OPNOTSUPPORTED the RPC is one-way
  *            and those of HG_Respond()
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_irespond_timed(hg_handle_t handle, void *out_struct,
@@ -78,11 +78,11 @@ HG_PUBLIC hg_return_t margo_irespond_timed(hg_handle_t handle, void *out_struct,
  * @param handle      [in]
  * @param out_struct  [in]
  * @param req         [out]
- * Owns:      `out_struct` may be reused when the call returns; the request is
- *            the caller's; margo_wait() ends it.
+ * Owns:      `out_struct` may be reused when the call returns; the caller owns
+ *            the request; margo_wait() frees it.
  * Errors:    those of margo_irespond_timed().
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_irespond(
@@ -108,7 +108,7 @@ static inline hg_return_t margo_irespond(
  *            HG_OPNOTSUPPORTED the RPC is one-way
  *            and those of HG_Respond()
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
@@ -127,7 +127,7 @@ HG_PUBLIC hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
  *            live until the callback ran.
  * Errors:    those of margo_crespond_timed().
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
@@ -140,14 +140,14 @@ static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
  * Wait until an operation is over.
  *
  * @param req  [in]
- * Owns:      the request is taken.
+ * Owns:      the request is consumed.
  * Errors:    HG_INVALID_ARG req is NULL
  *            HG_OTHER_ERROR it is not over, and the caller is a callback of
  *                           the loop; the request stays good
  *            and what became of the operation
- * Threads:   any thread, one at a time per request; a user-level thread leaves
- *            its stream to others while it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread, one at a time per request; waits; other user-level
+ *            threads of its stream run meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_wait(margo_request req);
@@ -162,14 +162,14 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
  * @param count  [in]
  * @param req    [in,out]  the one that is over becomes MARGO_REQUEST_NULL
  * @param index  [out]  which one; `count` when all are NULL
- * Owns:      the request that is over is taken.
+ * Owns:      the request that is over is consumed.
  * Errors:    HG_INVALID_ARG index is NULL, or req is and count is not 0
  *            HG_OTHER_ERROR none is over, and the caller is a callback of the
  *                           loop, which would wait for itself
  *            and what became of the operation
- * Threads:   any thread, one at a time per request; a user-level thread leaves
- *            its stream to others while it waits.
- * Undefined: the instance ended meanwhile.
+ * Threads:   any thread, one at a time per request; waits; other user-level
+ *            threads of its stream run meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_wait_any(
@@ -184,7 +184,7 @@ HG_PUBLIC hg_return_t margo_wait_any(
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; a user-level thread gives others of its stream a turn
  *            when it is not over, so that one may ask in a loop.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_test(margo_request req, int *flag);
@@ -196,7 +196,7 @@ HG_PUBLIC int margo_test(margo_request req, int *flag);
  * Owns:      the result is borrowed from the request.
  * Errors:    HG_HANDLE_NULL for bulk, and for NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_handle_t margo_request_get_handle(margo_request req);
@@ -208,7 +208,7 @@ HG_PUBLIC hg_handle_t margo_request_get_handle(margo_request req);
  * Owns:      nothing changes hands.
  * Errors:    MARGO_INVALID_REQUEST for NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC margo_request_type margo_request_get_type(margo_request req);
@@ -220,7 +220,7 @@ HG_PUBLIC margo_request_type margo_request_get_type(margo_request req);
  * Owns:      the result is borrowed from the request.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC margo_instance_id margo_request_get_instance(margo_request req);

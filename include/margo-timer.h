@@ -27,12 +27,12 @@ typedef void (*margo_timer_callback_fn)(void *arg);
  * @param cb_fn   [in]
  * @param cb_dat  [in]   handed to `cb_fn` as it is; may be NULL
  * @param timer   [out]
- * Owns:      the result is the caller's; margo_timer_destroy() ends it.
+ * Owns:      the caller owns the result; margo_timer_destroy() frees it.
  *            `cb_dat` must live as long as the timer is used.
  * Errors:    -1  an argument but `cb_dat` is NULL, or no memory; the log says
  *                so
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_timer_create(margo_instance_id mid,
@@ -48,12 +48,12 @@ HG_PUBLIC int margo_timer_create(margo_instance_id mid,
  *                       stands still until `cb_fn` has returned; it must not
  *                       block
  * @param timer   [out]
- * Owns:      the result is the caller's; margo_timer_destroy() ends it.
+ * Owns:      the caller owns the result; margo_timer_destroy() frees it.
  *            `cb_dat` and `pool` must live as long as the timer is used.
  * Errors:    -1  `mid`, `cb_fn` or `timer` is NULL, or no memory; the log says
  *                so
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_timer_create_with_pool(margo_instance_id mid,
@@ -86,8 +86,8 @@ HG_PUBLIC int margo_timer_start(margo_timer_t timer, double timeout_ms);
  * @param timer  [in]  may not have been started
  * Owns:      nothing changes hands.
  * Errors:    -1 timer is NULL
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
  * Undefined: nothing.
  * Source:    as Margo 0.24, but allowed in the callback.
  */
@@ -100,8 +100,8 @@ HG_PUBLIC int margo_timer_cancel(margo_timer_t timer);
  * @param timers  [in]  null timers among them are left out
  * Owns:      nothing changes hands.
  * Errors:    -1 timers is NULL and `n` is not 0
- * Threads:   any thread; a user-level thread leaves its stream to others while
- *            it waits.
+ * Threads:   any thread; waits; other user-level threads of its stream run
+ *            meanwhile.
  * Undefined: nothing.
  * Source:    as Margo 0.24, but allowed in a callback.
  */
@@ -115,7 +115,7 @@ HG_PUBLIC int margo_timer_cancel_many(size_t n, margo_timer_t *timers);
  * fine.
  *
  * @param timer  [in]
- * Owns:      the timer is taken.
+ * Owns:      the timer is consumed.
  * Errors:    -1 timer is NULL
  * Threads:   any thread; never blocks.
  * Undefined: used afterwards.

@@ -46,7 +46,7 @@ HG_PUBLIC int margo_set_abt_thread_stacksize(unsigned stacksize);
  * Owns:      nothing changes hands.
  * Errors:    0 mid is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC uint64_t margo_get_num_progress_calls(margo_instance_id mid);
@@ -58,7 +58,7 @@ HG_PUBLIC uint64_t margo_get_num_progress_calls(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    0 mid is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended meanwhile.
+ * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC uint64_t margo_get_num_trigger_calls(margo_instance_id mid);

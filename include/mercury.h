@@ -109,7 +109,7 @@ HG_PUBLIC hg_return_t HG_Respond(
  * Errors:    HG_INVALID_ARG   handle is NULL
  *            HG_OPNOTSUPPORTED the target is this process, and so is the origin
  * Threads:   any thread, once HG_Forward() has returned; never blocks.
- * Undefined: handle destroyed meanwhile.
+ * Undefined: handle destroyed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Cancel(hg_handle_t handle);

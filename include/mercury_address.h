@@ -33,7 +33,7 @@ extern "C" {
  *            HG_NOMEM         no memory
  *            No callback follows an error.
  * Threads:   any thread; never blocks.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4, but as HG_Addr_lookup2() says.
  */
 HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
@@ -47,7 +47,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
  * @param hg_class  [in]
  * @param name      [in]   as HG_Addr_to_string() wrote it
  * @param addr      [out]
- * Owns:      the result is the caller's; HG_Addr_free() ends it.
+ * Owns:      the caller owns the result; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG   an argument is NULL, or the string is no address
  *            HG_PROTONOSUPPORT the string names another transport
  *            HG_ADDRNOTAVAIL  an address of another job, or of nobody
@@ -65,7 +65,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup2(
  *
  * @param hg_class  [in]
  * @param addr      [in]  HG_ADDR_NULL is allowed
- * Owns:      the caller's reference to the address is taken.
+ * Owns:      the caller's reference to the address is consumed.
  * Errors:    HG_INVALID_ARG hg_class is NULL, or the address is of another
  *                           class, or borrowed from a handle
  * Threads:   any thread; never blocks.
@@ -93,7 +93,7 @@ HG_PUBLIC hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr);
  *
  * @param hg_class  [in]
  * @param addr      [out]
- * Owns:      the result is the caller's; HG_Addr_free() ends it.
+ * Owns:      the caller owns the result; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
@@ -108,7 +108,7 @@ HG_PUBLIC hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr);
  * @param hg_class  [in]
  * @param addr      [in]
  * @param new_addr  [out]
- * Owns:      the result is the caller's; HG_Addr_free() ends it.
+ * Owns:      the caller owns the result; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL, or the address is of another
  *                           class
  *            HG_NOMEM       no memory

@@ -41,7 +41,7 @@ extern "C" {
  * Create an empty queue that threads share.
  *
  * @param count  [in]  entries it has room for; a power of two
- * Owns:      the result is the caller's; hg_atomic_queue_free() ends it.
+ * Owns:      the caller owns the result; hg_atomic_queue_free() frees it.
  * Errors:    NULL: count is no power of two, or no memory.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -54,7 +54,7 @@ HG_UTIL_PUBLIC struct hg_atomic_queue *hg_atomic_queue_alloc(
  * Destroy a queue; entries that are left in it are forgotten.
  *
  * @param queue  [in]  NULL is allowed
- * Owns:      the queue is taken; the entries stay whose they are.
+ * Owns:      the queue is consumed; the entries stay whose they are.
  * Errors:    none.
  * Threads:   one thread, when no other uses the queue.
  * Undefined: nothing.

@@ -35,7 +35,7 @@ typedef hg_cb_t hg_bulk_cb_t;
  * @param buf_sizes  [in]   their bytes; 0 is allowed
  * @param flags      [in]   HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE
  * @param handle     [out]
- * Owns:      the result is the caller's; HG_Bulk_free() ends it. The lists may
+ * Owns:      the caller owns the result; HG_Bulk_free() frees it. The lists may
  *            be reused when the call returns; the memory stays the caller's and
  *            must live until HG_Bulk_free() succeeded. Memory that the library
  *            allocated ends with the handle; HG_Bulk_access() shows it.
@@ -80,7 +80,7 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
  * returns.
  *
  * @param handle  [in]  HG_BULK_NULL is allowed
- * Owns:      the caller's reference is taken on success only.
+ * Owns:      the caller's reference is consumed on success only.
  * Errors:    HG_BUSY a peer that is in the middle of an access did not react
  *                    within AMALGAM_FREE_TIMEOUT_MS (5 s; the log names its
  *                    rank); the handle stays, closed to new accesses, and the
@@ -96,7 +96,7 @@ HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
  * and is to outlive HG_Free_input().
  *
  * @param handle  [in]
- * Owns:      the new reference is the caller's; HG_Bulk_free() ends it.
+ * Owns:      the caller owns the new reference; HG_Bulk_free() releases it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -242,7 +242,7 @@ HG_PUBLIC hg_return_t HG_Bulk_serialize(
  * @param handle    [out]
  * @param buf       [in]
  * @param buf_size  [in]
- * Owns:      the result is the caller's; HG_Bulk_free() ends it. The bytes may
+ * Owns:      the caller owns the result; HG_Bulk_free() frees it. The bytes may
  *            be reused when the call returns.
  * Errors:    HG_INVALID_ARG    hg_class, handle or buf is NULL
  *            HG_OVERFLOW       the bytes end too early

@@ -48,7 +48,7 @@ HG_PUBLIC const char *HG_Error_to_string(hg_return_t errnum);
  * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p", "na+sm",
  *                                   "self": what it names
  * @param na_protocol_info_p  [out]  first of a list; none is changed
- * Owns:      the result is the caller's; HG_Free_na_protocol_info() ends it.
+ * Owns:      the caller owns the result; HG_Free_na_protocol_info() frees it.
  * Errors:    HG_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
  *                              init string
  *            HG_PROTONOSUPPORT nothing here is of that name
@@ -64,7 +64,7 @@ HG_PUBLIC hg_return_t HG_Get_na_protocol_info(
  * Free a list of protocols, all of it.
  *
  * @param na_protocol_info  [in]  may be NULL
- * Owns:      the list is taken.
+ * Owns:      the list is consumed.
  * Errors:    none.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -78,7 +78,7 @@ HG_PUBLIC void HG_Free_na_protocol_info(
  *
  * @param na_info_string  [in]  which transport; see HG_Init_opt2()
  * @param na_listen       [in]  HG_TRUE: others may call this process
- * Owns:      the result is the caller's; HG_Finalize() ends it.
+ * Owns:      the caller owns the result; HG_Finalize() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
  *            first one over libfabric sets environment variables: no other
@@ -96,7 +96,7 @@ HG_PUBLIC hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen);
  * @param na_info_string  [in]  which transport; see HG_Init_opt2()
  * @param na_listen       [in]  HG_TRUE: others may call this process
  * @param hg_init_info    [in]  NULL: defaults
- * Owns:      the result is the caller's; HG_Finalize() ends it. The options
+ * Owns:      the caller owns the result; HG_Finalize() frees it. The options
  *            may be reused when the call returns.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
@@ -129,7 +129,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  * @param version         [in]  HG_VERSION(major, minor) that the options were
  *                              written for; not read when they are NULL
  * @param hg_init_info    [in]  NULL: defaults
- * Owns:      the result is the caller's; HG_Finalize() ends it. The options
+ * Owns:      the caller owns the result; HG_Finalize() frees it. The options
  *            may be reused when the call returns.
  * Errors:    NULL on any failure; the log says why: no such transport, not in
  *            this build, options without a version or of a newer one, options
@@ -155,7 +155,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
  * class stays open: calls that come meanwhile wait for the next class over it.
  *
  * @param hg_class  [in]  gone when HG_SUCCESS is returned
- * Owns:      the class is taken on success only.
+ * Owns:      the class is consumed on success only.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  *            HG_BUSY        something is left; nothing was done, not even a
  *                           word to the other ranks: close it and call again

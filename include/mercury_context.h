@@ -20,7 +20,7 @@ extern "C" {
  * up to four.
  *
  * @param hg_class  [in]
- * Owns:      the result is the caller's; HG_Context_destroy() ends it.
+ * Owns:      the caller owns the result; HG_Context_destroy() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -34,7 +34,7 @@ HG_PUBLIC hg_context_t *HG_Context_create(hg_class_t *hg_class);
  * @param hg_class  [in]
  * @param id        [in]  below `max_contexts` of the init options, and not the
  *                        id of another open context of the class
- * Owns:      the result is the caller's; HG_Context_destroy() ends it.
+ * Owns:      the caller owns the result; HG_Context_destroy() frees it.
  * Errors:    NULL on any failure; the log says why: hg_class is NULL, the id is
  *            out of range or taken, no memory.
  * Threads:   any thread; never blocks. Not collective.
@@ -50,7 +50,7 @@ HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
  * ending. Frees the context's data by its callback.
  *
  * @param context  [in]  gone when HG_SUCCESS is returned
- * Owns:      the context is taken on success only.
+ * Owns:      the context is consumed on success only.
  * Errors:    HG_INVALID_ARG context is NULL
  *            HG_BUSY        handles are left, callbacks are still queued, or
  *                           another thread is in progress; the context receives
@@ -71,7 +71,7 @@ HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
  * Errors:    HG_INVALID_ARG context is NULL
  * Threads:   any thread; may wait up to 5 s. Again, or when not listening: no
  *            effect.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4, but such requests are answered.
  */
 HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t *context);
@@ -142,7 +142,7 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  *            HG_NA_ERROR    the transport failed; see the log
  * Threads:   any thread; may wait up to its time-out. Over MPI below the level
  *            MPI_THREAD_SERIALIZED only the thread that initialised MPI.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout);
@@ -160,7 +160,7 @@ HG_PUBLIC hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout);
  * Threads:   any thread, several at once; may wait up to its time-out; runs the
  *            user's callbacks. It does not progress: with a time-out it waits
  *            for another thread's HG_Progress().
- * Undefined: context destroyed meanwhile, or by a callback.
+ * Undefined: context destroyed during the call, or by a callback.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
@@ -198,7 +198,7 @@ HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t *context);
  * Errors:    NULL gives false.
  * Threads:   any thread, one event loop for each context; never blocks. Other
  *            threads may be in HG_Progress() and HG_Trigger() meanwhile.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC bool HG_Event_ready(hg_context_t *context);
@@ -213,7 +213,7 @@ HG_PUBLIC bool HG_Event_ready(hg_context_t *context);
  *            HG_NA_ERROR    the transport failed; see the log
  *            Nothing to do is HG_SUCCESS.
  * Threads:   any thread; never blocks. As HG_Progress() below MULTIPLE.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Event_progress(
@@ -229,7 +229,7 @@ HG_PUBLIC hg_return_t HG_Event_progress(
  * Errors:    HG_INVALID_ARG context is NULL
  *            None queued is HG_SUCCESS with count 0.
  * Threads:   any thread; runs the user's callbacks.
- * Undefined: context destroyed meanwhile, or by a callback.
+ * Undefined: context destroyed during the call, or by a callback.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Event_trigger(

@@ -16,7 +16,7 @@ extern "C" {
  *
  * @param filename  [in]  a path, or a name to be searched for; NULL: the
  *                        program itself
- * Owns:      the result is the caller's; hg_dl_close() ends it.
+ * Owns:      the caller owns the result; hg_dl_close() frees it.
  * Errors:    NULL: it cannot be opened; hg_dl_error() says why.
  * Threads:   any thread; may do file system calls, and runs what the library
  *            does when it is opened.
@@ -47,7 +47,7 @@ HG_UTIL_PUBLIC const char *hg_dl_error(void);
  * Errors:    NULL: an argument is; or there is none, and hg_dl_error() says
  *            why.
  * Threads:   any thread; never blocks.
- * Undefined: the library is closed meanwhile.
+ * Undefined: the library closed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
@@ -56,7 +56,7 @@ HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
  * Close a library.
  *
  * @param handle  [in]
- * Owns:      the handle is taken.
+ * Owns:      the handle is consumed.
  * Errors:    HG_UTIL_FAIL handle is NULL; or the system refuses, and
  *                         hg_dl_error() says why
  * Threads:   any thread; runs what the library does when it is closed.

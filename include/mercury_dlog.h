@@ -86,7 +86,7 @@ extern "C" {
  * @param name    [in]  its beginning stands behind the magic
  * @param lesize  [in]  entries there is room for, at least 1
  * @param leloop  [in]  not 0: the oldest entry gives way when it is full
- * Owns:      the result is the caller's; hg_dlog_free() ends it.
+ * Owns:      the caller owns the result; hg_dlog_free() frees it.
  * Errors:    NULL: name is, lesize is 0, or no memory.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -99,7 +99,7 @@ HG_UTIL_PUBLIC struct hg_dlog *hg_dlog_alloc(
  * End a log's counters, and the log itself if it came from hg_dlog_alloc().
  *
  * @param d  [in]  NULL is allowed
- * Owns:      the counters are taken, and the log that was made by
+ * Owns:      the counters are consumed, and the log that was made by
  *            hg_dlog_alloc().
  * Errors:    none.
  * Threads:   one thread, when no other uses the log or a counter.

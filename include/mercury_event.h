@@ -13,7 +13,7 @@ extern "C" {
 /**
  * Create an event, not set.
  *
- * Owns:      the descriptor is the caller's; hg_event_destroy() ends it.
+ * Owns:      the caller owns the descriptor; hg_event_destroy() frees it.
  * Errors:    -1: there are no more descriptors; the log says why.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -25,7 +25,7 @@ HG_UTIL_PUBLIC int hg_event_create(void);
  * Destroy an event.
  *
  * @param fd  [in]
- * Owns:      the descriptor is taken.
+ * Owns:      the descriptor is consumed.
  * Errors:    HG_UTIL_FAIL fd is no open descriptor
  * Threads:   one thread, when no other uses the event.
  * Undefined: fd is no event.

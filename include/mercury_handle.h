@@ -19,14 +19,14 @@ extern "C" {
  * @param addr     [in]   HG_ADDR_NULL: HG_Reset() will name the target
  * @param id       [in]   0: HG_Reset() will name the RPC
  * @param handle   [out]
- * Owns:      the result is the caller's; HG_Destroy() ends it. The handle takes
- *            a reference to the address.
+ * Owns:      the caller owns the result; HG_Destroy() frees it. The handle
+ *            takes a reference to the address.
  * Errors:    HG_INVALID_ARG context or handle is NULL, or the address is of
  *                           another class
  *            HG_NOENTRY     no such RPC is registered
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Create(
@@ -44,8 +44,8 @@ HG_PUBLIC hg_return_t HG_Create(
  * twice, or its context is.
  *
  * @param handle  [in]  HG_HANDLE_NULL is allowed
- * Owns:      the caller's reference is taken; when it has none, that
- *            of the answer, which ends the call.
+ * Owns:      the caller's reference is consumed; when it has none, that of the
+ *            answer, which ends the call.
  * Errors:    HG_INVALID_ARG the call was given up meanwhile
  * Threads:   any thread; never blocks, but where a peer is in the middle of
  *            pulling long arguments of a call that was cancelled: then it may
@@ -76,7 +76,7 @@ HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
  * Take another reference to a handle, to be ended by HG_Destroy().
  *
  * @param handle  [in]
- * Owns:      the new reference is the caller's; HG_Destroy() ends it.
+ * Owns:      the caller owns the new reference; HG_Destroy() releases it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -180,7 +180,7 @@ HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
  *
  * @param handle     [in]
  * @param in_struct  [in]  as HG_Get_input() filled it
- * Owns:      the fields are taken.
+ * Owns:      the fields are consumed.
  * Errors:    HG_INVALID_ARG an argument is NULL, or no input was got that
  *                           is not freed: the fields are not touched
  *            HG_FAULT       the RPC has no input proc
@@ -216,7 +216,7 @@ HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
  *
  * @param handle      [in]
  * @param out_struct  [in]  as HG_Get_output() filled it
- * Owns:      the fields are taken.
+ * Owns:      the fields are consumed.
  * Errors:    HG_INVALID_ARG an argument is NULL, or no output was got that
  *                           is not freed: the fields are not touched
  *            HG_FAULT       the RPC has no output proc
@@ -311,7 +311,7 @@ HG_PUBLIC hg_return_t HG_Get_output_buf(
  * it is still there. Has no effect the second time.
  *
  * @param handle  [in]  of a call at its target
- * Owns:      what HG_Get_input_buf() gave is taken.
+ * Owns:      the result of HG_Get_input_buf() is consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or this is the origin
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.

@@ -42,7 +42,7 @@ extern "C" {
  *
  * @param hash_func   [in]
  * @param equal_func  [in]
- * Owns:      the result is the caller's; hg_hash_table_free() ends it.
+ * Owns:      the caller owns the result; hg_hash_table_free() frees it.
  * Errors:    NULL: an argument is, or no memory.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -55,7 +55,7 @@ HG_UTIL_PUBLIC hg_hash_table_t *hg_hash_table_new(
  * Destroy a hash table.
  *
  * @param hash_table  [in]  NULL is allowed
- * Owns:      the table is taken; keys and values go to the functions of
+ * Owns:      the table is consumed; keys and values go to the functions of
  *            hg_hash_table_register_free_functions().
  * Errors:    none.
  * Threads:   one thread, when no other uses the table.
@@ -107,7 +107,7 @@ HG_UTIL_PUBLIC int hg_hash_table_insert(hg_hash_table_t *hash_table,
  * Owns:      the result is borrowed from the table.
  * Errors:    HG_HASH_TABLE_NULL: the key is not there, or hash_table is NULL.
  * Threads:   any thread; never blocks. Several may look at once.
- * Undefined: the table is changed meanwhile.
+ * Undefined: the table changed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC hg_hash_table_value_t hg_hash_table_lookup(
@@ -134,7 +134,7 @@ HG_UTIL_PUBLIC int hg_hash_table_remove(
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks. Several may ask at once.
- * Undefined: the table is changed meanwhile.
+ * Undefined: the table changed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC unsigned int hg_hash_table_num_entries(
@@ -175,7 +175,8 @@ HG_UTIL_PUBLIC int hg_hash_table_iter_has_more(hg_hash_table_iter_t *iter);
  * Owns:      the result is borrowed from the table.
  * Errors:    HG_HASH_TABLE_NULL: there is none.
  * Threads:   as hg_hash_table_iterate().
- * Undefined: iter is NULL; the table was changed in another way meanwhile.
+ * Undefined: iter is NULL; the table was changed in another way since the walk
+ *            began.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC hg_hash_table_value_t hg_hash_table_iter_next(

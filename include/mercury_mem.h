@@ -41,7 +41,7 @@ HG_UTIL_PUBLIC long hg_mem_get_hugepage_size(void);
  *
  * @param alignment  [in]  a power of two
  * @param size       [in]  bytes
- * Owns:      the result is the caller's; hg_mem_aligned_free() ends it.
+ * Owns:      the caller owns the result; hg_mem_aligned_free() frees it.
  * Errors:    NULL: alignment is no power of two, or no memory.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -53,7 +53,7 @@ HG_UTIL_PUBLIC void *hg_mem_aligned_alloc(size_t alignment, size_t size);
  * Give aligned memory back.
  *
  * @param mem_ptr  [in]  NULL is allowed
- * Owns:      the memory is taken.
+ * Owns:      the memory is consumed.
  * Errors:    none.
  * Threads:   any thread; never blocks.
  * Undefined: it is not from hg_mem_aligned_alloc().
@@ -84,7 +84,7 @@ HG_UTIL_PUBLIC void *hg_mem_header_alloc(
  * @param header_size  [in]  as it was got
  * @param alignment    [in]  as it was got
  * @param mem_ptr      [in]  NULL is allowed
- * Owns:      the memory is taken.
+ * Owns:      the memory is consumed.
  * Errors:    none.
  * Threads:   any thread; never blocks.
  * Undefined: other sizes than those it was got by.
@@ -98,7 +98,7 @@ HG_UTIL_PUBLIC void hg_mem_header_free(
  * (/proc/sys/vm/nr_hugepages).
  *
  * @param size  [in]  bytes; rounded up to whole pages
- * Owns:      the result is the caller's; hg_mem_huge_free() ends it.
+ * Owns:      the caller owns the result; hg_mem_huge_free() frees it.
  * Errors:    NULL: size is 0, or there are not so many huge pages.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -111,7 +111,7 @@ HG_UTIL_PUBLIC void *hg_mem_huge_alloc(size_t size);
  *
  * @param mem_ptr  [in]  NULL is allowed
  * @param size     [in]  as it was got
- * Owns:      the memory is taken.
+ * Owns:      the memory is consumed.
  * Errors:    HG_UTIL_FAIL it is no such memory
  * Threads:   any thread; never blocks.
  * Undefined: another size.
@@ -125,7 +125,7 @@ HG_UTIL_PUBLIC int hg_mem_huge_free(void *mem_ptr, size_t size);
  * @param name    [in]  a '/', and a name without any
  * @param size    [in]  bytes, at least 1
  * @param create  [in]  make it, if it is not there; zero at first
- * Owns:      the result is the caller's; hg_mem_shm_unmap() ends it. The name
+ * Owns:      the caller owns the result; hg_mem_shm_unmap() frees it. The name
  *            stays until somebody unmaps by it.
  * Errors:    NULL: it is not there and not to be made, is smaller than `size`,
  *            belongs to another user, or there is no memory; the log says why.
@@ -141,7 +141,8 @@ HG_UTIL_PUBLIC void *hg_mem_shm_map(const char *name, size_t size, bool create);
  * @param name     [in]  NULL: the name stays, for others to map it by
  * @param mem_ptr  [in]  NULL: only the name goes
  * @param size     [in]  as it was mapped
- * Owns:      the memory is taken from this process; others keep theirs.
+ * Owns:      the mapping of this process is removed; other processes keep
+ *            theirs.
  * Errors:    HG_UTIL_FAIL there is no such name or memory; the log says why
  * Threads:   any thread; may do file system calls.
  * Undefined: another size.

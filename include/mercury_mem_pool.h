@@ -29,7 +29,7 @@ extern "C" {
  * @param flags            [in]  handed to register_func
  * @param deregister_func  [in]  may be NULL
  * @param arg              [in]  handed to both
- * Owns:      the result is the caller's; hg_mem_pool_destroy() ends it. `arg`
+ * Owns:      the caller owns the result; hg_mem_pool_destroy() frees it. `arg`
  *            must live until then.
  * Errors:    NULL: a size or count is 0, no memory, or a block was not
  *            registered; nothing is left behind.
@@ -46,7 +46,7 @@ HG_UTIL_PUBLIC struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size,
  * Destroy a pool of memory and all its blocks.
  *
  * @param hg_mem_pool  [in]  NULL is allowed
- * Owns:      the pool is taken, and all its chunks.
+ * Owns:      the pool is consumed, and all its chunks.
  * Errors:    none; a block whose registration does not end is logged.
  * Threads:   one thread, when no other uses the pool or a chunk.
  * Undefined: nothing.
@@ -61,7 +61,7 @@ HG_UTIL_PUBLIC void hg_mem_pool_destroy(struct hg_mem_pool *hg_mem_pool);
  * @param size         [in]   bytes wanted, at most those of a chunk
  * @param mr_handle    [out]  the registration of its block; may be NULL where
  *                            blocks are not registered
- * Owns:      the chunk is the caller's; hg_mem_pool_free() ends it.
+ * Owns:      the caller owns the chunk; hg_mem_pool_free() frees it.
  * Errors:    NULL: an argument is, size is too large, no memory, or a new block
  *            was not registered.
  * Threads:   any thread; a lock is held for some instructions. May call
@@ -78,7 +78,7 @@ HG_UTIL_PUBLIC void *hg_mem_pool_alloc(
  * @param hg_mem_pool  [in]
  * @param mem_ptr      [in]  NULL is allowed
  * @param mr_handle    [in]  as it was got; the pool finds the block by itself
- * Owns:      the chunk is taken.
+ * Owns:      the chunk is consumed.
  * Errors:    none; what is no chunk of the pool is logged, and left alone.
  * Threads:   any thread; a lock is held for some instructions.
  * Undefined: it was given back before.

@@ -37,7 +37,7 @@ extern "C" {
 /**
  * Create an empty set of descriptors.
  *
- * Owns:      the result is the caller's; hg_poll_destroy() ends it.
+ * Owns:      the caller owns the result; hg_poll_destroy() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -49,7 +49,7 @@ HG_UTIL_PUBLIC hg_poll_set_t *hg_poll_create(void);
  * Destroy a set of descriptors, which stay open.
  *
  * @param poll_set  [in]  NULL is allowed
- * Owns:      the set is taken.
+ * Owns:      the set is consumed.
  * Errors:    none.
  * Threads:   one thread, when no other uses the set.
  * Undefined: nothing.
@@ -79,7 +79,8 @@ HG_UTIL_PUBLIC int hg_poll_get_fd(hg_poll_set_t *poll_set);
  * Owns:      nothing changes hands; `fd` is to be removed before it is closed.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or fd is not open, is in the set
  *                         already or cannot be waited for; the log says why
- * Threads:   any thread; never blocks. Who waits takes note at once.
+ * Threads:   any thread; never blocks. A waiting thread sees the change at
+ *            once.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */

@@ -52,7 +52,7 @@ extern "C" {
  * @param hg_class  [in]   for types that need it, as hg_bulk_t; may be NULL
  * @param hash      [in]
  * @param proc      [out]
- * Owns:      the result is the caller's; hg_proc_free() ends it.
+ * Owns:      the caller owns the result; hg_proc_free() frees it.
  * Errors:    HG_INVALID_ARG proc is NULL, or no such hash
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
@@ -71,7 +71,7 @@ HG_PUBLIC hg_return_t hg_proc_create(
  * @param op        [in]
  * @param hash      [in]
  * @param proc      [out]
- * Owns:      the result is the caller's; hg_proc_free() ends it. The buffer
+ * Owns:      the caller owns the result; hg_proc_free() frees it. The buffer
  *            stays the caller's and must live as long as it is used.
  * Errors:    as hg_proc_create() and hg_proc_reset().
  * Threads:   any thread; never blocks.
@@ -85,7 +85,7 @@ HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
  * Destroy a proc, and its extra buffer unless that was taken.
  *
  * @param proc  [in]  HG_PROC_NULL is allowed
- * Owns:      the proc is taken.
+ * Owns:      the proc is consumed.
  * Errors:    none.
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.

@@ -30,7 +30,7 @@ extern "C" {
  * @param progress_func  [in]
  * @param trigger_func   [in]
  * @param arg            [in]  handed to both
- * Owns:      the result is the caller's; hg_request_finalize() ends it. `arg`
+ * Owns:      the caller owns the result; hg_request_finalize() frees it. `arg`
  *            must live until then.
  * Errors:    NULL: a function is NULL, or no memory.
  * Threads:   any thread; never blocks.
@@ -46,7 +46,7 @@ HG_UTIL_PUBLIC hg_request_class_t *hg_request_init(
  *
  * @param request_class  [in]   NULL is allowed
  * @param arg            [out]  what hg_request_init() was given; may be NULL
- * Owns:      the class is taken.
+ * Owns:      the class is consumed.
  * Errors:    none.
  * Threads:   one thread, when no other uses the class.
  * Undefined: requests of the class are left.
@@ -59,7 +59,7 @@ HG_UTIL_PUBLIC void hg_request_finalize(
  * Make a request, not complete.
  *
  * @param request_class  [in]
- * Owns:      the result is the caller's; hg_request_destroy() ends it.
+ * Owns:      the caller owns the result; hg_request_destroy() frees it.
  * Errors:    NULL: request_class is NULL, or no memory.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -72,7 +72,7 @@ HG_UTIL_PUBLIC hg_request_t *hg_request_create(
  * End a request.
  *
  * @param request  [in]  NULL is allowed
- * Owns:      the request is taken.
+ * Owns:      the request is consumed.
  * Errors:    none.
  * Threads:   one thread, when no other uses the request.
  * Undefined: a callback completes it later.

@@ -62,7 +62,7 @@ HG_PUBLIC hg_return_t hg_string_object_init_const_char(
  * afterwards.
  *
  * @param string  [in,out]
- * Owns:      an owned string is taken.
+ * Owns:      an owned string is consumed.
  * Errors:    HG_INVALID_ARG string is NULL
  * Threads:   any thread, one at a time per object; never blocks.
  * Undefined: nothing.
@@ -90,8 +90,8 @@ HG_PUBLIC hg_return_t hg_string_object_dup(
  *
  * @param string  [in,out]
  * @param s       [in]  may be NULL
- * Owns:      the result is the caller's if the object owned it, to be ended by
- *            free(); else it is whose it was.
+ * Owns:      the caller owns the result if the object owned it, and calls
+ *            free(); else its owner is as before.
  * Errors:    NULL: there was no string, or `string` is NULL.
  * Threads:   any thread, one at a time per object; never blocks.
  * Undefined: nothing.

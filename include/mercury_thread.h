@@ -39,7 +39,7 @@ HG_UTIL_PUBLIC void hg_thread_init(hg_thread_t *thread);
  * @param thread  [out]
  * @param f       [in]
  * @param data    [in]   handed to it
- * Owns:      the thread is the caller's; hg_thread_join() ends it. `data` must
+ * Owns:      the caller owns the thread; hg_thread_join() frees it. `data` must
  *            live as long as `f` uses it.
  * Errors:    HG_UTIL_FAIL thread or f is NULL, or the system gives no more
  *                         threads; the log says why
@@ -66,7 +66,7 @@ HG_UTIL_PUBLIC void hg_thread_exit(hg_thread_ret_t ret);
  * Wait until a thread has ended.
  *
  * @param thread  [in]
- * Owns:      the thread is taken.
+ * Owns:      the thread is consumed.
  * Errors:    HG_UTIL_FAIL it is the caller itself; the log says so
  * Threads:   any thread; waits without limit.
  * Undefined: joined or detached before.
@@ -91,7 +91,7 @@ HG_UTIL_PUBLIC int hg_thread_cancel(hg_thread_t thread);
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; gives the core away.
+ * Threads:   any thread; yields the core.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -102,7 +102,7 @@ HG_UTIL_PUBLIC int hg_thread_yield(void);
  * NULL.
  *
  * @param key  [out]
- * Owns:      the key is the caller's; hg_thread_key_delete() ends it. What
+ * Owns:      the caller owns the key; hg_thread_key_delete() frees it. What
  *            threads keep under it stays theirs to free.
  * Errors:    HG_UTIL_FAIL key is NULL, or there are no more keys
  * Threads:   any thread; never blocks.
@@ -115,7 +115,7 @@ HG_UTIL_PUBLIC int hg_thread_key_create(hg_thread_key_t *key);
  * End a key.
  *
  * @param key  [in]
- * Owns:      the key is taken.
+ * Owns:      the key is consumed.
  * Errors:    HG_UTIL_FAIL there is no such key
  * Threads:   any thread; never blocks.
  * Undefined: another thread uses the key.

@@ -23,7 +23,7 @@ extern "C" {
  * Initialise a condition variable, with nobody waiting.
  *
  * @param cond  [out]
- * Owns:      the condition is the caller's; hg_thread_cond_destroy() ends it.
+ * Owns:      the caller owns the condition; hg_thread_cond_destroy() frees it.
  * Errors:    HG_UTIL_FAIL cond is NULL, or no memory
  * Threads:   any thread; never blocks.
  * Undefined: a condition is there already.
@@ -35,7 +35,7 @@ HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
  * Destroy a condition variable.
  *
  * @param cond  [in]
- * Owns:      the condition is taken.
+ * Owns:      the condition is consumed.
  * Errors:    HG_UTIL_FAIL cond is NULL
  * Threads:   one thread, when nobody waits.
  * Undefined: somebody waits.

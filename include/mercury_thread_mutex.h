@@ -22,7 +22,7 @@ extern "C" {
  * again, and only who holds it may give it back.
  *
  * @param mutex  [out]
- * Owns:      the lock is the caller's; hg_thread_mutex_destroy() ends it.
+ * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.
  * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
  * Threads:   any thread; never blocks.
  * Undefined: a lock is there already.
@@ -35,7 +35,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t *mutex);
  * does not answer misuse.
  *
  * @param mutex  [out]
- * Owns:      the lock is the caller's; hg_thread_mutex_destroy() ends it.
+ * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.
  * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
  * Threads:   any thread; never blocks.
  * Undefined: a lock is there already.
@@ -47,7 +47,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex);
  * Destroy a mutex.
  *
  * @param mutex  [in]
- * Owns:      the lock is taken.
+ * Owns:      the lock is consumed.
  * Errors:    HG_UTIL_FAIL mutex is NULL or held; it stays as it is
  * Threads:   one thread, when no other uses the lock.
  * Undefined: nothing.
@@ -98,7 +98,7 @@ static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
  * @param mutex  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL the caller does not hold it, and it was not made fast
- * Threads:   whoever holds it; never blocks.
+ * Threads:   the thread that holds it; never blocks.
  * Undefined: mutex is NULL; the caller does not hold a fast lock.
  * Source:    as Mercury 2.4.
  */

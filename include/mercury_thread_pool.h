@@ -26,7 +26,7 @@ extern "C" {
  *
  * @param thread_count  [in]   at least 1
  * @param pool          [out]
- * Owns:      the result is the caller's; hg_thread_pool_destroy() ends it.
+ * Owns:      the caller owns the result; hg_thread_pool_destroy() frees it.
  * Errors:    HG_UTIL_FAIL thread_count is 0 or pool is NULL, or there is no
  *                         memory or no thread; nothing is left behind
  * Threads:   any thread; never blocks.
@@ -40,10 +40,11 @@ HG_UTIL_PUBLIC int hg_thread_pool_init(
  * Run all work that was posted, then end the threads and the pool.
  *
  * @param pool  [in]  NULL is allowed
- * Owns:      the pool is taken.
+ * Owns:      the pool is consumed.
  * Errors:    none.
  * Threads:   one thread, none of the pool's; waits for the work.
- * Undefined: work is posted meanwhile by a thread that is none of the pool's.
+ * Undefined: work is posted during the call by a thread that is none of the
+ *            pool's.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_pool_destroy(hg_thread_pool_t *pool);

@@ -19,7 +19,7 @@ extern "C" {
  * Initialise a lock of readers and writers, unlocked.
  *
  * @param rwlock  [out]
- * Owns:      the lock is the caller's; hg_thread_rwlock_destroy() ends it.
+ * Owns:      the caller owns the lock; hg_thread_rwlock_destroy() frees it.
  * Errors:    HG_UTIL_FAIL rwlock is NULL, or no memory
  * Threads:   any thread; never blocks.
  * Undefined: a lock is there already.
@@ -31,7 +31,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
  * Destroy a lock of readers and writers.
  *
  * @param rwlock  [in]
- * Owns:      the lock is taken.
+ * Owns:      the lock is consumed.
  * Errors:    HG_UTIL_FAIL rwlock is NULL
  * Threads:   one thread, when no other uses the lock.
  * Undefined: it is held.
@@ -69,7 +69,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock);
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL rwlock is NULL
- * Threads:   whoever holds it; never blocks.
+ * Threads:   the thread that holds it; never blocks.
  * Undefined: the caller does not hold it for reading.
  * Source:    as Mercury 2.4.
  */
@@ -105,7 +105,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_try_wrlock(hg_thread_rwlock_t *rwlock);
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL rwlock is NULL
- * Threads:   whoever holds it; never blocks.
+ * Threads:   the thread that holds it; never blocks.
  * Undefined: the caller does not hold it for writing.
  * Source:    as Mercury 2.4.
  */

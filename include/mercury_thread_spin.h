@@ -17,7 +17,7 @@ extern "C" {
  * Initialise a spin lock, unlocked.
  *
  * @param lock  [out]
- * Owns:      the lock is the caller's; hg_thread_spin_destroy() ends it.
+ * Owns:      the caller owns the lock; hg_thread_spin_destroy() frees it.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   any thread; never blocks.
  * Undefined: a lock is there already.
@@ -29,7 +29,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_init(hg_thread_spin_t *lock);
  * Destroy a spin lock.
  *
  * @param lock  [in]
- * Owns:      the lock is taken.
+ * Owns:      the lock is consumed.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   one thread, when no other uses the lock.
  * Undefined: it is held.
@@ -67,7 +67,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_try_lock(hg_thread_spin_t *lock);
  * @param lock  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL lock is NULL
- * Threads:   whoever holds it; never blocks.
+ * Threads:   the thread that holds it; never blocks.
  * Undefined: nobody holds it.
  * Source:    as Mercury 2.4.
  */

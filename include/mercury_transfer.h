@@ -44,7 +44,7 @@ extern "C" {
  *            HG_PERMISSION, HG_OVERFLOW (the descriptor lied), HG_HOSTUNREACH,
  *            HG_NA_ERROR; then some of the bytes may have been moved.
  * Threads:   any thread; never blocks.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback,
@@ -69,7 +69,7 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback,
  * Errors:    as HG_Bulk_transfer(), and
  *            HG_INVALID_ARG the origin handle is not bound
  * Threads:   any thread; never blocks.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Bulk_bind_transfer(hg_context_t *context,
@@ -95,7 +95,7 @@ HG_PUBLIC hg_return_t HG_Bulk_bind_transfer(hg_context_t *context,
  * Owns:      as HG_Bulk_transfer().
  * Errors:    as HG_Bulk_transfer().
  * Threads:   any thread; never blocks.
- * Undefined: context destroyed meanwhile.
+ * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t *context,

@@ -60,7 +60,7 @@ NA_PUBLIC void NA_Set_log_level(const char *level);
  *
  * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p": what it names
  * @param na_protocol_info_p  [out]
- * Owns:      the result is the caller's; NA_Free_protocol_info() ends it.
+ * Owns:      the caller owns the result; NA_Free_protocol_info() frees it.
  * Errors:    NA_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
  *                              init string
  *            NA_PROTONOSUPPORT nothing here is of that name
@@ -76,7 +76,7 @@ NA_PUBLIC na_return_t NA_Get_protocol_info(
  * Free a list of protocols, all of it.
  *
  * @param na_protocol_info  [in]  may be NULL
- * Owns:      the list is taken.
+ * Owns:      the list is consumed.
  * Errors:    none.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -89,7 +89,7 @@ NA_PUBLIC void NA_Free_protocol_info(struct na_protocol_info *na_protocol_info);
  *
  * @param info_string  [in]  which transport; as for HG_Init_opt2()
  * @param listen       [in]  whether HG classes made of it can be called
- * Owns:      the result is the caller's; NA_Finalize() ends it.
+ * Owns:      the caller owns the result; NA_Finalize() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.
@@ -105,7 +105,7 @@ NA_PUBLIC na_class_t *NA_Initialize(const char *info_string, bool listen);
  * @param info_string   [in]  which transport; as for HG_Init_opt2()
  * @param listen        [in]  whether HG classes made of it can be called
  * @param na_init_info  [in]  NULL: defaults
- * Owns:      the result is the caller's; NA_Finalize() ends it. The options
+ * Owns:      the caller owns the result; NA_Finalize() frees it. The options
  *            may be reused when the call returns.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
@@ -125,7 +125,7 @@ NA_PUBLIC na_class_t *NA_Initialize_opt(const char *info_string, bool listen,
  * @param version       [in]  NA_VERSION(major, minor) that the options were
  *                            written for; not read when they are NULL
  * @param na_init_info  [in]  NULL: defaults
- * Owns:      the result is the caller's; NA_Finalize() ends it. The options
+ * Owns:      the caller owns the result; NA_Finalize() frees it. The options
  *            may be reused when the call returns.
  * Errors:    NULL on any failure; the log says why: as HG_Init_opt2().
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
@@ -142,7 +142,7 @@ NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
  * class made of an NA class waits for nobody.
  *
  * @param na_class  [in]  gone when NA_SUCCESS is returned
- * Owns:      the class is taken on success only.
+ * Owns:      the class is consumed on success only.
  * Errors:    NA_INVALID_ARG na_class is NULL
  *            NA_BUSY        an HG class still uses it, or addresses are left;
  *                           nothing was done: close them and call again
@@ -224,7 +224,7 @@ NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
  * @param name      [in]   as NA_Addr_to_string() or HG_Addr_to_string() wrote
  *                         it
  * @param addr_p    [out]
- * Owns:      the result is the caller's; NA_Addr_free() ends it.
+ * Owns:      the caller owns the result; NA_Addr_free() frees it.
  * Errors:    NA_INVALID_ARG   an argument is NULL, or the string is no address
  *            NA_PROTONOSUPPORT the string names another transport
  *            NA_ADDRNOTAVAIL  an address of another job, or of nobody
@@ -241,7 +241,7 @@ NA_PUBLIC na_return_t NA_Addr_lookup(
  *
  * @param na_class  [in]
  * @param addr      [in]  NULL is allowed
- * Owns:      the caller's reference to the address is taken.
+ * Owns:      the caller's reference to the address is consumed.
  * Errors:    none; an address of another class stays as it is, and is logged.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -267,7 +267,7 @@ NA_PUBLIC na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr);
  *
  * @param na_class  [in]
  * @param addr_p    [out]
- * Owns:      the result is the caller's; NA_Addr_free() ends it.
+ * Owns:      the caller owns the result; NA_Addr_free() frees it.
  * Errors:    NA_INVALID_ARG an argument is NULL
  *            NA_NOMEM       no memory
  * Threads:   any thread; never blocks.
@@ -282,7 +282,7 @@ NA_PUBLIC na_return_t NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p);
  * @param na_class    [in]
  * @param addr        [in]
  * @param new_addr_p  [out]
- * Owns:      the result is the caller's; NA_Addr_free() ends it.
+ * Owns:      the caller owns the result; NA_Addr_free() frees it.
  * Errors:    NA_INVALID_ARG an argument is NULL, or the address is of another
  *                           class
  *            NA_NOMEM       no memory

@@ -17,7 +17,7 @@ extern "C" {
  *
  * @param nbytes       [in]  of its value; 0: it has none
  * @param neweventual  [out]  the eventual
- * Owns:      the result is the caller's; ABT_eventual_free() ends it.
+ * Owns:      the caller owns the result; ABT_eventual_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  neweventual is NULL
  *            ABT_ERR_INV_ARG  nbytes is negative
  *            ABT_ERR_MEM  no memory
@@ -31,7 +31,7 @@ ABT_API_PUBLIC int ABT_eventual_create(int nbytes, ABT_eventual *neweventual);
  * Destroy an eventual that was created.
  *
  * @param eventual  [in,out]  the eventual; becomes its NULL constant
- * Owns:      the eventual is taken, and its value.
+ * Owns:      the eventual is consumed, and its value.
  * Errors:    ABT_ERR_INV_EVENTUAL  it is NULL
  *            ABT_ERR_EVENTUAL  somebody waits for it; nothing changed
  * Threads:   one thread, when no other uses the eventual.
@@ -49,7 +49,7 @@ ABT_API_PUBLIC int ABT_eventual_free(ABT_eventual *eventual);
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
  *            ABT_ERR_EVENTUAL  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_eventual_wait(ABT_eventual eventual, void **value);
@@ -66,7 +66,7 @@ ABT_API_PUBLIC int ABT_eventual_wait(ABT_eventual eventual, void **value);
  *            ABT_ERR_COND_TIMEDOUT  the moment came first; value is not written
  *            ABT_ERR_EVENTUAL  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots after 1.2.
  */
 ABT_API_PUBLIC int ABT_eventual_timedwait(
@@ -82,7 +82,7 @@ ABT_API_PUBLIC int ABT_eventual_timedwait(
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
  *            ABT_ERR_INV_ARG  is_ready is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_eventual_test(
@@ -100,7 +100,7 @@ ABT_API_PUBLIC int ABT_eventual_test(
  *            ABT_ERR_INV_ARG  nbytes is negative or too large, or value is
  *              NULL and it is not 0
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_eventual_set(
@@ -113,7 +113,7 @@ ABT_API_PUBLIC int ABT_eventual_set(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_eventual_reset(ABT_eventual eventual);
@@ -125,7 +125,7 @@ ABT_API_PUBLIC int ABT_eventual_reset(ABT_eventual eventual);
  * @param cb_func           [in]  called by who sets the last one, with all of
  *                                them; may be NULL
  * @param newfuture         [out]  the future
- * Owns:      the result is the caller's; ABT_future_free() ends it.
+ * Owns:      the caller owns the result; ABT_future_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newfuture is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -139,7 +139,7 @@ ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
  * Destroy a future.
  *
  * @param future  [in,out]  the future; becomes its NULL constant
- * Owns:      the future is taken; the values are the program's.
+ * Owns:      the future is consumed; the values are the program's.
  * Errors:    ABT_ERR_INV_FUTURE  it is NULL
  *            ABT_ERR_FUTURE  somebody waits for it; nothing changed
  * Threads:   one thread, when no other uses the future.
@@ -156,7 +156,7 @@ ABT_API_PUBLIC int ABT_future_free(ABT_future *future);
  * Errors:    ABT_ERR_INV_FUTURE  future is NULL
  *            ABT_ERR_FUTURE  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
@@ -170,7 +170,7 @@ ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
  * Errors:    ABT_ERR_INV_FUTURE  future is NULL
  *            ABT_ERR_INV_ARG  is_ready is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_future_test(ABT_future future, ABT_bool *is_ready);
@@ -184,7 +184,7 @@ ABT_API_PUBLIC int ABT_future_test(ABT_future future, ABT_bool *is_ready);
  * Errors:    ABT_ERR_INV_FUTURE  future is NULL
  *            ABT_ERR_FUTURE  all have come already; nothing changed
  * Threads:   any thread; runs the user's callbacks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_future_set(ABT_future future, void *value);
@@ -196,7 +196,7 @@ ABT_API_PUBLIC int ABT_future_set(ABT_future future, void *value);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_FUTURE  future is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_future_reset(ABT_future future);

@@ -59,7 +59,7 @@ ABT_API_PUBLIC int ABT_info_print_all_xstreams(FILE *fp);
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream);
@@ -73,7 +73,7 @@ ABT_API_PUBLIC int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream);
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_info_print_sched(FILE *fp, ABT_sched sched);
@@ -87,7 +87,7 @@ ABT_API_PUBLIC int ABT_info_print_sched(FILE *fp, ABT_sched sched);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_info_print_pool(FILE *fp, ABT_pool pool);
@@ -101,7 +101,7 @@ ABT_API_PUBLIC int ABT_info_print_pool(FILE *fp, ABT_pool pool);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_info_print_thread(FILE *fp, ABT_thread thread);
@@ -115,7 +115,7 @@ ABT_API_PUBLIC int ABT_info_print_thread(FILE *fp, ABT_thread thread);
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr);
@@ -129,7 +129,7 @@ ABT_API_PUBLIC int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr);
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
@@ -144,7 +144,7 @@ ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
  *            ABT_ERR_INV_ARG  fp is NULL
  *            ABT_ERR_INV_THREAD  it runs, or has no stack of its own
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_info_print_thread_stack(FILE *fp, ABT_thread thread);
@@ -158,7 +158,7 @@ ABT_API_PUBLIC int ABT_info_print_thread_stack(FILE *fp, ABT_thread thread);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
  * Threads:   any thread; nobody may pop from the pool meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_info_print_thread_stacks_in_pool(

@@ -84,7 +84,7 @@ ABT_API_PUBLIC double ABT_get_wtime(void);
  * Create a stopwatch.
  *
  * @param newtimer  [out]  the timer
- * Owns:      the result is the caller's; ABT_timer_free() ends it.
+ * Owns:      the caller owns the result; ABT_timer_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newtimer is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -98,12 +98,12 @@ ABT_API_PUBLIC int ABT_timer_create(ABT_timer *newtimer);
  *
  * @param timer     [in]  the timer
  * @param newtimer  [out]  the copy
- * Owns:      the result is the caller's; ABT_timer_free() ends it.
+ * Owns:      the caller owns the result; ABT_timer_free() frees it.
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  *            ABT_ERR_INV_ARG  newtimer is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer);
@@ -112,7 +112,7 @@ ABT_API_PUBLIC int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer);
  * Destroy a stopwatch.
  *
  * @param timer  [in,out]  the timer; becomes its NULL constant
- * Owns:      it is taken.
+ * Owns:      it is consumed.
  * Errors:    ABT_ERR_INV_TIMER  it is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -127,7 +127,7 @@ ABT_API_PUBLIC int ABT_timer_free(ABT_timer *timer);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  * Threads:   any thread, one at a time per timer; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_timer_start(ABT_timer timer);
@@ -139,7 +139,7 @@ ABT_API_PUBLIC int ABT_timer_start(ABT_timer timer);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  * Threads:   any thread, one at a time per timer; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_timer_stop(ABT_timer timer);
@@ -153,7 +153,7 @@ ABT_API_PUBLIC int ABT_timer_stop(ABT_timer timer);
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  *            ABT_ERR_INV_ARG  secs is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_timer_read(ABT_timer timer, double *secs);
@@ -167,7 +167,7 @@ ABT_API_PUBLIC int ABT_timer_read(ABT_timer timer, double *secs);
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  *            ABT_ERR_INV_ARG  secs is NULL
  * Threads:   any thread, one at a time per timer; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_timer_stop_and_read(ABT_timer timer, double *secs);
@@ -181,7 +181,7 @@ ABT_API_PUBLIC int ABT_timer_stop_and_read(ABT_timer timer, double *secs);
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  *            ABT_ERR_INV_ARG  secs is NULL
  * Threads:   any thread, one at a time per timer; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_timer_stop_and_add(ABT_timer timer, double *secs);

@@ -15,7 +15,7 @@ extern "C" {
  * @param destructor  [in]  gets each value that is not NULL when its thread is
  *                          freed; NULL: nothing does
  * @param newkey      [out]  the key
- * Owns:      the result is the caller's; ABT_key_free() ends it.
+ * Owns:      the caller owns the result; ABT_key_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newkey is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -29,7 +29,7 @@ ABT_API_PUBLIC int ABT_key_create(
  * Destroy a key; values that threads have are still destroyed with them.
  *
  * @param key  [in,out]  the key; becomes its NULL constant
- * Owns:      the key is taken.
+ * Owns:      the key is consumed.
  * Errors:    ABT_ERR_INV_KEY  it is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -47,7 +47,7 @@ ABT_API_PUBLIC int ABT_key_free(ABT_key *key);
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_key_set(ABT_key key, void *value);
@@ -62,7 +62,7 @@ ABT_API_PUBLIC int ABT_key_set(ABT_key key, void *value);
  *            ABT_ERR_INV_ARG  value is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_key_get(ABT_key key, void **value);

@@ -13,7 +13,7 @@ extern "C" {
  * Create a mutex.
  *
  * @param newmutex  [out]  the mutex
- * Owns:      the result is the caller's; ABT_mutex_free() ends it.
+ * Owns:      the caller owns the result; ABT_mutex_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newmutex is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -27,11 +27,11 @@ ABT_API_PUBLIC int ABT_mutex_create(ABT_mutex *newmutex);
  *
  * @param attr      [in]  may be ABT_MUTEX_ATTR_NULL
  * @param newmutex  [out]  the mutex
- * Owns:      the result is the caller's; ABT_mutex_free() ends it.
+ * Owns:      the caller owns the result; ABT_mutex_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newmutex is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_create_with_attr(
@@ -41,7 +41,7 @@ ABT_API_PUBLIC int ABT_mutex_create_with_attr(
  * Destroy a mutex that was created.
  *
  * @param mutex  [in,out]  the mutex; becomes its NULL constant
- * Owns:      the mutex is taken.
+ * Owns:      the mutex is consumed.
  * Errors:    ABT_ERR_INV_MUTEX  it is NULL
  *            ABT_ERR_MUTEX  somebody waits for it; nothing changed
  * Threads:   one thread, when no other uses the mutex.
@@ -57,7 +57,7 @@ ABT_API_PUBLIC int ABT_mutex_free(ABT_mutex *mutex);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_lock(ABT_mutex mutex);
@@ -69,7 +69,7 @@ ABT_API_PUBLIC int ABT_mutex_lock(ABT_mutex mutex);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_lock_low(ABT_mutex mutex);
@@ -81,7 +81,7 @@ ABT_API_PUBLIC int ABT_mutex_lock_low(ABT_mutex mutex);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
@@ -94,7 +94,7 @@ ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  *            ABT_ERR_MUTEX_LOCKED  somebody does
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_trylock(ABT_mutex mutex);
@@ -106,7 +106,7 @@ ABT_API_PUBLIC int ABT_mutex_trylock(ABT_mutex mutex);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2, but it does not spin for ever.
  */
 ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
@@ -121,7 +121,7 @@ ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
  *            ABT_ERR_INV_THREAD  it is recursive, and the caller does not hold
  *              it
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_unlock(ABT_mutex mutex);
@@ -134,7 +134,7 @@ ABT_API_PUBLIC int ABT_mutex_unlock(ABT_mutex mutex);
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  *            ABT_ERR_MUTEX  as for ABT_mutex_unlock()
  * Threads:   any thread; a user-level thread yields.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_unlock_se(ABT_mutex mutex);
@@ -147,7 +147,7 @@ ABT_API_PUBLIC int ABT_mutex_unlock_se(ABT_mutex mutex);
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  *            ABT_ERR_MUTEX  as for ABT_mutex_unlock()
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_unlock_de(ABT_mutex mutex);
@@ -161,7 +161,7 @@ ABT_API_PUBLIC int ABT_mutex_unlock_de(ABT_mutex mutex);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  result is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_equal(
@@ -172,12 +172,12 @@ ABT_API_PUBLIC int ABT_mutex_equal(
  *
  * @param mutex  [in]  the mutex
  * @param attr   [out]  the attributes
- * Owns:      the result is the caller's; ABT_mutex_attr_free() ends it.
+ * Owns:      the caller owns the result; ABT_mutex_attr_free() frees it.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  *            ABT_ERR_INV_ARG  attr is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr);
@@ -186,7 +186,7 @@ ABT_API_PUBLIC int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr);
  * Create attributes of mutexes with their defaults: not recursive.
  *
  * @param newattr  [out]  the attributes
- * Owns:      the result is the caller's; ABT_mutex_attr_free() ends it.
+ * Owns:      the caller owns the result; ABT_mutex_attr_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newattr is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -199,8 +199,8 @@ ABT_API_PUBLIC int ABT_mutex_attr_create(ABT_mutex_attr *newattr);
  * Destroy attributes of mutexes.
  *
  * @param attr  [in,out]  the attributes; becomes its NULL constant
- * Owns:      the attributes are taken; mutexes made with them are not
- *              concerned.
+ * Owns:      the attributes are consumed; mutexes made with them are not
+ *            concerned.
  * Errors:    ABT_ERR_INV_MUTEX_ATTR  it is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -216,7 +216,7 @@ ABT_API_PUBLIC int ABT_mutex_attr_free(ABT_mutex_attr *attr);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_attr_set_recursive(
@@ -231,7 +231,7 @@ ABT_API_PUBLIC int ABT_mutex_attr_set_recursive(
  * Errors:    ABT_ERR_INV_MUTEX_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  recursive is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_attr_get_recursive(

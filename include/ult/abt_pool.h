@@ -17,8 +17,8 @@ extern "C" {
  *                         are as safe as ABT_POOL_ACCESS_MPMC
  * @param automatic  [in]  freed with the last scheduler that uses it
  * @param newpool    [out]  the pool
- * Owns:      the result is the caller's; ABT_pool_free() ends it, unless it is
- *              automatic.
+ * Owns:      the caller owns the result; ABT_pool_free() frees it, unless it is
+ *            automatic.
  * Errors:    ABT_ERR_INV_ARG  newpool is NULL
  *            ABT_ERR_INV_POOL_KIND, ABT_ERR_INV_POOL_ACCESS  no such one
  *            ABT_ERR_MEM  no memory
@@ -39,7 +39,7 @@ ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
  * @param config   [in]  may be ABT_POOL_CONFIG_NULL; handed to the
  *                       definition's init
  * @param newpool  [out]  the pool
- * Owns:      the result is the caller's; ABT_pool_free() ends it.
+ * Owns:      the caller owns the result; ABT_pool_free() frees it.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_ARG  newpool is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  it lacks one of the functions that
@@ -47,7 +47,7 @@ ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
  *            ABT_ERR_MEM  no memory
  *            what the definition's init says, if not ABT_SUCCESS
  * Threads:   any thread; runs the user's callbacks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_create(
@@ -57,7 +57,7 @@ ABT_API_PUBLIC int ABT_pool_create(
  * Destroy a pool.
  *
  * @param pool  [in,out]  the pool; becomes its NULL constant
- * Owns:      the pool is taken.
+ * Owns:      the pool is consumed.
  * Errors:    ABT_ERR_INV_POOL  it is NULL
  *            ABT_ERR_POOL  a scheduler uses it, or threads are in it; nothing
  *              changed
@@ -76,7 +76,7 @@ ABT_API_PUBLIC int ABT_pool_free(ABT_pool *pool);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  access is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access);
@@ -90,7 +90,7 @@ ABT_API_PUBLIC int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  size is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_get_total_size(ABT_pool pool, size_t *size);
@@ -104,7 +104,7 @@ ABT_API_PUBLIC int ABT_pool_get_total_size(ABT_pool pool, size_t *size);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  size is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_get_size(ABT_pool pool, size_t *size);
@@ -118,7 +118,7 @@ ABT_API_PUBLIC int ABT_pool_get_size(ABT_pool pool, size_t *size);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  is_empty is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty);
@@ -132,7 +132,7 @@ ABT_API_PUBLIC int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  id is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_get_id(ABT_pool pool, int *id);
@@ -145,7 +145,7 @@ ABT_API_PUBLIC int ABT_pool_get_id(ABT_pool pool, int *id);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_set_data(ABT_pool pool, void *data);
@@ -159,7 +159,7 @@ ABT_API_PUBLIC int ABT_pool_set_data(ABT_pool pool, void *data);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  data is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_get_data(ABT_pool pool, void **data);
@@ -173,7 +173,7 @@ ABT_API_PUBLIC int ABT_pool_get_data(ABT_pool pool, void **data);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  unit is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop(ABT_pool pool, ABT_unit *unit);
@@ -188,7 +188,7 @@ ABT_API_PUBLIC int ABT_pool_pop(ABT_pool pool, ABT_unit *unit);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  unit is NULL
  * Threads:   may wait up to its time-out, in which the OS thread sleeps.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop_wait(
@@ -205,7 +205,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait(
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  unit is NULL
  * Threads:   may wait up to its time-out, in which the OS thread sleeps.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop_timedwait(
@@ -220,7 +220,7 @@ ABT_API_PUBLIC int ABT_pool_pop_timedwait(
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread);
@@ -235,7 +235,7 @@ ABT_API_PUBLIC int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop_thread_ex(
@@ -252,7 +252,7 @@ ABT_API_PUBLIC int ABT_pool_pop_thread_ex(
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  threads or num is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop_threads(
@@ -270,7 +270,7 @@ ABT_API_PUBLIC int ABT_pool_pop_threads(
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  threads or num is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop_threads_ex(ABT_pool pool, ABT_thread *threads,
@@ -286,7 +286,7 @@ ABT_API_PUBLIC int ABT_pool_pop_threads_ex(ABT_pool pool, ABT_thread *threads,
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
  * Threads:   may wait up to its time-out, in which the OS thread sleeps.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop_wait_thread(
@@ -304,7 +304,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread(
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
  * Threads:   may wait up to its time-out, in which the OS thread sleeps.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
@@ -320,7 +320,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
  *            ABT_ERR_INV_UNIT  unit is NULL
  *            ABT_ERR_POOL  it is not in this pool
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_remove(ABT_pool pool, ABT_unit unit);
@@ -337,7 +337,7 @@ ABT_API_PUBLIC int ABT_pool_remove(ABT_pool pool, ABT_unit unit);
  *            ABT_ERR_INV_UNIT  unit is NULL
  *            ABT_ERR_UNIT  it is in a pool already
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_push(ABT_pool pool, ABT_unit unit);
@@ -352,7 +352,7 @@ ABT_API_PUBLIC int ABT_pool_push(ABT_pool pool, ABT_unit unit);
  *            ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_UNIT  it is in a pool already
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_push_thread(ABT_pool pool, ABT_thread thread);
@@ -368,7 +368,7 @@ ABT_API_PUBLIC int ABT_pool_push_thread(ABT_pool pool, ABT_thread thread);
  *            ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_UNIT  it is in a pool already
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_push_thread_ex(
@@ -386,7 +386,7 @@ ABT_API_PUBLIC int ABT_pool_push_thread_ex(
  *            ABT_ERR_UNIT  one is in a pool already; those before it were
  *              pushed
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_push_threads(
@@ -405,7 +405,7 @@ ABT_API_PUBLIC int ABT_pool_push_threads(
  *            ABT_ERR_UNIT  one is in a pool already; those before it were
  *              pushed
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_push_threads_ex(ABT_pool pool,
@@ -423,7 +423,7 @@ ABT_API_PUBLIC int ABT_pool_push_threads_ex(ABT_pool pool,
  *            ABT_ERR_SCHED  it is in use already
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched);
@@ -439,7 +439,7 @@ ABT_API_PUBLIC int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched);
  *            ABT_ERR_INV_ARG  print_fn is NULL
  *            ABT_ERR_POOL  a user-defined pool without such a function
  * Threads:   any thread; runs the user's callbacks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_print_all(
@@ -456,7 +456,7 @@ ABT_API_PUBLIC int ABT_pool_print_all(
  *            ABT_ERR_INV_ARG  print_fn is NULL
  *            ABT_ERR_POOL  a user-defined pool without such a function
  * Threads:   any thread; runs the user's callbacks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_print_all_threads(

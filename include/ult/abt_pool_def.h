@@ -18,7 +18,7 @@ extern "C" {
  * @param p_pop          [in]  takes one out
  * @param p_push         [in]  puts one in
  * @param newdef         [out]  the definition
- * Owns:      the result is the caller's; ABT_pool_user_def_free() ends it.
+ * Owns:      the caller owns the result; ABT_pool_user_def_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newdef is NULL
  *            ABT_ERR_INV_ARG  one of the functions is NULL
  *            ABT_ERR_MEM  no memory
@@ -36,7 +36,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_create(
  * Destroy a definition of a pool; pools that were made of it stay.
  *
  * @param def  [in,out]  the definition; becomes its NULL constant
- * Owns:      the definition is taken.
+ * Owns:      the definition is consumed.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  it is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -53,7 +53,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_free(ABT_pool_user_def *def);
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_user_def_set_init(
@@ -68,7 +68,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_init(
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_user_def_set_free(
@@ -83,7 +83,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_free(
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_user_def_set_get_size(
@@ -98,7 +98,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_get_size(
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_user_def_set_pop_wait(
@@ -113,7 +113,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_pop_wait(
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_user_def_set_pop_many(
@@ -128,7 +128,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_pop_many(
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_user_def_set_push_many(
@@ -143,7 +143,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_push_many(
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_user_def_set_print_all(
@@ -153,7 +153,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_print_all(
  * Create an empty configuration of a pool.
  *
  * @param config  [out]  the configuration
- * Owns:      the result is the caller's; ABT_pool_config_free() ends it.
+ * Owns:      the caller owns the result; ABT_pool_config_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  config is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -166,7 +166,7 @@ ABT_API_PUBLIC int ABT_pool_config_create(ABT_pool_config *config);
  * Destroy a configuration of a pool.
  *
  * @param config  [in,out]  the configuration; becomes its NULL constant
- * Owns:      the configuration is taken.
+ * Owns:      the configuration is consumed.
  * Errors:    ABT_ERR_INV_POOL_CONFIG  it is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -187,7 +187,7 @@ ABT_API_PUBLIC int ABT_pool_config_free(ABT_pool_config *config);
  *            ABT_ERR_INV_ARG  no such type
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread, one at a time per configuration; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_config_set(ABT_pool_config config, int key,
@@ -204,7 +204,7 @@ ABT_API_PUBLIC int ABT_pool_config_set(ABT_pool_config config, int key,
  * Errors:    ABT_ERR_INV_POOL_CONFIG  config is NULL
  *            ABT_ERR_INV_ARG  the key was not set
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_pool_config_get(
@@ -222,7 +222,7 @@ ABT_API_PUBLIC int ABT_pool_config_get(
  *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
  *            ABT_ERR_OTHER  the pool's function made none
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool);
@@ -236,7 +236,7 @@ ABT_API_PUBLIC int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool);
  * Errors:    ABT_ERR_INV_UNIT  unit is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_unit_get_thread(ABT_unit unit, ABT_thread *thread);

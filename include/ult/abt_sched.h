@@ -19,15 +19,15 @@ extern "C" {
  * @param config     [in]  may be ABT_SCHED_CONFIG_NULL; handed to the
  *                         definition's init
  * @param newsched   [out]  the scheduler
- * Owns:      the result is the caller's; ABT_sched_free() ends it, unless it
- *              is automatic.
+ * Owns:      the caller owns the result; ABT_sched_free() frees it, unless it
+ *            is automatic.
  * Errors:    ABT_ERR_INV_ARG  newsched is NULL
  *            ABT_ERR_INV_ARG  def, its run or free is NULL, or num_pools is
  *              negative
  *            ABT_ERR_MEM  no memory
  *            what the definition's init says, if not ABT_SUCCESS
  * Threads:   any thread; runs the user's callbacks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_create(ABT_sched_def *def, int num_pools,
@@ -44,14 +44,14 @@ ABT_API_PUBLIC int ABT_sched_create(ABT_sched_def *def, int num_pools,
  *                         among them: new ones
  * @param config     [in]  may be ABT_SCHED_CONFIG_NULL
  * @param newsched   [out]  the scheduler
- * Owns:      the result is the caller's; ABT_sched_free() ends it, unless it
- *              is automatic, which is the default here.
+ * Owns:      the caller owns the result; ABT_sched_free() frees it, unless it
+ *            is automatic, which is the default here.
  * Errors:    ABT_ERR_INV_ARG  newsched is NULL
  *            ABT_ERR_INV_SCHED_PREDEF  no such one
  *            ABT_ERR_INV_ARG  num_pools is negative
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_create_basic(ABT_sched_predef predef,
@@ -62,7 +62,7 @@ ABT_API_PUBLIC int ABT_sched_create_basic(ABT_sched_predef predef,
  * Destroy a scheduler, and its pools that are automatic.
  *
  * @param sched  [in,out]  the scheduler; becomes its NULL constant
- * Owns:      the scheduler is taken.
+ * Owns:      the scheduler is consumed.
  * Errors:    ABT_ERR_INV_SCHED  it is NULL
  *            ABT_ERR_SCHED  a stream uses it; nothing changed
  * Threads:   one thread, when no other uses the scheduler.
@@ -80,7 +80,7 @@ ABT_API_PUBLIC int ABT_sched_free(ABT_sched *sched);
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  num_pools is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools);
@@ -98,7 +98,7 @@ ABT_API_PUBLIC int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools);
  *            ABT_ERR_INV_ARG  idx or max_pools is negative, or there are not
  *              so many
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_get_pools(
@@ -113,7 +113,7 @@ ABT_API_PUBLIC int ABT_sched_get_pools(
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  size is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_get_size(ABT_sched sched, size_t *size);
@@ -127,7 +127,7 @@ ABT_API_PUBLIC int ABT_sched_get_size(ABT_sched sched, size_t *size);
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  size is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_get_total_size(ABT_sched sched, size_t *size);
@@ -141,7 +141,7 @@ ABT_API_PUBLIC int ABT_sched_get_total_size(ABT_sched sched, size_t *size);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_finish(ABT_sched sched);
@@ -155,7 +155,7 @@ ABT_API_PUBLIC int ABT_sched_finish(ABT_sched sched);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_exit(ABT_sched sched);
@@ -169,7 +169,7 @@ ABT_API_PUBLIC int ABT_sched_exit(ABT_sched sched);
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  stop is NULL
  * Threads:   the stream that runs it; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop);
@@ -182,7 +182,7 @@ ABT_API_PUBLIC int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_set_data(ABT_sched sched, void *data);
@@ -196,7 +196,7 @@ ABT_API_PUBLIC int ABT_sched_set_data(ABT_sched sched, void *data);
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  data is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_get_data(ABT_sched sched, void **data);
@@ -207,7 +207,7 @@ ABT_API_PUBLIC int ABT_sched_get_data(ABT_sched sched, void **data);
  * @param config  [out]  the configuration
  * @param ...     [in]  pairs of an ABT_sched_config_var and a value of its
  *                      type, and ABT_sched_config_var_end as the last one
- * Owns:      the result is the caller's; ABT_sched_config_free() ends it.
+ * Owns:      the caller owns the result; ABT_sched_config_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  config is NULL
  *            ABT_ERR_INV_SCHED_CONFIG  no such type
  *            ABT_ERR_MEM  no memory
@@ -228,7 +228,7 @@ ABT_API_PUBLIC int ABT_sched_config_create(ABT_sched_config *config, ...);
  * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
  *            ABT_ERR_INV_ARG  ... is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_config_read(
@@ -246,7 +246,7 @@ ABT_API_PUBLIC int ABT_sched_config_read(
  *            ABT_ERR_INV_ARG  no such type
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread, one at a time per configuration; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_config_set(ABT_sched_config config, int idx,
@@ -263,7 +263,7 @@ ABT_API_PUBLIC int ABT_sched_config_set(ABT_sched_config config, int idx,
  * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
  *            ABT_ERR_INV_ARG  it was not set
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_sched_config_get(
@@ -273,7 +273,7 @@ ABT_API_PUBLIC int ABT_sched_config_get(
  * Destroy a configuration of a scheduler.
  *
  * @param config  [in,out]  the configuration; becomes its NULL constant
- * Owns:      the configuration is taken.
+ * Owns:      the configuration is consumed.
  * Errors:    ABT_ERR_INV_SCHED_CONFIG  it is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.

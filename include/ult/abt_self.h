@@ -152,7 +152,7 @@ ABT_API_PUBLIC int ABT_self_get_last_pool_id(int *pool_id);
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_set_associated_pool(ABT_pool pool);
@@ -218,7 +218,7 @@ ABT_API_PUBLIC int ABT_self_get_thread_func(void (**thread_func)(void *));
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_set_specific(ABT_key key, void *value);
@@ -233,7 +233,7 @@ ABT_API_PUBLIC int ABT_self_set_specific(ABT_key key, void *value);
  *            ABT_ERR_INV_ARG  value is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_get_specific(ABT_key key, void **value);
@@ -259,7 +259,7 @@ ABT_API_PUBLIC int ABT_self_yield(void);
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  *            ABT_ERR_INV_THREAD  it is the caller, or not ready
  * Threads:   a user-level thread; yields.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_yield_to(ABT_thread thread);
@@ -273,7 +273,7 @@ ABT_API_PUBLIC int ABT_self_yield_to(ABT_thread thread);
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  *            ABT_ERR_INV_THREAD  it is the caller, or not suspended
  * Threads:   a user-level thread; yields.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_resume_yield_to(ABT_thread thread);
@@ -299,7 +299,7 @@ ABT_API_PUBLIC int ABT_self_suspend(void);
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  *            ABT_ERR_INV_THREAD  it is the caller, or not ready
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_suspend_to(ABT_thread thread);
@@ -313,7 +313,7 @@ ABT_API_PUBLIC int ABT_self_suspend_to(ABT_thread thread);
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  *            ABT_ERR_INV_THREAD  it is the caller, or not suspended
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_resume_suspend_to(ABT_thread thread);
@@ -340,7 +340,7 @@ ABT_API_PUBLIC int ABT_self_exit(void);
  *            ABT_ERR_INV_THREAD  it is the caller, or not ready; the caller is
  *              the primary one
  * Threads:   a user-level thread; does not return.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_exit_to(ABT_thread thread);
@@ -355,7 +355,7 @@ ABT_API_PUBLIC int ABT_self_exit_to(ABT_thread thread);
  *            ABT_ERR_INV_THREAD  it is the caller, or not suspended; the
  *              caller is the primary one
  * Threads:   a user-level thread; does not return.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_resume_exit_to(ABT_thread thread);

@@ -14,7 +14,7 @@ extern "C" {
  * Create a condition variable.
  *
  * @param newcond  [out]  the condition
- * Owns:      the result is the caller's; ABT_cond_free() ends it.
+ * Owns:      the caller owns the result; ABT_cond_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newcond is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -27,7 +27,7 @@ ABT_API_PUBLIC int ABT_cond_create(ABT_cond *newcond);
  * Destroy a condition variable that was created.
  *
  * @param cond  [in,out]  the condition; becomes its NULL constant
- * Owns:      the condition is taken.
+ * Owns:      the condition is consumed.
  * Errors:    ABT_ERR_INV_COND  it is NULL
  *            ABT_ERR_COND  somebody waits for it; nothing changed
  * Threads:   any thread; never blocks.
@@ -49,7 +49,7 @@ ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
  *            ABT_ERR_MUTEX  the caller does not hold the mutex
  *            ABT_ERR_COND  the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
@@ -71,7 +71,7 @@ ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
  *            ABT_ERR_MUTEX  the caller does not hold the mutex
  *            ABT_ERR_COND  the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_cond_timedwait(
@@ -84,7 +84,7 @@ ABT_API_PUBLIC int ABT_cond_timedwait(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_COND  cond is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_cond_signal(ABT_cond cond);
@@ -96,7 +96,7 @@ ABT_API_PUBLIC int ABT_cond_signal(ABT_cond cond);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_COND  cond is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_cond_broadcast(ABT_cond cond);
@@ -105,7 +105,7 @@ ABT_API_PUBLIC int ABT_cond_broadcast(ABT_cond cond);
  * Create a lock of readers and writers.
  *
  * @param newrwlock  [out]  the lock
- * Owns:      the result is the caller's; ABT_rwlock_free() ends it.
+ * Owns:      the caller owns the result; ABT_rwlock_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newrwlock is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -118,7 +118,7 @@ ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
  * Destroy a lock of readers and writers that was created.
  *
  * @param rwlock  [in,out]  the lock; becomes its NULL constant
- * Owns:      the lock is taken.
+ * Owns:      the lock is consumed.
  * Errors:    ABT_ERR_INV_RWLOCK  it is NULL
  *            ABT_ERR_RWLOCK  somebody waits for it; nothing changed
  * Threads:   one thread, when no other uses the lock.
@@ -135,7 +135,7 @@ ABT_API_PUBLIC int ABT_rwlock_free(ABT_rwlock *rwlock);
  * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
  *            ABT_ERR_RWLOCK  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_rwlock_rdlock(ABT_rwlock rwlock);
@@ -148,7 +148,7 @@ ABT_API_PUBLIC int ABT_rwlock_rdlock(ABT_rwlock rwlock);
  * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
  *            ABT_ERR_RWLOCK  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_rwlock_wrlock(ABT_rwlock rwlock);
@@ -161,7 +161,7 @@ ABT_API_PUBLIC int ABT_rwlock_wrlock(ABT_rwlock rwlock);
  * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
  *            ABT_ERR_RWLOCK  nobody holds it
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_rwlock_unlock(ABT_rwlock rwlock);
@@ -171,7 +171,7 @@ ABT_API_PUBLIC int ABT_rwlock_unlock(ABT_rwlock rwlock);
  *
  * @param num_waiters  [in]  how many let each other go on; not 0
  * @param newbarrier   [out]  the barrier
- * Owns:      the result is the caller's; ABT_barrier_free() ends it.
+ * Owns:      the caller owns the result; ABT_barrier_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newbarrier is NULL
  *            ABT_ERR_INV_ARG  num_waiters is 0
  *            ABT_ERR_MEM  no memory
@@ -192,7 +192,7 @@ ABT_API_PUBLIC int ABT_barrier_create(
  *            ABT_ERR_INV_ARG  num_waiters is 0
  *            ABT_ERR_BARRIER  somebody waits; nothing changed
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_barrier_reinit(
@@ -202,7 +202,7 @@ ABT_API_PUBLIC int ABT_barrier_reinit(
  * Destroy a barrier.
  *
  * @param barrier  [in,out]  the barrier; becomes its NULL constant
- * Owns:      the barrier is taken.
+ * Owns:      the barrier is consumed.
  * Errors:    ABT_ERR_INV_BARRIER  it is NULL
  *            ABT_ERR_BARRIER  somebody waits; nothing changed
  * Threads:   any thread; never blocks.
@@ -219,7 +219,7 @@ ABT_API_PUBLIC int ABT_barrier_free(ABT_barrier *barrier);
  * Errors:    ABT_ERR_INV_BARRIER  barrier is NULL
  *            ABT_ERR_BARRIER  the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_barrier_wait(ABT_barrier barrier);
@@ -233,7 +233,7 @@ ABT_API_PUBLIC int ABT_barrier_wait(ABT_barrier barrier);
  * Errors:    ABT_ERR_INV_BARRIER  barrier is NULL
  *            ABT_ERR_INV_ARG  num_waiters is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_barrier_get_num_waiters(

@@ -16,12 +16,12 @@ extern "C" {
  * @param task_func  [in]  what it runs
  * @param arg        [in]  handed to it as it is
  * @param newtask    [out]  NULL: it has no name, and frees itself when it ends
- * Owns:      the result is the caller's; ABT_task_free() ends it.
+ * Owns:      the caller owns the result; ABT_task_free() frees it.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  task_func is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_create(
@@ -34,12 +34,12 @@ ABT_API_PUBLIC int ABT_task_create(
  * @param task_func  [in]  what it runs
  * @param arg        [in]  handed to it as it is
  * @param newtask    [out]  as for ABT_task_create()
- * Owns:      the result is the caller's; ABT_task_free() ends it.
+ * Owns:      the caller owns the result; ABT_task_free() frees it.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  task_func is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_create_on_xstream(ABT_xstream xstream,
@@ -58,7 +58,7 @@ ABT_API_PUBLIC int ABT_task_create_on_xstream(ABT_xstream xstream,
  *            ABT_ERR_INV_TASK  it has not ended
  *            ABT_ERR_INV_ARG  task_func is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_revive(
@@ -68,7 +68,7 @@ ABT_API_PUBLIC int ABT_task_revive(
  * Join a tasklet, and destroy it.
  *
  * @param task  [in,out]  the tasklet; becomes its NULL constant
- * Owns:      the tasklet is taken.
+ * Owns:      the tasklet is consumed.
  * Errors:    ABT_ERR_INV_TASK  it is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
@@ -83,7 +83,7 @@ ABT_API_PUBLIC int ABT_task_free(ABT_task *task);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_join(ABT_task task);
@@ -95,7 +95,7 @@ ABT_API_PUBLIC int ABT_task_join(ABT_task task);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_cancel(ABT_task task);
@@ -136,7 +136,7 @@ ABT_API_PUBLIC int ABT_task_self_id(ABT_unit_id *id);
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  xstream is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_get_xstream(ABT_task task, ABT_xstream *xstream);
@@ -150,7 +150,7 @@ ABT_API_PUBLIC int ABT_task_get_xstream(ABT_task task, ABT_xstream *xstream);
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  state is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_get_state(ABT_task task, ABT_task_state *state);
@@ -164,7 +164,7 @@ ABT_API_PUBLIC int ABT_task_get_state(ABT_task task, ABT_task_state *state);
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  pool is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_get_last_pool(ABT_task task, ABT_pool *pool);
@@ -178,7 +178,7 @@ ABT_API_PUBLIC int ABT_task_get_last_pool(ABT_task task, ABT_pool *pool);
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  id is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_get_last_pool_id(ABT_task task, int *id);
@@ -191,7 +191,7 @@ ABT_API_PUBLIC int ABT_task_get_last_pool_id(ABT_task task, int *id);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_set_migratable(ABT_task task, ABT_bool flag);
@@ -205,7 +205,7 @@ ABT_API_PUBLIC int ABT_task_set_migratable(ABT_task task, ABT_bool flag);
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  flag is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_is_migratable(ABT_task task, ABT_bool *flag);
@@ -219,7 +219,7 @@ ABT_API_PUBLIC int ABT_task_is_migratable(ABT_task task, ABT_bool *flag);
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  flag is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_is_unnamed(ABT_task task, ABT_bool *flag);
@@ -233,7 +233,7 @@ ABT_API_PUBLIC int ABT_task_is_unnamed(ABT_task task, ABT_bool *flag);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  result is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_equal(
@@ -248,7 +248,7 @@ ABT_API_PUBLIC int ABT_task_equal(
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  task_id is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_get_id(ABT_task task, ABT_unit_id *task_id);
@@ -262,7 +262,7 @@ ABT_API_PUBLIC int ABT_task_get_id(ABT_task task, ABT_unit_id *task_id);
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  arg is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_get_arg(ABT_task task, void **arg);
@@ -278,7 +278,7 @@ ABT_API_PUBLIC int ABT_task_get_arg(ABT_task task, void **arg);
  *            ABT_ERR_INV_KEY  key is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_set_specific(
@@ -295,7 +295,7 @@ ABT_API_PUBLIC int ABT_task_set_specific(
  *            ABT_ERR_INV_KEY  key is NULL
  *            ABT_ERR_INV_ARG  value is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_task_get_specific(

@@ -18,12 +18,12 @@ extern "C" {
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
  * @param newthread    [out]  NULL: it has no name, and frees itself when it
  *                            ends
- * Owns:      the result is the caller's; ABT_thread_free() ends it.
+ * Owns:      the caller owns the result; ABT_thread_free() frees it.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
  *            ABT_ERR_MEM  no memory for it or its stack
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *),
@@ -38,14 +38,14 @@ ABT_API_PUBLIC int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *),
  * @param arg          [in]  handed to it as it is
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
  * @param newthread    [out]  as for ABT_thread_create()
- * Owns:      the result is the caller's; ABT_thread_free() ends it.
+ * Owns:      the caller owns the result; ABT_thread_free() frees it.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
  *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no thread
  *              that can yield
  *            ABT_ERR_MEM  no memory for it or its stack
  * Threads:   a user-level thread; yields.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_create_to(ABT_pool pool,
@@ -60,12 +60,12 @@ ABT_API_PUBLIC int ABT_thread_create_to(ABT_pool pool,
  * @param arg          [in]  handed to it as it is
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
  * @param newthread    [out]  as for ABT_thread_create()
- * Owns:      the result is the caller's; ABT_thread_free() ends it.
+ * Owns:      the caller owns the result; ABT_thread_free() frees it.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
  *            ABT_ERR_MEM  no memory for it or its stack
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_create_on_xstream(ABT_xstream xstream,
@@ -82,13 +82,13 @@ ABT_API_PUBLIC int ABT_thread_create_on_xstream(ABT_xstream xstream,
  * @param attr              [in]  for all; without a stack of its own; may be
  *                                ABT_THREAD_ATTR_NULL
  * @param newthread_list    [out]  room for all; NULL: they have no names
- * Owns:      the results are the caller's; ABT_thread_free() ends each.
+ * Owns:      the caller owns the results; ABT_thread_free() frees each.
  * Errors:    ABT_ERR_INV_ARG  a list is NULL, or attr has a stack
  *            ABT_ERR_INV_POOL  a pool is ABT_POOL_NULL; those before it were
  *              made
  *            ABT_ERR_MEM  no memory for one; those before it were made
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
@@ -108,7 +108,7 @@ ABT_API_PUBLIC int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
  *            ABT_ERR_INV_THREAD  it has not ended
  *            ABT_ERR_INV_ARG  thread_func is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_revive(
@@ -128,7 +128,7 @@ ABT_API_PUBLIC int ABT_thread_revive(
  *            ABT_ERR_INV_THREAD  it has not ended, or the caller cannot yield
  *            ABT_ERR_INV_ARG  thread_func is NULL
  * Threads:   a user-level thread; yields.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_revive_to(
@@ -138,7 +138,7 @@ ABT_API_PUBLIC int ABT_thread_revive_to(
  * Join a thread, and destroy it.
  *
  * @param thread  [in,out]  the thread; becomes its NULL constant
- * Owns:      the thread is taken.
+ * Owns:      the thread is consumed.
  * Errors:    ABT_ERR_INV_THREAD  it is NULL
  *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
  * Threads:   waits; other user-level threads of the stream run meanwhile.
@@ -153,7 +153,7 @@ ABT_API_PUBLIC int ABT_thread_free(ABT_thread *thread);
  * @param num_threads  [in]  how many
  * @param thread_list  [in,out]  each becomes ABT_THREAD_NULL, and is skipped
  *                               if it is
- * Owns:      the threads are taken.
+ * Owns:      the threads are consumed.
  * Errors:    ABT_ERR_INV_ARG  thread_list is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
@@ -171,7 +171,7 @@ ABT_API_PUBLIC int ABT_thread_free_many(
  *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
  *            ABT_ERR_INV_THREAD  the caller is a tasklet, and it has not ended
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_join(ABT_thread thread);
@@ -210,7 +210,7 @@ ABT_API_PUBLIC int ABT_thread_exit(void);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_THREAD  it is the primary one
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_cancel(ABT_thread thread);
@@ -251,7 +251,7 @@ ABT_API_PUBLIC int ABT_thread_self_id(ABT_unit_id *id);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  xstream is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_last_xstream(
@@ -266,7 +266,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_xstream(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  state is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_state(
@@ -281,7 +281,7 @@ ABT_API_PUBLIC int ABT_thread_get_state(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  pool is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool);
@@ -295,7 +295,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  id is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_last_pool_id(ABT_thread thread, int *id);
@@ -309,7 +309,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_pool_id(ABT_thread thread, int *id);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  unit is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit);
@@ -326,7 +326,7 @@ ABT_API_PUBLIC int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit);
  *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
  *            ABT_ERR_OTHER  the pool's function made none
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_set_associated_pool(
@@ -341,7 +341,7 @@ ABT_API_PUBLIC int ABT_thread_set_associated_pool(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_THREAD  it is the caller, or has ended
  * Threads:   a user-level thread; yields.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_yield_to(ABT_thread thread);
@@ -366,7 +366,7 @@ ABT_API_PUBLIC int ABT_thread_yield(void);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_THREAD  it is not blocked
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_resume(ABT_thread thread);
@@ -385,7 +385,7 @@ ABT_API_PUBLIC int ABT_thread_resume(ABT_thread thread);
  *            ABT_ERR_MIGRATION_TARGET  it belongs to that stream already
  *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_migrate_to_xstream(
@@ -403,7 +403,7 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_xstream(
  *            ABT_ERR_MIGRATION_TARGET  it belongs to that scheduler already
  *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_migrate_to_sched(
@@ -421,7 +421,7 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_sched(
  *            ABT_ERR_MIGRATION_TARGET  it belongs to that pool already
  *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool);
@@ -436,7 +436,7 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool);
  *              stream
  *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_migrate(ABT_thread thread);

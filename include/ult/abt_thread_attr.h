@@ -13,7 +13,7 @@ extern "C" {
  * Create attributes of threads with their defaults.
  *
  * @param newattr  [out]  the attributes
- * Owns:      the result is the caller's; ABT_thread_attr_free() ends it.
+ * Owns:      the caller owns the result; ABT_thread_attr_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newattr is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -26,8 +26,8 @@ ABT_API_PUBLIC int ABT_thread_attr_create(ABT_thread_attr *newattr);
  * Destroy attributes of threads.
  *
  * @param attr  [in,out]  the attributes; becomes its NULL constant
- * Owns:      the attributes are taken; threads made with them are not
- *              concerned.
+ * Owns:      the attributes are consumed; threads made with them are not
+ *            concerned.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  it is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -47,7 +47,7 @@ ABT_API_PUBLIC int ABT_thread_attr_free(ABT_thread_attr *attr);
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  the address is odd, or the size too small
  * Threads:   any thread, one at a time per attr; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_attr_set_stack(
@@ -63,7 +63,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_stack(
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  stackaddr or stacksize is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_attr_get_stack(
@@ -79,7 +79,7 @@ ABT_API_PUBLIC int ABT_thread_attr_get_stack(
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  too small
  * Threads:   any thread, one at a time per attr; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_attr_set_stacksize(
@@ -94,7 +94,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_stacksize(
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  stacksize is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_attr_get_stacksize(
@@ -109,7 +109,7 @@ ABT_API_PUBLIC int ABT_thread_attr_get_stacksize(
  * Owns:      `cb_arg` must live until the thread is freed.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_attr_set_callback(ABT_thread_attr attr,
@@ -123,7 +123,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_callback(ABT_thread_attr attr,
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_attr_set_migratable(

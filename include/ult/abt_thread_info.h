@@ -18,7 +18,7 @@ extern "C" {
  * Owns:      `cb_arg` must live until the thread is freed.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_set_callback(ABT_thread thread,
@@ -33,7 +33,7 @@ ABT_API_PUBLIC int ABT_thread_set_callback(ABT_thread thread,
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_THREAD  it is the primary one
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_set_migratable(
@@ -48,7 +48,7 @@ ABT_API_PUBLIC int ABT_thread_set_migratable(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  is_migratable is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_is_migratable(
@@ -63,7 +63,7 @@ ABT_API_PUBLIC int ABT_thread_is_migratable(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  is_primary is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_is_primary(
@@ -78,7 +78,7 @@ ABT_API_PUBLIC int ABT_thread_is_primary(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  is_unnamed is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_is_unnamed(
@@ -93,7 +93,7 @@ ABT_API_PUBLIC int ABT_thread_is_unnamed(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  result is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_equal(
@@ -108,7 +108,7 @@ ABT_API_PUBLIC int ABT_thread_equal(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  stacksize is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_stacksize(
@@ -125,7 +125,7 @@ ABT_API_PUBLIC int ABT_thread_get_stacksize(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  stackaddr or stacksize is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots after 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_stack(
@@ -140,7 +140,7 @@ ABT_API_PUBLIC int ABT_thread_get_stack(
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  thread_id is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id);
@@ -153,7 +153,7 @@ ABT_API_PUBLIC int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_set_arg(ABT_thread thread, void *arg);
@@ -167,7 +167,7 @@ ABT_API_PUBLIC int ABT_thread_set_arg(ABT_thread thread, void *arg);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  arg is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_arg(ABT_thread thread, void **arg);
@@ -181,7 +181,7 @@ ABT_API_PUBLIC int ABT_thread_get_arg(ABT_thread thread, void **arg);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_thread_func(
@@ -198,7 +198,7 @@ ABT_API_PUBLIC int ABT_thread_get_thread_func(
  *            ABT_ERR_INV_KEY  key is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread, one at a time per thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_set_specific(
@@ -215,7 +215,7 @@ ABT_API_PUBLIC int ABT_thread_set_specific(
  *            ABT_ERR_INV_KEY  key is NULL
  *            ABT_ERR_INV_ARG  value is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_specific(
@@ -226,12 +226,12 @@ ABT_API_PUBLIC int ABT_thread_get_specific(
  *
  * @param thread  [in]  the thread
  * @param attr    [out]  the attributes
- * Owns:      the result is the caller's; ABT_thread_attr_free() ends it.
+ * Owns:      the caller owns the result; ABT_thread_attr_free() frees it.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  attr is NULL
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_thread_get_attr(

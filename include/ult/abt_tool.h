@@ -35,7 +35,7 @@ ABT_API_PUBLIC int ABT_tool_register_thread_callback(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_FEATURE_NA  always
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as an Argobots 1.2 that was built without tools.
  */
 ABT_API_PUBLIC int ABT_tool_query_thread(ABT_tool_context context,

@@ -15,8 +15,8 @@ extern "C" {
  * @param sched       [in]  what it runs; ABT_SCHED_NULL: a basic_wait one with
  *                          a pool of its own
  * @param newxstream  [out]  the stream
- * Owns:      the result is the caller's; ABT_xstream_free() ends it. The
- *              scheduler is the stream's.
+ * Owns:      the caller owns the result; ABT_xstream_free() frees it. The
+ *            scheduler is the stream's.
  * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
  *            ABT_ERR_SCHED  a stream uses it already
  *            ABT_ERR_MEM  no memory
@@ -24,7 +24,7 @@ extern "C" {
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
@@ -38,7 +38,7 @@ ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
  *                          among them: new ones
  * @param config      [in]  may be ABT_SCHED_CONFIG_NULL
  * @param newxstream  [out]  the stream
- * Owns:      the result is the caller's; ABT_xstream_free() ends it.
+ * Owns:      the caller owns the result; ABT_xstream_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
  *            ABT_ERR_INV_SCHED_PREDEF  no such one
  *            ABT_ERR_INV_ARG  num_pools is negative
@@ -47,7 +47,7 @@ ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
@@ -60,8 +60,8 @@ ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
  * @param sched       [in]  as for ABT_xstream_create()
  * @param rank        [in]  from 1
  * @param newxstream  [out]  the stream
- * Owns:      the result is the caller's; ABT_xstream_free() ends it. The
- *              scheduler is the stream's.
+ * Owns:      the caller owns the result; ABT_xstream_free() frees it. The
+ *            scheduler is the stream's.
  * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
  *            ABT_ERR_INV_XSTREAM_RANK  it is negative, or a stream has it
  *            ABT_ERR_SCHED  a stream uses the scheduler already
@@ -70,7 +70,7 @@ ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_create_with_rank(
@@ -85,7 +85,7 @@ ABT_API_PUBLIC int ABT_xstream_create_with_rank(
  *            ABT_ERR_XSTREAM_STATE  it has not ended
  *            ABT_ERR_SYS  the OS gives no thread; the log says why
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_revive(ABT_xstream xstream);
@@ -94,7 +94,7 @@ ABT_API_PUBLIC int ABT_xstream_revive(ABT_xstream xstream);
  * Join a stream, and destroy it.
  *
  * @param xstream  [in,out]  the stream; becomes its NULL constant
- * Owns:      the stream is taken, and its scheduler, if that is automatic.
+ * Owns:      the stream is consumed, and its scheduler, if that is automatic.
  * Errors:    ABT_ERR_INV_XSTREAM  it is NULL
  *            ABT_ERR_INV_XSTREAM  it is the primary one, or that of the caller
  * Threads:   waits as ABT_xstream_join().
@@ -112,7 +112,7 @@ ABT_API_PUBLIC int ABT_xstream_free(ABT_xstream *xstream);
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_XSTREAM  it is the primary one, or that of the caller
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_join(ABT_xstream xstream);
@@ -139,7 +139,7 @@ ABT_API_PUBLIC int ABT_xstream_exit(void);
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_XSTREAM  it is the primary one
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_cancel(ABT_xstream xstream);
@@ -181,7 +181,7 @@ ABT_API_PUBLIC int ABT_xstream_self_rank(int *rank);
  *            ABT_ERR_INV_XSTREAM_RANK  it is negative, or a stream has it
  *            ABT_ERR_INV_XSTREAM  it is the primary one
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_set_rank(ABT_xstream xstream, int rank);
@@ -195,7 +195,7 @@ ABT_API_PUBLIC int ABT_xstream_set_rank(ABT_xstream xstream, int rank);
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  rank is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_get_rank(ABT_xstream xstream, int *rank);
@@ -217,7 +217,7 @@ ABT_API_PUBLIC int ABT_xstream_get_rank(ABT_xstream xstream, int *rank);
  *            ABT_ERR_SCHED  a stream uses the scheduler already
  *            ABT_ERR_MEM  no memory
  * Threads:   a user-level thread of the stream, or anyone when it has ended.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_set_main_sched(
@@ -237,7 +237,7 @@ ABT_API_PUBLIC int ABT_xstream_set_main_sched(
  *            ABT_ERR_XSTREAM_STATE  it runs, and is not the caller's
  *            ABT_ERR_MEM  no memory
  * Threads:   a user-level thread of the stream, or anyone when it has ended.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
@@ -252,7 +252,7 @@ ABT_API_PUBLIC int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  sched is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_get_main_sched(
@@ -270,7 +270,7 @@ ABT_API_PUBLIC int ABT_xstream_get_main_sched(
  *            ABT_ERR_INV_ARG  pools is NULL
  *            ABT_ERR_INV_ARG  max_pools is negative
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_get_main_pools(
@@ -285,7 +285,7 @@ ABT_API_PUBLIC int ABT_xstream_get_main_pools(
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  state is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_get_state(
@@ -300,7 +300,7 @@ ABT_API_PUBLIC int ABT_xstream_get_state(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  result is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_equal(
@@ -328,7 +328,7 @@ ABT_API_PUBLIC int ABT_xstream_get_num(int *num_xstreams);
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  is_primary is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_is_primary(
@@ -344,7 +344,7 @@ ABT_API_PUBLIC int ABT_xstream_is_primary(
  *            ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  * Threads:   a scheduler of the program's.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool);
@@ -359,7 +359,7 @@ ABT_API_PUBLIC int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  * Threads:   the stream that runs it; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_check_events(ABT_sched sched);
@@ -374,7 +374,7 @@ ABT_API_PUBLIC int ABT_xstream_check_events(ABT_sched sched);
  *            ABT_ERR_CPUID  the process may not run there
  *            ABT_ERR_FEATURE_NA  the system cannot bind
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid);
@@ -389,7 +389,7 @@ ABT_API_PUBLIC int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid);
  *            ABT_ERR_INV_ARG  cpuid is NULL
  *            ABT_ERR_FEATURE_NA  the system cannot tell
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_get_cpubind(ABT_xstream xstream, int *cpuid);
@@ -408,7 +408,7 @@ ABT_API_PUBLIC int ABT_xstream_get_cpubind(ABT_xstream xstream, int *cpuid);
  *              changed
  *            ABT_ERR_FEATURE_NA  the system cannot bind
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_set_affinity(
@@ -428,7 +428,7 @@ ABT_API_PUBLIC int ABT_xstream_set_affinity(
  *              is not 0
  *            ABT_ERR_FEATURE_NA  the system cannot tell
  * Threads:   any thread; never blocks.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_get_affinity(
@@ -439,7 +439,7 @@ ABT_API_PUBLIC int ABT_xstream_get_affinity(
  *
  * @param num_waiters  [in]  how many threads let each other go on; not 0
  * @param newbarrier   [out]  the barrier
- * Owns:      the result is the caller's; ABT_xstream_barrier_free() ends it.
+ * Owns:      the caller owns the result; ABT_xstream_barrier_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newbarrier is NULL
  *            ABT_ERR_INV_ARG  num_waiters is 0
  *            ABT_ERR_MEM  no memory
@@ -454,7 +454,7 @@ ABT_API_PUBLIC int ABT_xstream_barrier_create(
  * Destroy a barrier of streams.
  *
  * @param barrier  [in,out]  the barrier; becomes its NULL constant
- * Owns:      the barrier is taken.
+ * Owns:      the barrier is consumed.
  * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  it is NULL
  * Threads:   one thread, when no other waits at it.
  * Undefined: nothing.
@@ -469,7 +469,7 @@ ABT_API_PUBLIC int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  barrier is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2, but who waits gives its stream to others.
  */
 ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
@@ -484,7 +484,7 @@ ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  * Threads:   a scheduler of the program's.
- * Undefined: the object is freed meanwhile.
+ * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_self_schedule(ABT_thread thread, ABT_pool pool);

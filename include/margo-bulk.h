@@ -137,7 +137,7 @@ HG_PUBLIC hg_size_t margo_bulk_get_serialize_size(
     hg_bulk_t handle, uint8_t flags);
 
 /**
- * Write a bulk handle as bytes.
+ * Serialize a bulk handle.
  *
  * @param buf       [out]
  * @param buf_size  [in]
@@ -153,7 +153,7 @@ HG_PUBLIC hg_return_t margo_bulk_serialize(
     void *buf, hg_size_t buf_size, uint8_t flags, hg_bulk_t handle);
 
 /**
- * Make a bulk handle from the bytes of margo_bulk_serialize().
+ * Create a bulk handle from the bytes of margo_bulk_serialize().
  *
  * @param mid       [in]
  * @param handle    [out]

@@ -94,7 +94,7 @@ HG_PUBLIC hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct);
 
 /**
- * Ask that a call ends early; or, at its target, an answer.
+ * Request the early end of a call; or, at its target, an answer.
  *
  * The callback still runs, once: with HG_CANCELED, or with the result that came
  * first. A reply that comes later is dropped. Has no effect on a call that has

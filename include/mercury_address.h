@@ -11,11 +11,11 @@
 extern "C" {
 #endif
 
-/** The older name of HG_Addr_lookup1(). */
+/** Older name of HG_Addr_lookup1(). */
 #define HG_Addr_lookup HG_Addr_lookup1
 
 /**
- * Find an address by its string, and have it from a callback.
+ * Find an address by its string, and pass it to a callback.
  *
  * It is found at once; the callback waits for HG_Trigger().
  *
@@ -61,7 +61,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup2(
     hg_class_t *hg_class, const char *name, hg_addr_t *addr);
 
 /**
- * Give an address back.
+ * Free an address.
  *
  * @param hg_class  [in]
  * @param addr      [in]  HG_ADDR_NULL is allowed
@@ -75,8 +75,8 @@ HG_PUBLIC hg_return_t HG_Addr_lookup2(
 HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
 
 /**
- * Say that the peer is dead, so that what is cached for it may go: a hint, of
- * which no transport here has need.
+ * Declare a peer dead, so that its cached state may be freed: a hint, which no
+ * transport here needs.
  *
  * @param hg_class  [in]
  * @param addr      [in]  still to be freed
@@ -89,7 +89,7 @@ HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
 HG_PUBLIC hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr);
 
 /**
- * The address of this process, also of a class that does not listen.
+ * Get the address of this process, also of a class that does not listen.
  *
  * @param hg_class  [in]
  * @param addr      [out]
@@ -120,7 +120,7 @@ HG_PUBLIC hg_return_t HG_Addr_dup(
     hg_class_t *hg_class, hg_addr_t addr, hg_addr_t *new_addr);
 
 /**
- * Whether two addresses name the same process: HG_TRUE or HG_FALSE.
+ * Tell whether two addresses name the same process.
  *
  * @param hg_class  [in]
  * @param addr1     [in]  HG_ADDR_NULL equals only HG_ADDR_NULL

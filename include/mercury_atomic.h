@@ -187,8 +187,8 @@ static HG_UTIL_INLINE int32_t hg_atomic_and32(
 }
 
 /**
- * Write `swap_value` to an atomic variable if `compare_value` is what is there;
- * returns whether it was.
+ * Write `swap_value` to an atomic variable if it holds `compare_value`; returns
+ * whether it was.
  *
  * @param ptr            [in,out]
  * @param compare_value  [in]
@@ -349,8 +349,8 @@ static HG_UTIL_INLINE int64_t hg_atomic_and64(
 }
 
 /**
- * Write `swap_value` to an atomic variable if `compare_value` is what is there;
- * returns whether it was.
+ * Write `swap_value` to an atomic variable if it holds `compare_value`; returns
+ * whether it was.
  *
  * @param ptr            [in,out]
  * @param compare_value  [in]

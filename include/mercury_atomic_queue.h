@@ -95,7 +95,7 @@ static HG_UTIL_INLINE int hg_atomic_queue_push(
 }
 
 /**
- * Pop the first entry of a queue, also when other threads do.
+ * Pop the first entry of a queue, also while other threads pop.
  *
  * @param queue  [in]
  * Owns:      the entry is the caller's.
@@ -127,7 +127,7 @@ static HG_UTIL_INLINE void *hg_atomic_queue_pop_mc(
 }
 
 /**
- * Pop the first entry of a queue, when no other thread pops.
+ * Pop the first entry of a queue, as its only consumer.
  *
  * @param queue  [in]
  * Owns:      the entry is the caller's.

@@ -52,7 +52,7 @@ HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t *hg_class, uint32_t count,
     hg_bulk_t *handle);
 
 /**
- * Expose memory of a kind: HG_Bulk_create() with options.
+ * Expose memory with attributes: HG_Bulk_create() with options.
  *
  * @param hg_class   [in]   as for HG_Bulk_create(), like the next four
  * @param count      [in]
@@ -74,7 +74,7 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
     const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
 
 /**
- * Give a handle back; with the last reference the memory is exposed no more.
+ * Release a bulk handle; with the last reference the memory is exposed no more.
  *
  * No new access begins; those in motion are finished or stopped before it
  * returns.
@@ -92,8 +92,8 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
 HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
 
 /**
- * Take another reference to a handle, for instance to one that came in an input
- * and is to outlive HG_Free_input().
+ * Take another reference to a handle, for instance to one that is decoded from
+ * an input and must outlive HG_Free_input().
  *
  * @param handle  [in]
  * Owns:      the caller owns the new reference; HG_Bulk_free() releases it.
@@ -105,8 +105,8 @@ HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
 HG_PUBLIC hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle);
 
 /**
- * Write this process's address and context into the handle, so that whoever
- * gets it from whomever can reach the memory.
+ * Write this process's address and context into the handle, so that any process
+ * that receives it can access the memory.
  *
  * @param handle   [in]  of memory of this process, not yet bound
  * @param context  [in]  of the same class
@@ -121,7 +121,7 @@ HG_PUBLIC hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle);
 HG_PUBLIC hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context);
 
 /**
- * The address of a bound handle, or HG_ADDR_NULL.
+ * Get the address of a bound handle, or HG_ADDR_NULL.
  *
  * @param handle  [in]
  * Owns:      the result is borrowed from the handle.
@@ -133,7 +133,7 @@ HG_PUBLIC hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context);
 HG_PUBLIC hg_addr_t HG_Bulk_get_addr(hg_bulk_t handle);
 
 /**
- * The context id of a bound handle, or 0.
+ * Get the context id of a bound handle, or 0.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -145,7 +145,7 @@ HG_PUBLIC hg_addr_t HG_Bulk_get_addr(hg_bulk_t handle);
 HG_PUBLIC uint8_t HG_Bulk_get_context_id(hg_bulk_t handle);
 
 /**
- * The local memory behind a range of a handle.
+ * Get the local memory of a range of a handle.
  *
  * @param handle        [in]
  * @param offset        [in]   bytes from the start of the handle
@@ -168,7 +168,7 @@ HG_PUBLIC hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset,
     hg_size_t *buf_sizes, uint32_t *actual_count);
 
 /**
- * Bytes of all segments together.
+ * Get the total number of bytes of all segments.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -180,7 +180,7 @@ HG_PUBLIC hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset,
 HG_PUBLIC hg_size_t HG_Bulk_get_size(hg_bulk_t handle);
 
 /**
- * Number of segments.
+ * Get the number of segments.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -192,7 +192,8 @@ HG_PUBLIC hg_size_t HG_Bulk_get_size(hg_bulk_t handle);
 HG_PUBLIC uint32_t HG_Bulk_get_segment_count(hg_bulk_t handle);
 
 /**
- * What peers may do: HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE.
+ * Get the accesses that peers may make: HG_BULK_READ_ONLY, _WRITE_ONLY or
+ * _READWRITE.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -204,7 +205,7 @@ HG_PUBLIC uint32_t HG_Bulk_get_segment_count(hg_bulk_t handle);
 HG_PUBLIC uint8_t HG_Bulk_get_flags(hg_bulk_t handle);
 
 /**
- * Bytes that HG_Bulk_serialize() would write.
+ * Get the number of bytes that HG_Bulk_serialize() would write.
  *
  * @param handle  [in]
  * @param flags   [in]  as for HG_Bulk_serialize()
@@ -218,7 +219,7 @@ HG_PUBLIC hg_size_t HG_Bulk_get_serialize_size(
     hg_bulk_t handle, unsigned long flags);
 
 /**
- * Write a handle as bytes, for a program that sends them by itself.
+ * Serialize a handle, for a program that sends the bytes itself.
  *
  * @param buf       [out]
  * @param buf_size  [in]  bytes there
@@ -236,7 +237,7 @@ HG_PUBLIC hg_return_t HG_Bulk_serialize(
     void *buf, hg_size_t buf_size, unsigned long flags, hg_bulk_t handle);
 
 /**
- * Make a handle of the bytes of HG_Bulk_serialize().
+ * Create a handle from the bytes of HG_Bulk_serialize().
  *
  * @param hg_class  [in]
  * @param handle    [out]

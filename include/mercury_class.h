@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /**
- * The version of the API that the library offers, at run time.
+ * Get the version of the API that the library offers, at run time.
  *
  * @param major  [out]  may be NULL, as the other two
  * @param minor  [out]
@@ -27,7 +27,7 @@ HG_PUBLIC hg_return_t HG_Version_get(
     unsigned int *major, unsigned int *minor, unsigned int *patch);
 
 /**
- * The name of a return code, for instance "HG_NOENTRY".
+ * Get the name of a return code, for instance "HG_NOENTRY".
  *
  * @param errnum  [in]
  * Owns:      the result is borrowed from the library, for ever.
@@ -61,7 +61,7 @@ HG_PUBLIC hg_return_t HG_Get_na_protocol_info(
     const char *info_string, struct na_protocol_info **na_protocol_info_p);
 
 /**
- * Free a list of protocols, all of it.
+ * Free a list of protocols.
  *
  * @param na_protocol_info  [in]  may be NULL
  * Owns:      the list is consumed.
@@ -167,7 +167,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
 HG_PUBLIC hg_return_t HG_Finalize(hg_class_t *hg_class);
 
 /**
- * Remove what crashed runs of this user left in the system.
+ * Remove files that crashed processes of this user left in the system.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -178,7 +178,7 @@ HG_PUBLIC hg_return_t HG_Finalize(hg_class_t *hg_class);
 HG_PUBLIC void HG_Cleanup(void);
 
 /**
- * Choose which log lines are written: this level and the graver ones.
+ * Set the log level: lines of this level and of more severe ones are written.
  *
  * @param level  [in]  "none", "fatal", "error", "warning", "min_debug", "info"
  *                     or "debug"; HG_LOG_LEVEL in the environment sets it too
@@ -206,7 +206,7 @@ HG_PUBLIC void HG_Set_log_level(const char *level);
 HG_PUBLIC void HG_Set_log_subsys(const char *subsys);
 
 /**
- * Have log lines written by a function of the program's.
+ * Set the function that writes log lines.
  *
  * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
  * Owns:      nothing changes hands.
@@ -234,8 +234,7 @@ HG_PUBLIC void HG_Set_log_func(
 HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
 
 /**
- * The kind of transport that the class uses: "mpi", "na" (shared memory), or
- * "self".
+ * Get the kind of transport of a class: "mpi", "na" (shared memory), or "self".
  *
  * @param hg_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -247,7 +246,7 @@ HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
 HG_PUBLIC const char *HG_Class_get_name(const hg_class_t *hg_class);
 
 /**
- * The protocol within that kind, for instance "p2p" of "mpi", "sm" of "na".
+ * Get the protocol within that kind, for instance "p2p" of "mpi", "sm" of "na".
  *
  * @param hg_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -259,7 +258,7 @@ HG_PUBLIC const char *HG_Class_get_name(const hg_class_t *hg_class);
 HG_PUBLIC const char *HG_Class_get_protocol(const hg_class_t *hg_class);
 
 /**
- * Whether the class was opened to be called by others.
+ * Tell whether the class was opened to receive calls.
  *
  * @param hg_class  [in]
  * Owns:      nothing changes hands.
@@ -271,7 +270,7 @@ HG_PUBLIC const char *HG_Class_get_protocol(const hg_class_t *hg_class);
 HG_PUBLIC bool HG_Class_is_listening(const hg_class_t *hg_class);
 
 /**
- * Bytes of encoded input that travel in the request itself.
+ * Get the number of bytes of encoded input that fit into the request itself.
  *
  * A longer input travels too, fetched by the target: a round trip more.
  *
@@ -285,7 +284,7 @@ HG_PUBLIC bool HG_Class_is_listening(const hg_class_t *hg_class);
 HG_PUBLIC hg_size_t HG_Class_get_input_eager_size(const hg_class_t *hg_class);
 
 /**
- * Bytes of encoded output that travel in the reply itself.
+ * Get the number of bytes of encoded output that fit into the reply itself.
  *
  * @param hg_class  [in]
  * Owns:      nothing changes hands.
@@ -297,7 +296,7 @@ HG_PUBLIC hg_size_t HG_Class_get_input_eager_size(const hg_class_t *hg_class);
 HG_PUBLIC hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class);
 
 /**
- * Reserve bytes of every request for a header of the program's own.
+ * Reserve bytes of every request for a header of the program.
  *
  * They are the first ones of HG_Get_input_buf(): the origin writes them before
  * HG_Forward(), the target reads them. They travel in the request itself, also
@@ -317,7 +316,7 @@ HG_PUBLIC hg_return_t HG_Class_set_input_offset(
     hg_class_t *hg_class, hg_size_t offset);
 
 /**
- * Reserve bytes of every reply for a header of the program's own.
+ * Reserve bytes of every reply for a header of the program.
  *
  * They are the first ones of HG_Get_output_buf(): the target writes them before
  * HG_Respond(), the origin reads them once its callback runs. An answer that
@@ -336,7 +335,7 @@ HG_PUBLIC hg_return_t HG_Class_set_output_offset(
     hg_class_t *hg_class, hg_size_t offset);
 
 /**
- * Have a function called for every new handle.
+ * Set a function that is called for every new handle.
  *
  * It is meant to keep data with the handle by HG_Set_data(). At the origin
  * HG_Create() calls it. At the target handles are made when requests come in,
@@ -361,7 +360,7 @@ HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
     hg_return_t (*callback)(hg_handle_t handle, void *arg), void *arg);
 
 /**
- * What the class has done so far.
+ * Get the counters of a class.
  *
  * `rpc_multi_recv_copy_count` is 0: no message is copied when it comes. Replies
  * count also where the library gives them by itself.
@@ -393,7 +392,7 @@ HG_PUBLIC hg_return_t HG_Class_get_counters(
 HG_PUBLIC void HG_Diag_dump_counters(void);
 
 /**
- * Keep a pointer of the program's with the class.
+ * Attach a pointer of the program to a class.
  *
  * @param hg_class       [in]
  * @param data           [in]  replaces what was set before, without freeing it
@@ -408,7 +407,7 @@ HG_PUBLIC hg_return_t HG_Class_set_data(
     hg_class_t *hg_class, void *data, void (*free_callback)(void *));
 
 /**
- * The pointer that HG_Class_set_data() kept, or NULL.
+ * Get the pointer that HG_Class_set_data() attached, or NULL.
  *
  * @param hg_class  [in]
  * Owns:      nothing changes hands.

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /**
- * Open the context with the lowest id that none has: 0 for programs with one.
+ * Open a context with the lowest free id: 0 for programs with one context.
  *
  * Over na+sm and ofi a class that did not ask for more (max_contexts) may have
  * up to four.
@@ -77,7 +77,7 @@ HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
 HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t *context);
 
 /**
- * The class that the context belongs to.
+ * Get the class of a context.
  *
  * @param context  [in]
  * Owns:      the result is borrowed from the context.
@@ -89,7 +89,7 @@ HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t *context);
 HG_PUBLIC hg_class_t *HG_Context_get_class(const hg_context_t *context);
 
 /**
- * The id that the context was opened with.
+ * Get the id of a context.
  *
  * @param context  [in]
  * Owns:      nothing changes hands.
@@ -101,7 +101,7 @@ HG_PUBLIC hg_class_t *HG_Context_get_class(const hg_context_t *context);
 HG_PUBLIC uint8_t HG_Context_get_id(const hg_context_t *context);
 
 /**
- * Keep a pointer of the program's with the context.
+ * Attach a pointer of the program to a context.
  *
  * @param context        [in]
  * @param data           [in]  replaces what was set before, without freeing it
@@ -117,7 +117,7 @@ HG_PUBLIC hg_return_t HG_Context_set_data(
     hg_context_t *context, void *data, void (*free_callback)(void *));
 
 /**
- * The pointer that HG_Context_set_data() kept, or NULL.
+ * Get the pointer that HG_Context_set_data() attached, or NULL.
  *
  * @param context  [in]
  * Owns:      nothing changes hands.
@@ -129,7 +129,8 @@ HG_PUBLIC hg_return_t HG_Context_set_data(
 HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
 
 /**
- * Move messages and transfers along, until something is there to trigger.
+ * Make progress on messages and transfers, until a callback is ready for
+ * HG_Trigger().
  *
  * Several threads may call it: one of them progresses, the others wait for what
  * it queues. With time-out 0 it looks once and makes no system call.
@@ -167,7 +168,7 @@ HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     unsigned int max_count, unsigned int *actual_count);
 
 /**
- * A descriptor that becomes readable when there is something to progress.
+ * Get a descriptor that becomes readable when HG_Progress() has work to do.
  *
  * One for all transports of the class and for its callbacks that are due, made
  * when first asked for, to be waited on with poll(2) or epoll(7) by one event
@@ -188,7 +189,7 @@ HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t *context);
 
 /**
- * Whether work is pending, so that waiting on the descriptor would be wrong.
+ * Tell whether work is pending, so that a wait on the descriptor could miss it.
  *
  * To be asked each time before blocking on HG_Event_get_wait_fd(). Makes
  * progress once; false announces the wait to all who bring news.
@@ -204,7 +205,7 @@ HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t *context);
 HG_PUBLIC bool HG_Event_ready(hg_context_t *context);
 
 /**
- * Progress without waiting.
+ * Make progress without waiting.
  *
  * @param context  [in]
  * @param count_p  [out]  how many callbacks are queued now; may be NULL
@@ -220,7 +221,7 @@ HG_PUBLIC hg_return_t HG_Event_progress(
     hg_context_t *context, unsigned int *count_p);
 
 /**
- * Trigger without waiting.
+ * Run callbacks without waiting.
  *
  * @param context       [in]
  * @param max_count     [in]   how many callbacks to run at most

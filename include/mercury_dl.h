@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /**
- * Open a shared library, with all it needs.
+ * Open a shared library and its dependencies.
  *
  * @param filename  [in]  a path, or a name to be searched for; NULL: the
  *                        program itself
@@ -26,8 +26,8 @@ extern "C" {
 HG_UTIL_PUBLIC HG_DL_HANDLE hg_dl_open(const char *filename);
 
 /**
- * What went wrong in the last of these calls, or NULL if nothing since the last
- * question.
+ * Get the text of the last error of these calls, or NULL if there was none
+ * since the last query.
  *
  * Owns:      the result is borrowed from the calling thread, until it makes
  *            another of these calls.
@@ -39,7 +39,7 @@ HG_UTIL_PUBLIC HG_DL_HANDLE hg_dl_open(const char *filename);
 HG_UTIL_PUBLIC const char *hg_dl_error(void);
 
 /**
- * The place of a function or variable in an open library.
+ * Get the address of a function or variable in an open library.
  *
  * @param handle  [in]
  * @param symbol  [in]
@@ -66,8 +66,8 @@ HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
 HG_UTIL_PUBLIC int hg_dl_close(HG_DL_HANDLE handle);
 
 /**
- * The file that an address of this process came from: a library, or the program
- * itself.
+ * Get the file that an address of this process was loaded from: a library, or
+ * the program.
  *
  * @param addr       [in]   of a function or a variable
  * @param path       [out]  room for the path

@@ -96,7 +96,7 @@ HG_UTIL_PUBLIC struct hg_dlog *hg_dlog_alloc(
     char *name, unsigned int lesize, int leloop);
 
 /**
- * End a log's counters, and the log itself if it came from hg_dlog_alloc().
+ * Free a log's counters, and the log if hg_dlog_alloc() created it.
  *
  * @param d  [in]  NULL is allowed
  * Owns:      the counters are consumed, and the log that was made by
@@ -109,7 +109,7 @@ HG_UTIL_PUBLIC struct hg_dlog *hg_dlog_alloc(
 HG_UTIL_PUBLIC void hg_dlog_free(struct hg_dlog *d);
 
 /**
- * Make a counter of 32 bits, at 0, unless `*cptr` is one already.
+ * Create a 32-bit counter, at 0, unless `*cptr` is one already.
  *
  * @param d      [in]
  * @param cptr   [in,out]  NULL before, the counter afterwards
@@ -125,7 +125,7 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount32(struct hg_dlog *d,
     hg_atomic_int32_t **cptr, const char *name, const char *descr);
 
 /**
- * Make a counter of 64 bits, at 0, unless `*cptr` is one already.
+ * Create a 64-bit counter, at 0, unless `*cptr` is one already.
  *
  * @param d      [in]
  * @param cptr   [in,out]  NULL before, the counter afterwards
@@ -159,7 +159,7 @@ HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog *d, const char *file,
     unsigned int line, const char *func, const char *msg, const void *data);
 
 /**
- * Let a log in memory take no more entries, or take them again.
+ * Stop a log in memory from accepting entries, or let it accept them again.
  *
  * @param d     [in]
  * @param stop  [in]  not 0: no more
@@ -172,7 +172,7 @@ HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog *d, const char *file,
 HG_UTIL_PUBLIC void hg_dlog_setlogstop(struct hg_dlog *d, int stop);
 
 /**
- * Forget all entries of a log in memory; counters stay.
+ * Remove all entries of a log in memory; counters stay.
  *
  * @param d  [in]
  * Owns:      nothing changes hands.
@@ -184,8 +184,7 @@ HG_UTIL_PUBLIC void hg_dlog_setlogstop(struct hg_dlog *d, int stop);
 HG_UTIL_PUBLIC void hg_dlog_resetlog(struct hg_dlog *d);
 
 /**
- * Print the entries, the oldest first; hg_dlog_dump_counters() prints the
- * counters.
+ * Print the entries, oldest first; hg_dlog_dump_counters() prints the counters.
  *
  * @param d         [in]
  * @param log_func  [in]  called as fprintf() would be, once for each line
@@ -201,7 +200,7 @@ HG_UTIL_PUBLIC void hg_dlog_dump(struct hg_dlog *d,
     int (*log_func)(FILE *, const char *, ...), FILE *stream, int trylock);
 
 /**
- * Print the counters, in the order in which they were made.
+ * Print the counters, in order of creation.
  *
  * @param d         [in]
  * @param log_func  [in]  called as fprintf() would be, once for each line

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /**
- * Make a handle for a call.
+ * Create a handle for a call.
  *
  * @param context  [in]
  * @param addr     [in]   HG_ADDR_NULL: HG_Reset() will name the target
@@ -33,7 +33,7 @@ HG_PUBLIC hg_return_t HG_Create(
     hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle);
 
 /**
- * Give a handle back.
+ * Release a reference to a handle.
  *
  * An operation in flight goes on and calls its callback: it has a reference of
  * its own. So has, at the target, the answer until it was sent: HG_Respond()
@@ -57,7 +57,7 @@ HG_PUBLIC hg_return_t HG_Create(
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 
 /**
- * Aim an idle handle at another call; its target context becomes 0.
+ * Reuse an idle handle for another call; its target context becomes 0.
  *
  * @param handle  [in]
  * @param addr    [in]  HG_ADDR_NULL: the address as before
@@ -73,7 +73,7 @@ HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 
 /**
- * Take another reference to a handle, to be ended by HG_Destroy().
+ * Take another reference to a handle, which HG_Destroy() releases.
  *
  * @param handle  [in]
  * Owns:      the caller owns the new reference; HG_Destroy() releases it.
@@ -86,7 +86,7 @@ HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
 
 /**
  * Get the number of references to a handle, those of operations in flight and
- * of an answer that is to come among them.
+ * of an expected answer included.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -98,7 +98,7 @@ HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
 HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle);
 
 /**
- * What the handle knows of its call.
+ * Get the class, context, address and RPC id of a handle.
  *
  * @param handle  [in]
  * Owns:      the result is borrowed from the handle, until HG_Reset().
@@ -110,7 +110,7 @@ HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle);
 HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
 
 /**
- * Keep a pointer of the program's with the handle; HG_Reset() keeps it too.
+ * Attach a pointer of the program to a handle; HG_Reset() keeps it too.
  *
  * At a target it is kept as long as the call, or, with a function set by
  * HG_Class_set_handle_create_callback(), also for the calls that the handle
@@ -131,7 +131,7 @@ HG_PUBLIC hg_return_t HG_Set_data(
     hg_handle_t handle, void *data, void (*free_callback)(void *));
 
 /**
- * The pointer that HG_Set_data() kept, or NULL.
+ * Get the pointer that HG_Set_data() attached, or NULL.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -143,7 +143,7 @@ HG_PUBLIC hg_return_t HG_Set_data(
 HG_PUBLIC void *HG_Get_data(hg_handle_t handle);
 
 /**
- * Choose the target's context that gets the call; 0 unless set.
+ * Choose the target's context that receives the call; 0 unless set.
  *
  * @param handle  [in]
  * @param id      [in]  as the target gave to HG_Context_create_id()
@@ -176,7 +176,7 @@ HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
 HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
 
 /**
- * Free what HG_Get_input() made.
+ * Free the members that HG_Get_input() decoded.
  *
  * @param handle     [in]
  * @param in_struct  [in]  as HG_Get_input() filled it
@@ -211,8 +211,8 @@ HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
 HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
 
 /**
- * Free what HG_Get_output() made; at the target, what the program allocated for
- * the output that it sent, by the output proc.
+ * Free the members that HG_Get_output() decoded; at the target, what the
+ * program allocated for the output that it sent, by the output proc.
  *
  * @param handle      [in]
  * @param out_struct  [in]  as HG_Get_output() filled it
@@ -227,7 +227,8 @@ HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
 HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct);
 
 /**
- * Bytes of the encoded input, headers not counted; 0 when there is none.
+ * Get the number of bytes of the encoded input, without headers; 0 when there
+ * is none.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -239,7 +240,8 @@ HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct);
 HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
 
 /**
- * Bytes of the encoded output, headers not counted; 0 when there is none.
+ * Get the number of bytes of the encoded output, without headers; 0 when there
+ * is none.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -251,7 +253,7 @@ HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
 HG_PUBLIC hg_size_t HG_Get_output_payload_size(hg_handle_t handle);
 
 /**
- * The message memory of the input.
+ * Get the message buffer of the input.
  *
  * It begins with the bytes that HG_Class_set_input_offset() reserved. At the
  * origin these are to be written before HG_Forward(), which sends them; they
@@ -277,7 +279,7 @@ HG_PUBLIC hg_return_t HG_Get_input_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size);
 
 /**
- * The message memory of the output.
+ * Get the message buffer of the output.
  *
  * It begins with the bytes that HG_Class_set_output_offset() reserved. At the
  * target these are to be written before HG_Respond(), which sends them. At the
@@ -302,7 +304,7 @@ HG_PUBLIC hg_return_t HG_Get_output_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size);
 
 /**
- * Give the message of an input back to the transport early.
+ * Return the message buffer of an input to the transport early.
  *
  * For a target that keeps a call for long, and has read its input. A one-way
  * call's message goes back at once, with the right to send another; that of a
@@ -320,7 +322,7 @@ HG_PUBLIC hg_return_t HG_Get_output_buf(
 HG_PUBLIC hg_return_t HG_Release_input_buf(hg_handle_t handle);
 
 /**
- * The memory of an input that was too long for one message.
+ * Get the buffer of an input that was too long for one message.
  *
  * @param handle       [in]
  * @param in_buf       [out]  NULL when it fitted
@@ -336,7 +338,7 @@ HG_PUBLIC hg_return_t HG_Get_input_extra_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size);
 
 /**
- * The memory of an output that was too long for one message.
+ * Get the buffer of an output that was too long for one message.
  *
  * @param handle        [in]
  * @param out_buf       [out]  NULL when it fitted

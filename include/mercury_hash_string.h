@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Bernstein's hash of a string: 5381, then times 33 plus each byte.
+ * Compute Bernstein's hash of a string: 5381, then times 33 plus each byte.
  *
  * @param string  [in]
  * Owns:      nothing changes hands.

@@ -65,8 +65,8 @@ HG_UTIL_PUBLIC hg_hash_table_t *hg_hash_table_new(
 HG_UTIL_PUBLIC void hg_hash_table_free(hg_hash_table_t *hash_table);
 
 /**
- * Have a hash table free the keys and values that leave it: by remove, by an
- * insert for the same key, or at its end.
+ * Set the functions that free keys and values when they leave the table: by
+ * remove, by an insert for the same key, or with the table.
  *
  * @param hash_table       [in]
  * @param key_free_func    [in]  NULL: keys stay the program's
@@ -83,7 +83,7 @@ HG_UTIL_PUBLIC void hg_hash_table_register_free_functions(
     hg_hash_table_value_free_func_t value_free_func);
 
 /**
- * Insert a value into a hash table, in place of the one that the key had.
+ * Insert a value into a hash table; it replaces an older one of the key.
  *
  * @param hash_table  [in]
  * @param key         [in]
@@ -141,8 +141,7 @@ HG_UTIL_PUBLIC unsigned int hg_hash_table_num_entries(
     hg_hash_table_t *hash_table);
 
 /**
- * Begin a walk over all values of a hash table, in no order that means
- * anything.
+ * Begin a walk over all values of a hash table, in no defined order.
  *
  * @param hash_table  [in]
  * @param iter        [out]
@@ -156,7 +155,7 @@ HG_UTIL_PUBLIC void hg_hash_table_iterate(
     hg_hash_table_t *hash_table, hg_hash_table_iter_t *iter);
 
 /**
- * Tell whether a walk over a hash table has one more value; 0: no.
+ * Tell whether a walk over a hash table has more values; 0: no.
  *
  * @param iter  [in]
  * Owns:      nothing changes hands.

@@ -222,7 +222,7 @@ extern "C" {
 HG_UTIL_PUBLIC void hg_log_set_level(enum hg_log_level log_level);
 
 /**
- * The level of all outlets for which no other was set.
+ * Get the level of all outlets that have none of their own.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -246,7 +246,7 @@ HG_UTIL_PUBLIC enum hg_log_level hg_log_get_level(void);
 HG_UTIL_PUBLIC void hg_log_set_subsys(const char *log_subsys);
 
 /**
- * The list that chooses which outlets are shown.
+ * Get the list that chooses which outlets are shown.
  *
  * Owns:      the result is borrowed from the library, until a list is set.
  * Errors:    none.
@@ -273,7 +273,7 @@ HG_UTIL_PUBLIC void hg_log_set_subsys_level(
     const char *subsys, enum hg_log_level log_level);
 
 /**
- * The level of a name, in small or capital letters.
+ * Get the level of a name, in small or capital letters.
  *
  * @param log_level  [in]
  * Owns:      nothing changes hands.
@@ -285,7 +285,7 @@ HG_UTIL_PUBLIC void hg_log_set_subsys_level(
 HG_UTIL_PUBLIC enum hg_log_level hg_log_name_to_level(const char *log_level);
 
 /**
- * The name of a level.
+ * Get the name of a level.
  *
  * @param log_level  [in]
  * Owns:      the result is static.
@@ -297,8 +297,7 @@ HG_UTIL_PUBLIC enum hg_log_level hg_log_name_to_level(const char *log_level);
 HG_UTIL_PUBLIC const char *hg_log_level_to_string(enum hg_log_level log_level);
 
 /**
- * Have log lines written by a function of the program's; as
- * HG_Set_log_func().
+ * Set the function that writes log lines; as HG_Set_log_func().
  *
  * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
  * Owns:      nothing changes hands.
@@ -311,7 +310,7 @@ HG_UTIL_PUBLIC const char *hg_log_level_to_string(enum hg_log_level log_level);
 HG_UTIL_PUBLIC void hg_log_set_func(hg_log_func_t log_func);
 
 /**
- * The function that writes log lines: fprintf() or the program's.
+ * Get the function that writes log lines: fprintf() or the program's.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -322,7 +321,7 @@ HG_UTIL_PUBLIC void hg_log_set_func(hg_log_func_t log_func);
 HG_UTIL_PUBLIC hg_log_func_t hg_log_get_func(void);
 
 /**
- * Choose where lines go: debug takes those of min_debug, info and debug,
+ * Set the stream of lines: debug receives those of min_debug, info and debug,
  * warning its own, and error those of error and fatal.
  *
  * @param stream  [in]  NULL: stderr again
@@ -337,7 +336,7 @@ HG_UTIL_PUBLIC void hg_log_set_stream_warning(FILE *stream);
 HG_UTIL_PUBLIC void hg_log_set_stream_error(FILE *stream);
 
 /**
- * Where lines go.
+ * Get the stream of lines.
  *
  * Owns:      the result is borrowed from whoever set it; stderr at first.
  * Errors:    none.
@@ -350,8 +349,8 @@ HG_UTIL_PUBLIC FILE *hg_log_get_stream_warning(void);
 HG_UTIL_PUBLIC FILE *hg_log_get_stream_error(void);
 
 /**
- * Make an outlet known, so that it gets its level now and whenever that
- * changes. Until then it shows nothing.
+ * Register an outlet, which gets its level now and at each change. Until then
+ * it shows nothing.
  *
  * @param outlet  [in]  its parent need not be registered
  * Owns:      the outlet stays the caller's and must live until
@@ -364,7 +363,7 @@ HG_UTIL_PUBLIC FILE *hg_log_get_stream_error(void);
 HG_UTIL_PUBLIC void hg_log_outlet_register(struct hg_log_outlet *outlet);
 
 /**
- * Forget an outlet; it shows nothing any more.
+ * Deregister an outlet; it shows nothing any more.
  *
  * @param outlet  [in]
  * Owns:      nothing changes hands.
@@ -409,7 +408,7 @@ HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet *outlet,
     HG_UTIL_PRINTF(7, 8);
 
 /**
- * Write a line as hg_log_write() does, with what follows the format as a list.
+ * Write a line as hg_log_write() does, with a va_list of arguments.
  *
  * @param outlet     [in]
  * @param log_level  [in]

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /**
- * Bytes of a page.
+ * Get the size of a page in bytes.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -26,7 +26,7 @@ extern "C" {
 HG_UTIL_PUBLIC long hg_mem_get_page_size(void);
 
 /**
- * Bytes of a huge page, the size that the system gives by default.
+ * Get the default size of a huge page in bytes.
  *
  * Owns:      nothing changes hands.
  * Errors:    -1: the system does not say.
@@ -37,7 +37,7 @@ HG_UTIL_PUBLIC long hg_mem_get_page_size(void);
 HG_UTIL_PUBLIC long hg_mem_get_hugepage_size(void);
 
 /**
- * Get memory that begins at a multiple of `alignment`.
+ * Allocate memory that begins at a multiple of `alignment`.
  *
  * @param alignment  [in]  a power of two
  * @param size       [in]  bytes
@@ -50,7 +50,7 @@ HG_UTIL_PUBLIC long hg_mem_get_hugepage_size(void);
 HG_UTIL_PUBLIC void *hg_mem_aligned_alloc(size_t alignment, size_t size);
 
 /**
- * Give aligned memory back.
+ * Free aligned memory.
  *
  * @param mem_ptr  [in]  NULL is allowed
  * Owns:      the memory is consumed.
@@ -62,8 +62,8 @@ HG_UTIL_PUBLIC void *hg_mem_aligned_alloc(size_t alignment, size_t size);
 HG_UTIL_PUBLIC void hg_mem_aligned_free(void *mem_ptr);
 
 /**
- * Get aligned memory with room for a header in front of it: the header ends
- * where the memory begins.
+ * Allocate aligned memory with room for a header in front of it: the header
+ * ends where the memory begins.
  *
  * @param header_size  [in]  bytes in front
  * @param alignment    [in]  of the memory; a power of two
@@ -79,7 +79,7 @@ HG_UTIL_PUBLIC void *hg_mem_header_alloc(
     size_t header_size, size_t alignment, size_t size);
 
 /**
- * Give memory with a header back.
+ * Free memory with a header.
  *
  * @param header_size  [in]  as it was got
  * @param alignment    [in]  as it was got
@@ -94,7 +94,7 @@ HG_UTIL_PUBLIC void hg_mem_header_free(
     size_t header_size, size_t alignment, void *mem_ptr);
 
 /**
- * Get memory of huge pages, which the system must have set aside
+ * Allocate memory of huge pages, which the system must have reserved
  * (/proc/sys/vm/nr_hugepages).
  *
  * @param size  [in]  bytes; rounded up to whole pages
@@ -107,7 +107,7 @@ HG_UTIL_PUBLIC void hg_mem_header_free(
 HG_UTIL_PUBLIC void *hg_mem_huge_alloc(size_t size);
 
 /**
- * Give memory of huge pages back.
+ * Free memory of huge pages.
  *
  * @param mem_ptr  [in]  NULL is allowed
  * @param size     [in]  as it was got
@@ -136,7 +136,7 @@ HG_UTIL_PUBLIC int hg_mem_huge_free(void *mem_ptr, size_t size);
 HG_UTIL_PUBLIC void *hg_mem_shm_map(const char *name, size_t size, bool create);
 
 /**
- * Unmap shared memory, and take its name away.
+ * Unmap shared memory, and remove its name.
  *
  * @param name     [in]  NULL: the name stays, for others to map it by
  * @param mem_ptr  [in]  NULL: only the name goes

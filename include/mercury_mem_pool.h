@@ -55,7 +55,8 @@ HG_UTIL_PUBLIC struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size,
 HG_UTIL_PUBLIC void hg_mem_pool_destroy(struct hg_mem_pool *hg_mem_pool);
 
 /**
- * Take a chunk from a pool of memory; gets one more block when there is none.
+ * Allocate a chunk from a pool of memory; gets one more block when there is
+ * none.
  *
  * @param hg_mem_pool  [in]
  * @param size         [in]   bytes wanted, at most those of a chunk
@@ -73,7 +74,7 @@ HG_UTIL_PUBLIC void *hg_mem_pool_alloc(
     struct hg_mem_pool *hg_mem_pool, size_t size, void **mr_handle);
 
 /**
- * Give a chunk back to its pool of memory.
+ * Return a chunk to its pool of memory.
  *
  * @param hg_mem_pool  [in]
  * @param mem_ptr      [in]  NULL is allowed
@@ -88,7 +89,7 @@ HG_UTIL_PUBLIC void hg_mem_pool_free(
     struct hg_mem_pool *hg_mem_pool, void *mem_ptr, void *mr_handle);
 
 /**
- * How far a chunk is from the start of its registered block, in bytes.
+ * Get the offset of a chunk from the start of its registered block, in bytes.
  *
  * @param hg_mem_pool  [in]
  * @param mem_ptr      [in]

@@ -82,7 +82,7 @@ HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
     hg_size_t buf_size, hg_proc_op_t op, hg_proc_hash_t hash, hg_proc_t *proc);
 
 /**
- * Destroy a proc, and its extra buffer unless that was taken.
+ * Destroy a proc, and its extra buffer if the proc owns it.
  *
  * @param proc  [in]  HG_PROC_NULL is allowed
  * Owns:      the proc is consumed.
@@ -94,8 +94,8 @@ HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
 HG_PUBLIC hg_return_t hg_proc_free(hg_proc_t proc);
 
 /**
- * Let a proc start again with a buffer and an operation. The checksum starts
- * again too; an extra buffer is freed unless it was taken.
+ * Reset a proc to a buffer and an operation. The checksum starts again too; an
+ * extra buffer is freed unless it was taken.
  *
  * @param proc      [in]
  * @param buf       [in]  NULL for HG_FREE only
@@ -111,7 +111,7 @@ HG_PUBLIC hg_return_t hg_proc_reset(
     hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op);
 
 /**
- * Get the class that a proc was made for.
+ * Get the class of a proc.
  *
  * @param proc  [in]
  * Owns:      the result is borrowed from the proc.
@@ -123,7 +123,7 @@ HG_PUBLIC hg_return_t hg_proc_reset(
 HG_PUBLIC hg_class_t *hg_proc_get_class(hg_proc_t proc);
 
 /**
- * Tell a proc which call it codes for.
+ * Set the handle of the call that a proc codes for.
  *
  * @param proc    [in]
  * @param handle  [in]
@@ -136,7 +136,7 @@ HG_PUBLIC hg_class_t *hg_proc_get_class(hg_proc_t proc);
 HG_PUBLIC void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle);
 
 /**
- * Get the call that a proc codes for, or HG_HANDLE_NULL.
+ * Get the handle of the call that a proc codes for, or HG_HANDLE_NULL.
  *
  * @param proc  [in]
  * Owns:      the result is borrowed from the proc.
@@ -148,7 +148,7 @@ HG_PUBLIC void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle);
 HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
 
 /**
- * Tell what a proc is doing: HG_ENCODE, HG_DECODE or HG_FREE.
+ * Get the operation of a proc: HG_ENCODE, HG_DECODE or HG_FREE.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.

@@ -13,8 +13,7 @@ extern "C" {
 #endif
 
 /**
- * Get the bytes of the buffer of a proc that is in use: the one given, or the
- * extra one.
+ * Get the size of the current buffer of a proc: the given or the extra one.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -26,7 +25,7 @@ extern "C" {
 HG_PUBLIC hg_size_t hg_proc_get_size(hg_proc_t proc);
 
 /**
- * Get the bytes that a proc has coded so far.
+ * Get the number of bytes that a proc has coded so far.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -38,7 +37,7 @@ HG_PUBLIC hg_size_t hg_proc_get_size(hg_proc_t proc);
 HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
 
 /**
- * Get the bytes that are left in the buffer of a proc.
+ * Get the number of bytes that are left in the buffer of a proc.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -50,8 +49,8 @@ HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
 HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
 
 /**
- * Make the buffer of a proc larger, by moving into the extra one or growing
- * that, to a multiple of the page size.
+ * Enlarge the buffer of a proc: move to the extra one, or grow that, to a
+ * multiple of the page size.
  *
  * @param proc           [in]
  * @param req_buf_size   [in]  bytes wanted, more than there are
@@ -67,8 +66,8 @@ HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
 HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size);
 
 /**
- * Bytes to be coded by hand: the place of the next `data_size` ones, which
- * count as coded. hg_proc_restore_ptr() must follow.
+ * Get the address of the next `data_size` bytes, which the caller codes by
+ * hand; they count as coded. hg_proc_restore_ptr() must follow.
  *
  * @param proc       [in]
  * @param data_size  [in]
@@ -82,7 +81,8 @@ HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size);
 HG_PUBLIC void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
 
 /**
- * The bytes of hg_proc_save_ptr() are coded now; they are added to the sum.
+ * End the coding by hand of the bytes of hg_proc_save_ptr(); they are added to
+ * the sum.
  *
  * @param proc       [in]
  * @param data       [in]  as hg_proc_save_ptr() returned it
@@ -97,8 +97,8 @@ HG_PUBLIC hg_return_t hg_proc_restore_ptr(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
 /**
- * Get the extra buffer of a proc with all that was coded, or NULL when it
- * fitted.
+ * Get the extra buffer of a proc, which holds all coded bytes, or NULL if the
+ * first buffer was large enough.
  *
  * @param proc  [in]
  * Owns:      the result is borrowed from the proc, unless it is taken; see
@@ -111,8 +111,7 @@ HG_PUBLIC hg_return_t hg_proc_restore_ptr(
 HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
 
 /**
- * Get the bytes of the extra buffer of a proc, coded or not; 0 when there is
- * none.
+ * Get the size of the extra buffer of a proc; 0 when there is none.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -124,7 +123,7 @@ HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
 HG_PUBLIC hg_size_t hg_proc_get_extra_size(hg_proc_t proc);
 
 /**
- * Tell a proc whose its extra buffer is.
+ * Set the owner of the extra buffer of a proc.
  *
  * @param proc    [in]
  * @param theirs  [in]  HG_TRUE: the caller takes it, and ends it by free();
@@ -139,7 +138,7 @@ HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
     hg_proc_t proc, uint8_t theirs);
 
 /**
- * End the coding by a proc: its checksum is that of all bytes that passed.
+ * End the coding by a proc, and complete the checksum of all coded bytes.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -186,7 +185,7 @@ HG_PUBLIC hg_return_t hg_proc_checksum_verify(
     hg_proc_t proc, const void *hash, hg_size_t hash_size);
 
 /**
- * Add bytes that were not coded by a proc to its checksum.
+ * Add bytes that the proc has not coded to its checksum.
  *
  * @param proc       [in]
  * @param data       [in]

@@ -35,7 +35,7 @@ extern "C" {
 HG_PUBLIC hg_return_t hg_proc_hg_string_t(hg_proc_t proc, void *data);
 
 /**
- * Code a string that is not to be written.
+ * Code a constant string.
  *
  * @param proc  [in]
  * @param data  [in,out]  a `hg_const_string_t *`; the string may be NULL

@@ -30,7 +30,7 @@ HG_PUBLIC hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
     hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb);
 
 /**
- * Whether an RPC of that name is registered.
+ * Tell whether an RPC of a name is registered.
  *
  * @param hg_class   [in]
  * @param func_name  [in]
@@ -46,7 +46,7 @@ HG_PUBLIC hg_return_t HG_Registered_name(
     hg_class_t *hg_class, const char *func_name, hg_id_t *id, uint8_t *flag);
 
 /**
- * Register an RPC by an id of the program's choice.
+ * Register an RPC by an id that the program chooses.
  *
  * Registered again, the procs and the callback are replaced, with a warning.
  *
@@ -66,7 +66,7 @@ HG_PUBLIC hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
     hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb);
 
 /**
- * Forget an RPC, and free its data by their callback.
+ * Deregister an RPC, and free its data by their callback.
  *
  * Requests that arrive later are answered with HG_NOENTRY.
  *
@@ -82,7 +82,7 @@ HG_PUBLIC hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
 HG_PUBLIC hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id);
 
 /**
- * Whether an RPC of that id is registered.
+ * Tell whether an RPC of an id is registered.
  *
  * @param hg_class  [in]
  * @param id        [in]
@@ -97,7 +97,7 @@ HG_PUBLIC hg_return_t HG_Registered(
     hg_class_t *hg_class, hg_id_t id, uint8_t *flag);
 
 /**
- * The procs that an RPC was registered with.
+ * Get the procs of an RPC.
  *
  * @param hg_class     [in]
  * @param id           [in]
@@ -114,7 +114,7 @@ HG_PUBLIC hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
     uint8_t *flag, hg_proc_cb_t *in_proc_cb, hg_proc_cb_t *out_proc_cb);
 
 /**
- * Keep a pointer of the program's with an RPC.
+ * Attach a pointer of the program to an RPC.
  *
  * @param hg_class       [in]
  * @param id             [in]
@@ -132,7 +132,7 @@ HG_PUBLIC hg_return_t HG_Register_data(hg_class_t *hg_class, hg_id_t id,
     void *data, void (*free_callback)(void *));
 
 /**
- * The pointer that HG_Register_data() kept, or NULL.
+ * Get the pointer that HG_Register_data() attached, or NULL.
  *
  * @param hg_class  [in]
  * @param id        [in]
@@ -163,7 +163,7 @@ HG_PUBLIC hg_return_t HG_Registered_disable_response(
     hg_class_t *hg_class, hg_id_t id, uint8_t disable);
 
 /**
- * Whether an RPC is one-way.
+ * Tell whether an RPC is one-way.
  *
  * @param hg_class  [in]
  * @param id        [in]

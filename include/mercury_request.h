@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /**
- * Make a class of requests that are driven by the same two functions.
+ * Create a class of requests that the same two functions drive.
  *
  * @param progress_func  [in]
  * @param trigger_func   [in]
@@ -42,7 +42,7 @@ HG_UTIL_PUBLIC hg_request_class_t *hg_request_init(
     hg_request_trigger_func_t trigger_func, void *arg);
 
 /**
- * End a class of requests.
+ * Destroy a class of requests.
  *
  * @param request_class  [in]   NULL is allowed
  * @param arg            [out]  what hg_request_init() was given; may be NULL
@@ -56,7 +56,7 @@ HG_UTIL_PUBLIC void hg_request_finalize(
     hg_request_class_t *request_class, void **arg);
 
 /**
- * Make a request, not complete.
+ * Create a request, not complete.
  *
  * @param request_class  [in]
  * Owns:      the caller owns the result; hg_request_destroy() frees it.
@@ -69,7 +69,7 @@ HG_UTIL_PUBLIC hg_request_t *hg_request_create(
     hg_request_class_t *request_class);
 
 /**
- * End a request.
+ * Destroy a request.
  *
  * @param request  [in]  NULL is allowed
  * Owns:      the request is consumed.
@@ -139,7 +139,7 @@ HG_UTIL_PUBLIC int hg_request_waitall(int count, hg_request_t *request[],
     unsigned int timeout, unsigned int *flag);
 
 /**
- * Keep a pointer of the program's with the request.
+ * Attach a pointer of the program to a request.
  *
  * @param request  [in]
  * @param data     [in]
@@ -152,7 +152,7 @@ HG_UTIL_PUBLIC int hg_request_waitall(int count, hg_request_t *request[],
 HG_UTIL_PUBLIC int hg_request_set_data(hg_request_t *request, void *data);
 
 /**
- * The pointer that hg_request_set_data() kept, or NULL.
+ * Get the pointer that hg_request_set_data() attached, or NULL.
  *
  * @param request  [in]
  * Owns:      nothing changes hands.

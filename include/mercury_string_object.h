@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /**
- * Make a string object without a string.
+ * Initialise a string object without a string.
  *
  * @param string  [out]
  * Owns:      nothing changes hands.
@@ -28,7 +28,7 @@ extern "C" {
 HG_PUBLIC hg_return_t hg_string_object_init(hg_string_object_t *string);
 
 /**
- * Make a string object of a string.
+ * Initialise a string object with a string.
  *
  * @param string    [out]
  * @param s         [in]  may be NULL
@@ -43,7 +43,7 @@ HG_PUBLIC hg_return_t hg_string_object_init_char(
     hg_string_object_t *string, char *s, hg_bool_t is_owned);
 
 /**
- * Make a string object of a string that is not to be written.
+ * Initialise a string object with a constant string.
  *
  * @param string    [out]
  * @param s         [in]  may be NULL
@@ -71,7 +71,7 @@ HG_PUBLIC hg_return_t hg_string_object_init_const_char(
 HG_PUBLIC hg_return_t hg_string_object_free(hg_string_object_t *string);
 
 /**
- * Make a string object of a copy of another's string.
+ * Initialise a string object with a copy of another's string.
  *
  * @param string      [in]
  * @param new_string  [out]
@@ -86,7 +86,8 @@ HG_PUBLIC hg_return_t hg_string_object_dup(
     hg_string_object_t string, hg_string_object_t *new_string);
 
 /**
- * Take the string out of a string object, and put another one in, not owned.
+ * Replace the string of a string object by one that it does not own, and return
+ * the old one.
  *
  * @param string  [in,out]
  * @param s       [in]  may be NULL

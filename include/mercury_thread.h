@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /**
- * Set a thread variable to what no thread is called.
+ * Set a thread variable to "no thread".
  *
  * @param thread  [out]
  * Owns:      nothing changes hands.
@@ -75,7 +75,7 @@ HG_UTIL_PUBLIC void hg_thread_exit(hg_thread_ret_t ret);
 HG_UTIL_PUBLIC int hg_thread_join(hg_thread_t thread);
 
 /**
- * Ask a thread to end at its next point of cancellation, as POSIX lists them.
+ * Request cancellation of a thread at its next POSIX cancellation point.
  *
  * @param thread  [in]
  * Owns:      nothing changes hands; it is still to be joined.
@@ -87,7 +87,7 @@ HG_UTIL_PUBLIC int hg_thread_join(hg_thread_t thread);
 HG_UTIL_PUBLIC int hg_thread_cancel(hg_thread_t thread);
 
 /**
- * Let others use the core.
+ * Yield the core.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -98,8 +98,7 @@ HG_UTIL_PUBLIC int hg_thread_cancel(hg_thread_t thread);
 HG_UTIL_PUBLIC int hg_thread_yield(void);
 
 /**
- * Make a key, under which each thread keeps a pointer of its own, at first
- * NULL.
+ * Create a key for a thread-local pointer, initially NULL.
  *
  * @param key  [out]
  * Owns:      the caller owns the key; hg_thread_key_delete() frees it. What
@@ -112,7 +111,7 @@ HG_UTIL_PUBLIC int hg_thread_yield(void);
 HG_UTIL_PUBLIC int hg_thread_key_create(hg_thread_key_t *key);
 
 /**
- * End a key.
+ * Delete a key.
  *
  * @param key  [in]
  * Owns:      the key is consumed.
@@ -138,7 +137,7 @@ HG_UTIL_PUBLIC int hg_thread_getaffinity(
     hg_thread_t thread, hg_cpu_set_t *cpu_mask);
 
 /**
- * Choose the cores that a thread may run on.
+ * Set the cores that a thread may run on.
  *
  * @param thread    [in]
  * @param cpu_mask  [in]
@@ -183,7 +182,7 @@ static HG_UTIL_INLINE int hg_thread_equal(hg_thread_t t1, hg_thread_t t2)
 }
 
 /**
- * Get what the calling thread keeps under a key, or NULL.
+ * Get the calling thread's pointer of a key, or NULL.
  *
  * @param key  [in]
  * Owns:      nothing changes hands.
@@ -198,7 +197,7 @@ static HG_UTIL_INLINE void *hg_thread_getspecific(hg_thread_key_t key)
 }
 
 /**
- * Keep a pointer for the calling thread under a key.
+ * Set the calling thread's pointer of a key.
  *
  * @param key    [in]
  * @param value  [in]

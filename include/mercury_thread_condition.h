@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /**
- * Initialise a condition variable, with nobody waiting.
+ * Initialise a condition variable.
  *
  * @param cond  [out]
  * Owns:      the caller owns the condition; hg_thread_cond_destroy() frees it.
@@ -74,7 +74,7 @@ static HG_UTIL_INLINE int hg_thread_cond_broadcast(hg_thread_cond_t *cond)
 }
 
 /**
- * Unlock a mutex and wait for a condition, in one step; lock the mutex again
+ * Unlock a mutex and wait for a condition, atomically; lock the mutex again
  * when woken.
  *
  * @param cond   [in]
@@ -92,7 +92,7 @@ static HG_UTIL_INLINE int hg_thread_cond_wait(
 }
 
 /**
- * Unlock a mutex and wait for a condition, for some time only; lock the mutex
+ * Unlock a mutex and wait for a condition, with a time limit; lock the mutex
  * again.
  *
  * @param cond     [in]

@@ -50,7 +50,7 @@ HG_UTIL_PUBLIC int hg_thread_pool_init(
 HG_UTIL_PUBLIC int hg_thread_pool_destroy(hg_thread_pool_t *pool);
 
 /**
- * Have work done by one of the pool's threads.
+ * Post work to the threads of a pool.
  *
  * @param pool  [in]
  * @param work  [in]

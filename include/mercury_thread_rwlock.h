@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /**
- * Initialise a lock of readers and writers, unlocked.
+ * Initialise a readers-writer lock, unlocked.
  *
  * @param rwlock  [out]
  * Owns:      the caller owns the lock; hg_thread_rwlock_destroy() frees it.
@@ -28,7 +28,7 @@ extern "C" {
 HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
 
 /**
- * Destroy a lock of readers and writers.
+ * Destroy a readers-writer lock.
  *
  * @param rwlock  [in]
  * Owns:      the lock is consumed.
@@ -40,7 +40,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock);
 
 /**
- * Lock for reading, waiting while somebody writes.
+ * Lock for reading; wait while a writer holds the lock.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -52,7 +52,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Lock for reading unless somebody writes.
+ * Lock for reading unless a writer holds the lock.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -64,7 +64,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Unlock what was locked for reading.
+ * Release a lock held for reading.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -76,7 +76,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Lock for writing, waiting while others hold the lock.
+ * Lock for writing; wait while other threads hold the lock.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -88,7 +88,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Lock for writing if nobody else holds the lock.
+ * Lock for writing if no other thread holds the lock.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
@@ -100,7 +100,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock);
 HG_UTIL_PUBLIC int hg_thread_rwlock_try_wrlock(hg_thread_rwlock_t *rwlock);
 
 /**
- * Unlock what was locked for writing.
+ * Release a lock held for writing.
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /**
- * The moment of the call, to the nanosecond.
+ * Get the current time, to the nanosecond.
  *
  * @param tv  [out]
  * Owns:      nothing changes hands.
@@ -32,7 +32,7 @@ extern "C" {
 HG_UTIL_PUBLIC int hg_time_get_current(hg_time_t *tv);
 
 /**
- * The moment of the call, to some milliseconds; cheaper to get.
+ * Get the current time, to some milliseconds; cheaper to get.
  *
  * @param tv  [out]
  * Owns:      nothing changes hands.
@@ -44,7 +44,7 @@ HG_UTIL_PUBLIC int hg_time_get_current(hg_time_t *tv);
 HG_UTIL_PUBLIC int hg_time_get_current_ms(hg_time_t *tv);
 
 /**
- * Give the core away for a duration; a signal does not shorten it.
+ * Sleep for a duration; a signal does not shorten it.
  *
  * @param rqt  [in]  not negative
  * Owns:      nothing changes hands.
@@ -56,7 +56,7 @@ HG_UTIL_PUBLIC int hg_time_get_current_ms(hg_time_t *tv);
 HG_UTIL_PUBLIC int hg_time_sleep(const hg_time_t rqt);
 
 /**
- * The time of day as text, for a log: "Sat Nov 21 15:29:53 2026".
+ * Get the time of day as text, for a log: "Sat Nov 21 15:29:53 2026".
  *
  * Owns:      the result is borrowed from the calling thread, until it calls
  *            again.
@@ -68,7 +68,7 @@ HG_UTIL_PUBLIC int hg_time_sleep(const hg_time_t rqt);
 HG_UTIL_PUBLIC char *hg_time_stamp(void);
 
 /**
- * A duration in seconds.
+ * Convert a duration to seconds.
  *
  * @param tv  [in]
  * Owns:      nothing changes hands.
@@ -83,7 +83,7 @@ static HG_UTIL_INLINE double hg_time_to_double(hg_time_t tv)
 }
 
 /**
- * A duration of some seconds; below a nanosecond it is cut.
+ * Convert seconds to a duration; below a nanosecond it is cut.
  *
  * @param d  [in]
  * Owns:      nothing changes hands.
@@ -109,7 +109,7 @@ static HG_UTIL_INLINE hg_time_t hg_time_from_double(double d)
 }
 
 /**
- * A duration in milliseconds; what is below one is cut.
+ * Convert a duration to milliseconds; what is below one is cut.
  *
  * @param tv  [in]  not negative
  * Owns:      nothing changes hands.
@@ -124,7 +124,7 @@ static HG_UTIL_INLINE unsigned int hg_time_to_ms(hg_time_t tv)
 }
 
 /**
- * A duration of some milliseconds.
+ * Convert milliseconds to a duration.
  *
  * @param ms  [in]
  * Owns:      nothing changes hands.
@@ -160,7 +160,7 @@ static HG_UTIL_INLINE bool hg_time_less(hg_time_t in1, hg_time_t in2)
 }
 
 /**
- * Seconds from `in2` to `in1`.
+ * Compute the seconds from `in2` to `in1`.
  *
  * @param in1  [in]
  * @param in2  [in]
@@ -177,7 +177,7 @@ static HG_UTIL_INLINE double hg_time_diff(hg_time_t in1, hg_time_t in2)
 }
 
 /**
- * The sum of two.
+ * Add two times.
  *
  * @param in1  [in]
  * @param in2  [in]
@@ -201,7 +201,7 @@ static HG_UTIL_INLINE hg_time_t hg_time_add(hg_time_t in1, hg_time_t in2)
 }
 
 /**
- * `in1` less `in2`.
+ * Subtract `in2` from `in1`.
  *
  * @param in1  [in]
  * @param in2  [in]

@@ -53,7 +53,8 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback,
     hg_size_t size, hg_op_id_t *op_id);
 
 /**
- * HG_Bulk_transfer() with the memory of a bound handle, whoever sent it.
+ * Move bytes between the memory of a bound handle, from any sender, and local
+ * memory.
  *
  * @param context        [in]   as for HG_Bulk_transfer(), like all others
  * @param callback       [in]
@@ -78,7 +79,7 @@ HG_PUBLIC hg_return_t HG_Bulk_bind_transfer(hg_context_t *context,
     hg_size_t size, hg_op_id_t *op_id);
 
 /**
- * HG_Bulk_transfer() with a given context of the origin.
+ * Move bytes as HG_Bulk_transfer() does, with a given context of the origin.
  *
  * @param context        [in]   as for HG_Bulk_transfer(), like all others
  * @param callback       [in]
@@ -105,7 +106,7 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t *context,
     hg_op_id_t *op_id);
 
 /**
- * Ask that a transfer ends early.
+ * Request the early end of a transfer.
  *
  * The callback still runs, once: with HG_CANCELED or with the result that came
  * first. Has no effect on a transfer that has ended, and an id never comes

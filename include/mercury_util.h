@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /**
- * The version of the API that the library offers.
+ * Get the version of the API that the library offers.
  *
  * @param major  [out]  may be NULL
  * @param minor  [out]  may be NULL
@@ -57,8 +57,7 @@ HG_UTIL_PUBLIC void HG_Util_set_log_level(const char *level);
 HG_UTIL_PUBLIC void HG_Util_set_log_subsys(const char *subsys);
 
 /**
- * Have log lines written by a function of the program's; as
- * HG_Set_log_func().
+ * Set the function that writes log lines; as HG_Set_log_func().
  *
  * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
  * Owns:      nothing changes hands.

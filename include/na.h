@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /**
- * The version of the network layer whose names are offered, at run time.
+ * Get the version of the NA API that the library offers, at run time.
  *
  * @param major  [out]  may be NULL, as the other two
  * @param minor  [out]
@@ -31,7 +31,7 @@ NA_PUBLIC na_return_t NA_Version_get(
     unsigned int *major, unsigned int *minor, unsigned int *patch);
 
 /**
- * The name of a return code, for instance "NA_NOENTRY".
+ * Get the name of a return code, for instance "NA_NOENTRY".
  *
  * @param errnum  [in]
  * Owns:      the result is borrowed from the library, for ever.
@@ -43,7 +43,7 @@ NA_PUBLIC na_return_t NA_Version_get(
 NA_PUBLIC const char *NA_Error_to_string(na_return_t errnum);
 
 /**
- * Choose which log lines are written: HG_Set_log_level(), for there is one log.
+ * Set the log level, as HG_Set_log_level() does: there is one log.
  *
  * @param level  [in]  "none", "fatal", "error", "warning", "min_debug", "info"
  *                     or "debug"
@@ -73,7 +73,7 @@ NA_PUBLIC na_return_t NA_Get_protocol_info(
     const char *info_string, struct na_protocol_info **na_protocol_info_p);
 
 /**
- * Free a list of protocols, all of it.
+ * Free a list of protocols.
  *
  * @param na_protocol_info  [in]  may be NULL
  * Owns:      the list is consumed.
@@ -116,7 +116,7 @@ NA_PUBLIC na_class_t *NA_Initialize_opt(const char *info_string, bool listen,
     const struct na_init_info *na_init_info);
 
 /**
- * Open transports, to be used by HG classes.
+ * Open transports for use by HG classes.
  *
  * What HG_Init_opt2() says of transports, MPI and threads holds here.
  *
@@ -154,7 +154,8 @@ NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
 NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
 
 /**
- * Remove what crashed runs of this user left in the system; HG_Cleanup().
+ * Remove files that crashed processes of this user left in the system;
+ * HG_Cleanup().
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -165,7 +166,7 @@ NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
 NA_PUBLIC void NA_Cleanup(void);
 
 /**
- * The kind of transport, for instance "mpi".
+ * Get the kind of transport, for instance "mpi".
  *
  * @param na_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -177,7 +178,7 @@ NA_PUBLIC void NA_Cleanup(void);
 NA_PUBLIC const char *NA_Get_class_name(const na_class_t *na_class);
 
 /**
- * The protocol within that kind, for instance "p2p".
+ * Get the protocol within that kind, for instance "p2p".
  *
  * @param na_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -189,7 +190,7 @@ NA_PUBLIC const char *NA_Get_class_name(const na_class_t *na_class);
 NA_PUBLIC const char *NA_Get_class_protocol(const na_class_t *na_class);
 
 /**
- * Whether the class was opened to be called by others.
+ * Tell whether the class was opened to receive calls.
  *
  * @param na_class  [in]
  * Owns:      nothing changes hands.
@@ -201,8 +202,8 @@ NA_PUBLIC const char *NA_Get_class_protocol(const na_class_t *na_class);
 NA_PUBLIC bool NA_Is_listening(const na_class_t *na_class);
 
 /**
- * Whether the messages of the network layer have an optional feature: none has,
- * since messages are not offered.
+ * Tell whether NA messages have an optional feature: never, as NA messages are
+ * not offered.
  *
  * @param na_class  [in]
  * @param flags     [in]  NA_OPT_MULTI_RECV, NA_OPT_FIREWALL_ADDR
@@ -237,7 +238,7 @@ NA_PUBLIC na_return_t NA_Addr_lookup(
     na_class_t *na_class, const char *name, na_addr_t **addr_p);
 
 /**
- * Give an address back.
+ * Free an address.
  *
  * @param na_class  [in]
  * @param addr      [in]  NULL is allowed
@@ -250,7 +251,7 @@ NA_PUBLIC na_return_t NA_Addr_lookup(
 NA_PUBLIC void NA_Addr_free(na_class_t *na_class, na_addr_t *addr);
 
 /**
- * Say that the peer is dead, so that what is cached for it may go.
+ * Declare a peer dead, so that its cached state may be freed.
  *
  * @param na_class  [in]
  * @param addr      [in]  still to be freed
@@ -263,7 +264,7 @@ NA_PUBLIC void NA_Addr_free(na_class_t *na_class, na_addr_t *addr);
 NA_PUBLIC na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr);
 
 /**
- * The address of this process, also of a class that does not listen.
+ * Get the address of this process, also of a class that does not listen.
  *
  * @param na_class  [in]
  * @param addr_p    [out]
@@ -294,7 +295,7 @@ NA_PUBLIC na_return_t NA_Addr_dup(
     na_class_t *na_class, na_addr_t *addr, na_addr_t **new_addr_p);
 
 /**
- * Whether two addresses name the same process.
+ * Tell whether two addresses name the same process.
  *
  * @param na_class  [in]
  * @param addr1     [in]  NULL equals only NULL
@@ -309,7 +310,7 @@ NA_PUBLIC bool NA_Addr_cmp(
     na_class_t *na_class, na_addr_t *addr1, na_addr_t *addr2);
 
 /**
- * Whether an address names this process.
+ * Tell whether an address names this process.
  *
  * @param na_class  [in]
  * @param addr      [in]

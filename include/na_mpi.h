@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 /**
- * Choose the communicator of all classes that HG_Init() and NA_Initialize() and
- * their forms open over MPI from now on, in place of MPI_COMM_WORLD.
+ * Set the communicator, in place of MPI_COMM_WORLD, of all classes that
+ * HG_Init(), NA_Initialize() and their forms open over MPI from now on.
  *
  * Opening a class is collective over it then, and so is closing it. Classes
  * that are open already stay as they are.

@@ -12,8 +12,7 @@ extern "C" {
 #endif
 
 /**
- * Create an eventual, by which a thread gives one value to all that wait for
- * it.
+ * Create an eventual, which passes one value to all threads that wait for it.
  *
  * @param nbytes       [in]  of its value; 0: it has none
  * @param neweventual  [out]  the eventual
@@ -55,7 +54,7 @@ ABT_API_PUBLIC int ABT_eventual_free(ABT_eventual *eventual);
 ABT_API_PUBLIC int ABT_eventual_wait(ABT_eventual eventual, void **value);
 
 /**
- * Wait until an eventual is set, or a moment has come.
+ * Wait until an eventual is set, or until a deadline.
  *
  * @param eventual  [in]  the eventual
  * @param value     [out]  its value, or NULL if it has none; may be NULL
@@ -107,7 +106,7 @@ ABT_API_PUBLIC int ABT_eventual_set(
     ABT_eventual eventual, void *value, int nbytes);
 
 /**
- * Make an eventual as if it had not been set.
+ * Reset an eventual to "not set".
  *
  * @param eventual  [in]  the eventual
  * Owns:      nothing changes hands.
@@ -149,7 +148,7 @@ ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
 ABT_API_PUBLIC int ABT_future_free(ABT_future *future);
 
 /**
- * Wait until all values of a future have come.
+ * Wait until a future has received all its values.
  *
  * @param future  [in]  the future
  * Owns:      nothing changes hands.
@@ -162,7 +161,7 @@ ABT_API_PUBLIC int ABT_future_free(ABT_future *future);
 ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
 
 /**
- * Tell whether all values of a future have come.
+ * Tell whether a future has received all its values.
  *
  * @param future    [in]  the future
  * @param is_ready  [out]  the answer
@@ -190,7 +189,7 @@ ABT_API_PUBLIC int ABT_future_test(ABT_future future, ABT_bool *is_ready);
 ABT_API_PUBLIC int ABT_future_set(ABT_future future, void *value);
 
 /**
- * Make a future as if no value had come.
+ * Reset a future to "no value received".
  *
  * @param future  [in]  the future
  * Owns:      nothing changes hands.

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /**
- * Get one fact of the configuration.
+ * Get one value of the configuration.
  *
  * @param query_kind  [in]  which
  * @param val         [out]  room for its type, told where the kinds are
@@ -38,7 +38,7 @@ ABT_API_PUBLIC int ABT_info_query_config(
 ABT_API_PUBLIC int ABT_info_print_config(FILE *fp);
 
 /**
- * Print what all execution streams do.
+ * Print the state of all execution streams.
  *
  * @param fp  [in]  where it is written
  * Owns:      nothing changes hands.
@@ -51,7 +51,7 @@ ABT_API_PUBLIC int ABT_info_print_config(FILE *fp);
 ABT_API_PUBLIC int ABT_info_print_all_xstreams(FILE *fp);
 
 /**
- * Print what an execution stream does.
+ * Print the state of an execution stream.
  *
  * @param fp       [in]  where it is written
  * @param xstream  [in]  the stream
@@ -65,7 +65,7 @@ ABT_API_PUBLIC int ABT_info_print_all_xstreams(FILE *fp);
 ABT_API_PUBLIC int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream);
 
 /**
- * Print what a scheduler has.
+ * Print the pools and the state of a scheduler.
  *
  * @param fp     [in]  where it is written
  * @param sched  [in]  the scheduler
@@ -79,7 +79,7 @@ ABT_API_PUBLIC int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream);
 ABT_API_PUBLIC int ABT_info_print_sched(FILE *fp, ABT_sched sched);
 
 /**
- * Print what is in a pool.
+ * Print the state of a pool.
  *
  * @param fp    [in]  where it is written
  * @param pool  [in]  the pool
@@ -93,7 +93,7 @@ ABT_API_PUBLIC int ABT_info_print_sched(FILE *fp, ABT_sched sched);
 ABT_API_PUBLIC int ABT_info_print_pool(FILE *fp, ABT_pool pool);
 
 /**
- * Print what a thread is.
+ * Print the properties of a thread.
  *
  * @param fp      [in]  where it is written
  * @param thread  [in]  the thread
@@ -121,7 +121,7 @@ ABT_API_PUBLIC int ABT_info_print_thread(FILE *fp, ABT_thread thread);
 ABT_API_PUBLIC int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr);
 
 /**
- * Print what a tasklet is.
+ * Print the properties of a tasklet.
  *
  * @param fp    [in]  where it is written
  * @param task  [in]  the tasklet

@@ -28,7 +28,7 @@ extern "C" {
 ABT_API_PUBLIC int ABT_init(int argc, char **argv);
 
 /**
- * End what ABT_init() began; the last call ends the runtime.
+ * End the runtime that ABT_init() started; the last call ends the runtime.
  *
  * Streams that were not freed are joined first.
  *
@@ -70,7 +70,7 @@ ABT_API_PUBLIC int ABT_initialized(void);
 ABT_API_PUBLIC int ABT_error_get_str(int err, char *str, size_t *len);
 
 /**
- * Get the seconds since a moment that does not change.
+ * Get the seconds since a fixed time.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Create a key, under which each thread keeps a value of its own.
+ * Create a key for a thread-local value.
  *
  * @param destructor  [in]  gets each value that is not NULL when its thread is
  *                          freed; NULL: nothing does

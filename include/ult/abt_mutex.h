@@ -87,7 +87,7 @@ ABT_API_PUBLIC int ABT_mutex_lock_low(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
 
 /**
- * Lock a mutex, if nobody else holds it.
+ * Lock a mutex if no other thread holds it.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.

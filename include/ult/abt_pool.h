@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Create a pool of one of the kinds that are built in.
+ * Create a pool of a built-in kind.
  *
  * @param kind       [in]  fifo, fifo_wait, randws, or one of ours
  * @param access     [in]  who pushes and pops; all but ABT_POOL_ACCESS_PRIV
@@ -30,7 +30,7 @@ ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
     ABT_pool_access access, ABT_bool automatic, ABT_pool *newpool);
 
 /**
- * Create a pool that keeps its threads as the program's functions say.
+ * Create a pool with user-defined functions.
  *
  * What a definition leaves out has a default where one is possible.
  *
@@ -124,7 +124,7 @@ ABT_API_PUBLIC int ABT_pool_get_size(ABT_pool pool, size_t *size);
 ABT_API_PUBLIC int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty);
 
 /**
- * Get a number that no other pool has while this one lives.
+ * Get a number that is unique among the existing pools.
  *
  * @param pool  [in]  the pool
  * @param id    [out]  the answer
@@ -138,7 +138,7 @@ ABT_API_PUBLIC int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty);
 ABT_API_PUBLIC int ABT_pool_get_id(ABT_pool pool, int *id);
 
 /**
- * Keep a pointer of the program's with a pool.
+ * Attach a pointer of the program to a pool.
  *
  * @param pool  [in]  the pool
  * @param data  [in]  never looked at
@@ -195,8 +195,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait(
     ABT_pool pool, ABT_unit *unit, double time_secs);
 
 /**
- * Pop the next thread of a pool as a unit, and wait for one until a moment has
- * come.
+ * Pop the next thread of a pool as a unit, and wait for one until a deadline.
  *
  * @param pool          [in]  the pool
  * @param unit          [out]  ABT_UNIT_NULL: none came in time
@@ -412,8 +411,8 @@ ABT_API_PUBLIC int ABT_pool_push_threads_ex(ABT_pool pool,
     const ABT_thread *threads, size_t num, ABT_pool_context pool_context);
 
 /**
- * Let a scheduler run as a thread of the pool: whoever pops it runs its pools
- * until it is told to end.
+ * Run a scheduler as a thread of the pool: the stream that pops it runs its
+ * pools until it is told to end.
  *
  * @param pool   [in]  the pool
  * @param sched  [in]  the scheduler

@@ -135,7 +135,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_push_many(
     ABT_pool_user_def def, ABT_pool_user_push_many_fn p_push_many);
 
 /**
- * Set the function that goes over the ready units of a pool.
+ * Set the function that visits the ready units of a pool.
  *
  * @param def          [in]  the definition
  * @param p_print_all  [in]  NULL: ABT_pool_print_all() says ABT_ERR_POOL
@@ -175,8 +175,7 @@ ABT_API_PUBLIC int ABT_pool_config_create(ABT_pool_config *config);
 ABT_API_PUBLIC int ABT_pool_config_free(ABT_pool_config *config);
 
 /**
- * Keep a value under a key of a configuration of a pool, in place of the one
- * before.
+ * Set the value of a key in a pool configuration.
  *
  * @param config  [in]  the configuration
  * @param key     [in]  any number; negative ones are the library's
@@ -194,7 +193,7 @@ ABT_API_PUBLIC int ABT_pool_config_set(ABT_pool_config config, int key,
     ABT_pool_config_type type, const void *val);
 
 /**
- * Read the value under a key of a configuration of a pool.
+ * Get the value of a key of a pool configuration.
  *
  * @param config  [in]  the configuration
  * @param key     [in]  as it was set

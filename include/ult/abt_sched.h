@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Create a scheduler of the program's own.
+ * Create a user-defined scheduler.
  *
  * @param def        [in]  what it does; only read during the call
  * @param num_pools  [in]  how many
@@ -34,7 +34,7 @@ ABT_API_PUBLIC int ABT_sched_create(ABT_sched_def *def, int num_pools,
     ABT_pool *pools, ABT_sched_config config, ABT_sched *newsched);
 
 /**
- * Create one of the schedulers that are built in.
+ * Create a built-in scheduler.
  *
  * All of them sleep while nothing is ready.
  *
@@ -175,7 +175,7 @@ ABT_API_PUBLIC int ABT_sched_exit(ABT_sched sched);
 ABT_API_PUBLIC int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop);
 
 /**
- * Keep a pointer of the program's with a scheduler.
+ * Attach a pointer of the program to a scheduler.
  *
  * @param sched  [in]  the scheduler
  * @param data   [in]  never looked at
@@ -235,7 +235,7 @@ ABT_API_PUBLIC int ABT_sched_config_read(
     ABT_sched_config config, int num_vars, ...);
 
 /**
- * Keep a value in a configuration of a scheduler, in place of the one before.
+ * Set a value in a scheduler configuration.
  *
  * @param config  [in]  the configuration
  * @param idx     [in]  that of an ABT_sched_config_var

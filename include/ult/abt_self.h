@@ -66,7 +66,7 @@ ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
 #define ABT_self_get_task_id ABT_self_get_thread_id
 
 /**
- * Tell what the caller is; ABT_UNIT_TYPE_EXT for an OS thread that is no
+ * Get the kind of the caller; ABT_UNIT_TYPE_EXT for an OS thread that is no
  * stream.
  *
  * @param type  [out]  the answer
@@ -251,7 +251,7 @@ ABT_API_PUBLIC int ABT_self_get_specific(ABT_key key, void **value);
 ABT_API_PUBLIC int ABT_self_yield(void);
 
 /**
- * Go on with a thread that is ready; the caller is pushed into its pool.
+ * Switch to a thread that is ready; the caller is pushed into its pool.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -265,7 +265,7 @@ ABT_API_PUBLIC int ABT_self_yield(void);
 ABT_API_PUBLIC int ABT_self_yield_to(ABT_thread thread);
 
 /**
- * Go on with a thread that is suspended; the caller is pushed into its pool.
+ * Switch to a thread that is suspended; the caller is pushed into its pool.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -291,7 +291,7 @@ ABT_API_PUBLIC int ABT_self_resume_yield_to(ABT_thread thread);
 ABT_API_PUBLIC int ABT_self_suspend(void);
 
 /**
- * Suspend the calling thread, and go on with a thread that is ready.
+ * Suspend the calling thread, and switch to a thread that is ready.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -305,7 +305,7 @@ ABT_API_PUBLIC int ABT_self_suspend(void);
 ABT_API_PUBLIC int ABT_self_suspend_to(ABT_thread thread);
 
 /**
- * Suspend the calling thread, and go on with a thread that is suspended.
+ * Suspend the calling thread, and switch to a thread that is suspended.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -331,7 +331,7 @@ ABT_API_PUBLIC int ABT_self_resume_suspend_to(ABT_thread thread);
 ABT_API_PUBLIC int ABT_self_exit(void);
 
 /**
- * End the calling thread, and go on with one that is ready.
+ * End the calling thread, and switch to one that is ready.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -346,7 +346,7 @@ ABT_API_PUBLIC int ABT_self_exit(void);
 ABT_API_PUBLIC int ABT_self_exit_to(ABT_thread thread);
 
 /**
- * End the calling thread, and go on with one that is suspended.
+ * End the calling thread, and switch to one that is suspended.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.

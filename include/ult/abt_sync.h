@@ -55,8 +55,7 @@ ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
 ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
 
 /**
- * Unlock a mutex, wait for a signal until a moment has come, and lock the mutex
- * again.
+ * Unlock a mutex, wait for a signal until a deadline, and lock the mutex again.
  *
  * @param cond     [in]  the condition
  * @param mutex    [in]  the caller holds it; the same one for all who wait
@@ -102,7 +101,7 @@ ABT_API_PUBLIC int ABT_cond_signal(ABT_cond cond);
 ABT_API_PUBLIC int ABT_cond_broadcast(ABT_cond cond);
 
 /**
- * Create a lock of readers and writers.
+ * Create a readers-writer lock.
  *
  * @param newrwlock  [out]  the lock
  * Owns:      the caller owns the result; ABT_rwlock_free() frees it.
@@ -115,7 +114,7 @@ ABT_API_PUBLIC int ABT_cond_broadcast(ABT_cond cond);
 ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
 
 /**
- * Destroy a lock of readers and writers that was created.
+ * Destroy a readers-writer lock that was created.
  *
  * @param rwlock  [in,out]  the lock; becomes its NULL constant
  * Owns:      the lock is consumed.
@@ -154,7 +153,7 @@ ABT_API_PUBLIC int ABT_rwlock_rdlock(ABT_rwlock rwlock);
 ABT_API_PUBLIC int ABT_rwlock_wrlock(ABT_rwlock rwlock);
 
 /**
- * Unlock a lock of readers and writers.
+ * Unlock a readers-writer lock.
  *
  * @param rwlock  [in]  the lock
  * Owns:      nothing changes hands.

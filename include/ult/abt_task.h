@@ -46,7 +46,7 @@ ABT_API_PUBLIC int ABT_task_create_on_xstream(ABT_xstream xstream,
     void (*task_func)(void *), void *arg, ABT_task *newtask);
 
 /**
- * Let a tasklet that has ended run again, with another function.
+ * Revive a tasklet that has ended, with a new function.
  *
  * @param pool       [in]  the pool
  * @param task_func  [in]  what it runs
@@ -89,7 +89,7 @@ ABT_API_PUBLIC int ABT_task_free(ABT_task *task);
 ABT_API_PUBLIC int ABT_task_join(ABT_task task);
 
 /**
- * Ask that a tasklet ends without having run.
+ * Request that a tasklet end without having run.
  *
  * @param task  [in]  the tasklet
  * Owns:      nothing changes hands.
@@ -142,7 +142,7 @@ ABT_API_PUBLIC int ABT_task_self_id(ABT_unit_id *id);
 ABT_API_PUBLIC int ABT_task_get_xstream(ABT_task task, ABT_xstream *xstream);
 
 /**
- * Tell what a tasklet does.
+ * Get the state of a tasklet.
  *
  * @param task   [in]  the tasklet
  * @param state  [out]  the answer
@@ -240,7 +240,7 @@ ABT_API_PUBLIC int ABT_task_equal(
     ABT_task task1, ABT_task task2, ABT_bool *result);
 
 /**
- * Get the number of a tasklet, which no other thread of the process has, ever.
+ * Get the number of a tasklet, unique in the process and never reused.
  *
  * @param task     [in]  the tasklet
  * @param task_id  [out]  the answer

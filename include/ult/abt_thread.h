@@ -30,7 +30,7 @@ ABT_API_PUBLIC int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *),
     void *arg, ABT_thread_attr attr, ABT_thread *newthread);
 
 /**
- * Create a user-level thread, and go on with it at once; the caller is pushed
+ * Create a user-level thread, and switch to it at once; the caller is pushed
  * into its pool.
  *
  * @param pool         [in]  the pool
@@ -96,7 +96,7 @@ ABT_API_PUBLIC int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
     ABT_thread *newthread_list);
 
 /**
- * Let a thread that has ended run again, with another function.
+ * Revive a thread that has ended, with a new function.
  *
  * @param pool         [in]  the pool
  * @param thread_func  [in]  what it runs
@@ -115,8 +115,8 @@ ABT_API_PUBLIC int ABT_thread_revive(
     ABT_pool pool, void (*thread_func)(void *), void *arg, ABT_thread *thread);
 
 /**
- * Let a thread that has ended run again, with another function, and go on with
- * it at once; the caller is pushed into its pool.
+ * Revive a thread that has ended, with a new function, and switch to it at
+ * once; the caller is pushed into its pool.
  *
  * @param pool         [in]  the pool
  * @param thread_func  [in]  what it runs
@@ -258,7 +258,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_xstream(
     ABT_thread thread, ABT_xstream *xstream);
 
 /**
- * Tell what a thread does.
+ * Get the state of a thread.
  *
  * @param thread  [in]  the thread
  * @param state   [out]  the answer
@@ -333,8 +333,7 @@ ABT_API_PUBLIC int ABT_thread_set_associated_pool(
     ABT_thread thread, ABT_pool pool);
 
 /**
- * Go on with another thread at once, which is ready; the caller is pushed into
- * its pool.
+ * Switch to another thread that is ready; the caller is pushed into its pool.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -359,7 +358,7 @@ ABT_API_PUBLIC int ABT_thread_yield_to(ABT_thread thread);
 ABT_API_PUBLIC int ABT_thread_yield(void);
 
 /**
- * Let a thread that has suspended itself go on.
+ * Resume a thread that has suspended itself.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -372,7 +371,7 @@ ABT_API_PUBLIC int ABT_thread_yield(void);
 ABT_API_PUBLIC int ABT_thread_resume(ABT_thread thread);
 
 /**
- * Ask that a thread goes on in a stream.
+ * Request migration of a thread to a stream.
  *
  * It moves when it next leaves its stream; at once if it is ready.
  *
@@ -392,7 +391,7 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_xstream(
     ABT_thread thread, ABT_xstream xstream);
 
 /**
- * Ask that a thread goes on in the pools of a scheduler.
+ * Request migration of a thread to the pools of a scheduler.
  *
  * @param thread  [in]  the thread
  * @param sched   [in]  the scheduler
@@ -410,7 +409,7 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_sched(
     ABT_thread thread, ABT_sched sched);
 
 /**
- * Ask that a thread goes on in a pool.
+ * Request migration of a thread to a pool.
  *
  * @param thread  [in]  the thread
  * @param pool    [in]  the pool
@@ -427,7 +426,7 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_sched(
 ABT_API_PUBLIC int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool);
 
 /**
- * Ask that a thread goes on in some other stream.
+ * Request migration of a thread to some other stream.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.

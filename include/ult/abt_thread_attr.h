@@ -36,7 +36,7 @@ ABT_API_PUBLIC int ABT_thread_attr_create(ABT_thread_attr *newattr);
 ABT_API_PUBLIC int ABT_thread_attr_free(ABT_thread_attr *attr);
 
 /**
- * Give a thread with these attributes a stack of the program's.
+ * Set the program's stack for a thread with these attributes.
  *
  * @param attr       [in]  the attributes
  * @param stackaddr  [in]  its lowest address, a multiple of 8; NULL: the

@@ -100,7 +100,7 @@ ABT_API_PUBLIC int ABT_thread_equal(
     ABT_thread thread1, ABT_thread thread2, ABT_bool *result);
 
 /**
- * Get the bytes of the stack of a thread; 0: it has none of its own.
+ * Get the size of a thread's stack in bytes; 0: it has none of its own.
  *
  * @param thread     [in]  the thread
  * @param stacksize  [out]  the answer
@@ -115,7 +115,7 @@ ABT_API_PUBLIC int ABT_thread_get_stacksize(
     ABT_thread thread, size_t *stacksize);
 
 /**
- * Get the stack of a thread: the lowest address, and bytes; NULL and 0: it has
+ * Get the lowest address and the size of a thread's stack; NULL and 0: it has
  * none of its own.
  *
  * @param thread     [in]  the thread
@@ -132,7 +132,7 @@ ABT_API_PUBLIC int ABT_thread_get_stack(
     ABT_thread thread, void **stackaddr, size_t *stacksize);
 
 /**
- * Get the number of a thread, which no other thread of the process has, ever.
+ * Get the number of a thread, unique in the process and never reused.
  *
  * @param thread     [in]  the thread
  * @param thread_id  [out]  the answer

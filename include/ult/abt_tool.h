@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Have a function called for what happens to threads.
+ * Register a callback for events of threads.
  *
  * @param cb_func     [in]  what is called
  * @param event_mask  [in]  of ABT_TOOL_EVENT_THREAD_*
@@ -26,7 +26,7 @@ ABT_API_PUBLIC int ABT_tool_register_thread_callback(
     ABT_tool_thread_callback_fn cb_func, uint64_t event_mask, void *user_arg);
 
 /**
- * Ask more about an event.
+ * Get details of an event.
  *
  * @param context     [in]  as the callback got it
  * @param event       [in]  as the callback got it

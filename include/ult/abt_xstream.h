@@ -30,7 +30,7 @@ extern "C" {
 ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
 
 /**
- * Create an execution stream with a scheduler that is built in.
+ * Create an execution stream with a built-in scheduler.
  *
  * @param predef      [in]  which one
  * @param num_pools   [in]  how many; 0: as many new ones as the kind needs
@@ -77,7 +77,7 @@ ABT_API_PUBLIC int ABT_xstream_create_with_rank(
     ABT_sched sched, int rank, ABT_xstream *newxstream);
 
 /**
- * Let a joined stream run again, with its scheduler and pools.
+ * Revive a joined stream, with its scheduler and pools.
  *
  * @param xstream  [in]  the stream
  * Owns:      nothing changes hands.
@@ -172,7 +172,7 @@ ABT_API_PUBLIC int ABT_xstream_self(ABT_xstream *xstream);
 ABT_API_PUBLIC int ABT_xstream_self_rank(int *rank);
 
 /**
- * Give a stream another rank.
+ * Change the rank of a stream.
  *
  * @param xstream  [in]  the stream
  * @param rank     [in]  from 0
@@ -201,7 +201,7 @@ ABT_API_PUBLIC int ABT_xstream_set_rank(ABT_xstream xstream, int rank);
 ABT_API_PUBLIC int ABT_xstream_get_rank(ABT_xstream xstream, int *rank);
 
 /**
- * Give a stream another scheduler.
+ * Replace the scheduler of a stream.
  *
  * The caller's stream, or one that has ended. Threads that are ready or
  * blocked in automatic pools that no scheduler has any more go to the first
@@ -224,7 +224,7 @@ ABT_API_PUBLIC int ABT_xstream_set_main_sched(
     ABT_xstream xstream, ABT_sched sched);
 
 /**
- * Give a stream another scheduler that is built in.
+ * Replace the scheduler of a stream by a built-in one.
  *
  * @param xstream    [in]  the stream
  * @param predef     [in]  which one
@@ -350,7 +350,7 @@ ABT_API_PUBLIC int ABT_xstream_is_primary(
 ABT_API_PUBLIC int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool);
 
 /**
- * Let a scheduler look whether its stream is asked for something.
+ * Let a scheduler check for requests to its stream.
  *
  * Schedulers of the program's call it now and then, as Argobots wants it; here
  * ABT_sched_has_to_stop() looks by itself.
@@ -435,7 +435,7 @@ ABT_API_PUBLIC int ABT_xstream_get_affinity(
     ABT_xstream xstream, int max_cpuids, int *cpuids, int *num_cpuids);
 
 /**
- * Create a barrier at which whole streams wait.
+ * Create a barrier for execution streams.
  *
  * @param num_waiters  [in]  how many threads let each other go on; not 0
  * @param newbarrier   [out]  the barrier

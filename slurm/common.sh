@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the batch scripts: finds the build and the allocation, says what
-# will run and where, and starts it.
+# Functions of the batch scripts: find the build and the allocation, print what
+# will run and where, and start it.
 # shellcheck shell=bash
 #
-# What a user may set, in the shell that calls sbatch:
+# Variables to set in the shell that calls sbatch:
 #
 #   AMALGAM_HOME            the repository; default: where sbatch was called
 #   AMALGAM_BUILD           its build; default: AMALGAM_HOME/build
 #   AMALGAM_NODES           nodes of the step; default: all of the allocation
 #   AMALGAM_TASKS_PER_NODE  tasks on each; default: those of the allocation
 #   AMALGAM_LAUNCHER        srun (the default), or the mpiexec to use
-#   AMALGAM_SRUN_MPI        which --mpi; default: what the build's MPI speaks
-#   AMALGAM_SRUN_ARGS       more words for each srun or mpiexec
+#   AMALGAM_SRUN_MPI        which --mpi; default: by the MPI of the build
+#   AMALGAM_SRUN_ARGS       further options for each srun or mpiexec
 #   AMALGAM_MODULES         modules to load first (cray and infiniband)
 #
-# All other variables of the library reach the ranks, too: slurm/README.md.
+# The ranks inherit all other variables of the library, too: slurm/README.md.
 
 script=${BASH_SOURCE[1]##*/}
-# Slurm runs a copy, which has a name of its own.
+# Slurm runs a copy of the script under another name.
 [ "$script" != slurm_script ] || script=${SLURM_JOB_NAME:-batch}
-# The scripts go elsewhere, and the ranks may begin elsewhere.
+# The scripts change directory, and the ranks may start in another one.
 unset CDPATH
 home=$(cd "$home" && pwd)
 build=${AMALGAM_BUILD:-$home/build}
@@ -41,20 +41,20 @@ number_check() {
         fail "$1 is \"$2\": no number from 1 to 999999999"
 }
 
-# Ends the script where it was not submitted.
+# Ends the script unless it runs in an allocation.
 allocation_check() {
     [ -n "${SLURM_JOB_ID:-}" ] || fail "this is no allocation of Slurm." \
         "Submit it: sbatch slurm/$script; or get one first: salloc -N 2"
 }
 
-# Sets nodes and tasks, in all, to those of a step; says what the job got.
-# This is the one place that reads what Slurm says of the size of a job, and
-# only to ask for as much: who a rank is, MPI alone knows.
+# Sets nodes and tasks (in total) to those of a step; prints the job's size.
+# Only this function reads the size of a job from Slurm's variables, to request
+# a step of that size; ranks come from MPI alone.
 allocation_find() {
     local own
     allocation_check
     nodes=${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}
-    # Not every Slurm counts the tasks where only those of a node were asked for.
+    # Some versions set no SLURM_NTASKS if only tasks per node were requested.
     tasks=${SLURM_NTASKS:-$((nodes * ${SLURM_NTASKS_PER_NODE:-1}))}
     say "job $SLURM_JOB_ID on ${SLURM_CLUSTER_NAME:-this cluster}:" \
         "$nodes nodes (${SLURM_JOB_NODELIST:-?}), $tasks tasks"
@@ -73,20 +73,20 @@ allocation_find() {
     if [ -n "${AMALGAM_NODES:-}${AMALGAM_TASKS_PER_NODE:-}" ]; then
         tasks=$((nodes * own))
     fi
-    # From 22.05 on srun does not take this from the allocation by itself.
+    # Since 22.05 srun does not inherit this from the allocation.
     if [ -n "${SLURM_CPUS_PER_TASK:-}" ]; then
         export SRUN_CPUS_PER_TASK=${SRUN_CPUS_PER_TASK:-$SLURM_CPUS_PER_TASK}
     fi
 }
 
-# Ends the script with what to do where there is no build.
+# Ends the script, and says how to build.
 build_missing() {
     fail "$1. Build on a node that has the compute nodes' MPI:" \
         "cd $home && jobs/run --list; or name a build that is there by" \
         "AMALGAM_BUILD"
 }
 
-# Sets program to that of the job "$1" (see jobs/run --list).
+# Sets program to the program of the job "$1" (see jobs/run --list).
 job_find() {
     local list=$build/jobs.list
     [ -r "$list" ] || build_missing "no build in $build"
@@ -106,7 +106,7 @@ program_check() {
     [ -x "$program" ] || build_missing "$program is not there"
 }
 
-# Which --mpi the MPI that "$1" is linked with speaks.
+# Prints the --mpi for the MPI that "$1" is linked with.
 mpi_kind() {
     case $(ldd "$1" 2>/dev/null) in
     *libmpi.so.40*) echo pmix ;; # Open MPI
@@ -116,14 +116,14 @@ mpi_kind() {
     esac
 }
 
-# Has each task bound to cores of its own, if srun starts them and nobody has
-# said anything else: one core of it stays idle for progress.
+# Makes srun bind each task to its own cores, unless AMALGAM_SRUN_ARGS is set:
+# one core of each task stays idle for progress.
 cores_bind() {
     [[ ${AMALGAM_LAUNCHER:-srun} == *srun ]] || return 0
     export AMALGAM_SRUN_ARGS=${AMALGAM_SRUN_ARGS:---cpu-bind=cores}
 }
 
-# Sets launch to the words that start "$3" over $1 nodes and $2 tasks in all.
+# Sets launch to the command that starts "$3" on $1 nodes with $2 tasks in all.
 launch_make() {
     local kinds own=$((($2 + $1 - 1) / $1)) name
     launch=("${AMALGAM_LAUNCHER:-srun}")
@@ -150,8 +150,8 @@ launch_make() {
     fi
 }
 
-# step_run NODES TASKS PROGRAM [ARGUMENT...]: says what, runs it, says how it
-# ended, and returns its exit code.
+# step_run NODES TASKS PROGRAM [ARGUMENT...]: prints the command, runs it,
+# reports a failure, and returns its exit code.
 step_run() {
     local at=$1 of=$2 code=0
     shift 2
@@ -163,7 +163,7 @@ step_run() {
     return "$code"
 }
 
-# Loads what AMALGAM_MODULES names.
+# Loads the modules of AMALGAM_MODULES.
 modules_load() {
     local names
     read -ra names <<<"${AMALGAM_MODULES:-}"
@@ -176,8 +176,7 @@ modules_load() {
     set -u
 }
 
-# Goes on with the script for the job that AMALGAM_JOB names, or with that for
-# the benchmarks.
+# Continues with run.sbatch if AMALGAM_JOB is set, else with bench.sbatch.
 run_or_bench() {
     local next=bench
     [ -z "${AMALGAM_JOB:-}" ] || next=run

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of Amalgam itself: classes and addresses in terms of MPI.
  *
- * A class made here is used with the HG_ calls of mercury.h like any other.
- * The library works on a duplicate of the communicator it is given: the
- * user's communicators, tags and error handlers are left alone. */
+ * A class made here is used with the HG_ calls of mercury.h like any other. The
+ * library works on a duplicate of the communicator, and does not touch the
+ * user's communicators, tags and error handlers. */
 #ifndef AMALGAM_H
 #define AMALGAM_H
 
@@ -34,7 +34,7 @@ struct amalgam_options {
     hg_bool_t client_only;   /* true: receives no requests, only calls */
     hg_bool_t no_overflow;   /* arguments beyond one message fail */
     hg_bool_t no_bulk_eager; /* bulk data never travel in a request */
-    /* Who makes progress; read in the call. NULL takes all defaults. */
+    /* Options of progress; read in the call. NULL takes all defaults. */
     const struct amalgam_progress_options *progress;
 };
 
@@ -194,7 +194,7 @@ HG_PUBLIC hg_return_t amalgam_class_ranks(
  *         or NULL
  * Owns:      the caller owns the result; amalgam_free() frees it.
  * Errors:    NULL  hg_class is NULL, or no memory. amalgam_finalize() returns
- *                  HG_BUSY while memory is not given back.
+ *                  HG_BUSY while memory is not freed.
  * Threads:   any thread; never blocks.
  * Undefined: use of the memory by a child after fork().
  * Source:    ours.
@@ -318,7 +318,7 @@ HG_PUBLIC hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
  *                               completed and MPI_ERROR of `status` says why
  *            The program's MPI error handlers are called for none of these.
  * Threads:   one that may call MPI; never blocks; runs the user's callbacks.
- *            With AMALGAM_PROGRESS_NONE it serves nobody.
+ *            With AMALGAM_PROGRESS_NONE it serves no calls.
  * Undefined: the request used by another thread at once; the error handlers of
  *            MPI_COMM_WORLD and MPI_COMM_SELF changed during the call; a
  *            context of the class destroyed during the call.
@@ -348,7 +348,7 @@ HG_PUBLIC hg_return_t amalgam_test(
  *            HG_NA_ERROR        as amalgam_test()
  *            The program's MPI error handlers are called for none of these.
  * Threads:   one that may call MPI; may wait up to its time-out; runs the
- *            user's callbacks. With AMALGAM_PROGRESS_NONE it serves nobody.
+ *            user's callbacks. With AMALGAM_PROGRESS_NONE it serves no calls.
  * Undefined: as amalgam_test().
  * Source:    ours.
  */
@@ -378,8 +378,8 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  *            HG_NA_ERROR        MPI failed; the log has its text
  *            The program's MPI error handlers are called for none of these.
  * Threads:   one that may call MPI; collective over the ranks of the class;
- *            runs the user's callbacks. With AMALGAM_PROGRESS_NONE it serves
- *            nobody.
+ *            runs the user's callbacks. With AMALGAM_PROGRESS_NONE it serves no
+ *            calls.
  * Undefined: a context of the class destroyed during the call.
  * Source:    ours.
  */

@@ -42,8 +42,8 @@ extern "C" {
  *                                 other ranks may still wait in this call.
  * Threads:   one that may call MPI. Blocks until all ranks have called it.
  *            Below MPI_THREAD_MULTIPLE only the stream of that thread may move
- *            messages over MPI: a progress thread is warned of, and the loop
- *            shares the caller's stream.
+ *            messages over MPI: if a progress thread was requested, the log
+ *            warns, and the loop shares the caller's stream.
  * Undefined: MPI not initialised, and `comm` not from a session; MPI finalised
  *            before the instance.
  * Source:    ours.

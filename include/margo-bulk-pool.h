@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed buffers that are made once and lent again and again.
+/* Pools of exposed buffers for repeated use.
  *
- * A pool has a number of buffers of one size, a poolset some pools whose sizes
- * are a first one and its multiples. Each buffer is a bulk handle whose memory
- * margo_bulk_access() tells. */
+ * A pool has a number of buffers of one size, a poolset several pools whose
+ * sizes are a first one and its multiples. Each buffer is a bulk handle;
+ * margo_bulk_access() gives its memory. */
 #ifndef MARGO_BULK_POOL_H
 #define MARGO_BULK_POOL_H
 
@@ -56,11 +56,12 @@ HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
 /**
  * Get a buffer, and wait for one if all are in use.
  *
- * Who has waited longest gets the next one.
+ * Waiters get buffers in order of arrival.
  *
  * @param pool  [in]
  * @param bulk  [out]  exposed memory of the size of the pool's buffers
- * Owns:      the result is lent; margo_bulk_pool_release() gives it back.
+ * Owns:      the caller borrows the result; margo_bulk_pool_release() returns
+ *            it.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; waits; other user-level threads of its stream run
  *            meanwhile.
@@ -74,7 +75,8 @@ HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
  *
  * @param pool  [in]
  * @param bulk  [out]  HG_BULK_NULL: all are lent out
- * Owns:      the result is lent; margo_bulk_pool_release() gives it back.
+ * Owns:      the caller borrows the result; margo_bulk_pool_release() returns
+ *            it.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; never blocks.
  * Undefined: pool destroyed during the call.
@@ -157,7 +159,8 @@ HG_PUBLIC void margo_bulk_poolset_get_max(
  * @param poolset  [in]
  * @param size     [in]   bytes
  * @param bulk     [out]  may have more than `size` bytes
- * Owns:      the result is lent; margo_bulk_poolset_release() gives it back.
+ * Owns:      the caller borrows the result; margo_bulk_poolset_release()
+ *            returns it.
  * Errors:    -1 an argument is NULL, or `size` is beyond the largest buffers
  * Threads:   any thread; waits; other user-level threads of its stream run
  *            meanwhile.
@@ -175,7 +178,8 @@ HG_PUBLIC int margo_bulk_poolset_get(
  * @param any_flag  [in]   true: a larger one will do where all of the smallest
  *                         fitting size are lent out
  * @param bulk      [out]  HG_BULK_NULL: there is none
- * Owns:      the result is lent; margo_bulk_poolset_release() gives it back.
+ * Owns:      the caller borrows the result; margo_bulk_poolset_release()
+ *            returns it.
  * Errors:    -1 an argument is NULL, or `size` is beyond the largest buffers
  * Threads:   any thread; never blocks.
  * Undefined: poolset destroyed during the call.

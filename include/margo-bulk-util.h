@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long transfers as several that are under way at the same time. */
+/* Long transfers, split into chunks that are in flight at the same time. */
 #ifndef MARGO_BULK_UTIL_H
 #define MARGO_BULK_UTIL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory, and transfers between two of them. */
+/* Exposed memory, and transfers between bulk handles. */
 #ifndef MARGO_BULK_H
 #define MARGO_BULK_H
 
@@ -175,7 +175,7 @@ HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
- * @param origin_addr    [in]  who has exposed origin_handle
+ * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
  * @param local_handle   [in]
@@ -234,7 +234,7 @@ static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
- * @param origin_addr    [in]  who has exposed origin_handle
+ * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
  * @param local_handle   [in]
@@ -295,7 +295,7 @@ static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
- * @param origin_addr    [in]  who has exposed origin_handle
+ * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
  * @param local_handle   [in]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that are called while an instance ends. */
+/* Callbacks of an instance's teardown. */
 #ifndef MARGO_CALLBACKS_H
 #define MARGO_CALLBACKS_H
 
@@ -19,8 +19,8 @@ extern "C" {
  * @param cb     [in]
  * @param uargs  [in]  handed to it
  * Owns:      `uargs` must live until the callback ran, or is popped.
- * Errors:    A NULL instance or callback, and no memory, are said in the log;
- *            nothing is pushed.
+ * Errors:    none; the log names a NULL instance or callback, or lack of
+ *            memory, and nothing is pushed.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -64,8 +64,8 @@ HG_PUBLIC int margo_top_prefinalize_callback(
  * @param cb     [in]
  * @param uargs  [in]  handed to it
  * Owns:      `uargs` must live until the callback ran, or is popped.
- * Errors:    A NULL instance or callback, and no memory, are said in the log;
- *            nothing is pushed.
+ * Errors:    none; the log names a NULL instance or callback, or lack of
+ *            memory, and nothing is pushed.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -113,8 +113,8 @@ HG_PUBLIC int margo_provider_top_prefinalize_callback(margo_instance_id mid,
  * @param cb     [in]
  * @param uargs  [in]  handed to it
  * Owns:      `uargs` must live until the callback ran, or is popped.
- * Errors:    A NULL instance or callback, and no memory, are said in the log;
- *            nothing is pushed.
+ * Errors:    none; the log names a NULL instance or callback, or lack of
+ *            memory, and nothing is pushed.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -158,8 +158,8 @@ HG_PUBLIC int margo_top_finalize_callback(
  * @param cb     [in]
  * @param uargs  [in]  handed to it
  * Owns:      `uargs` must live until the callback ran, or is popped.
- * Errors:    A NULL instance or callback, and no memory, are said in the log;
- *            nothing is pushed.
+ * Errors:    none; the log names a NULL instance or callback, or lack of
+ *            memory, and nothing is pushed.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An instance as JSON text, and its pools and execution streams, which may be
- * added and removed while it runs. What the text may say stands in
- * MARGO-CONFIG.md.
+ * added and removed while it runs. MARGO-CONFIG.md describes the text.
  *
  * Pools and streams are known by handle, by name and by index; the names of one
- * kind differ, and begin with a letter or "_". An index is a place in a
- * list, so a removal changes those after it. margo_find_pool() and the other
+ * kind differ, and begin with a letter or "_". An index is a position in a
+ * list, so a removal changes the later ones. margo_find_pool() and the other
  * macros of this header choose the call by the type of their argument.
  *
  * Each has a count of references, which keeps it from being removed: an
@@ -321,8 +320,8 @@ HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
  *            HG_PERMISSION   it is the primary one, the caller's own, or held
- *                            by a reference; or nobody else would run a pool
- *                            that is in use. The log says which
+ *                            by a reference; or no other stream would run a
+ *                            pool that is in use. The log says which
  * Threads:   any thread; waits until it has ended, and a user-level thread
  *            leaves its stream to others meanwhile.
  * Undefined: the instance ended during the call.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of RPCs: waiting, with a request to wait for, with a callback.
+/* Calls of RPCs: blocking, with a request, or with a callback.
  *
  * A call to a provider goes to the RPC of the handle's name at that provider,
  * whatever the provider in the handle's id is; the handle is that RPC's from

@@ -24,8 +24,8 @@
  *   }
  *
  * of which the second is what MARGO_REGISTER() gives to the library. A program
- * that writes these two by hand uses the functions of the second part below,
- * by which amalgam_margo_serve() is made, in the order in which they stand:
+ * that writes these two by hand uses the functions of the second part below, of
+ * which amalgam_margo_serve() consists, in this order:
  *
  *   hg_return_t _handler_for_sum(hg_handle_t handle)
  *   {
@@ -59,15 +59,15 @@ extern "C" {
 #endif
 
 /**
- * Let a user-level thread serve a request; what the handler macros call.
+ * Serve a request in a user-level thread; the handler macros call this.
  *
- * It is made in the pool of the RPC and calls `function`. Beyond the number of
- * handlers that may run at once it waits in a queue. Where the instance is
- * ending, or no thread can be made, the request is answered with a code, and
+ * The thread is created in the pool of the RPC and calls `function`. A request
+ * beyond the limit of concurrent handlers waits in a queue. If the instance is
+ * ending, or no thread can be created, the request is answered with a code, and
  * the log says so.
  *
  * @param handle    [in]  as the callback of the RPC has got it
- * @param function  [in]  the program's; is to end in margo_destroy()
+ * @param function  [in]  the program's; must end in margo_destroy()
  * Owns:      the handle is consumed, as by the callback.
  * Errors:    HG_INVALID_ARG an argument is NULL, or the handle is of no
  *                           instance
@@ -130,8 +130,8 @@ HG_PUBLIC void __margo_internal_post_wrapper_hooks(
     __MARGO_INTERNAL_RPC_WRAPPER(name_)                                        \
     __MARGO_INTERNAL_RPC_HANDLER(name_)
 
-/* The two functions, and what stands in them; `static` or `inline` may be put
- * in front. */
+/* The two functions and their bodies; `static` or `inline` may be put in
+ * front. */
 #define __MARGO_INTERNAL_RPC_WRAPPER_BODY(name_)                               \
     margo_instance_id mid_ = margo_hg_handle_get_instance(handle);             \
     struct margo_monitor_rpc_ult_args told_;                                   \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls between a program of Mercury's API alone and one of Margo's: the id of
- * an RPC holds a provider's, and its output begins with a code.
- * The procs are given with each call, because those registered code the header.
+/* Calls between a program that uses only Mercury's API and a Margo program: the
+ * id of an RPC contains the provider's id, and its output begins with a code.
+ * Each call takes the procs as arguments, as the registered ones code the
+ * header.
  *
  * A program that has no instance registers and calls by these functions in
  * place of HG_Register_name(), HG_Forward(), HG_Respond() and so on; all else,
@@ -117,7 +118,7 @@ HG_PUBLIC hg_return_t HG_Free_input_from_margo(
  * Owns:      the fields are the caller's until HG_Free_output_from_margo().
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
- *            HG_NOENTRY     nobody serves the RPC there
+ *            HG_NOENTRY     the other side does not serve the RPC
  *            HG_PERMISSION  the other side is ending
  *            and those of HG_Get_output()
  * Threads:   any thread, one at a time per handle; never blocks.

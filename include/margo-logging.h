@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Log lines of Margo, and of programs that want theirs among them.
+/* Log lines of Margo, and of programs that use its log.
  *
- * Each instance has a logger and a level; one more of each is global, which is
- * for lines of no instance, and which new instances start from. The default
- * logger writes "[level] text" and a newline to the standard error output. The
- * global level is MARGO_LOG_WARNING, or what the environment variable
- * MARGO_LOG_LEVEL says: trace, debug, info, warning, error or critical. */
+ * Each instance has a logger and a level; a global pair serves lines of no
+ * instance, and is the default of new instances. The default logger writes
+ * "[level] text" and a newline to the standard error output. The global level
+ * is MARGO_LOG_WARNING, or what the environment variable MARGO_LOG_LEVEL says:
+ * trace, debug, info, warning, error or critical. */
 #ifndef MARGO_LOGGING_H
 #define MARGO_LOGGING_H
 
@@ -18,7 +18,7 @@ extern "C" {
 /* Also in margo.h, which needs this header first. */
 typedef struct margo_instance *margo_instance_id;
 
-/* In the order of their weight; lines below the level in force are dropped. */
+/* In order of severity; lines below the current level are dropped. */
 typedef enum margo_log_level {
     MARGO_LOG_EXTERNAL, /* nothing is dropped: the logger decides */
     MARGO_LOG_TRACE,
@@ -29,11 +29,11 @@ typedef enum margo_log_level {
     MARGO_LOG_CRITICAL
 } margo_log_level;
 
-/* Gets the line as it is to be shown, without level or newline. */
+/* Receives the line to print, without level or newline. */
 typedef void (*margo_log_fn_t)(void *uargs, const char *message);
 
-/* Where lines go. The functions are called by any thread, also several at the
- * same time, and must not wait for calls of Margo. */
+/* Destination of lines. Any thread may call the functions, also several at the
+ * same time; they must not wait for calls of Margo. */
 struct margo_logger {
     void *uargs; /* handed to each of them */
     margo_log_fn_t trace;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The events that a monitor is told of, by name and by bit. */
+/* Events that a monitor receives, by name and by bit. */
 #ifndef MARGO_MONITORING_EVENTS_H
 #define MARGO_MONITORING_EVENTS_H
 
-/* All events; X(NAME, name) is what the includer makes of each. */
+/* All events; the includer defines X(NAME, name). */
 #define MARGO_EXPAND_MONITOR_MACROS                                            \
     X(PROGRESS, progress)                                                      \
     X(TRIGGER, trigger)                                                        \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watching an instance: a monitor is told of each thing that happens, when it
- * begins and when it has ended, and may dump what it made of that.
+/* Monitoring of an instance: a monitor is called at the begin and the end of
+ * each event, and may dump its results.
  *
  * A program gives a monitor in `struct margo_init_info`, or asks for the
  * default one, which keeps statistics and time series and writes them as JSON:
@@ -9,9 +9,9 @@
  *
  * Each event has a struct of arguments, of which all but the results are there
  * at MARGO_MONITOR_FN_START, and all at MARGO_MONITOR_FN_END. Both get the same
- * struct, so `uctx` brings a value of the monitor's own from one to the other.
- * The functions are called by whoever does the thing, by several threads at the
- * same time, and must neither block nor call functions that would be told of.
+ * struct, so `uctx` carries a value of the monitor from one to the other. The
+ * thread that causes an event calls the function, several threads at the same
+ * time; it must neither block nor call functions that are monitored.
  */
 #ifndef MARGO_MONITORING_H
 #define MARGO_MONITORING_H
@@ -56,7 +56,7 @@ typedef void (*margo_monitor_dump_fn)(
 /* The results of an event stand below a line that says so; before
  * MARGO_MONITOR_FN_END they are 0 or NULL. */
 
-/* The loop looks for news, for up to so many milliseconds. */
+/* The loop waits for events, for up to so many milliseconds. */
 struct margo_monitor_progress_args {
     margo_monitor_data_t uctx;
     unsigned int timeout_ms;
@@ -197,7 +197,7 @@ struct margo_monitor_bulk_free_args {
 struct margo_monitor_rpc_handler_args {
     margo_monitor_data_t uctx;
     hg_handle_t handle;
-    hg_id_t parent_rpc_id; /* 0: its origin has not told */
+    hg_id_t parent_rpc_id; /* 0: unknown */
     ABT_pool pool;
     /* results */
     hg_return_t ret;
@@ -209,7 +209,7 @@ struct margo_monitor_rpc_ult_args {
     hg_handle_t handle;
 };
 
-/* Somebody waits for a request. */
+/* A thread waits for a request. */
 struct margo_monitor_wait_args {
     margo_monitor_data_t uctx;
     margo_request request;
@@ -334,7 +334,7 @@ struct margo_monitor {
      * NULL; what it returns is the `uargs` of all functions below. */
     void *(*initialize)(
         margo_instance_id mid, void *uargs, struct json_object *config);
-    /* As the instance ends; nothing is told any more. */
+    /* At the end of the instance; no event follows. */
     void (*finalize)(void *uargs);
     /* For margo_monitor_dump(). */
     void (*dump)(void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args,
@@ -362,7 +362,7 @@ HG_PUBLIC extern const struct margo_monitor *margo_default_monitor;
  * @param mid        [in]
  * @param dump_fn    [in]  called in this thread, any number of times
  * @param dump_args  [in]  its first argument; may be NULL
- * @param reset      [in]  and begin anew
+ * @param reset      [in]  and start again from zero
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or dump_fn is NULL
  *            HG_NOENTRY      the instance has no monitor, or one that cannot
@@ -383,7 +383,7 @@ HG_PUBLIC hg_return_t margo_monitor_dump(margo_instance_id mid,
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid is NULL, or event_type is none
  *            HG_NOENTRY      the instance has no monitor; one without on_user()
- *                            is told nothing, and this succeeds
+ *                            receives nothing, and the call succeeds
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.

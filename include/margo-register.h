@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which RPCs there are, and for which providers.
+/* Registration of RPCs, with or without a provider.
  *
  * The id of an RPC is a hash of its name, with the provider in the 16 low bits;
  * so both sides have to name the same provider, or none. */
@@ -327,7 +327,7 @@ HG_PUBLIC hg_return_t margo_provider_get_identity(margo_instance_id mid,
         HG_GEN_CAT(hg_proc_, in_t_), HG_GEN_CAT(hg_proc_, out_t_),             \
         _handler_for_##handler_, provider_id_, pool_);
 
-/* The handler of who has none. */
+/* The handler of an RPC that has none. */
 #define _handler_for_NULL NULL
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers to requests, and waiting for operations that were only begun. */
+/* Answers to requests, and waiting for started operations. */
 #ifndef MARGO_RESPOND_H
 #define MARGO_RESPOND_H
 

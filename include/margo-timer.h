@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timers: a function that is called some time from now, once per start.
+/* Timers: each start calls a function once, after a time.
  *
  * A timer is created, started any number of times, cancelled where need be, and
  * destroyed. Its callback runs in a user-level thread of its own in a pool, or
@@ -110,9 +110,8 @@ HG_PUBLIC int margo_timer_cancel_many(size_t n, margo_timer_t *timers);
 /**
  * Destroy a timer.
  *
- * It is not cancelled: one that was started fires once more, and is gone
- * afterwards; so destroying it in its callback, or right after its start, is
- * fine.
+ * It is not cancelled: a started one fires once more, and is freed afterwards;
+ * so destroying it in its callback, or right after its start, is fine.
  *
  * @param timer  [in]
  * Owns:      the timer is consumed.

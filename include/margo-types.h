@@ -33,8 +33,8 @@ typedef struct margo_data *margo_data_ptr;
 #define MARGO_CLIENT_MODE 0
 #define MARGO_SERVER_MODE 1
 
-/* A provider is a number in the 16 low bits of the id of an RPC; this one
- * stands for no provider. */
+/* A provider is a number in the 16 low bits of the id of an RPC; this one means
+ * "no provider". */
 #define MARGO_DEFAULT_PROVIDER_ID 0xFFFF
 #define MARGO_MAX_PROVIDER_ID     0xFFFF
 
@@ -55,8 +55,8 @@ typedef enum margo_request_type {
 
 struct margo_monitor;
 
-/* What margo_init_ext() is told; all zero, everything is the default. Nothing
- * is kept but where it is said. */
+/* Options of margo_init_ext(); zeros select the defaults. Nothing is kept
+ * unless a comment says so. */
 struct margo_init_info {
     const char *json_config; /* the text that MARGO-CONFIG.md describes */
     ABT_pool progress_pool;  /* where the loop runs, in place of the text's */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which version of Margo the interface of margo.h is. */
+/* Version of Margo whose API margo.h offers. */
 #ifndef MARGO_VERSION_H
 #define MARGO_VERSION_H
 

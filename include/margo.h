@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Margo: RPCs whose handlers are user-level threads, and calls that look
- * blocking but leave the stream to others.
+/* Margo: RPCs whose handlers are user-level threads, and blocking calls that
+ * let other threads of the stream run.
  *
- * The one header that programs include; it brings what it stands on along:
+ * The only header that programs need to include; it includes:
  *
  *   margo-types.h      types and constants
  *   margo-instance.h   begin and end

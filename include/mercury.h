@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remote procedure calls: making them, answering them, giving them up.
+/* Remote procedure calls: send, answer and cancel them.
  *
- * The one header that programs include; it brings what it stands on along:
+ * The only header that programs need to include; it includes:
  *
  *   mercury_class.h     open and close; version and log
  *   mercury_context.h   progress and trigger
@@ -48,9 +48,9 @@ extern "C" {
  *            HG_NOMEM         no memory
  *            HG_OPNOTSUPPORTED this thread may not use the transport
  *            and what the proc returns; no callback follows an error. The
- *            output of the handle's last call is gone all the same.
- *            The callback gets HG_SUCCESS, HG_CANCELED, HG_NOENTRY (the target
- *            does not know the RPC, or has no such context),
+ *            output of the handle's last call is freed all the same. The
+ *            callback gets HG_SUCCESS, HG_CANCELED, HG_NOENTRY (the target does
+ *            not know the RPC, or has no such context),
  *            HG_OPNOTSUPPORTED (it does not listen), HG_INVALID_ARG (it has no
  *            callback for it), HG_HOSTUNREACH, HG_NA_ERROR, HG_PROTOCOL_ERROR.
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -64,8 +64,8 @@ HG_PUBLIC hg_return_t HG_Forward(
  * Send the answer to a request and return at once.
  *
  * An answer too long for one message has left when its origin has pulled it.
- * The callback gets HG_HOSTUNREACH when the origin is gone before that, and
- * HG_CANCELED when its context is; where the transport tells of it, which is
+ * The callback gets HG_HOSTUNREACH when the origin has ended before that, and
+ * HG_CANCELED when its context has; where the transport detects it, which is
  * asked for after a second, and then less often.
  *
  * @param handle      [in]  as the RPC's callback got it; not answered before,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses: whom to call.
+/* Addresses of processes.
  *
- * An address is counted: handles that use it keep it alive. */
+ * An address is reference-counted: handles that use it keep it alive. */
 #ifndef MERCURY_ADDRESS_H
 #define MERCURY_ADDRESS_H
 
@@ -29,7 +29,7 @@ extern "C" {
  * Errors:    HG_INVALID_ARG   context, callback or name is NULL, or the string
  *                             is no address
  *            HG_PROTONOSUPPORT the string names another transport
- *            HG_ADDRNOTAVAIL  an address of another job, or of nobody
+ *            HG_ADDRNOTAVAIL  an address of another job, or of no process
  *            HG_NOMEM         no memory
  *            No callback follows an error.
  * Threads:   any thread; never blocks.
@@ -42,7 +42,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
 /**
  * Find an address by its string.
  *
- * Sends nothing. Over shared memory it looks whether somebody has the name.
+ * Sends nothing. Over shared memory it checks that a process has the name.
  *
  * @param hg_class  [in]
  * @param name      [in]   as HG_Addr_to_string() wrote it
@@ -50,7 +50,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
  * Owns:      the caller owns the result; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG   an argument is NULL, or the string is no address
  *            HG_PROTONOSUPPORT the string names another transport
- *            HG_ADDRNOTAVAIL  an address of another job, or of nobody
+ *            HG_ADDRNOTAVAIL  an address of another job, or of no process
  *            HG_NOMEM         no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.

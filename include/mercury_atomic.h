@@ -2,9 +2,9 @@
 /* Integers that threads share: C11's atomics (std::atomic in C++) under
  * Mercury's names.
  *
- * get reads with acquire order and set writes with release order; what reads
- * and writes in one step does both. init is not atomic: nobody else may know
- * the variable yet. */
+ * get reads with acquire order and set writes with release order; operations
+ * that read and write use both. init is not atomic: no other thread may use the
+ * variable yet. */
 #ifndef MERCURY_ATOMIC_H
 #define MERCURY_ATOMIC_H
 
@@ -63,7 +63,8 @@ static HG_UTIL_INLINE void hg_atomic_init32(
 }
 
 /**
- * Write an atomic variable; whoever reads it sees all that was written before.
+ * Write an atomic variable; a thread that reads it sees all earlier writes of
+ * the caller.
  *
  * @param ptr    [out]
  * @param value  [in]
@@ -225,7 +226,8 @@ static HG_UTIL_INLINE void hg_atomic_init64(
 }
 
 /**
- * Write an atomic variable; whoever reads it sees all that was written before.
+ * Write an atomic variable; a thread that reads it sees all earlier writes of
+ * the caller.
  *
  * @param ptr    [out]
  * @param value  [in]

@@ -4,15 +4,15 @@
  *
  * After Vyukov's bounded queue, each slot carries a turn: 2 t says that the
  * push number t may fill the slot, 2 t + 1 that the pop number t may empty it,
- * and emptying sets 2 (t + count), for the push that comes round next. So a
- * thread that is held up between taking a number and finishing its slot delays
- * only who comes to the same slot. */
+ * and emptying sets 2 (t + count), for the push of the next round. So a thread
+ * that is delayed between taking a number and finishing its slot delays only
+ * threads that come to the same slot. */
 #ifndef MERCURY_ATOMIC_QUEUE_H
 #define MERCURY_ATOMIC_QUEUE_H
 
 #include "mercury_atomic.h"
 
-/* What stands on one line of the cache is not written by both sides. */
+/* No cache line is written by both sides. */
 #define HG_ATOMIC_QUEUE_LINE 64
 
 struct hg_atomic_queue_slot {
@@ -23,11 +23,11 @@ struct hg_atomic_queue_slot {
 };
 
 /* Owned by the program, from hg_atomic_queue_alloc() to hg_atomic_queue_free().
- * Nothing of it is to be touched by other means than the functions below. */
+ * Only the functions below access its members. */
 struct hg_atomic_queue {
-    hg_atomic_int64_t pushes; /* numbers given out to those who push */
+    hg_atomic_int64_t pushes; /* numbers given to pushing threads */
     char line_1[HG_ATOMIC_QUEUE_LINE - sizeof(hg_atomic_int64_t)];
-    hg_atomic_int64_t pops; /* numbers given out to those who pop */
+    hg_atomic_int64_t pops; /* numbers given to popping threads */
     char line_2[HG_ATOMIC_QUEUE_LINE - sizeof(hg_atomic_int64_t)];
     struct hg_atomic_queue_slot *slots;
     int64_t count; /* of slots; a power of two */
@@ -54,7 +54,7 @@ HG_UTIL_PUBLIC struct hg_atomic_queue *hg_atomic_queue_alloc(
  * Destroy a queue; entries that are left in it are forgotten.
  *
  * @param queue  [in]  NULL is allowed
- * Owns:      the queue is consumed; the entries stay whose they are.
+ * Owns:      the queue is consumed; the entries keep their owners.
  * Errors:    none.
  * Threads:   one thread, when no other uses the queue.
  * Undefined: nothing.
@@ -66,8 +66,8 @@ HG_UTIL_PUBLIC void hg_atomic_queue_free(struct hg_atomic_queue *queue);
  * Append an entry to a queue.
  *
  * @param queue  [in]
- * @param entry  [in]  not NULL, which means "empty" to those who pop
- * Owns:      the entry is whose who pops it.
+ * @param entry  [in]  not NULL, which means "empty" to popping threads
+ * Owns:      the thread that pops the entry owns it.
  * Errors:    HG_UTIL_FAIL the queue is full
  * Threads:   any thread; never blocks.
  * Undefined: an argument is NULL.

@@ -2,8 +2,8 @@
 /* Bulk data: memory exposed by one process, read or written by another.
  *
  * The origin exposes memory and sends the handle within an RPC; the target, or
- * anyone who has the handle, moves data to or from it. Offsets are virtual:
- * they count through all segments as if these were one piece. */
+ * any process that has the handle, moves data to or from it. Offsets are
+ * virtual: they count through all segments as if these were contiguous. */
 #ifndef MERCURY_BULK_H
 #define MERCURY_BULK_H
 
@@ -226,7 +226,7 @@ HG_PUBLIC hg_size_t HG_Bulk_get_serialize_size(
  * @param flags     [in]  HG_BULK_EAGER: with the data, where they may be read;
  *                        HG_BULK_SM: no effect; 0
  * @param handle    [in]
- * Owns:      the handle must live until whoever reads the bytes is done.
+ * Owns:      the handle must live until the readers of the bytes are done.
  * Errors:    HG_INVALID_ARG buf or handle is NULL
  *            HG_OVERFLOW    buf_size is too small; nothing useful was written
  * Threads:   any thread; never blocks.

@@ -76,13 +76,13 @@ HG_PUBLIC void HG_Free_na_protocol_info(
 /**
  * Open a class with default options: HG_Init_opt2() without any.
  *
- * @param na_info_string  [in]  which transport; see HG_Init_opt2()
+ * @param na_info_string  [in]  the transport; see HG_Init_opt2()
  * @param na_listen       [in]  HG_TRUE: others may call this process
  * Owns:      the caller owns the result; HG_Finalize() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
  *            first one over libfabric sets environment variables: no other
- *            thread reads the environment, or sets a handler of a signal.
+ *            thread may read the environment or set a signal handler.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but over MPI as HG_Init_opt2() says.
  */
@@ -93,7 +93,7 @@ HG_PUBLIC hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen);
  *
  * Fields of `struct hg_init_info` from `no_multi_recv` on are not read.
  *
- * @param na_info_string  [in]  which transport; see HG_Init_opt2()
+ * @param na_info_string  [in]  the transport; see HG_Init_opt2()
  * @param na_listen       [in]  HG_TRUE: others may call this process
  * @param hg_init_info    [in]  NULL: defaults
  * Owns:      the caller owns the result; HG_Finalize() frees it. The options
@@ -101,7 +101,7 @@ HG_PUBLIC hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen);
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
  *            first one over libfabric sets environment variables: no other
- *            thread reads the environment, or sets a handler of a signal.
+ *            thread may read the environment or set a signal handler.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but over MPI as HG_Init_opt2() says.
  */
@@ -114,11 +114,11 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  * The string names the transport: "na+sm", "sm" or "shm" for processes of this
  * host; "mpi" or "mpi+p2p" for the ranks of an MPI job; "auto" for these with
  * shared memory within each node; "self" for calls to oneself only. Over MPI
- * every rank of MPI_COMM_WORLD calls it, with the same
- * string. If MPI was not initialised it is, with MPI_THREAD_MULTIPLE, and is
- * finalised when the process exits, so a class may be opened again later; if it
- * was, it is left running. The thread level found decides who may call: see
- * MPI_Init_thread(); a level that takes something away is logged.
+ * every rank of MPI_COMM_WORLD calls it, with the same string. If MPI was not
+ * initialised it is, with MPI_THREAD_MULTIPLE, and is finalised when the
+ * process exits, so a class may be opened again later; if it was, it is left
+ * running. The thread level decides which threads may call: see
+ * MPI_Init_thread(); a level that limits the library is logged.
  *
  * With an NA class in the options (see na.h) the transports are those of that
  * class, open already; string, na_listen and `na_init_info` are not read then,
@@ -136,7 +136,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  *            that contradict each other, an NA class in use, no memory.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
  *            first one over libfabric sets environment variables: no other
- *            thread reads the environment, or sets a handler of a signal.
+ *            thread may read the environment or set a signal handler.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but collective over MPI.
  */
@@ -147,18 +147,18 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
 /**
  * Close a class.
  *
- * Looks first whether bulk handles, contexts or addresses are left. Over MPI it
- * then goes on serving until every rank has called it: it names the ranks that
- * have not after AMALGAM_FINALIZE_TIMEOUT_MS (30 s), and waits on; for
- * AMALGAM_GIVE_UP_MS at most, where that is set. Frees class data and RPC data
- * by their callbacks. A class over an NA class waits for nobody, and the NA
- * class stays open: calls that come meanwhile wait for the next class over it.
+ * First checks that no bulk handle, context or address is left. Over MPI it
+ * then serves until every rank has called it: after AMALGAM_FINALIZE_TIMEOUT_MS
+ * (30 s) it logs the ranks that have not, and waits on; for AMALGAM_GIVE_UP_MS
+ * at most, if that is set. Frees class data and RPC data by their callbacks. A
+ * class over an NA class does not wait, and the NA class stays open: calls that
+ * arrive meanwhile wait for the next class over it.
  *
- * @param hg_class  [in]  gone when HG_SUCCESS is returned
+ * @param hg_class  [in]  invalid when HG_SUCCESS is returned
  * Owns:      the class is consumed on success only.
  * Errors:    HG_INVALID_ARG hg_class is NULL
- *            HG_BUSY        something is left; nothing was done, not even a
- *                           word to the other ranks: close it and call again
+ *            HG_BUSY        something is left; nothing was done, and nothing
+ *                           sent to the other ranks: free it and call again
  * Threads:   one thread, while no other uses the class; may wait for the other
  *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.
@@ -272,7 +272,7 @@ HG_PUBLIC bool HG_Class_is_listening(const hg_class_t *hg_class);
 /**
  * Get the number of bytes of encoded input that fit into the request itself.
  *
- * A longer input travels too, fetched by the target: a round trip more.
+ * The target fetches a longer input: one more round trip.
  *
  * @param hg_class  [in]
  * Owns:      nothing changes hands.
@@ -310,7 +310,7 @@ HG_PUBLIC hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class);
  * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too long
  * Threads:   one thread, while no call of the class is made; never blocks.
  * Undefined: set while calls are in flight.
- * Source:    as Mercury 2.4, but sides that differ are told so.
+ * Source:    as Mercury 2.4, but sides that differ get an error.
  */
 HG_PUBLIC hg_return_t HG_Class_set_input_offset(
     hg_class_t *hg_class, hg_size_t offset);
@@ -329,7 +329,7 @@ HG_PUBLIC hg_return_t HG_Class_set_input_offset(
  * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too long
  * Threads:   one thread, while no call of the class is made; never blocks.
  * Undefined: set while calls are in flight.
- * Source:    as Mercury 2.4, but sides that differ are told so.
+ * Source:    as Mercury 2.4, but sides that differ get an error.
  */
 HG_PUBLIC hg_return_t HG_Class_set_output_offset(
     hg_class_t *hg_class, hg_size_t offset);
@@ -337,16 +337,16 @@ HG_PUBLIC hg_return_t HG_Class_set_output_offset(
 /**
  * Set a function that is called for every new handle.
  *
- * It is meant to keep data with the handle by HG_Set_data(). At the origin
- * HG_Create() calls it. At the target handles are made when requests come in,
- * and are used again for others: it is called once for each, inside
- * HG_Progress(), and the data stay until the class is closed, call after call.
- * Handles that are there already are not shown to it.
+ * It may attach data to the handle by HG_Set_data(). At the origin HG_Create()
+ * calls it. At the target handles are created when requests arrive, and are
+ * reused: it is called once for each, inside HG_Progress(), and the data stay
+ * until the class is closed, over all calls. It is not called for existing
+ * handles.
  *
  * @param hg_class  [in]
- * @param callback  [in]  what it returns but HG_SUCCESS is what HG_Create()
- *                        returns, or what the request is answered by; NULL: no
- *                        function any more
+ * @param callback  [in]  its result, unless HG_SUCCESS, is what HG_Create()
+ *                        returns, or the answer to the request; NULL removes
+ *                        the function
  * @param arg       [in]  given to it
  * Owns:      `arg` must live until the class is closed.
  * Errors:    HG_INVALID_ARG hg_class is NULL
@@ -362,8 +362,8 @@ HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
 /**
  * Get the counters of a class.
  *
- * `rpc_multi_recv_copy_count` is 0: no message is copied when it comes. Replies
- * count also where the library gives them by itself.
+ * `rpc_multi_recv_copy_count` is 0: no message is copied on arrival. Replies of
+ * the library itself count, too.
  *
  * @param hg_class  [in]
  * @param counters  [out]
@@ -380,8 +380,8 @@ HG_PUBLIC hg_return_t HG_Class_get_counters(
 /**
  * Write the counters of all open classes into the log.
  *
- * One line for each class, from the part "diag", whatever the level is unless
- * that is "none". The option `stats` does it when the class is closed.
+ * One line for each class, from the outlet "diag", at any level but "none". The
+ * option `stats` does it when the class is closed.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.

@@ -33,7 +33,7 @@
 #define HG_ATTR_DESTRUCTOR
 #endif
 
-/* A type that is packed stands between the two, or in the parentheses. */
+/* A packed type goes between the two, or in the parentheses. */
 #define HG_ATTR_PACKED(x) HG_ATTR_PACKED_PUSH x HG_ATTR_PACKED_POP
 
 #if defined(__GNUC__) && __GNUC__ >= 7

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts: where calls are made and arrive, and how they are driven on.
+/* Contexts: where calls are made and arrive, and their progress.
  *
- * Nothing happens in the background: HG_Progress() moves messages along and
- * queues what is finished, HG_Trigger() runs the callbacks of what is queued.
- * No callback ever runs anywhere else. */
+ * HG_Progress() moves messages and queues finished operations, HG_Trigger()
+ * runs their callbacks. Without a progress thread (amalgam_progress.h) nothing
+ * happens in the background. */
 #ifndef MERCURY_CONTEXT_H
 #define MERCURY_CONTEXT_H
 
@@ -49,7 +49,7 @@ HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
  * Stops receiving, then waits up to 5 s for handles whose last operation is
  * ending. Frees the context's data by its callback.
  *
- * @param context  [in]  gone when HG_SUCCESS is returned
+ * @param context  [in]  invalid when HG_SUCCESS is returned
  * Owns:      the context is consumed on success only.
  * Errors:    HG_INVALID_ARG context is NULL
  *            HG_BUSY        handles are left, callbacks are still queued, or
@@ -63,7 +63,7 @@ HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
 
 /**
- * Receive no more requests; calls that were made go on. Requests that come are
+ * Receive no more requests; calls in flight continue. Requests that come are
  * answered by HG_CANCELED.
  *
  * @param context  [in]

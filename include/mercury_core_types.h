@@ -21,9 +21,8 @@ typedef uint64_t hg_id_t;   /* names an RPC; 0 names none */
 /* The longest time-out that means "a long time", in milliseconds (1 hour). */
 #define HG_MAX_IDLE_TIME (3600 * 1000)
 
-/* One list, so that the names and the numbers cannot part; a program that
- * defines X(name) makes what it needs of each. See HG_Error_to_string(). The
- * first 24 equal those of na_return_t. */
+/* One list of names and numbers; a program may define X(name) and expand it.
+ * See HG_Error_to_string(). The first 24 equal those of na_return_t. */
 #define HG_RETURN_VALUES                                                       \
     X(HG_SUCCESS)        /* it is done, or will be */                          \
     X(HG_PERMISSION)     /* memory is not exposed for this */                  \
@@ -43,14 +42,14 @@ typedef uint64_t hg_id_t;   /* names an RPC; 0 names none */
     X(HG_PROTONOSUPPORT) /* no such transport */                               \
     X(HG_OPNOTSUPPORTED) /* this build, class or thread cannot do it */        \
     X(HG_ADDRINUSE)      /* another uses the address */                        \
-    X(HG_ADDRNOTAVAIL)   /* the address names nobody we can reach */           \
+    X(HG_ADDRNOTAVAIL)   /* the address names no reachable process */          \
     X(HG_HOSTUNREACH)    /* the peer is gone */                                \
     X(HG_TIMEOUT)        /* the time given is over */                          \
-    X(HG_CANCELED)       /* ended because somebody asked for it */             \
+    X(HG_CANCELED)       /* cancelled */                                       \
     X(HG_IO_ERROR)       /* the medium failed */                               \
     X(HG_HOSTFIREWALL)   /* the medium is closed to us */                      \
     X(HG_CHECKSUM_ERROR) /* the bytes are not those that were sent */          \
-    X(HG_NA_ERROR)       /* the medium failed in a way of its own; see log */  \
+    X(HG_NA_ERROR)       /* the transport failed; see log */                   \
     X(HG_OTHER_ERROR)    /* none of the above; see log */                      \
     X(HG_RETURN_MAX)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared libraries that a program opens while it runs. */
+/* Shared libraries that a program opens at run time. */
 #ifndef MERCURY_DL_H
 #define MERCURY_DL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A log in memory: the last places that a program came by, and counters, to be
- * looked at when something has gone wrong. Adding an entry costs a lock and a
- * few stores; nothing is written before hg_dlog_dump().
+/* A log in memory: the latest events of a program, and counters, for the
+ * analysis of failures. Adding an entry costs a lock and a few stores; nothing
+ * is written before hg_dlog_dump().
  *
  *   static struct hg_dlog_entry entries[256];
  *   static struct hg_dlog dlog =
@@ -20,7 +20,7 @@
 #include "mercury_time.h"
 #include "mercury_util_config.h"
 
-/* What a log begins with, so that it is found in a core dump; with room for the
+/* Magic at the start of a log, to find it in a core dump; with room for the
  * beginning of its name. */
 #define HG_DLOG_MAGICLEN 16
 #define HG_DLOG_STDMAGIC ">D.LO.G<"
@@ -83,7 +83,7 @@ extern "C" {
 /**
  * Create a log in memory.
  *
- * @param name    [in]  its beginning stands behind the magic
+ * @param name    [in]  its beginning follows the magic
  * @param lesize  [in]  entries there is room for, at least 1
  * @param leloop  [in]  not 0: the oldest entry gives way when it is full
  * Owns:      the caller owns the result; hg_dlog_free() frees it.

@@ -37,7 +37,7 @@ HG_PUBLIC hg_return_t HG_Create(
  *
  * An operation in flight goes on and calls its callback: it has a reference of
  * its own. So has, at the target, the answer until it was sent: HG_Respond()
- * may follow. When nobody answers, the origin is told HG_CANCELED: once the
+ * may follow. If no answer can follow, the origin gets HG_CANCELED: once the
  * callback that destroyed the handle has returned; a second later when it was
  * no callback; ten seconds later when that callback had started a call or a
  * transfer whose end may answer; and at once when the handle is destroyed
@@ -118,7 +118,7 @@ HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
  *
  * @param handle         [in]
  * @param data           [in]  replaces what was set before, without freeing it
- * @param free_callback  [in]  called with `data` when the handle is gone; may
+ * @param free_callback  [in]  called with `data` when the handle is freed; may
  *                             be NULL
  * Owns:      `data` stays the caller's until `free_callback` is called.
  * Errors:    HG_INVALID_ARG handle is NULL
@@ -268,7 +268,7 @@ HG_PUBLIC hg_size_t HG_Get_output_payload_size(hg_handle_t handle);
  *                            those that came; may be NULL
  * Owns:      the result is borrowed from the handle, until it is destroyed.
  * Errors:    HG_INVALID_ARG handle or in_buf is NULL
- *            HG_FAULT       the input was given back before
+ *            HG_FAULT       the input was released before
  *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: written beyond its size.

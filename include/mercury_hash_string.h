@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A number made of a string: what HG_Register_name() makes ids with. */
+/* Hash of a string, by which HG_Register_name() makes ids. */
 #ifndef MERCURY_HASH_STRING_H
 #define MERCURY_HASH_STRING_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table of values by keys, which are both pointers of the program's; how keys
- * are compared is the program's, too. */
+/* Hash table of values by keys, both pointers of the program, which also
+ * supplies hash and comparison. */
 #ifndef MERCURY_HASH_TABLE_H
 #define MERCURY_HASH_TABLE_H
 
@@ -13,7 +13,7 @@ typedef struct hg_hash_table_iter hg_hash_table_iter_t;
 typedef void *hg_hash_table_key_t;
 typedef void *hg_hash_table_value_t;
 
-/* A walk over a table; a variable of the program's, for the functions below. */
+/* State of a walk over a table, for the functions below. */
 struct hg_hash_table_iter {
     hg_hash_table_t *hash_table;
     hg_hash_table_entry_t *next_entry;
@@ -22,14 +22,14 @@ struct hg_hash_table_iter {
 /* No value: what hg_hash_table_lookup() returns for an unknown key. */
 #define HG_HASH_TABLE_NULL ((void *)0)
 
-/* The same number for keys that are equal. */
+/* Hash of a key, the same for equal keys. */
 typedef unsigned int (*hg_hash_table_hash_func_t)(hg_hash_table_key_t key);
 
 /* Not 0: the keys are equal. */
 typedef int (*hg_hash_table_equal_func_t)(
     hg_hash_table_key_t key1, hg_hash_table_key_t key2);
 
-/* Free a key, or a value, that the table holds no more. */
+/* Frees a key or value that has left the table. */
 typedef void (*hg_hash_table_key_free_func_t)(hg_hash_table_key_t key);
 typedef void (*hg_hash_table_value_free_func_t)(hg_hash_table_value_t value);
 

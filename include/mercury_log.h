@@ -13,8 +13,8 @@
  *
  * prints "my_tool: error: my_disk: no room for 5 bytes (disk.c:12 save)".
  *
- * Whether an outlet is shown is said by the list "a,b,~c" of names: the first
- * of it, its parent, the parent's parent... that the list names is shown, or
+ * The list "a,b,~c" of names selects the outlets that are shown: the first of
+ * it, its parent, the parent's parent... that the list names is shown, or
  * hidden with a ~. If none of them is named, those of state HG_LOG_OFF are
  * hidden, and the others shown unless the list shows something else only.
  *
@@ -73,7 +73,7 @@ struct hg_log_outlet {
     bool registered;
 };
 
-/* clang-format off: lines that belong together stand together. */
+/* clang-format off: related lines stay together. */
 
 #define HG_UTIL_CAT_(a, b)   a##b
 #define HG_UTIL_CAT(a, b)    HG_UTIL_CAT_(a, b)
@@ -338,7 +338,8 @@ HG_UTIL_PUBLIC void hg_log_set_stream_error(FILE *stream);
 /**
  * Get the stream of lines.
  *
- * Owns:      the result is borrowed from whoever set it; stderr at first.
+ * Owns:      the result is borrowed from the caller that set it; initially
+ *            stderr.
  * Errors:    none.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -394,7 +395,7 @@ HG_UTIL_PUBLIC void hg_log_dump_counters(struct hg_log_outlet *outlet);
  * @param file       [in]  where it is written, or NULL
  * @param line       [in]
  * @param func       [in]  may be NULL
- * @param no_return  [in]  leave the line open, for the program to go on
+ * @param no_return  [in]  do not end the line, the program continues it
  * @param format     [in]  and what follows, as of printf()
  * Owns:      nothing changes hands.
  * Errors:    NULL as outlet has no effect. Text is cut at 1023 bytes.
@@ -415,7 +416,7 @@ HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet *outlet,
  * @param file       [in]  where it is written, or NULL
  * @param line       [in]
  * @param func       [in]  may be NULL
- * @param no_return  [in]  leave the line open, for the program to go on
+ * @param no_return  [in]  do not end the line, the program continues it
  * @param format     [in]
  * @param ap         [in]
  * Owns:      nothing changes hands; `ap` is used up.

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory with wishes: aligned, behind a header, of huge pages, shared. */
+/* Memory that is aligned, has a header, is of huge pages, or is shared. */
 #ifndef MERCURY_MEM_H
 #define MERCURY_MEM_H
 
 #include "mercury_util_config.h"
 
-/* What machines have that this library runs on; hg_mem_get_page_size() asks
- * the one at hand. */
+/* Usual values; hg_mem_get_page_size() asks this machine. */
 #define HG_MEM_CACHE_LINE_SIZE 64
 #define HG_MEM_PAGE_SIZE       4096
 
@@ -126,7 +125,7 @@ HG_UTIL_PUBLIC int hg_mem_huge_free(void *mem_ptr, size_t size);
  * @param size    [in]  bytes, at least 1
  * @param create  [in]  make it, if it is not there; zero at first
  * Owns:      the caller owns the result; hg_mem_shm_unmap() frees it. The name
- *            stays until somebody unmaps by it.
+ *            stays until a process unmaps it by name.
  * Errors:    NULL: it is not there and not to be made, is smaller than `size`,
  *            belongs to another user, or there is no memory; the log says why.
  * Threads:   any thread; may do file system calls.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chunks of memory of one size, got and registered by the block. */
+/* Chunks of memory of one size, allocated and registered in blocks. */
 #ifndef MERCURY_MEM_POOL_H
 #define MERCURY_MEM_POOL_H
 
@@ -7,8 +7,8 @@
 
 struct hg_mem_pool;
 
-/* Registers a new block, for instance with a network; `*handle` is handed out
- * with each of its chunks. Returns HG_UTIL_SUCCESS, or anything else. */
+/* Registers a new block, for instance with a network; each of its chunks comes
+ * with `*handle`. Returns HG_UTIL_SUCCESS, or anything else. */
 typedef int (*hg_mem_pool_register_func_t)(const void *buf, size_t size,
     unsigned long flags, void **handle, void *arg);
 
@@ -82,7 +82,7 @@ HG_UTIL_PUBLIC void *hg_mem_pool_alloc(
  * Owns:      the chunk is consumed.
  * Errors:    none; what is no chunk of the pool is logged, and left alone.
  * Threads:   any thread; a lock is held for some instructions.
- * Undefined: it was given back before.
+ * Undefined: it was freed before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_mem_pool_free(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for news on any of several descriptors. */
+/* Waiting for events on any of several descriptors. */
 #ifndef MERCURY_POLL_H
 #define MERCURY_POLL_H
 
@@ -7,7 +7,7 @@
 
 typedef struct hg_poll_set hg_poll_set_t;
 
-/* What the program wants to be told of a descriptor that has news. */
+/* Data that an event of a descriptor returns. */
 typedef union hg_poll_data {
     void *ptr;
     int fd;
@@ -15,7 +15,7 @@ typedef union hg_poll_data {
     uint64_t u64;
 } hg_poll_data_t;
 
-/* What is waited for, and what has come. */
+/* Events to wait for, and events that occurred. */
 struct hg_poll_event {
     uint32_t events; /* of the flags below */
     hg_poll_data_t data;
@@ -23,8 +23,8 @@ struct hg_poll_event {
 
 #define HG_POLLIN   (1 << 0) /* there is something to read */
 #define HG_POLLOUT  (1 << 1) /* there is room to write */
-#define HG_POLLERR  (1 << 2) /* an error; told without being asked for */
-#define HG_POLLHUP  (1 << 3) /* the other side has gone; likewise */
+#define HG_POLLERR  (1 << 2) /* an error; always reported */
+#define HG_POLLHUP  (1 << 3) /* hang-up of the other side; always reported */
 #define HG_POLLINTR (1 << 4) /* a signal ended the wait; `data` is 0 */
 
 /* The most events that one hg_poll_wait() returns. */
@@ -75,7 +75,7 @@ HG_UTIL_PUBLIC int hg_poll_get_fd(hg_poll_set_t *poll_set);
  *
  * @param poll_set  [in]
  * @param fd        [in]
- * @param event     [in]  which news, and what is told with them
+ * @param event     [in]  the events, and the data to return with them
  * Owns:      nothing changes hands; `fd` is to be removed before it is closed.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or fd is not open, is in the set
  *                         already or cannot be waited for; the log says why

@@ -3,9 +3,9 @@
  *
  * One function per type serves all three directions, as the proc's operation
  * says: HG_ENCODE writes `*data` to the proc's buffer, HG_DECODE reads it from
- * there, HG_FREE frees what decoding has made. Bytes are in the machine's own
- * order, without padding. An encoding that outgrows the buffer it was given
- * moves on into an extra buffer of the proc's own.
+ * there, HG_FREE frees what decoding allocated. Bytes are in native order,
+ * without padding. An encoding that outgrows its buffer continues in an extra
+ * buffer of the proc.
  *
  * A type of the program's needs a function like these:
  *

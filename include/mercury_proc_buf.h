@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The buffer of a proc: sizes, raw access, overflow, sum. Comes with
+/* Buffer of a proc: sizes, raw access, overflow, checksum. Comes with
  * mercury_proc.h. */
 #ifndef MERCURY_PROC_BUF_H
 #define MERCURY_PROC_BUF_H
@@ -87,7 +87,7 @@ HG_PUBLIC void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
  * @param proc       [in]
  * @param data       [in]  as hg_proc_save_ptr() returned it
  * @param data_size  [in]  the same
- * Owns:      the pointer is given back.
+ * Owns:      the pointer is invalid after the call.
  * Errors:    HG_INVALID_ARG proc or data is NULL
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: another pointer or size.

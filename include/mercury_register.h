@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registration: which RPCs a class knows, and how their arguments are coded.
+/* Registration of RPCs, with the procs of their arguments.
  *
  * Origin and target register the same names; ids follow from the names. */
 #ifndef MERCURY_REGISTER_H
@@ -72,7 +72,7 @@ HG_PUBLIC hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
  *
  * @param hg_class  [in]
  * @param id        [in]
- * Owns:      the data of HG_Register_data() are given back.
+ * Owns:      the data of HG_Register_data() are freed by their callback.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  *            HG_NOENTRY     not registered
  * Threads:   any thread; never blocks.

@@ -2,7 +2,7 @@
 /* Requests: waiting for callbacks as if calls were blocking.
  *
  * A callback completes a request, hg_request_wait() drives progress and trigger
- * until that happened. Of several threads that wait, one drives for all. */
+ * until then. Of several waiting threads, one drives for all. */
 #ifndef MERCURY_REQUEST_H
 #define MERCURY_REQUEST_H
 
@@ -93,7 +93,7 @@ HG_UTIL_PUBLIC void hg_request_destroy(hg_request_t *request);
 HG_UTIL_PUBLIC int hg_request_reset(hg_request_t *request);
 
 /**
- * Complete a request; whoever waits for it returns.
+ * Complete a request; threads that wait for it return.
  *
  * @param request  [in]
  * Owns:      nothing changes hands; it is not touched after the waiter knows.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A string that knows whether it is to be freed. */
+/* A string with a flag that tells who frees it. */
 #ifndef MERCURY_STRING_OBJECT_H
 #define MERCURY_STRING_OBJECT_H
 

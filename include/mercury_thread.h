@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of the system, as POSIX has them, under Mercury's names. */
+/* POSIX threads, under Mercury's names. */
 #ifndef MERCURY_THREAD_H
 #define MERCURY_THREAD_H
 
@@ -12,7 +12,7 @@ typedef pthread_t hg_thread_t;
 typedef pthread_key_t hg_thread_key_t;
 typedef cpu_set_t hg_cpu_set_t;
 
-/* What a thread runs, and returns to nobody. */
+/* Function of a thread; its result is ignored. */
 typedef void *hg_thread_ret_t;
 typedef hg_thread_ret_t (*hg_thread_func_t)(void *);
 #define HG_THREAD_RETURN_TYPE hg_thread_ret_t

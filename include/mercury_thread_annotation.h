@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What clang's analysis of locks (-Wthread-safety) is told; other compilers see
- * nothing of it. */
+/* Annotations for clang's analysis of locks (-Wthread-safety); empty for other
+ * compilers. */
 #ifndef MERCURY_THREAD_ANNOTATION_H
 #define MERCURY_THREAD_ANNOTATION_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleeping until another thread says that something has changed. As it may
- * wake for no reason, the waiter looks again:
+/* Condition variables. A wait may wake spuriously, so the waiter checks again:
  *
  *   while (!ready)
  *       hg_thread_cond_wait(&cond, &mutex);
@@ -37,8 +36,8 @@ HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
  * @param cond  [in]
  * Owns:      the condition is consumed.
  * Errors:    HG_UTIL_FAIL cond is NULL
- * Threads:   one thread, when nobody waits.
- * Undefined: somebody waits.
+ * Threads:   one thread, when no thread waits.
+ * Undefined: a thread waits.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_cond_destroy(hg_thread_cond_t *cond);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks that let a waiting thread sleep. */
+/* Mutexes: a waiting thread sleeps. */
 #ifndef MERCURY_THREAD_MUTEX_H
 #define MERCURY_THREAD_MUTEX_H
 
@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /**
- * Initialise a mutex, unlocked. It answers misuse: who holds it may not take it
- * again, and only who holds it may give it back.
+ * Initialise a mutex, unlocked. It detects misuse: its holder may not lock it
+ * again, and only its holder may unlock it.
  *
  * @param mutex  [out]
  * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.

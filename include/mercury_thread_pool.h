@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A number of threads that run work which is posted to them, in order. */
+/* Thread pool that runs posted work in order. */
 #ifndef MERCURY_THREAD_POOL_H
 #define MERCURY_THREAD_POOL_H
 

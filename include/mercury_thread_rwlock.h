@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks that many may hold who only read, and one alone who writes. */
+/* Readers-writer locks. */
 #ifndef MERCURY_THREAD_RWLOCK_H
 #define MERCURY_THREAD_RWLOCK_H
 
@@ -56,7 +56,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock);
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL somebody writes, or rwlock is NULL
+ * Errors:    HG_UTIL_FAIL a writer holds it, or rwlock is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

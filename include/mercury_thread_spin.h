@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks for a few instructions: a waiting thread keeps its core busy. Where
- * threads share cores, a lock of mercury_thread_mutex.h is better. */
+/* Spin locks, for a few instructions: a waiting thread keeps its core busy.
+ * Where threads share cores, a lock of mercury_thread_mutex.h is better. */
 #ifndef MERCURY_THREAD_SPIN_H
 #define MERCURY_THREAD_SPIN_H
 
@@ -68,7 +68,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_try_lock(hg_thread_spin_t *lock);
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   the thread that holds it; never blocks.
- * Undefined: nobody holds it.
+ * Undefined: no thread holds it.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_spin_unlock(hg_thread_spin_t *lock);

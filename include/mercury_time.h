@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moments and durations, on a clock that never goes back. */
+/* Times and durations, on a monotonic clock. */
 #ifndef MERCURY_TIME_H
 #define MERCURY_TIME_H
 
@@ -7,9 +7,9 @@
 
 #include "mercury_util_config.h"
 
-/* A moment, counted from one that is the same for all calls until the machine
- * starts again; or a duration. 0 <= tv_nsec < 10^9, also where it is negative:
- * then tv_sec is the next whole second below. */
+/* A time since a fixed point, the same until the machine reboots; or a
+ * duration. 0 <= tv_nsec < 10^9, also where it is negative: then tv_sec is the
+ * next whole second below. */
 typedef struct timespec hg_time_t;
 
 /* Bytes that hold any result of hg_time_stamp(). */

@@ -23,8 +23,8 @@ typedef struct hg_op_id *hg_op_id_t;
 /* Given as `op_id` of a call: no operation id is wanted back. */
 #define HG_OP_ID_IGNORE ((hg_op_id_t *)1)
 
-/* What a handle knows of its call. Everything is borrowed from the handle:
- * HG_Addr_dup() the address to keep it longer. */
+/* Facts of a handle's call, borrowed from the handle: HG_Addr_dup() the address
+ * to keep it longer. */
 struct hg_info {
     hg_class_t *hg_class;
     hg_context_t *context;
@@ -33,7 +33,7 @@ struct hg_info {
     uint8_t context_id; /* the other side's context */
 };
 
-/* Which way bulk data go, seen from whoever asks for the transfer. */
+/* Direction of bulk data, seen from the process that starts the transfer. */
 typedef enum {
     HG_BULK_PUSH, /* local memory to the origin's */
     HG_BULK_PULL  /* the origin's memory to the local one */
@@ -64,7 +64,7 @@ struct hg_cb_info_bulk {
     hg_size_t size; /* bytes moved */
 };
 
-/* What a callback is told; valid until it returns. */
+/* Argument of a callback; valid until it returns. */
 struct hg_cb_info {
     union {
         struct hg_cb_info_lookup lookup;

@@ -20,7 +20,7 @@ typedef uint8_t hg_util_bool_t;
 #define HG_UTIL_TRUE  1
 #define HG_UTIL_FALSE 0
 
-/* What functions return that can fail. */
+/* Results of functions that can fail. */
 #define HG_UTIL_SUCCESS 0
 #define HG_UTIL_FAIL    -1
 
@@ -42,7 +42,8 @@ typedef uint8_t hg_util_bool_t;
 #define HG_UTIL_PRINTF(fmt, first) HG_ATTR_PRINTF(fmt, first)
 #define HG_UTIL_FALLTHROUGH        HG_ATTR_FALLTHROUGH
 
-/* What programs ask for with #ifdef: what the helpers stand on here. */
+/* Macros that programs test with #ifdef: features of the system under the
+ * helpers. */
 #define HG_UTIL_BUILD_SHARED_LIBS
 #define HG_UTIL_HAS_ATTR_CONSTRUCTOR_PRIORITY 1
 #define HG_UTIL_HAS_CLOCK_MONOTONIC           1

@@ -139,9 +139,9 @@ NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
  * Close the transports.
  *
  * Over MPI it waits for the other ranks as HG_Finalize() does; that of an HG
- * class made of an NA class waits for nobody.
+ * class over an NA class does not wait.
  *
- * @param na_class  [in]  gone when NA_SUCCESS is returned
+ * @param na_class  [in]  invalid when NA_SUCCESS is returned
  * Owns:      the class is consumed on success only.
  * Errors:    NA_INVALID_ARG na_class is NULL
  *            NA_BUSY        an HG class still uses it, or addresses are left;
@@ -228,7 +228,7 @@ NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
  * Owns:      the caller owns the result; NA_Addr_free() frees it.
  * Errors:    NA_INVALID_ARG   an argument is NULL, or the string is no address
  *            NA_PROTONOSUPPORT the string names another transport
- *            NA_ADDRNOTAVAIL  an address of another job, or of nobody
+ *            NA_ADDRNOTAVAIL  an address of another job, or of no process
  *            NA_NOMEM         no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.

@@ -20,11 +20,11 @@
 #define NA_PRIVATE            HG_PRIVATE
 #define NA_INLINE             HG_INLINE
 
-/* What programs ask for with #ifdef: which transports they may name. "na+sm" is
- * in every build; where libfabric is not, "ofi+..." is refused when the class
- * is opened. NA_HAS_MPI stays undefined, although "mpi" may be named: by it a
- * program asks whether it may give NA_MPI_Set_init_intra_comm() its servers'
- * communicator only. */
+/* Macros that programs test with #ifdef: the transports that may be named.
+ * "na+sm" is in every build; where libfabric is not, "ofi+..." is refused when
+ * the class is opened. NA_HAS_MPI stays undefined, although "mpi" may be named:
+ * by it a program asks whether it may give NA_MPI_Set_init_intra_comm() its
+ * servers' communicator only. */
 #define NA_BUILD_SHARED_LIBS
 #define NA_HAS_SM  1
 #define NA_HAS_OFI 1

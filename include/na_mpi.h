@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which ranks the classes of Mercury's calls are made of; needs libamalgam_mpi.
+/* The communicator of classes that Mercury's calls open; needs libamalgam_mpi.
  *
  * A program that may use amalgam.h has amalgam_init(), which takes the
  * communicator of each class and keeps nothing for the process. */

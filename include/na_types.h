@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The names of Mercury's network layer that programs for its RPC layer use:
- * mostly what stands in `struct hg_init_info`. */
+ * mostly the fields of `struct hg_init_info`. */
 #ifndef NA_TYPES_H
 #define NA_TYPES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the functions of abt.h return. */
+/* Return codes of abt.h. */
 #ifndef ABT_ERRORS_H
 #define ABT_ERRORS_H
 

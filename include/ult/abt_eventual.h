@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Eventuals and futures: values that come later. */
+/* Eventuals and futures: values that are set later. */
 #ifndef ABT_EVENTUAL_H
 #define ABT_EVENTUAL_H
 
@@ -32,7 +32,7 @@ ABT_API_PUBLIC int ABT_eventual_create(int nbytes, ABT_eventual *neweventual);
  * @param eventual  [in,out]  the eventual; becomes its NULL constant
  * Owns:      the eventual is consumed, and its value.
  * Errors:    ABT_ERR_INV_EVENTUAL  it is NULL
- *            ABT_ERR_EVENTUAL  somebody waits for it; nothing changed
+ *            ABT_ERR_EVENTUAL  a thread waits for it; nothing changed
  * Threads:   one thread, when no other uses the eventual.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -58,11 +58,12 @@ ABT_API_PUBLIC int ABT_eventual_wait(ABT_eventual eventual, void **value);
  *
  * @param eventual  [in]  the eventual
  * @param value     [out]  its value, or NULL if it has none; may be NULL
- * @param abstime   [in]  the moment, by CLOCK_REALTIME
+ * @param abstime   [in]  the deadline, by CLOCK_REALTIME
  * Owns:      the value is borrowed from the eventual.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
- *            ABT_ERR_INV_ARG  abstime is NULL, or no moment
- *            ABT_ERR_COND_TIMEDOUT  the moment came first; value is not written
+ *            ABT_ERR_INV_ARG  abstime is NULL, or not valid
+ *            ABT_ERR_COND_TIMEDOUT  the deadline passed first; value is not
+ *                                   written
  *            ABT_ERR_EVENTUAL  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
@@ -121,8 +122,8 @@ ABT_API_PUBLIC int ABT_eventual_reset(ABT_eventual eventual);
  * Create a future, which waits for several values.
  *
  * @param num_compartments  [in]  how many values make it ready
- * @param cb_func           [in]  called by who sets the last one, with all of
- *                                them; may be NULL
+ * @param cb_func           [in]  called by the thread that sets the last one,
+ *                                with all of them; may be NULL
  * @param newfuture         [out]  the future
  * Owns:      the caller owns the result; ABT_future_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newfuture is NULL
@@ -140,7 +141,7 @@ ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
  * @param future  [in,out]  the future; becomes its NULL constant
  * Owns:      the future is consumed; the values are the program's.
  * Errors:    ABT_ERR_INV_FUTURE  it is NULL
- *            ABT_ERR_FUTURE  somebody waits for it; nothing changed
+ *            ABT_ERR_FUTURE  a thread waits for it; nothing changed
  * Threads:   one thread, when no other uses the future.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.

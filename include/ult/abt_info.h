@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the runtime can tell of itself. */
+/* Configuration and state of the runtime. */
 #ifndef ABT_INFO_H
 #define ABT_INFO_H
 
@@ -157,7 +157,7 @@ ABT_API_PUBLIC int ABT_info_print_thread_stack(FILE *fp, ABT_thread thread);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
- * Threads:   any thread; nobody may pop from the pool meanwhile.
+ * Threads:   any thread; no thread may pop from the pool meanwhile.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */

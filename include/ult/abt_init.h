@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of the runtime, errors as text, the clock. */
+/* Start and end of the runtime, error texts, timers. */
 #ifndef ABT_INIT_H
 #define ABT_INIT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keys: values that each thread has of its own. */
+/* Keys of thread-local values. */
 #ifndef ABT_KEY_H
 #define ABT_KEY_H
 

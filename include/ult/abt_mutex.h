@@ -43,9 +43,9 @@ ABT_API_PUBLIC int ABT_mutex_create_with_attr(
  * @param mutex  [in,out]  the mutex; becomes its NULL constant
  * Owns:      the mutex is consumed.
  * Errors:    ABT_ERR_INV_MUTEX  it is NULL
- *            ABT_ERR_MUTEX  somebody waits for it; nothing changed
+ *            ABT_ERR_MUTEX  a thread waits for it; nothing changed
  * Threads:   one thread, when no other uses the mutex.
- * Undefined: somebody holds it.
+ * Undefined: a thread holds it.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_free(ABT_mutex *mutex);
@@ -92,7 +92,7 @@ ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_MUTEX_LOCKED  somebody does
+ *            ABT_ERR_MUTEX_LOCKED another thread holds it
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -117,7 +117,7 @@ ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_MUTEX  nobody holds it
+ *            ABT_ERR_MUTEX  no thread holds it
  *            ABT_ERR_INV_THREAD  it is recursive, and the caller does not hold
  *              it
  * Threads:   any thread; never blocks.

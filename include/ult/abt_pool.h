@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of threads that are ready: make them, fill and empty them. */
+/* Pools of ready threads: create, push and pop. */
 #ifndef ABT_POOL_H
 #define ABT_POOL_H
 
@@ -13,8 +13,9 @@ extern "C" {
  * Create a pool of a built-in kind.
  *
  * @param kind       [in]  fifo, fifo_wait, randws, or one of ours
- * @param access     [in]  who pushes and pops; all but ABT_POOL_ACCESS_PRIV
- *                         are as safe as ABT_POOL_ACCESS_MPMC
+ * @param access     [in]  which streams push and pop; all but
+ *                         ABT_POOL_ACCESS_PRIV are as safe as
+ *                         ABT_POOL_ACCESS_MPMC
  * @param automatic  [in]  freed with the last scheduler that uses it
  * @param newpool    [out]  the pool
  * Owns:      the caller owns the result; ABT_pool_free() frees it, unless it is
@@ -310,7 +311,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
     ABT_thread *thread, double time_secs, ABT_pool_context pool_context);
 
 /**
- * Remove a ready unit from a pool, wherever it stands.
+ * Remove a ready unit from a pool, from any position.
  *
  * @param pool  [in]  the pool
  * @param unit  [in]  the unit
@@ -327,7 +328,7 @@ ABT_API_PUBLIC int ABT_pool_remove(ABT_pool pool, ABT_unit unit);
 /**
  * Push a unit that was popped; its thread belongs to this pool from then on.
  *
- * Who sleeps until the pool has something is woken.
+ * Wakes threads that wait for a unit of the pool.
  *
  * @param pool  [in]  the pool
  * @param unit  [in]  the unit

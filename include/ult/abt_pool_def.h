@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of the program's own: definitions, their configuration, units. */
+/* User-defined pools: definitions, configuration, units. */
 #ifndef ABT_POOL_DEF_H
 #define ABT_POOL_DEF_H
 

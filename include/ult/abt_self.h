@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a thread asks of itself, and how it leaves its stream. */
+/* Queries and switches of the calling thread. */
 #ifndef ABT_SELF_H
 #define ABT_SELF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conditions, locks of readers and writers, barriers. */
+/* Condition variables, readers-writer locks, barriers. */
 #ifndef ABT_SYNC_H
 #define ABT_SYNC_H
 
@@ -29,7 +29,7 @@ ABT_API_PUBLIC int ABT_cond_create(ABT_cond *newcond);
  * @param cond  [in,out]  the condition; becomes its NULL constant
  * Owns:      the condition is consumed.
  * Errors:    ABT_ERR_INV_COND  it is NULL
- *            ABT_ERR_COND  somebody waits for it; nothing changed
+ *            ABT_ERR_COND  a thread waits for it; nothing changed
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -40,7 +40,7 @@ ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
  * Unlock a mutex, wait for a signal, and lock the mutex again.
  *
  * @param cond   [in]  the condition
- * @param mutex  [in]  the caller holds it; the same one for all who wait
+ * @param mutex  [in]  the caller holds it; the same one for all waiting threads
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_COND  cond is NULL
  *            ABT_ERR_INV_MUTEX  mutex is NULL
@@ -58,7 +58,8 @@ ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
  * Unlock a mutex, wait for a signal until a deadline, and lock the mutex again.
  *
  * @param cond     [in]  the condition
- * @param mutex    [in]  the caller holds it; the same one for all who wait
+ * @param mutex    [in]  the caller holds it; the same one for all waiting
+ *                       threads
  * @param abstime  [in]  of CLOCK_REALTIME
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_COND  cond is NULL
@@ -119,7 +120,7 @@ ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
  * @param rwlock  [in,out]  the lock; becomes its NULL constant
  * Owns:      the lock is consumed.
  * Errors:    ABT_ERR_INV_RWLOCK  it is NULL
- *            ABT_ERR_RWLOCK  somebody waits for it; nothing changed
+ *            ABT_ERR_RWLOCK  a thread waits for it; nothing changed
  * Threads:   one thread, when no other uses the lock.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -158,7 +159,7 @@ ABT_API_PUBLIC int ABT_rwlock_wrlock(ABT_rwlock rwlock);
  * @param rwlock  [in]  the lock
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
- *            ABT_ERR_RWLOCK  nobody holds it
+ *            ABT_ERR_RWLOCK  no thread holds it
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -168,7 +169,7 @@ ABT_API_PUBLIC int ABT_rwlock_unlock(ABT_rwlock rwlock);
 /**
  * Create a barrier for user-level threads.
  *
- * @param num_waiters  [in]  how many let each other go on; not 0
+ * @param num_waiters  [in]  number of threads at the barrier; not 0
  * @param newbarrier   [out]  the barrier
  * Owns:      the caller owns the result; ABT_barrier_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newbarrier is NULL
@@ -189,7 +190,7 @@ ABT_API_PUBLIC int ABT_barrier_create(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_BARRIER  barrier is NULL
  *            ABT_ERR_INV_ARG  num_waiters is 0
- *            ABT_ERR_BARRIER  somebody waits; nothing changed
+ *            ABT_ERR_BARRIER  a thread waits; nothing changed
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -203,7 +204,7 @@ ABT_API_PUBLIC int ABT_barrier_reinit(
  * @param barrier  [in,out]  the barrier; becomes its NULL constant
  * Owns:      the barrier is consumed.
  * Errors:    ABT_ERR_INV_BARRIER  it is NULL
- *            ABT_ERR_BARRIER  somebody waits; nothing changed
+ *            ABT_ERR_BARRIER  a thread waits; nothing changed
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What user-level threads are made with. */
+/* Attributes of user-level threads. */
 #ifndef ABT_THREAD_ATTR_H
 #define ABT_THREAD_ATTR_H
 

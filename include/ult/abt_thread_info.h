@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be asked and set of a user-level thread. */
+/* Queries and settings of a user-level thread. */
 #ifndef ABT_THREAD_INFO_H
 #define ABT_THREAD_INFO_H
 

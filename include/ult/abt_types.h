@@ -8,7 +8,7 @@
 
 #include "abt_errors.h"
 
-/* The version of Argobots that programs may count on. */
+/* Version of Argobots whose API is offered. */
 #define ABT_VERSION    "1.2"
 #define ABT_NUMVERSION 10200300
 
@@ -27,7 +27,7 @@ typedef int ABT_bool;
 #define ABT_TRUE  1
 #define ABT_FALSE 0
 
-/* Objects are pointers to what is not shown. */
+/* Objects are opaque pointers. */
 typedef struct ABT_xstream_opaque *ABT_xstream;
 typedef struct ABT_xstream_barrier_opaque *ABT_xstream_barrier;
 typedef struct ABT_sched_opaque *ABT_sched;
@@ -348,7 +348,7 @@ typedef enum ABT_info_query_kind {
     ABT_INFO_QUERY_KIND_ENABLED_LAZY_STACK_ALLOC,
 } ABT_info_query_kind;
 
-/* What tools are told of; see abt_tool.h. */
+/* Events for tools; see abt_tool.h. */
 #define ABT_TOOL_EVENT_THREAD_NONE    ((uint64_t)0)
 #define ABT_TOOL_EVENT_THREAD_CREATE  ((uint64_t)0x1)
 #define ABT_TOOL_EVENT_THREAD_JOIN    ((uint64_t)0x2)

@@ -437,7 +437,7 @@ ABT_API_PUBLIC int ABT_xstream_get_affinity(
 /**
  * Create a barrier for execution streams.
  *
- * @param num_waiters  [in]  how many threads let each other go on; not 0
+ * @param num_waiters  [in]  number of threads at the barrier; not 0
  * @param newbarrier   [out]  the barrier
  * Owns:      the caller owns the result; ABT_xstream_barrier_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newbarrier is NULL
@@ -445,7 +445,8 @@ ABT_API_PUBLIC int ABT_xstream_get_affinity(
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Argobots 1.2, but who waits gives its stream to others.
+ * Source:    as Argobots 1.2, but a waiting thread lets others of its stream
+ *            run.
  */
 ABT_API_PUBLIC int ABT_xstream_barrier_create(
     uint32_t num_waiters, ABT_xstream_barrier *newbarrier);
@@ -470,7 +471,8 @@ ABT_API_PUBLIC int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier);
  * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  barrier is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
- * Source:    as Argobots 1.2, but who waits gives its stream to others.
+ * Source:    as Argobots 1.2, but a waiting thread lets others of its stream
+ *            run.
  */
 ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
 

@@ -227,7 +227,7 @@ drop_bulk:
     amg_bulk_unref(bulk);
 refuse:
     AMG_LOG_WARNING("bulk",
-        "%llu bytes are no bulk descriptor of this version (%s); dropped",
+        "%llu bytes are not a bulk descriptor of this version (%s); dropped",
         (unsigned long long)len, HG_Error_to_string(reader.ret));
     return reader.ret;
 }

@@ -178,7 +178,7 @@ static hg_return_t plan_check(const struct amg_transfer_plan *plan)
     if ((origin->flags & origin_needs) == 0 ||
         (local->flags & local_needs) == 0) {
         AMG_LOG_ERROR("bulk",
-            "a %s needs the origin's handle %s (it is flags %u) and the local "
+            "a %s needs the origin's handle %s (it has flags %u) and the local "
             "one %s (flags %u)",
             is_pull ? "pull" : "push", is_pull ? "readable" : "writable",
             origin->flags, is_pull ? "writable" : "readable", local->flags);
@@ -205,8 +205,8 @@ static hg_return_t route_check(const struct hg_op_id *transfer)
     if (transfer->plan.origin->keys[transfer->route].len > 0)
         return HG_SUCCESS;
     AMG_LOG_ERROR("bulk",
-        "the descriptor has no key for the way to %s: it was made by a class "
-        "that has that transport not open",
+        "the descriptor has no key for the transport to %s: the class that "
+        "made it had not opened that transport",
         amg_addr_text(transfer->plan.origin_addr, text, sizeof(text)));
     return HG_OPNOTSUPPORTED;
 }

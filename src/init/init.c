@@ -90,7 +90,7 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
     if (init->no_loopback && !cls->plan.no_loopback)
         AMG_LOG_WARNING("cls",
             "no_loopback: '%s' cannot reach its own process, or the class does "
-            "not listen; calls to oneself stay inside",
+            "not listen; local calls do not use the transport",
             cls->plan.transports[cls->plan.main_route]->name);
     class_tell(cls, init->lender != NULL ? "(an NA class)"
                                          : amg_init_plan_info(init->info));
@@ -150,8 +150,8 @@ static hg_return_t context_settle(hg_context_t *context)
     if (amg_tally_sum(&context->handles) > 0 ||
         amg_tally_sum(&context->in_flight) > 0) {
         AMG_LOG_WARNING("ctx",
-            "the context has %d handles open and %d operations in flight; "
-            "HG_Destroy() them, HG_Cancel() what will not be answered",
+            "the context has %d open handles and %d operations in flight; "
+            "HG_Destroy() the handles, HG_Cancel() the operations",
             (int)amg_tally_sum(&context->handles),
             (int)amg_tally_sum(&context->in_flight));
         return HG_BUSY;
@@ -451,7 +451,8 @@ static bool info_is_valid(const struct hg_init_info *info)
         info->multi_recv_op_max == 0 ? MULTI_RECV_OPS : info->multi_recv_op_max;
 
     if ((unsigned)info->checksum_level > HG_CHECKSUM_RPC_PAYLOAD) {
-        AMG_LOG_ERROR("cls", "checksum_level is %d; there are 0 (none) to 2",
+        AMG_LOG_ERROR("cls",
+            "checksum_level is %d; it must be from 0 (none) to 2",
             (int)info->checksum_level);
         return false;
     }
@@ -470,9 +471,9 @@ static bool progress_read(uint8_t mode, struct amg_init *init)
 
     if (progress > AMALGAM_PROGRESS_NONE || (mode & UNKNOWN_MODE) != 0) {
         AMG_LOG_ERROR("cls",
-            "progress_mode is 0x%x: NA_NO_BLOCK, NA_NO_RETRY and one "
-            "AMALGAM_NA_PROGRESS(mode, wait) can stand in it; that one's mode "
-            "is %u, the largest %d (AMALGAM_PROGRESS_NONE)%s",
+            "progress_mode is 0x%x: it may combine NA_NO_BLOCK, NA_NO_RETRY "
+            "and one AMALGAM_NA_PROGRESS(mode, wait); here mode is %u, and at "
+            "most %d (AMALGAM_PROGRESS_NONE)%s",
             mode, progress, AMALGAM_PROGRESS_NONE,
             (mode & UNKNOWN_MODE) != 0 ? ", and bit 7 means nothing" : "");
         return false;
@@ -539,8 +540,8 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
 
         if (version == 0 || version > LIBRARY_VERSION) {
             AMG_LOG_ERROR("cls",
-                "options of version %u.%u; this library knows those up to "
-                "%u.%u",
+                "the options have version %u.%u; this library knows versions "
+                "up to %u.%u",
                 HG_MAJOR(version), HG_MINOR(version), HG_VERSION_MAJOR,
                 HG_VERSION_MINOR);
             return NULL;

@@ -52,13 +52,13 @@ static void internode_failure_log(const struct internode *join, uint32_t rank,
     else if (rank == join->node->rank)
         AMG_LOG_WARNING("cls",
             "rank %u on %s cannot %s ofi+%s: %s; so all %u ranks reach other "
-            "nodes by MPI, not as AMALGAM_INTERNODE asks for",
+            "nodes by MPI instead of AMALGAM_INTERNODE",
             rank, host, what, plan->far_protocol, HG_Error_to_string(ret),
             join->node->size);
     else if (join->node->rank == 0 && plan->needs_far)
         AMG_LOG_ERROR("cls",
-            "rank %u cannot %s ofi+%s: %s; what that rank has logged says why",
-            rank, what, plan->far_protocol, HG_Error_to_string(ret));
+            "rank %u cannot %s ofi+%s: %s; see the log of that rank", rank,
+            what, plan->far_protocol, HG_Error_to_string(ret));
 }
 
 /* Either all continue, or none: then returns the code of the first rank that
@@ -468,8 +468,8 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
         return HG_OPNOTSUPPORTED;
     }
     if (cls->plan.needs_near && !is_near && !is_alone) {
-        AMG_LOG_ERROR("cls", "shm: the ranks of this node cannot use it, as "
-                             "one of them has said");
+        AMG_LOG_ERROR("cls", "shm: the ranks of this node cannot use shared "
+                             "memory; see the log of the rank that failed");
         return HG_OPNOTSUPPORTED;
     }
     if (cls->plan.far_protocol[0] != '\0' && node->node_count > 1)

@@ -73,7 +73,8 @@ na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
         return class_make(&init);
     if (version == 0 || version > LIBRARY_VERSION) {
         AMG_LOG_ERROR("cls",
-            "NA options of version %u.%u; this library knows those up to %u.%u",
+            "the NA options have version %u.%u; this library knows versions up "
+            "to %u.%u",
             NA_MAJOR(version), NA_MINOR(version), NA_VERSION_MAJOR,
             NA_VERSION_MINOR);
         return NULL;
@@ -326,7 +327,7 @@ hg_return_t HG_Get_na_protocol_info(
     if (!AMG_CONTRACT(na_protocol_info_p != NULL))
         return HG_INVALID_ARG;
     if (info_string != NULL && amg_uri_split(info_string, &uri) != HG_SUCCESS) {
-        AMG_LOG_ERROR("cls", "'%s' is no init string", info_string);
+        AMG_LOG_ERROR("cls", "'%s' is not an init string", info_string);
         return HG_INVALID_ARG;
     }
     amg_init_transports(info_string, all);

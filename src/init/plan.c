@@ -76,7 +76,7 @@ static const struct amg_node_ops *node_ops_find(void)
     const struct amg_node_ops *ops = dlsym(RTLD_DEFAULT, NODE_SYMBOL);
 
     if (ops == NULL)
-        AMG_LOG_ERROR("cls", "%s is of another version: it has no " NODE_SYMBOL,
+        AMG_LOG_ERROR("cls", "%s is of another version: it lacks " NODE_SYMBOL,
             MPI_LIBRARY);
     return ops;
 }
@@ -243,8 +243,8 @@ static void plan_internode(struct amg_class_plan *plan)
     snprintf(plan->far_protocol, sizeof(plan->far_protocol), "%s", wanted);
     plan->join = ranks_refuse;
     AMG_LOG_ERROR("cls",
-        "AMALGAM_INTERNODE is '%s': mpi, or a transport of libfabric as "
-        "ofi+tcp or verbs, can lead to other nodes",
+        "AMALGAM_INTERNODE is '%s'; it must be mpi, or a libfabric transport "
+        "such as ofi+tcp or verbs",
         wanted);
 }
 
@@ -269,8 +269,8 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
         return HG_SUCCESS;
     if (scheme_is(uri, "mpi+dynamic")) {
         AMG_LOG_ERROR("cls",
-            "mpi+dynamic: MPI cannot join two jobs dependably; use mpi within "
-            "a job, or a libfabric transport between jobs");
+            "mpi+dynamic: MPI cannot connect two jobs reliably; use mpi "
+            "within a job, or a libfabric transport between jobs");
         return HG_OPNOTSUPPORTED;
     }
     if (scheme_is_shm(uri) && !is_of_ranks) {
@@ -313,8 +313,8 @@ static void plan_auto_sm(struct amg_class_plan *plan, const char *info)
         plan->wants_near = true;
     else
         AMG_LOG_WARNING("cls",
-            "auto_sm: '%s' reaches nobody whom shared memory would reach "
-            "faster; it is opened as if auto_sm were false",
+            "auto_sm is ignored: shared memory is not faster for any peer of "
+            "'%s'",
             info);
 }
 
@@ -327,7 +327,7 @@ hg_return_t amg_init_plan(
     unsigned route = 0;
 
     if (rc != HG_SUCCESS) {
-        AMG_LOG_ERROR("cls", "'%s' is no init string", info);
+        AMG_LOG_ERROR("cls", "'%s' is not an init string", info);
         return rc;
     }
     rc = plan_transports(plan, info, &uri, init->how.job.comm != NULL);

@@ -150,9 +150,9 @@ static hg_return_t order_write(
         rc = HG_PROTOCOL_ERROR;
         if (table->node->rank == 0)
             AMG_LOG_ERROR("cls",
-                "ranks %u and %u both say that they are reached at %s, which "
-                "only their own hosts understand; name the interface that "
-                "leads to other nodes, as in ofi+tcp://eth0",
+                "ranks %u and %u both have the address %s, which is valid only "
+                "on their own hosts; name the interface that leads to other "
+                "nodes, as in ofi+tcp://eth0",
                 sorted[i - 1]->rank, sorted[i]->rank, sorted[i]->text);
     }
     amg_mem_free(sorted);
@@ -234,9 +234,9 @@ static hg_return_t table_map(
             continue;
         if (*ret_is_shared && boot->rank == i)
             AMG_LOG_WARNING("cls",
-                "rank %u cannot share the table of addresses of its node, and "
-                "has %llu KiB of its own for that; look for containers that do "
-                "not share /dev/shm, or have too little of it",
+                "rank %u cannot share the address table of its node, and keeps "
+                "%llu KiB of its own; look for containers that do not share "
+                "/dev/shm, or have too little of it",
                 table->node->rank,
                 (unsigned long long)(table_len(table) >> 10));
         *ret_is_shared = false;

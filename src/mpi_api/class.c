@@ -113,7 +113,7 @@ hg_return_t amalgam_addr_get_rank(
         return HG_OPNOTSUPPORTED;
     peer = amg_addr_main_peer(addr);
     if (peer == NULL) {
-        AMG_LOG_ERROR("addr", "this address is of no rank of the class");
+        AMG_LOG_ERROR("addr", "this address is not of a rank of the class");
         return HG_ADDRNOTAVAIL;
     }
     *rank = amg_mpi_rank_of_peer(domain, peer);
@@ -155,7 +155,8 @@ free_theirs:
     MPI_Group_free(&theirs);
 out:
     if (err != MPI_SUCCESS)
-        AMG_LOG_ERROR("addr", "MPI cannot give the group: error %d", err);
+        AMG_LOG_ERROR("addr",
+            "MPI cannot translate the rank between the groups: error %d", err);
     return rc;
 }
 
@@ -220,8 +221,9 @@ static bool options_read(
     if (options->size < offsetof(struct amalgam_options, credits) ||
         options->size > sizeof(*options)) {
         AMG_LOG_ERROR("cls",
-            "options of %zu bytes: start from AMALGAM_OPTIONS_INITIALIZER, "
-            "and run with the version compiled against",
+            "the options have %zu bytes: start from "
+            "AMALGAM_OPTIONS_INITIALIZER, and run with the library version "
+            "compiled against",
             options->size);
         return false;
     }

@@ -36,8 +36,8 @@ static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
         return true;
     MPI_Error_string(err, text, &len);
     AMG_LOG_ERROR("bulk",
-        "a datatype that cannot be used: call MPI_Type_commit() first, and "
-        "MPI_Type_free() only afterwards; MPI says: %s",
+        "the datatype cannot be used: call MPI_Type_commit() first, and "
+        "MPI_Type_free() only afterwards; MPI: %s",
         text);
     return false;
 }
@@ -84,8 +84,8 @@ static hg_return_t layout_expose(hg_class_t *cls, void *buf,
     uint64_t count = amg_mpi_api_layout_count(layout);
 
     if (count > UINT32_MAX) {
-        AMG_LOG_ERROR("bulk", "2^32 separate pieces of memory or more: that is "
-                              "beyond a descriptor; expose it in parts");
+        AMG_LOG_ERROR("bulk", "2^32 segments or more do not fit into a "
+                              "descriptor; expose the memory in parts");
         return HG_OVERFLOW;
     }
     if (count > 0 && !places_are_valid(buf, layout->low, layout->high))
@@ -125,8 +125,8 @@ hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     if (!AMG_CONTRACT(flags != 0 && (flags & ~HG_BULK_READWRITE) == 0))
         return HG_INVALID_ARG;
     if (hg_class->domains[AMG_ROUTE_MPI] == NULL) {
-        AMG_LOG_ERROR("bulk", "this class is not over MPI: it knows no "
-                              "datatypes; HG_Bulk_create() takes segments");
+        AMG_LOG_ERROR("bulk", "this class is not over MPI, and takes no "
+                              "datatypes; use HG_Bulk_create() with segments");
         return HG_OPNOTSUPPORTED;
     }
     if (count < 0) {

@@ -44,8 +44,7 @@ static hg_return_t lists_reserve(struct amg_mpi_api_contents *contents)
 
 static hg_return_t refuse_reading(int err)
 {
-    AMG_LOG_ERROR(
-        "bulk", "MPI cannot tell how a datatype was made: error %d", err);
+    AMG_LOG_ERROR("bulk", "MPI cannot decode a datatype: error %d", err);
     return HG_NA_ERROR;
 }
 
@@ -315,8 +314,8 @@ static hg_return_t predefined_flatten(
         return amg_mpi_api_layout_add_run(layout, low, size);
     if (type != MPI_SHORT_INT) {
         AMG_LOG_ERROR("bulk",
-            "a predefined datatype of %lld bytes within %lld: where its gaps "
-            "lie is not known; make a struct of its members",
+            "a predefined datatype has %lld bytes in an extent of %lld: the "
+            "positions of its gaps are unknown; use a struct of its members",
             (long long)size, (long long)extent);
         return HG_OPNOTSUPPORTED;
     }
@@ -413,8 +412,8 @@ static hg_return_t level_build(struct level *level)
         return grid_darray(contents, extent, &level->layout);
     default:
         AMG_LOG_ERROR("bulk",
-            "a datatype made by combiner %d, which this version does not "
-            "know; make it by MPI_Type_create_struct()",
+            "a datatype has the combiner %d, which this version does not know; "
+            "create it by MPI_Type_create_struct()",
             contents->combiner);
         return HG_OPNOTSUPPORTED;
     }

@@ -29,16 +29,16 @@ void amg_mpi_api_layout_fini(struct amg_mpi_api_layout *layout)
 
 static hg_return_t refuse_place(void)
 {
-    AMG_LOG_ERROR("bulk", "the datatype reaches beyond 64 bits: a displacement "
-                          "or a length of its own, or both together");
+    AMG_LOG_ERROR("bulk", "the datatype overflows 64 bits: in a displacement, "
+                          "a length, or their sum");
     return HG_INVALID_ARG;
 }
 
 static hg_return_t refuse_count(void)
 {
     AMG_LOG_ERROR("bulk",
-        "the datatype names 2^32 separate pieces of memory or more, which is "
-        "beyond a descriptor; expose it in parts");
+        "the datatype has 2^32 segments or more, which do not fit into "
+        "a descriptor; expose the memory in parts");
     return HG_OVERFLOW;
 }
 

@@ -47,8 +47,8 @@ static void threads_adapt(void *arg, struct amg_margo_config *config)
     if (opening->level == MPI_THREAD_SINGLE && config->rpc_thread_count > 0) {
         AMG_LOG_WARNING("cls",
             "no streams for handlers (rpc_thread_count %d): MPI was started "
-            "with MPI_THREAD_SINGLE, and they could not even answer; start MPI "
-            "by MPI_Init_thread(MPI_THREAD_MULTIPLE) to have them",
+            "with MPI_THREAD_SINGLE, and they could not answer; start MPI by "
+            "MPI_Init_thread(MPI_THREAD_MULTIPLE) to have them",
             config->rpc_thread_count);
         config->rpc_thread_count = 0;
     }
@@ -109,9 +109,8 @@ static bool info_is_valid(const struct margo_init_info *info)
     if (info == NULL || (info->hg_class == NULL && info->hg_context == NULL))
         return true;
     AMG_LOG_ERROR("cls",
-        "the info has a class or a context of its own: an instance over a "
-        "communicator opens its own; use margo_init_ext() with a class of "
-        "amalgam_init()");
+        "the info has a class or a context: an instance over a communicator "
+        "opens its own; use margo_init_ext() with a class of amalgam_init()");
     return false;
 }
 

@@ -351,14 +351,14 @@ hg_return_t amalgam_barrier(hg_class_t *hg_class)
         return HG_INVALID_ARG;
     domain = hg_class->domains[AMG_ROUTE_MPI];
     if (domain == NULL) {
-        AMG_LOG_ERROR("mpi", "this class is not over MPI: it has no ranks that "
-                             "could meet");
+        AMG_LOG_ERROR(
+            "mpi", "this class is not over MPI: it has no ranks for a barrier");
         return HG_OPNOTSUPPORTED;
     }
     if (amg_role.is_library_thread) {
-        AMG_LOG_ERROR("mpi", "a handler that a thread of the library runs "
-                             "cannot wait in a barrier: others could not be "
-                             "served meanwhile; leave it to the program");
+        AMG_LOG_ERROR("mpi",
+            "a handler in a thread of the library cannot wait in a barrier, as "
+            "no calls would be served meanwhile; call it in the program");
         return HG_OPNOTSUPPORTED;
     }
     rc = amg_mpi_barrier_begin(domain);

@@ -18,8 +18,8 @@ static hg_return_t part_read(MPI_Win win, struct amg_segment *ret_part)
 
     MPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &flavor, &flag);
     if (!flag || *flavor == MPI_WIN_FLAVOR_DYNAMIC) {
-        AMG_LOG_ERROR("bulk", "a dynamic window has no memory of its own: give "
-                              "what is attached to it to HG_Bulk_create()");
+        AMG_LOG_ERROR("bulk", "a dynamic window has no memory of its own: pass "
+                              "the attached memory to HG_Bulk_create()");
         return HG_INVALID_ARG;
     }
     MPI_Win_get_attr(win, MPI_WIN_BASE, &base, &flag);
@@ -60,8 +60,8 @@ hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
     }
     domain = hg_class->domains[AMG_ROUTE_MPI];
     if (domain == NULL) {
-        AMG_LOG_ERROR("bulk", "this class is not over MPI: its peers have no "
-                              "part in a window");
+        AMG_LOG_ERROR(
+            "bulk", "this class is not over MPI, and takes no window");
         return HG_OPNOTSUPPORTED;
     }
     rc = amg_mpi_calls_lock(domain);

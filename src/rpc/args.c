@@ -97,7 +97,7 @@ hg_return_t HG_Get_input_buf(
             HG_Class_get_input_eager_size(handle->info.hg_class), in_buf,
             in_buf_size);
     if (handle->is_released) {
-        AMG_LOG_ERROR("rpc", "the input was given back before");
+        AMG_LOG_ERROR("rpc", "the input was released before");
         return HG_FAULT;
     }
     message_give(
@@ -163,8 +163,8 @@ static hg_return_t offset_set(hg_class_t *cls, const char *what,
 
     if (wanted > eager_size || wanted > UINT16_MAX) {
         AMG_LOG_ERROR("cls",
-            "%llu bytes of every %s for a header of the user's: a message has "
-            "%llu; open the class with longer ones "
+            "%llu bytes of every %s for a header of the program: a message has "
+            "%llu; open the class with longer messages "
             "(na_init_info.max_unexpected_size)",
             (unsigned long long)wanted, what, (unsigned long long)eager_size);
         return HG_INVALID_ARG;
@@ -222,7 +222,7 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
 
     if (args->data == NULL && handle->is_released) {
         AMG_LOG_ERROR("rpc",
-            "the input of RPC id 0x%llx was given back before, by "
+            "the input of RPC id 0x%llx was released before, by "
             "HG_Release_input_buf() or, with release_input_early, by the first "
             "HG_Get_input()",
             (unsigned long long)handle->info.id);
@@ -236,9 +236,8 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     rc = amg_rpc_check(args);
     if (rc != HG_SUCCESS) {
         AMG_LOG_ERROR("rpc",
-            "%llu bytes of arguments of RPC id 0x%llx are not those that were "
-            "sent: the checksum is another one; call again, and look after "
-            "the memory and the network of both nodes",
+            "wrong checksum of %llu bytes of arguments of RPC id 0x%llx; call "
+            "again, and check the memory and the network of both nodes",
             (unsigned long long)args->len, (unsigned long long)handle->info.id);
         return rc;
     }
@@ -264,8 +263,8 @@ static hg_return_t args_free(struct hg_handle *handle, const char *call,
 
     if (amg_refs_get(&handle->refs) < AMG_HANDLE_GOT) {
         AMG_LOG_ERROR("rpc",
-            "%s(): nothing was got from handle %p (RPC id 0x%llx) that is not "
-            "freed; look at what HG_Get_input() or HG_Get_output() returned",
+            "%s(): handle %p (RPC id 0x%llx) has nothing to free; check the "
+            "result of HG_Get_input() or HG_Get_output()",
             call, (void *)handle, (unsigned long long)handle->info.id);
         return HG_INVALID_ARG;
     }

@@ -66,7 +66,7 @@ static void reply_refuse(
 {
     char text[256];
 
-    AMG_LOG_WARNING("rpc", "a reply of %s is not understood: %s",
+    AMG_LOG_WARNING("rpc", "a reply of %s is not valid: %s",
         amg_addr_text(&handle->addr, text, sizeof(text)), why);
     if (is_long)
         ack_send(handle);

@@ -209,7 +209,7 @@ hg_return_t HG_Create(
         if (rpc == NULL) {
             AMG_LOG_ERROR("rpc",
                 "RPC id 0x%llx is not registered; call HG_Register_name() "
-                "here too, with a NULL callback at a mere caller",
+                "here, too, with a NULL callback if this process only calls it",
                 (unsigned long long)id);
             return HG_NOENTRY;
         }

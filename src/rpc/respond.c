@@ -141,8 +141,8 @@ static void unknown_ack_log(
         return;
     AMG_LOG_WARNING("rpc",
         "%s acknowledges a long answer 0x%" PRIx64
-        " that was never sent; it is a program gone mad, or of another "
-        "version; more of this is not reported",
+        " that was never sent; the program is faulty, or of another "
+        "version; further ones are not reported",
         amg_addr_text(from, text, sizeof(text)), token);
 }
 
@@ -216,7 +216,7 @@ static void respond_lost(struct hg_handle *handle)
     char text[256];
 
     AMG_LOG_WARNING("rpc",
-        "%s is gone before it pulled the long answer to a call of RPC id "
+        "%s ended before it pulled the long answer to a call of RPC id "
         "0x%" PRIx64 ": %s",
         amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id,
         HG_Error_to_string(handle->ret));
@@ -432,7 +432,7 @@ static hg_return_t respond_begin(struct hg_handle *handle)
     if (amg_refs_get(&handle->refs) == 1 && !amg_unanswered_claim(handle)) {
         AMG_LOG_ERROR("rpc",
             "a call of RPC id 0x%" PRIx64
-            " was destroyed, and given up before it was answered",
+            " was destroyed and cancelled before it was answered",
             handle->info.id);
         return HG_CANCELED;
     }
@@ -597,7 +597,7 @@ free_ack:
 give_up:
     AMG_LOG_ERROR("rpc",
         "%s cannot be told that its long reply 0x%" PRIx64 " was pulled (%s); "
-        "it keeps it until its context ends",
+        "it keeps the reply until its context ends",
         amg_addr_text(to, text, sizeof(text)), token, HG_Error_to_string(rc));
 }
 
@@ -618,8 +618,8 @@ void amg_respond_abandon(hg_context_t *context)
         char text[256];
 
         AMG_LOG_WARNING("rpc",
-            "%s never said that it pulled its long reply; the context ends "
-            "without it",
+            "%s has not acknowledged its long reply; the context ends without "
+            "that",
             amg_addr_text(&handle->addr, text, sizeof(text)));
         respond_end(handle, HG_CANCELED);
     }

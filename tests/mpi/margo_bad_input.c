@@ -32,7 +32,7 @@ static void class_refused(void)
 
     CHECK(cls != NULL);
     info.hg_class = cls;
-    refused(MPI_COMM_WORLD, NULL, &info, "a class or a context of its own");
+    refused(MPI_COMM_WORLD, NULL, &info, "the info has a class or a context");
     OK(amalgam_finalize(cls));
 }
 

@@ -40,11 +40,11 @@ run auto -launcher fork -hosts a,b -ppn 2 -n 3 "$program" 0 ||
     fail "a node of two ranks, and one of one"
 times 1 "cannot map"
 
-run shm -n 2 "$program" refused "the ranks of this node cannot use it" ||
+run shm -n 2 "$program" refused "node cannot use shared memory" ||
     fail "shm alone was opened"
 
 [ "${4:-}" = ofi ] || exit 0
 run ofi+tcp -launcher fork -hosts a,b -ppn 2 -n 4 "$program" any ||
     fail "libfabric between two nodes"
 times 1 "rank 1 cannot map the memory of rank 0 on its node"
-times 1 "rank 1 cannot share the table of addresses of its node"
+times 1 "rank 1 cannot share the address table of its node"

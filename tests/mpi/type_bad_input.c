@@ -93,7 +93,7 @@ static void addresses_are_refused(void)
     MPI_Get_address(block, &here);
     apart_is_refused(block, -here - 4096, "the addresses overflow");
     apart_is_refused(block, -here, "no memory is there");
-    apart_is_refused(block, INT64_MAX, "beyond 64 bits");
+    apart_is_refused(block, INT64_MAX, "overflows 64 bits");
     apart_is_refused((char *)(UINTPTR_MAX - 10), 20, "the addresses overflow");
     apart_is_refused(NULL, here, "MPI_BOTTOM");
     refused(HG_INVALID_ARG, "MPI_BOTTOM", NULL, 1, MPI_CHAR);
@@ -103,10 +103,11 @@ static void sizes_are_refused(void)
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
 
-    refused(HG_INVALID_ARG, "beyond 64 bits", block, INT64_MAX, MPI_DOUBLE);
+    refused(HG_INVALID_ARG, "overflows 64 bits", block, INT64_MAX, MPI_DOUBLE);
     MPI_Type_create_resized(MPI_CHAR, 0, 2, &type);
     MPI_Type_commit(&type);
-    refused(HG_OVERFLOW, "expose it in parts", block, (MPI_Count)1 << 32, type);
+    refused(HG_OVERFLOW, "expose the memory in parts", block,
+        (MPI_Count)1 << 32, type);
     MPI_Type_free(&type);
 }
 
@@ -131,7 +132,7 @@ static void uncounted_sizes_are_refused(void)
     MPI_Type_commit(&type);
     MPI_Type_size_x(type, &size);
     fprintf(stderr, "2^90 bytes are %lld for this MPI\n", (long long)size);
-    refused(HG_INVALID_ARG, "beyond 64 bits", block, 1, type);
+    refused(HG_INVALID_ARG, "overflows 64 bits", block, 1, type);
     MPI_Type_free(&type);
 }
 

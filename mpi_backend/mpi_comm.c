@@ -102,13 +102,13 @@ struct amg_bias *amg_mpi_comm_call_lock(void)
 void amg_mpi_comm_lock(const struct amg_mpi_comm *comm)
 {
     if (comm->thread_level == MPI_THREAD_SERIALIZED)
-        amg_bias_take(amg_mpi_comm_call_lock());
+        amg_bias_lock(amg_mpi_comm_call_lock());
 }
 
 void amg_mpi_comm_unlock(const struct amg_mpi_comm *comm)
 {
     if (comm->thread_level == MPI_THREAD_SERIALIZED)
-        amg_bias_give(amg_mpi_comm_call_lock());
+        amg_bias_unlock(amg_mpi_comm_call_lock());
 }
 
 bool amg_mpi_comm_is_main(void)

@@ -382,13 +382,13 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     amg_list_init(&mem->accesses);
     if (count > 0)
         memcpy(mem->segments, segments, count * sizeof(*segments));
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     mem->key.serial = ++domain->mem_serial;
     rc = amg_table_add(&domain->mems, mem, 0, &mem->key.cookie);
     if (rc == HG_SUCCESS && domain->exports != NULL &&
         amg_mpi_comm_may_call(&domain->comm))
         export_open_locked(domain, mem);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
         return rc;

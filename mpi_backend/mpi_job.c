@@ -103,9 +103,9 @@ hg_return_t amg_mpi_barrier_begin(struct amg_domain *base)
 
     if (!may_call(domain))
         return HG_OPNOTSUPPORTED;
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     rc = barrier_begin_locked(domain);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     return rc;
 }
 
@@ -114,11 +114,11 @@ hg_return_t amg_mpi_barrier_look(struct amg_domain *base)
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
     hg_return_t rc = HG_NA_ERROR;
 
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     AMG_ASSERT(domain->barrier.is_claimed);
     if (!domain->is_dead)
         rc = barrier_test_locked(domain);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     return rc;
 }
 
@@ -126,10 +126,10 @@ void amg_mpi_barrier_end(struct amg_domain *base)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
 
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     AMG_ASSERT(domain->barrier.is_claimed);
     domain->barrier.is_claimed = false;
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
 }
 
 /* Behind amg_node.medium. The domain's communicator outlives it. */

@@ -109,10 +109,10 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_target to,
     msgbuf->header.context = base->context_id;
     amg_mpi_send_address(msgbuf, rank, to.context_id,
         wants_reply ? AMG_MPI_REQUEST : AMG_MPI_ONEWAY, len);
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     rc = amg_calls_post_locked(
         &domain->calls, &msgbuf->post, rank, request_send_locked);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     return rc;
 }
 
@@ -134,7 +134,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     msgbuf->header.cookie = (uint32_t)arrival->token;
     amg_mpi_send_address(msgbuf, amg_mpi_rank_of(domain, arrival->from),
         arrival->origin_context, AMG_MPI_REPLY, len);
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     if (op != NULL) {
         amg_call_begin(op, base);
         amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
@@ -142,7 +142,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     rc = amg_mpi_send_locked(msgbuf);
     if (rc != HG_SUCCESS && op != NULL)
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     return rc;
 }
 
@@ -165,9 +165,9 @@ void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
         amg_mpi_msgbuf_put(msgbuf);
         return;
     }
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     credit_owe_locked(msgbuf, amg_mpi_rank_of(domain, arrival->from));
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
 }
 
 void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)

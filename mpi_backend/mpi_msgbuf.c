@@ -143,9 +143,9 @@ struct amg_mpi_msgbuf *amg_mpi_msgbuf_get(struct amg_mpi_domain *domain)
 
     if (msgbuf != NULL)
         return msgbuf;
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     msgbuf = amg_mpi_msgbuf_get_locked(domain);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     return msgbuf;
 }
 
@@ -157,9 +157,9 @@ void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
     if (atomic_compare_exchange_strong_explicit(&domain->hot, &none, msgbuf,
             memory_order_acq_rel, memory_order_relaxed))
         return;
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     amg_mpi_msgbuf_put_locked(msgbuf);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
 }
 
 /* Messages that MPI sends wait on one list until a poll tests them. A small

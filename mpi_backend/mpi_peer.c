@@ -214,8 +214,8 @@ static unsigned work_count(const struct amg_mpi_domain *domain, uint32_t rank)
 
     for (unsigned t = 0; t < 2; t++)
         for (uint32_t i = 0; i < tables[t]->cap; i++)
-            count += tables[t]->places[i].object != NULL &&
-                     tables[t]->places[i].owner_or_next == rank;
+            count += tables[t]->slots[i].object != NULL &&
+                     tables[t]->slots[i].owner_or_next == rank;
     return count;
 }
 
@@ -251,17 +251,17 @@ static void table_check(struct amg_mpi_domain *domain,
     const struct amg_table *table, unsigned *named)
 {
     for (uint32_t i = 0; i < table->cap; i++) {
-        const struct amg_table_slot *place = &table->places[i];
+        const struct amg_table_slot *slot = &table->slots[i];
         struct amg_mpi_peer *peer = NULL;
 
-        if (place->object == NULL)
+        if (slot->object == NULL)
             continue;
-        peer = &domain->peers[place->owner_or_next];
+        peer = &domain->peers[slot->owner_or_next];
         if (peer->check == (uint8_t)domain->liveness.checks)
             continue; /* it has more than one */
         peer->check = (uint8_t)domain->liveness.checks;
         if (peer_check(peer) && ++*named <= NAMED_MAX)
-            silent_log(domain, place->owner_or_next);
+            silent_log(domain, slot->owner_or_next);
     }
 }
 

@@ -236,7 +236,7 @@ unsigned amg_mpi_poll(
             wrong_thread_warn();
         return 0;
     }
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     heard = domain->liveness.heard;
     if (!domain->is_dead)
         ep_progress_locked(domain, ep, max);
@@ -245,7 +245,7 @@ unsigned amg_mpi_poll(
     count = amg_list_take(&ret_events->done, &ep->done, max);
     count += amg_list_take(&ret_events->arrived, &ep->arrived, max);
     count += amg_list_take(&ret_events->arrived, &domain->calls.late, max);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     return count;
 }
 
@@ -279,10 +279,10 @@ static void domain_wait_locked(
     unsigned count = may_call ? domain_poll_locked(domain) : 0;
 
     *idle_rounds = count > 0 ? 0 : *idle_rounds + 1;
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     if (!may_call || *idle_rounds > IDLE_MAX || domain->comm.must_yield)
         amg_clock_sleep_ns(SLEEP_NS);
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
 }
 
 /* A rank that still uses the memory, or one of AMG_MPI_ACCESSOR_. */
@@ -327,7 +327,7 @@ hg_return_t amg_mpi_close_unreg(
     unsigned idle_rounds = 0;
     int rank = AMG_MPI_ACCESSOR_NONE;
 
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     amg_mpi_mem_close_locked(domain, mem);
     AMG_ASSERT(mem->is_closed);
     if (domain->exports != NULL && amg_mpi_comm_may_call(&domain->comm))
@@ -343,7 +343,7 @@ hg_return_t amg_mpi_close_unreg(
         if (rank != AMG_MPI_ACCESSOR_NONE && amg_clock_ns() >= deadline_ns)
             break;
     }
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     if (rank != AMG_MPI_ACCESSOR_NONE) {
         accessor_log(rank, timeout_ms);
         return HG_BUSY;
@@ -432,7 +432,7 @@ void amg_mpi_close_ep(struct amg_ep *base, struct amg_events *ret_events)
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
     bool may_call = amg_mpi_may_call(domain);
 
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     transfers_end_locked(domain, ep);
     AMG_ASSERT(domain->eps[ep->base.context_id] == ep);
     domain->eps[ep->base.context_id] = NULL;
@@ -446,7 +446,7 @@ void amg_mpi_close_ep(struct amg_ep *base, struct amg_events *ret_events)
         amg_list_push(&domain->orphans, &ep->orphan);
         ep = NULL;
     }
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     amg_mem_free(ep);
 }
 
@@ -466,12 +466,12 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
                 "close it in the thread that started MPI");
         return HG_AGAIN;
     }
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     if (!domain->disconnect.is_over)
         (void)domain_poll_locked(domain);
     is_over = amg_mpi_disconnect_step_locked(domain);
     is_broken = domain->disconnect.is_broken;
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     if (!is_over)
         return HG_AGAIN;
     return is_broken ? HG_TIMEOUT : HG_SUCCESS;
@@ -483,9 +483,9 @@ void amg_mpi_close_report(struct amg_domain *base)
 
     if (domain->is_dead)
         return;
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     amg_mpi_disconnect_report_locked(domain);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
 }
 
 static bool has_verdict(const struct amg_mpi_domain *domain)
@@ -499,12 +499,12 @@ void amg_mpi_close_abandon(struct amg_domain *base)
 
     if (domain->is_dead)
         return;
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     /* Rank 0 alone knows the missing ranks, and gives up at about the same
      * time. */
     wait_until_locked(domain, has_verdict, VERDICT_MS);
     amg_mpi_disconnect_abandon_locked(domain);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
 }
 
 static bool has_sent_all(const struct amg_mpi_domain *domain)
@@ -549,7 +549,7 @@ bool amg_mpi_close_leave(
 {
     bool is_over = false;
 
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     is_over = domain->is_dead;
     if (!is_over) {
         work_end_locked(domain);
@@ -563,7 +563,7 @@ bool amg_mpi_close_leave(
         amg_mpi_disconnect_abandon_locked(domain);
         is_over = true;
     }
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     return is_over;
 }
 
@@ -571,9 +571,9 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
 {
     bool is_whole = false;
 
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     if (domain->is_dead) {
-        amg_bias_give(domain->lock);
+        amg_bias_unlock(domain->lock);
         return;
     }
     work_end_locked(domain);
@@ -596,7 +596,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     if (!barrier_end_locked(domain))
         domain->comm.messages = MPI_COMM_NULL; /* stays allocated */
     domain->is_dead = true;
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     if (domain->disconnect.is_broken)
         amg_mpi_comm_give_up();
     amg_mpi_comm_close(&domain->comm, is_whole);

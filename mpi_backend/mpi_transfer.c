@@ -209,7 +209,7 @@ void amg_mpi_transfer_cancel_locked(
 static struct amg_mpi_transfer *posted_at(const struct amg_mpi_domain *domain,
     uint32_t i, const struct amg_mpi_ep *ep)
 {
-    struct amg_mpi_transfer *transfer = domain->transfers.places[i].object;
+    struct amg_mpi_transfer *transfer = domain->transfers.slots[i].object;
 
     return transfer != NULL && transfer->op != NULL &&
                    (ep == NULL || transfer->ep == ep)
@@ -260,7 +260,7 @@ void amg_mpi_transfers_abandon_locked(
 void amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
 {
     for (uint32_t i = 0; i < domain->transfers.cap; i++) {
-        struct amg_mpi_transfer *transfer = domain->transfers.places[i].object;
+        struct amg_mpi_transfer *transfer = domain->transfers.slots[i].object;
 
         if (transfer == NULL)
             continue;
@@ -452,7 +452,7 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
         amg_mpi_rma_op_plan(domain, transfer, post->local, remote, len);
     if (!transfer->is_rma)
         transfer_set_pipeline(transfer, post->local, len);
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     /* Under the lock: a concurrent cancel finds the operation complete. */
     op->len = 0;
     op->data = NULL;
@@ -460,7 +460,7 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
     rc = transfer_post_locked(domain, transfer);
     if (rc != HG_SUCCESS)
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     if (rc != HG_SUCCESS)
         amg_pool_put(&domain->transfer_pool, transfer);
     return rc;

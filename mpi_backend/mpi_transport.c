@@ -354,16 +354,16 @@ static hg_return_t ep_open(
     ep->base.context_id = context_id;
     amg_list_init(&ep->done);
     amg_list_init(&ep->arrived);
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     if (domain->eps[context_id] != NULL || domain->is_dead) {
-        amg_bias_give(domain->lock);
+        amg_bias_unlock(domain->lock);
         amg_mem_free(ep);
         return domain->is_dead ? HG_NA_ERROR : HG_INVALID_ARG;
     }
     domain->eps[context_id] = ep;
     if (amg_mpi_comm_may_call(&domain->comm))
         amg_mpi_receive_fill_locked(ep);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     *ret_ep = &ep->base;
     return HG_SUCCESS;
 }
@@ -392,12 +392,12 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
 
-    amg_bias_take(domain->lock);
+    amg_bias_lock(domain->lock);
     if (op->priv[AMG_CALL_PRIV_STATE] == AMG_MPI_OP_TRANSFER)
         amg_mpi_transfer_cancel_locked(domain, op);
     else
         amg_calls_cancel_locked(&domain->calls, op);
-    amg_bias_give(domain->lock);
+    amg_bias_unlock(domain->lock);
     return HG_SUCCESS;
 }
 

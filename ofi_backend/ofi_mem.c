@@ -67,10 +67,10 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     amg_list_init(&mem->grants);
     if (count > 0)
         memcpy(mem->segments, segments, list_len);
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     mem->serial = domain->serials++;
     rc = amg_table_add(&domain->mems, mem, 0, &mem->number);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
         return rc;
@@ -120,8 +120,8 @@ static void mrs_close_locked(struct amg_ofi_mem *mem)
 void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain)
 {
     for (uint32_t i = 0; i < domain->mems.cap; i++)
-        if (domain->mems.places[i].object != NULL)
-            mrs_close_locked(domain->mems.places[i].object);
+        if (domain->mems.slots[i].object != NULL)
+            mrs_close_locked(domain->mems.slots[i].object);
 }
 
 /* Access for peers, and for our own puts and gets. */
@@ -372,7 +372,7 @@ void amg_ofi_mem_lost_locked(struct amg_peer *peer)
     struct amg_ofi_domain *domain = peer->domain;
 
     for (uint32_t i = 0; i < domain->grants.cap; i++) {
-        struct amg_table_slot *slot = &domain->grants.places[i];
+        struct amg_table_slot *slot = &domain->grants.slots[i];
 
         if (slot->object != NULL && slot->owner_or_next == peer->number)
             grant_end_locked(slot->object);

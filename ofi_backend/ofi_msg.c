@@ -68,9 +68,9 @@ hg_return_t amg_ofi_msg_get_buf(
     (void)peer;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     msgbuf = amg_ofi_msgbuf_get_locked(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     if (msgbuf == NULL)
         return HG_NOMEM;
     *ret_buf = &msgbuf->buf;
@@ -84,9 +84,9 @@ static void msgbuf_put(struct amg_ofi_msgbuf *msgbuf)
 
     if (amg_ofi_is_child(domain))
         return;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_ofi_msgbuf_put_locked(msgbuf);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 void amg_ofi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
@@ -107,7 +107,7 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
         return HG_MSGSIZE;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     msgbuf->post.op = op;
     msgbuf->post.ep = base;
     msgbuf->post.peer = &peer->calls;
@@ -117,7 +117,7 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
     rc = amg_calls_post_locked(
         &domain->calls, &msgbuf->post, peer->number, request_send_locked);
     amg_ofi_wait_shorten_locked(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return rc;
 }
 
@@ -142,7 +142,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
         return HG_MSGSIZE;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     msgbuf->post.op = op;
     msgbuf->post.ep = base;
     msgbuf->header.cookie = (uint32_t)arrival->token;
@@ -161,7 +161,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
         amg_ofi_msgbuf_put_locked(msgbuf);
     }
     amg_ofi_wait_shorten_locked(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return HG_SUCCESS;
 }
 
@@ -186,14 +186,14 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     (void)ep; /* it may be closed by now */
     if (amg_ofi_is_child(domain))
         return;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (msgbuf->has_credit && msgbuf->epoch == msgbuf->peer->epoch) {
         request_close_locked(msgbuf->peer);
         credit_owe_locked(msgbuf->peer);
         amg_ofi_wait_shorten_locked(domain);
     }
     amg_ofi_msgbuf_put_locked(msgbuf);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)

@@ -469,9 +469,9 @@ void amg_ofi_addr_unref(struct amg_domain *base, struct amg_peer *peer)
 
     if (amg_ofi_is_child(domain))
         return;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_ofi_peer_unref_locked(peer);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 bool amg_ofi_addr_is_self(
@@ -515,8 +515,8 @@ hg_return_t amg_ofi_addr_parse(
     rc = amg_ofi_addrstr_read(&domain->facts, text, addr, &len);
     if (rc != HG_SUCCESS)
         return rc;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     rc = amg_ofi_peer_get_locked(domain, addr, len, ret_peer);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return rc;
 }

@@ -450,14 +450,14 @@ unsigned amg_ofi_poll(
 
     if (amg_ofi_is_child(domain))
         return 0;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     /* First, or messages for this context would signal its eventfd. */
     amg_ofi_wait_disarm_locked(ep);
     (void)progress_locked(domain, max);
     count = amg_list_take(&ret_events->done, &ep->done, max);
     count += amg_list_take(&ret_events->arrived, &ep->arrived, max);
     count += amg_list_take(&ret_events->arrived, &domain->calls.late, max);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return count;
 }
 
@@ -469,13 +469,13 @@ bool amg_ofi_arm(struct amg_ep *base)
 
     if (ep->wait_fd < 0 || amg_ofi_is_child(domain))
         return true;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     is_quiet =
         amg_list_is_empty(&ep->done) && amg_list_is_empty(&ep->arrived) &&
         amg_list_is_empty(&domain->calls.late) && is_quiet_locked(domain);
     if (is_quiet)
         amg_ofi_wait_arm_locked(ep);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return is_quiet;
 }
 

@@ -367,7 +367,7 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     transfer->remote = remote->at;
     amg_list_init(&transfer->fragments);
     memcpy(&transfer->key, remote->key.bytes, sizeof(transfer->key));
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_call_begin(op, &transfer->ep->base);
     amg_call_set(op, AMG_OFI_OP_TRANSFER, transfer, &transfer->ep->base);
     rc = transfer_begin_locked(transfer);
@@ -377,7 +377,7 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
         amg_pool_put(&domain->transfer_pool, transfer);
     }
     amg_ofi_wait_shorten_locked(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return rc;
 }
 

@@ -49,9 +49,9 @@ static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
             return false;
         if (amg_ofi_poll_domain_locked(domain) > 0)
             continue;
-        amg_bias_give(&domain->lock);
+        amg_bias_unlock(&domain->lock);
         amg_clock_sleep_ns(PAUSE_NS);
-        amg_bias_take(&domain->lock);
+        amg_bias_lock(&domain->lock);
     }
     return true;
 }
@@ -95,7 +95,7 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
 
     if (amg_ofi_is_child(domain))
         return;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_ofi_send_drop_locked(ep);
     amg_ofi_rma_drop_locked(domain, ep);
     (void)settle_locked(domain, EP_CLOSE_MS, has_rma_in_flight, ep);
@@ -106,7 +106,7 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
     amg_ofi_wait_disarm_locked(ep);
     amg_ofi_msg_refuse_all_locked(ep);
     amg_list_splice(&ret_events->done, &ep->done);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     amg_ofi_wait_fini(ep);
     amg_mem_free(ep);
 }
@@ -133,7 +133,7 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
 
     if (amg_ofi_is_child(domain))
         return HG_SUCCESS;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     (void)amg_ofi_poll_domain_locked(domain);
     is_busy = is_sending(domain) ||
               (domain->is_joined && pending_peer_find_locked(domain) != NULL);
@@ -143,7 +143,7 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
         amg_ofi_lease_return_idle_locked(domain, 0);
         is_busy = is_sending(domain);
     }
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
@@ -155,7 +155,7 @@ static void pending_peer_log(struct amg_ofi_domain *domain, bool is_given_up)
 
     if (!domain->is_joined)
         return;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     peer = pending_peer_find_locked(domain);
     if (peer != NULL)
         AMG_LOG_WARNING("cls",
@@ -164,7 +164,7 @@ static void pending_peer_log(struct amg_ofi_domain *domain, bool is_given_up)
             amg_ofi_peer_name(peer, text), peer->calls.unanswered,
             is_given_up ? ", which are given up" : "");
     domain->peers_may_close |= is_given_up;
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 static void domain_report(struct amg_domain *base)
@@ -259,7 +259,7 @@ static void domain_free(struct amg_ofi_domain *domain)
 {
     struct amg_link *late = NULL;
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     domain->is_closing = true;
     ep_end_locked(domain);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
@@ -271,7 +271,7 @@ static void domain_free(struct amg_ofi_domain *domain)
         amg_ofi_peer_unref_locked(domain->self);
     amg_ofi_msgbuf_fini(domain);
     amg_ofi_ep_fini(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     amg_pool_fini(&domain->fragment_pool);
     amg_pool_fini(&domain->transfer_pool);
     amg_table_fini(&domain->mems);
@@ -293,9 +293,9 @@ static void domain_close(struct amg_domain *base)
 
     if (amg_ofi_is_child(domain))
         return;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     disconnect_send_locked(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     domain_free(domain);
 }
 
@@ -314,7 +314,7 @@ static hg_return_t mem_unreg(
 
     if (amg_ofi_is_child(domain))
         return HG_SUCCESS;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (is_leased(mem))
         (void)amg_ofi_poll_domain_locked(domain);
     is_free = settle_locked(domain, timeout_ms, is_leased, mem);
@@ -322,7 +322,7 @@ static hg_return_t mem_unreg(
         amg_ofi_mem_free_locked(mem);
     else
         amg_ofi_mem_busy_log(mem, timeout_ms);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return is_free ? HG_SUCCESS : HG_BUSY;
 }
 
@@ -441,7 +441,7 @@ static hg_return_t domain_open(
     if (domain == NULL)
         return open_without_memory(how);
     domain_set(domain, how);
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     rc = amg_ofi_token_init(domain);
     if (rc == HG_SUCCESS) {
         domain->incarnation = amg_ofi_token_draw();
@@ -454,7 +454,7 @@ static hg_return_t domain_open(
         rc = messages_fit(domain);
     if (rc == HG_SUCCESS)
         rc = domain_fill(domain, how);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     if (rc != HG_SUCCESS) {
         domain_free(domain);
         return rc == HG_NOMEM ? open_without_memory(how) : rc;
@@ -496,7 +496,7 @@ static hg_return_t ep_open(
         return rc;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (domain->eps[context_id] != NULL)
         goto unlock;
     rc = HG_NOMEM;
@@ -513,7 +513,7 @@ static hg_return_t ep_open(
     *ret_ep = &ep->base;
     rc = HG_SUCCESS;
 unlock:
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return rc;
 }
 
@@ -530,12 +530,12 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 
     if (amg_ofi_is_child(domain))
         return HG_SUCCESS;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (op->priv[AMG_CALL_PRIV_STATE] == AMG_OFI_OP_TRANSFER)
         amg_ofi_rma_cancel_locked(op);
     else
         amg_calls_cancel_locked(&domain->calls, op);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return HG_SUCCESS;
 }
 

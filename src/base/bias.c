@@ -94,7 +94,7 @@ static uintptr_t bias_settle(struct amg_bias *bias, uintptr_t mark)
         if (owner == OWNER_NONE) {
             owner_change(bias, owner, mark);
         } else if (owner == OWNER_ENDING) {
-            amg_lock_rest(rests++);
+            amg_lock_yield(rests++);
         } else if (owner_change(bias, owner, OWNER_ENDING)) {
             threads_fence();
             owner_change(bias, OWNER_ENDING, OWNER_LEAVING);
@@ -102,7 +102,7 @@ static uintptr_t bias_settle(struct amg_bias *bias, uintptr_t mark)
     }
 }
 
-void amg_bias_take_slowly(struct amg_bias *bias)
+void amg_bias_lock_slowly(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
     uintptr_t owner = 0;
@@ -110,14 +110,14 @@ void amg_bias_take_slowly(struct amg_bias *bias)
 
     while ((owner = bias_settle(bias, mark)) != OWNER_SHARED) {
         if (owner == OWNER_LEAVING && !bias_leave(bias))
-            amg_lock_rest(rests++);
+            amg_lock_yield(rests++);
         if (owner == mark && amg_bias_enter(bias, mark))
             return;
     }
     amg_lock_lock(&bias->lock);
 }
 
-bool amg_bias_try_slowly(struct amg_bias *bias)
+bool amg_bias_trylock_slowly(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
     uintptr_t owner = 0;

@@ -83,8 +83,8 @@ static inline bool amg_bias_is_shared(const struct amg_bias *bias)
 /* May make a system call, once per process. */
 void amg_bias_init(struct amg_bias *bias);
 
-void amg_bias_take_slowly(struct amg_bias *bias);
-bool amg_bias_try_slowly(struct amg_bias *bias);
+void amg_bias_lock_slowly(struct amg_bias *bias);
+bool amg_bias_trylock_slowly(struct amg_bias *bias);
 
 static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
 {
@@ -97,24 +97,24 @@ static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
     return false;
 }
 
-static inline void amg_bias_take(struct amg_bias *bias)
+static inline void amg_bias_lock(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
 
     if (!AMG_LIKELY(
             atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark) ||
         !amg_bias_enter(bias, mark))
-        amg_bias_take_slowly(bias);
+        amg_bias_lock_slowly(bias);
 }
 
 /* Takes it as long as it has an owner; false: it is shared for good, and not
  * taken. For data changed by plain stores while only one thread uses it, and by
  * read-modify-writes without a lock from then on. */
-static inline bool amg_bias_take_owned(struct amg_bias *bias)
+static inline bool amg_bias_lock_owned(struct amg_bias *bias)
 {
     if (amg_bias_is_shared(bias))
         return false;
-    amg_bias_take(bias);
+    amg_bias_lock(bias);
     if (AMG_LIKELY(
             !atomic_load_explicit(&bias->is_shared, memory_order_relaxed)))
         return true;
@@ -123,19 +123,19 @@ static inline bool amg_bias_take_owned(struct amg_bias *bias)
 }
 
 /* False: a thread holds it, possibly this one. */
-static inline bool amg_bias_try(struct amg_bias *bias)
+static inline bool amg_bias_trylock(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
 
     if (!AMG_LIKELY(
             atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark))
-        return amg_bias_try_slowly(bias);
+        return amg_bias_trylock_slowly(bias);
     if (atomic_load_explicit(&bias->busy, memory_order_relaxed) != 0)
         return false;
-    return amg_bias_enter(bias, mark) || amg_bias_try_slowly(bias);
+    return amg_bias_enter(bias, mark) || amg_bias_trylock_slowly(bias);
 }
 
-static inline void amg_bias_give(struct amg_bias *bias)
+static inline void amg_bias_unlock(struct amg_bias *bias)
 {
     if (AMG_LIKELY(
             !atomic_load_explicit(&bias->is_shared, memory_order_relaxed)))
@@ -145,7 +145,7 @@ static inline void amg_bias_give(struct amg_bias *bias)
 }
 
 /* Unlocks; then this thread sees what others wrote before a failed try. */
-static inline void amg_bias_give_fenced(struct amg_bias *bias)
+static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {
         /* The caller's next seq_cst load stays behind it. */

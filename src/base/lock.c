@@ -95,7 +95,7 @@ enum {
                       */
 };
 
-void amg_lock_rest(unsigned tries)
+void amg_lock_yield(unsigned tries)
 {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = 50000};
 
@@ -115,6 +115,6 @@ void amg_lock_wait(struct amg_lock *lock)
             return;
         tries++;
         if (tries >= SPIN_TRIES)
-            amg_lock_rest(tries - SPIN_TRIES);
+            amg_lock_yield(tries - SPIN_TRIES);
     }
 }

@@ -51,7 +51,7 @@ struct amg_lock {
 
 /* Yields the core to the holder of the lock, which may have been preempted;
  * `tries`: number of yields before. */
-void amg_lock_rest(unsigned tries);
+void amg_lock_yield(unsigned tries);
 
 /* Waits for the lock when the first try found it held. */
 void amg_lock_wait(struct amg_lock *lock);

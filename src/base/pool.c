@@ -118,9 +118,9 @@ size_t amg_pool_fill(struct amg_pool *pool, size_t count)
 
         if (object == NULL)
             break;
-        amg_bias_take(&pool->lock);
+        amg_bias_lock(&pool->lock);
         pool->live++;
-        amg_bias_give(&pool->lock);
+        amg_bias_unlock(&pool->lock);
         amg_pool_put(pool, object);
         made++;
     }
@@ -131,19 +131,19 @@ void *amg_pool_get(struct amg_pool *pool)
 {
     struct amg_link *object = NULL;
 
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     object = pool->free;
     if (object != NULL)
         pool->free = object->next;
     pool->live++;
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
     if (object != NULL)
         return object;
     object = pool_make(pool);
     if (object == NULL) {
-        amg_bias_take(&pool->lock);
+        amg_bias_lock(&pool->lock);
         pool->live--;
-        amg_bias_give(&pool->lock);
+        amg_bias_unlock(&pool->lock);
     }
     return object;
 }
@@ -152,10 +152,10 @@ void amg_pool_put(struct amg_pool *pool, void *object)
 {
     struct amg_link *link = object;
 
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     AMG_ASSERT(pool->live > 0);
     link->next = pool->free;
     pool->free = link;
     pool->live--;
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
 }

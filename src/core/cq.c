@@ -127,11 +127,11 @@ static inline unsigned entry_push(struct amg_cq *cq, struct amg_cq_entry *entry)
 {
     unsigned waiting = 0;
 
-    amg_bias_take(&cq->lock);
+    amg_bias_lock(&cq->lock);
     amg_list_push(&cq->entries, &entry->link);
     count_change(cq, 1u);
     waiting = tell_locked(cq, HEEDING);
-    amg_bias_give(&cq->lock);
+    amg_bias_unlock(&cq->lock);
     return waiting;
 }
 
@@ -153,11 +153,11 @@ struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
 
     if (amg_cq_is_empty(cq))
         return NULL;
-    amg_bias_take(&cq->lock);
+    amg_bias_lock(&cq->lock);
     link = amg_list_pop(&cq->entries);
     if (link != NULL)
         count_change(cq, -1u);
-    amg_bias_give(&cq->lock);
+    amg_bias_unlock(&cq->lock);
     return link == NULL ? NULL
                         : amg_container_of(link, struct amg_cq_entry, link);
 }
@@ -167,10 +167,10 @@ static bool waiting_change(struct amg_cq *cq, unsigned change, unsigned epoch)
 {
     bool is_quiet = false;
 
-    amg_bias_take(&cq->lock);
+    amg_bias_lock(&cq->lock);
     waiting_set_locked(cq, waiting_get(cq) + change);
     is_quiet = amg_cq_is_empty(cq) && amg_cq_epoch(cq) == epoch;
-    amg_bias_give(&cq->lock);
+    amg_bias_unlock(&cq->lock);
     return is_quiet;
 }
 
@@ -194,11 +194,11 @@ static void wake(struct amg_cq *cq, unsigned heeding)
 {
     unsigned waiting = 0;
 
-    amg_bias_take(&cq->lock);
+    amg_bias_lock(&cq->lock);
     atomic_store_explicit(
         &cq->epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
     waiting = tell_locked(cq, heeding);
-    amg_bias_give(&cq->lock);
+    amg_bias_unlock(&cq->lock);
     if (waiting >= SLEEPER)
         sleepers_signal(cq);
 }
@@ -215,22 +215,22 @@ void amg_cq_wake_callers(struct amg_cq *cq)
 
 void amg_cq_set_bell(struct amg_cq *cq, enum amg_cq_who who, int bell)
 {
-    amg_bias_take(&cq->lock);
+    amg_bias_lock(&cq->lock);
     cq->bells[who] = bell;
-    amg_bias_give(&cq->lock);
+    amg_bias_unlock(&cq->lock);
 }
 
 bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
 {
     bool is_quiet = false;
 
-    amg_bias_take(&cq->lock);
+    amg_bias_lock(&cq->lock);
     AMG_ASSERT(cq->bells[who] >= 0);
     is_quiet = (who == AMG_CQ_THREAD || amg_cq_is_empty(cq)) &&
                amg_cq_epoch(cq) == epoch;
     if (is_quiet)
         waiting_set_locked(cq, waiting_get(cq) | 1u << who);
-    amg_bias_give(&cq->lock);
+    amg_bias_unlock(&cq->lock);
     /* Before the next try to own the context: base/bias.h. */
     atomic_thread_fence(memory_order_seq_cst);
     return is_quiet;
@@ -238,19 +238,19 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
 
 void amg_cq_ring(struct amg_cq *cq, enum amg_cq_who who)
 {
-    amg_bias_take(&cq->lock);
+    amg_bias_lock(&cq->lock);
     AMG_ASSERT(cq->bells[who] >= 0);
     bells_ring_locked(cq, 1u << who);
-    amg_bias_give(&cq->lock);
+    amg_bias_unlock(&cq->lock);
 }
 
 void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who)
 {
-    amg_bias_take(&cq->lock);
+    amg_bias_lock(&cq->lock);
     waiting_set_locked(cq, waiting_get(cq) & ~(1u << who));
     if (cq->is_rung[who]) {
         cq->is_rung[who] = false;
         amg_eventfd_drain(cq->bells[who]);
     }
-    amg_bias_give(&cq->lock);
+    amg_bias_unlock(&cq->lock);
 }

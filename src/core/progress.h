@@ -11,7 +11,7 @@
 /* Becomes the progress owner of the context, if there is none. */
 static inline bool amg_progress_own(hg_context_t *context)
 {
-    return amg_bias_try(&context->owner);
+    return amg_bias_trylock(&context->owner);
 }
 
 /* Does a thread wait to be the next owner? It counted itself before it tried to
@@ -24,7 +24,7 @@ static inline bool amg_progress_is_awaited(const hg_context_t *context)
 /* Gives up ownership. True: a thread waits and must be woken. */
 static inline bool amg_progress_leave(hg_context_t *context)
 {
-    amg_bias_give_fenced(&context->owner);
+    amg_bias_unlock_fenced(&context->owner);
     return amg_progress_is_awaited(context);
 }
 

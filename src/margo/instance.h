@@ -227,11 +227,11 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
-    if (AMG_LIKELY(amg_bias_take_owned(&mid->biased_lock))) {
+    if (AMG_LIKELY(amg_bias_lock_owned(&mid->biased_lock))) {
         atomic_store_explicit(count,
             atomic_load_explicit(count, memory_order_relaxed) + change,
             memory_order_release);
-        amg_bias_give(&mid->biased_lock);
+        amg_bias_unlock(&mid->biased_lock);
     } else {
         atomic_fetch_add_explicit(count, change, memory_order_seq_cst);
     }
@@ -241,8 +241,8 @@ static inline void amg_margo_count(
  * sees all earlier stores of the caller. */
 static inline void amg_margo_counts_sync(margo_instance_id mid)
 {
-    if (amg_bias_take_owned(&mid->biased_lock))
-        amg_bias_give(&mid->biased_lock);
+    if (amg_bias_lock_owned(&mid->biased_lock))
+        amg_bias_unlock(&mid->biased_lock);
 }
 
 /* Called when an operation (forward, respond, bulk transfer ...) starts, and

@@ -68,7 +68,7 @@ void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
         (void)ABT_eventual_wait(
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
     while (atomic_load_explicit(&waiter->wakes, memory_order_acquire) < count)
-        amg_lock_rest(tries++);
+        amg_lock_yield(tries++);
 }
 
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter)
@@ -96,13 +96,13 @@ static bool state_change(
 {
     bool is_from = false;
 
-    if (!amg_bias_take_owned(&req->mid->biased_lock))
+    if (!amg_bias_lock_owned(&req->mid->biased_lock))
         return atomic_compare_exchange_strong_explicit(
             &req->state, &from, to, memory_order_acq_rel, memory_order_acquire);
     is_from = atomic_load_explicit(&req->state, memory_order_relaxed) == from;
     if (is_from)
         atomic_store_explicit(&req->state, to, memory_order_release);
-    amg_bias_give(&req->mid->biased_lock);
+    amg_bias_unlock(&req->mid->biased_lock);
     return is_from;
 }
 
@@ -113,12 +113,12 @@ static uintptr_t state_end(struct margo_request_struct *req)
     margo_instance_id mid = req->mid;
     uintptr_t before = PENDING;
 
-    if (!amg_bias_take_owned(&mid->biased_lock))
+    if (!amg_bias_lock_owned(&mid->biased_lock))
         return atomic_exchange_explicit(
             &req->state, OVER, memory_order_acq_rel);
     before = atomic_load_explicit(&req->state, memory_order_relaxed);
     atomic_store_explicit(&req->state, OVER, memory_order_release);
-    amg_bias_give(&mid->biased_lock);
+    amg_bias_unlock(&mid->biased_lock);
     return before;
 }
 
@@ -140,11 +140,11 @@ static bool request_park(struct margo_request_struct *req)
     if (amg_bias_is_shared(biased_lock))
         return false;
     self = amg_margo_runtime_self();
-    if (self == NULL || !amg_bias_take_owned(biased_lock))
+    if (self == NULL || !amg_bias_lock_owned(biased_lock))
         return false;
     now = atomic_load_explicit(&req->state, memory_order_relaxed);
     if (now != PENDING) {
-        amg_bias_give(biased_lock);
+        amg_bias_unlock(biased_lock);
         return now == OVER;
     }
     AMG_ASSERT(((uintptr_t)self & (OVER | PARKED)) == 0);

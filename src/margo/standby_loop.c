@@ -65,7 +65,7 @@ static bool watcher_stop(margo_instance_id mid)
         amg_context_ring(mid->hg_context);
         round_end(standby);
         if (amg_margo_runtime_ready_count() == 0)
-            amg_lock_rest(tries++);
+            amg_lock_yield(tries++);
         ABT_thread_yield();
         if (!round_begin(mid))
             return false;

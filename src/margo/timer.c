@@ -114,7 +114,7 @@ bool amg_margo_timer_disarm(
         /* The loop that fires it may wait for this stream. */
         if (!was_armed && is_firing) {
             (void)ABT_self_yield();
-            amg_lock_rest(tries++);
+            amg_lock_yield(tries++);
         }
     }
     return was_armed;

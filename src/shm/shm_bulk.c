@@ -138,7 +138,7 @@ static void transfers_drop_locked(struct amg_shm_domain *domain)
     struct amg_table *table = &domain->bulk.transfers;
 
     for (uint32_t i = 0; i < table->cap; i++) {
-        struct amg_shm_transfer *transfer = table->places[i].object;
+        struct amg_shm_transfer *transfer = table->slots[i].object;
 
         if (transfer == NULL)
             continue;
@@ -150,9 +150,9 @@ static void transfers_drop_locked(struct amg_shm_domain *domain)
 
 void amg_shm_bulk_close(struct amg_shm_domain *domain)
 {
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     transfers_drop_locked(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     amg_table_fini(&domain->bulk.transfers);
     amg_pool_fini(&domain->bulk.pool);
     if (domain->bulk.is_ptraceable)
@@ -214,11 +214,11 @@ static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
     hg_return_t rc = HG_SUCCESS;
 
     if (!transfer->is_by_message) {
-        amg_bias_take(&domain->lock);
+        amg_bias_lock(&domain->lock);
         rc = amg_table_add(&domain->bulk.transfers, transfer,
             transfer->peer->id, &transfer->cookie);
         transfer->is_by_message = rc == HG_SUCCESS;
-        amg_bias_give(&domain->lock);
+        amg_bias_unlock(&domain->lock);
     }
     return rc == HG_SUCCESS ? amg_shm_transfer_request(transfer) : rc;
 }
@@ -279,7 +279,7 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     uint64_t budget = POLL_LEN;
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     for (unsigned i = 0; i < POLL_TRANSFERS && budget > 0; i++) {
         struct amg_link *link = amg_list_pop(&ep->bulk.ready);
         struct amg_shm_transfer *transfer = NULL;
@@ -292,16 +292,16 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
         AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_READY);
         transfer->state = AMG_SHM_TRANSFER_POLLED;
         if (!transfer_is_over_locked(transfer, &ret)) {
-            amg_bias_give(&domain->lock);
+            amg_bias_unlock(&domain->lock);
             rc = transfer_move(transfer, &budget);
             AMG_TEST_POINT("shm_transfer_moved");
-            amg_bias_take(&domain->lock);
+            amg_bias_lock(&domain->lock);
         }
         transfer_set_state_locked(transfer, rc);
     }
     atomic_store_explicit(&ep->bulk.has_ready,
         !amg_list_is_empty(&ep->bulk.ready), memory_order_relaxed);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 /* Lets the next poll check a transfer that waits. */
@@ -330,7 +330,7 @@ void amg_shm_bulk_peer_gone_locked(
 
     atomic_store_explicit(&peer->bulk.is_gone, 1, memory_order_relaxed);
     for (uint32_t i = 0; i < table->cap; i++) {
-        struct amg_shm_transfer *transfer = table->places[i].object;
+        struct amg_shm_transfer *transfer = table->slots[i].object;
 
         if (transfer == NULL || transfer->peer != peer)
             continue;
@@ -351,7 +351,7 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
     struct amg_link *link = NULL;
 
     for (uint32_t i = 0; i < table->cap; i++) {
-        struct amg_shm_transfer *transfer = table->places[i].object;
+        struct amg_shm_transfer *transfer = table->slots[i].object;
 
         if (transfer != NULL && transfer->ep == ep)
             transfer_requeue_locked(transfer);
@@ -379,13 +379,13 @@ static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
 
     op->len = len;
     op->data = NULL;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     atomic_store_explicit(&ep->bulk.copied,
         atomic_load_explicit(&ep->bulk.copied, memory_order_relaxed) + cost,
         memory_order_relaxed);
     amg_shm_op_end_locked(ep, op, ret);
     amg_shm_doorbell_self_locked(ep);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 /* Copies all bytes in the post; the next poll completes the operation. False:
@@ -443,11 +443,11 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     transfer->ret = HG_SUCCESS;
     for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
         transfer->fragments[i].len = 0;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     peer->refs++;
     amg_call_set(op, AMG_SHM_OP_BULK, transfer, &ep->base);
     amg_shm_transfer_wake_locked(transfer);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return HG_SUCCESS;
 }
 

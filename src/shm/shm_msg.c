@@ -385,11 +385,11 @@ void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)
     struct amg_shm_domain *domain = arrival->domain;
 
     (void)ep; /* may be closed already */
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (base->is_one_way)
         credit_owe_locked(amg_shm_peer_of(base->from));
     arrival_put_locked(arrival);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
@@ -401,9 +401,9 @@ void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     if (AMG_LIKELY(op->priv[AMG_CALL_PRIV_STATE] != AMG_SHM_OP_HOLDING))
         return;
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
-    amg_bias_take(&arrival->domain->lock);
+    amg_bias_lock(&arrival->domain->lock);
     arrival_put_locked(arrival);
-    amg_bias_give(&arrival->domain->lock);
+    amg_bias_unlock(&arrival->domain->lock);
 }
 
 static void queue_end_locked(struct amg_shm_link *link)

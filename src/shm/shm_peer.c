@@ -514,9 +514,9 @@ struct amg_peer *amg_shm_addr_ref(struct amg_peer *base)
 {
     struct amg_shm_peer *peer = amg_shm_peer_of(base);
 
-    amg_bias_take(&peer->domain->lock);
+    amg_bias_lock(&peer->domain->lock);
     peer->refs++;
-    amg_bias_give(&peer->domain->lock);
+    amg_bias_unlock(&peer->domain->lock);
     return base;
 }
 
@@ -524,9 +524,9 @@ void amg_shm_addr_unref(struct amg_domain *base, struct amg_peer *peer)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_shm_peer_unref_locked(amg_shm_peer_of(peer));
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 bool amg_shm_addr_is_self(
@@ -584,9 +584,9 @@ hg_return_t amg_shm_addr_parse(
             addr_prefix, domain->region.name);
         return HG_INVALID_ARG;
     }
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     rc = amg_shm_peer_find_locked(domain, name, 0, &peer);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     if (rc == HG_ADDRNOTAVAIL)
         AMG_LOG_ERROR("addr",
             "'%s': no living process of this user on this host has that name",

@@ -35,14 +35,14 @@ struct poll {
 static inline void poll_lock(struct poll *poll)
 {
     if (!poll->has_lock)
-        amg_bias_take(&poll->domain->lock);
+        amg_bias_lock(&poll->domain->lock);
     poll->has_lock = true;
 }
 
 static inline void poll_unlock(struct poll *poll)
 {
     if (poll->has_lock)
-        amg_bias_give(&poll->domain->lock);
+        amg_bias_unlock(&poll->domain->lock);
     poll->has_lock = false;
 }
 
@@ -321,7 +321,7 @@ static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     bool is_busy = false;
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     is_busy = ep_is_busy_locked(ep);
     if (!is_busy) {
         *ret_is_blocked = amg_shm_send_is_blocked_locked(domain);
@@ -335,7 +335,7 @@ static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
         atomic_store_explicit(&ep->inbox->context->sleep,
             ep->inbox->sleeps | AMG_SHM_ASLEEP, memory_order_release);
     }
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return !is_busy;
 }
 
@@ -347,9 +347,9 @@ static bool block_confirm(struct amg_shm_ep *ep)
 
     if (atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) == 0)
         return true;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     is_busy = ep_is_busy_locked(ep);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return !is_busy;
 }
 

@@ -215,9 +215,9 @@ hg_return_t amg_shm_buf_get(
     struct amg_shm_buf *buf = NULL;
 
     (void)peer;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     buf = buf_get_locked(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     if (buf == NULL)
         return HG_NOMEM;
     *ret_buf = &buf->buf;
@@ -228,9 +228,9 @@ void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_shm_buf_put_locked(amg_shm_buf_of(buf));
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 /* Result of sending a message. */
@@ -466,7 +466,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
     buf->post.op = op;
     buf->post.ep = base;
     buf->post.peer = &peer->calls;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     rc = request_link_locked(peer, to.context_id, &buf->to);
     if (AMG_LIKELY(rc == HG_SUCCESS)) {
         rc = amg_calls_post_locked(
@@ -475,7 +475,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
         amg_call_begin(op, base);
         rc = buf_end_locked(buf, rc);
     }
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return rc;
 }
 
@@ -523,11 +523,11 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
     buf_address(buf, amg_shm_peer_of(arrival->from), &header, len);
     buf->post.op = op;
     buf->post.ep = base;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (op != NULL)
         amg_call_begin(op, base);
     rc = reply_post_locked(buf);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return rc;
 }
 

@@ -147,9 +147,9 @@ static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
         return HG_AGAIN;
     while (fragment->len > 0)
         fragment++;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     has_bounce = bounce_take_locked(domain, transfer->peer, &bounce);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     if (!has_bounce)
         return transfer->in_flight > 0 ? HG_AGAIN : HG_BUSY;
     *fragment = (struct amg_shm_fragment){.bounce = bounce,
@@ -160,7 +160,7 @@ static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
             bounce_buf(&domain->region, bounce), &behind, fragment->len);
     else
         amg_seg_iter_skip(&behind, fragment->len);
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     transfer->in_flight++;
     rc = fragment_send_locked(transfer, fragment);
     if (rc == HG_SUCCESS) {
@@ -169,7 +169,7 @@ static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
     } else {
         fragment_end_locked(transfer, fragment);
     }
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return rc;
 }
 
@@ -221,13 +221,13 @@ static hg_return_t request_serve(struct amg_shm_domain *domain,
 static void message_lock(struct amg_shm_domain *domain, bool has_lock)
 {
     if (!has_lock)
-        amg_bias_take(&domain->lock);
+        amg_bias_lock(&domain->lock);
 }
 
 static void message_unlock(struct amg_shm_domain *domain, bool has_lock)
 {
     if (!has_lock)
-        amg_bias_give(&domain->lock);
+        amg_bias_unlock(&domain->lock);
 }
 
 static void on_bulk_request(struct amg_shm_domain *domain,

@@ -34,9 +34,9 @@ hg_return_t amg_shm_node_find(struct amg_domain *base,
     struct amg_shm_peer *peer = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     rc = amg_shm_peer_find_locked(domain, id->name, id->incarnation, &peer);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     if (rc == HG_SUCCESS)
         *ret_peer = amg_shm_peer_base(peer);
     return rc;
@@ -124,12 +124,12 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
 {
     if (is_whole)
         amg_shm_bulk_close(domain); /* drops references to peers */
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_shm_msg_drop_late_locked(domain);
     amg_shm_inbox_fini_locked(domain);
     if (domain->self != NULL)
         amg_shm_peers_fini(domain);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     if (domain->region.head != NULL)
         amg_shm_liveness_fini(domain);
     amg_mem_free(domain->inrings);
@@ -221,13 +221,13 @@ static hg_return_t transport_quiesce(struct amg_domain *base)
     uint64_t now_ns = amg_clock_ns();
     bool is_quiet = false;
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (domain->quiesce_until_ns == 0)
         domain->quiesce_until_ns = now_ns + QUIESCE_MS * AMG_NS_PER_MS;
     amg_shm_liveness_check_all_locked(domain);
     amg_shm_poll_all_closed_locked(domain, true);
     is_quiet = is_quiet_locked(domain) || now_ns >= domain->quiesce_until_ns;
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return is_quiet ? HG_SUCCESS : HG_AGAIN;
 }
 
@@ -246,7 +246,7 @@ static void transport_close(struct amg_domain *base)
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
     struct amg_shm_peer *peer = NULL;
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     atomic_store_explicit(
         &domain->region.head->is_closed, 1, memory_order_seq_cst);
     /* Dekker with amg_shm_link_open_locked(). */
@@ -255,7 +255,7 @@ static void transport_close(struct amg_domain *base)
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE)
             amg_shm_link_raise_all(peer);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     domain_free(domain, true);
 }
 
@@ -276,7 +276,7 @@ static hg_return_t ep_open(
     ep->base.context_id = context_id;
     amg_list_init(&ep->done);
     amg_shm_bulk_ep_open(ep);
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (domain->eps[context_id] != NULL)
         goto free_ep;
     if (domain->inboxes[context_id] != NULL) /* refuses what came before */
@@ -289,14 +289,14 @@ static hg_return_t ep_open(
         goto close_inbox;
     domain->eps[context_id] = ep;
     atomic_init(&ep->has_done, 1); /* there may be late replies */
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     *ret_ep = &ep->base;
     return HG_SUCCESS;
 
 close_inbox:
     amg_shm_inbox_close_locked(ep->inbox);
 free_ep:
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     amg_mem_free(ep);
     return rc;
 }
@@ -308,7 +308,7 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
 
     if (ep->is_armed)
         amg_shm_poll_disarm(ep);
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     AMG_ASSERT(domain->eps[base->context_id] == ep);
     amg_shm_bulk_ep_close_locked(ep);
     amg_shm_msg_cancel_all_locked(domain, ep);
@@ -316,7 +316,7 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
     amg_shm_poll_closed_locked(ep->inbox);
     amg_list_splice(&ret_events->done, &ep->done);
     domain->eps[base->context_id] = NULL;
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     amg_shm_doorbell_close(ep);
     amg_mem_free(ep);
 }
@@ -326,12 +326,12 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     if (op->priv[AMG_CALL_PRIV_STATE] == AMG_SHM_OP_BULK)
         amg_shm_bulk_cancel_locked(ep, op);
     else
         amg_calls_cancel_locked(&domain->calls, op);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     return HG_SUCCESS;
 }
 

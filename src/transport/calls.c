@@ -133,7 +133,7 @@ void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep)
             amg_calls_cancel_locked(calls, post->op);
     }
     for (uint32_t i = 0; i < calls->table.cap; i++) {
-        struct amg_op *op = calls->table.places[i].object;
+        struct amg_op *op = calls->table.slots[i].object;
 
         if (op != NULL && op != &amg_call_cancelled && amg_call_ep(op) == ep)
             amg_calls_cancel_locked(calls, op);
@@ -188,7 +188,7 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
     uint16_t left = 0;
 
     for (uint32_t i = 0; i < calls->table.cap; i++) {
-        struct amg_table_slot *slot = &calls->table.places[i];
+        struct amg_table_slot *slot = &calls->table.slots[i];
         struct amg_op *op = slot->object;
 
         if (op == NULL || slot->owner_or_next != owner)
@@ -212,7 +212,7 @@ bool amg_calls_is_waiting_locked(const struct amg_calls *calls,
     if (peer->waiting != NULL || peer->unanswered == 0)
         return peer->waiting != NULL;
     for (uint32_t i = 0; i < calls->table.cap; i++) {
-        const struct amg_table_slot *slot = &calls->table.places[i];
+        const struct amg_table_slot *slot = &calls->table.slots[i];
 
         cancelled +=
             slot->object == &amg_call_cancelled && slot->owner_or_next == owner;

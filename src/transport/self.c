@@ -48,7 +48,7 @@ static void self_mems_init(struct amg_self_mems *mems)
 static void self_mems_fini(struct amg_self_mems *mems)
 {
     for (uint32_t i = 0; i < mems->table.cap; i++)
-        AMG_ASSERT(mems->table.places[i].object == NULL);
+        AMG_ASSERT(mems->table.slots[i].object == NULL);
     amg_table_fini(&mems->table);
 }
 

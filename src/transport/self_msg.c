@@ -95,11 +95,11 @@ static void finish_locked(
 void amg_self_finish(
     struct amg_self_ep *ep, struct amg_op *op, hg_return_t ret, uint64_t len)
 {
-    amg_bias_take(&ep->msgs->lock);
+    amg_bias_lock(&ep->msgs->lock);
     op->data = NULL;
     op->len = len;
     finish_locked(ep, op, ret);
-    amg_bias_give(&ep->msgs->lock);
+    amg_bias_unlock(&ep->msgs->lock);
 }
 
 /* Slots of the call engine. */
@@ -210,10 +210,10 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
     msg->post.ep = ep;
     msg->post.peer = &msgs->peer;
     msg->post.wants_reply = wants_reply;
-    amg_bias_take(&msgs->lock);
+    amg_bias_lock(&msgs->lock);
     rc = amg_calls_post_locked(
         &msgs->calls, &msg->post, OWNER, request_send_locked);
-    amg_bias_give(&msgs->lock);
+    amg_bias_unlock(&msgs->lock);
     return rc;
 }
 
@@ -250,7 +250,7 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
         return HG_INVALID_ARG;
     if (!len_is_right(msgs, len))
         return HG_MSGSIZE;
-    amg_bias_take(&msgs->lock);
+    amg_bias_lock(&msgs->lock);
     is_awaited =
         call_answer_locked(msgs, arrival->token, reply, len, HG_SUCCESS);
     if (op != NULL) {
@@ -258,7 +258,7 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
         op->len = len;
         finish_locked(ep_of(ep), op, HG_SUCCESS);
     }
-    amg_bias_give(&msgs->lock);
+    amg_bias_unlock(&msgs->lock);
     if (!AMG_LIKELY(is_awaited))
         amg_pool_put(&msgs->pool, reply);
     return HG_SUCCESS;
@@ -272,9 +272,9 @@ void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
 
     (void)ep;
     if (arrival->is_one_way) {
-        amg_bias_take(&msgs->lock);
+        amg_bias_lock(&msgs->lock);
         (void)amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
-        amg_bias_give(&msgs->lock);
+        amg_bias_unlock(&msgs->lock);
     }
     amg_pool_put(&msgs->pool, msg);
 }
@@ -294,9 +294,9 @@ hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op)
 {
     struct amg_self_msgs *msgs = ep_of(ep)->msgs;
 
-    amg_bias_take(&msgs->lock);
+    amg_bias_lock(&msgs->lock);
     amg_calls_cancel_locked(&msgs->calls, op);
-    amg_bias_give(&msgs->lock);
+    amg_bias_unlock(&msgs->lock);
     return HG_SUCCESS;
 }
 
@@ -309,13 +309,13 @@ unsigned amg_self_poll(
 
     if (state == 0)
         return 0;
-    amg_bias_take(&ep->msgs->lock);
+    amg_bias_lock(&ep->msgs->lock);
     count = amg_list_take(&ret_events->done, &ep->events.done, max);
     count +=
         amg_list_take(&ret_events->arrived, &ep->events.arrived, max - count);
     state = state_get(ep);
     state_set_locked(ep, (state & ~(unsigned)(ARMED | RUNG)) - count * ENTRY);
-    amg_bias_give(&ep->msgs->lock);
+    amg_bias_unlock(&ep->msgs->lock);
     if ((state & RUNG) != 0)
         amg_eventfd_drain(ep->bell);
     return count;
@@ -333,11 +333,11 @@ bool amg_self_arm(struct amg_ep *base)
 
     if (ep->bell < 0)
         return true;
-    amg_bias_take(&ep->msgs->lock);
+    amg_bias_lock(&ep->msgs->lock);
     is_quiet = state_get(ep) < ENTRY;
     if (is_quiet)
         state_set_locked(ep, state_get(ep) | ARMED);
-    amg_bias_give(&ep->msgs->lock);
+    amg_bias_unlock(&ep->msgs->lock);
     return is_quiet;
 }
 
@@ -363,12 +363,12 @@ hg_return_t amg_self_msgs_join(
 
     ep->msgs = msgs;
     events_init(ep);
-    amg_bias_take(&msgs->lock);
+    amg_bias_lock(&msgs->lock);
     if (id >= msgs->max_contexts || msgs->eps[id] != NULL)
         rc = HG_INVALID_ARG;
     else
         msgs->eps[id] = ep;
-    amg_bias_give(&msgs->lock);
+    amg_bias_unlock(&msgs->lock);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
     amg_eventfd_close(ep->bell);
@@ -384,7 +384,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
     struct amg_self_msgs *msgs = ep->msgs;
     struct amg_link *link = NULL;
 
-    amg_bias_take(&msgs->lock);
+    amg_bias_lock(&msgs->lock);
     msgs->eps[ep->base.context_id] = NULL;
     amg_calls_drop_locked(&msgs->calls, &ep->base);
     while ((link = amg_list_pop(&ep->events.arrived)) != NULL) {
@@ -399,7 +399,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
         amg_pool_put(&msgs->pool, msg);
     }
     amg_list_splice(&ret_events->done, &ep->events.done);
-    amg_bias_give(&msgs->lock);
+    amg_bias_unlock(&msgs->lock);
     amg_eventfd_close(ep->bell);
 }
 

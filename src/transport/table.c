@@ -13,7 +13,7 @@ enum { TABLE_CAP_FIRST = 256 };
 void amg_table_init(struct amg_table *table, uint32_t max, const char *what)
 {
     AMG_ASSERT(max <= AMG_TABLE_INDEX_MASK + 1u);
-    table->places = NULL;
+    table->slots = NULL;
     table->cap = 0;
     table->max = max;
     table->what = what;
@@ -23,8 +23,8 @@ void amg_table_init(struct amg_table *table, uint32_t max, const char *what)
 
 void amg_table_fini(struct amg_table *table)
 {
-    amg_mem_free(table->places);
-    table->places = NULL;
+    amg_mem_free(table->slots);
+    table->slots = NULL;
     table->cap = 0;
     table->free = 0;
 }
@@ -49,12 +49,12 @@ hg_return_t amg_table_grow(struct amg_table *table)
         cap = table->max;
     if (cap == table->cap)
         return table_full(table);
-    grown = amg_mem_realloc(table->places, cap * sizeof(*grown));
+    grown = amg_mem_realloc(table->slots, cap * sizeof(*grown));
     if (grown == NULL)
         return HG_NOMEM;
     for (uint32_t i = table->cap; i < cap; i++)
         grown[i] = (struct amg_table_slot){.owner_or_next = i + 1};
-    table->places = grown;
+    table->slots = grown;
     table->cap = cap;
     return HG_SUCCESS;
 }

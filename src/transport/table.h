@@ -26,7 +26,7 @@ struct amg_table_slot {
 
 /* Owned by the struct that embeds it, and guarded by its lock. */
 struct amg_table {
-    struct amg_table_slot *places;
+    struct amg_table_slot *slots;
     uint32_t cap;
     uint32_t max;     /* largest `cap` */
     const char *what; /* purpose of the table, for the log */
@@ -46,18 +46,18 @@ hg_return_t amg_table_grow(struct amg_table *table);
 static inline hg_return_t amg_table_add(
     struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
 {
-    struct amg_table_slot *place = NULL;
+    struct amg_table_slot *slot = NULL;
 
     AMG_ASSERT(object != NULL);
     if (!AMG_LIKELY(table->free != table->cap) &&
         amg_table_grow(table) != HG_SUCCESS)
         return HG_NOMEM;
-    place = &table->places[table->free];
-    *ret_cookie = table->free | (place->generation & AMG_TABLE_USES_MASK)
+    slot = &table->slots[table->free];
+    *ret_cookie = table->free | (slot->generation & AMG_TABLE_USES_MASK)
                                     << AMG_TABLE_INDEX_BITS;
-    table->free = place->owner_or_next;
-    place->object = object;
-    place->owner_or_next = owner;
+    table->free = slot->owner_or_next;
+    slot->object = object;
+    slot->owner_or_next = owner;
     return HG_SUCCESS;
 }
 
@@ -65,7 +65,7 @@ static inline hg_return_t amg_table_add(
 static inline struct amg_table_slot *amg_table_at(
     const struct amg_table *table, uint32_t cookie)
 {
-    return &table->places[cookie & AMG_TABLE_INDEX_MASK];
+    return &table->slots[cookie & AMG_TABLE_INDEX_MASK];
 }
 
 /* Slot of `cookie` for `owner`; NULL: it was removed, or never existed. */
@@ -73,28 +73,28 @@ static inline struct amg_table_slot *amg_table_find(
     const struct amg_table *table, uint32_t cookie, uint32_t owner)
 {
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
-    struct amg_table_slot *place = NULL;
+    struct amg_table_slot *slot = NULL;
 
     if (!AMG_LIKELY(index < table->cap))
         return NULL;
-    place = &table->places[index];
-    if (!AMG_LIKELY(place->object != NULL && place->owner_or_next == owner) ||
-        (place->generation & AMG_TABLE_USES_MASK) !=
+    slot = &table->slots[index];
+    if (!AMG_LIKELY(slot->object != NULL && slot->owner_or_next == owner) ||
+        (slot->generation & AMG_TABLE_USES_MASK) !=
             cookie >> AMG_TABLE_INDEX_BITS)
         return NULL;
-    return place;
+    return slot;
 }
 
 /* Invalidates the cookie. */
 static inline void amg_table_remove(struct amg_table *table, uint32_t cookie)
 {
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
-    struct amg_table_slot *place = &table->places[index];
+    struct amg_table_slot *slot = &table->slots[index];
 
-    AMG_ASSERT(index < table->cap && place->object != NULL);
-    place->object = NULL;
-    place->generation++;
-    place->owner_or_next = table->free;
+    AMG_ASSERT(index < table->cap && slot->object != NULL);
+    slot->object = NULL;
+    slot->generation++;
+    slot->owner_or_next = table->free;
     table->free = index;
 }
 

@@ -70,7 +70,7 @@ void amg_ready_pool_quiesce(const struct amg_ready_pool *pool)
          atomic_load_explicit(&pool->pushes, memory_order_acquire) != 0;
          tries++) {
         AMG_TEST_POINT("ready_pool.quiesce");
-        amg_lock_rest(tries);
+        amg_lock_yield(tries);
         (void)ABT_thread_yield();
     }
 }
@@ -92,8 +92,8 @@ void amg_ready_pool_destroy(struct amg_ready_pool *pool)
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
     /* Waits for callers that still hold the lock after they have changed the
      * counts. */
-    amg_bias_take(&pool->lock);
-    amg_bias_give(&pool->lock);
+    amg_bias_lock(&pool->lock);
+    amg_bias_unlock(&pool->lock);
     if (pool->user != NULL)
         amg_user_pool_free(pool->user);
     amg_mem_free(pool->user);
@@ -105,9 +105,9 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
     if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
         return;
     /* The scheduler that was alone no longer waits for blocked threads. */
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     amg_sleeper_wake_all(&pool->watches);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
 }
 
 /* Has the thread a unit of that pool, or needs it none? */
@@ -177,7 +177,7 @@ static AMG_NOINLINE void push_notify_unlock(
         amg_ready_pool_count_blocked(successor, 1);
     else if (runs_next == NULL || !runs_next(pool))
         amg_sleeper_claim_first(&pool->watches, &claim);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
     /* By now the thread may have run, and the pool may be freed. */
     if (claim.was != AMG_SLEEPER_AWAKE)
         amg_sleeper_wake(&claim);
@@ -190,7 +190,7 @@ static inline void push_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
     if (amg_list_is_empty(&pool->watches))
-        amg_bias_give(&pool->lock);
+        amg_bias_unlock(&pool->lock);
     else
         push_notify_unlock(pool, runs_next);
 }
@@ -226,7 +226,7 @@ static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     amg_user_pool_push(
         pool->user, ult, context != 0 ? context : context_of(ult, from));
     AMG_TEST_POINT("ready_pool.pushed");
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     size_change(pool, 1);
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
@@ -244,7 +244,7 @@ static void pool_push(struct amg_ready_pool *pool, struct amg_ult *ult,
     }
     if (ult->unit != NULL)
         amg_ready_pool_disown(ult);
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     pool->ops->push(pool, ult);
     ult_is_in_locked(ult, pool);
     size_change_locked(pool, 1);
@@ -282,13 +282,13 @@ static struct amg_ult *pool_take(struct amg_ready_pool *pool,
 
     if (atomic_load_explicit(&pool->size, memory_order_relaxed) == 0)
         return NULL;
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     ult = take(pool);
     if (ult != NULL) {
         ult_is_in_locked(ult, NULL);
         size_change_locked(pool, (size_t)-1);
     }
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
     return ult;
 }
 
@@ -326,17 +326,17 @@ static void pool_succeed(
 
     AMG_ASSERT(pool != successor && pool->successor == NULL);
     pool->successor_watch.sleeper = &nobody;
-    amg_bias_take(&successor->lock);
+    amg_bias_lock(&successor->lock);
     pool->next_predecessor =
         atomic_load_explicit(&successor->predecessors, memory_order_relaxed);
     /* Release: pairs with amg_ready_pool_total(). */
     atomic_store_explicit(&successor->predecessors, pool, memory_order_release);
-    amg_bias_give(&successor->lock);
+    amg_bias_unlock(&successor->lock);
     amg_ready_pool_count_blocked(successor, 1);
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     pool->successor = successor;
     amg_list_push(&pool->watches, &pool->successor_watch.link);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
     pool_hand_over(pool, successor);
 }
 
@@ -372,7 +372,7 @@ bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult)
             size_change(pool, (size_t)-1);
         return is_there;
     }
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     AMG_TEST_POINT("ready_pool.remove");
     is_there = amg_ult_is_in(ult, pool);
     if (is_there) {
@@ -380,7 +380,7 @@ bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult)
         amg_list_remove(&ult->link);
         size_change_locked(pool, (size_t)-1);
     }
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
     return is_there;
 }
 
@@ -420,17 +420,17 @@ static void list_each(const struct amg_list *list, void *arg,
 void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
     void (*visit)(void *arg, ABT_thread thread))
 {
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     list_each(&pool->ready, arg, visit);
     list_each(&pool->fresh, arg, visit);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
 }
 
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
 {
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     blocked_change_locked(pool, change);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
 }
 
 /* With the pool's lock held. Locks of successors are taken in their order. */
@@ -438,36 +438,36 @@ static void wake_all_locked(struct amg_ready_pool *pool)
 {
     amg_sleeper_wake_all(&pool->watches);
     if (pool->successor != NULL) {
-        amg_bias_take(&pool->successor->lock);
+        amg_bias_lock(&pool->successor->lock);
         wake_all_locked(pool->successor);
-        amg_bias_give(&pool->successor->lock);
+        amg_bias_unlock(&pool->successor->lock);
     }
 }
 
 void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool)
 {
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     blocked_change_locked(pool, -1);
     if (atomic_load_explicit(&pool->blocked, memory_order_relaxed) == 0)
         wake_all_locked(pool);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
 }
 
 bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch)
 {
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     amg_list_push(&pool->watches, &watch->link);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
     return amg_ready_pool_size(pool) == 0;
 }
 
 void amg_ready_pool_unwatch(
     struct amg_ready_pool *pool, struct amg_watch *watch)
 {
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     if (amg_link_is_listed(&watch->link))
         amg_list_remove(&watch->link);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
 }
 
 void amg_ready_pool_wake_one(struct amg_ready_pool *pool)
@@ -476,9 +476,9 @@ void amg_ready_pool_wake_one(struct amg_ready_pool *pool)
 
     if (amg_ready_pool_size(pool) == 0)
         return;
-    amg_bias_take(&pool->lock);
+    amg_bias_lock(&pool->lock);
     amg_sleeper_claim_first(&pool->watches, &claim);
-    amg_bias_give(&pool->lock);
+    amg_bias_unlock(&pool->lock);
     if (claim.was != AMG_SLEEPER_AWAKE)
         amg_sleeper_wake(&claim);
 }

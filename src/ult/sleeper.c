@@ -52,7 +52,7 @@ void amg_sleeper_disarm(struct amg_sleeper *sleeper)
     for (unsigned tries = 0; atomic_load_explicit(&sleeper->word,
                                  memory_order_acquire) != AMG_SLEEPER_AWAKE;
          tries++)
-        amg_lock_rest(tries);
+        amg_lock_yield(tries);
 }
 
 bool amg_sleeper_claim(struct amg_sleeper *sleeper, struct amg_claim *ret_claim)

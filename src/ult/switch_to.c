@@ -88,7 +88,7 @@ static void post_switch_park(struct amg_ult *left)
     amg_ult_set_state(left, AMG_ULT_BLOCKED);
     /* Afterwards it may be freed. */
     if (biased != NULL)
-        amg_bias_give(biased);
+        amg_bias_unlock(biased);
     else if (held != NULL)
         amg_lock_unlock(held);
 }

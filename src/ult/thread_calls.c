@@ -317,7 +317,7 @@ static bool suspended_take(struct amg_ult *ult)
             AMG_ULT_TO_RESUME) == 0)
         return false;
     for (unsigned tries = 0; amg_ult_state(ult) != AMG_ULT_BLOCKED; tries++)
-        amg_lock_rest(tries);
+        amg_lock_yield(tries);
     return true;
 }
 

@@ -319,9 +319,9 @@ static void memory_take_back(struct ofi_side *side)
     hg_return_t rc = driver->bulk.unreg(side->domain, side->mem, 0);
 
     if (rc == HG_BUSY) {
-        amg_bias_take(&domain->lock);
+        amg_bias_lock(&domain->lock);
         amg_ofi_connect_lost_locked(side->liar, "it lied");
-        amg_bias_give(&domain->lock);
+        amg_bias_unlock(&domain->lock);
         rc = driver->bulk.unreg(side->domain, side->mem, 0);
     }
     FUZZ_CHECK(rc == HG_SUCCESS);

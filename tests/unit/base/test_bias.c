@@ -25,20 +25,20 @@ static void test_bias_try_held_fails(void **state)
 
     (void)state;
     amg_bias_init(&bias);
-    assert_true(amg_bias_try(&bias));
-    assert_false(amg_bias_try(&bias));
-    amg_bias_give(&bias);
-    assert_true(amg_bias_try(&bias));
-    amg_bias_give_fenced(&bias);
+    assert_true(amg_bias_trylock(&bias));
+    assert_false(amg_bias_trylock(&bias));
+    amg_bias_unlock(&bias);
+    assert_true(amg_bias_trylock(&bias));
+    amg_bias_unlock_fenced(&bias);
 }
 
 static void *try_once(void *arg)
 {
     struct amg_bias *bias = arg;
-    bool has_it = amg_bias_try(bias);
+    bool has_it = amg_bias_trylock(bias);
 
     if (has_it)
-        amg_bias_give(bias);
+        amg_bias_unlock(bias);
     return (void *)(uintptr_t)has_it;
 }
 
@@ -59,15 +59,15 @@ static void test_bias_try_owner_inside_fails(void **state)
 
     (void)state;
     amg_bias_init(&bias);
-    amg_bias_take(&bias);
+    amg_bias_lock(&bias);
     assert_int_equal(try_elsewhere(&bias), 0);
     assert_int_equal(try_elsewhere(&bias), 0);
-    assert_false(amg_bias_try(&bias));
-    amg_bias_give_fenced(&bias);
+    assert_false(amg_bias_trylock(&bias));
+    amg_bias_unlock_fenced(&bias);
     assert_int_equal(try_elsewhere(&bias), 1);
-    amg_bias_take(&bias);
+    amg_bias_lock(&bias);
     assert_int_equal(try_elsewhere(&bias), 0);
-    amg_bias_give_fenced(&bias);
+    amg_bias_unlock_fenced(&bias);
     assert_int_equal(try_elsewhere(&bias), 1);
 }
 
@@ -88,12 +88,12 @@ static void *count_up(void *arg)
 
     for (int i = 0; i < ROUNDS; i++) {
         if (i % 2 == 0)
-            amg_bias_take(&shared->bias);
+            amg_bias_lock(&shared->bias);
         else
-            while (!amg_bias_try(&shared->bias))
+            while (!amg_bias_trylock(&shared->bias))
                 continue;
         collisions += count_once(shared);
-        amg_bias_give(&shared->bias);
+        amg_bias_unlock(&shared->bias);
     }
     return (void *)collisions;
 }
@@ -128,14 +128,14 @@ static void *change_up(void *arg)
     struct shared *shared = arg;
 
     for (int i = 0; i < ROUNDS; i++) {
-        if (!amg_bias_take_owned(&shared->bias)) {
+        if (!amg_bias_lock_owned(&shared->bias)) {
             atomic_fetch_add(&shared->changes, 1);
             continue;
         }
         atomic_store_explicit(&shared->changes,
             atomic_load_explicit(&shared->changes, memory_order_relaxed) + 1,
             memory_order_relaxed);
-        amg_bias_give(&shared->bias);
+        amg_bias_unlock(&shared->bias);
     }
     return NULL;
 }
@@ -150,7 +150,7 @@ static void test_bias_take_owned_loses_no_change(void **state)
         threads_run(change_up, &shared);
         assert_int_equal(atomic_load(&shared.changes), THREADS * ROUNDS);
         assert_true(amg_bias_is_shared(&shared.bias));
-        assert_false(amg_bias_take_owned(&shared.bias));
+        assert_false(amg_bias_lock_owned(&shared.bias));
     }
 }
 
@@ -163,9 +163,9 @@ static void *count_many(void *arg)
     (void)arg;
     for (int i = 0; i < LOCKS; i++)
         for (int round = 0; round < 8; round++) {
-            amg_bias_take(&many[i].bias);
+            amg_bias_lock(&many[i].bias);
             collisions += count_once(&many[i]);
-            amg_bias_give(&many[i].bias);
+            amg_bias_unlock(&many[i].bias);
         }
     return (void *)collisions;
 }

@@ -49,7 +49,7 @@ static unsigned transfers_count(void)
     unsigned count = 0;
 
     for (uint32_t i = 0; i < domain->transfers.cap; i++)
-        count += domain->transfers.places[i].object != NULL;
+        count += domain->transfers.slots[i].object != NULL;
     return count;
 }
 

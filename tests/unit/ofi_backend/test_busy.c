@@ -172,9 +172,9 @@ static void doubt_client(void)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_ofi_peer_check_locked(client_at_server());
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 /* Long after first contact the peer asks who is here, and there is no room for

@@ -56,7 +56,7 @@ static void test_ep_late_message_has_its_memory(void **state)
     domain = amg_ofi_domain_of(base);
     buffer = &domain->receives[0];
     bytes = buffer->bytes;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     before = posts;
     receive(domain, buffer, bytes + GAP, SHORT, FI_MULTI_RECV);
     assert_int_equal(posts, before);
@@ -71,7 +71,7 @@ static void test_ep_late_message_has_its_memory(void **state)
     /* What comes there fills it. */
     receive(domain, buffer, posted.iov_base, posted.iov_len, FI_MULTI_RECV);
     assert_int_equal(posts, before + 2);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     amg_ofi_transport.domain.close(base);
 }
 
@@ -91,7 +91,7 @@ static void test_ep_gaps_take_no_memory_without_end(void **state)
     assert_int_equal(amg_ofi_transport.domain.open(&how, &base), HG_SUCCESS);
     domain = amg_ofi_domain_of(base);
     buffer = &domain->receives[0];
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     before = posts;
     for (unsigned i = 0; i < 100; i++) {
         receive(domain, buffer, buffer->bytes + GAP, SHORT, FI_MULTI_RECV);
@@ -100,7 +100,7 @@ static void test_ep_gaps_take_no_memory_without_end(void **state)
     }
     assert_int_equal(posts, before + 100);
     assert_in_range(domain->replaced_count, 1, 16);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     amg_ofi_transport.domain.close(base);
 }
 

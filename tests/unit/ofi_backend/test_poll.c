@@ -95,13 +95,13 @@ static void receive(struct world *world, const void *bytes, size_t len)
     assert_non_null(copy);
     memcpy(copy, bytes, len);
     entry.buf = copy;
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     amg_ofi_poll_on_received_locked(
         domain, &domain->receives[0].work, &entry, 0);
     /* The provider knows nothing of it. */
     domain->receives[0].sum = 0;
     domain->receives[0].end = 0;
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
     free(copy);
 }
 
@@ -208,7 +208,7 @@ static void test_poll_leases_of_one_peer_are_bounded(void **state)
         receive(&world, &message, sizeof(message));
     }
     for (uint32_t i = 0; i < inside(&world)->grants.cap; i++)
-        count += inside(&world)->grants.places[i].object != NULL ? 1 : 0;
+        count += inside(&world)->grants.slots[i].object != NULL ? 1 : 0;
     assert_in_range(count, 1, LEASES_MAX);
     world_close(&world);
 }

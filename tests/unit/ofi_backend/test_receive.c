@@ -84,9 +84,9 @@ static void say(void *at, size_t len, uint64_t flags, int error)
     const struct fi_cq_data_entry entry = {
         .buf = at, .len = len, .flags = FI_RECV | flags};
 
-    amg_bias_take(&domain()->lock);
+    amg_bias_lock(&domain()->lock);
     amg_ofi_poll_on_received_locked(domain(), &receive->work, &entry, error);
-    amg_bias_give(&domain()->lock);
+    amg_bias_unlock(&domain()->lock);
 }
 
 /* How long it takes until it is posted; TICKS_MAX: longer. */
@@ -94,14 +94,14 @@ static unsigned ticks_until_posted(void)
 {
     unsigned count = 0;
 
-    amg_bias_take(&domain()->lock);
+    amg_bias_lock(&domain()->lock);
     amg_ofi_ep_refill_all_locked(domain());
     while (!receive->is_posted && count < TICKS_MAX) {
         domain()->tick++;
         count++;
         amg_ofi_ep_refill_all_locked(domain());
     }
-    amg_bias_give(&domain()->lock);
+    amg_bias_unlock(&domain()->lock);
     return count;
 }
 

@@ -160,14 +160,14 @@ static void held_end(struct world *world)
     struct amg_ofi_domain *domain = amg_ofi_domain_of(world->reader.domain);
     const struct fi_cq_data_entry entry = {.flags = FI_READ};
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     while (held_count > 0) {
         struct amg_ofi_work *work =
             amg_container_of(held[--held_count], struct amg_ofi_work, context);
 
         work->done(domain, work, &entry, 0);
     }
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 /* It has pieces in motion, and waits for room for more. */
@@ -337,15 +337,15 @@ static void grant_give_bad(struct world *world)
         .len = sizeof(head),
     };
 
-    amg_bias_take(&domain->lock);
+    amg_bias_lock(&domain->lock);
     for (uint32_t i = 0; i < domain->leases.cap; i++) {
-        const struct amg_ofi_lease *lease = domain->leases.places[i].object;
+        const struct amg_ofi_lease *lease = domain->leases.slots[i].object;
 
         if (lease != NULL)
             header.cookie = lease->cookie;
     }
     amg_ofi_rma_on_grant_locked(&message);
-    amg_bias_give(&domain->lock);
+    amg_bias_unlock(&domain->lock);
 }
 
 static void test_transfer_ends_when_its_grant_is_of_wrong_form(void **state)

@@ -223,7 +223,7 @@ static void nothing_is_held(struct fixture *f)
 
     UNTIL(f, domain->bulk.bounce_used == 0);
     for (uint32_t i = 0; i < domain->bulk.transfers.cap; i++)
-        assert_null(domain->bulk.transfers.places[i].object);
+        assert_null(domain->bulk.transfers.slots[i].object);
 }
 
 static void test_exposer_killed_ends_transfers(void **state)

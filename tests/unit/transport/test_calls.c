@@ -181,7 +181,7 @@ static void assert_nothing_left(void)
 {
     assert_true(amg_list_is_empty(&calls.waiting));
     for (uint32_t i = 0; i < calls.table.cap; i++)
-        assert_null(calls.table.places[i].object);
+        assert_null(calls.table.slots[i].object);
     for (unsigned i = 0; i < PEERS; i++) {
         assert_int_equal(peers[i].unanswered, 0);
         assert_null(peers[i].waiting);

@@ -280,7 +280,7 @@ static void biased_wait(void *arg)
     struct biased *biased = arg;
     struct amg_ult *self = amg_ult_self();
 
-    amg_bias_take(&biased->lock);
+    amg_bias_lock(&biased->lock);
     atomic_store(&biased->parked, self);
     amg_park_biased(self, &biased->lock);
     biased->goes_on = true;
@@ -294,9 +294,9 @@ static void *biased_unpark(void *arg)
 
     while ((ult = atomic_load(&biased->parked)) == NULL)
         sched_yield();
-    amg_bias_take(&biased->lock);
+    amg_bias_lock(&biased->lock);
     assert_int_equal(amg_ult_state(ult), AMG_ULT_BLOCKED);
-    amg_bias_give(&biased->lock);
+    amg_bias_unlock(&biased->lock);
     amg_ult_make_ready(ult);
     return NULL;
 }

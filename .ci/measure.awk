@@ -236,10 +236,19 @@ pass[FILENAME] == 1 {
     next
 }
 
-# The second pass: the calls of global functions.
+# The second pass: the calls of global functions. What stands outside of braces
+# and macros declares or defines.
+FNR == 1 { braces = in_macro = 0 }
+
 {
     code = code_of($0)
-    while (match(code, /amg_[a-z0-9_]+\(/)) {
+    in_macro = in_macro || code ~ /^[ \t]*#[ \t]*define/
+    before = braces
+    text = code
+    braces += gsub(/\{/, "", text) - gsub(/\}/, "", text)
+    is_code = in_macro || before > 0 || braces > 0
+    in_macro = in_macro && $0 ~ /\\$/
+    while (is_code && match(code, /amg_[a-z0-9_]+\(/)) {
         name = substr(code, RSTART, RLENGTH - 1)
         code = substr(code, RSTART + RLENGTH)
         if ((name in home) && home[name] != unit_of(FILENAME) &&

@@ -238,8 +238,9 @@ static hg_return_t mpi_start_locked(bool may_start)
         if (rc != MPI_SUCCESS)
             return amg_mpi_comm_error(rc, "MPI_Init_thread");
         if (on_exit(mpi_exit, NULL) != 0)
-            AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
-                                   "be finalised by us");
+            AMG_LOG_WARNING("mpi", "no exit handler can be registered: the "
+                                   "library will not finalise "
+                                   "MPI");
     }
     if (has_hook)
         return HG_SUCCESS; /* the rest was done before */

@@ -72,8 +72,9 @@ static hg_return_t barrier_begin_locked(struct amg_mpi_domain *domain)
     int rc = MPI_SUCCESS;
 
     if (barrier->is_claimed) {
-        AMG_LOG_ERROR("mpi", "another thread is in a barrier of this class, or "
-                             "this one is, whose callback calls for another");
+        AMG_LOG_ERROR("mpi",
+            "another thread is in a barrier of this class, or this callback "
+            "runs inside one");
         return HG_BUSY;
     }
     if (barrier->request == MPI_REQUEST_NULL)

@@ -83,8 +83,8 @@ void amg_mpi_peer_fault(struct amg_mpi_domain *domain, uint32_t rank,
         return;
     peer->warned |= (uint8_t)(1u << fault);
     AMG_LOG_WARNING("mpi",
-        "from rank %u: %s (kind %u, number %ld); more of this from that rank "
-        "is not reported",
+        "from rank %u: %s (kind %u, number %ld); further ones from that "
+        "rank are not reported",
         rank, texts[fault], kind, number);
 }
 

@@ -465,7 +465,7 @@ const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
         snprintf(why, sizeof(why),
             "libfabric's first, as the topology has none of them");
     chosen = chosen < choice.count ? chosen : 0;
-    AMG_LOG_INFO("ofi", "%s is used, of %u NICs alike: it is %s",
+    AMG_LOG_INFO("ofi", "using %s of %u equal NICs: it is %s",
         choice.nics[chosen].name, choice.count, why);
     return choice.infos[chosen];
 }

@@ -74,8 +74,8 @@ static hg_return_t version_choose(uint32_t *ret_version)
 
     if (FI_VERSION_LT(there, API_OLDEST)) {
         AMG_LOG_ERROR("cls",
-            "libfabric %u.%u is loaded, and %u.%u is the oldest that will do; "
-            "put a newer one into LD_LIBRARY_PATH",
+            "libfabric %u.%u is loaded, but %u.%u or newer is needed; put a "
+            "newer one into LD_LIBRARY_PATH",
             FI_MAJOR(there), FI_MINOR(there), FI_MAJOR(API_OLDEST),
             FI_MINOR(API_OLDEST));
         return HG_OPNOTSUPPORTED;

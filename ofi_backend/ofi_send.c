@@ -278,8 +278,8 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
         peer->broken != 0)
         return;
     AMG_LOG_ERROR("ofi",
-        "there is no memory to answer %s; what is under way between the two is "
-        "given up, and they begin anew",
+        "no memory to answer %s; operations in flight with it end, and "
+        "both sides reconnect",
         amg_ofi_peer_text(peer, text));
     amg_ofi_peer_break_locked(peer, FI_ENOMEM);
 }

@@ -64,8 +64,8 @@ void amg_ofi_wait_init(struct amg_ofi_ep *ep)
         fd_join(ep->wait_fd, ep->timer) == 0)
         return;
     AMG_LOG_WARNING("ctx",
-        "ofi: no descriptor to block on (%s): waiting polls now and then, "
-        "which takes time of the core; see ulimit -n",
+        "ofi: no descriptor to block on (%s): waiting polls at intervals, "
+        "which uses CPU time; see ulimit -n",
         strerror(errno));
     amg_ofi_wait_fini(ep);
 }

@@ -151,9 +151,8 @@ bool amg_bind_core_slot(const struct amg_machine *machine,
     }
     if (!machine->is_this) {
         AMG_LOG_INFO("cls",
-            "%s is not pinned to cpu %d: the machine that hwloc shows is not "
-            "this one",
-            who, (int)slot->cpu);
+            "%s is not pinned to cpu %d: hwloc describes another machine", who,
+            (int)slot->cpu);
         home_go(machine);
         return false;
     }

@@ -134,7 +134,7 @@ static hg_return_t other_load(enum amg_topo_source source, const char *text,
 free_machine:
     amg_topo_free(machine);
 out:
-    AMG_LOG_ERROR("cls", "the machine of %s \"%s\" cannot be loaded: %s",
+    AMG_LOG_ERROR("cls", "the topology of %s \"%s\" cannot be loaded: %s",
         source == AMG_TOPO_XML ? "the file" : "the description", text, reason);
     return rc;
 }

@@ -190,8 +190,7 @@ static void env_check(hwloc_topology_t topology)
 
         if (text != NULL && text[0] != '\0')
             AMG_LOG_WARNING("cls",
-                "%s is \"%s\", which hwloc cannot use: the machine itself is "
-                "taken",
+                "%s is \"%s\", which hwloc cannot use; using this machine",
                 names[i], text);
     }
 }

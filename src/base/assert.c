@@ -35,9 +35,8 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object)
     if (object == NULL)
         AMG_LOG_ERROR("cls", "%s(): the %s is NULL", call, kind);
     else
-        AMG_LOG_ERROR("cls",
-            "%s(): the %s %p is gone: it was destroyed or freed before", call,
-            kind, object);
+        AMG_LOG_ERROR("cls", "%s(): the %s %p was destroyed or freed before",
+            call, kind, object);
     if (amg_env_number(AMG_ENV_ABORT_ON_MISUSE) != 0)
         amg_assert_fail(kind, call, 0);
     return false;

@@ -163,14 +163,14 @@ static void outlet_start(void)
         outlet_level = (enum hg_log_level)amg_log_level_of(level);
     else if (level != NULL)
         fprintf(stderr,
-            "amalgam: HG_LOG_LEVEL is '%s', which is no log level; warning is "
-            "taken\n",
+            "amalgam: HG_LOG_LEVEL is '%s', which is not a log level; using "
+            "warning\n",
             level);
     if (list != NULL && strlen(list) < sizeof(outlet_list))
         strcpy(outlet_list, list);
     else if (list != NULL)
         fprintf(stderr,
-            "amalgam: HG_LOG_SUBSYS has %zu bytes, and %d are the limit; it is "
+            "amalgam: HG_LOG_SUBSYS has %zu bytes, more than the limit of %d; "
             "ignored\n",
             strlen(list), LIST_CAP - 1);
     all_update_locked();

@@ -113,8 +113,8 @@ static hg_return_t class_borrow(hg_class_t *cls)
 
     if (lender->state != AMG_CLASS_OPEN) {
         AMG_LOG_ERROR("cls",
-            "the NA class said goodbye to the other ranks in "
-            "amalgam_finalize(); NA_Finalize() it, and open another");
+            "amalgam_finalize() has disconnected the NA class; NA_Finalize() "
+            "it, and open another");
         return HG_BUSY;
     }
     if (!atomic_compare_exchange_strong_explicit(

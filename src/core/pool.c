@@ -297,9 +297,9 @@ static void *heap_alloc(struct amg_class_pool *pool, uint64_t len,
     if (pool != NULL && !atomic_exchange_explicit(
                             &pool->has_warned, true, memory_order_relaxed))
         AMG_LOG_WARNING("bulk",
-            "no room for %llu bytes in the %llu bytes of the library's memory; "
-            "from here on some are taken from the heap, which peers of this "
-            "node reach less fast; see AMALGAM_POOL_BYTES",
+            "no room for %llu bytes in the pool of %llu bytes; some memory now "
+            "comes from the heap, which peers of this node access more slowly; "
+            "raise AMALGAM_POOL_BYTES",
             (unsigned long long)len, (unsigned long long)pool->area.len);
     if (len > SIZE_MAX - AMG_PAGE_LEN)
         return NULL;

@@ -70,7 +70,7 @@ static int env_word(
         return found;
     if (!atomic_exchange_explicit(&warned[id], true, memory_order_relaxed))
         AMG_LOG_WARNING("cls",
-            "%s is '%s': %s is wanted; auto, the default, is taken",
+            "%s is '%s', but must be %s; using auto, the default",
             amg_env_var(id)->name, text, known);
     return 0;
 }
@@ -131,15 +131,15 @@ static bool options_are_valid(const struct amalgam_progress_options *options)
     }
     if ((unsigned)options->progress > AMALGAM_PROGRESS_NONE) {
         AMG_LOG_ERROR("cls",
-            "progress mode %d: there are %d (AMALGAM_PROGRESS_AUTO) to %d "
-            "(AMALGAM_PROGRESS_NONE)",
+            "progress mode %d: it must be from %d (AMALGAM_PROGRESS_AUTO) to "
+            "%d (AMALGAM_PROGRESS_NONE)",
             (int)options->progress, AMALGAM_PROGRESS_AUTO,
             AMALGAM_PROGRESS_NONE);
         return false;
     }
     if ((unsigned)options->wait > AMALGAM_WAIT_SLEEP) {
         AMG_LOG_ERROR("cls",
-            "way to wait %d: there are %d (AMALGAM_WAIT_AUTO) to %d "
+            "wait mode %d: it must be from %d (AMALGAM_WAIT_AUTO) to %d "
             "(AMALGAM_WAIT_SLEEP)",
             (int)options->wait, AMALGAM_WAIT_AUTO, AMALGAM_WAIT_SLEEP);
         return false;

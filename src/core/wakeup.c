@@ -120,8 +120,8 @@ static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
         fd = fd_make(context, sleep->bells[who]);
     if (fd < 0) {
         AMG_LOG_WARNING("ctx",
-            "context %u has no descriptor to sleep on (%s): waiting looks now "
-            "and then, which takes time of the core; see ulimit -n",
+            "context %u has no descriptor to block on (%s): waiting polls at "
+            "intervals, which uses CPU time; see ulimit -n",
             context->id, strerror(errno));
         return CANNOT;
     }

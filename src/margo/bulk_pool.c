@@ -116,8 +116,8 @@ int margo_bulk_pool_destroy(margo_bulk_pool_t pool)
     lent = lent_count(pool);
     if (lent > 0) {
         margo_error(pool->mid,
-            "bulk pool: %zu of %zu buffers are lent out, and nothing was "
-            "destroyed; give them back by margo_bulk_pool_release() first",
+            "bulk pool: %zu of %zu buffers are in use, and nothing was "
+            "destroyed; release them by margo_bulk_pool_release() first",
             lent, pool->count);
         return -1;
     }
@@ -219,7 +219,7 @@ int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk)
     }
     if (!was_lent) {
         margo_error(pool->mid,
-            "bulk pool: handle %p is none that this pool has lent out",
+            "bulk pool: handle %p is not a buffer in use of this pool",
             (void *)bulk);
         return -1;
     }
@@ -303,8 +303,8 @@ int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset)
         lent += lent_count(poolset->classes[i].pool);
     if (lent > 0) {
         margo_error(poolset->mid,
-            "bulk poolset: %zu buffers are lent out, and nothing was "
-            "destroyed; give them back by margo_bulk_poolset_release() first",
+            "bulk poolset: %zu buffers are in use, and nothing was destroyed; "
+            "release them by margo_bulk_poolset_release() first",
             lent);
         return -1;
     }
@@ -327,8 +327,8 @@ static size_t class_find(const struct margo_bulk_poolset *set, hg_size_t size)
         i++;
     if (i == set->count)
         margo_error(set->mid,
-            "bulk poolset: %llu bytes are asked for, and its largest buffers "
-            "have %llu",
+            "bulk poolset: %llu bytes requested, but the largest buffers have "
+            "%llu",
             (unsigned long long)size,
             (unsigned long long)set->classes[set->count - 1].size);
     return i;

@@ -355,8 +355,7 @@ static void wait_log(
     mid->finalize->log_ms *= 2;
     mid->finalize->log_ns = amg_clock_deadline_ns(mid->finalize->log_ms);
     margo_warning(mid,
-        "the end of the instance waits for %u handlers that run and %u calls "
-        "in flight:",
+        "finalize waits for %u running handlers and %u calls in flight:",
         handlers, operations);
     amg_margo_handles_log(mid);
 }
@@ -379,9 +378,8 @@ static bool is_quiet(margo_instance_id mid)
         return false;
     if (!mid->finalize->was_cancelled) {
         margo_warning(mid,
-            "the instance ends, but %u calls of it are in flight and %u "
-            "handlers run: after AMALGAM_FINALIZE_TIMEOUT_MS the calls are "
-            "cancelled",
+            "finalize cancels calls after AMALGAM_FINALIZE_TIMEOUT_MS: %u "
+            "calls are in flight, and %u handlers run",
             operations, handlers);
         mid->finalize->was_cancelled = true;
         deadline_set(mid);
@@ -390,9 +388,9 @@ static bool is_quiet(margo_instance_id mid)
         return false;
     }
     margo_error(mid,
-        "the instance ends without %u calls and %u handlers, which do not end; "
-        "what they use stays in memory. See where handlers wait by "
-        "margo_state_dump()",
+        "finalize gives up on %u calls and %u handlers that do not end; "
+        "their memory is not freed; margo_state_dump() shows where "
+        "handlers wait",
         operations, handlers);
     mid->is_abandoned = true;
     return true;

@@ -54,7 +54,7 @@ static bool runtime_enter(bool *ret_is_first)
 
     if (rc != ABT_SUCCESS) {
         margo_error(MARGO_INSTANCE_NULL,
-            "user-level threads cannot be started: ABT_init() says %d", rc);
+            "user-level threads cannot be started: ABT_init() returned %d", rc);
         return false;
     }
     if (!atomic_exchange_explicit(&is_registered, true, memory_order_relaxed))
@@ -189,14 +189,14 @@ static void hg_close(margo_instance_id mid)
         rc = HG_Context_destroy(mid->hg_context);
     if (rc != HG_SUCCESS)
         margo_error(mid,
-            "the context stays open: HG_Context_destroy() says %s; the line "
-            "before this one says what is in use",
+            "the context stays open: HG_Context_destroy() returned %s; the "
+            "line before this one says what is in use",
             HG_Error_to_string(rc));
     else if (mid->hg_class != NULL && mid->owns_class &&
              (rc = HG_Finalize(mid->hg_class)) != HG_SUCCESS)
         margo_error(mid,
-            "the class stays open: HG_Finalize() says %s; the line before "
-            "this one says what is still held, which is to be freed before "
+            "the class stays open: HG_Finalize() returned %s; the line before "
+            "this one says what is still in use and must be freed before "
             "margo_finalize()",
             HG_Error_to_string(rc));
     mid->hg_context = NULL;

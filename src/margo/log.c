@@ -70,8 +70,8 @@ static int level_of_environment(void)
             return level;
     if (text != NULL)
         fprintf(stderr,
-            "[warning] MARGO_LOG_LEVEL is '%s': trace, debug, info, warning, "
-            "error, critical or external is wanted; warning is taken\n",
+            "[warning] MARGO_LOG_LEVEL is '%s', but must be trace, debug, "
+            "info, warning, error, critical or external; using warning\n",
             text);
     return MARGO_LOG_WARNING;
 }

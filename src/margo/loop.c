@@ -438,8 +438,8 @@ bool amg_margo_loop_start(margo_instance_id mid,
         ABT_THREAD_ATTR_NULL, &mid->loops[AMG_MARGO_LOOP]);
     if (rc != ABT_SUCCESS) {
         margo_error(mid,
-            "the thread that makes progress cannot be made: "
-            "ABT_thread_create() says %d",
+            "the progress thread cannot be created: ABT_thread_create() "
+            "returned %d",
             rc);
         return false;
     }

@@ -500,8 +500,8 @@ void amg_shm_peer_protocol_error(struct amg_shm_peer *peer,
         return;
     peer->warned |= (uint16_t)(1u << fault);
     AMG_LOG_WARNING("shm",
-        "from %s%s: %s (kind %u, number %ld); more of this from it is not "
-        "reported",
+        "from %s%s: %s (kind %u, number %ld); further ones from there are "
+        "not reported",
         addr_prefix, peer->region.name, texts[fault], kind, number);
 }
 

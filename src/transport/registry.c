@@ -219,7 +219,7 @@ hg_return_t amg_registry_check(const struct amg_transport *transport)
 
     AMG_ASSERT(transport != NULL);
     if (!name_is_valid(transport->name)) {
-        AMG_LOG_ERROR("cls", "a driver has the name '%s', which is no word",
+        AMG_LOG_ERROR("cls", "the driver name '%s' is not a word",
             transport->name == NULL ? "" : transport->name);
         return HG_PROTOCOL_ERROR;
     }

@@ -250,8 +250,8 @@ static hg_return_t self_domain_open(
             how->max_contexts >= 1 && how->max_contexts <= CONTEXTS_MAX))
         return HG_INVALID_ARG;
     if (how->info != NULL && how->info[0] != '\0') {
-        AMG_LOG_ERROR(
-            "cls", "self: '%s' follows self://, but nothing may", how->info);
+        AMG_LOG_ERROR("cls", "self: self:// takes no address, but '%s' follows",
+            how->info);
         return HG_INVALID_ARG;
     }
     domain = amg_mem_zalloc(sizeof(*domain));
@@ -403,9 +403,8 @@ static hg_return_t self_addr_parse(
 
     if (!text_is_address(text)) {
         AMG_LOG_ERROR("addr",
-            "self: '%s' is none of its addresses; they look "
-            "like %s",
-            text, domain->text);
+            "'%s' is not an address of self; these look like %s", text,
+            domain->text);
         return HG_INVALID_ARG;
     }
     if (strcmp(text, domain->text) != 0) {

@@ -351,8 +351,8 @@ static void events_init(struct amg_self_ep *ep)
     ep->bell = amg_eventfd_open();
     if (ep->bell < 0)
         AMG_LOG_WARNING("ctx",
-            "self: no descriptor left to sleep on; waiting will look now and "
-            "then, which takes time of the core (see ulimit -n)");
+            "self: no descriptor to block on: waiting polls at intervals, "
+            "which uses CPU time; see ulimit -n");
 }
 
 hg_return_t amg_self_msgs_join(

@@ -33,8 +33,8 @@ static hg_return_t table_full(struct amg_table *table)
 {
     if (!table->is_told)
         AMG_LOG_ERROR("cls",
-            "there are %u %s, and a class has no numbers for more: let some "
-            "end before others begin, or open another class",
+            "%u %s are the limit of a class: wait until some have ended, or "
+            "open another class",
             table->max, table->what);
     table->is_told = true;
     return HG_NOMEM;

@@ -216,9 +216,9 @@ static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
 {
     if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
         AMG_LOG_ERROR("ult",
-            "pool %d, which is the program's, has no unit for a thread that is "
-            "ready: its function gave none, or there is no memory; the process "
-            "is stopped, since the thread would be lost",
+            "user-defined pool %d created no unit for a ready thread (its "
+            "function failed, or no memory); aborting, since the thread would "
+            "be lost",
             pool->id);
         abort();
     }

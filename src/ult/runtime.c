@@ -252,8 +252,8 @@ static int closer_check(void)
     if (self == runtime.primary)
         return ABT_SUCCESS;
     AMG_LOG_ERROR("ult",
-        "the last ABT_finalize is not called by the thread that called "
-        "ABT_init first, but by %s; nothing was done",
+        "the last ABT_finalize must be called by the thread that called "
+        "ABT_init first, not by %s; nothing was done",
         self == NULL ? "an OS thread that is no stream"
                      : "another user-level thread");
     return self == NULL ? ABT_ERR_INV_XSTREAM : ABT_ERR_INV_THREAD;

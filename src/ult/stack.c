@@ -53,9 +53,9 @@ static struct amg_stack *stack_create(size_t len)
         stack->base = amg_guarded_open(len);
     if (stack == NULL || stack->base == NULL) {
         AMG_LOG_ERROR("ult",
-            "no stack of %zu bytes for a user-level thread: %s; fewer threads "
-            "at a time, a smaller ABT_THREAD_STACKSIZE, or more address space "
-            "(ulimit -v, vm.overcommit_memory) would do",
+            "no stack of %zu bytes for a user-level thread: %s; use fewer "
+            "threads, a smaller ABT_THREAD_STACKSIZE, or more address space "
+            "(ulimit -v, vm.overcommit_memory)",
             len, stack == NULL ? "no memory" : strerror(errno));
         amg_mem_free(stack);
         return NULL;

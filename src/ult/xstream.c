@@ -369,9 +369,8 @@ int amg_xstream_start(struct amg_xstream *xstream)
     rc = pthread_create(&xstream->thread, NULL, xstream_main, xstream);
     if (rc != 0) {
         AMG_LOG_ERROR("ult",
-            "execution stream %d has no thread: pthread_create says %s; %d "
-            "streams are there (see ulimit -u, and the pids limit of the "
-            "cgroup)",
+            "cannot start execution stream %d: pthread_create: %s; %d streams "
+            "exist (see ulimit -u, and the pids limit of the cgroup)",
             xstream->rank, strerror(rc), amg_xstreams_count() - 1);
         return ABT_ERR_SYS;
     }

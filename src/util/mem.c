@@ -302,7 +302,7 @@ static struct block *block_of_locked(
 
 static void stranger_warn(const void *mem_ptr)
 {
-    AMG_LOG_ERROR("hg_util", "%p is no chunk of the pool", mem_ptr);
+    AMG_LOG_ERROR("hg_util", "%p is not a chunk of the pool", mem_ptr);
 }
 
 struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size, size_t chunk_count,

@@ -19,8 +19,7 @@ int hg_event_create(void)
 
     if (fd < 0)
         AMG_LOG_ERROR("hg_util",
-            "no event was made: %s; look at 'ulimit -n' and at descriptors "
-            "left open",
+            "cannot create an event: %s; check ulimit -n and open descriptors",
             strerror(errno));
     return fd;
 }
@@ -104,8 +103,8 @@ hg_poll_set_t *hg_poll_create(void)
     poll_set->fd = epoll_create1(EPOLL_CLOEXEC);
     if (poll_set->fd < 0) {
         AMG_LOG_ERROR("hg_util",
-            "no poll set was made: %s; look at 'ulimit -n' and at descriptors "
-            "left open",
+            "cannot create a poll set: %s; check ulimit -n and open "
+            "descriptors",
             strerror(errno));
         amg_mem_free(poll_set);
         return NULL;
@@ -189,7 +188,7 @@ int hg_poll_wait(hg_poll_set_t *poll_set, unsigned int timeout,
     count = events_fetch(poll_set, timeout_ms, max_events, events);
     if (count < 0) {
         AMG_LOG_ERROR(
-            "hg_util", "a poll set was not waited for: %s", strerror(errno));
+            "hg_util", "waiting on a poll set failed: %s", strerror(errno));
         return HG_UTIL_FAIL;
     }
     *actual_events = (unsigned)count;

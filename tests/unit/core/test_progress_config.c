@@ -206,12 +206,11 @@ static void test_progress_config_unknown_words_warned_once_and_left_out(
         assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_AUTO);
         amg_class_close(cls);
     }
-    assert_int_equal(logged_count("AMALGAM_PROGRESS is 'threads': auto, "
-                                  "caller, assist, thread or none is wanted"),
+    assert_int_equal(logged_count("AMALGAM_PROGRESS is 'threads', but must be "
+                                  "auto, caller, assist, thread or none"),
         1);
-    assert_int_equal(
-        logged_count(
-            "AMALGAM_WAIT is 'snore': auto, spin, backoff or sleep is wanted"),
+    assert_int_equal(logged_count("AMALGAM_WAIT is 'snore', but must be auto, "
+                                  "spin, backoff or sleep"),
         1);
     assert_int_equal(
         logged_count(

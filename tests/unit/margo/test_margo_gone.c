@@ -33,8 +33,8 @@ static void refused(hg_return_t rc, const char *call, const void *handle)
 {
     char wanted[128];
 
-    snprintf(
-        wanted, sizeof(wanted), "%s(): the handle %p is gone", call, handle);
+    snprintf(wanted, sizeof(wanted), "%s(): the handle %p was destroyed", call,
+        handle);
     assert_int_equal(rc, HG_INVALID_ARG);
     assert_int_equal(lines, 1);
     assert_non_null(strstr(line, wanted));

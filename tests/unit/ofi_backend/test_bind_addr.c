@@ -121,7 +121,7 @@ static void test_nic_near_one_is_taken(void **state)
     bind_to(0, 3);
     assert_string_equal(choose("cxi", 0), "cxi0");
     assert_int_equal(asked, 1);
-    assert_true(fake_has_logged("cxi0 is used, of 4 NICs alike"));
+    assert_true(fake_has_logged("using cxi0 of 4 equal NICs"));
     assert_true(fake_has_logged("local to the cores of this process"));
     bind_to(4, 7);
     assert_string_equal(choose("cxi", 0), "cxi2");

@@ -4,8 +4,9 @@
 # tags and includes; the second one finds the callers of the functions.
 #
 # A unit is a .c file and the header beside it. One unit depends on another one
-# when it includes its header. A circle is a set of units each of which depends
-# on all others over some path.
+# when it includes its header or, with by_calls, when it calls a function that is
+# defined there. A circle is a set of units each of which depends on all others
+# over some path.
 
 function unit_of(path) {
     sub(/\.[ch]$/, "", path)
@@ -67,8 +68,8 @@ function parameters(head,    i, c, depth, count, seen) {
 }
 
 function detail(text) {
-    if (details)
-        print text
+    if (details && (!by_calls || text ~ /^circle/))
+        print text (by_calls ? ", by calls" : "")
 }
 
 function begin_function() {
@@ -107,7 +108,7 @@ function include(text,    part, to) {
         to = folder_of(FILENAME) "/" to
     else if (!(to in known))
         return
-    if (unit_of(to) != unit_of(FILENAME))
+    if (!by_calls && unit_of(to) != unit_of(FILENAME))
         edge[unit_of(FILENAME), unit_of(to)] = 1
 }
 
@@ -256,6 +257,8 @@ FNR == 1 { braces = in_macro = 0 }
             uses[name, FILENAME] = 1
             users[name]++
             user[name] = FILENAME
+            if (by_calls && FILENAME !~ /^(tests|jobs)\//)
+                edge[unit_of(FILENAME), home[name]] = 1
         }
     }
 }
@@ -297,6 +300,11 @@ END {
             detail("circle of " size_of[c] ":" members[c])
             upward += upward_in(c)
         }
+    if (by_calls) {
+        print "call_circles", real + 0
+        print "largest_call_circle", largest + 0
+        exit
+    }
     print "lines", lines
     print "code_lines", code_lines
     print "files", files

@@ -42,12 +42,6 @@ enum {
 
 static_assert(sizeof(struct amg_mpi_peer) == 56, "the text above says so");
 
-struct amg_mpi_peer *amg_mpi_peer_of(
-    const struct amg_mpi_domain *domain, const struct amg_peer *peer)
-{
-    return &domain->peers[amg_mpi_rank_of(domain, peer)];
-}
-
 uint32_t amg_mpi_rank_of(
     const struct amg_mpi_domain *domain, const struct amg_peer *peer)
 {

@@ -28,8 +28,6 @@ enum amg_mpi_fault {
     AMG_MPI_FAULT_SEND,    /* MPI could not send it a message */
 };
 
-struct amg_mpi_peer *amg_mpi_peer_of(
-    const struct amg_mpi_domain *domain, const struct amg_peer *peer);
 uint32_t amg_mpi_rank_of(
     const struct amg_mpi_domain *domain, const struct amg_peer *peer);
 struct amg_peer *amg_mpi_peer_at(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Spin locks, for a few instructions: a waiting thread keeps its core busy.
- * Where threads share cores, a lock of mercury_thread_mutex.h is better. */
+ * When threads share cores, use mercury_thread_mutex.h instead. */
 #ifndef MERCURY_THREAD_SPIN_H
 #define MERCURY_THREAD_SPIN_H
 

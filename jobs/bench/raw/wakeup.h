@@ -15,8 +15,8 @@ int hand_over(const struct pair *pair, int fd);
     "the same two ranks on the same cores, after the same pause: each writes " \
     "to an eventfd, and the other is in epoll_wait"
 
-/* What a rank sleeps on, and by what it wakes the other one: pipes, on which it
- * sleeps in read(), or eventfds and epoll_wait(). Its opener owns it. */
+/* Descriptors to sleep on and to wake the other rank: two pipes and read(),
+ * or two eventfds and epoll_wait(). The opener owns it. */
 struct wakeup {
     int in;
     int out;

@@ -97,16 +97,11 @@ static void place_tell(struct pair *pair, const struct place *place)
     bool is_placed = place->cores[0] >= 0 && place->cores[1] >= 0;
 
     pair->is_one_machine = place->is_one_machine;
-    snprintf(pair->cores, sizeof(pair->cores), "shared");
-    if (is_placed)
-        snprintf(pair->cores, sizeof(pair->cores), "%d %d", place->cores[0],
-            place->cores[1]);
-    if (pair->rank != 0 || strcmp(pair->options->bench, "count") == 0)
-        return;
-    if (!is_placed)
+    snprintf(pair->cores, sizeof(pair->cores), is_placed ? "%d %d" : "shared",
+        place->cores[0], place->cores[1]);
+    if (pair->rank == 0 && !is_placed &&
+        strcmp(pair->options->bench, "count") != 0)
         report_warn("the ranks share cores: expect figures that say little");
-    for (int i = 0; i < 2 && is_placed; i++)
-        report_core(i, place->cores[i]);
 }
 
 static void bench_run(struct pair *pair, unsigned number)
@@ -145,54 +140,54 @@ static bool benches_run(struct pair *pair)
 
 /* By the two ranks, between the start and the end of MPI. */
 static int two_run(
-    struct pair *pair, const char *command, struct machine_rank *ranks)
+    struct pair *pair, const char *command, const struct place *place)
 {
-    struct place place;
-    struct pin pin;
     int rc = EXIT_SUCCESS;
     bool is_done = false;
 
     if (pair->rank == 0)
-        rc = report_open(pair->options, command, pair->world, ranks);
+        rc = report_open(pair->options, command, pair->world);
     MPI_Bcast(&rc, 1, MPI_INT, 0, pair->comm);
     if (rc != EXIT_SUCCESS)
         return rc;
-    pin_set(&pin, pair->comm, &place);
-    pair->pin = &pin;
-    place_tell(pair, &place);
+    place_tell(pair, place);
     is_done = benches_run(pair);
     rc = is_done ? EXIT_SUCCESS : EXIT_FAILURE;
     if (pair->rank == 0)
         rc = report_close(is_done ? NULL : "no class could be opened");
-    pin_restore(&pin);
     guard_rest();
     return rc;
 }
 
 /* By all ranks: the first two measure, the others sleep until they are told. */
-static int ranks_run(const struct options *options, const char *command,
-    const struct world *world)
+static int ranks_run(
+    const struct options *options, const char *command, struct world *world)
 {
-    struct machine_rank *ranks = machine_ranks(world);
+    struct pin pin;
     struct pair pair = {
         .rank = world->rank,
         .options = options,
         .world = world,
         .other_pid = (long)getpid(),
     };
+    struct place place;
     int rc = EXIT_SUCCESS;
 
     watch_init(world->rank, options->deadline_s, options->time_s);
     MPI_Comm_split(world->comm, world->rank < 2 ? 0 : MPI_UNDEFINED,
         world->rank, &pair.comm);
     if (world->rank >= 2) {
+        world_tell(world);
         peers_run(&pair, bench_run);
         return EXIT_SUCCESS;
     }
+    pin_set(&pin, pair.comm, &place);
+    pair.pin = &pin;
+    world_tell(world);
     MPI_Sendrecv_replace(&pair.other_pid, 1, MPI_LONG, 1 - pair.rank, 0,
         1 - pair.rank, 0, pair.comm, MPI_STATUS_IGNORE);
-    rc = two_run(&pair, command, ranks);
-    free(ranks);
+    rc = two_run(&pair, command, &place);
+    pin_restore(&pin);
     peers_tell(&pair, PEERS_END);
     MPI_Comm_free(&pair.comm);
     return rc;
@@ -228,23 +223,23 @@ static bool size_is_right(int rank, int size)
     return size % 2 == 0;
 }
 
-/* The words of the command line, in one line. */
-static void command_join(int argc, char **argv, char *ret_command, size_t cap)
+/* The words of the command line, in one line; to be freed. */
+static char *command_join(int argc, char **argv)
 {
+    char *command = NULL;
     size_t len = 0;
+    FILE *stream = open_memstream(&command, &len);
 
-    ret_command[0] = '\0';
-    for (int i = 0; i < argc && len < cap; i++)
-        len += (size_t)snprintf(
-            ret_command + len, cap - len, i == 0 ? "%s" : " %s", argv[i]);
-    for (char *at = ret_command; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ')
-            *at = ' ';
+    for (int i = 0; stream != NULL && i < argc; i++)
+        fprintf(stream, i == 0 ? "%s" : " %s", argv[i]);
+    if (stream == NULL || fclose(stream) != 0)
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    return command;
 }
 
 static int command_run(int argc, char **argv, int rank, int size)
 {
-    char command[REPORT_COMMAND_CAP];
+    char *command = NULL;
     struct options options = {0};
     struct world world;
     const char *wrong = NULL;
@@ -268,9 +263,10 @@ static int command_run(int argc, char **argv, int rank, int size)
     if (!size_is_right(rank, size))
         return REPORT_EXIT_USAGE;
     world_make(options.is_near, &world);
-    command_join(argc, argv, command, sizeof(command));
+    command = command_join(argc, argv);
     rc = ranks_run(&options, command, &world);
     world_free(&world);
+    free(command);
     return rc;
 }
 

@@ -64,7 +64,9 @@ static int members_check(struct json_object *root)
 
         if (found == NULL)
             return fail("has no", members[i].key);
-        if (!json_object_is_type(found, members[i].type))
+        if (!json_object_is_type(found, members[i].type) &&
+            !(members[i].type == json_type_double &&
+                json_object_is_type(found, json_type_int)))
             return fail("has another type of", members[i].key);
     }
     return EXIT_SUCCESS;

@@ -45,7 +45,7 @@ run 0 "${small[@]}" --json "$dir/link.json" --csv "$dir/a.csv"
 [ "$(rows "$dir/real.json" complete)" = 1 ] || fail "not one row"
 [ "$(tail -n 1 "$dir/a.csv")" = "# complete" ] || fail "$(cat "$dir/a.csv")"
 grep -v '^#' "$dir/a.csv" | awk '
-    { sub(/"[^"]*"/, "text") }
+    { gsub(/"[^"]*"/, "text") }
     NR == 1 { columns = gsub(/,/, ",") }
     NR > 1 && gsub(/,/, ",") != columns { bad = 1 }
     END { exit NR != 2 || columns < 26 || bad }' || fail "$(cat "$dir/a.csv")"
@@ -53,11 +53,10 @@ run 0 "${small[@]}" --csv /dev/null
 [ -c /dev/null ] || fail "/dev/null was replaced"
 [ "$(find "$dir" -name '*.part' | wc -l)" = 0 ] || fail "parts are left"
 
-# Whatever bytes are on the command line, the document is UTF-8.
-run 0 "${small[@]}" --csv "$dir/$(printf '\303\244 \377 \303')" --json "$dir/u.json"
+# Whatever bytes are on the command line, the document is ASCII.
+run 0 "${small[@]}" --csv "$dir/$(printf '\303\244 \377"')" --json "$dir/u.json"
 [ "$(rows "$dir/u.json" complete)" = 1 ] || fail "not one row"
-iconv -f UTF-8 -t UTF-16 "$dir/u.json" >"$dir/utf16" || fail "no UTF-8"
-grep -q "$(printf '/\303\244 .ufffd .ufffd --json')" "$dir/u.json" || fail "$(head -n 2 "$dir/u.json")"
+grep -qF '/?? ?\" --json' "$dir/u.json" || fail "$(head -n 2 "$dir/u.json")"
 
 # What is expected holds; does not; does not come; is of another benchmark.
 cat >"$dir/holds.json" <<'END'

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "jobs/bench/frame/expect.h"
+#include "jobs/bench/frame/report.h"
 #include "jobs/bench/frame/figures.h"
 #include "jobs/bench/frame/options.h"
 

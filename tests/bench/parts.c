@@ -148,15 +148,21 @@ static void test_segments_of_a_process_are_counted(void **state)
     assert_int_equal(segments_count(pid), 0);
 }
 
-static void test_steal_eighth_number_is_read(void **state)
+static void test_proc_first_line_of_the_form_is_read(void **state)
 {
-    unsigned long long ticks = 0;
+    char path[] = "/tmp/amalgam-parts-XXXXXX";
+    const char *lines = "other: 1\nours: 2\nours: 3\n";
+    int fd = mkstemp(path);
+    unsigned number = 0;
 
     (void)state;
-    assert_true(steal_parse("cpu  1 2 3 4 5 6 7 8 9 10\n", &ticks));
-    assert_int_equal(ticks, 8);
-    assert_false(steal_parse("cpu  1 2 3 4 5 6 7\n", &ticks));
-    assert_false(steal_parse("", &ticks));
+    assert_int_equal(write(fd, lines, strlen(lines)), strlen(lines));
+    close(fd);
+    assert_true(proc_scan(path, "ours: %u", &number));
+    assert_int_equal(number, 2);
+    assert_false(proc_scan(path, "theirs: %u", &number));
+    unlink(path);
+    assert_false(proc_scan(path, "ours: %u", &number));
 }
 
 static void test_steal_part_is_of_all_cores(void **state)
@@ -181,7 +187,7 @@ int main(void)
         cmocka_unit_test(test_stats_spread_is_of_the_median),
         cmocka_unit_test(test_smaps_shared_pages_touched_are_counted),
         cmocka_unit_test(test_segments_of_a_process_are_counted),
-        cmocka_unit_test(test_steal_eighth_number_is_read),
+        cmocka_unit_test(test_proc_first_line_of_the_form_is_read),
         cmocka_unit_test(test_steal_part_is_of_all_cores),
     };
 

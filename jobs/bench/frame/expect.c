@@ -3,7 +3,7 @@
  * [{"bench": "latency", "size": 8, "ratio": 0.9}, ...]}.
  *
  * A key that is not known is refused: a misspelt one would match too much. */
-#include "jobs/bench/frame/expect.h"
+#include "jobs/bench/frame/report.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -25,6 +25,8 @@ static struct {
     unsigned unmet;
 } expect;
 
+#define AMOUNT "has to be a number of 0 or more"
+
 /* Row 0 is none of them. */
 static bool wrong_say(
     const char *path, size_t row, const char *key, const char *what)
@@ -43,10 +45,10 @@ static struct json_object *file_parse(const char *path)
     struct json_tokener *tokener = json_tokener_new();
     struct json_object *root = NULL;
     enum json_tokener_error error = json_tokener_continue;
-    char *line = NULL;
+    char *text = NULL;
     size_t cap = 0;
     ssize_t len = 0;
-    unsigned number = 0;
+    unsigned line = 1;
 
     if (file == NULL || tokener == NULL) {
         fprintf(stderr, "amalgam_bench: cannot read %s: %s\n", path,
@@ -54,25 +56,22 @@ static struct json_object *file_parse(const char *path)
         return NULL;
     }
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-    for (; (len = getline(&line, &cap, file)) > 0; number++) {
-        if (error == json_tokener_continue) {
-            root = json_tokener_parse_ex(tokener, line, (int)len);
-            error = json_tokener_get_error(tokener);
-        } else if (strspn(line, " \t\r\n") != (size_t)len) {
-            error = json_tokener_error_parse_unexpected;
-        }
-        if (error != json_tokener_continue && error != json_tokener_success)
-            break;
+    len = getdelim(&text, &cap, '\0', file); /* all of it */
+    if (len > 0) {
+        root = json_tokener_parse_ex(tokener, text, (int)len);
+        error = json_tokener_get_error(tokener);
     }
     if (error != json_tokener_success) {
-        fprintf(stderr, "amalgam_bench: %s:%u: %s\n", path, number + 1,
+        for (size_t i = 0; i < json_tokener_get_parse_end(tokener); i++)
+            line += text[i] == '\n' ? 1 : 0;
+        fprintf(stderr, "amalgam_bench: %s:%u: %s\n", path, line,
             error == json_tokener_continue
                 ? "ends before there is anything whole"
                 : json_tokener_error_desc(error));
         json_object_put(root);
         root = NULL;
     }
-    free(line);
+    free(text);
     json_tokener_free(tokener);
     fclose(file);
     return root;
@@ -90,9 +89,9 @@ static bool is_amount(struct json_object *value)
 /* The column by which rows are told apart; NULL: there is none. */
 static const struct column *column_of(const char *key)
 {
-    for (unsigned i = 0; i < column_count; i++)
-        if (strcmp(columns[i].key, key) == 0)
-            return columns[i].kind <= COLUMN_COUNT ? &columns[i] : NULL;
+    for (const struct column *at = row_columns; at->key != NULL; at++)
+        if (strcmp(at->key, key) == 0)
+            return at->kind <= COLUMN_COUNT ? at : NULL;
     return NULL;
 }
 
@@ -103,6 +102,7 @@ static bool row_check(const char *path, size_t number, struct json_object *row)
     json_object_object_foreach(row, key, value)
     {
         const struct column *column = column_of(key);
+        bool is_text = column != NULL && column->kind == COLUMN_TEXT;
 
         if (strcmp(key, "note") == 0)
             continue;
@@ -111,17 +111,13 @@ static bool row_check(const char *path, size_t number, struct json_object *row)
                 "is nothing to tell rows by: bench, transport, via, op, size, "
                 "window, threads, ranks, peers, memory, against; and ratio, "
                 "note");
-        if (column != NULL && column->kind == COLUMN_TEXT) {
-            if (!json_object_is_type(value, json_type_string))
-                return wrong_say(path, number, key, "has to be a text");
-        } else if (!is_amount(value)) {
+        if (is_text ? !json_object_is_type(value, json_type_string)
+                    : !is_amount(value))
             return wrong_say(
-                path, number, key, "has to be a number of 0 or more");
-        }
+                path, number, key, is_text ? "has to be a text" : AMOUNT);
     }
-    if (!json_object_object_get_ex(row, "ratio", NULL))
-        return wrong_say(path, number, "ratio", "is not there");
-    return true;
+    return json_object_object_get_ex(row, "ratio", NULL) ||
+           wrong_say(path, number, "ratio", "is not there");
 }
 
 static bool root_check(const char *path)
@@ -131,16 +127,14 @@ static bool root_check(const char *path)
     expect.slack = SLACK_USUAL;
     json_object_object_foreach(expect.root, key, value)
     {
-        if (strcmp(key, "slack") == 0) {
-            if (!is_amount(value))
-                return wrong_say(
-                    path, 0, key, "has to be a number of 0 or more");
+        if (strcmp(key, "slack") == 0 && !is_amount(value))
+            return wrong_say(path, 0, key, AMOUNT);
+        if (strcmp(key, "slack") == 0)
             expect.slack = json_object_get_double(value);
-        } else if (strcmp(key, "rows") == 0) {
+        else if (strcmp(key, "rows") == 0)
             expect.rows = value;
-        } else if (strcmp(key, "note") != 0) {
+        else if (strcmp(key, "note") != 0)
             return wrong_say(path, 0, key, "is not known: slack, rows, note");
-        }
     }
     if (!json_object_is_type(expect.rows, json_type_array) ||
         json_object_array_length(expect.rows) == 0)

@@ -2,7 +2,7 @@
 /* A build without json-c cannot read what is expected. */
 #include <stdio.h>
 
-#include "jobs/bench/frame/expect.h"
+#include "jobs/bench/frame/report.h"
 
 bool expect_open(const char *path)
 {

@@ -6,60 +6,32 @@
 
 enum { EXTRA = 2 }; /* noisy runs for each that is wanted */
 
-#define COLUMN(kind, key, member)                                              \
-    {                                                                          \
-        key, kind, offsetof(struct row, member)                                \
-    }
+#define ROW(kind, key) COLUMN(COLUMN_##kind, #key, struct row, key)
 
-const struct column columns[] = {
-    COLUMN(COLUMN_TEXT, "bench", bench),
-    COLUMN(COLUMN_TEXT, "transport", transport),
-    COLUMN(COLUMN_TEXT, "via", via),
-    COLUMN(COLUMN_TEXT, "cores", cores),
-    COLUMN(COLUMN_TEXT, "op", op),
-    COLUMN(COLUMN_SIZE, "size", size),
-    COLUMN(COLUMN_COUNT, "window", window),
-    COLUMN(COLUMN_COUNT, "threads", threads),
-    COLUMN(COLUMN_COUNT, "ranks", ranks),
-    COLUMN(COLUMN_COUNT, "peers", peers),
-    COLUMN(COLUMN_TEXT, "memory", memory),
-    COLUMN(COLUMN_TEXT, "unit", unit),
-    COLUMN(COLUMN_NUMBER, "value", value),
-    COLUMN(COLUMN_NUMBER, "p50_us", p50_us),
-    COLUMN(COLUMN_NUMBER, "p99_us", p99_us),
-    COLUMN(COLUMN_TEXT, "against", against),
-    COLUMN(COLUMN_TEXT, "control", control),
-    COLUMN(COLUMN_NUMBER, "control_value", control_value),
-    COLUMN(COLUMN_NUMBER, "control_p50_us", control_p50_us),
-    COLUMN(COLUMN_NUMBER, "control_p99_us", control_p99_us),
-    COLUMN(COLUMN_NUMBER, "ratio", ratio),
-    COLUMN(COLUMN_TEXT, "better", better),
-    COLUMN(COLUMN_COUNT, "batches", batches),
-    COLUMN(COLUMN_COUNT, "runs", runs),
-    COLUMN(COLUMN_PAIR, "spread", spread),
-    COLUMN(COLUMN_NUMBER, "control_spread", control_spread),
-    COLUMN(COLUMN_NUMBER, "stolen", stolen),
-    COLUMN(COLUMN_FLAG, "noisy", is_noisy),
-};
+const struct column row_columns[] = {ROW(TEXT, bench), ROW(TEXT, transport),
+    ROW(TEXT, via), ROW(TEXT, cores), ROW(TEXT, op), ROW(SIZE, size),
+    ROW(COUNT, window), ROW(COUNT, threads), ROW(COUNT, ranks),
+    ROW(COUNT, peers), ROW(TEXT, memory), ROW(TEXT, unit), ROW(NUMBER, value),
+    ROW(NUMBER, p50_us), ROW(NUMBER, p99_us), ROW(TEXT, against),
+    ROW(TEXT, control), ROW(NUMBER, control_value), ROW(NUMBER, control_p50_us),
+    ROW(NUMBER, control_p99_us), ROW(NUMBER, ratio), ROW(TEXT, better),
+    ROW(COUNT, batches), ROW(COUNT, runs), ROW(PAIR, spread),
+    ROW(NUMBER, control_spread), ROW(NUMBER, stolen),
+    COLUMN(COLUMN_FLAG, "noisy", struct row, is_noisy), {.key = NULL}};
 
-const unsigned column_count = sizeof(columns) / sizeof(columns[0]);
-
-static const void *member_of(const struct row *row, const struct column *column)
+const char *column_text(const void *of, const struct column *column)
 {
-    return (const char *)row + column->offset;
-}
+    const char *member = (const char *)of + column->offset;
 
-const char *column_text(const struct row *row, const struct column *column)
-{
-    const char *const *text = member_of(row, column);
-
-    return *text == NULL ? "" : *text;
+    if (column->kind == COLUMN_TEXT)
+        member = *(const char *const *)(const void *)member;
+    return member == NULL ? "" : member;
 }
 
 double column_number(
-    const struct row *row, const struct column *column, unsigned index)
+    const void *of, const struct column *column, unsigned index)
 {
-    const void *member = member_of(row, column);
+    const void *member = (const char *)of + column->offset;
 
     switch (column->kind) {
     case COLUMN_SIZE:

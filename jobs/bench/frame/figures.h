@@ -47,12 +47,12 @@ struct row {
     bool is_noisy; /* control_spread or stolen is too much */
 };
 
-/* The keys that a row has in documents, in their order: what stands in `struct
- * row` at the offset of a column. Rows are told apart by the first kinds. */
+/* A member of a struct, with its key in documents. */
 struct column {
     const char *key;
     enum {
         COLUMN_TEXT,   /* const char *; NULL is "" */
+        COLUMN_CHARS,  /* char[] */
         COLUMN_SIZE,   /* size_t */
         COLUMN_COUNT,  /* unsigned */
         COLUMN_NUMBER, /* double */
@@ -62,13 +62,19 @@ struct column {
     size_t offset;
 };
 
-extern const struct column columns[];
-extern const unsigned column_count;
+#define COLUMN(kind, key, type, member)                                        \
+    {                                                                          \
+        key, kind, offsetof(type, member)                                      \
+    }
 
-const char *column_text(const struct row *row, const struct column *column);
+/* Those of a row, in their order; the last one has no key. Rows are told apart
+ * by the kinds up to COLUMN_COUNT. */
+extern const struct column row_columns[];
+
+const char *column_text(const void *of, const struct column *column);
 /* Of all other kinds; `index` is 0 but for the second of a pair. */
 double column_number(
-    const struct row *row, const struct column *column, unsigned index);
+    const void *of, const struct column *column, unsigned index);
 
 /* A row is noisy with more control_spread, or more stolen time, than this. */
 #define ROWS_NOISY  0.25

@@ -236,10 +236,10 @@ static void via_near(struct pair *pair)
 /* The report names who makes progress at each of the two. */
 static void progress_tell(const struct pair *pair)
 {
-    char own[MACHINE_NAME_CAP];
-    char other[MACHINE_NAME_CAP];
+    char own[WORLD_TEXT_CAP];
+    char other[WORLD_TEXT_CAP];
 
-    machine_progress(own, sizeof(own));
+    world_progress(own);
     if (pair->rank == 1)
         MPI_Send(own, sizeof(own), MPI_CHAR, 0, TAG_PROGRESS, pair->comm);
     if (pair->rank != 0)

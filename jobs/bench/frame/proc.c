@@ -7,9 +7,9 @@
 #include "jobs/bench/frame/proc.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,28 +17,22 @@
 
 enum { LINE_CAP = 4608 };
 
-/* Gives each line of a file to `take`. False: it cannot be read. */
-static bool lines_read(
-    const char *path, void (*take)(const char *line, void *arg), void *arg)
+bool proc_scan(const char *path, const char *format, ...)
 {
     FILE *file = fopen(path, "r");
     char line[LINE_CAP];
+    bool is_found = false;
+    va_list args;
 
     if (file == NULL)
         return false;
-    while (fgets(line, sizeof(line), file) != NULL)
-        take(line, arg);
+    while (!is_found && fgets(line, sizeof(line), file) != NULL) {
+        va_start(args, format);
+        is_found = vsscanf(line, format, args) == 1;
+        va_end(args);
+    }
     fclose(file);
-    return true;
-}
-
-static void rollup_take(const char *line, void *arg)
-{
-    struct smaps *smaps = arg;
-
-    (void)sscanf(line, "Rss: %lf kB", &smaps->rss);
-    (void)sscanf(line, "Pss: %lf kB", &smaps->pss);
-    (void)sscanf(line, "Anonymous: %lf kB", &smaps->anonymous);
+    return is_found;
 }
 
 /* KiB of the pages that exist in [start, end). */
@@ -58,28 +52,30 @@ static double touched_kib(uintptr_t start, uintptr_t end)
     return (double)touched * (double)page / 1024.0;
 }
 
-static void mapping_take(const char *line, void *arg)
-{
-    struct smaps *smaps = arg;
-    uintptr_t start = 0;
-    uintptr_t end = 0;
-    char access[8] = "";
-
-    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &start, &end, access) !=
-            3 ||
-        access[1] != 'w' || access[3] != 's')
-        return;
-    smaps->shared_len += (double)(end - start) / 1024.0;
-    smaps->shared_touched += touched_kib(start, end);
-}
-
 bool smaps_read(struct smaps *ret_smaps)
 {
-    *ret_smaps = (struct smaps){.rss = -1.0, .pss = -1.0, .anonymous = -1.0};
-    return lines_read("/proc/self/smaps_rollup", rollup_take, ret_smaps) &&
-           ret_smaps->rss >= 0.0 && ret_smaps->pss >= 0.0 &&
-           ret_smaps->anonymous >= 0.0 &&
-           lines_read("/proc/self/maps", mapping_take, ret_smaps);
+    const char *rollup = "/proc/self/smaps_rollup";
+    struct smaps smaps = {.rss = 0.0};
+    bool is_read = proc_scan(rollup, "Rss: %lf kB", &smaps.rss) &&
+                   proc_scan(rollup, "Pss: %lf kB", &smaps.pss) &&
+                   proc_scan(rollup, "Anonymous: %lf kB", &smaps.anonymous);
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[LINE_CAP];
+
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+        uintptr_t start = 0;
+        uintptr_t end = 0;
+        char access[8] = "";
+
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &start, &end,
+                access) != 3 ||
+            access[1] != 'w' || access[3] != 's')
+            continue;
+        smaps.shared_len += (double)(end - start) / 1024.0;
+        smaps.shared_touched += touched_kib(start, end);
+    }
+    *ret_smaps = smaps;
+    return maps != NULL && fclose(maps) == 0 && is_read;
 }
 
 bool smaps_peak_reset(void)
@@ -93,58 +89,38 @@ bool smaps_peak_reset(void)
     return fclose(file) == 0 && is_done;
 }
 
-static void peak_take(const char *line, void *arg)
-{
-    (void)sscanf(line, "VmHWM: %lf kB", (double *)arg);
-}
-
 double smaps_peak(void)
 {
     double peak = 0.0;
 
-    return lines_read("/proc/self/status", peak_take, &peak) ? peak : 0.0;
-}
-
-struct segments {
-    long pid;
-    unsigned count;
-};
-
-static void segment_take(const char *line, void *arg)
-{
-    struct segments *segments = arg;
-    long pid = 0;
-
-    if (sscanf(line, "%*s %*s %*s %*s %*s /dev/shm/amalgam-%*u-%ld-", &pid) ==
-            1 &&
-        pid == segments->pid)
-        segments->count++;
+    (void)proc_scan("/proc/self/status", "VmHWM: %lf kB", &peak);
+    return peak;
 }
 
 unsigned segments_count(long pid)
 {
-    struct segments segments = {pid, 0};
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[LINE_CAP];
+    unsigned count = 0;
+    long maker = 0;
 
-    (void)lines_read("/proc/self/maps", segment_take, &segments);
-    return segments.count;
-}
-
-bool steal_parse(const char *line, unsigned long long *ret_ticks)
-{
-    /* user nice system idle iowait irq softirq, and stolen */
-    return sscanf(line, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", ret_ticks) == 1;
-}
-
-static void ticks_take(const char *line, void *arg)
-{
-    (void)steal_parse(line, arg);
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+        if (sscanf(line, "%*s %*s %*s %*s %*s /dev/shm/amalgam-%*u-%ld-",
+                &maker) == 1 &&
+            maker == pid)
+            count++;
+    if (maps != NULL)
+        fclose(maps);
+    return count;
 }
 
 struct steal steal_now(void)
 {
     unsigned long long ticks = 0;
 
-    (void)lines_read("/proc/stat", ticks_take, &ticks);
+    /* user nice system idle iowait irq softirq, and stolen */
+    (void)proc_scan(
+        "/proc/stat", "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks);
     return (struct steal){
         clock_now_us(), (double)ticks * 1e6 / (double)sysconf(_SC_CLK_TCK)};
 }

@@ -7,14 +7,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Reads the one value of `format` from the first line of a file that has it.
+ * False: there is none. */
+bool proc_scan(const char *path, const char *format, ...)
+    __attribute__((format(scanf, 2, 3)));
+
 /* In KiB. */
 struct smaps {
-    double rss;        /* resident pages */
-    double pss;        /* the same, shared ones divided by their users */
-    double anonymous;  /* of rss, the pages of this process alone */
-    double shared_len; /* of all shared writable mappings */
-    double
-        shared_touched; /* pages of these that exist, touched by any process */
+    double rss;            /* resident pages */
+    double pss;            /* the same, shared ones divided by their users */
+    double anonymous;      /* of rss, the pages of this process alone */
+    double shared_len;     /* of all shared writable mappings */
+    double shared_touched; /* of that, what any process has touched */
 };
 
 /* False when the kernel does not tell. */
@@ -35,9 +39,6 @@ struct steal {
     double stolen_us;
 };
 
-/* Reads the ticks of stolen time from the first line of /proc/stat. False: it
- * has none. */
-bool steal_parse(const char *line, unsigned long long *ret_ticks);
 struct steal steal_now(void);
 /* The part of the time of all cores that was stolen since; 0 where the kernel
  * does not tell. */

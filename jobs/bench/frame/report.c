@@ -10,7 +10,7 @@
  * JSON is one object, of which each row has a line, so that a reader of lines
  * finds its way as well as a parser. In CSV, lines that begin with # tell of
  * the run; the first other line names the columns. A pair has two of them:
- * spread_q1 and spread_q3. */
+ * spread_q1 and spread_q3. All is ASCII. */
 #include "jobs/bench/frame/report.h"
 
 #include <errno.h>
@@ -21,49 +21,93 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "jobs/bench/frame/clock.h"
-#include "jobs/bench/frame/expect.h"
+#include "jobs/bench/frame/proc.h"
 #include "jobs/bench/frame/watch.h"
 
-enum { CONTROLS_MAX = 128, WORDS_CAP = 4300 };
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+enum {
+    CONTROLS_MAX = 128,
+    WARNINGS_MAX = 16,
+    TEXT_CAP = 256,
+    WORDS_CAP = 4300
+};
 
 static struct {
+    struct world_rank *ranks; /* of the world */
     double start_us;
     unsigned rows;
     unsigned noisy; /* of these */
     /* The different controls, to be explained below the table. */
     const char *controls[CONTROLS_MAX];
     unsigned control_count;
+    char warnings[WARNINGS_MAX][TEXT_CAP];
+    unsigned warning_count;
+    bool is_over; /* no more rows come */
 } report;
 
-enum {
-    REPORT_WARNING_CAP = 256,
-    REPORT_WARNINGS_MAX = 16,
-};
-
 /* The head of a document. */
-struct results {
-    const struct options *options;
-    char command[REPORT_COMMAND_CAP];
-    char date[MACHINE_NAME_CAP]; /* when it began: ISO 8601, UTC */
-    double seconds;              /* since then */
-    int nodes;
-    struct machine_rank *ranks;
-    int rank_count;
-    char via[MACHINE_NAME_CAP]; /* what carried calls first; "": none yet */
-    struct machine machine;
-    const char *why; /* it is incomplete; "": it is complete */
-    bool is_over;    /* no more rows come */
-    char warnings[REPORT_WARNINGS_MAX][REPORT_WARNING_CAP];
-    unsigned warning_count;
+static struct head {
+    const char *why;     /* it is incomplete; "": it is complete */
+    char date[TEXT_CAP]; /* when it began: ISO 8601, UTC */
+    double seconds;      /* since then */
+    const char *command;
+    const char *bench;
+    const char *transport;
+    char via[TEXT_CAP]; /* what carried calls first; "": none yet */
+    unsigned ranks;
+    unsigned nodes;
+    bool quick;
+    bool smoke;
+    char host[TEXT_CAP];
+    char cpu[TEXT_CAP];
+    unsigned cores;    /* that are online */
+    size_t memory_mib; /* of the node */
+    char kernel[TEXT_CAP];
+    const char *amalgam;
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    const char *libfabric; /* built with, as the next; "none": without */
+    const char *hwloc;
+    const char *compiler;
+    const char *build; /* its kind */
+} head;
+
+#define HEAD(kind, key) COLUMN(COLUMN_##kind, #key, struct head, key)
+#define RANK(kind, key) COLUMN(COLUMN_##kind, #key, struct world_rank, key)
+
+static const struct section {
+    const char *name;
+    struct column columns[11];
+} sections[] = {
+    {"run", {HEAD(CHARS, date), HEAD(TEXT, command), HEAD(TEXT, bench),
+                HEAD(TEXT, transport), HEAD(CHARS, via), HEAD(COUNT, ranks),
+                HEAD(COUNT, nodes), HEAD(FLAG, quick), HEAD(FLAG, smoke),
+                HEAD(NUMBER, seconds)}},
+    {"machine", {HEAD(CHARS, host), HEAD(CHARS, cpu), HEAD(COUNT, cores),
+                    HEAD(SIZE, memory_mib), HEAD(CHARS, kernel)}},
+    {"versions",
+        {HEAD(TEXT, amalgam), HEAD(CHARS, mpi), HEAD(TEXT, libfabric),
+            HEAD(TEXT, hwloc), HEAD(TEXT, compiler), HEAD(TEXT, build)}},
 };
 
-enum form { JSON, CSV, FORMS };
+static const struct column rank_columns[] = {RANK(COUNT, rank),
+    RANK(CHARS, host), RANK(CHARS, cores), RANK(CHARS, progress),
+    {.key = NULL}};
+
+/* A remark is a comment in CSV. */
+enum form { JSON, CSV, FORMS, REMARK = FORMS };
 
 /* A document: the texts of its rows, and where all of it goes. */
-struct document {
+static struct document {
     const char *option; /* as the user named it; NULL: not wanted */
     char path[PATH_MAX];
     char part[PATH_MAX + sizeof(".part")]; /* beside it; "": what is there is no
@@ -71,231 +115,99 @@ struct document {
     FILE *rows;
     char *text; /* of the rows, `len` bytes */
     size_t len;
-    unsigned row_count;
     bool is_broken; /* told already */
-};
+} documents[FORMS];
 
-static struct results results;
-static struct document documents[FORMS];
-
-enum {
-    ASCII_END = 0x80,
-    LEAD_2 = 0xc2, /* the least that leads two bytes, three, four; RFC 3629 */
-    LEAD_3 = 0xe0,
-    LEAD_4 = 0xf0,
-    LEAD_END = 0xf5,
-    TAIL_MASK = 0xc0, /* of the bytes that follow */
-    TAIL = 0x80,
-};
-
-/* The length of the character; 0: these bytes are none of UTF-8. */
-static size_t character_len(const char *text)
+static void text_write(FILE *stream, enum form form, const char *text)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
-    size_t len = 1;
-
-    if (bytes[0] < ASCII_END)
-        return 1;
-    if (bytes[0] < LEAD_2 || bytes[0] >= LEAD_END)
-        return 0;
-    len = bytes[0] < LEAD_3 ? 2 : bytes[0] < LEAD_4 ? 3 : 4;
-    for (size_t i = 1; i < len; i++)
-        if ((bytes[i] & TAIL_MASK) != TAIL)
-            return 0;
-    return len;
-}
-
-/* Names of files may be of any bytes; JSON is UTF-8. */
-static void json_text(FILE *stream, const char *text)
-{
-    fputc('"', stream);
-    while (*text != '\0') {
-        size_t len = character_len(text);
-
-        if (len == 0)
-            fputs("\\ufffd", stream);
-        else if (*text == '"' || *text == '\\')
-            fprintf(stream, "\\%c", *text);
-        else if (len == 1 && *text < ' ')
-            fprintf(stream, "\\u%04x", (unsigned)*text);
-        else
-            fwrite(text, 1, len, stream);
-        text += len == 0 ? 1 : len;
-    }
-    fputc('"', stream);
-}
-
-static void csv_text(FILE *stream, const char *text)
-{
-    const char *quote = strpbrk(text, ",\"\r\n") == NULL ? "" : "\"";
+    const char *quote = form == REMARK ? "" : "\"";
 
     fputs(quote, stream);
-    for (; *text != '\0'; text++)
-        fprintf(stream, *text == '"' ? "\"\"" : "%c", *text);
+    for (; *text != '\0'; text++) {
+        if (form == JSON && (*text == '"' || *text == '\\'))
+            fputc('\\', stream);
+        if (form == CSV && *text == '"')
+            fputc('"', stream);
+        fputc(*text >= ' ' && *text <= '~' ? *text : '?', stream);
+    }
     fputs(quote, stream);
 }
 
-/* Writes `format`: %q is a text in quotes, %b a flag, %d a long, %f a double, '
- * a quote, and the rest what stands there. */
-static void json_put(FILE *stream, const char *format, ...)
+static void value_write(
+    FILE *stream, enum form form, const void *of, const struct column *column)
 {
-    va_list args;
+    bool is_list = form == JSON && column->kind == COLUMN_PAIR;
 
-    va_start(args, format);
-    for (; *format != '\0'; format++) {
-        if (*format != '%') {
-            fputc(*format == '\'' ? '"' : *format, stream);
-            continue;
-        }
-        switch (*++format) {
-        case 'q':
-            json_text(stream, va_arg(args, const char *));
-            break;
-        case 'b':
-            fputs(va_arg(args, int) ? "true" : "false", stream);
-            break;
-        case 'd':
-            fprintf(stream, "%ld", va_arg(args, long));
-            break;
-        default:
-            fprintf(stream, "%.3f", va_arg(args, double));
-        }
+    if (column->kind <= COLUMN_CHARS) {
+        text_write(stream, form, column_text(of, column));
+        return;
     }
-    va_end(args);
+    if (column->kind == COLUMN_FLAG && form == JSON) {
+        fputs(column_number(of, column, 0) != 0.0 ? "true" : "false", stream);
+        return;
+    }
+    fputs(is_list ? "[" : "", stream);
+    for (unsigned i = 0; i < (column->kind == COLUMN_PAIR ? 2 : 1); i++) {
+        double number = column_number(of, column, i);
+
+        fputs(i == 0 ? "" : is_list ? ", " : ",", stream);
+        if (isfinite(number))
+            fprintf(
+                stream, column->kind <= COLUMN_COUNT ? "%.0f" : "%.6g", number);
+        else if (form == JSON)
+            fputs("null", stream);
+    }
+    fputs(is_list ? "]" : "", stream);
 }
 
-static const char *transport_asked(void)
+/* All `columns` of what they are of. In CSV their names stand elsewhere. */
+static void values_write(
+    FILE *stream, enum form form, const void *of, const struct column *columns)
 {
-    const char *asked = results.options->transport;
-
-    return asked == NULL ? "auto" : asked;
+    fputs(form == JSON ? "{" : "", stream);
+    for (unsigned i = 0; columns[i].key != NULL; i++) {
+        fputs(i == 0 ? "" : form == CSV ? "," : ", ", stream);
+        if (form != CSV)
+            fprintf(stream, form == JSON ? "\"%s\": " : "%s ", columns[i].key);
+        value_write(stream, form, of, &columns[i]);
+    }
+    fputs(form == JSON ? "}" : "", stream);
 }
 
-static void json_head(FILE *stream)
+static void head_write(FILE *stream, bool is_json)
 {
-    const struct options *options = results.options;
-    const struct machine *machine = &results.machine;
+    enum form form = is_json ? JSON : REMARK;
 
-    json_put(stream,
-        "{'format': 'amalgam_bench', 'version': 1, 'complete': %b, 'why': %q,\n"
-        "'run': {'date': %q, 'command': %q, 'bench': %q, 'transport': %q, "
-        "'via': %q, 'ranks': %d, 'nodes': %d, 'quick': %b, 'smoke': %b, "
-        "'seconds': %f},\n",
-        results.why[0] == '\0', results.why, results.date, results.command,
-        options->bench, transport_asked(), results.via,
-        (long)results.rank_count, (long)results.nodes, options->is_quick,
-        options->is_smoke, results.seconds);
-    json_put(stream,
-        "'machine': {'host': %q, 'cpu': %q, 'cores': %d, 'memory_mib': %d, "
-        "'kernel': %q},\n'versions': {'amalgam': %q, 'mpi': %q, 'libfabric': "
-        "%q, 'hwloc': %q, 'compiler': %q, 'build': %q},\n'ranks': [",
-        machine->host, machine->cpu, machine->cores, machine->memory_mib,
-        machine->kernel, machine->amalgam, machine->mpi, machine->libfabric,
-        machine->hwloc, machine->compiler, machine->build);
-    for (int i = 0; i < results.rank_count; i++) {
-        const struct machine_rank *rank = &results.ranks[i];
-
-        fputs(i == 0 ? "\n" : ",\n", stream);
-        json_put(stream,
-            "{'rank': %d, 'host': %q, 'cores': %q, 'progress': %q}", (long)i,
-            rank->host, rank->cores, rank->progress);
-    }
-    fputs("\n],\n\"warnings\": [", stream);
-    for (unsigned i = 0; i < results.warning_count; i++) {
-        fputs(i == 0 ? "" : ", ", stream);
-        json_text(stream, results.warnings[i]);
-    }
-    fputs("],\n\"rows\": [", stream);
-}
-
-static void csv_head(FILE *stream)
-{
-    const struct options *options = results.options;
-    const struct machine *machine = &results.machine;
-
-    fprintf(stream, "# amalgam_bench %s, %s, %.3f s\n# command: %s\n",
-        options->bench, results.date, results.seconds, results.command);
-    fprintf(stream, "# transport: %s, carried by %s; %d ranks, %d nodes%s%s\n",
-        transport_asked(), results.via[0] == '\0' ? "nothing" : results.via,
-        results.rank_count, results.nodes, options->is_quick ? "; quick" : "",
-        options->is_smoke ? "; smoke" : "");
-    fprintf(stream, "# machine: %s, %s, %ld cores, %ld MiB, %s\n",
-        machine->host, machine->cpu, machine->cores, machine->memory_mib,
-        machine->kernel);
-    fprintf(stream,
-        "# versions: amalgam %s, mpi %s, libfabric %s, hwloc %s, %s, %s\n",
-        machine->amalgam, machine->mpi, machine->libfabric, machine->hwloc,
-        machine->compiler, machine->build);
-    for (int i = 0; i < results.rank_count; i++)
-        fprintf(stream, "# rank %d: %s, cores %s, progress %s\n", i,
-            results.ranks[i].host, results.ranks[i].cores,
-            results.ranks[i].progress);
-    for (unsigned i = 0; i < results.warning_count; i++)
-        fprintf(stream, "# warning: %s\n", results.warnings[i]);
-    for (unsigned i = 0; i < column_count; i++)
+    if (is_json) {
         fprintf(stream,
-            columns[i].kind == COLUMN_PAIR ? "%s%s_q1,%s_q3" : "%s%s",
-            i == 0 ? "" : ",", columns[i].key, columns[i].key);
-    fputc('\n', stream);
-}
-
-static void number_write(FILE *stream, enum form form, double number)
-{
-    if (isfinite(number))
-        fprintf(stream, "%.6g", number);
-    else if (form == JSON)
-        fputs("null", stream);
-}
-
-static void value_write(FILE *stream, enum form form, const struct row *row,
-    const struct column *column)
-{
-    double number =
-        column->kind == COLUMN_TEXT ? 0.0 : column_number(row, column, 0);
-
-    switch (column->kind) {
-    case COLUMN_TEXT:
-        (form == JSON ? json_text : csv_text)(stream, column_text(row, column));
-        break;
-    case COLUMN_FLAG:
-        fputs(form == CSV     ? number != 0.0 ? "1" : "0"
-              : number != 0.0 ? "true"
-                              : "false",
-            stream);
-        break;
-    case COLUMN_PAIR:
-        fputs(form == JSON ? "[" : "", stream);
-        number_write(stream, form, number);
-        fputs(form == JSON ? ", " : ",", stream);
-        number_write(stream, form, column_number(row, column, 1));
-        fputs(form == JSON ? "]" : "", stream);
-        break;
-    case COLUMN_NUMBER:
-        number_write(stream, form, number);
-        break;
-    default:
-        fprintf(stream, "%.0f", number);
+            "{\"format\": \"amalgam_bench\", \"version\": 1, \"complete\": %s, "
+            "\"why\": ",
+            head.why[0] == '\0' ? "true" : "false");
+        text_write(stream, JSON, head.why);
     }
-}
-
-static void row_write(
-    FILE *stream, enum form form, const struct row *row, bool is_first)
-{
-    if (form == JSON)
-        fputs(is_first ? "\n{" : ",\n{", stream);
-    for (unsigned i = 0; i < column_count; i++) {
-        if (form == JSON)
-            fprintf(stream, "%s\"%s\": ", i == 0 ? "" : ", ", columns[i].key);
-        else if (i > 0)
-            fputc(',', stream);
-        value_write(stream, form, row, &columns[i]);
+    for (unsigned i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        fprintf(stream, is_json ? ",\n\"%s\": " : "# %s: ", sections[i].name);
+        values_write(stream, form, &head, sections[i].columns);
+        fputs(is_json ? "" : "\n", stream);
     }
-    fputs(form == JSON ? "}" : "\n", stream);
-}
-
-static enum form form_of(const struct document *document)
-{
-    return document == &documents[JSON] ? JSON : CSV;
+    fputs(is_json ? ",\n\"ranks\": [" : "", stream);
+    for (unsigned i = 0; i < head.ranks; i++) {
+        fputs(!is_json ? "# " : i == 0 ? "\n" : ",\n", stream);
+        values_write(stream, form, &report.ranks[i], rank_columns);
+        fputs(is_json ? "" : "\n", stream);
+    }
+    fputs(is_json ? "\n],\n\"warnings\": [" : "", stream);
+    for (unsigned i = 0; i < report.warning_count; i++) {
+        fputs(!is_json ? "# warning: " : i == 0 ? "" : ", ", stream);
+        text_write(stream, form, report.warnings[i]);
+        fputs(is_json ? "" : "\n", stream);
+    }
+    fputs(is_json ? "],\n\"rows\": [" : "", stream);
+    for (unsigned i = 0; !is_json && row_columns[i].key != NULL; i++)
+        fprintf(stream,
+            row_columns[i].kind == COLUMN_PAIR ? "%s%s_q1,%s_q3" : "%s%s",
+            i == 0 ? "" : ",", row_columns[i].key, row_columns[i].key);
+    fputs(is_json ? "" : "\n", stream);
 }
 
 /* Says once what is wrong with a file. */
@@ -310,32 +222,32 @@ static bool document_break(struct document *document)
 
 static bool document_write(struct document *document)
 {
+    bool is_json = document == &documents[JSON];
     bool is_plain = document->part[0] != '\0';
     FILE *file = NULL;
     bool is_whole = true;
 
-    if (document->option == NULL || (!is_plain && !results.is_over))
+    if (document->option == NULL || (!is_plain && !report.is_over))
         return true;
     file = fopen(is_plain ? document->part : document->path, "w");
     if (file == NULL)
         return document_break(document);
+    head_write(file, is_json);
     fflush(document->rows);
-    (form_of(document) == JSON ? json_head : csv_head)(file);
     fwrite(document->text, 1, document->len, file);
-    if (form_of(document) == JSON)
+    if (is_json)
         fputs("\n]}\n", file);
-    else if (results.why[0] == '\0')
+    else if (head.why[0] == '\0')
         fputs("# complete\n", file);
     else
-        fprintf(file, "# incomplete: %s\n", results.why);
+        fprintf(file, "# incomplete: %s\n", head.why);
     is_whole = ferror(file) == 0;
-    if (fclose(file) != 0)
-        is_whole = false;
+    is_whole = fclose(file) == 0 && is_whole;
     if (is_whole && is_plain)
         is_whole = rename(document->part, document->path) == 0;
     if (!is_whole && is_plain)
         remove(document->part);
-    return is_whole ? true : document_break(document);
+    return is_whole || document_break(document);
 }
 
 /* Finds the file of the document, the file itself if the user named a link, and
@@ -365,35 +277,31 @@ static bool document_open(struct document *document, const char *option)
     return document_write(document);
 }
 
-static bool documents_open(void)
+static bool documents_open(const struct options *options)
 {
-    const char *json = results.options->json;
-    const char *csv = results.options->csv;
-    struct stat old;
+    const char *json = options->json;
+    const char *csv = options->csv;
 
     /* Two documents in one file would be none. */
-    if (json != NULL && csv != NULL && strcmp(json, csv) == 0 &&
-        (stat(json, &old) != 0 || S_ISREG(old.st_mode))) {
+    if (json != NULL && csv != NULL && strcmp(json, csv) == 0) {
         fprintf(stderr,
-            "amalgam_bench: --json and --csv are both %s: name "
-            "two\n",
-            csv);
+            "amalgam_bench: --json and --csv are both %s: name two\n", csv);
         return false;
     }
     return document_open(&documents[JSON], json) &&
            document_open(&documents[CSV], csv);
 }
 
-static void documents_add(const struct row *row)
+static void document_add(struct document *document, const struct row *row)
 {
-    for (enum form form = JSON; form < FORMS; form++) {
-        struct document *document = &documents[form];
+    bool is_json = document == &documents[JSON];
 
-        if (document->option == NULL)
-            continue;
-        row_write(document->rows, form, row, document->row_count++ == 0);
-        document_write(document);
-    }
+    if (document->option == NULL)
+        return;
+    fputs(!is_json ? "" : report.rows == 1 ? "\n" : ",\n", document->rows);
+    values_write(document->rows, is_json ? JSON : CSV, row, row_columns);
+    fputs(is_json ? "" : "\n", document->rows);
+    document_write(document);
 }
 
 /* The file to look into when a run ended before its end; NULL: there is none,
@@ -424,30 +332,57 @@ static bool documents_close(void)
     return are_whole;
 }
 
-int report_open(const struct options *options, const char *command,
-    const struct world *world, struct machine_rank *ranks)
+/* What is known before anything is measured. */
+static void head_fill(const struct options *options, const char *command,
+    const struct world *world)
 {
+    size_t pages = (size_t)sysconf(_SC_PHYS_PAGES);
     time_t now = time(NULL);
+    struct utsname names = {.nodename = ""};
     struct tm utc;
+    int len = 0;
+
+    head = (struct head){
+        .why = "it was under way, or ended without a word",
+        .command = command,
+        .bench = options->bench,
+        .transport = options->transport == NULL ? "auto" : options->transport,
+        .ranks = (unsigned)world->size,
+        .nodes = (unsigned)world->nodes,
+        .quick = options->is_quick,
+        .smoke = options->is_smoke,
+        .cpu = "unknown",
+        .cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+        .memory_mib = pages / 1024 * (size_t)sysconf(_SC_PAGESIZE) / 1024,
+        .amalgam = BENCH_VERSION,
+        .libfabric = BENCH_LIBFABRIC,
+        .hwloc = BENCH_HWLOC,
+        .compiler = COMPILER,
+        .build = BENCH_BUILD,
+    };
+    strftime(head.date, TEXT_CAP, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    (void)proc_scan("/proc/cpuinfo", "model name : %255[^\n]", head.cpu);
+    uname(&names);
+    snprintf(head.host, TEXT_CAP, "%s", names.nodename);
+    snprintf(head.kernel, TEXT_CAP, "%s %s %s", names.sysname, names.release,
+        names.machine);
+    MPI_Get_library_version(head.mpi, &len);
+    head.mpi[strcspn(head.mpi, "\n")] = '\0';
+    for (char *at = head.mpi; (at = strchr(at, '\t')) != NULL;)
+        *at = ' ';
+}
+
+int report_open(const struct options *options, const char *command,
+    const struct world *world)
+{
     const char *path = NULL;
     char words[WORDS_CAP];
 
-    if (ranks == NULL) {
-        fputs("amalgam_bench: no memory for what the ranks are\n", stderr);
-        return EXIT_FAILURE;
-    }
-    results = (struct results){.options = options,
-        .nodes = world->nodes,
-        .ranks = ranks,
-        .rank_count = world->size,
-        .why = "it was under way, or ended without a word"};
     report.start_us = clock_now_us();
-    snprintf(results.command, sizeof(results.command), "%s", command);
-    strftime(results.date, sizeof(results.date), "%Y-%m-%dT%H:%M:%SZ",
-        gmtime_r(&now, &utc));
-    machine_read(&results.machine);
+    report.ranks = world->ranks;
+    head_fill(options, command, world);
     if ((options->expect != NULL && !expect_open(options->expect)) ||
-        !documents_open())
+        !documents_open(options))
         return REPORT_EXIT_USAGE;
     path = documents_path();
     snprintf(words, sizeof(words), "incomplete: what was measured is in %s",
@@ -458,26 +393,20 @@ int report_open(const struct options *options, const char *command,
 
 void report_progress(int rank, const char *progress)
 {
-    char *own = results.ranks[rank].progress;
+    char *own = report.ranks[rank].progress;
 
     if (own[0] == '\0')
-        snprintf(own, MACHINE_NAME_CAP, "%s", progress);
-}
-
-void report_core(int rank, int core)
-{
-    snprintf(results.ranks[rank].cores, MACHINE_NAME_CAP, "%d", core);
+        snprintf(own, WORLD_TEXT_CAP, "%s", progress);
 }
 
 void report_warn(const char *format, ...)
 {
     va_list args;
 
-    if (results.warning_count == REPORT_WARNINGS_MAX)
+    if (report.warning_count == WARNINGS_MAX)
         return;
     va_start(args, format);
-    vsnprintf(results.warnings[results.warning_count++], REPORT_WARNING_CAP,
-        format, args);
+    vsnprintf(report.warnings[report.warning_count++], TEXT_CAP, format, args);
     va_end(args);
 }
 
@@ -494,25 +423,20 @@ static unsigned control_number(const char *control)
 
 static void head_print(void)
 {
-    const char *transport = results.options->transport;
-    const struct machine *machine = &results.machine;
-
-    printf("%s, %s: %s, %ld cores, %s\n", results.date, machine->host,
-        machine->cpu, machine->cores, machine->kernel);
-    printf("Amalgam %s, %s, libfabric %s, hwloc %s, %s, %s\n", machine->amalgam,
-        machine->mpi, machine->libfabric, machine->hwloc, machine->compiler,
-        machine->build);
-    printf("over %s, carried by %s, between",
-        transport == NULL ? "auto" : transport, results.via);
-    for (int i = 0; i < 2 && i < results.rank_count; i++)
-        printf("%s rank %d (%s, cores %s, progress %s)", i == 0 ? "" : " and",
-            i, results.ranks[i].host, results.ranks[i].cores,
-            results.ranks[i].progress);
-    printf(" of %d\n\n%-13s %9s %-4s %-7s %-4s %8s %8s %8s %8s %8s %7s   %-13s "
+    printf("%s, %s: %s, %u cores, %s\n", head.date, head.host, head.cpu,
+        head.cores, head.kernel);
+    printf("Amalgam %s, %s, libfabric %s, hwloc %s, %s, %s\n", head.amalgam,
+        head.mpi, head.libfabric, head.hwloc, head.compiler, head.build);
+    printf("over %s, carried by %s, between", head.transport, head.via);
+    for (unsigned i = 0; i < 2; i++)
+        printf("%s rank %u (%s, cores %s, progress %s)", i == 0 ? "" : " and",
+            i, report.ranks[i].host, report.ranks[i].cores,
+            report.ranks[i].progress);
+    printf(" of %u\n\n%-13s %9s %-4s %-7s %-4s %8s %8s %8s %8s %8s %7s   %-13s "
            "%-11s %-4s %s\n",
-        results.rank_count, "op", "size", "win", "memory", "unit", "value",
-        "p50 us", "p99 us", "p99.9", "control", "ratio", "spread", "against",
-        "via", "cores");
+        head.ranks, "op", "size", "win", "memory", "unit", "value", "p50 us",
+        "p99 us", "p99.9", "control", "ratio", "spread", "against", "via",
+        "cores");
 }
 
 static void row_print(const struct row *row)
@@ -542,14 +466,15 @@ void report_row(const struct row *row)
     whole.ranks = row->ranks == 0 ? 2 : row->ranks;
     whole.runs = row->runs == 0 ? 1 : row->runs;
     whole.is_noisy = row->is_noisy || row_is_noisy(row);
-    if (results.via[0] == '\0')
-        snprintf(results.via, sizeof(results.via), "%s", row->via);
+    if (head.via[0] == '\0')
+        snprintf(head.via, sizeof(head.via), "%s", row->via);
     if (report.rows++ == 0)
         head_print();
     row_print(&whole);
     report.noisy += whole.is_noisy ? 1 : 0;
-    results.seconds = (clock_now_us() - report.start_us) * 1e-6;
-    documents_add(&whole);
+    head.seconds = (clock_now_us() - report.start_us) * 1e-6;
+    for (enum form form = JSON; form < FORMS; form++)
+        document_add(&documents[form], &whole);
     expect_row(&whole);
 }
 
@@ -567,8 +492,8 @@ static void table_end(void)
     for (unsigned i = 0; i < report.control_count; i++)
         printf("  (%u) %s\n", i + 1, report.controls[i]);
     fflush(stdout);
-    for (unsigned i = 0; i < results.warning_count; i++)
-        fprintf(stderr, "amalgam_bench: warning: %s\n", results.warnings[i]);
+    for (unsigned i = 0; i < report.warning_count; i++)
+        fprintf(stderr, "amalgam_bench: warning: %s\n", report.warnings[i]);
 }
 
 int report_close(const char *failure)
@@ -576,7 +501,6 @@ int report_close(const char *failure)
     const char *why =
         failure == NULL && limit_was_reached() ? "time limit" : failure;
     const char *path = documents_path();
-    const char *transport = results.options->transport;
     unsigned unmet = 0;
 
     if (report.noisy > 0)
@@ -585,15 +509,14 @@ int report_close(const char *failure)
                     "%.0f %% of its cores; is it idle?",
             report.noisy, report.rows, ROWS_NOISY * 100.0, ROWS_STOLEN * 100.0);
     table_end();
-    unmet = expect_close(results.options->bench,
-        transport == NULL ? "auto" : transport, why == NULL);
+    unmet = expect_close(head.bench, head.transport, why == NULL);
     if (why != NULL)
         fprintf(stderr, "amalgam_bench: incomplete (%s)%s%s\n", why,
             path == NULL ? "" : ": what was measured is in ",
             path == NULL ? "" : path);
-    results.seconds = (clock_now_us() - report.start_us) * 1e-6;
-    results.why = why == NULL ? "" : why;
-    results.is_over = true;
+    head.seconds = (clock_now_us() - report.start_us) * 1e-6;
+    head.why = why == NULL ? "" : why;
+    report.is_over = true;
     if (!documents_close() || failure != NULL)
         return EXIT_FAILURE;
     if (unmet > 0)

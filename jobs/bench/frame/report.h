@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report of a run: its rows as a table, its warnings, its exit code.
+/* The report of a run: its rows as a table, its warnings, what was expected,
+ * its exit code.
  *
  * Only rank 0 reports. */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
 #include "jobs/bench/frame/figures.h"
-#include "jobs/bench/frame/machine.h"
 #include "jobs/bench/frame/options.h"
+#include "jobs/bench/frame/world.h"
 
 enum {
-    REPORT_COMMAND_CAP = 1024,
     REPORT_EXIT_USAGE = 2,  /* nothing was measured */
     REPORT_EXIT_EXPECT = 3, /* a ratio does not hold */
 };
 
 /* Opens what is written, reads what is expected, and prepares for the end by a
- * signal. An exit code, with a line why, or 0. `ranks` live until the end. */
+ * signal. An exit code, with a line why, or 0. `command` and `world` live until
+ * the end. */
 int report_open(const struct options *options, const char *command,
-    const struct world *world, struct machine_rank *ranks);
+    const struct world *world);
 /* At the end: the exit code. `failure` is what kept the run from measuring all,
  * or NULL. */
 int report_close(const char *failure);
@@ -27,9 +28,22 @@ int report_close(const char *failure);
 void report_row(const struct row *row);
 /* Sets who makes progress at a rank: the first time counts. */
 void report_progress(int rank, const char *progress);
-/* The one core that a rank is bound to. */
-void report_core(int rank, int core);
 /* One line, which is also printed at the end. */
 void report_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What a user expects of the ratios: an expectation holds for each row that it
+ * describes; whether its ratio is the least or the most follows from what is
+ * better in that row. One that describes none is missing, if its benchmark and
+ * transport were run.
+ *
+ * Reads the file before anything is measured. False, with a line why, naming
+ * the line or the field. */
+bool expect_open(const char *path);
+/* A row has come. Returns how many expectations it met that do not hold. */
+unsigned expect_row(const struct row *row);
+/* Says of each expectation that does not hold what was wanted and what came,
+ * and returns their number. Rows of that benchmark ("all"), over that
+ * transport, which did not come count when the run `is_whole`. */
+unsigned expect_close(const char *bench, const char *transport, bool is_whole);
 
 #endif

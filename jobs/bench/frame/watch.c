@@ -12,61 +12,51 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "jobs/bench/frame/clock.h"
 
-enum { TAIL_CAP = 4352, LINE_CAP = 5000, WHAT_CAP = 128 };
-
-/* A handler cannot format: its line is here before. */
-static struct watch_end {
-    int number;
-    const char *name;
-    char line[LINE_CAP];
-} ends[] = {{.number = SIGINT, .name = "SIGINT"},
-    {.number = SIGTERM, .name = "SIGTERM"},
-    {.number = SIGHUP, .name = "SIGHUP"}, {.number = SIGALRM}};
-
-enum { ENDS = sizeof(ends) / sizeof(ends[0]), ALARM = ENDS - 1 };
+enum { TAIL_CAP = 4352, LINE_CAP = 512, WHAT_CAP = 128 };
 
 static struct {
     int rank;
     unsigned deadline_s;
-    char tail[TAIL_CAP];
-    double end_us; /* of the run; 0: no limit */
+    char late[LINE_CAP]; /* what a deadline says: a handler cannot format */
+    char tail[TAIL_CAP]; /* and all of them */
+    double end_us;       /* of the run; 0: no limit */
     bool was_reached;
-} watch;
+} watch = {.tail = "\n"};
+
+static void say(const char *text)
+{
+    ssize_t written = write(STDERR_FILENO, text, strlen(text));
+
+    (void)written;
+}
 
 static void signal_came(int number)
 {
-    ssize_t written = 0;
-
-    for (unsigned i = 0; i < ENDS; i++)
-        if (ends[i].number == number)
-            written = write(STDERR_FILENO, ends[i].line, strlen(ends[i].line));
-    (void)written;
+    say(number == SIGALRM ? watch.late : "\namalgam_bench: ended by a signal");
+    say(watch.tail);
     _exit(WATCH_EXIT + number);
 }
 
 void watch_init(int rank, unsigned deadline_s, unsigned time_s)
 {
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
     struct sigaction action = {.sa_handler = signal_came};
 
     watch.rank = rank;
     watch.deadline_s = deadline_s;
     watch.end_us = time_s == 0 ? 0.0 : clock_now_us() + time_s * 1e6;
-    for (unsigned i = 0; i < ENDS; i++)
-        sigaction(ends[i].number, &action, NULL);
+    for (unsigned i = 0; i < 4; i++)
+        sigaction(numbers[i], &action, NULL);
 }
 
 void watch_speak(const char *words)
 {
-    for (unsigned i = 0; i < ALARM; i++)
-        snprintf(ends[i].line, LINE_CAP, "\namalgam_bench: ended by %s; %s\n",
-            ends[i].name, words);
-    snprintf(watch.tail, sizeof(watch.tail), "; %s", words);
+    snprintf(watch.tail, sizeof(watch.tail), "; %s\n", words);
 }
 
 void guard_step(const char *format, ...)
@@ -78,10 +68,10 @@ void guard_step(const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    snprintf(ends[ALARM].line, LINE_CAP,
+    snprintf(watch.late, sizeof(watch.late),
         "amalgam_bench: rank %d: not done after %u s: %s; is the other rank "
-        "alive? --deadline gives it longer%s\n",
-        watch.rank, watch.deadline_s, what, watch.tail);
+        "alive? --deadline gives it longer",
+        watch.rank, watch.deadline_s, what);
     alarm(watch.deadline_s);
 }
 

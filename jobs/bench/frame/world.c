@@ -6,29 +6,21 @@
 #include "jobs/bench/frame/world.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ID_LEN = 64, BLOCK = 65536 };
+#include "jobs/bench/frame/proc.h"
+
+enum { BLOCK = 65536 };
 
 /* FNV-1a, draft-eastlake-fnv: where a hash starts, and what it is multiplied by
  * for each byte. */
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 #define HASH_PRIME UINT64_C(0x100000001b3)
-
-/* Differences between ranks, in the order of `print.hashes`. */
-static const char *const differences[] = {"another amalgam_bench",
-    "another libamalgam", "another libamalgam_mpi", "other arguments"};
-
-enum { HASHES = sizeof(differences) / sizeof(differences[0]) };
-
-struct print {
-    uint64_t hashes[HASHES]; /* 0 where a file could not be read */
-    char host[ID_LEN];
-};
 
 /* `own` of each rank of `comm`, in their order; freed by the caller. */
 static void *all_gather(MPI_Comm comm, const void *own, size_t len)
@@ -83,37 +75,36 @@ static uint64_t library_hash(const char *symbol)
 
 bool world_is_same(int argc, char **argv)
 {
-    struct print own = {{file_hash("/proc/self/exe"), library_hash("HG_Init"),
-                            library_hash("amalgam_init"), HASH_START},
-        ""};
-    struct print *all = NULL;
+    static const char *const names[] = {"another amalgam_bench",
+        "another libamalgam", "another libamalgam_mpi", "other arguments"};
+    /* 0 where a file cannot be read. */
+    uint64_t own[] = {file_hash("/proc/self/exe"), library_hash("HG_Init"),
+        library_hash("amalgam_init"), HASH_START};
+    uint64_t wanted[4];
     const char *what = NULL;
+    char host[WORLD_TEXT_CAP] = "";
     int rank = 0;
     int size = 0;
+    int first = 0; /* that differs */
 
     for (int i = 1; i < argc; i++)
-        own.hashes[HASHES - 1] =
-            hash_add(own.hashes[HASHES - 1], argv[i], strlen(argv[i]) + 1);
-    gethostname(own.host, ID_LEN - 1);
+        own[3] = hash_add(own[3], argv[i], strlen(argv[i]) + 1);
+    memcpy(wanted, own, sizeof(own));
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    all = all_gather(MPI_COMM_WORLD, &own, sizeof(own));
-    for (unsigned i = 0; i < (unsigned)size * HASHES && what == NULL; i++) {
-        const struct print *other = &all[i / HASHES];
-        uint64_t hash = other->hashes[i % HASHES];
-        uint64_t wanted = all[0].hashes[i % HASHES];
-
-        if (hash == wanted || hash == 0 || wanted == 0)
-            continue;
-        what = differences[i % HASHES];
-        if (rank == 0)
-            fprintf(stderr,
-                "amalgam_bench: rank %u on %s has %s than rank 0 on %s: start "
-                "the same build in the same way everywhere\n",
-                i / HASHES, other->host, what, all[0].host);
-    }
-    free(all);
-    return what == NULL;
+    MPI_Bcast(wanted, 4, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    for (unsigned i = 0; i < 4 && what == NULL; i++)
+        if (own[i] != wanted[i] && own[i] != 0 && wanted[i] != 0)
+            what = names[i];
+    first = what == NULL ? size : rank;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    gethostname(host, sizeof(host) - 1);
+    if (first == rank)
+        fprintf(stderr,
+            "amalgam_bench: rank %d on %s has %s than rank 0: start the same "
+            "build in the same way everywhere\n",
+            rank, host, what);
+    return first == size;
 }
 
 void world_make(bool is_near, struct world *ret_world)
@@ -124,6 +115,7 @@ void world_make(bool is_near, struct world *ret_world)
     int rank = 0;
     int second = 0;
 
+    *ret_world = (struct world){.ranks = NULL};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ret_world->size);
     MPI_Comm_split_type(
@@ -132,7 +124,6 @@ void world_make(bool is_near, struct world *ret_world)
     MPI_Bcast(&node, 1, MPI_INT, 0, near);
     MPI_Comm_free(&near);
     nodes = all_gather(MPI_COMM_WORLD, &node, sizeof(node));
-    ret_world->nodes = 0;
     for (int i = 0; i < ret_world->size; i++) {
         ret_world->nodes += nodes[i] == i ? 1 : 0;
         if (i > 0 && second == 0 && (nodes[i] == nodes[0]) == is_near)
@@ -150,40 +141,69 @@ void world_make(bool is_near, struct world *ret_world)
     MPI_Comm_rank(ret_world->comm, &ret_world->rank);
 }
 
+void world_tell(struct world *world)
+{
+    struct world_rank own = {.rank = (unsigned)world->rank};
+
+    gethostname(own.host, sizeof(own.host) - 1);
+    (void)proc_scan("/proc/self/status", "Cpus_allowed_list: %63s", own.cores);
+    world->ranks = all_gather(world->comm, &own, sizeof(own));
+}
+
 void world_free(struct world *world)
 {
+    free(world->ranks);
     MPI_Comm_free(&world->comm);
 }
 
-/* The place of a rank: its machine and, before it was pinned, the cores. */
-struct stand {
-    char machine[ID_LEN];
-    cpu_set_t cores;
-};
+/* The number of threads of this process that the library has named so. */
+static unsigned threads_count(const char *name)
+{
+    char text[WORLD_TEXT_CAP] = "";
+    unsigned count = 0;
+    glob_t found;
+
+    if (glob("/proc/self/task/*/comm", 0, NULL, &found) != 0)
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (proc_scan(found.gl_pathv[i], "%63s", text) &&
+            strncmp(text, name, strlen(name)) == 0)
+            count++;
+    globfree(&found);
+    return count;
+}
+
+void world_progress(char ret_text[WORLD_TEXT_CAP])
+{
+    unsigned handlers = threads_count("amg-handler");
+    const char *who = threads_count("amg-progress") > 0 ? "thread" : "caller";
+
+    snprintf(ret_text, WORLD_TEXT_CAP,
+        handlers > 0 ? "%s, %u handler threads" : "%s", who, handlers);
+}
 
 /* The ranks of `comm` on this machine: how many come before this one, and how
  * many there are in all; and `cores` becomes what all of them may use. */
 static int machine_count(MPI_Comm comm, cpu_set_t *cores, int *ret_count)
 {
-    struct stand own;
+    /* Its machine and, before it was pinned, the cores. */
+    struct stand {
+        char machine[WORLD_TEXT_CAP];
+        cpu_set_t cores;
+    } own = {"", *cores};
     struct stand *all = NULL;
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
     int rank = 0;
     int size = 0;
     int before = 0;
 
-    memset(&own, 0, sizeof(own));
-    if (file == NULL || fgets(own.machine, ID_LEN, file) == NULL)
-        gethostname(own.machine, ID_LEN - 1);
-    if (file != NULL)
-        fclose(file);
-    own.cores = *cores;
+    if (!proc_scan("/proc/sys/kernel/random/boot_id", "%63s", own.machine))
+        gethostname(own.machine, sizeof(own.machine) - 1);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     all = all_gather(comm, &own, sizeof(own));
     *ret_count = 0;
     for (int i = 0; i < size; i++) {
-        if (memcmp(own.machine, all[i].machine, ID_LEN) != 0)
+        if (strcmp(own.machine, all[i].machine) != 0)
             continue;
         CPU_OR(cores, cores, &all[i].cores);
         *ret_count += 1;

@@ -7,24 +7,37 @@
 #include <sched.h>
 #include <stdbool.h>
 
+enum { WORLD_TEXT_CAP = 64 };
+
+struct world_rank {
+    unsigned rank;
+    char host[WORLD_TEXT_CAP];
+    char cores[WORLD_TEXT_CAP];    /* that it may use: "3", "0-3,8" */
+    char progress[WORLD_TEXT_CAP]; /* what moves its messages; "": unknown */
+};
+
 /* Owned by main(), until world_free(). */
 struct world {
     MPI_Comm comm; /* of all ranks */
     int rank;
     int size;
-    int nodes; /* that share no memory */
+    int nodes;                /* that share no memory */
+    struct world_rank *ranks; /* since world_tell() */
 };
 
-/* Collective over all ranks. False at all of them, with a line at rank 0 that
- * names a rank which differs, unless all run the same program with the same
- * arguments: otherwise they would measure two programs, or wait for ever for
- * different benchmarks. */
+/* Collective over all ranks. False at all of them, with a line of the first
+ * rank that differs, unless all run the same program with the same arguments.
+ */
 bool world_is_same(int argc, char **argv);
 /* Collective over all ranks. Rank 0 stays; rank 1 is the first of another node,
  * so that two nodes are measured where there are two, or with `is_near` the
  * first of the same node; the others follow in MPI's order. */
 void world_make(bool is_near, struct world *ret_world);
+/* Collective over all ranks: all learn where each of them is. */
+void world_tell(struct world *world);
 void world_free(struct world *world);
+/* By a process that has a context open: who makes progress in it. */
+void world_progress(char ret_text[WORLD_TEXT_CAP]);
 
 /* One core for a rank, while a benchmark runs. Owned by main(). */
 struct pin {
@@ -50,8 +63,7 @@ void pin_restore(const struct pin *pin);
  * restored. */
 void pin_lift(const struct pin *pin, struct pin *ret_now);
 /* Collective over the ranks of `comm`; `pin` is NULL where none was set. Does
- * any machine have more of these ranks than cores that they may use? All get
- * the same answer. If so, a rank that waits has to give its core away. */
+ * any machine have more of these ranks than cores that they may use? */
 bool pin_is_oversubscribed(const struct pin *pin, MPI_Comm comm);
 /* The one core that this thread may use; -1: there are several. */
 int pin_core(void);

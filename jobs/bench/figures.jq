@@ -108,15 +108,11 @@ def dht_figure:
         else "in the call, \(in_flight)" end;
     figure("dht"; "A hash table on all ranks, by the size of a value";
         ("insert", "find") as $what |
-        (map(select(.op == "dht_crossover" and .against == $what and .value > 0)) |
-            map({x: .value, name: "crossover"}) | unique) as $marks |
-        map(select(.unit == "k/s" and (.op | startswith($what)))) |
+        map(select(.op | startswith($what))) |
         (if $several then widest([.order, .op, .against]) else . end) |
         panel($what; "bytes of a value"; "thousand operations a second"; "size";
-            ours(word; .size; 1) + (map(select(.against != "rpc")) |
-                controls(if .against == "win" then "" else in_flight end;
-                    .size; 1))) |
-        . + {marks: $marks});
+            ours(word; .size; 1) +
+            (map(select(.against != "rpc")) | controls(in_flight; .size; 1))));
 
 # Memory beside what a process had before says little: ours alone is drawn.
 def scale_figure:

@@ -123,8 +123,6 @@ def panel($p; $room; $most; $noisy):
     "set xlabel \(.xlabel | quoted).\"\\n \" noenhanced",
     "set ylabel \(.ylabel | quoted) noenhanced",
     x_axis($room), y_axis,
-    (.marks // [] | .[] | "set arrow from \(.x), graph 0 to \(.x), graph 1 nohead dt 3 lw 2",
-        "set label \(.name | quoted) at \(.x), graph 0.03 rotate by 90 offset -0.7,0 noenhanced"),
     (.xkind != "names") as $joined |
     "plot " + ([numbered | to_entries[] | .key as $i | .value |
             drawn($i; .n; block($p; $i); $joined)] +
@@ -161,5 +159,5 @@ def gnuplot($before):
     ($note | to_entries[] | "set label \(.key + 1) \(.value | quoted) at screen 0.5, " +
         "screen \(1 - (38 + 17 * .key) / $height) center font ',11' noenhanced"),
     (.panels | to_entries[] | .key as $p | .value | panel($p; if $count > 1 then 7 else 9 end;
-        $most; $noisy), "unset label", "unset arrow"),
+        $most; $noisy), "unset label"),
     "unset multiplot";

@@ -91,9 +91,6 @@ grep -q '^# incomplete: time limit$' "$dir/d.csv" || fail "$(cat "$dir/d.csv")"
 ranks=4
 run 142 incast -t mpi+p2p --time 1 --batches 15 --json "$dir/f.json"
 [ $(($(rows "$dir/f.json" incomplete) % 4)) = 0 ] || fail "$(cat "$dir/f.json")"
-run 142 dht -t mpi+p2p --time 1 --batches 200 --json "$dir/f.json"
-rows "$dir/f.json" incomplete >"$dir/count"
-! grep -q dht_crossover "$dir/f.json" || fail "$(cat "$dir/f.json")"
 ranks=2
 "$mpiexec" -n 2 "$program" "${long[@]}" --json "$dir/e.json" >"$dir/out" 2>"$dir/err" &
 bench=$!

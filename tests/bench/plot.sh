@@ -107,8 +107,7 @@ rows() {
 others() {
     rows dht '.op = ("insert_rpc", "insert_land") | .unit = "k/s"' \
         >"$dir/dht.json"
-    rows incast '.op = ("incast", "incast_p99", "incast_fair")' \
-        >"$dir/incast.json"
+    rows incast '.op = ("incast", "incast_fair")' >"$dir/incast.json"
     # The number of ranks is an axis, so it tells no lines apart.
     rows scale '.op = ("scale_init", "scale_rss") | .ranks = 4' \
         >"$dir/scale.json"

@@ -13,7 +13,6 @@
  * into which handlers pull, and decode. So what the process has at its peak
  * beyond what it had idle, before the first of these calls, is the library's,
  * and MPI's. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +28,6 @@ enum {
     COUNTS_MS = 30,
     COUNTS_QUICK_MS = 20,
     COUNTS_SMOKE_MS = 2,
-    MORE_US = 100, /* at a time, while nothing has ended yet */
-    US_PER_MS = 1000,
     EDGE_DIVISOR = 4, /* so much of what counts goes before, and comes after */
     SAMPLES = 256,    /* of each origin, for the quantiles of a batch */
     SLOW_LEN = 16384, /* calls of so much take far longer than a look */
@@ -47,53 +44,28 @@ enum {
 
 #define LIMIT_MIB 16.0
 
-/* Further figures of a batch, beside the rate; a row of each. */
-static const struct row more_rows[] = {
-    {.op = "incast_fair", .unit = "of 1", .better = "higher"},
-    {.op = "incast_slow", .unit = "of 1", .better = "higher"},
-    {.op = "incast_p99", .unit = "us", .better = "lower"},
-};
+/* The row of a further figure of a batch, beside the rate. */
+static const struct row fair_row = {
+    .op = "incast_fair", .unit = "of 1", .better = "higher"};
 
-enum { FAIR, SLOWEST, P99, FIGURES };
+/* What calls carry: nothing, input, or the name of bulk data that the handler
+ * pulls. */
+enum load { NOTHING, INPUT, BULK, LOADS };
 
-/* The time in which an origin calls, and what it got done. */
-struct stint {
-    double now_us; /* as of the last look */
-    double from_us;
-    double until_us; /* what ends between these two counts */
-    double end_us;
-    uint64_t base; /* calls that had ended before */
-    uint64_t counted;
-    double samples[2 * SAMPLES]; /* of what counted; evenly chosen */
-    unsigned kept;
-    unsigned step;  /* of so many timed calls one is kept */
-    unsigned timed; /* since the last one that was */
-};
-
-/* The report of one origin to rank 0. */
-struct report {
-    double kps;
-    double samples[SAMPLES];
-};
-
-/* A call that is pulled, or waits; owned by itself until it is answered. */
+/* A place into which the target pulls. */
 struct pull {
     struct incast *incast;
-    struct pull *next;
-    hg_handle_t handle;
-    hg_bulk_t remote;
     unsigned place;
+    hg_handle_t handle; /* of the call */
+    hg_bulk_t remote;
 };
 
 /* All ranks have the same. */
 struct incast {
     struct pair *team;
     unsigned counts_ms;
-    bool is_bulk; /* calls name bulk data, which the handler pulls; else they
-                   * carry duel->size bytes, or nothing */
-    hg_id_t null_id;
-    hg_id_t input_id;
-    hg_id_t bulk_id;
+    enum load load;
+    hg_id_t ids[LOADS];
     /* Of a batch: calls, and the sum of their numbers. */
     uint64_t asked[2];
     uint64_t served[2];
@@ -101,10 +73,13 @@ struct incast {
      * more. A call that finds none free waits, as a handle, until one is. */
     size_t len;
     hg_bulk_t landing; /* the places, one behind the other */
-    unsigned free_places[PLACES];
+    struct pull pulls[PLACES];
+    struct pull *free[PLACES];
     unsigned free_count;
-    struct pull *first; /* those that wait, oldest first */
-    struct pull **last; /* where the next one goes */
+    hg_handle_t *calls; /* a ring of `call_cap`: those that wait */
+    unsigned call_cap;
+    unsigned came;
+    unsigned started;
     /* An origin's, of bulk data. */
     hg_bulk_t bulks[OPTIONS_WINDOW_MAX];
 };
@@ -114,130 +89,83 @@ static unsigned origins_of(const struct pair *team)
     return (unsigned)team->world->size - 1;
 }
 
-/* Keeps one of `step`; when there is no more room, every second one goes, and
- * of those to come twice as few are kept. */
 static void sample_keep(struct flight *flight, double us)
 {
-    struct stint *stint = flight->timed_arg;
-
-    if (stint->now_us < stint->from_us || stint->now_us >= stint->until_us ||
-        ++stint->timed < stint->step)
-        return;
-    stint->timed = 0;
-    stint->samples[stint->kept++] = us;
-    if (stint->kept < 2 * SAMPLES)
-        return;
-    for (unsigned i = 0; i < SAMPLES; i++)
-        stint->samples[i] = stint->samples[2 * i];
-    stint->kept = SAMPLES;
-    stint->step *= 2;
+    ways_sample(flight->timed_arg, us);
 }
 
-/* Calls for its time, at least until one call has counted. */
-static void stint_run(struct stint *ret_stint, struct flight *flight,
-    unsigned counts_ms, size_t size)
+/* Calls for so long, at least until `least` have ended in all; how long it
+ * was. */
+static double calls_run(struct flight *flight, double us, uint64_t least)
 {
-    struct stint *stint = ret_stint;
-    double counts_us = (double)counts_ms * US_PER_MS;
-    double now_us = clock_now_us();
+    double start_us = clock_now_us();
+    double now_us = start_us;
 
-    *stint = (struct stint){.now_us = now_us, .step = 1};
-    stint->from_us = now_us + counts_us / EDGE_DIVISOR;
-    stint->until_us = stint->from_us + counts_us;
-    stint->end_us = stint->until_us + counts_us / EDGE_DIVISOR;
-    flight->timed = sample_keep;
-    flight->timed_arg = stint;
+    while (now_us < start_us + us || flight->ended < least) {
+        flight->look(flight);
+        now_us = clock_now_us();
+    }
+    return now_us - start_us;
+}
+
+/* Calls for its time. If too few ended for one of them to be timed, their mean
+ * stands for all. */
+static void origin_call(const struct incast *incast, struct flight *flight,
+    size_t size, struct ways_slice *ret_slice)
+{
+    double counts_us = (double)incast->counts_ms * 1e3;
+    double elapsed_us = 0.0;
+    uint64_t base = 0;
+
+    flight->timed_arg = ret_slice;
     flight->timed_every = size >= SLOW_LEN ? 1 : FLIGHT_TIMED_EVERY;
     flight->calls = UINT64_MAX;
     flight_start(flight);
-    while (stint->now_us < stint->end_us) {
-        flight->look(flight);
-        stint->now_us = clock_now_us();
-        if (stint->now_us < stint->from_us)
-            stint->base = flight->ended;
-        else if (stint->now_us < stint->until_us || stint->counted == 0)
-            stint->counted = flight->ended - stint->base;
-        if (stint->now_us >= stint->until_us && stint->counted == 0)
-            stint->until_us = stint->end_us = stint->now_us + MORE_US;
-    }
+    calls_run(flight, counts_us / EDGE_DIVISOR, 0);
+    base = flight->ended;
+    flight->timed = sample_keep;
+    elapsed_us = calls_run(flight, counts_us, base + 1);
+    flight->timed = NULL;
+    ret_slice->kps = (double)(flight->ended - base) / elapsed_us * 1e3;
+    if (ret_slice->sample_count == 0)
+        ways_sample(ret_slice, 1e3 / ret_slice->kps);
+    calls_run(flight, counts_us / EDGE_DIVISOR, 0);
     flight_stop(flight);
 }
 
-/* If too few ended for one of them to be timed, their mean stands for all.
- */
-static void report_fill(const struct stint *stint, struct report *ret_report)
-{
-    double counts_us = stint->until_us - stint->from_us;
-    double counted = (double)stint->counted;
-
-    ret_report->kps = counted / counts_us * 1e3;
-    for (unsigned i = 0; i < SAMPLES; i++)
-        ret_report->samples[i] =
-            stint->kept == 0
-                ? counts_us / counted
-                : stint->samples[(size_t)i * stint->kept / SAMPLES];
-}
-
-/* The rate of all, Jain's index (1 when all got the same done, 1 / origins when
- * one got everything), and what the slowest origin got done / the fastest. */
-static double rates_sum(
-    const struct report *reports, int size, double *ret_more)
-{
-    double kps = 0.0;
-    double squares = 0.0;
-    double least = INFINITY;
-    double most = 0.0;
-
-    for (int i = 0; i < size; i++) {
-        double own = reports[i].kps;
-
-        if (i == TARGET)
-            continue;
-        kps += own;
-        squares += own * own;
-        least = own < least ? own : least;
-        most = own > most ? own : most;
-    }
-    ret_more[FAIR] = kps * kps / ((size - 1) * squares);
-    ret_more[SLOWEST] = least / most;
-    return kps;
-}
-
-/* The end of a batch, by all ranks; `stint` is NULL at the target. Returns the
- * time in which duel->calls calls are made at the rate of this batch. */
+/* The end of a batch, by all ranks; that of the target has no calls. Jain's
+ * index is 1 when all got the same done, 1 / origins when one got everything.
+ * Returns the time in which duel->calls calls are made at the rate of this
+ * batch. */
 static double batch_end(
-    struct pair *team, struct duel *duel, const struct stint *stint)
+    struct pair *team, struct duel *duel, const struct ways_slice *own)
 {
     int size = team->world->size;
     unsigned origins = origins_of(team);
-    unsigned each = (duel->calls + origins - 1) / origins;
-    struct report own = {.kps = 0.0};
-    struct report *reports = pair_alloc(team, (size_t)size, sizeof(*reports));
-    double *sorted = NULL;
+    struct ways_slice *all = pair_alloc(team, (size_t)size, sizeof(*all));
     double kps = 0.0;
+    double squares = 0.0;
 
-    if (stint != NULL)
-        report_fill(stint, &own);
-    MPI_Gather(&own, sizeof(own), MPI_BYTE, reports, sizeof(own), MPI_BYTE, 0,
+    MPI_Gather(own, sizeof(*own), MPI_BYTE, all, sizeof(*own), MPI_BYTE, 0,
         team->comm);
-    if (team->rank != 0) {
-        free(reports);
-        return 0.0;
+    for (int i = 0; i < size; i++) {
+        kps += all[i].kps;
+        squares += all[i].kps * all[i].kps;
     }
-    kps = rates_sum(reports, size, duel->more);
     /* From each origin in turn. */
-    for (unsigned i = 0; i < duel->calls; i++) {
+    for (unsigned i = 0; i < duel->calls && team->rank == 0; i++) {
         unsigned origin = i % origins;
+        const struct ways_slice *slice =
+            &all[origin < TARGET ? origin : origin + 1];
+        unsigned kept = slice->sample_count < WAYS_SAMPLES ? slice->sample_count
+                                                           : WAYS_SAMPLES;
 
-        duel->samples[i] = reports[origin < TARGET ? origin : origin + 1]
-                               .samples[(size_t)(i / origins) * SAMPLES / each];
+        duel->samples[i] = slice->samples_us[i / origins % kept];
     }
-    sorted = pair_alloc(team, duel->calls, sizeof(*sorted));
-    memcpy(sorted, duel->samples, duel->calls * sizeof(*sorted));
-    stats_sort(sorted, duel->calls);
-    duel->more[P99] = stats_quantile(sorted, duel->calls, 0.99);
-    free(sorted);
-    free(reports);
+    free(all);
+    if (team->rank != 0)
+        return 0.0;
+    duel->more[0] = kps * kps / (origins * squares);
     return duel->calls / kps * 1e3;
 }
 
@@ -277,15 +205,22 @@ static hg_return_t input_serve(hg_handle_t handle)
 
 static hg_return_t pull_ended(const struct hg_cb_info *info);
 
-static void pull_start(struct incast *incast, struct pull *pull)
+/* As many of the calls that wait as there are places. */
+static void pulls_start(struct incast *incast)
 {
-    const struct hg_info *info = HG_Get_info(pull->handle);
+    struct pair *team = incast->team;
 
-    pull->place = incast->free_places[--incast->free_count];
-    CHECK(incast->team,
-        HG_Bulk_transfer(incast->team->context, pull_ended, pull, HG_BULK_PULL,
-            info->addr, pull->remote, 0, incast->landing,
-            pull->place * incast->len, incast->len, HG_OP_ID_IGNORE));
+    while (incast->free_count > 0 && incast->started < incast->came) {
+        struct pull *pull = incast->free[--incast->free_count];
+
+        pull->handle = incast->calls[incast->started++ % incast->call_cap];
+        CHECK(team, HG_Get_input(pull->handle, &pull->remote));
+        CHECK(
+            team, HG_Bulk_transfer(team->context, pull_ended, pull,
+                      HG_BULK_PULL, HG_Get_info(pull->handle)->addr,
+                      pull->remote, 0, incast->landing,
+                      pull->place * incast->len, incast->len, HG_OP_ID_IGNORE));
+    }
 }
 
 static hg_return_t pull_ended(const struct hg_cb_info *info)
@@ -298,73 +233,66 @@ static hg_return_t pull_ended(const struct hg_cb_info *info)
     pair_check(team, info->ret, "a pull");
     head = head_check(
         team, team->landing + pull->place * incast->len, incast->len);
-    incast->free_places[incast->free_count++] = pull->place;
     HG_Free_input(pull->handle, &pull->remote);
     call_answer(incast, pull->handle, head.number);
-    free(pull);
-    pull = incast->first;
-    if (pull != NULL) {
-        incast->first = pull->next;
-        if (incast->first == NULL)
-            incast->last = &incast->first;
-        pull_start(incast, pull);
-    }
+    incast->free[incast->free_count++] = pull;
+    pulls_start(incast);
     return HG_SUCCESS;
 }
 
 static hg_return_t bulk_serve(hg_handle_t handle)
 {
     struct incast *incast = incast_of(handle);
-    struct pull *pull = pair_alloc(incast->team, 1, sizeof(*pull));
 
-    pull->incast = incast;
-    pull->handle = handle;
-    CHECK(incast->team, HG_Get_input(handle, &pull->remote));
-    if (incast->free_count > 0) {
-        pull_start(incast, pull);
-        return HG_SUCCESS;
-    }
-    *incast->last = pull;
-    incast->last = &pull->next;
+    incast->calls[incast->came++ % incast->call_cap] = handle;
+    pulls_start(incast);
     return HG_SUCCESS;
 }
 
-static void incast_open(struct incast *incast)
+static void calls_register(struct incast *incast)
 {
+    static const struct {
+        const char *name;
+        hg_proc_cb_t in;
+        hg_rpc_cb_t serve;
+    } calls[LOADS] = {
+        [NOTHING] = {"incast null", NULL, null_serve},
+        [INPUT] = {"incast input", procs_payload, input_serve},
+        [BULK] = {"incast bulk", hg_proc_hg_bulk_t, bulk_serve},
+    };
     hg_class_t *cls = incast->team->cls;
 
-    incast->null_id =
-        HG_Register_name(cls, "incast null", NULL, NULL, null_serve);
-    incast->input_id =
-        HG_Register_name(cls, "incast input", procs_payload, NULL, input_serve);
-    incast->bulk_id = HG_Register_name(
-        cls, "incast bulk", hg_proc_hg_bulk_t, NULL, bulk_serve);
-    HG_Register_data(cls, incast->null_id, incast, NULL);
-    HG_Register_data(cls, incast->input_id, incast, NULL);
-    HG_Register_data(cls, incast->bulk_id, incast, NULL);
+    for (unsigned i = 0; i < LOADS; i++) {
+        incast->ids[i] = HG_Register_name(
+            cls, calls[i].name, calls[i].in, NULL, calls[i].serve);
+        HG_Register_data(cls, incast->ids[i], incast, NULL);
+    }
 }
 
-/* Rank TARGET: places into which calls are pulled. */
-static void places_open(struct incast *incast, size_t len)
+/* Rank TARGET: places into which as many as `call_cap` calls are pulled. */
+static void places_open(struct incast *incast, size_t len, unsigned call_cap)
 {
     void *landing = incast->team->landing;
     hg_size_t landing_len = (hg_size_t)len * PLACES;
 
     incast->len = len;
-    incast->free_count = 0;
-    for (unsigned i = 0; i < PLACES; i++)
-        incast->free_places[incast->free_count++] = i;
-    incast->first = NULL;
-    incast->last = &incast->first;
+    incast->call_cap = call_cap;
+    incast->calls = pair_alloc(incast->team, call_cap, sizeof(*incast->calls));
+    incast->came = incast->started = incast->free_count = 0;
+    for (unsigned i = 0; i < PLACES; i++) {
+        incast->pulls[i] = (struct pull){.incast = incast, .place = i};
+        incast->free[incast->free_count++] = &incast->pulls[i];
+    }
     CHECK(incast->team, HG_Bulk_create(incast->team->cls, 1, &landing,
                             &landing_len, HG_BULK_READWRITE, &incast->landing));
 }
 
 static void places_close(struct incast *incast)
 {
-    if (incast->first != NULL || incast->free_count != PLACES)
+    if (incast->started != incast->came || incast->free_count != PLACES)
         pair_fail(incast->team, "pulls are still under way at the end");
     CHECK(incast->team, HG_Bulk_free(incast->landing));
+    free(incast->calls);
 }
 
 static void call_post(struct flight_slot *slot)
@@ -374,24 +302,21 @@ static void call_post(struct flight_slot *slot)
     struct pair *team = incast->team;
     unsigned char *room = team->room + slot->number * duel->size;
     struct payload payload = {(uint32_t)duel->size, room};
+    void *inputs[LOADS] = {NULL, &payload, &incast->bulks[slot->number]};
     uint64_t number = incast->asked[0]++;
-    void *input = &payload;
 
-    if (incast->is_bulk)
-        input = &incast->bulks[slot->number];
-    if (duel->size > 0) {
+    if (incast->load != NOTHING) {
         head_write(team, number, slot->number, room);
         incast->asked[1] += number;
     }
     CHECK(team, HG_Forward(slot->handle, flight_call_ended, slot,
-                    duel->size > 0 ? input : NULL));
+                    inputs[incast->load]));
 }
 
 static void origin_run(
-    struct pair *team, struct duel *duel, struct stint *ret_stint)
+    struct pair *team, struct duel *duel, struct ways_slice *ret_slice)
 {
     struct incast *incast = duel->arg;
-    hg_id_t id = duel->size > 0 ? incast->input_id : incast->null_id;
     struct flight flight = {team, .arg = duel, .post = call_post,
         .look = flight_turn, .window = duel->window};
 
@@ -400,35 +325,36 @@ static void origin_run(
         hg_size_t len = duel->size;
 
         head_fill(team, room, len);
-        if (incast->is_bulk)
+        if (incast->load == BULK)
             CHECK(team, HG_Bulk_create(team->cls, 1, &room, &len,
                             HG_BULK_READ_ONLY, &incast->bulks[i]));
     }
-    flight_handles(&flight, incast->is_bulk ? incast->bulk_id : id);
+    flight_handles(&flight, incast->ids[incast->load]);
     pair_barrier_serving(team);
-    stint_run(ret_stint, &flight, incast->counts_ms, duel->size);
+    origin_call(incast, &flight, duel->size, ret_slice);
     flight_handles_free(&flight);
-    for (unsigned i = 0; incast->is_bulk && i < duel->window; i++)
+    for (unsigned i = 0; incast->load == BULK && i < duel->window; i++)
         CHECK(team, HG_Bulk_free(incast->bulks[i]));
 }
 
-static double calls_batch(struct pair *team, struct duel *duel)
+/* One batch of calls; `ret_slice` stays as it is at the target. */
+static void calls_make(
+    struct pair *team, struct duel *duel, struct ways_slice *ret_slice)
 {
     struct incast *incast = duel->arg;
-    bool is_target = team->rank == TARGET;
-    struct stint stint;
-    uint64_t sums[4];
+    bool has_places = team->rank == TARGET && incast->load == BULK;
+    uint64_t sums[4] = {0};
 
     memset(incast->asked, 0, sizeof(incast->asked));
     memset(incast->served, 0, sizeof(incast->served));
-    if (is_target && incast->is_bulk)
-        places_open(incast, duel->size);
-    if (is_target)
+    if (has_places)
+        places_open(incast, duel->size, duel->window * origins_of(team));
+    if (team->rank == TARGET)
         pair_barrier_serving(team);
     else
-        origin_run(team, duel, &stint);
+        origin_run(team, duel, ret_slice);
     pair_barrier_serving(team);
-    if (is_target && incast->is_bulk)
+    if (has_places)
         places_close(incast);
     memcpy(sums, incast->asked, sizeof(incast->asked));
     memcpy(sums + 2, incast->served, sizeof(incast->served));
@@ -436,24 +362,30 @@ static double calls_batch(struct pair *team, struct duel *duel)
     if (sums[0] != sums[2] || sums[1] != sums[3])
         pair_fail(team, "%llu calls came instead of %llu",
             (unsigned long long)sums[2], (unsigned long long)sums[0]);
-    return batch_end(team, duel, is_target ? NULL : &stint);
+}
+
+static double calls_batch(struct pair *team, struct duel *duel)
+{
+    struct ways_slice slice = {.kps = 0.0};
+
+    calls_make(team, duel, &slice);
+    return batch_end(team, duel, &slice);
 }
 
 static double control_batch(struct pair *team, struct duel *duel)
 {
-    const struct incast *incast = duel->arg;
     bool is_target = team->rank == TARGET;
     size_t len = duel->size == 0 ? HEAD_LEN : duel->size;
     struct mpi_calls calls;
-    struct stint stint;
+    struct ways_slice slice = {.kps = 0.0};
 
     mpi_calls_open(&calls, team, team->comm, len, is_target ? 0 : duel->window,
         is_target ? mpi_serve_places(team, duel->window) : 0);
     pair_barrier(team);
     if (!is_target)
-        stint_run(&stint, &calls.flight, incast->counts_ms, len);
+        origin_call(duel->arg, &calls.flight, len, &slice);
     mpi_calls_close(&calls);
-    return batch_end(team, duel, is_target ? NULL : &stint);
+    return batch_end(team, duel, &slice);
 }
 
 /* The target's control receives from all origins, but into no more places than
@@ -468,21 +400,11 @@ static size_t room_needed(const struct pair *team, size_t size, unsigned window)
 }
 
 /* Of sizes that were asked for, the larger windows may need too much memory. */
-static bool window_fits(const struct pair *team, size_t size, unsigned window)
-{
-    if (window == 1 || room_needed(team, size, window) <= ROOM_LEN)
-        return true;
-    pair_say(team,
-        "incast of %zu B, %u at once, is left out: it takes %zu MiB for what "
-        "is received; -w %u takes it nevertheless",
-        size, window, room_needed(team, size, window) >> 20, window);
-    return false;
-}
-
 static void window_run(struct incast *incast, size_t size, unsigned window)
 {
     struct pair *team = incast->team;
     unsigned ranks = origins_of(team) + 1;
+    size_t room = room_needed(team, size, window);
     struct duel duel = {"incast", "mpi",
         "the same by bare MPI: each origin MPI_Isend of as many bytes "
         "(24 for the null call) and MPI_Irecv of 24 B, as many in "
@@ -492,10 +414,18 @@ static void window_run(struct incast *incast, size_t size, unsigned window)
         .ranks = ranks, .peers = ranks - 2,
         .figure = size < GBPS_LEN ? DUEL_KPS : DUEL_GBPS,
         .ours = {calls_batch, incast, .enters = true},
-        .control = {control_batch, incast}, .more_rows = more_rows,
-        .more_count = FIGURES};
+        .control = {control_batch, incast}, .more_rows = &fair_row,
+        .more_count = 1};
 
-    pair_need_room(team, room_needed(team, size, window));
+    if (window > 1 && team->options->window == 0 && room > ROOM_LEN) {
+        pair_say(team,
+            "incast of %zu B, %u at once, is left out: it takes %zu MiB; "
+            "-w %u takes it nevertheless",
+            size, window, room >> 20, window);
+        return;
+    }
+    incast->load = size == 0 ? NOTHING : INPUT;
+    pair_need_room(team, room);
     duel_run(team, &duel, NULL);
 }
 
@@ -503,58 +433,50 @@ static void size_run(struct incast *incast, size_t size)
 {
     static const unsigned windows[] = {1, 8, 64};
     const struct options *options = incast->team->options;
-    unsigned only = options->window;
 
     if (size > 0 && size < HEAD_LEN)
         size = HEAD_LEN;
-    if (only == 0 && options->is_smoke)
-        only = window_fits(incast->team, size, WINDOW_SMOKE) ? WINDOW_SMOKE : 1;
-    if (only != 0)
-        window_run(incast, size, only);
-    for (unsigned i = 0; i < 3 && only == 0; i++)
-        if (window_fits(incast->team, size, windows[i]))
+    for (unsigned i = 0; i < 3 && options->window == 0; i++)
+        if (!options->is_smoke || windows[i] == WINDOW_SMOKE)
             window_run(incast, size, windows[i]);
+    if (options->window != 0)
+        window_run(incast, size, options->window);
 }
 
 /* Rank 0 adds a row of the rise of the target's peak while large arguments
  * come. */
-static void memory_run(struct incast *incast, bool is_bulk)
+static void memory_run(struct incast *incast, enum load load)
 {
     struct pair *team = incast->team;
-    struct duel duel = {.size = LARGE_LEN,
-        .window = LARGE_WINDOW,
-        .calls = origins_of(team) * SAMPLES,
-        .arg = incast};
-    struct row row = {is_bulk ? "incast_memory" : "incast_mem_in",
+    struct duel duel = {
+        .size = LARGE_LEN, .window = LARGE_WINDOW, .arg = incast};
+    struct row row = {load == BULK ? "incast_memory" : "incast_mem_in",
         .size = LARGE_LEN, .window = LARGE_WINDOW,
         .ranks = origins_of(team) + 1, .peers = origins_of(team) - 1,
         .unit = "MiB", .against = "limit",
         .control = "16 MiB, which it may take", .control_value = LIMIT_MIB,
         .batches = LARGE_ROUNDS};
+    struct ways_slice slice;
     double idle = 0.0;
-    double rise = -1.0; /* below 0: the kernel does not tell */
 
     if (limit_is_over(team->comm))
         return;
-    duel.samples = pair_alloc(team, duel.calls, sizeof(*duel.samples));
-    incast->is_bulk = is_bulk;
+    incast->load = load;
+    row.value = -1.0; /* the kernel does not tell */
     pair_enter(team);
     if (team->rank == TARGET && smaps_peak_reset())
         idle = smaps_peak();
     for (unsigned i = 0; i < LARGE_ROUNDS; i++) {
         team->seed++;
         guard_step("round %u of large arguments from all", i);
-        calls_batch(team, &duel);
+        calls_make(team, &duel, &slice);
     }
     if (idle > 0.0)
-        rise = (smaps_peak() - idle) / KIB_PER_MIB;
+        row.value = (smaps_peak() - idle) / KIB_PER_MIB;
     pair_leave(team);
     guard_rest();
-    incast->is_bulk = false;
-    free(duel.samples);
-    MPI_Bcast(&rise, 1, MPI_DOUBLE, TARGET, team->comm);
-    row.value = rise;
-    if (rise >= 0.0)
+    MPI_Bcast(&row.value, 1, MPI_DOUBLE, TARGET, team->comm);
+    if (row.value >= 0.0)
         pair_value(team, &row);
     else
         pair_say(team, "the peak of memory is left out: the kernel does not "
@@ -575,14 +497,14 @@ void bench_incast(struct pair *pair)
     }
     if (!team_open(&team, pair))
         return;
-    incast_open(&incast);
+    calls_register(&incast);
     incast.counts_ms =
         options_pick(options, COUNTS_MS, COUNTS_QUICK_MS, COUNTS_SMOKE_MS);
     for (unsigned i = 0; i < (options->size != NULL ? 1 : 3); i++)
         size_run(&incast, options->size != NULL ? *options->size : sizes[i]);
     incast.counts_ms = options->is_smoke ? COUNTS_SMOKE_MS : LARGE_MS;
     pair_need_room(&team, (size_t)LARGE_LEN * LARGE_WINDOW);
-    memory_run(&incast, true);
-    memory_run(&incast, false);
+    memory_run(&incast, BULK);
+    memory_run(&incast, INPUT);
     team_close(&team);
 }

@@ -80,7 +80,6 @@ def control_word:
     {mpi: "MPI", libfabric: "libfabric", round_trip: "MPI round trip",
         process_vm: "process_vm_readv, writev", memcpy: "memcpy",
         win_create: "MPI window of its memory", mpi_request: "MPI request",
-        win: "MPI window, no call",
         win_dynamic: "dynamic MPI window"}[.] // .;
 
 def controls(more; x; $scale):

@@ -19,9 +19,6 @@ enum {
     KIB = 1024,
     MIB = 1024 * KIB,
     SIZE_LAST = 64 * MIB,
-    MANY = 100000,
-    MANY_BLOCK = 8,
-    MANY_CALLS = 8,
 };
 
 static const size_t sizes[] = {4, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB,
@@ -39,7 +36,6 @@ struct against {
     bool is_open;      /* the control is no MPI: a context may be there */
     struct bulk *bulk; /* that it moves; NULL: that of the row */
     struct pair *pair; /* by a context of that; NULL: that of the row */
-    unsigned calls;    /* in a batch; 0: as others of the size */
 };
 
 static const char *const bulk_ops[] = {"bulk_pull", "bulk_push"};
@@ -86,10 +82,8 @@ static void row_run(struct pair *pair, const char *const ops[2],
     struct bulk *other = against->bulk == NULL ? bulk : against->bulk;
     struct duel duel = {ops[bulk->is_push], against->name, against->text,
         .memory = bulk_memory(bulk), .size = size, .window = window,
-        .calls =
-            against->calls != 0 ? against->calls : bulk_calls(size, window),
-        .warm = bulk_warm(size), .figure = against->figure,
-        .is_open = against->is_open,
+        .calls = bulk_calls(size, window), .warm = bulk_warm(size),
+        .figure = against->figure, .is_open = against->is_open,
         .ours = {bulk_move, bulk, .enters = !against->is_open},
         .control = {against->control, other, .pair = against->pair,
             .enters = against->pair != NULL}};
@@ -155,43 +149,40 @@ static void memory_run(struct pair *pair, bool is_library,
     bulk_close(pair, &bulk);
 }
 
-/* Blocks with gaps between them. */
+/* Blocks with gaps between them at the target, and at the caller, too. */
 static const struct layout {
     const char *ops[2]; /* pull, push */
-    uint32_t blocks;
-    size_t block;
-    size_t far_stride;
     size_t near_stride;
-    unsigned calls; /* in a batch; 0: as others of the size */
 } layouts[] = {
-    {{"strided_pull", "strided_push"}, KIB, 4 * KIB, 8 * KIB, 4 * KIB, 0},
-    {{"strided2_pull", "strided2_push"}, KIB, 4 * KIB, 8 * KIB, 8 * KIB, 0},
-    {{"blocks8_pull", "blocks8_push"}, MANY, MANY_BLOCK, 2 * MANY_BLOCK,
-        MANY_BLOCK, MANY_CALLS},
+    {{"strided_pull", "strided_push"}, 4 * KIB},
+    {{"strided2_pull", "strided2_push"}, 8 * KIB},
 };
 
-enum { STRIDED_ROOM = KIB * 8 * KIB };
+enum {
+    BLOCKS = KIB,
+    BLOCK = 4 * KIB,
+    FAR_STRIDE = 8 * KIB,
+    STRIDED_ROOM = BLOCKS * FAR_STRIDE,
+};
 
 static void layout_run(struct pair *pair, const struct layout *layout,
     bool is_library, const struct like *like)
 {
-    size_t len = layout->blocks * layout->block;
-    struct bulk_shape gaps = {is_library, layout->blocks, layout->block,
-        layout->far_stride, layout->near_stride};
+    size_t len = (size_t)BLOCKS * BLOCK;
+    struct bulk_shape gaps = {
+        is_library, BLOCKS, BLOCK, FAR_STRIDE, layout->near_stride};
     struct bulk_shape piece = {is_library, 1, len, len, len};
     struct bulk apart;
     struct bulk whole;
     struct against against = {"contiguous",
         "the same transfer of as many bytes that lie in one piece at both ends",
-        bulk_move, .figure = DUEL_GBPS, .is_open = true, .bulk = &whole,
-        .calls = layout->calls};
+        bulk_move, .figure = DUEL_GBPS, .is_open = true, .bulk = &whole};
 
     bulk_open(pair, &gaps, like, &apart);
     bulk_open(pair, &piece, like, &whole);
-    for (unsigned direction = 0; direction < 2; direction++) {
-        apart.is_push = direction == 1;
-        row_run(pair, layout->ops, &apart, len, 1, &against);
-    }
+    row_run(pair, layout->ops, &apart, len, 1, &against);
+    apart.is_push = true;
+    row_run(pair, layout->ops, &apart, len, 1, &against);
     bulk_close(pair, &whole);
     bulk_close(pair, &apart);
 }
@@ -208,6 +199,7 @@ static void choice_memory_run(struct pair *pair, struct pair *asked_pair,
 {
     static const char *const ops[] = {"choice_pull", "choice_push"};
     const unsigned *only = pair->options->size;
+    bool is_one = only != NULL && *only > 0;
     size_t len = pair->room_len;
     struct bulk_shape shape = {is_library, 1, len, len, len};
     struct bulk chosen;
@@ -221,11 +213,10 @@ static void choice_memory_run(struct pair *pair, struct pair *asked_pair,
     bulk_open(asked_pair, &shape, like, &asked);
     for (unsigned direction = 0; direction < 2; direction++) {
         chosen.is_push = direction == 1;
-        if (only != NULL && *only > 0)
-            row_run(pair, ops, &chosen, *only, WINDOW, &against);
-        for (unsigned i = 0; (only == NULL || *only == 0) && i < 4; i++)
+        for (unsigned i = 0; i < (is_one ? 1 : 4); i++)
             if (options_takes(pair->options, i))
-                row_run(pair, ops, &chosen, choice_sizes[i], WINDOW, &against);
+                row_run(pair, ops, &chosen, is_one ? *only : choice_sizes[i],
+                    WINDOW, &against);
     }
     bulk_close(asked_pair, &asked);
     bulk_close(pair, &chosen);
@@ -303,8 +294,8 @@ void bench_bulk(struct pair *pair)
             i == 1 ? like.base : pair->landing, pair->room_len, &all[i]);
     for (unsigned i = 0; i < 2; i++)
         memory_run(pair, i == 1, &like, has_all ? &all[i] : NULL);
-    for (unsigned i = 0; pair->options->size == NULL && i < 6; i++)
-        layout_run(pair, &layouts[i % 3], i >= 3, &like);
+    for (unsigned i = 0; pair->options->size == NULL && i < 4; i++)
+        layout_run(pair, &layouts[i % 2], i >= 2, &like);
     for (unsigned i = 0; has_all && i < 2; i++)
         bulk_window_close(pair, &all[i]);
     choice_run(pair, &like);

@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Margo's calls beside those of HG, which they are made of; its bulk
- * transfers by handlers; the memory of a blocked handler; and whether Margo
- * with a progress thread, and else its defaults, is as good as the best that
- * one can ask for.
+/* Margo's calls beside those of HG, which they are made of; its bulk transfers
+ * by handlers; and whether Margo with a progress thread, and else its defaults,
+ * is as good as the best that one can ask for.
+ *
+ * Each of the two ranks has an instance. Its loop runs while the rank waits in
+ * a call of Margo, and not while it waits in MPI for the next batch: so an
+ * instance takes nothing from the batches of another one, or of the control.
  *
  * Bulk: rank 1 calls, and rank 0 serves: its handler moves all of a batch, one
  * transfer after the other, and holds the clock. In the control it is rank 0
  * that moves, too, from a loop of HG_Progress() and HG_Trigger().
  *
- * Blocked handlers: rank 0 makes many calls, whose handlers at rank 1 all wait.
- * The growth of that process, as the kernel counts, beyond the resident pages
- * of the handlers' stacks is the price of a blocked handler: its handle, the
- * message it serves, its control block.
- *
  * Ways: two ranks that may run wherever they want call each other, both ways at
  * once, by many user-level threads: the loop on the program's stream or on one
  * of its own, which spins or sleeps, without and with a stream for handlers. */
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "amalgam.h"
+#include "amalgam_margo.h"
 #include "jobs/bench/benches.h"
-#include "jobs/bench/benches/margo_pair.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/frame/watch.h"
-#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/raw/bulk.h"
 #include "jobs/bench/raw/calls.h"
+#include "margo.h"
 
 enum {
     KIB = 1024,
@@ -36,50 +33,314 @@ enum {
     WINDOW = 64,
     SIZES = 4,
     SIZES_QUICK = 2,
-    HANDLERS = 4000,
-    HANDLERS_SMOKE = 64,
-    STACK_PAGES_MAX = 512,
+    TEXT_LEN = 256,
+    TAG = 11,
+    US_PER_MS = 1000,
 };
 
-static void calls_run(struct pair *pair, struct margo_pair *polling)
+/* Options of an instance; zeros take Margo's defaults. */
+struct how {
+    const char *json;       /* NULL: none */
+    enum amalgam_wait wait; /* of its class */
+};
+
+/* Its opener owns it; duel->arg of the batches that use it. */
+struct instance {
+    const struct pair *like;
+    margo_instance_id mid;
+    ABT_pool pool; /* of handlers, and of threads that call */
+    hg_addr_t peer;
+    hg_id_t null_id; /* a call without arguments */
+    hg_id_t stop_id; /* the last one of a batch */
+    ABT_eventual over;
+    atomic_ullong served; /* null calls */
+};
+
+static struct instance *instance_of(hg_handle_t handle)
+{
+    return margo_registered_data(
+        margo_hg_handle_get_instance(handle), margo_get_info(handle)->id);
+}
+
+static void bench_margo_null(hg_handle_t handle)
+{
+    struct instance *own = instance_of(handle);
+
+    atomic_fetch_add_explicit(&own->served, 1, memory_order_relaxed);
+    margo_respond(handle, NULL);
+    margo_destroy(handle);
+}
+DEFINE_MARGO_RPC_HANDLER(bench_margo_null)
+
+static void bench_margo_stop(hg_handle_t handle)
+{
+    struct instance *own = instance_of(handle);
+
+    margo_respond(handle, NULL);
+    margo_destroy(handle);
+    ABT_eventual_set(own->over, NULL, 0);
+}
+DEFINE_MARGO_RPC_HANDLER(bench_margo_stop)
+
+static void rpcs_register(struct instance *own)
+{
+    own->null_id = MARGO_REGISTER(
+        own->mid, "bench_margo_null", void, void, bench_margo_null);
+    own->stop_id = MARGO_REGISTER(
+        own->mid, "bench_margo_stop", void, void, bench_margo_stop);
+    CHECK(own->like, margo_register_data(own->mid, own->null_id, own, NULL));
+    CHECK(own->like, margo_register_data(own->mid, own->stop_id, own, NULL));
+}
+
+/* The address of the other rank, as a string. */
+static void peer_by_text(struct instance *own)
+{
+    const struct pair *pair = own->like;
+    hg_addr_t self = HG_ADDR_NULL;
+    char mine[TEXT_LEN] = "";
+    char theirs[TEXT_LEN] = "";
+    hg_size_t len = sizeof(mine);
+    int other = 1 - pair->rank;
+
+    CHECK(pair, margo_addr_self(own->mid, &self));
+    CHECK(pair, margo_addr_to_string(own->mid, mine, &len, self));
+    margo_addr_free(own->mid, self);
+    MPI_Sendrecv(mine, sizeof(mine), MPI_CHAR, other, TAG, theirs,
+        sizeof(theirs), MPI_CHAR, other, TAG, pair->comm, MPI_STATUS_IGNORE);
+    pair_check(pair, margo_addr_lookup(own->mid, theirs, &own->peer), theirs);
+}
+
+static margo_instance_id mid_open(
+    const struct pair *like, const struct how *how)
+{
+    struct hg_init_info hg_init = HG_INIT_INFO_INITIALIZER;
+    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+
+    hg_init.na_init_info.progress_mode =
+        AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_CALLER, how->wait);
+    info.json_config = how->json;
+    info.hg_init_info = &hg_init;
+    if (like->is_collective)
+        return amalgam_margo_init(like->comm, like->options->transport, &info);
+    return margo_init_ext(like->options->transport, MARGO_SERVER_MODE, &info);
+}
+
+static void instance_open(
+    struct instance *own, const struct pair *like, const struct how *how)
+{
+    *own = (struct instance){.like = like};
+    guard_step("opening an instance of Margo");
+    own->mid = mid_open(like, how);
+    if (own->mid == MARGO_INSTANCE_NULL)
+        pair_fail(like, "no instance of Margo; the lines above say why");
+    atomic_init(&own->served, 0);
+    margo_get_handler_pool(own->mid, &own->pool);
+    if (ABT_eventual_create(0, &own->over) != ABT_SUCCESS)
+        pair_check(like, HG_NOMEM, "ABT_eventual_create");
+    rpcs_register(own);
+    MPI_Barrier(like->comm);
+    if (like->is_collective)
+        CHECK(like, amalgam_addr_rank(
+                        margo_get_class(own->mid), 1 - like->rank, &own->peer));
+    else
+        peer_by_text(own);
+    guard_rest();
+}
+
+static void instance_close(struct instance *own)
+{
+    guard_step("closing an instance of Margo");
+    margo_addr_free(own->mid, own->peer);
+    ABT_eventual_free(&own->over);
+    MPI_Barrier(own->like->comm);
+    margo_finalize_and_wait(own->mid);
+    guard_rest();
+}
+
+static void ranks_meet(const struct instance *own)
+{
+    MPI_Request request;
+    int is_over = 0;
+
+    MPI_Ibarrier(own->like->comm, &request);
+    for (;;) {
+        MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
+        if (is_over)
+            return;
+        ABT_thread_yield();
+    }
+}
+
+static hg_handle_t handle_create(struct instance *own, hg_id_t id)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    CHECK(own->like, margo_create(own->mid, own->peer, id, &handle));
+    return handle;
+}
+
+static void peer_stop(struct instance *own)
+{
+    hg_handle_t handle = handle_create(own, own->stop_id);
+
+    CHECK(own->like, margo_forward(handle, NULL));
+    margo_destroy(handle);
+}
+
+static void peer_serve(struct instance *own)
+{
+    ABT_eventual_wait(own->over, NULL);
+    ABT_eventual_reset(own->over);
+}
+
+static void served_verify(struct instance *own, unsigned long long count)
+{
+    unsigned long long served = atomic_exchange(&own->served, 0);
+
+    if (served != count)
+        pair_fail(
+            own->like, "%llu calls were served instead of %llu", served, count);
+}
+
+static void null_once(struct pair *pair, void *arg)
+{
+    CHECK(pair, margo_forward(*(hg_handle_t *)arg, NULL));
+}
+
+/* duel->calls null calls, one after the other; rank 1 serves. */
+static double margo_latency(struct pair *pair, struct duel *duel)
+{
+    struct instance *own = duel->arg;
+    hg_handle_t handle = HG_HANDLE_NULL;
+    double elapsed_us = 0.0;
+
+    if (pair->rank != 0) {
+        peer_serve(own);
+        served_verify(own, duel_warm(duel) + duel->calls);
+        return 0.0;
+    }
+    handle = handle_create(own, own->null_id);
+    elapsed_us = duel_each(pair, duel, null_once, &handle);
+    margo_destroy(handle);
+    peer_stop(own);
+    return elapsed_us;
+}
+
+/* Null calls of several threads at once. */
+struct load {
+    struct instance *own;
+    unsigned threads;
+    double *samples;          /* of all calls; or NULL */
+    struct ways_slice *slice; /* the times of some; or NULL */
+    atomic_uint next;         /* the number of the next call */
+    atomic_uint calls;        /* those of this number and beyond are not made */
+};
+
+/* One call of 16 is timed, and the first one of each thread. */
+static void caller_run(void *arg)
+{
+    struct load *load = arg;
+    hg_handle_t handle = handle_create(load->own, load->own->null_id);
+    unsigned number = 0;
+    double last_us = 0.0;
+
+    while (number =
+               atomic_fetch_add_explicit(&load->next, 1, memory_order_relaxed),
+        number < atomic_load_explicit(&load->calls, memory_order_relaxed)) {
+        bool is_timed = last_us == 0.0 || number % FLIGHT_TIMED_EVERY == 0;
+        double before_us = is_timed ? clock_now_us() : 0.0;
+
+        CHECK(load->own->like, margo_forward(handle, NULL));
+        if (is_timed)
+            last_us = clock_lap_us(&before_us);
+        if (load->samples != NULL)
+            load->samples[number] = last_us;
+        if (is_timed && load->slice != NULL)
+            ways_sample(load->slice, last_us);
+    }
+    margo_destroy(handle);
+}
+
+/* So many calls, or with `us` as many as are made until that is over; how long
+ * they took. */
+static double load_run(struct load *load, unsigned calls, double us)
+{
+    struct instance *own = load->own;
+    ABT_thread threads[OPTIONS_WINDOW_MAX];
+    double start_us = clock_now_us();
+
+    atomic_store(&load->next, 0);
+    atomic_store(&load->calls, us > 0.0 ? UINT_MAX : calls);
+    for (unsigned i = 0; i < load->threads; i++)
+        if (ABT_thread_create(own->pool, caller_run, load, ABT_THREAD_ATTR_NULL,
+                &threads[i]) != ABT_SUCCESS)
+            pair_check(own->like, HG_NOMEM, "ABT_thread_create");
+    if (us > 0.0) {
+        margo_thread_sleep(own->mid, us / US_PER_MS);
+        atomic_store(&load->calls, 0);
+    }
+    for (unsigned i = 0; i < load->threads; i++)
+        ABT_thread_free(&threads[i]);
+    return clock_now_us() - start_us;
+}
+
+/* duel->calls null calls by duel->window threads at once; rank 1 serves. */
+static double margo_rate(struct pair *pair, struct duel *duel)
+{
+    struct instance *own = duel->arg;
+    struct load load = {.own = own, .threads = duel->window};
+    double elapsed_us = 0.0;
+
+    if (pair->rank != 0) {
+        peer_serve(own);
+        served_verify(own, duel_warm(duel) + duel->calls);
+        return 0.0;
+    }
+    load_run(&load, duel_warm(duel), 0.0);
+    load.samples = duel->samples;
+    elapsed_us = load_run(&load, duel->calls, 0.0);
+    peer_stop(own);
+    return elapsed_us;
+}
+
+static void calls_run(struct pair *pair, struct instance *polling)
 {
     struct duel null = {"margo", "hg",
         "the same null calls by HG_Forward(), HG_Progress() and "
         "HG_Trigger(), polling; median time",
         .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
-        .ours = {margo_pair_latency, polling},
+        .ours = {margo_latency, polling},
         .control = {calls_latency, .enters = true}};
     struct duel rate = {"margo_rate", "hg",
         "the same number of null calls in flight by HG_Forward(); "
         "median rate",
         .window = pair->options->window == 0 ? WINDOW : pair->options->window,
         .calls = CALLS_RATE, .warm = DUEL_WARM, .figure = DUEL_KPS,
-        .ours = {margo_pair_rate, polling},
-        .control = {calls_rate, .enters = true}};
+        .ours = {margo_rate, polling}, .control = {calls_rate, .enters = true}};
 
     duel_run(pair, &null, NULL);
     duel_run(pair, &rate, NULL);
 }
 
-static void defaults_run(struct pair *pair, struct margo_pair *polling)
+static void defaults_run(struct pair *pair, struct instance *polling)
 {
-    struct margo_pair defaults;
+    struct instance defaults;
     struct duel null = {"margo_default", "polling",
         "the same calls by instances of Margo that never sleep; median time",
         .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
-        .ours = {margo_pair_latency, &defaults},
-        .control = {margo_pair_latency, polling}};
+        .ours = {margo_latency, &defaults},
+        .control = {margo_latency, polling}};
 
-    margo_pair_open(&defaults, pair, &(struct margo_pair_how){.json = NULL});
+    instance_open(&defaults, pair, &(struct how){.json = NULL});
     duel_run(pair, &null, NULL);
-    margo_pair_close(&defaults);
+    instance_close(&defaults);
 }
 
 MERCURY_GEN_PROC(bench_move_t, ((hg_bulk_t)(memory)))
 
 /* Both sides of the rows of one direction. */
 struct mover {
-    struct margo_pair *own;
+    struct instance *own;
     struct bulk bulk; /* of the control */
     hg_id_t id;
     hg_bulk_t memory; /* of this rank */
@@ -135,9 +396,9 @@ static double margo_move(struct pair *pair, struct duel *duel)
         ABT_eventual_reset(mover->is_over);
     } else {
         bench_move_t in = {mover->memory};
-        hg_handle_t handle = margo_pair_handle(mover->own, mover->id);
+        hg_handle_t handle = handle_create(mover->own, mover->id);
 
-        margo_pair_call(mover->own, handle, &in);
+        CHECK(pair, margo_forward(handle, &in));
         margo_destroy(handle);
     }
     MPI_Barrier(pair->comm);
@@ -146,7 +407,7 @@ static double margo_move(struct pair *pair, struct duel *duel)
     return mover->elapsed_us;
 }
 
-static void direction_run(struct pair *pair, struct margo_pair *own,
+static void direction_run(struct pair *pair, struct instance *own,
     const struct like *like, bool is_push)
 {
     static const size_t sizes[SIZES] = {64 * KIB, 256 * KIB, MIB, 16 * MIB};
@@ -182,11 +443,11 @@ static void direction_run(struct pair *pair, struct margo_pair *own,
     CHECK(pair, margo_deregister(own->mid, mover.id));
     ABT_eventual_free(&mover.is_over);
     margo_bulk_free(mover.memory);
-    margo_pair_meet(own); /* over libfabric the other one gives access back */
+    ranks_meet(own); /* over libfabric the other one gives access back */
     bulk_close(pair, &mover.bulk);
 }
 
-static void bulk_run(struct pair *pair, struct margo_pair *own)
+static void bulk_run(struct pair *pair, struct instance *own)
 {
     struct like like;
 
@@ -198,163 +459,39 @@ static void bulk_run(struct pair *pair, struct margo_pair *own)
     like_close(&like);
 }
 
-/* Rank 1's. */
-struct blocked {
-    struct margo_pair own;
-    hg_id_t id;
-    unsigned wanted;
-    atomic_uint count;
-    atomic_ullong stack_pages;
-    ABT_eventual are_blocked;
-    ABT_eventual gate;
-};
-
-static bool page_is_there(uintptr_t page, size_t page_len)
-{
-    unsigned char is_there = 0;
-
-    return mincore((void *)page, page_len, &is_there) == 0 &&
-           (is_there & 1u) != 0;
-}
-
-/* The number of resident pages of the calling thread's stack: those around the
- * current one, up to the guard pages, which never are. */
-static unsigned stack_pages(void)
-{
-    size_t page_len = (size_t)sysconf(_SC_PAGESIZE);
-    char local = 0;
-    uintptr_t here = (uintptr_t)&local / page_len * page_len;
-    uintptr_t end = here + page_len;
-    uintptr_t begin = here;
-
-    while ((end - here) / page_len < STACK_PAGES_MAX &&
-           page_is_there(end, page_len))
-        end += page_len;
-    while ((here - begin) / page_len < STACK_PAGES_MAX &&
-           page_is_there(begin - page_len, page_len))
-        begin -= page_len;
-    return (unsigned)((end - begin) / page_len);
-}
-
-static void bench_margo_block(hg_handle_t handle)
-{
-    struct blocked *blocked = margo_registered_data(
-        margo_hg_handle_get_instance(handle), margo_get_info(handle)->id);
-
-    atomic_fetch_add(&blocked->stack_pages, stack_pages());
-    if (atomic_fetch_add(&blocked->count, 1) + 1 == blocked->wanted)
-        ABT_eventual_set(blocked->are_blocked, NULL, 0);
-    ABT_eventual_wait(blocked->gate, NULL);
-    margo_respond(handle, NULL);
-    margo_destroy(handle);
-}
-DEFINE_MARGO_RPC_HANDLER(bench_margo_block)
-
-/* Rank 0: all calls, and their answers. */
-static void blocked_call(const struct pair *pair, struct blocked *blocked)
-{
-    margo_request *requests =
-        pair_alloc(pair, blocked->wanted, sizeof(*requests));
-    hg_handle_t *handles = pair_alloc(pair, blocked->wanted, sizeof(*handles));
-
-    for (unsigned i = 0; i < blocked->wanted; i++) {
-        handles[i] = margo_pair_handle(&blocked->own, blocked->id);
-        CHECK(pair, margo_iforward(handles[i], NULL, &requests[i]));
-    }
-    for (unsigned i = 0; i < blocked->wanted; i++) {
-        CHECK(pair, margo_wait(requests[i]));
-        margo_destroy(handles[i]);
-    }
-    free(handles);
-    free(requests);
-    margo_pair_stop(&blocked->own);
-}
-
-/* Rank 1: how much it has grown, in KiB. */
-static double blocked_serve(const struct pair *pair, struct blocked *blocked)
-{
-    struct smaps before;
-    struct smaps after;
-    bool is_read = smaps_read(&before) && smaps_read(&before);
-
-    ABT_eventual_wait(blocked->are_blocked, NULL);
-    if (!is_read || !smaps_read(&after))
-        pair_fail(pair, "/proc/self/smaps_rollup cannot be read");
-    ABT_eventual_set(blocked->gate, NULL, 0);
-    margo_pair_serve(&blocked->own);
-    return after.rss - before.rss;
-}
-
-static void blocked_run(struct pair *pair)
-{
-    struct blocked blocked = {
-        .wanted = pair->options->is_smoke ? HANDLERS_SMOKE : HANDLERS};
-    struct margo_pair_how how = {.credits = HANDLERS + 1};
-    double kib[2] = {0.0, 0.0}; /* what rank 1 has grown by, and stacks */
-    struct row row = {"margo_blocked", .window = blocked.wanted, .unit = "KiB",
-        .against = "stack",
-        .control = "the resident pages of the handler's stack, which the "
-                   "figure leaves out"};
-
-    margo_pair_open(&blocked.own, pair, &how);
-    guard_step("%u handlers that block", blocked.wanted);
-    if (ABT_eventual_create(0, &blocked.gate) != ABT_SUCCESS ||
-        ABT_eventual_create(0, &blocked.are_blocked) != ABT_SUCCESS)
-        pair_fail(pair, "no memory for an eventual");
-    blocked.id = MARGO_REGISTER(
-        blocked.own.mid, "bench_margo_block", void, void, bench_margo_block);
-    CHECK(
-        pair, margo_register_data(blocked.own.mid, blocked.id, &blocked, NULL));
-    MPI_Barrier(pair->comm);
-    if (pair->rank == 0) {
-        blocked_call(pair, &blocked);
-    } else {
-        kib[0] = blocked_serve(pair, &blocked);
-        kib[1] = (double)atomic_load(&blocked.stack_pages) *
-                 (double)sysconf(_SC_PAGESIZE) / KIB;
-    }
-    MPI_Bcast(kib, 2, MPI_DOUBLE, 1, pair->comm);
-    row.value = (kib[0] - kib[1]) / blocked.wanted;
-    row.control_value = kib[1] / blocked.wanted;
-    pair_value(pair, &row);
-    ABT_eventual_free(&blocked.are_blocked);
-    ABT_eventual_free(&blocked.gate);
-    margo_pair_close(&blocked.own);
-}
-
 #define JSON_SPIN  "\"progress_timeout_ub_msec\": 0"
 #define JSON_SLEEP "\"progress_spindown_msec\": 0"
 #define JSON_WAY(thread, handlers, wait)                                       \
     "{\"use_progress_thread\": " thread ", \"rpc_thread_count\": " handlers    \
     ", " wait "}"
 
-static const struct margo_pair_how hows[] = {
-    {"{\"use_progress_thread\": true}", 0, 0},
-    {JSON_WAY("false", "0", JSON_SPIN), AMALGAM_WAIT_SPIN, 0},
-    {JSON_WAY("false", "1", JSON_SPIN), AMALGAM_WAIT_SPIN, 0},
-    {JSON_WAY("false", "0", JSON_SLEEP), AMALGAM_WAIT_SLEEP, 0},
-    {JSON_WAY("false", "1", JSON_SLEEP), AMALGAM_WAIT_SLEEP, 0},
-    {JSON_WAY("true", "0", JSON_SPIN), AMALGAM_WAIT_SPIN, 0},
-    {JSON_WAY("true", "1", JSON_SPIN), AMALGAM_WAIT_SPIN, 0},
-    {JSON_WAY("true", "0", JSON_SLEEP), AMALGAM_WAIT_SLEEP, 0},
-    {JSON_WAY("true", "1", JSON_SLEEP), AMALGAM_WAIT_SLEEP, 0},
+static const struct how hows[] = {
+    {"{\"use_progress_thread\": true}", AMALGAM_WAIT_AUTO},
+    {JSON_WAY("false", "0", JSON_SPIN), AMALGAM_WAIT_SPIN},
+    {JSON_WAY("false", "1", JSON_SPIN), AMALGAM_WAIT_SPIN},
+    {JSON_WAY("false", "0", JSON_SLEEP), AMALGAM_WAIT_SLEEP},
+    {JSON_WAY("false", "1", JSON_SLEEP), AMALGAM_WAIT_SLEEP},
+    {JSON_WAY("true", "0", JSON_SPIN), AMALGAM_WAIT_SPIN},
+    {JSON_WAY("true", "1", JSON_SPIN), AMALGAM_WAIT_SPIN},
+    {JSON_WAY("true", "0", JSON_SLEEP), AMALGAM_WAIT_SLEEP},
+    {JSON_WAY("true", "1", JSON_SLEEP), AMALGAM_WAIT_SLEEP},
 };
 
 static void slice_run(struct pair *pair, unsigned way, unsigned window,
     double us, struct ways_slice *ret_slice)
 {
-    struct margo_pair own;
-    struct margo_load load = {
-        .own = &own, .threads = window, .us = us, .slice = ret_slice};
+    struct instance own;
+    struct load load = {.own = &own, .threads = window, .slice = ret_slice};
 
-    margo_pair_open(&own, pair, &hows[way]);
+    instance_open(&own, pair, &hows[way]);
     guard_step("a slice of way %u", way);
     MPI_Barrier(pair->comm);
-    us = margo_pair_run(&load);
-    ret_slice->kps = (double)load.calls / us * 1e3;
-    margo_pair_stop(&own);
-    margo_pair_serve(&own);
-    margo_pair_close(&own);
+    us = load_run(&load, 0, us);
+    /* Each thread has got one number more. */
+    ret_slice->kps = (double)(atomic_load(&load.next) - window) / us * 1e3;
+    peer_stop(&own);
+    peer_serve(&own);
+    instance_close(&own);
 }
 
 static void ways_of_margo_run(struct pair *pair)
@@ -376,20 +513,20 @@ static void ways_of_margo_run(struct pair *pair)
 
 void bench_margo(struct pair *pair)
 {
-    static const struct margo_pair_how polling_how = {
-        .json = MARGO_POLLING_JSON};
-    struct margo_pair polling;
+    static const struct how polling_how = {
+        .json = "{\"progress_timeout_ub_msec\": 0, "
+                "\"progress_spindown_msec\": 0}"};
+    struct instance polling;
     char cores[sizeof(pair->cores)];
 
     if (!pair_is_of_two(pair, NULL))
         return;
     snprintf(cores, sizeof(cores), "%s", pair->cores);
-    margo_pair_open(&polling, pair, &polling_how);
+    instance_open(&polling, pair, &polling_how);
     calls_run(pair, &polling);
     bulk_run(pair, &polling);
     defaults_run(pair, &polling);
-    margo_pair_close(&polling);
-    blocked_run(pair);
+    instance_close(&polling);
     ways_of_margo_run(pair);
     snprintf(pair->cores, sizeof(pair->cores), "%s", cores);
 }

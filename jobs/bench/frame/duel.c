@@ -106,7 +106,7 @@ static void match_fill(struct row *rows, void *arg)
             if (more->control != NULL)
                 rows[i].control = more->control;
         }
-        (void)figures_compare(ours->figures + i * duel->batches,
+        figures_compare(ours->figures + i * duel->batches,
             control->figures + i * duel->batches, duel->batches, &rows[i]);
     }
     figures_samples(ours->samples, control->samples,
@@ -128,8 +128,7 @@ void duel_repeat(struct pair *pair,
     int is_over = 0;
 
     for (unsigned i = 0; i < count; i++)
-        if (!tries_init(&tries[i], runs))
-            pair_fail(pair, "no memory for %u runs", runs);
+        tries_init(&tries[i], runs);
     while (!is_over) {
         struct steal before = steal_now();
 
@@ -155,39 +154,31 @@ void duel_repeat(struct pair *pair,
         tries_choose(&tries[i], &rows[i]);
 }
 
-/* As many as this run makes, the same number by each rank. */
-static void calls_set(const struct pair *pair, struct duel *duel)
-{
-    if (duel->ranks == 0 && pair->options->calls != 0)
-        duel->calls = pair->options->calls;
-    duel->calls = options_calls(pair->options, duel->calls);
-    if (duel->ranks == 0)
-        return;
-    if (duel->calls < duel->ranks)
-        duel->calls = duel->ranks;
-    duel->calls -= duel->calls % duel->ranks;
-}
-
 bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio)
 {
+    const struct options *options = pair->options;
     struct row rows[1 + DUEL_MORE_MAX] = {{.ratio = 0.0}};
     struct match match = {
         duel, {{.how = &duel->control}, {.how = &duel->ours}}};
+    unsigned parts = duel->ranks == 0 ? 1 : duel->ranks;
 
     if (limit_is_over(pair->comm))
         return false;
     if (duel->batches == 0)
-        duel->batches = pair->options->batches != 0 ? pair->options->batches
-                                                    : OPTIONS_BATCHES;
+        duel->batches =
+            options->batches != 0 ? options->batches : OPTIONS_BATCHES;
     if (duel->window == 0 && duel->ranks == 0)
         duel->window = 1;
-    calls_set(pair, duel);
+    if (duel->ranks == 0 && options->calls != 0)
+        duel->calls = options->calls;
+    /* The same number by each rank. */
+    duel->calls = options_calls(options, duel->calls) / parts * parts;
+    if (duel->calls == 0)
+        duel->calls = parts;
     for (unsigned i = 0; i < 2; i++) {
-        struct side *side = &match.sides[i];
-
-        side->samples = pair_alloc(
+        match.sides[i].samples = pair_alloc(
             pair, (size_t)duel->batches * duel->calls, sizeof(double));
-        side->figures = pair_alloc(
+        match.sides[i].figures = pair_alloc(
             pair, (1 + duel->more_count) * duel->batches, sizeof(double));
     }
     duel_repeat(
@@ -321,6 +312,20 @@ void flight_null(struct flight_slot *slot)
         HG_Forward(slot->handle, flight_call_ended, slot, NULL));
 }
 
+double flight_served(struct flight *flight, struct duel *duel)
+{
+    struct pair *pair = flight->pair;
+    double elapsed_us = 0.0;
+
+    if (pair->is_caller) {
+        elapsed_us = flight_batch(flight, duel);
+        pair_stop(pair);
+    } else {
+        pair_serve(pair);
+    }
+    return elapsed_us;
+}
+
 enum {
     SLICE_US = 100000,
     SLICE_QUICK_US = 30000,
@@ -330,75 +335,56 @@ enum {
 
 /* The figures of one way. */
 struct way {
-    double *kps; /* of both ranks together, in each round */
-    struct ways_slice samples;
+    double kps[OPTIONS_BATCHES_MAX]; /* of both ranks together, in each round */
+    struct ways_slice calls;
 };
 
-static void way_run(struct pair *pair, const struct ways *ways, struct way *way,
-    unsigned number, unsigned round, unsigned window)
+static void way_row(const struct pair *pair, const struct ways *ways,
+    struct way *all, unsigned number, unsigned against, struct row row)
 {
-    struct ways_slice slice = {.sample_count = 0};
+    struct ways_slice *calls = &all[number].calls;
+    unsigned count =
+        calls->sample_count < WAYS_SAMPLES ? calls->sample_count : WAYS_SAMPLES;
 
-    guard_step("round %u of %s", round, ways->ops[number]);
-    ways->slice(pair, number, window,
-        options_pick(pair->options, SLICE_US, SLICE_QUICK_US, SLICE_SMOKE_US),
-        &slice);
-    MPI_Allreduce(
-        &slice.kps, &way->kps[round], 1, MPI_DOUBLE, MPI_SUM, pair->comm);
-    for (unsigned i = 0; i < slice.sample_count && i < WAYS_SAMPLES; i++)
-        ways_sample(&way->samples, slice.samples_us[i]);
-}
-
-/* Of copies, as the figures are sorted there. */
-static void way_compare(const struct pair *pair, const struct way *way,
-    const struct way *against, unsigned rounds, struct row *row)
-{
-    double *both = pair_alloc(pair, (size_t)2 * rounds, sizeof(double));
-
-    memcpy(both, way->kps, rounds * sizeof(double));
-    memcpy(both + rounds, against->kps, rounds * sizeof(double));
-    (void)figures_compare(both, both + rounds, rounds, row);
-    free(both);
+    row.op = ways->ops[number];
+    row.against = ways->ops[against];
+    row.control = number == 0 ? ways->best_text : ways->chosen_text;
+    figures_compare(all[number].kps, all[against].kps, row.batches, &row);
+    figures_samples(calls->samples_us, NULL, count, &row);
+    pair_row(pair, &row);
 }
 
 void ways_run(struct pair *pair, const struct ways *ways)
 {
     const struct options *options = pair->options;
     struct way *all = pair_alloc(pair, WAYS_MAX, sizeof(*all));
-    unsigned window = options->window == 0 ? WAYS_WINDOW : options->window;
-    unsigned rounds =
-        options->batches == 0 ? OPTIONS_BATCHES_MIN : options->batches;
+    struct row row = {.unit = "k/s",
+        .better = "higher",
+        .window = options->window == 0 ? WAYS_WINDOW : options->window,
+        .batches =
+            options->batches == 0 ? OPTIONS_BATCHES_MIN : options->batches};
+    unsigned us =
+        options_pick(options, SLICE_US, SLICE_QUICK_US, SLICE_SMOKE_US);
     unsigned best = 1;
 
-    for (unsigned way = 0; way < WAYS_MAX; way++)
-        all[way].kps = pair_alloc(pair, rounds, sizeof(double));
-    for (unsigned round = 0; round < rounds; round++)
-        for (unsigned way = 0; way < WAYS_MAX; way++)
-            way_run(pair, ways, &all[way], way, round, window);
+    for (unsigned i = 0; i < row.batches * WAYS_MAX; i++) {
+        unsigned number = i % WAYS_MAX;
+        struct ways_slice *calls = &all[number].calls;
+
+        guard_step("round %u of %s", i / WAYS_MAX, ways->ops[number]);
+        ways->slice(pair, number, row.window, us, calls);
+        MPI_Allreduce(&calls->kps, &all[number].kps[i / WAYS_MAX], 1,
+            MPI_DOUBLE, MPI_SUM, pair->comm);
+    }
     guard_rest();
-    for (unsigned way = 2; way < WAYS_MAX; way++) {
-        struct row row;
+    for (unsigned number = 2; number < WAYS_MAX; number++) {
+        struct row both;
 
-        way_compare(pair, &all[way], &all[best], rounds, &row);
-        if (row.value > row.control_value)
-            best = way;
+        figures_compare(all[number].kps, all[best].kps, row.batches, &both);
+        if (both.value > both.control_value)
+            best = number;
     }
-    for (unsigned way = 0; way < WAYS_MAX; way++) {
-        struct ways_slice *samples = &all[way].samples;
-        unsigned against = way == 0 ? best : 0;
-        struct row row = {ways->ops[way], .window = window, .unit = "k/s",
-            .against = ways->ops[against],
-            .control = way == 0 ? ways->best_text : ways->chosen_text,
-            .better = "higher"};
-
-        way_compare(pair, &all[way], &all[against], rounds, &row);
-        figures_samples(samples->samples_us, NULL,
-            samples->sample_count < WAYS_SAMPLES ? samples->sample_count
-                                                 : WAYS_SAMPLES,
-            &row);
-        pair_row(pair, &row);
-    }
-    for (unsigned way = 0; way < WAYS_MAX; way++)
-        free(all[way].kps);
+    for (unsigned number = 0; number < WAYS_MAX; number++)
+        way_row(pair, ways, all, number, number == 0 ? best : 0, row);
     free(all);
 }

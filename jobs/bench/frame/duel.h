@@ -36,9 +36,8 @@ struct duel_side {
 };
 
 /* If the control is MPI, the library has a context only during its own
- * batches (`ours.enters`): the receives that a context keeps posted make MPI
- * look through more of them for each message. With 32 of them 8 bytes took 1.45
- * times as long (MPICH 4.0.2), and such a control would flatter us. */
+ * batches (`ours.enters`): MPI looks through the receives that a context keeps
+ * posted. With 32 of them 8 bytes took 1.45 times as long (MPICH 4.0.2). */
 struct duel {
     const char *op;
     const char *against;
@@ -70,10 +69,9 @@ struct duel {
     double more[DUEL_MORE_MAX];
 };
 
-/* Runs all batches, as often as --runs says; rank 0 reports the row. By all
- * ranks of the pair. False at all of them, with nothing done, when the time
- * limit of the run is over; else `ret_ratio` (may be NULL) is the ratio, at
- * rank 0. */
+/* Runs all batches, as often as --runs says, by all ranks of the pair; rank 0
+ * reports the row. False at all of them, with nothing done, when the time limit
+ * of the run is over; else `ret_ratio` (may be NULL) is rank 0's ratio. */
 bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio);
 
 /* Operations that warm a batch up. */
@@ -109,8 +107,8 @@ struct flight_slot {
 };
 
 /* Operations in flight: each place of the window posts its next operation when
- * the one before has ended, as a program does that has much to do. Owned by the
- * batch, which fills in what stands first. */
+ * the one before has ended. Owned by the batch, which fills in what stands
+ * first. */
 struct flight {
     struct pair *pair;
     void *arg; /* of the batch */
@@ -149,12 +147,14 @@ bool flight_turn(struct flight *flight);
 void flight_handles(struct flight *flight, hg_id_t id);
 void flight_handles_free(struct flight *flight);
 void flight_null(struct flight_slot *slot);
+/* A batch of such a flight by the caller, while the target serves. */
+double flight_served(struct flight *flight, struct duel *duel);
 
 enum { WAYS_MAX = 9, WAYS_SAMPLES = 1024 };
 
-/* The calls of a rank in its slice of time. */
+/* The calls of a rank in its slices of time. */
 struct ways_slice {
-    double kps; /* thousands of its calls a second */
+    double kps; /* thousands of its calls a second, in the last one */
     /* The times of some of them: the last ones that there is room for. */
     double samples_us[WAYS_SAMPLES];
     unsigned sample_count;

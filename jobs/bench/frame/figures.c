@@ -3,6 +3,7 @@
 #include "jobs/bench/frame/figures.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { EXTRA = 2 }; /* noisy runs for each that is wanted */
 
@@ -88,24 +89,33 @@ double stats_spread(double *samples, size_t count)
            median;
 }
 
-bool figures_compare(
-    double *ours, double *control, unsigned count, struct row *row)
+/* Memory, or the end of the job. */
+static void *need(size_t count, size_t len)
 {
-    double *ratios = calloc(count, sizeof(*ratios));
+    void *memory = calloc(count, len);
 
-    if (ratios == NULL)
-        return false;
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+void figures_compare(
+    const double *ours, const double *control, unsigned count, struct row *row)
+{
+    double *numbers = need(count, sizeof(*numbers));
+
     for (unsigned i = 0; i < count; i++)
-        ratios[i] = control[i] > 0.0 ? ours[i] / control[i] : 0.0;
+        numbers[i] = control[i] > 0.0 ? ours[i] / control[i] : 0.0;
     row->batches = count;
-    row->ratio = stats_median(ratios, count);
-    row->spread[0] = stats_quantile(ratios, count, 0.25);
-    row->spread[1] = stats_quantile(ratios, count, 0.75);
-    row->value = stats_median(ours, count);
-    row->control_value = stats_median(control, count);
-    row->control_spread = stats_spread(control, count);
-    free(ratios);
-    return true;
+    row->ratio = stats_median(numbers, count);
+    row->spread[0] = stats_quantile(numbers, count, 0.25);
+    row->spread[1] = stats_quantile(numbers, count, 0.75);
+    memcpy(numbers, ours, count * sizeof(*numbers));
+    row->value = stats_median(numbers, count);
+    memcpy(numbers, control, count * sizeof(*numbers));
+    row->control_spread = stats_spread(numbers, count);
+    row->control_value = stats_quantile(numbers, count, 0.5);
+    free(numbers);
 }
 
 void figures_samples(
@@ -122,12 +132,11 @@ void figures_samples(
     row->control_p99_us = stats_quantile(control, count, 0.99);
 }
 
-bool tries_init(struct tries *tries, unsigned runs)
+void tries_init(struct tries *tries, unsigned runs)
 {
-    *tries = (struct tries){.wanted = runs == 0 ? 1 : runs};
-    tries->max = runs == 0 ? 1 : runs * (1 + EXTRA);
-    tries->rows = calloc(tries->max, sizeof(*tries->rows));
-    return tries->rows != NULL;
+    *tries = (struct tries){.wanted = runs == 0 ? 1 : runs,
+        .max = runs == 0 ? 1 : runs * (1 + EXTRA)};
+    tries->rows = need(tries->max, sizeof(*tries->rows));
 }
 
 void tries_add(struct tries *tries, const struct row *row)
@@ -165,5 +174,4 @@ void tries_choose(struct tries *tries, struct row *ret_row)
         ret_row->is_noisy = tries->good < tries->wanted;
     }
     free(tries->rows);
-    tries->rows = NULL;
 }

@@ -96,17 +96,15 @@ double stats_median(double *samples, size_t count);
 double stats_spread(double *samples, size_t count);
 
 /* Fills in what the figures of `count` (1 at least) batches tell, which were
- * run side by side: both values, the ratio and the spreads. Sorts the figures.
- * False: no memory. */
-bool figures_compare(
-    double *ours, double *control, unsigned count, struct row *row);
+ * run side by side: both values, the ratio and the spreads. */
+void figures_compare(
+    const double *ours, const double *control, unsigned count, struct row *row);
 /* Fills in how long an operation took, ours and the control's; sorts. `control`
  * may be NULL. */
 void figures_samples(
     double *ours, double *control, size_t count, struct row *row);
 
-/* The runs of one row, of which the median counts. Owned by the caller, who
- * fills it with zeros first. */
+/* The runs of one row, of which the median counts. */
 struct tries {
     struct row *rows; /* as they were filled */
     unsigned wanted;
@@ -116,9 +114,8 @@ struct tries {
 };
 
 /* `runs` as the user asked for them; with 0 there is one, noisy or not.
- * Otherwise a noisy one is tried again, but no more than 2 * runs of them.
- * False: no memory. */
-bool tries_init(struct tries *tries, unsigned runs);
+ * Otherwise a noisy one is tried again, but no more than 2 * runs of them. */
+void tries_init(struct tries *tries, unsigned runs);
 void tries_add(struct tries *tries, const struct row *row);
 /* No more are needed, or allowed. */
 bool tries_are_enough(const struct tries *tries);

@@ -10,8 +10,8 @@ enum {
     SMOKE_BATCHES = 2,
     SMOKE_CALLS = 4,
     QUICK_BATCHES = 5,
-    QUICK_PART = 10,     /* of the usual calls; but not fewer than */
-    QUICK_CALLS_MIN = 8, /* these */
+    QUICK_PART = 10, /* of the usual calls; but not fewer than the next */
+    QUICK_CALLS_MIN = 8,
     QUICK_EACH = 4,
 };
 
@@ -56,7 +56,7 @@ static const struct option {
         "N       each row is the median of N; 1"},
     {"--threads", NUMBER, AT(threads), 1, OPTIONS_THREADS_MAX,
         "N    with rate: at most so many in each rank"},
-    {"--batches", NUMBER, AT(batches), OPTIONS_BATCHES_MIN, 1000,
+    {"--batches", NUMBER, AT(batches), OPTIONS_BATCHES_MIN, OPTIONS_BATCHES_MAX,
         "N    at least 15; 21"},
     {"--deadline", NUMBER, AT(deadline_s), 1, 3600,
         "S   seconds that one batch may take; " IN_TEXT(DEADLINE_S)},
@@ -69,57 +69,45 @@ static const struct option {
 
 enum { COUNT = sizeof(all) / sizeof(all[0]) };
 
-_Static_assert(OPTIONS_WINDOW_MAX == 64 && OPTIONS_BATCHES_MIN == 15 &&
-                   OPTIONS_BATCHES == 21,
-    "as --help says");
-
 void options_print(FILE *stream)
 {
     for (unsigned i = 0; i < COUNT; i++)
         fprintf(stream, "  %s %s\n", all[i].name, all[i].help);
 }
 
-/* A whole number from `min` to `max`; false when `text` is none. */
-static bool number_read(
-    const char *text, unsigned min, unsigned max, unsigned *ret_number)
-{
-    char *end = NULL;
-    unsigned long number = strtoul(text, &end, 10);
-
-    if (end == text || *end != '\0' || text[0] == '-' || number < min ||
-        number > max)
-        return false;
-    *ret_number = (unsigned)number;
-    return true;
-}
-
-/* The option at argv[*at], and its value behind it. False: it is not known. */
+/* The option at argv[*at], and its value behind it. False: it is not known, or
+ * its value is no such number. */
 static bool option_read(struct options *options, char **argv, int *at)
 {
     static unsigned size;
-    const char *name = argv[*at];
     const char *value = argv[*at + 1];
+    const struct option *option = all;
+    void *member = NULL;
+    char *end = NULL;
+    unsigned long number = 0;
 
-    for (unsigned i = 0; i < COUNT; i++) {
-        void *member = (char *)options + all[i].offset;
-
-        if (strcmp(all[i].name, name) != 0)
-            continue;
-        if (all[i].kind == FLAG)
-            return *(bool *)member = true;
-        if (value == NULL)
-            return false;
-        *at += 1;
-        if (all[i].kind == SIZE) {
-            *(const unsigned **)member = &size;
-            member = &size;
-        }
-        if (all[i].kind != TEXT)
-            return number_read(value, all[i].min, all[i].max, member);
+    while (option < all + COUNT && strcmp(option->name, argv[*at]) != 0)
+        option++;
+    if (option == all + COUNT || (option->kind != FLAG && value == NULL))
+        return false;
+    member = (char *)options + option->offset;
+    if (option->kind == FLAG)
+        return *(bool *)member = true;
+    *at += 1;
+    if (option->kind == TEXT) {
         *(const char **)member = value;
         return true;
     }
-    return false;
+    number = strtoul(value, &end, 10);
+    if (end == value || *end != '\0' || value[0] == '-' ||
+        number < option->min || number > option->max)
+        return false;
+    if (option->kind == SIZE) {
+        *(const unsigned **)member = &size;
+        member = &size;
+    }
+    *(unsigned *)member = (unsigned)number;
+    return true;
 }
 
 unsigned options_calls(const struct options *options, unsigned usual)
@@ -144,17 +132,6 @@ unsigned options_pick(const struct options *options, unsigned usual,
     return options->is_quick ? quick : usual;
 }
 
-/* Few of everything, where nothing else was asked for. */
-static void few_set(struct options *options)
-{
-    if (options->is_smoke && options->batches == 0)
-        options->batches = SMOKE_BATCHES;
-    if (options->is_smoke && options->calls == 0)
-        options->calls = SMOKE_CALLS;
-    if (options->is_quick && options->batches == 0)
-        options->batches = QUICK_BATCHES;
-}
-
 bool options_read(
     struct options *options, int argc, char **argv, const char **ret_wrong)
 {
@@ -173,8 +150,12 @@ bool options_read(
         if ((*ret_wrong)[0] != '-')
             options->bench = *ret_wrong;
     }
+    if (options->batches == 0)
+        options->batches =
+            options_pick(options, 0, QUICK_BATCHES, SMOKE_BATCHES);
+    if (options->is_smoke && options->calls == 0)
+        options->calls = SMOKE_CALLS;
     *ret_wrong = "--what";
-    few_set(options);
     return options->what == NULL || strcmp(options->what, "rpc") == 0 ||
            strcmp(options->what, "raw") == 0 ||
            strcmp(options->what, "mpi") == 0;

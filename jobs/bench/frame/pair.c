@@ -14,7 +14,7 @@
 #include "jobs/bench/frame/report.h"
 #include "jobs/bench/frame/watch.h"
 
-enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3, TAG_PROGRESS = 12 };
+enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3 };
 
 void pair_fail(const struct pair *pair, const char *format, ...)
 {
@@ -169,13 +169,13 @@ static void calls_register(struct pair *pair)
 /* Does the string open a class that knows nothing of ranks? */
 static bool transport_is_alone(const char *transport)
 {
-    const char *const names[] = {"self", "sm", "shm", "na+self", "na+sm", "ofi",
-        "tcp", "verbs", "cxi", "psm2", "opx", "efa"};
+    static const char *const names[] = {"self", "sm", "shm", "na+self", "na+sm",
+        "ofi", "tcp", "verbs", "cxi", "psm2", "opx", "efa", NULL};
 
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (unsigned i = 0; transport != NULL && names[i] != NULL; i++) {
         size_t len = strlen(names[i]);
 
-        if (transport != NULL && strncmp(transport, names[i], len) == 0 &&
+        if (strncmp(transport, names[i], len) == 0 &&
             strchr(":+;", transport[len]) != NULL)
             return true;
     }
@@ -236,18 +236,17 @@ static void via_near(struct pair *pair)
 /* The report names who makes progress at each of the two. */
 static void progress_tell(const struct pair *pair)
 {
-    char own[WORLD_TEXT_CAP];
-    char other[WORLD_TEXT_CAP];
+    char names[2][WORLD_TEXT_CAP];
 
-    world_progress(own);
+    world_progress(names[0]);
     if (pair->rank == 1)
-        MPI_Send(own, sizeof(own), MPI_CHAR, 0, TAG_PROGRESS, pair->comm);
+        MPI_Send(names[0], WORLD_TEXT_CAP, MPI_CHAR, 0, TAG, pair->comm);
     if (pair->rank != 0)
         return;
-    MPI_Recv(other, sizeof(other), MPI_CHAR, 1, TAG_PROGRESS, pair->comm,
+    MPI_Recv(names[1], WORLD_TEXT_CAP, MPI_CHAR, 1, TAG, pair->comm,
         MPI_STATUS_IGNORE);
-    report_progress(0, own);
-    report_progress(1, other);
+    for (int i = 0; i < 2; i++)
+        report_progress(i, names[i]);
 }
 
 /* Finds what carries a call from the caller to the target: the scheme of its
@@ -397,22 +396,23 @@ void pair_value(const struct pair *pair, struct row *row)
     pair_row(pair, row);
 }
 
+void pair_wait(const struct pair *pair, MPI_Request *request)
+{
+    int is_over = 0;
+
+    if (!pair->is_oversubscribed)
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    else
+        while (MPI_Test(request, &is_over, MPI_STATUS_IGNORE), !is_over)
+            sched_yield();
+}
+
 void pair_barrier(const struct pair *pair)
 {
     MPI_Request request;
-    int is_over = 0;
 
-    if (!pair->is_oversubscribed) {
-        MPI_Barrier(pair->comm);
-        return;
-    }
     MPI_Ibarrier(pair->comm, &request);
-    for (;;) {
-        MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
-        if (is_over)
-            return;
-        sched_yield();
-    }
+    pair_wait(pair, &request);
 }
 
 void pair_barrier_serving(struct pair *pair)
@@ -577,8 +577,7 @@ void pair_greet(struct pair *pair)
 
 bool team_is_possible(const struct pair *like)
 {
-    /* Of those that only lead to oneself, or to a rank that tells its address.
-     */
+    /* These lead to oneself, or to a rank that tells its address. */
     const char *const names[] = {"self", "na+self", "sm", "na+sm"};
     const char *transport = like->options->transport;
 

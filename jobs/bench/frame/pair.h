@@ -58,10 +58,9 @@ struct pair {
     /* Written by a handler, which may run in a thread of the library: the
      * release store pairs with the acquire load of pair_is_stopped(). */
     atomic_bool is_stopped;
-    sem_t stopped; /* posted then */
-    atomic_ullong
-        served;    /* calls that came to the target, but stop_id and who_id */
-    uint32_t seed; /* of the bytes of this batch, the same in all */
+    sem_t stopped;          /* posted then */
+    atomic_ullong served;   /* calls that came to the target, but stop_id */
+    uint32_t seed;          /* of the bytes of this batch, the same in all */
     unsigned char *room;    /* `room_len` bytes to send from */
     unsigned char *landing; /* the same, to receive into */
     size_t room_len;
@@ -116,13 +115,14 @@ void pair_value(const struct pair *pair, struct row *row);
 void pair_say(const struct pair *pair, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns when all ranks have come; gives the core away where ranks share it.
- */
+/* Until the request has ended, or all ranks have come; where ranks share cores
+ * this one gives its own away. */
+void pair_wait(const struct pair *pair, MPI_Request *request);
 void pair_barrier(const struct pair *pair);
 /* The same with a context open: serves until all have come. */
 void pair_barrier_serving(struct pair *pair);
-/* All ranks: opens the context; until then and after pair_leave() there is
- * none, and nothing of the library is under way in MPI. */
+/* All ranks: opens the context; until then and after pair_leave() nothing of
+ * the library is under way in MPI. */
 void pair_enter(struct pair *pair);
 void pair_leave(struct pair *pair);
 /* Sets how this rank makes progress from the next pair_enter() on: by the
@@ -150,19 +150,17 @@ void pair_await_stop(struct pair *pair);
 /* One call from rank 0 to rank 1, so that the ranks know each other. */
 void pair_greet(struct pair *pair);
 
-/* Ends the job with a line when `call` does not return HG_SUCCESS. */
+/* These end the job with a line: when `call` does not return HG_SUCCESS;
+ * always; without memory (it is zeroed, and freed by free()); when `buf` has
+ * other bytes than those of this batch; and at the target, when others than
+ * `count` calls came since the last time. */
 #define CHECK(pair, call) pair_check((pair), (call), #call)
 void pair_check(const struct pair *pair, hg_return_t ret, const char *what);
-/* Ends the job with a line. */
 void pair_fail(const struct pair *pair, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
-/* Zeroed memory, to be freed by free(); ends the job when there is none. */
 void *pair_alloc(const struct pair *pair, size_t count, size_t len);
-/* Ends the job when `buf` has other bytes than those of this batch. */
 void pair_verify(
     const struct pair *pair, const void *buf, size_t len, const char *what);
-/* The target: ends the job when others than `count` calls came since the last
- * time. */
 void pair_verify_served(struct pair *pair, uint64_t count);
 
 /* After a look that found nothing: gives the core away where it is shared. */

@@ -39,40 +39,43 @@ static int command_await(const struct pair *pair)
     return command;
 }
 
-/* By a rank that is a silent peer of that class. */
-static void peer_call(struct pair *pair)
+/* A rank beyond two as a silent peer: opens the two classes as the two ranks
+ * do, calls rank 1 in the first one, and rank 2 in both, and closes them. */
+static void crowd_join(struct pair *pair)
 {
+    unsigned count = pair->rank == 2 ? 2 : 1;
+    struct pair both[2]; /* busy, quiet */
+
+    for (unsigned i = 0; i < 2; i++) {
+        pair_copy(pair, &both[i]);
+        if (!pair_open(&both[i], pair->world->comm, pair->options->transport))
+            pair_fail(pair, "no class for the silent peers");
+    }
+    (void)command_await(pair);
     guard_step("the contact of a silent peer");
-    pair->context = HG_Context_create(pair->cls);
-    if (pair->context == NULL)
-        pair_fail(pair, "HG_Context_create() gave none");
-    pair_call_once(pair, pair->null_id);
+    for (unsigned i = 0; i < count; i++) {
+        both[i].context = HG_Context_create(both[i].cls);
+        if (both[i].context == NULL)
+            pair_fail(pair, "HG_Context_create() gave none");
+        pair_call_once(&both[i], both[i].null_id);
+    }
+    (void)command_await(pair);
+    for (unsigned i = 0; i < count; i++)
+        CHECK(pair, HG_Context_destroy(both[i].context));
+    for (unsigned i = 0; i < 2; i++)
+        pair_close(&both[i]);
 }
 
 void peers_run(
     struct pair *pair, void (*team_run)(struct pair *pair, unsigned number))
 {
-    struct pair both[2]; /* busy, quiet */
     int command = 0;
 
-    while ((command = command_await(pair)) != PEERS_END) {
-        if (command >= PEERS_TEAM)
+    while ((command = command_await(pair)) != PEERS_END)
+        if (command == PEERS_CROWD)
+            crowd_join(pair);
+        else
             team_run(pair, (unsigned)(command - PEERS_TEAM));
-        for (unsigned i = 0; i < 2 && command < PEERS_TEAM; i++) {
-            if (command == PEERS_OPEN) {
-                pair_copy(pair, &both[i]);
-                if (!pair_open(
-                        &both[i], pair->world->comm, pair->options->transport))
-                    pair_fail(pair, "no class for the silent peers");
-            }
-            if (command == PEERS_CALL && (i == 0 || pair->rank == 2))
-                peer_call(&both[i]);
-            if (command == PEERS_PART && both[i].context != NULL)
-                CHECK(pair, HG_Context_destroy(both[i].context));
-            if (command == PEERS_PART)
-                pair_close(&both[i]);
-        }
-    }
 }
 
 /* The string that opens the transport between the two in processes without MPI;
@@ -102,14 +105,13 @@ bool crowd_open(struct crowd *ret_crowd, struct pair *pair)
                        "there are none: start it with -n 4 or more");
         return false;
     }
-    *crowd = (struct crowd){.info = info};
-    crowd->count =
-        info == NULL ? (unsigned)pair->world->size - 2 : pair->options->peers;
+    *crowd = (struct crowd){.info = info, .count = pair->options->peers};
     pair_copy(pair, &crowd->busy);
     pair_copy(pair, &crowd->quiet);
     if (info == NULL) {
+        crowd->count = (unsigned)pair->world->size - 2;
         info = pair->options->transport;
-        peers_tell(pair, PEERS_OPEN);
+        peers_tell(pair, PEERS_CROWD);
     }
     if (!pair_open(&crowd->busy, comm, info) ||
         !pair_open(&crowd->quiet, comm, info))
@@ -122,10 +124,10 @@ bool crowd_open(struct crowd *ret_crowd, struct pair *pair)
 }
 
 /* A class of its own calls rank 1 of the pair once, and is silent then. */
-static void contact_make(
-    const struct pair *pair, const char *info, struct contact *ret_contact)
+static void peer_open(
+    const struct pair *pair, const char *info, struct pair *ret_peer)
 {
-    struct pair peer = {.rank = pair->rank, .options = pair->options};
+    struct pair peer = {.rank = pair->rank, .wait_ms = PAIR_WAIT_MS};
     char text[TEXT_LEN];
     hg_size_t len = sizeof(text);
 
@@ -135,61 +137,46 @@ static void contact_make(
     if (peer.context == NULL)
         pair_fail(pair, "no class of a silent peer over %s", info);
     CHECK(pair, HG_Addr_lookup2(peer.cls, text, &peer.peer));
-    peer.wait_ms = PAIR_WAIT_MS;
     pair_call_once(
         &peer, HG_Register_name(peer.cls, "bench null", NULL, NULL, NULL));
-    *ret_contact = (struct contact){peer.cls, peer.context, peer.peer};
+    *ret_peer = peer;
 }
 
-/* Each class has descriptors of its own. */
-static void descriptors_allow(void)
+/* Serves both classes. */
+static void crowd_turn(struct crowd *crowd)
 {
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    pair_turn(&crowd->busy);
+    pair_turn(&crowd->quiet);
+    sched_yield();
 }
 
 void crowd_gather(struct crowd *crowd)
 {
     struct pair *busy = &crowd->busy;
     struct pair *quiet = &crowd->quiet;
+    struct rlimit limit;
 
     if (crowd->info == NULL)
-        peers_tell(busy, PEERS_CALL);
+        peers_tell(busy, PEERS_GO);
     guard_step("the contact of %u silent peers", crowd->count);
     if (crowd->info != NULL && busy->rank == 0) {
-        descriptors_allow();
-        crowd->contacts =
-            pair_alloc(busy, crowd->count + 1, sizeof(*crowd->contacts));
+        /* Each class has descriptors of its own. */
+        if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+            limit.rlim_cur = limit.rlim_max;
+            setrlimit(RLIMIT_NOFILE, &limit);
+        }
+        crowd->peers =
+            pair_alloc(busy, crowd->count + 1, sizeof(*crowd->peers));
         for (unsigned i = 0; i <= crowd->count; i++)
-            contact_make(i < crowd->count ? busy : quiet, crowd->info,
-                &crowd->contacts[i]);
+            peer_open(
+                i < crowd->count ? busy : quiet, crowd->info, &crowd->peers[i]);
     }
     while (
-        busy->rank == 1 && (busy->served < crowd->count || quiet->served < 1)) {
-        pair_turn(busy);
-        pair_turn(quiet);
-        sched_yield();
-    }
+        busy->rank == 1 && (busy->served < crowd->count || quiet->served < 1))
+        crowd_turn(crowd);
     pair_verify_served(busy, crowd->count);
     pair_verify_served(quiet, 1);
     MPI_Barrier(busy->comm);
-}
-
-/* Rank 0's. */
-static void contacts_end(struct crowd *crowd)
-{
-    for (unsigned i = 0; crowd->contacts != NULL && i <= crowd->count; i++) {
-        struct contact *contact = &crowd->contacts[i];
-
-        HG_Addr_free(contact->cls, contact->addr);
-        HG_Context_destroy(contact->context);
-        CHECK(&crowd->busy, HG_Finalize(contact->cls));
-    }
-    free(crowd->contacts);
 }
 
 void crowd_close(struct crowd *crowd)
@@ -198,15 +185,19 @@ void crowd_close(struct crowd *crowd)
     int is_over = 0;
 
     if (crowd->info == NULL)
-        peers_tell(&crowd->busy, PEERS_PART);
+        peers_tell(&crowd->busy, PEERS_GO);
     guard_step("the end of %u silent peers", crowd->count);
-    contacts_end(crowd);
-    MPI_Ibarrier(crowd->busy.comm, &request);
-    while (MPI_Test(&request, &is_over, MPI_STATUS_IGNORE), !is_over) {
-        pair_turn(&crowd->busy);
-        pair_turn(&crowd->quiet);
-        sched_yield();
+    for (unsigned i = 0; crowd->peers != NULL && i <= crowd->count; i++) {
+        struct pair *peer = &crowd->peers[i];
+
+        HG_Addr_free(peer->cls, peer->peer);
+        HG_Context_destroy(peer->context);
+        CHECK(&crowd->busy, HG_Finalize(peer->cls));
     }
+    free(crowd->peers);
+    MPI_Ibarrier(crowd->busy.comm, &request);
+    while (MPI_Test(&request, &is_over, MPI_STATUS_IGNORE), !is_over)
+        crowd_turn(crowd);
     pair_leave(&crowd->quiet);
     pair_leave(&crowd->busy);
     pair_close(&crowd->busy);

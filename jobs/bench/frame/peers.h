@@ -10,11 +10,10 @@
 #include "jobs/bench/frame/pair.h"
 
 enum peers_command {
-    PEERS_END,  /* leave */
-    PEERS_OPEN, /* open two classes over all ranks, as the two do */
-    PEERS_CALL, /* call rank 1 in the first class; rank 2 in both */
-    PEERS_PART, /* close the two classes */
-    PEERS_TEAM, /* take part in a benchmark: PEERS_TEAM and its number */
+    PEERS_END,   /* leave */
+    PEERS_CROWD, /* be silent peers */
+    PEERS_GO,    /* as such: call; then close */
+    PEERS_TEAM,  /* take part in a benchmark: PEERS_TEAM and its number */
 };
 
 /* The whole run of a rank beyond two; `team_run` takes part in the benchmark of
@@ -24,21 +23,14 @@ void peers_run(
 /* By both of the two ranks, when there are others. */
 void peers_tell(struct pair *pair, int command);
 
-/* A class of a silent peer, of rank 0. */
-struct contact {
-    hg_class_t *cls;
-    hg_context_t *context;
-    hg_addr_t addr; /* of rank 1 */
-};
-
 /* A rank with many silent peers, and the same rank with one: two classes of
  * each of the two ranks, with a context each. Its opener owns it. */
 struct crowd {
     struct pair busy;  /* `count` peers contact it */
     struct pair quiet; /* one does */
     unsigned count;
-    const char *info;         /* opens the peers; NULL: they are ranks */
-    struct contact *contacts; /* of rank 0, the last one of `quiet` */
+    const char *info;   /* opens the peers; NULL: they are ranks */
+    struct pair *peers; /* classes of rank 0, the last one of `quiet` */
 };
 
 /* By both ranks. False, with a line why, when the transport has no peers to

@@ -19,10 +19,8 @@ void watch_speak(const char *words);
 
 /* The step that begins now ends before the deadline, or the process ends with a
  * line that names it, as by SIGALRM, and mpiexec ends the others. The step
- * before is over.
- */
+ * before is over; or with guard_rest() the last one is. */
 void guard_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The last step is over. */
 void guard_rest(void);
 
 /* Is the time of the run over? By the clock of rank 0 of `comm`, all ranks of

@@ -254,12 +254,7 @@ double bulk_move(struct pair *pair, struct duel *duel)
     double elapsed_us = 0.0;
 
     bulk_fill(pair, duel, bulk, bulk->far);
-    if (pair->is_caller) {
-        elapsed_us = flight_batch(&flight, duel);
-        pair_stop(pair);
-    } else {
-        pair_serve(pair);
-    }
+    elapsed_us = flight_served(&flight, duel);
     bulk_verify(pair, duel, bulk, bulk->far);
     return elapsed_us;
 }

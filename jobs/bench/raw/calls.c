@@ -94,14 +94,11 @@ double calls_rate(struct pair *pair, struct duel *duel)
         .window = duel->window, .timed_every = FLIGHT_TIMED_EVERY};
     double elapsed_us = 0.0;
 
-    if (pair->is_caller) {
+    if (pair->is_caller)
         flight_handles(&flight, pair->null_id);
-        elapsed_us = flight_batch(&flight, duel);
+    elapsed_us = flight_served(&flight, duel);
+    if (pair->is_caller)
         flight_handles_free(&flight);
-        pair_stop(pair);
-    } else {
-        pair_serve(pair);
-    }
     pair_verify_served(pair, duel_warm(duel) + duel->calls);
     return elapsed_us;
 }
@@ -246,18 +243,6 @@ static void request_receive(void *arg, unsigned place, MPI_Request *ret_request)
         MPI_ANY_SOURCE, MPI_SERVE_TAG, calls->serve.comm, ret_request);
 }
 
-/* Waits for a send that has as good as left, without keeping the core. */
-static void request_wait(const struct mpi_calls *calls, MPI_Request *request)
-{
-    int has_left = 0;
-
-    if (!calls->serve.pair->is_oversubscribed)
-        MPI_Wait(request, MPI_STATUS_IGNORE);
-    else
-        while (MPI_Test(request, &has_left, MPI_STATUS_IGNORE), !has_left)
-            pair_idle(calls->serve.pair);
-}
-
 static void request_handle(void *arg, unsigned place, const MPI_Status *status,
     MPI_Request *ret_answer)
 {
@@ -266,7 +251,7 @@ static void request_handle(void *arg, unsigned place, const MPI_Status *status,
 
     (void)status;
     (void)ret_answer; /* looked at when the place is used again */
-    request_wait(calls, &calls->answers[place]);
+    pair_wait(calls->serve.pair, &calls->answers[place]);
     *head = head_check(
         calls->serve.pair, calls->landing + place * calls->len, calls->len);
     calls->served[0]++;
@@ -284,7 +269,7 @@ static void answer_take(void *arg, unsigned wait)
     if (memcmp(&calls->heard[wait], calls->room + wait * calls->len,
             HEAD_LEN) != 0)
         pair_fail(calls->serve.pair, "an answer of the control is another's");
-    request_wait(calls, &calls->sends[wait]);
+    pair_wait(calls->serve.pair, &calls->sends[wait]);
     flight_ended(&calls->flight.slots[wait]);
 }
 
@@ -348,7 +333,7 @@ void mpi_calls_close(struct mpi_calls *calls)
     memcpy(&sums[2], calls->served, sizeof(calls->served));
     mpi_serve_close(&calls->serve);
     for (unsigned i = 0; i < calls->serve.places; i++)
-        request_wait(calls, &calls->answers[i]);
+        pair_wait(calls->serve.pair, &calls->answers[i]);
     MPI_Allreduce(
         MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, calls->serve.comm);
     if (sums[0] != sums[2] || sums[1] != sums[3])

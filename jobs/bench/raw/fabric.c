@@ -34,10 +34,9 @@ enum {
     QUEUE_LEN = 256,
     CQ_LEN = 1024,
     BACK_LEN = 8,
-    TAG_HELLO = 1,
-    TAG_PING = 2,
-    TAG_PONG = 3,
-    TAG_STOP = 4,
+    TAG_PING = 1,
+    TAG_PONG = 2,
+    TAG_STOP = 3,
     TAG_REQUEST = 100,
     TAG_REPLY = 101, /* and one more for each place in the window */
 };
@@ -88,11 +87,8 @@ struct fabric {
 
 /* The functions of libfabric; all others are reached through its objects. */
 static struct {
-    void *library;
-    uint32_t (*version)(void);
     int (*getinfo)(uint32_t version, const char *node, const char *service,
         uint64_t flags, const struct fi_info *hints, struct fi_info **info);
-    struct fi_info *(*dupinfo)(const struct fi_info *info);
     void (*freeinfo)(struct fi_info *info);
     int (*fabric)(
         struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
@@ -102,25 +98,20 @@ static struct {
 /* False where there is none. */
 static bool library_load(const struct pair *pair)
 {
-    const struct {
-        const char *name;
-        void *function;
-    } symbols[] = {{"fi_version", &calls.version},
-        {"fi_getinfo", &calls.getinfo}, {"fi_dupinfo", &calls.dupinfo},
-        {"fi_freeinfo", &calls.freeinfo}, {"fi_fabric", &calls.fabric},
-        {"fi_strerror", &calls.strerror}};
+    const char *const names[] = {
+        "fi_getinfo", "fi_freeinfo", "fi_fabric", "fi_strerror"};
+    void *const functions[] = {
+        &calls.getinfo, &calls.freeinfo, &calls.fabric, &calls.strerror};
+    void *library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
 
-    if (calls.library != NULL)
-        return true;
-    calls.library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-    for (unsigned i = 0; calls.library != NULL && i < 6; i++) {
-        void *found = dlsym(calls.library, symbols[i].name);
+    for (unsigned i = 0; library != NULL && i < 4; i++) {
+        void *found = dlsym(library, names[i]);
 
         if (found == NULL)
-            pair_fail(pair, "libfabric has no %s", symbols[i].name);
-        memcpy(symbols[i].function, &found, sizeof(found));
+            pair_fail(pair, "libfabric has no %s", names[i]);
+        memcpy(functions[i], &found, sizeof(found));
     }
-    return calls.library != NULL;
+    return library != NULL;
 }
 
 bool fabric_is_way(const struct pair *pair)
@@ -139,9 +130,8 @@ static void fabric_check(
 #define TRY(fabric, call) fabric_check((fabric), (call), #call)
 
 /* That of the class, from its address: "ofi+STACK://HOST:PORT", or with
- * something else behind the slashes. Version 6 stands in brackets. */
-static void place_read(
-    const struct pair *pair, char ret_stack[TEXT_CAP], char ret_host[TEXT_CAP])
+ * something else behind the slashes. An IPv6 host stands in brackets. */
+static void host_read(const struct pair *pair, char ret_host[TEXT_CAP])
 {
     char text[TEXT_CAP];
     hg_size_t len = sizeof(text);
@@ -150,8 +140,6 @@ static void place_read(
     CHECK(pair, HG_Addr_self(pair->cls, &self));
     CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, self));
     HG_Addr_free(pair->cls, self);
-    if (sscanf(text, "ofi+%511[^:]", ret_stack) != 1)
-        pair_fail(pair, "no provider is named by %s", text);
     if (sscanf(text, "%*[^/]//[%511[^]]]", ret_host) != 1 &&
         sscanf(text, "%*[^/]//%511[^:]", ret_host) != 1)
         ret_host[0] = '\0';
@@ -161,37 +149,35 @@ static void place_read(
  * likes it best). 0, or libfabric's code. */
 static int info_find(struct fabric *fabric, const char *stack, const char *host)
 {
-    uint32_t ours = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
-    uint32_t version = calls.version();
-    struct fi_info *hints = calls.dupinfo(NULL);
-    int code = 0;
+    uint32_t version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+    struct fi_ep_attr ep = {.type = FI_EP_RDM};
+    struct fi_domain_attr domain = {
+        .threading = FI_THREAD_DOMAIN,
+        .data_progress = FI_PROGRESS_MANUAL,
+        .resource_mgmt = FI_RM_ENABLED,
+        .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
+                   FI_MR_PROV_KEY | FI_MR_ENDPOINT,
+    };
+    struct fi_tx_attr tx = {.size = QUEUE_LEN};
+    struct fi_rx_attr rx = {.size = QUEUE_LEN};
+    struct fi_fabric_attr provider = {.prov_name = (char *)stack};
+    struct fi_info hints = {.caps = FI_TAGGED | FI_RMA,
+        .mode = FI_CONTEXT | FI_CONTEXT2,
+        .tx_attr = &tx,
+        .rx_attr = &rx,
+        .ep_attr = &ep,
+        .domain_attr = &domain,
+        .fabric_attr = &provider};
+    int code = calls.getinfo(version, NULL, NULL, 0, &hints, &fabric->info);
 
-    if (hints == NULL)
-        pair_fail(fabric->pair, "no memory for libfabric");
-    if (FI_VERSION_LT(ours, version))
-        version = ours;
-    hints->caps = FI_TAGGED | FI_RMA;
-    hints->mode = FI_CONTEXT | FI_CONTEXT2;
-    hints->ep_attr->type = FI_EP_RDM;
-    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR |
-                                  FI_MR_ALLOCATED | FI_MR_PROV_KEY |
-                                  FI_MR_ENDPOINT;
-    hints->domain_attr->threading = FI_THREAD_DOMAIN;
-    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    hints->tx_attr->size = QUEUE_LEN;
-    hints->rx_attr->size = QUEUE_LEN;
-    hints->fabric_attr->prov_name = strdup(stack);
-    code = calls.getinfo(version, NULL, NULL, 0, hints, &fabric->info);
     if (code == 0 && host[0] != '\0' &&
         (fabric->info->addr_format == FI_SOCKADDR_IN ||
             fabric->info->addr_format == FI_SOCKADDR_IN6)) {
         calls.freeinfo(fabric->info);
         fabric->info = NULL;
-        code =
-            calls.getinfo(version, host, NULL, FI_SOURCE, hints, &fabric->info);
+        code = calls.getinfo(
+            version, host, NULL, FI_SOURCE, &hints, &fabric->info);
     }
-    calls.freeinfo(hints);
     if (code == 0 && strcmp(fabric->info->fabric_attr->prov_name, stack) != 0)
         pair_fail(fabric->pair, "the control got %s instead of %s",
             fabric->info->fabric_attr->prov_name, stack);
@@ -336,22 +322,6 @@ static void lane_send(
     fabric_send(fabric, &lane->send, &lane->out, HEAD_LEN, &fabric->own, tag);
 }
 
-/* A message in each direction, so that both have a connection. */
-static void greet(struct fabric *fabric)
-{
-    struct fabric_lane *lane = &fabric->lanes[0];
-
-    lane_receive(fabric, lane, TAG_HELLO);
-    MPI_Barrier(fabric->pair->comm);
-    if (fabric->pair->rank == 1)
-        (void)fabric_take(fabric);
-    lane_send(fabric, lane, TAG_HELLO);
-    if (fabric->pair->rank == 0)
-        (void)fabric_take(fabric);
-    fabric_settle(fabric, &lane->send);
-    MPI_Barrier(fabric->pair->comm);
-}
-
 void fabric_close(struct fabric *fabric)
 {
     if (fabric == NULL)
@@ -377,14 +347,13 @@ void fabric_close(struct fabric *fabric)
 
 bool fabric_open(struct pair *pair, const char *stack)
 {
-    char own_stack[TEXT_CAP];
     char host[TEXT_CAP] = "";
     struct fabric *fabric = NULL;
     int is_there = library_load(pair) ? 1 : 0;
 
     if (stack == NULL) {
-        place_read(pair, own_stack, host);
-        stack = own_stack;
+        stack = pair->via + strlen("ofi+");
+        host_read(pair, host);
     }
     if (is_there) {
         fabric = pair_alloc(pair, 1, sizeof(*fabric));
@@ -402,7 +371,6 @@ bool fabric_open(struct pair *pair, const char *stack)
     addresses_swap(fabric);
     fabric_know(fabric, &fabric->own, (unsigned char *)fabric->lanes,
         sizeof(fabric->lanes));
-    greet(fabric);
     pair->fabric = fabric;
     pair->fabric_close = fabric_close;
     return true;

@@ -15,85 +15,48 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* One byte, and the descriptor beside it. */
-struct letter {
-    char byte;
-    struct iovec iov;
+int hand_over(const struct pair *pair, int fd)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t len = sizeof(name); /* the bytes behind the name are part of it */
+    char byte = 0;
+    struct iovec iov = {&byte, 1};
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr header;
-};
-
-static struct cmsghdr *letter_init(struct letter *letter)
-{
-    memset(letter, 0, sizeof(*letter));
-    letter->iov = (struct iovec){&letter->byte, 1};
-    letter->header.msg_iov = &letter->iov;
-    letter->header.msg_iovlen = 1;
-    letter->header.msg_control = letter->control.bytes;
-    letter->header.msg_controllen = sizeof(letter->control.bytes);
-    return CMSG_FIRSTHDR(&letter->header);
-}
-
-/* A descriptor, and the name of the socket that takes it. */
-struct mailbox {
-    struct sockaddr_un name;
-    socklen_t len; /* the bytes behind the name count as part of it */
-};
-
-/* Rank 1: to the socket of rank 0, if that is of the same kernel. */
-static void give(const struct pair *pair, int from, int fd)
-{
-    struct letter letter;
-    struct cmsghdr *part = letter_init(&letter);
-    struct mailbox to;
-    int is_given = 0;
-
-    MPI_Recv(&to, sizeof(to), MPI_BYTE, 0, 0, pair->comm, MPI_STATUS_IGNORE);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(sizeof(fd));
-    memcpy(CMSG_DATA(part), &fd, sizeof(fd));
-    letter.header.msg_name = &to.name;
-    letter.header.msg_namelen = to.len;
-    is_given = sendmsg(from, &letter.header, MSG_NOSIGNAL) == 1;
-    MPI_Send(&is_given, 1, MPI_INT, 0, 0, pair->comm);
-}
-
-/* Rank 0, by a name of the kernel's; -1: none came. */
-static int take(const struct pair *pair, int at)
-{
-    struct mailbox own = {{.sun_family = AF_UNIX}, sizeof(own.name)};
-    struct letter letter;
-    struct cmsghdr *part = letter_init(&letter);
-    int is_given = 0;
-    int fd = -1;
-
-    if (bind(at, (struct sockaddr *)&own.name, sizeof(sa_family_t)) != 0 ||
-        getsockname(at, (struct sockaddr *)&own.name, &own.len) != 0)
-        pair_fail(pair, "a socket without a path: %s", strerror(errno));
-    MPI_Send(&own, sizeof(own), MPI_BYTE, 1, 0, pair->comm);
-    MPI_Recv(&is_given, 1, MPI_INT, 1, 0, pair->comm, MPI_STATUS_IGNORE);
-    if (!is_given || recvmsg(at, &letter.header, MSG_CMSG_CLOEXEC) != 1)
-        return -1;
-    part = CMSG_FIRSTHDR(&letter.header);
-    if (part != NULL && part->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-    return fd;
-}
-
-int hand_over(const struct pair *pair, int fd)
-{
+    } control = {.bytes = {0}};
+    struct msghdr letter = {.msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof(control)};
+    struct cmsghdr *part = CMSG_FIRSTHDR(&letter);
     int by = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int is_given = 0;
 
-    if (by < 0)
-        pair_fail(pair, "no socket: %s", strerror(errno));
-    if (pair->rank == 0)
-        fd = take(pair, by);
-    else
-        give(pair, by, fd);
+    if (by < 0 ||
+        (pair->rank == 0 &&
+            (bind(by, (struct sockaddr *)&name, sizeof(sa_family_t)) != 0 ||
+                getsockname(by, (struct sockaddr *)&name, &len) != 0)))
+        pair_fail(pair, "a socket without a path: %s", strerror(errno));
+    MPI_Bcast(&name, sizeof(name), MPI_BYTE, 0, pair->comm);
+    MPI_Bcast(&len, sizeof(len), MPI_BYTE, 0, pair->comm);
+    if (pair->rank == 1) {
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof(fd));
+        memcpy(CMSG_DATA(part), &fd, sizeof(fd));
+        letter.msg_name = &name;
+        letter.msg_namelen = len;
+        is_given = sendmsg(by, &letter, MSG_NOSIGNAL) == 1;
+    } else {
+        fd = -1;
+    }
+    MPI_Bcast(&is_given, 1, MPI_INT, 1, pair->comm);
+    if (pair->rank == 0 && is_given &&
+        recvmsg(by, &letter, MSG_CMSG_CLOEXEC) == 1 &&
+        (part = CMSG_FIRSTHDR(&letter)) != NULL &&
+        part->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(part), sizeof(fd));
     close(by);
     return fd;
 }

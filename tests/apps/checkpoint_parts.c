@@ -31,7 +31,7 @@ static void test_name_outside_is_refused(void **state)
     (void)state;
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_false(partial_name_is_safe(bad[i]));
-        assert_int_equal(partial_create(root, bad[i], 0, 5, &partial), EPERM);
+        assert_int_equal(partial_create(bad[i], 0, 5, &partial), EPERM);
     }
 }
 
@@ -51,7 +51,7 @@ static void test_commit_names_the_file(void **state)
     struct partial *partial = NULL;
 
     (void)state;
-    assert_int_equal(partial_create(root, "sub/file", 3, 5, &partial), 0);
+    assert_int_equal(partial_create("sub/file", 3, 5, &partial), 0);
     assert_int_equal(faccessat(root, "sub/file", F_OK, 0), -1);
     assert_int_equal(partial_write(partial, "abc", 3, 0), 0);
     assert_int_equal(partial_commit(partial, 0644), 0);
@@ -69,12 +69,12 @@ static void test_taken_temporary_name_is_passed_over(void **state)
     unsigned i = 0;
 
     (void)state;
-    assert_int_equal(partial_make_directories(root, "sub/"), 0);
+    assert_int_equal(directories_make(root, "sub", 3), 0);
     for (i = 0; i < 20; i++) {
         snprintf(name, sizeof(name), "sub/.file.partial.7.%u", i);
         close(openat(root, name, O_CREAT | O_WRONLY, 0600));
     }
-    assert_int_equal(partial_create(root, "sub/file", 7, 5, &partial), 0);
+    assert_int_equal(partial_create("sub/file", 7, 5, &partial), 0);
     assert_int_equal(partial_commit(partial, 0600), 0);
     for (i = 0; i < 20; i++) {
         snprintf(name, sizeof(name), "sub/.file.partial.7.%u", i);
@@ -90,8 +90,8 @@ static void test_remove_all_leaves_nothing(void **state)
     struct partial *other = NULL;
 
     (void)state;
-    assert_int_equal(partial_create(root, "sub/one", 0, 5, &one), 0);
-    assert_int_equal(partial_create(root, "sub/other", 0, 6, &other), 0);
+    assert_int_equal(partial_create("sub/one", 0, 5, &one), 0);
+    assert_int_equal(partial_create("sub/other", 0, 6, &other), 0);
     assert_ptr_equal(partial_find(0, 5), one);
     assert_ptr_equal(partial_find(0, 6), other);
     assert_null(partial_find(1, 5));
@@ -105,8 +105,8 @@ static void test_commit_onto_directory_leaves_nothing(void **state)
     struct partial *partial = NULL;
 
     (void)state;
-    assert_int_equal(partial_make_directories(root, "sub/taken/"), 0);
-    assert_int_equal(partial_create(root, "sub/taken", 0, 5, &partial), 0);
+    assert_int_equal(directories_make(root, "sub/taken", 9), 0);
+    assert_int_equal(partial_create("sub/taken", 0, 5, &partial), 0);
     assert_int_equal(partial_commit(partial, 0644), EISDIR);
     assert_int_equal(unlinkat(root, "sub/taken", AT_REMOVEDIR), 0);
     assert_int_equal(unlinkat(root, "sub", AT_REMOVEDIR), 0);
@@ -134,7 +134,7 @@ static int open_root(void **state)
 {
     (void)state;
     if (mkdtemp(dir) != NULL)
-        root = open(dir, O_RDONLY | O_DIRECTORY);
+        job.out_fd = root = open(dir, O_RDONLY | O_DIRECTORY);
     return root < 0;
 }
 

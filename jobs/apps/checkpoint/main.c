@@ -19,13 +19,11 @@ struct job job;
 enum {
     USAGE_CODE = 2,
     DEPTH_DEFAULT = 4,
-    DEPTH_MAX = 64,
     WAIT_S_DEFAULT = 60,
     WAIT_S_MAX = 86400,
     TRIGGER_MAX = 16,
-    PROGRESS_MS = 5,   /* between looks at signals, silent ranks and the end */
-    CLOSE_S = 60,      /* for closing; the library itself waits 30 s */
-    SILENT_FACTOR = 2, /* rank 0 waits that much longer than a sender */
+    PROGRESS_MS = 5, /* between looks at signals, silent ranks and the end */
+    CLOSE_S = 60,    /* for closing; the library itself waits 30 s */
 };
 
 /* Sent where nothing is named: this project, without what was built in it, if
@@ -50,8 +48,6 @@ static const char usage[] =
 static const char *out_dir; /* as the user named it; NULL: a fresh one */
 static char *const *paths;
 static int path_count;
-static struct list list;
-static struct outdir outdir = {.fd = -1};
 
 static bool number_read(int letter, int max, int *ret)
 {
@@ -104,21 +100,11 @@ static bool options_read(int argc, char **argv, int *ret_code)
 /* Collective. False: some rank cannot go on, and has reported it. */
 static bool input_open(void)
 {
-    bool is_fine = true;
-
     if (path_count == 0 && access(own_tree[0], F_OK) == 0) {
         paths = own_tree;
         path_count = sizeof(own_tree) / sizeof(own_tree[0]);
     }
-    if (job.rank == 0)
-        is_fine = list_find(&list, paths, path_count, out_dir);
-    if (!all_agree(is_fine))
-        return false;
-    if (!list_share(&list)) {
-        report_error("no memory on some rank for the list of files");
-        return false;
-    }
-    return outdir_open(&outdir, out_dir);
+    return list_open(paths, path_count, out_dir) && outdir_open(out_dir);
 }
 
 /* Collective, up to an error, which is reported. Handlers run within
@@ -134,36 +120,17 @@ static bool library_open(void)
     options.progress = &progress;
     job.cls = amalgam_init(MPI_COMM_WORLD, NULL, &options);
     if (job.cls == NULL) {
-        report_error("cannot open the library; see the line above");
+        report(ERROR, "cannot open the library; see the line above");
         return false;
     }
     job.context = HG_Context_create(job.cls);
     job.part_id = MERCURY_REGISTER(job.cls, "checkpoint_part", part_in_t,
         part_out_t, is_server() ? server_on_part : NULL);
     if (job.context == NULL || job.part_id == 0) {
-        report_error("cannot open a context with an RPC");
+        report(ERROR, "cannot open a context with an RPC");
         return false;
     }
-    return (!is_server() || server_open(outdir.fd)) &&
-           (!is_sender() || sender_open(&list));
-}
-
-/* Aborts the job where a rank has been silent for too long, or a server that
- * let a call wait does not come to the end, as this rank has. */
-static void silence_check(bool is_done)
-{
-    int limit_s = SILENT_FACTOR * job.wait_s;
-    uint64_t silent_s = progress_silent_ns() / NS_PER_S;
-
-    if (is_done && job.has_silent && silent_s > (uint64_t)job.wait_s)
-        report_error("a server does not come to the end");
-    else if (job.rank == 0 && silent_s > (uint64_t)limit_s)
-        report_error("some rank has not been heard of for %d s", limit_s);
-    else
-        return;
-    if (is_server())
-        server_stop();
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    return (!is_server() || server_open()) && (!is_sender() || sender_open());
 }
 
 /* Progress and callbacks, once. */
@@ -179,98 +146,92 @@ static void library_step(void)
     } while (count > 0);
 }
 
-/* Serves and sends until all ranks have come to their end. */
+/* Serves and sends until all ranks are done, or ends the job if one of them is
+ * silent. */
 static void run_loop(void)
 {
     bool is_stopped = false;
     bool is_done = false;
 
-    progress_open(&list);
     while (!progress_step(is_done)) {
         if (stop_is_asked() && !is_stopped) {
             is_stopped = true;
-            report_note("told to stop");
-            if (is_sender())
-                sender_stop();
-            if (is_server())
-                server_stop();
+            report(NOTE, "told to stop");
+            sender_stop();
+            server_stop();
         }
         is_done = !is_sender() || sender_step();
         library_step();
-        if (is_server())
-            server_step();
-        silence_check(is_done);
+        server_step();
+        if (progress_is_silent()) {
+            partial_remove_all();
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
     }
-    if (job.rank == 0)
-        progress_close();
 }
 
 /* Collective: opens the library, moves the files, and closes it again. */
 static void run_files(void)
 {
-    bool is_open = all_agree(library_open());
-    double start = MPI_Wtime();
     hg_return_t rc = HG_SUCCESS;
 
-    if (is_open) {
+    if (all_agree(library_open()) && progress_open()) {
         run_loop();
-        stop_watch(SILENT_FACTOR * (unsigned)job.wait_s);
-        table_print(MPI_Wtime() - start);
+        stop_watch(2 * (unsigned)job.wait_s);
+        progress_table();
     }
+    progress_close();
     sender_close();
     server_close();
     stop_watch(CLOSE_S + (unsigned)job.wait_s);
     if (job.cls != NULL)
         rc = amalgam_finalize(job.cls);
     if (rc != HG_SUCCESS)
-        report_error("cannot end the library: %s", HG_Error_to_string(rc));
+        report(ERROR, "cannot end the library: %s", HG_Error_to_string(rc));
 }
 
 /* Removes or keeps the files that were written, and says so. */
-static void outdir_end(int code)
+static void output_end(int code)
 {
-    bool is_removed = outdir.is_fresh && (code == 0 || code == STOP_CODE);
+    bool is_removed = job.out_is_fresh && (code == 0 || code == STOP_CODE);
 
-    if (is_removed && is_server())
-        outdir_remove(&outdir);
-    if (outdir.fd >= 0)
-        close(outdir.fd);
-    if (job.rank != 0 || outdir.path[0] == '\0')
+    outdir_close(is_removed);
+    if (job.rank != 0)
         return;
     if (code == 0)
-        printf("All files were verified in %s%s\n", outdir.path,
+        printf("All files were verified in %s%s\n", job.out_path,
             is_removed ? ", which is removed now (-o DIR keeps them)" : "");
     else
         printf("%s %s %s\n",
             code == STOP_CODE ? "Told to stop;" : "Not all could be stored;",
-            is_removed ? "removed" : "verified are the files in", outdir.path);
+            is_removed ? "removed" : "verified are the files in", job.out_path);
     fflush(stdout);
 }
 
 /* Collective: returns the worst code of all ranks. */
 static int run_all(void)
 {
+    bool is_open = false;
     int mine = 0;
     int worst = 0;
 
     stop_install();
-    if (input_open()) {
-        if (job.rank == 0)
-            printf("checkpoint: %llu files, %.1f MB, %d client rank%s -> %d "
-                   "server rank%s, directory %s\n",
-                (unsigned long long)list.files, (double)list.bytes / 1e6,
-                job.senders, job.senders == 1 ? "" : "s", job.servers,
-                job.servers == 1 ? "" : "s", outdir.path);
-        fflush(stdout);
+    is_open = input_open();
+    if (is_open && job.rank == 0)
+        printf("checkpoint: %llu files, %.1f MB, %d client rank%s -> %d server "
+               "rank%s, directory %s\n",
+            (unsigned long long)job.files, (double)job.bytes / 1e6, job.senders,
+            job.senders == 1 ? "" : "s", job.servers,
+            job.servers == 1 ? "" : "s", job.out_path);
+    fflush(stdout);
+    if (is_open)
         run_files();
-    } else {
-        outdir.path[0] = '\0';
-    }
-    mine = stop_is_asked() ? STOP_CODE : report_error_count() > 0;
+    mine = stop_is_asked() ? STOP_CODE : job.errors > 0;
     MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     stop_watch(0);
-    outdir_end(worst);
-    list_free(&list);
+    if (is_open)
+        output_end(worst);
+    list_close();
     return worst;
 }
 

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,9 +18,7 @@
 #include <unistd.h>
 
 enum {
-    BASE_LEN = 200, /* of a long name, so that the addition fits too */
-    NAME_TRIES = 1000,
-    REMOVE_FDS = 16,   /* directories that a walk for removal keeps open */
+    BASE_LEN = 200,    /* of a long name, so that the addition fits too */
     REMOVE_TRIES = 8,  /* walks; servers of one node disturb each other */
     STOP_LIMIT_S = 10, /* mpiexec waits longer than that before it kills */
 };
@@ -30,10 +28,9 @@ struct partial {
     uint64_t number; /* of the file in the list of rank `from` */
     uint64_t len;    /* bytes written */
     int from;
-    int root;
     int fd;
     char name[PATH_MAX];
-    char path[PATH_MAX]; /* the temporary name */
+    char path[PATH_MAX + 64]; /* the temporary name */
 };
 
 static _Atomic(struct partial *) partials;
@@ -44,8 +41,7 @@ bool partial_name_is_safe(const char *name)
     for (;;) {
         size_t len = strcspn(name, "/");
 
-        if (len == 0 || (len == 1 && name[0] == '.') ||
-            (len == 2 && name[0] == '.' && name[1] == '.'))
+        if (len == 0 || (len <= 2 && strspn(name, ".") == len))
             return false;
         if (name[len] == '\0')
             return true;
@@ -53,18 +49,17 @@ bool partial_name_is_safe(const char *name)
     }
 }
 
-int partial_make_directories(int root, const char *name)
+int directories_make(int root, const char *path, size_t len)
 {
-    char path[PATH_MAX];
-    char *slash = path;
+    char part[PATH_MAX] = "";
 
-    if (snprintf(path, sizeof(path), "%s", name) >= (int)sizeof(path))
-        return ENAMETOOLONG;
-    while ((slash = strchr(slash + 1, '/')) != NULL) {
-        *slash = '\0';
-        if (mkdirat(root, path, 0777) != 0 && errno != EEXIST)
+    for (size_t i = 0; i < len; i++) {
+        if (i + 1 >= sizeof(part))
+            return ENAMETOOLONG;
+        part[i] = path[i];
+        if ((i + 1 == len || path[i + 1] == '/') &&
+            mkdirat(root, part, 0777) != 0 && errno != EEXIST)
             return errno;
-        *slash = '/';
     }
     return 0;
 }
@@ -84,49 +79,36 @@ uint64_t partial_len(const struct partial *partial)
     return partial->len;
 }
 
-/* Opens it under the next temporary name that is free: one may be left of a job
- * that was killed. Returns 0 or an errno. */
-static int partial_open(struct partial *partial)
+int partial_create(
+    const char *name, int from, uint64_t number, struct partial **ret_partial)
 {
-    static unsigned number;
-    const char *name = partial->name;
+    static unsigned serial;
     const char *slash = strrchr(name, '/');
-    int folder_len = slash == NULL ? 0 : (int)(slash + 1 - name);
-
-    for (unsigned tries = 0; tries < NAME_TRIES; tries++) {
-        if (snprintf(partial->path, PATH_MAX, "%.*s.%.*s.partial.%d.%u",
-                folder_len, name, (int)BASE_LEN, name + folder_len,
-                partial->from, number++) >= PATH_MAX)
-            return ENAMETOOLONG;
-        partial->fd = openat(partial->root, partial->path,
-            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (partial->fd >= 0)
-            return 0;
-        if (errno != EEXIST)
-            break;
-    }
-    return errno;
-}
-
-int partial_create(int root, const char *name, int from, uint64_t number,
-    struct partial **ret_partial)
-{
+    size_t folder_len = slash == NULL ? 0 : (size_t)(slash + 1 - name);
     struct partial *partial = NULL;
-    int error = partial_name_is_safe(name) ? 0 : EPERM;
+    int error = ENAMETOOLONG;
 
-    if (error == 0)
-        error = partial_make_directories(root, name);
+    if (!partial_name_is_safe(name))
+        return EPERM;
+    if (strlen(name) < PATH_MAX)
+        error = directories_make(job.out_fd, name, folder_len);
     if (error != 0)
         return error;
     partial = calloc(1, sizeof(*partial));
     if (partial == NULL)
         return ENOMEM;
-    partial->root = root;
-    partial->from = from;
     partial->number = number;
-    snprintf(partial->name, PATH_MAX, "%s", name);
-    error = partial_open(partial);
-    if (error != 0) {
+    partial->from = from;
+    strcpy(partial->name, name);
+    do { /* a name may be taken by what is left of a job that was killed */
+        snprintf(partial->path, sizeof(partial->path),
+            "%.*s.%.*s.partial.%d.%u", (int)folder_len, name, (int)BASE_LEN,
+            name + folder_len, from, serial++);
+        partial->fd = openat(job.out_fd, partial->path,
+            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    } while (partial->fd < 0 && errno == EEXIST);
+    if (partial->fd < 0) {
+        error = errno;
         free(partial);
         return error;
     }
@@ -155,23 +137,19 @@ int partial_write(
     return 0;
 }
 
-static void partial_free(struct partial *partial)
+void partial_remove(struct partial *partial)
 {
     _Atomic(struct partial *) *link = &partials;
 
+    if (partial == NULL)
+        return;
+    if (partial->fd >= 0)
+        close(partial->fd);
+    unlinkat(job.out_fd, partial->path, 0);
     while (*link != partial)
         link = &(*link)->next;
     *link = partial->next;
     free(partial);
-}
-
-void partial_remove(struct partial *partial)
-{
-    if (partial == NULL)
-        return;
-    close(partial->fd);
-    unlinkat(partial->root, partial->path, 0);
-    partial_free(partial);
 }
 
 int partial_commit(struct partial *partial, uint32_t mode)
@@ -181,12 +159,13 @@ int partial_commit(struct partial *partial, uint32_t mode)
     /* A file system may report only here that its disk is full. */
     if (close(partial->fd) != 0 && error == 0)
         error = errno;
-    if (error == 0 && renameat(partial->root, partial->path, partial->root,
-                          partial->name) != 0)
+    partial->fd = -1;
+    if (error == 0 &&
+        renameat(job.out_fd, partial->path, job.out_fd, partial->name) != 0)
         error = errno;
-    if (error != 0)
-        unlinkat(partial->root, partial->path, 0);
-    partial_free(partial);
+    if (error == 0)
+        partial->path[0] = '\0'; /* nothing is left to unlink */
+    partial_remove(partial);
     return error;
 }
 
@@ -196,98 +175,93 @@ void partial_remove_all(void)
         partial_remove(partials);
 }
 
-/* Chooses the path on rank 0; leaves it empty on a reported error. */
-static void path_choose(struct outdir *outdir, const char *wanted)
+/* Chooses the path on rank 0. False: reported. */
+static bool path_choose(const char *wanted)
 {
     const char *tmp = getenv("TMPDIR");
-    int len = 0;
+    const char *path = tmp != NULL && *tmp != '\0' ? tmp : "/tmp";
+    int len =
+        snprintf(job.out_path, PATH_MAX, "%s%s", wanted != NULL ? wanted : path,
+            wanted != NULL ? "" : "/checkpoint.XXXXXX");
 
-    if (wanted != NULL)
-        len = snprintf(outdir->path, PATH_MAX, "%s", wanted);
-    else
-        len = snprintf(outdir->path, PATH_MAX, "%s/checkpoint.XXXXXX",
-            tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-    if (len > 0 && len < PATH_MAX &&
-        (wanted != NULL || mkdtemp(outdir->path) != NULL))
-        return;
-    report_error("cannot make the output directory %s: %s; name one with -o",
-        outdir->path,
-        len > 0 && len < PATH_MAX ? strerror(errno) : "no path name");
-    outdir->path[0] = '\0';
+    errno = ENAMETOOLONG;
+    if (len < PATH_MAX && (wanted != NULL || mkdtemp(job.out_path) != NULL))
+        return true;
+    report(ERROR,
+        "cannot make the output directory %s: %s; name one with -o DIR",
+        job.out_path, strerror(errno));
+    return false;
 }
 
 /* Makes and opens the directory on a server. False: reported. */
-static bool dir_open(struct outdir *outdir)
+static bool dir_open(void)
 {
-    int error = partial_make_directories(AT_FDCWD, outdir->path);
+    int error = directories_make(AT_FDCWD, job.out_path, strlen(job.out_path));
 
-    if (error == 0 && mkdir(outdir->path, 0777) != 0 && errno != EEXIST)
-        error = errno;
     if (error == 0) {
-        outdir->fd = open(outdir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (outdir->fd < 0 ||
-            faccessat(outdir->fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
+        job.out_fd = open(job.out_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (job.out_fd < 0 ||
+            faccessat(job.out_fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
             error = errno;
     }
     if (error != 0)
-        report_error("cannot write to the output directory %s: %s",
-            outdir->path, strerror(error));
+        report(ERROR, "cannot write to the output directory %s: %s",
+            job.out_path, strerror(error));
     return error == 0;
 }
 
-bool outdir_open(struct outdir *outdir, const char *wanted)
+bool outdir_open(const char *wanted)
 {
     bool is_fine = false;
 
-    outdir->is_fresh = wanted == NULL;
-    if (job.rank == 0)
-        path_choose(outdir, wanted);
-    MPI_Bcast(outdir->path, PATH_MAX, MPI_BYTE, 0, MPI_COMM_WORLD);
-    is_fine = all_agree(
-        outdir->path[0] != '\0' && (!is_server() || dir_open(outdir)));
-    if (!is_fine && is_server() && outdir->is_fresh)
-        outdir_remove(outdir);
+    job.out_is_fresh = wanted == NULL;
+    if (!all_agree(job.rank != 0 || path_choose(wanted)))
+        return false;
+    MPI_Bcast(job.out_path, PATH_MAX, MPI_BYTE, 0, MPI_COMM_WORLD);
+    is_fine = all_agree(!is_server() || dir_open());
+    if (!is_fine)
+        outdir_close(job.out_is_fresh);
     return is_fine;
 }
 
-static int remove_one(
-    const char *path, const struct stat *status, int kind, struct FTW *where)
+void outdir_close(bool is_removed)
 {
-    (void)status;
-    (void)kind;
-    (void)where;
-    (void)remove(path); /* outdir_remove() checks whether all went */
-    return 0;
-}
-
-void outdir_remove(struct outdir *outdir)
-{
-    if (outdir->path[0] == '\0')
+    if (!is_server())
         return;
-    for (int i = 0; i < REMOVE_TRIES && access(outdir->path, F_OK) == 0; i++)
-        nftw(outdir->path, remove_one, REMOVE_FDS, FTW_DEPTH | FTW_PHYS);
-    if (access(outdir->path, F_OK) == 0)
-        report_note("cannot remove all of %s; please do", outdir->path);
+    for (int i = 0;
+         i < REMOVE_TRIES && is_removed && access(job.out_path, F_OK) == 0;
+         i++) {
+        char *paths[] = {job.out_path, NULL};
+        FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+        FTSENT *found = NULL;
+
+        while (walk != NULL && (found = fts_read(walk)) != NULL)
+            if (found->fts_info != FTS_D)
+                (void)remove(found->fts_path); /* checked below */
+        if (walk != NULL)
+            fts_close(walk);
+    }
+    if (is_removed && access(job.out_path, F_OK) == 0)
+        report(NOTE, "cannot remove all of %s; please do", job.out_path);
+    if (job.out_fd > 0)
+        close(job.out_fd);
 }
 
-static void stop_ask(int signal_number)
-{
-    (void)signal_number;
-    if (!is_asked)
-        alarm(STOP_LIMIT_S);
-    is_asked = 1;
-}
-
-static void stop_now(int signal_number)
+static void on_signal(int number)
 {
     static const char text[] =
         "checkpoint: some rank does not come to the end; giving up\n";
     struct partial *partial = NULL;
     ssize_t done = 0;
 
-    (void)signal_number;
+    if (number != SIGALRM) {
+        if (!is_asked)
+            alarm(STOP_LIMIT_S);
+        is_asked = 1;
+        return;
+    }
     for (partial = partials; partial != NULL; partial = partial->next)
-        unlinkat(partial->root, partial->path, 0);
+        unlinkat(job.out_fd, partial->path, 0);
     if (!is_asked)
         done = write(STDERR_FILENO, text, sizeof(text) - 1);
     _exit(is_asked ? STOP_CODE : done < 0 ? 2 : 1);
@@ -295,11 +269,10 @@ static void stop_now(int signal_number)
 
 void stop_install(void)
 {
-    struct sigaction action = {.sa_flags = SA_RESTART, .sa_handler = stop_ask};
+    struct sigaction action = {.sa_flags = SA_RESTART, .sa_handler = on_signal};
 
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    action.sa_handler = stop_now;
     sigaction(SIGALRM, &action, NULL);
 }
 

@@ -17,11 +17,12 @@
 enum {
     LINE_LEN = 9000, /* holds two long paths and some words */
     BAR_LEN = 40,
-    STATS_STEPS = 16, /* buckets in a power of two */
+    STATS_STEPS = 16,  /* buckets in a power of two */
+    SILENT_FACTOR = 2, /* a rank may be silent that much longer than a call */
 };
 
-#define SUM_EVERY_NS  (NS_PER_S / 10)
-#define LINE_EVERY_NS NS_PER_S
+#define SUM_EVERY_S  0.1
+#define LINE_EVERY_S 1.0
 
 struct sum {
     uint64_t files;
@@ -29,61 +30,41 @@ struct sum {
     uint64_t done; /* ranks */
 };
 
-enum { SUM_LEN = sizeof(struct sum) / sizeof(uint64_t) };
+enum {
+    SUM_LEN = sizeof(struct sum) / sizeof(uint64_t),
+    TOTALS_LEN = sizeof(struct totals) / sizeof(uint64_t),
+};
 
 static struct {
-    uint64_t files_all;
-    uint64_t bytes_all;
-    uint64_t start_ns;
-    uint64_t shown_ns;
+    double start_s;
+    double shown_s;
     uint64_t shown_files;
     bool is_terminal;
     struct sum own; /* of the sum that is under way */
     struct sum all;
     struct sum last; /* that has come */
     MPI_Request request;
-    uint64_t asked_ns;
+    double asked_s;
 } progress;
 
-static unsigned long errors;
-
-/* One write, so that the lines of several ranks do not mix. */
-static void line_write(const char *kind, const char *format, va_list args)
+void report(enum report kind, const char *format, ...)
 {
     char line[LINE_LEN];
     size_t len = 0;
+    va_list args;
 
-    snprintf(line, sizeof(line), "checkpoint: rank %d: %s", job.rank, kind);
+    job.errors += kind == ERROR;
+    snprintf(line, sizeof(line), "checkpoint: rank %d: %s", job.rank,
+        kind == NOTE ? "note: " : "");
     len = strlen(line);
+    va_start(args, format);
     vsnprintf(line + len, sizeof(line) - len - 1, format, args);
+    va_end(args);
     len = strlen(line);
     line[len++] = '\n';
+    /* One write, so that the lines of several ranks do not mix. */
     if (write(STDERR_FILENO, line, len) < 0)
         return; /* the exit code still tells of it */
-}
-
-void report_error(const char *format, ...)
-{
-    va_list args;
-
-    errors++;
-    va_start(args, format);
-    line_write("", format, args);
-    va_end(args);
-}
-
-void report_note(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    line_write("note: ", format, args);
-    va_end(args);
-}
-
-unsigned long report_error_count(void)
-{
-    return errors;
 }
 
 void stats_add(uint64_t *counts, uint64_t duration_ns)
@@ -106,23 +87,31 @@ double stats_percentile_us(const uint64_t *counts, double percent)
     return 0;
 }
 
-void progress_open(const struct list *list)
+bool all_agree(bool is_fine)
+{
+    int mine = is_fine;
+    int all = 0;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all != 0;
+}
+
+bool progress_open(void)
 {
     /* The ranks write to mpiexec, whose launcher may know of a terminal. */
     const char *said = getenv("AMALGAM_TERMINAL");
 
-    progress.files_all = list->files;
-    progress.bytes_all = list->bytes;
-    progress.start_ns = progress.shown_ns = progress.asked_ns = now_ns();
+    progress.start_s = progress.shown_s = progress.asked_s = MPI_Wtime();
     progress.is_terminal =
         (said != NULL && strcmp(said, "1") == 0) || isatty(STDOUT_FILENO);
     progress.request = MPI_REQUEST_NULL;
+    return true;
 }
 
 static void progress_print(void)
 {
     double bytes = (double)progress.last.bytes;
-    double all = (double)progress.bytes_all;
+    double all = (double)job.bytes;
     char bar[BAR_LEN + 1] = "";
 
     memset(bar, '.', BAR_LEN);
@@ -130,21 +119,20 @@ static void progress_print(void)
     if (progress.is_terminal)
         printf("\r[%s] ", bar);
     printf("%llu of %llu files, %.1f of %.1f MB, %.2f GB/s%s",
-        (unsigned long long)progress.last.files,
-        (unsigned long long)progress.files_all, bytes / 1e6, all / 1e6,
-        bytes / (double)(now_ns() - progress.start_ns),
+        (unsigned long long)progress.last.files, (unsigned long long)job.files,
+        bytes / 1e6, all / 1e6, bytes / 1e9 / (MPI_Wtime() - progress.start_s),
         progress.is_terminal ? " " : "\n");
     fflush(stdout);
 }
 
 bool progress_step(bool is_done)
 {
-    uint64_t now = now_ns();
+    double now = MPI_Wtime();
     int has_come = 0;
 
     if (progress.request == MPI_REQUEST_NULL &&
-        (is_done || now - progress.asked_ns >= SUM_EVERY_NS)) {
-        progress.asked_ns = now;
+        (is_done || now - progress.asked_s >= SUM_EVERY_S)) {
+        progress.asked_s = now;
         progress.own =
             (struct sum){job.totals.files, job.totals.bytes, is_done};
         MPI_Iallreduce(&progress.own, &progress.all, SUM_LEN, MPI_UINT64_T,
@@ -156,39 +144,37 @@ bool progress_step(bool is_done)
         return false;
     progress.last = progress.all;
     if (job.rank == 0 && progress.last.files != progress.shown_files &&
-        now - progress.shown_ns >=
-            (progress.is_terminal ? SUM_EVERY_NS : LINE_EVERY_NS)) {
-        progress.shown_ns = now;
+        now - progress.shown_s >=
+            (progress.is_terminal ? SUM_EVERY_S : LINE_EVERY_S)) {
+        progress.shown_s = now;
         progress.shown_files = progress.last.files;
         progress_print();
     }
     return progress.last.done == (uint64_t)job.size;
 }
 
-uint64_t progress_silent_ns(void)
+bool progress_is_silent(void)
 {
-    return progress.request == MPI_REQUEST_NULL ? 0
-                                                : now_ns() - progress.asked_ns;
+    int limit_s = SILENT_FACTOR * job.wait_s;
+
+    if (progress.request == MPI_REQUEST_NULL ||
+        MPI_Wtime() - progress.asked_s <= limit_s)
+        return false;
+    report(ERROR, "some rank has not been heard of for %d s", limit_s);
+    return true;
 }
 
-void progress_close(void)
+void progress_table(void)
 {
-    if (!progress.is_terminal)
-        return;
-    progress_print();
-    printf("\n");
-}
-
-void table_print(double seconds)
-{
+    double seconds = MPI_Wtime() - progress.start_s;
     static uint64_t calls[STATS_LEN];
     struct totals *rows = calloc((size_t)job.size, sizeof(*rows));
     double scale = seconds > 0 ? 1 / seconds / 1e9 : 0;
     struct totals sum = {0};
     uint64_t count = 0;
 
-    MPI_Reduce(&job.totals, &sum, sizeof(sum) / sizeof(uint64_t), MPI_UINT64_T,
-        MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&job.totals, &sum, TOTALS_LEN, MPI_UINT64_T, MPI_SUM, 0,
+        MPI_COMM_WORLD);
     MPI_Reduce(
         job.calls, calls, STATS_LEN, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     if (all_agree(rows != NULL))
@@ -197,6 +183,10 @@ void table_print(double seconds)
     for (unsigned i = 0; i < STATS_LEN; i++)
         count += calls[i];
     if (job.rank == 0) {
+        if (progress.is_terminal) {
+            progress_print();
+            printf("\n");
+        }
         printf("%8s %15s %9s %8s %9s %9s %9s\n", "files", "bytes", "seconds",
             "GB/s", "RPCs", "p50 us", "p99 us");
         printf("%8llu %15llu %9.3f %8.3f %9llu %9.1f %9.1f\n",
@@ -211,4 +201,8 @@ void table_print(double seconds)
             (double)rows[i].stored_bytes * scale, i);
     fflush(stdout);
     free(rows);
+}
+
+void progress_close(void)
+{
 }

@@ -21,12 +21,11 @@
 
 #include "amalgam.h"
 
-/* One call at a time to one server. */
+/* One call at a time. */
 struct call {
     struct lane *lane;
     hg_handle_t handle;
-    int server;
-    uint64_t start_ns;
+    double start_s;
     bool is_busy;
     bool is_late; /* canceled; its callback comes */
     void *bytes;  /* PART_LEN of them, from the first use on */
@@ -39,7 +38,7 @@ struct lane {
     const char *path;
     const char *name;
     int server;
-    int fd;
+    int fd;             /* -1: of an empty directory, or not open */
     struct stat status; /* when it was opened */
     uint64_t offset;    /* bytes read so far */
     bool is_busy;       /* there is a file */
@@ -49,13 +48,16 @@ struct lane {
     struct call parts[FILE_PARTS];
 };
 
+struct server {
+    hg_addr_t addr;
+    bool is_silent; /* let a call wait too long */
+};
+
 static struct {
-    const struct list *list;
     uint64_t next; /* in the list */
     bool is_stopped;
-    bool *is_silent;  /* servers that let a call wait too long */
-    hg_addr_t *addrs; /* of the servers */
-    struct lane *lanes;
+    struct server *servers;
+    struct lane lanes[DEPTH_MAX];
 } sender;
 
 /* Reports the first error of a file. Returns false. */
@@ -69,7 +71,7 @@ __attribute__((format(printf, 2, 3))) static bool lane_fail(
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (!lane->has_failed)
-        report_error("%s: %s", lane->path, text);
+        report(ERROR, "%s: %s", lane->path, text);
     lane->has_failed = true;
     return false;
 }
@@ -77,9 +79,9 @@ __attribute__((format(printf, 2, 3))) static bool lane_fail(
 static void call_unexpose(struct call *call)
 {
     if (HG_Bulk_free(call->bulk) != HG_SUCCESS) {
-        report_note("server rank %d still uses memory of this rank, which is "
-                    "not freed",
-            call->server);
+        report(NOTE,
+            "server rank %d still uses memory of this rank, which is not freed",
+            call->lane->server);
         call->bytes = NULL;
     }
     call->bulk = HG_BULK_NULL;
@@ -88,40 +90,41 @@ static void call_unexpose(struct call *call)
 static hg_return_t on_reply(const struct hg_cb_info *info)
 {
     struct call *call = info->arg;
-    hg_return_t ret = info->ret;
-    part_out_t out;
+    hg_return_t rc = info->ret;
+    const char *error = "it did not answer in time";
+    part_out_t out = {NULL};
 
     call->is_busy = false;
-    if (ret == HG_SUCCESS) {
-        stats_add(job.calls, now_ns() - call->start_ns);
-        ret = HG_Get_output(call->handle, &out);
+    if (rc == HG_SUCCESS) {
+        stats_add(job.calls, (uint64_t)((MPI_Wtime() - call->start_s) * 1e9));
+        rc = HG_Get_output(call->handle, &out);
     }
-    if (ret != HG_SUCCESS) {
-        lane_fail(call->lane, "server rank %d: %s", call->server,
-            call->is_late ? "it did not answer in time"
-                          : HG_Error_to_string(ret));
-    } else {
-        if (out.error != 0)
-            lane_fail(call->lane, "server rank %d: %s", call->server, out.text);
+    if (rc == HG_SUCCESS)
+        error = out.error;
+    else if (!call->is_late)
+        error = HG_Error_to_string(rc);
+    if (*error != '\0')
+        lane_fail(call->lane, "server rank %d: %s", call->lane->server, error);
+    if (out.error != NULL)
         HG_Free_output(call->handle, &out);
-    }
     call_unexpose(call);
     return HG_SUCCESS;
 }
 
 /* Cancels a call that takes too long. */
-static void call_poll(struct call *call)
+static void call_check(struct call *call)
 {
-    if (!call->is_busy || call->is_late ||
-        now_ns() - call->start_ns < (uint64_t)job.wait_s * NS_PER_S)
+    int rank = call->lane->server;
+
+    if (call->is_late || MPI_Wtime() - call->start_s < job.wait_s)
         return;
     call->is_late = true;
-    job.has_silent = true;
-    if (!sender.is_silent[call->server])
-        report_error("server rank %d did not answer within %d s; nothing more "
-                     "is sent there (-w sets the time)",
-            call->server, job.wait_s);
-    sender.is_silent[call->server] = true;
+    if (!sender.servers[rank].is_silent)
+        report(ERROR,
+            "server rank %d did not answer within %d s; nothing more is sent "
+            "there (-w sets the time)",
+            rank, job.wait_s);
+    sender.servers[rank].is_silent = true;
     /* A call to oneself cannot be canceled, and cannot be late for long. */
     (void)HG_Cancel(call->handle);
 }
@@ -130,7 +133,7 @@ static void call_poll(struct call *call)
 static bool part_forward(struct call *part, part_in_t *in)
 {
     const struct lane *lane = part->lane;
-    hg_addr_t addr = sender.addrs[lane->server];
+    hg_addr_t addr = sender.servers[lane->server].addr;
     const hg_size_t len = in->len;
     hg_return_t rc = HG_SUCCESS;
 
@@ -146,9 +149,8 @@ static bool part_forward(struct call *part, part_in_t *in)
         rc = HG_Create(job.context, addr, job.part_id, &part->handle);
     else if (rc == HG_SUCCESS)
         rc = HG_Reset(part->handle, addr, job.part_id);
-    part->server = lane->server;
     part->is_late = false;
-    part->start_ns = now_ns();
+    part->start_s = MPI_Wtime();
     if (rc == HG_SUCCESS)
         rc = HG_Forward(part->handle, on_reply, part, in);
     part->is_busy = rc == HG_SUCCESS;
@@ -181,6 +183,7 @@ static bool lane_read(
 /* Checks at the end that the file is as it was when it was opened. */
 static bool lane_is_unchanged(struct lane *lane)
 {
+    const struct timespec *then = &lane->status.st_mtim;
     struct stat now;
     char beyond = 0;
     uint64_t more = 0;
@@ -191,9 +194,8 @@ static bool lane_is_unchanged(struct lane *lane)
         return lane_fail(lane,
             "grew beyond its %" PRIu64 " bytes while it was read",
             lane->offset);
-    if (fstat(lane->fd, &now) != 0 ||
-        now.st_mtim.tv_sec != lane->status.st_mtim.tv_sec ||
-        now.st_mtim.tv_nsec != lane->status.st_mtim.tv_nsec)
+    if (fstat(lane->fd, &now) != 0 || now.st_mtim.tv_sec != then->tv_sec ||
+        now.st_mtim.tv_nsec != then->tv_nsec)
         return lane_fail(lane, "was changed while it was read");
     return true;
 }
@@ -212,7 +214,7 @@ static bool part_send(struct call *part)
         part->bytes = malloc(PART_LEN);
     if (part->bytes == NULL)
         return lane_fail(lane, "no memory to read it into");
-    if (lane->fd >= 0) { /* else it is a directory */
+    if (lane->fd >= 0) {
         if (!lane_read(lane, part->bytes, in.len, &done))
             return false;
         lane->offset += done;
@@ -226,10 +228,8 @@ static bool part_send(struct call *part)
     }
     lane->is_sent = lane->offset == size;
     in.hash = XXH3_64bits(part->bytes, in.len);
-    if (!part_forward(part, &in))
-        return false;
     lane->is_opened = true;
-    return true;
+    return part_forward(part, &in);
 }
 
 /* False: reported. */
@@ -237,7 +237,7 @@ static bool lane_open(struct lane *lane, uint32_t mode)
 {
     memset(&lane->status, 0, sizeof(lane->status));
     lane->status.st_mode = mode;
-    if (sender.is_silent[lane->server])
+    if (sender.servers[lane->server].is_silent)
         return lane_fail(
             lane, "not sent, server rank %d does not answer", lane->server);
     if (S_ISDIR(mode))
@@ -256,18 +256,17 @@ static bool lane_open(struct lane *lane, uint32_t mode)
 /* Takes the next file of the list that falls to this rank. */
 static void lane_start(struct lane *lane)
 {
-    const struct entry *entry = &sender.list->entries[sender.next];
+    const struct entry *entry = job.entries[sender.next];
 
     lane->number = sender.next;
-    lane->path = sender.list->text + entry->path;
-    lane->name = lane->path + entry->name;
+    lane->path = entry->path;
+    lane->name = entry->path + entry->name;
     lane->server = (int)(XXH3_64bits(lane->name, strlen(lane->name)) %
                          (uint64_t)job.servers);
+    lane->fd = -1;
     lane->offset = 0;
     lane->is_busy = true;
-    lane->is_sent = false;
-    lane->is_opened = false;
-    lane->has_failed = false;
+    lane->is_sent = lane->is_opened = lane->has_failed = false;
     lane_open(lane, entry->mode);
     sender.next += (uint64_t)job.senders;
 }
@@ -277,7 +276,6 @@ static void lane_end(struct lane *lane)
 {
     if (lane->fd >= 0)
         close(lane->fd);
-    lane->fd = -1;
     lane->is_busy = false;
     if (lane->has_failed || !S_ISREG(lane->status.st_mode))
         return;
@@ -291,15 +289,19 @@ static void lane_step(struct lane *lane)
     unsigned busy = 0;
 
     for (unsigned i = 0; i < FILE_PARTS; i++) {
-        call_poll(&lane->parts[i]);
-        if (!lane->parts[i].is_busy && !lane->has_failed && !lane->is_sent)
-            part_send(&lane->parts[i]);
-        busy += lane->parts[i].is_busy;
+        struct call *part = &lane->parts[i];
+
+        part->lane = lane;
+        if (part->is_busy)
+            call_check(part);
+        else if (!lane->has_failed && !lane->is_sent)
+            part_send(part);
+        busy += part->is_busy;
     }
     if (busy > 0)
         return;
     if (lane->has_failed && lane->is_opened &&
-        !sender.is_silent[lane->server]) {
+        !sender.servers[lane->server].is_silent) {
         part_in_t in = {.is_drop = 1};
 
         lane->is_opened = false;
@@ -319,7 +321,7 @@ bool sender_step(void)
         if (lane->is_busy)
             lane_step(lane);
         while (!lane->is_busy && !sender.is_stopped &&
-               sender.next < sender.list->count) {
+               sender.next < job.entry_count) {
             lane_start(lane);
             lane_step(lane);
         }
@@ -335,41 +337,30 @@ void sender_stop(void)
         sender.lanes[i].has_failed = true;
 }
 
-bool sender_open(const struct list *list)
+bool sender_open(void)
 {
-    hg_return_t rc = HG_NOMEM;
+    hg_return_t rc = HG_SUCCESS;
 
-    sender.list = list;
     sender.next = job.size == 1 ? 0 : (uint64_t)(job.rank - job.servers);
-    sender.lanes = calloc((size_t)job.depth, sizeof(*sender.lanes));
-    sender.addrs = calloc((size_t)job.servers, sizeof(*sender.addrs));
-    sender.is_silent = calloc((size_t)job.servers, sizeof(bool));
-    for (int i = 0; sender.lanes != NULL && i < job.depth; i++) {
-        sender.lanes[i].fd = -1;
-        for (unsigned k = 0; k < FILE_PARTS; k++)
-            sender.lanes[i].parts[k].lane = &sender.lanes[i];
-    }
-    if (sender.lanes != NULL && sender.addrs != NULL &&
-        sender.is_silent != NULL)
-        rc = HG_SUCCESS;
+    sender.servers = calloc((size_t)job.servers, sizeof(*sender.servers));
+    if (sender.servers == NULL)
+        rc = HG_NOMEM;
     for (int i = 0; rc == HG_SUCCESS && i < job.servers; i++)
-        rc = amalgam_addr_rank(job.cls, i, &sender.addrs[i]);
+        rc = amalgam_addr_rank(job.cls, i, &sender.servers[i].addr);
     if (rc != HG_SUCCESS)
-        report_error("no addresses of %d server ranks: %s", job.servers,
+        report(ERROR, "no addresses of %d server ranks: %s", job.servers,
             HG_Error_to_string(rc));
     return rc == HG_SUCCESS;
 }
 
 void sender_close(void)
 {
-    for (int i = 0; sender.lanes != NULL && i < job.depth; i++)
+    for (int i = 0; i < job.depth; i++)
         for (unsigned k = 0; k < FILE_PARTS; k++) {
             HG_Destroy(sender.lanes[i].parts[k].handle);
             free(sender.lanes[i].parts[k].bytes);
         }
-    for (int i = 0; sender.addrs != NULL && i < job.servers; i++)
-        HG_Addr_free(job.cls, sender.addrs[i]);
-    free(sender.lanes);
-    free(sender.addrs);
-    free(sender.is_silent);
+    for (int i = 0; sender.servers != NULL && i < job.servers; i++)
+        HG_Addr_free(job.cls, sender.servers[i].addr);
+    free(sender.servers);
 }

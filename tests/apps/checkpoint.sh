@@ -298,16 +298,35 @@ rank_pid() {
     done
 }
 
-case_silent_server() {
-    local pid
-    start -w 1 -o "$dir/out"
-    pid=$(rank_pid 0)
-    [ -n "$pid" ] || skip "this launcher does not tell which process is rank 0"
-    kill -STOP "$pid"
+# silence SECONDS RANK...: stops these ranks while the job runs, and waits for the
+# end of the job, which must name them and no others.
+silence() {
+    local rank seconds=$1 pids=()
+    shift
+    start -w "$seconds" -o "$dir/out"
+    for rank; do
+        pids+=("$(rank_pid "$rank")")
+        [ -n "${pids[-1]}" ] || skip "this launcher does not tell ranks apart"
+    done
+    kill -STOP "${pids[@]}"
     wait $job && die "exit code 0"
+    for rank; do
+        said "no message from rank $rank on host [^ ]+ for [0-9]+ s; the job"
+    done
+    grep 'no message from' "$dir/log" |
+        grep -Eqv " ($(tr ' ' '|' <<<"$*")) on host" && die "named more than $*"
+    [ ! -e "$dir/out/endless" ] || die "half a file under its final name"
+}
+
+case_silent_server() {
+    silence 1 0
     said 'rank [0-9]+: server rank 0 did not answer within 1 s'
     said 'rank [0-9]+: .*/endless: server rank 0: it did not answer in time'
-    [ ! -e "$dir/out/endless" ] || die "half a file under its final name"
+}
+
+# They have nothing to send: rank 1 does.
+case_silent_clients() {
+    silence 2 2 3
 }
 
 : >"$dir/log"

@@ -49,6 +49,7 @@ struct totals {
     uint64_t bytes;
     uint64_t stored_files;
     uint64_t stored_bytes;
+    uint64_t is_done; /* 1: has nothing more to send */
 };
 
 /* One file, or one empty directory. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Output for the user: error lines, the progress of all senders, and the table
- * at the end.
+/* Words between the ranks and to the user: error lines, the progress of all
+ * senders, and the table at the end.
  *
- * Progress is a sum over all ranks that does not block: when one has come, the
- * next is begun a moment later. So all ranks learn at the same time that all
- * are done. */
+ * Each rank sends its totals to rank 0 again and again. Rank 0 answers whether
+ * all ranks are done; a rank that is done gets its answer late, or when all
+ * are, so that they end at the same time. Nothing here waits for a rank, so a
+ * silent one can be named: rank 0 misses its totals, the others the answer of
+ * rank 0. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <math.h>
@@ -17,34 +19,39 @@
 enum {
     LINE_LEN = 9000, /* holds two long paths and some words */
     BAR_LEN = 40,
-    STATS_STEPS = 16,  /* buckets in a power of two */
+    STATS_STEPS = 16, /* buckets in a power of two */
+    TOTALS_LEN = sizeof(struct totals) / sizeof(uint64_t),
+    WORD_TAG = 1,
     SILENT_FACTOR = 2, /* a rank may be silent that much longer than a call */
+    NAMED_MAX = 8,     /* silent ranks that get a line of their own */
 };
 
-#define SUM_EVERY_S  0.1
+#define WORD_EVERY_S 0.1
 #define LINE_EVERY_S 1.0
 
-struct sum {
-    uint64_t files;
-    uint64_t bytes;
-    uint64_t done; /* ranks */
-};
-
-enum {
-    SUM_LEN = sizeof(struct sum) / sizeof(uint64_t),
-    TOTALS_LEN = sizeof(struct totals) / sizeof(uint64_t),
+struct peer {
+    char host[MPI_MAX_PROCESSOR_NAME];
+    struct totals totals;
+    double heard_s;
+    bool is_waiting; /* for the answer */
+    bool is_told;    /* that all are done */
 };
 
 static struct {
+    struct peer *peers; /* on rank 0, all ranks; on others, rank 0 */
+    int peer_count;
+    int told; /* ranks */
+    struct totals sum;
     double start_s;
     double shown_s;
     uint64_t shown_files;
     bool is_terminal;
-    struct sum own; /* of the sum that is under way */
-    struct sum all;
-    struct sum last; /* that has come */
-    MPI_Request request;
-    double asked_s;
+    /* Of a rank other than 0. */
+    struct totals own; /* that are under way */
+    int is_over;       /* the answer */
+    double said_s;
+    MPI_Request word;
+    MPI_Request answer;
 } progress;
 
 void report(enum report kind, const char *format, ...)
@@ -100,17 +107,29 @@ bool progress_open(void)
 {
     /* The ranks write to mpiexec, whose launcher may know of a terminal. */
     const char *said = getenv("AMALGAM_TERMINAL");
+    struct peer own = {.is_waiting = false};
+    int len = 0;
 
-    progress.start_s = progress.shown_s = progress.asked_s = MPI_Wtime();
+    progress.peer_count = job.rank == 0 ? job.size : 1;
+    progress.peers = calloc((size_t)progress.peer_count, sizeof(own));
+    if (!all_agree(progress.peers != NULL)) {
+        report(ERROR, "no memory on some rank to watch the others");
+        return false;
+    }
+    MPI_Get_processor_name(own.host, &len);
+    MPI_Gather(&own, sizeof(own), MPI_BYTE, progress.peers, sizeof(own),
+        MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Bcast(progress.peers, sizeof(own), MPI_BYTE, 0, MPI_COMM_WORLD);
     progress.is_terminal =
         (said != NULL && strcmp(said, "1") == 0) || isatty(STDOUT_FILENO);
-    progress.request = MPI_REQUEST_NULL;
+    progress.answer = MPI_REQUEST_NULL;
+    progress.start_s = progress.shown_s = MPI_Wtime();
     return true;
 }
 
 static void progress_print(void)
 {
-    double bytes = (double)progress.last.bytes;
+    double bytes = (double)progress.sum.bytes;
     double all = (double)job.bytes;
     char bar[BAR_LEN + 1] = "";
 
@@ -119,90 +138,177 @@ static void progress_print(void)
     if (progress.is_terminal)
         printf("\r[%s] ", bar);
     printf("%llu of %llu files, %.1f of %.1f MB, %.2f GB/s%s",
-        (unsigned long long)progress.last.files, (unsigned long long)job.files,
+        (unsigned long long)progress.sum.files, (unsigned long long)job.files,
         bytes / 1e6, all / 1e6, bytes / 1e9 / (MPI_Wtime() - progress.start_s),
         progress.is_terminal ? " " : "\n");
     fflush(stdout);
 }
 
+/* Sums up the totals that rank 0 knows. */
+static void peers_sum(void)
+{
+    struct totals *sum = &progress.sum;
+
+    memset(sum, 0, sizeof(*sum));
+    for (int i = 0; i < job.size; i++) {
+        const struct totals *totals = &progress.peers[i].totals;
+
+        sum->files += totals->files;
+        sum->bytes += totals->bytes;
+        sum->is_done += totals->is_done;
+    }
+}
+
+/* On rank 0: takes the totals of others, and answers. */
+static void peers_answer(double now)
+{
+    static const int answers[] = {0, 1};
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int has_come = 0;
+    bool is_over = false;
+
+    while (MPI_Iprobe(MPI_ANY_SOURCE, WORD_TAG, MPI_COMM_WORLD, &has_come,
+               &status) == MPI_SUCCESS &&
+           has_come) {
+        struct peer *peer = &progress.peers[status.MPI_SOURCE];
+
+        MPI_Recv(&peer->totals, TOTALS_LEN, MPI_UINT64_T, status.MPI_SOURCE,
+            WORD_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        peer->heard_s = now;
+        peer->is_waiting = true;
+    }
+    progress.peers[0].totals = job.totals;
+    peers_sum();
+    is_over = progress.sum.is_done == (uint64_t)job.size;
+    for (int i = 1; i < job.size; i++) {
+        struct peer *peer = &progress.peers[i];
+
+        if (!peer->is_waiting || (!is_over && peer->totals.is_done &&
+                                     now - peer->heard_s < WORD_EVERY_S))
+            continue;
+        MPI_Isend(&answers[is_over], 1, MPI_INT, i, WORD_TAG, MPI_COMM_WORLD,
+            &request);
+        MPI_Request_free(&request); /* `answers` stay as they are */
+        peer->is_waiting = false;
+        peer->is_told = is_over;
+        progress.told += is_over;
+    }
+}
+
+/* On the other ranks: sends the totals, and takes the answer. */
+static void word_exchange(double now)
+{
+    int has_come = 0;
+
+    if (progress.answer == MPI_REQUEST_NULL &&
+        (job.totals.is_done || now - progress.said_s >= WORD_EVERY_S)) {
+        progress.said_s = now;
+        progress.own = job.totals;
+        MPI_Irecv(&progress.is_over, 1, MPI_INT, 0, WORD_TAG, MPI_COMM_WORLD,
+            &progress.answer);
+        MPI_Isend(&progress.own, TOTALS_LEN, MPI_UINT64_T, 0, WORD_TAG,
+            MPI_COMM_WORLD, &progress.word);
+    }
+    if (progress.answer != MPI_REQUEST_NULL)
+        MPI_Test(&progress.answer, &has_come, MPI_STATUS_IGNORE);
+    if (!has_come)
+        return;
+    progress.peers[0].heard_s = now;
+    MPI_Wait(&progress.word, MPI_STATUS_IGNORE); /* it has come */
+}
+
 bool progress_step(bool is_done)
 {
     double now = MPI_Wtime();
-    int has_come = 0;
 
-    if (progress.request == MPI_REQUEST_NULL &&
-        (is_done || now - progress.asked_s >= SUM_EVERY_S)) {
-        progress.asked_s = now;
-        progress.own =
-            (struct sum){job.totals.files, job.totals.bytes, is_done};
-        MPI_Iallreduce(&progress.own, &progress.all, SUM_LEN, MPI_UINT64_T,
-            MPI_SUM, MPI_COMM_WORLD, &progress.request);
+    job.totals.is_done = is_done;
+    if (job.rank != 0) {
+        word_exchange(now);
+        return progress.answer == MPI_REQUEST_NULL && progress.is_over;
     }
-    if (progress.request != MPI_REQUEST_NULL)
-        MPI_Test(&progress.request, &has_come, MPI_STATUS_IGNORE);
-    if (!has_come)
-        return false;
-    progress.last = progress.all;
-    if (job.rank == 0 && progress.last.files != progress.shown_files &&
+    peers_answer(now);
+    if (progress.sum.files != progress.shown_files &&
         now - progress.shown_s >=
-            (progress.is_terminal ? SUM_EVERY_S : LINE_EVERY_S)) {
+            (progress.is_terminal ? WORD_EVERY_S : LINE_EVERY_S)) {
         progress.shown_s = now;
-        progress.shown_files = progress.last.files;
+        progress.shown_files = progress.sum.files;
         progress_print();
     }
-    return progress.last.done == (uint64_t)job.size;
+    return is_done && progress.told == job.size - 1;
+}
+
+/* How long this rank has heard nothing of another one. */
+static double peer_silent_s(int rank)
+{
+    const struct peer *peer = &progress.peers[rank];
+
+    if (rank == job.rank || peer->is_told)
+        return 0;
+    return MPI_Wtime() - fmax(peer->heard_s, progress.start_s);
 }
 
 bool progress_is_silent(void)
 {
-    int limit_s = SILENT_FACTOR * job.wait_s;
+    double longest_s = 0;
+    int count = 0;
 
-    if (progress.request == MPI_REQUEST_NULL ||
-        MPI_Wtime() - progress.asked_s <= limit_s)
+    for (int i = 0; i < progress.peer_count; i++)
+        longest_s = fmax(longest_s, peer_silent_s(i));
+    if (longest_s <= SILENT_FACTOR * job.wait_s)
         return false;
-    report(ERROR, "some rank has not been heard of for %d s", limit_s);
+    /* Others that fell silent with it may be a little below the limit. */
+    for (int i = 0; i < progress.peer_count; i++) {
+        double silent_s = peer_silent_s(i);
+
+        if (silent_s > job.wait_s && count++ < NAMED_MAX)
+            report(ERROR,
+                "no message from rank %d on host %s for %.0f s; the job is "
+                "aborted",
+                i, progress.peers[i].host, silent_s);
+    }
     return true;
 }
 
 void progress_table(void)
 {
+    struct peer own = {.totals = job.totals};
     double seconds = MPI_Wtime() - progress.start_s;
-    static uint64_t calls[STATS_LEN];
-    struct totals *rows = calloc((size_t)job.size, sizeof(*rows));
     double scale = seconds > 0 ? 1 / seconds / 1e9 : 0;
-    struct totals sum = {0};
     uint64_t count = 0;
 
-    MPI_Reduce(&job.totals, &sum, TOTALS_LEN, MPI_UINT64_T, MPI_SUM, 0,
-        MPI_COMM_WORLD);
-    MPI_Reduce(
-        job.calls, calls, STATS_LEN, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (all_agree(rows != NULL))
-        MPI_Gather(&job.totals, sizeof(sum), MPI_BYTE, rows, sizeof(sum),
-            MPI_BYTE, 0, MPI_COMM_WORLD);
-    for (unsigned i = 0; i < STATS_LEN; i++)
-        count += calls[i];
-    if (job.rank == 0) {
-        if (progress.is_terminal) {
-            progress_print();
-            printf("\n");
-        }
-        printf("%8s %15s %9s %8s %9s %9s %9s\n", "files", "bytes", "seconds",
-            "GB/s", "RPCs", "p50 us", "p99 us");
-        printf("%8llu %15llu %9.3f %8.3f %9llu %9.1f %9.1f\n",
-            (unsigned long long)sum.files, (unsigned long long)sum.bytes,
-            seconds, (double)sum.bytes * scale, (unsigned long long)count,
-            stats_percentile_us(calls, 50), stats_percentile_us(calls, 99));
+    MPI_Reduce(job.rank == 0 ? MPI_IN_PLACE : job.calls, job.calls, STATS_LEN,
+        MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Gather(&own, sizeof(own), MPI_BYTE, progress.peers, sizeof(own),
+        MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (job.rank != 0)
+        return;
+    peers_sum();
+    if (progress.is_terminal) {
+        progress_print();
+        printf("\n");
     }
-    for (int i = 0; job.rank == 0 && rows != NULL && i < job.servers; i++)
+    for (unsigned i = 0; i < STATS_LEN; i++)
+        count += job.calls[i];
+    printf("%8s %15s %9s %8s %9s %9s %9s\n", "files", "bytes", "seconds",
+        "GB/s", "RPCs", "p50 us", "p99 us");
+    printf("%8llu %15llu %9.3f %8.3f %9llu %9.1f %9.1f\n",
+        (unsigned long long)progress.sum.files,
+        (unsigned long long)progress.sum.bytes, seconds,
+        (double)progress.sum.bytes * scale, (unsigned long long)count,
+        stats_percentile_us(job.calls, 50), stats_percentile_us(job.calls, 99));
+    for (int i = 0; i < job.servers; i++) {
+        const struct totals *totals = &progress.peers[i].totals;
+
         printf("%8llu %15llu %9s %8.3f stored by rank %d\n",
-            (unsigned long long)rows[i].stored_files,
-            (unsigned long long)rows[i].stored_bytes, "",
-            (double)rows[i].stored_bytes * scale, i);
+            (unsigned long long)totals->stored_files,
+            (unsigned long long)totals->stored_bytes, "",
+            (double)totals->stored_bytes * scale, i);
+    }
     fflush(stdout);
-    free(rows);
 }
 
 void progress_close(void)
 {
+    free(progress.peers);
 }

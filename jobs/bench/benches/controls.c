@@ -29,7 +29,8 @@ struct controls {
     struct bulk copy;  /* what it copies */
     struct like own;   /* to where */
     struct like like;  /* memory of rank 1 that both have mapped */
-    struct bulk bulk;  /* what a row moves, if its batch moves a bulk */
+    struct bulk bulk;  /* what a row moves */
+    struct wakeup events;
 };
 
 /* The control of a row, and so its unit. */
@@ -38,41 +39,6 @@ enum beside {
     TRIPS,   /* its rate: how many of these a second */
     REQUEST, /* its rate: that of MPI, as many in flight */
     COPY,    /* its bandwidth: memcpy of that size by rank 0 */
-};
-
-/* A size or a window of rows, and how much must be asked for to get it. */
-struct step {
-    size_t number; /* 0 ends a list */
-    enum { SMOKE, QUICK, FULL } level;
-};
-
-static const struct step
-    small[] = {{8, SMOKE}, {4 * KIB, FULL}, {0, FULL}},
-    large[] = {{64 * KIB, SMOKE}, {MIB, QUICK}, {16 * MIB, FULL}, {0, FULL}},
-    trip_sizes[] = {{8, SMOKE}, {64, FULL}, {512, FULL}, {4 * KIB, QUICK},
-        {16 * KIB, FULL}, {64 * KIB, QUICK}, {256 * KIB, FULL}, {MIB, QUICK},
-        {4 * MIB, FULL}, {0, FULL}},
-    stream_sizes[] = {{4 * KIB, SMOKE}, {64 * KIB, QUICK}, {MIB, QUICK},
-        {16 * MIB, FULL}, {64 * MIB, FULL}, {0, FULL}},
-    copy_sizes[] = {{4 * KIB, FULL}, {64 * KIB, SMOKE}, {MIB, QUICK},
-        {16 * MIB, FULL}, {64 * MIB, FULL}, {0, FULL}},
-    fabric_sizes[] = {{8, SMOKE}, {4 * KIB, QUICK}, {64 * KIB, FULL},
-        {0, FULL}},
-    request_windows[] = {{1, SMOKE}, {8, QUICK}, {64, QUICK}, {0, FULL}},
-    stream_windows[] = {{1, SMOKE}, {4, SMOKE}, {16, QUICK}, {0, FULL}},
-    several[] = {{1, FULL}, {4, SMOKE}, {0, FULL}},
-    fabric_windows[] = {{1, SMOKE}, {8, FULL}, {64, QUICK}, {0, FULL}};
-
-/* Rows of one operation, for each size and each window, or for those alone that
- * --size and -w name. NULL: as the operation has it. */
-struct rows {
-    const char *op;
-    duel_batch_fn batch;
-    void *arg; /* duel->arg of the batch */
-    enum beside beside;
-    size_t size;
-    const struct step *sizes;
-    const struct step *windows;
 };
 
 static const struct {
@@ -89,6 +55,62 @@ static const struct {
         bulk_copy, DUEL_GBPS},
 };
 
+/* Sizes and windows of rows, up to a 0 behind the first: a smoke test takes the
+ * first one, a quick run every second. */
+static const size_t none[] = {0, 0}, small[] = {8, 4 * KIB, 0},
+                    short_trips[] = {8, 4 * KIB, 64 * KIB, 0},
+                    head[] = {HEAD_LEN, 0},
+                    large[] = {64 * KIB, MIB, 16 * MIB, 0},
+                    trips[] = {8, 64, 512, 4 * KIB, 16 * KIB, 64 * KIB,
+                        256 * KIB, MIB, 4 * MIB, 0},
+                    streams[] = {4 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB, 0};
+static const size_t one[] = {1, 0}, several[] = {4, 1, 0},
+                    many[] = {16, 4, 1, 0}, flights[] = {64, 8, 1, 0};
+
+/* Rows of one operation, for each size and each window, or for those alone that
+ * --size and -w name, if it has such. */
+struct rows {
+    const char *op;
+    duel_batch_fn batch;
+    enum beside beside;
+    bool is_push;
+    const size_t *sizes;
+    const size_t *windows;
+};
+
+static const struct rows messages[] = {
+    {"mpi_pingpong", bulk_round, TRIP, true, trips, one},
+    {"mpi_request", mpi_rate, TRIPS, true, head, flights},
+    {"mpi_stream", bulk_stream, COPY, true, streams, many},
+};
+
+static const struct rows own_memory[] = {
+    {"memcpy", bulk_copy, COPY, false, streams, one},
+};
+
+static const struct rows mapped_memory[] = {
+    {"copy_mapped", bulk_copy, COPY, false, streams, one},
+    {"copy_to_mapped", bulk_copy, COPY, true, streams, one},
+};
+
+static const struct rows kernel[] = {
+    {"vm_readv", bulk_cross, TRIP, false, small, one},
+    {"vm_readv", bulk_cross, COPY, false, large, one},
+    {"vm_writev", bulk_cross, TRIP, true, small, one},
+    {"vm_writev", bulk_cross, COPY, true, large, one},
+};
+
+static const struct rows wakeups[] = {
+    {"eventfd", wakeup_batch, TRIP, false, none, one},
+};
+
+static const struct rows fabric[] = {
+    {"fi_pingpong", fabric_trip, TRIP, false, short_trips, one},
+    {"fi_request", fabric_rate, REQUEST, false, head, flights},
+    {"fi_read", fabric_bulk, COPY, false, large, several},
+    {"fi_write", fabric_bulk, COPY, true, large, several},
+};
+
 /* There is no bandwidth of nothing, and no patience for all round trips; and a
  * row has to fit into the room. */
 static void row_run(struct controls *controls, const struct rows *rows,
@@ -102,7 +124,7 @@ static void row_run(struct controls *controls, const struct rows *rows,
         .calls = calls < RATE_CALLS_MIN ? RATE_CALLS_MIN : calls,
         .warm = is_rate ? DUEL_WARM : bulk_warm(size),
         .figure = besides[rows->beside].figure,
-        .ours = {rows->batch, rows->arg},
+        .ours = {rows->batch, &controls->bulk},
         .control = {besides[rows->beside].batch}};
 
     if (!is_rate)
@@ -111,59 +133,44 @@ static void row_run(struct controls *controls, const struct rows *rows,
         duel.control.arg = &controls->copy;
         duel.control.pair = &controls->alone;
     }
-    if (rows->batch == bulk_copy && rows->arg == NULL)
+    if (rows == own_memory)
         duel.ours = duel.control; /* of itself: how even the machine is */
+    if (rows == wakeups)
+        duel.ours.arg = &controls->events;
     if ((rows->beside == COPY && size == 0) ||
         (rows->beside == TRIP && size > TRIP_SIZE_MAX) ||
+        (window > 1 && window * size > WINDOW_LEN_MAX) ||
         window * size > pair->room_len)
         return;
+    controls->bulk.is_push = rows->is_push;
     duel_run(pair, &duel, NULL);
 }
 
-static bool has_step(const struct options *options, const struct step *step)
+static bool is_taken(const struct options *options, unsigned index)
 {
-    if (options->is_smoke)
-        return step->level == SMOKE;
-    return step->level != FULL || !options->is_quick;
+    return options->is_smoke ? index == 0
+                             : !options->is_quick || index % 2 == 0;
 }
 
-static void windows_run(
-    struct controls *controls, const struct rows *rows, size_t size)
+static void rows_run(
+    struct controls *controls, const struct rows *rows, unsigned count)
 {
     const struct options *options = controls->pair.options;
 
-    if (rows->windows == NULL || options->window != 0)
-        row_run(
-            controls, rows, size, rows->windows == NULL ? 1 : options->window);
-    else
-        for (const struct step *step = rows->windows; step->number != 0; step++)
-            if (has_step(options, step) &&
-                (step->number == 1 || step->number * size <= WINDOW_LEN_MAX))
-                row_run(controls, rows, size, (unsigned)step->number);
-}
+    for (unsigned i = 0; i < count; i++, rows++) {
+        size_t asked[] = {options->size == NULL ? 0 : *options->size, 0};
+        size_t window[] = {options->window, 0};
+        bool is_sized = rows->sizes != none && rows->sizes != head;
+        const size_t *sizes =
+            options->size != NULL && is_sized ? asked : rows->sizes;
+        const size_t *windows = options->window != 0 && rows->windows != one
+                                    ? window
+                                    : rows->windows;
 
-static void rows_run(struct controls *controls, const struct rows *rows)
-{
-    const struct options *options = controls->pair.options;
-
-    if (rows->sizes == NULL || options->size != NULL)
-        windows_run(
-            controls, rows, rows->sizes == NULL ? rows->size : *options->size);
-    else
-        for (const struct step *step = rows->sizes; step->number != 0; step++)
-            if (has_step(options, step))
-                windows_run(controls, rows, step->number);
-}
-
-/* In both directions; `ops` are the names of a pull and of a push. */
-static void directions_run(struct controls *controls, struct bulk *bulk,
-    struct rows rows, const char *const ops[2])
-{
-    for (unsigned i = 0; i < 2; i++) {
-        bulk->is_push = i == 1;
-        rows.op = ops[i];
-        rows.arg = bulk;
-        rows_run(controls, &rows);
+        for (unsigned j = 0; j == 0 || sizes[j] != 0; j++)
+            for (unsigned k = 0; windows[k] != 0; k++)
+                if (is_taken(options, j) && is_taken(options, k))
+                    row_run(controls, rows, sizes[j], (unsigned)windows[k]);
     }
 }
 
@@ -172,118 +179,35 @@ static void via_set(struct controls *controls, const char *via)
     snprintf(controls->pair.via, sizeof(controls->pair.via), "%s", via);
 }
 
-static void messages_run(struct controls *controls)
-{
-    struct bulk *bulk = &controls->bulk;
-    const struct rows none = {
-        "mpi_pingpong", bulk_round, bulk, TRIP, 0, NULL, NULL};
-    const struct rows all[] = {
-        {"mpi_pingpong", bulk_round, bulk, TRIP, 0, trip_sizes, NULL},
-        {"mpi_request", mpi_rate, NULL, TRIPS, HEAD_LEN, NULL, request_windows},
-        {"mpi_stream", bulk_stream, bulk, COPY, 0, stream_sizes,
-            stream_windows}};
-
-    via_set(controls, "mpi");
-    bulk->is_push = true;
-    if (controls->pair.options->size == NULL)
-        rows_run(controls, &none);
-    for (unsigned i = 0; i < 3; i++)
-        rows_run(controls, &all[i]);
-}
-
-static void windows_of_mpi_run(struct controls *controls)
-{
-    static const struct {
-        enum bulk_window_kind kind;
-        const char *ops[2]; /* pull, push */
-    } kinds[] = {
-        {BULK_WINDOW_ALLOCATED, {"rget_allocate", "put_allocate"}},
-        {BULK_WINDOW_CREATED, {"rget_create", "put_create"}},
-        {BULK_WINDOW_DYNAMIC, {"rget_dynamic", "put_dynamic"}},
-        {BULK_WINDOW_SHARED, {"rget_shared", "put_shared"}},
-    };
-    const struct rows trips = {
-        .batch = bulk_window, .beside = TRIP, .sizes = small};
-    const struct rows streams = {.batch = bulk_window,
-        .beside = COPY,
-        .sizes = large,
-        .windows = several};
-    struct pair *pair = &controls->pair;
-    unsigned count = bulk_window_can_share(pair) ? 4 : 3;
-
-    via_set(controls, "mpi");
-    for (unsigned i = 0; i < count; i++) {
-        struct bulk bulk = controls->bulk;
-        struct bulk_window window;
-
-        bulk_window_open(
-            pair, kinds[i].kind, pair->landing, pair->room_len, &window);
-        bulk.window = &window;
-        bulk.end = window.memory;
-        directions_run(controls, &bulk, trips, kinds[i].ops);
-        directions_run(controls, &bulk, streams, kinds[i].ops);
-        bulk_window_close(pair, &window);
-    }
-    if (count == 3)
-        pair_say(pair, "the rows of shared windows are left out: the ranks are "
-                       "of two nodes");
-}
-
 /* Memory of one process, and memory that two have mapped; the kernel between
  * two processes; and its wake-ups. */
 static void node_run(struct controls *controls)
 {
-    static const char *const mapped_ops[] = {"copy_mapped", "copy_to_mapped"};
-    static const char *const cross_ops[] = {"vm_readv", "vm_writev"};
     struct pair *pair = &controls->pair;
-    struct bulk *bulk = &controls->bulk;
-    const struct rows own = {
-        "memcpy", bulk_copy, NULL, COPY, 0, copy_sizes, NULL};
-    struct rows rows = {
-        .batch = bulk_copy, .beside = COPY, .sizes = copy_sizes};
-    struct wakeup events;
-    const struct rows wakeups = {
-        "eventfd", wakeup_batch, &events, TRIP, 0, NULL, NULL};
 
     via_set(controls, "memory");
-    rows_run(controls, &own);
+    rows_run(controls, own_memory, 1);
     if (controls->like.is_shared)
-        directions_run(controls, bulk, rows, mapped_ops);
+        rows_run(controls, mapped_memory, 2);
     via_set(controls, "kernel");
-    bulk_cross_init(pair, bulk);
-    rows.batch = bulk_cross;
-    if (bulk->far_pid != 0) {
-        rows.beside = TRIP;
-        rows.sizes = small;
-        directions_run(controls, bulk, rows, cross_ops);
-        rows.beside = COPY;
-        rows.sizes = large;
-        directions_run(controls, bulk, rows, cross_ops);
-    }
+    bulk_cross_init(pair, &controls->bulk);
+    if (controls->bulk.far_pid != 0)
+        rows_run(controls, kernel, 4);
     if (!pair->is_one_machine) {
         pair_say(pair,
             "the rows of eventfd are left out: the ranks are of two nodes");
         return;
     }
-    wakeup_open(pair, false, &events);
-    rows_run(controls, &wakeups);
-    wakeup_close(&events);
+    wakeup_open(pair, false, &controls->events);
+    rows_run(controls, wakeups, 1);
+    wakeup_close(&controls->events);
 }
 
 /* Libfabric over the stacks of providers that most machines have. */
 static void fabric_run(struct controls *controls)
 {
     static const char *const stacks[] = {"tcp;ofi_rxm", "shm"};
-    static const char *const ops[] = {"fi_read", "fi_write"};
     struct pair *pair = &controls->pair;
-    const struct rows all[] = {
-        {"fi_pingpong", fabric_trip, NULL, TRIP, 0, fabric_sizes, NULL},
-        {"fi_request", fabric_rate, NULL, REQUEST, HEAD_LEN, NULL,
-            fabric_windows}};
-    const struct rows moves = {.batch = fabric_bulk,
-        .beside = COPY,
-        .sizes = large,
-        .windows = several};
 
     /* Shared memory is for two ranks of one machine. */
     for (unsigned i = 0; i < (pair->is_one_machine ? 2 : 1); i++) {
@@ -295,9 +219,7 @@ static void fabric_run(struct controls *controls)
                 stacks[i]);
             continue;
         }
-        rows_run(controls, &all[0]);
-        rows_run(controls, &all[1]);
-        directions_run(controls, &controls->bulk, moves, ops);
+        rows_run(controls, fabric, 4);
         fabric_close(pair->fabric);
         pair->fabric = NULL;
     }
@@ -335,8 +257,8 @@ void bench_controls(struct pair *pair)
     struct controls controls;
 
     controls_init(&controls, pair);
-    messages_run(&controls);
-    windows_of_mpi_run(&controls);
+    via_set(&controls, "mpi");
+    rows_run(&controls, messages, 3);
     node_run(&controls);
     fabric_run(&controls);
     like_close(&controls.like);

@@ -25,23 +25,19 @@ void like_close(struct like *like);
  */
 struct bulk_window {
     enum bulk_window_kind {
-        BULK_WINDOW_CREATED,   /* over memory there is */
-        BULK_WINDOW_DYNAMIC,   /* to which memory there is was attached */
-        BULK_WINDOW_ALLOCATED, /* with memory of its own */
-        BULK_WINDOW_SHARED,    /* the same, mapped by either rank */
+        BULK_WINDOW_CREATED, /* over memory there is */
+        BULK_WINDOW_DYNAMIC, /* to which memory there is was attached */
     } kind;
     MPI_Win win;
     MPI_Aint base;         /* of the memory, as rank 0 names it */
     unsigned char *memory; /* rank 1 */
 };
 
-/* By both ranks. `memory` is what rank 1 has, for windows that need some, and
- * lives until bulk_window_close(). BULK_WINDOW_SHARED needs two ranks that MPI
- * takes for neighbours: bulk_window_can_share(). */
+/* By both ranks. `memory` is what rank 1 has; it lives until
+ * bulk_window_close(). */
 void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
     unsigned char *memory, size_t len, struct bulk_window *ret_window);
 void bulk_window_close(struct pair *pair, struct bulk_window *window);
-bool bulk_window_can_share(const struct pair *pair);
 
 /* The layout of exposed memory, and of the caller's. */
 struct bulk_shape {
@@ -104,8 +100,8 @@ double bulk_move(struct pair *pair, struct duel *duel);
 
 /* Messages of duel->size bytes, duel->window at a time. */
 #define BULK_STREAM_TEXT                                                       \
-    "stream of messages of the same size, as many in flight: MPI_Send to "     \
-    "MPI_Recv, and MPI_Isend to MPI_Irecv for windows beyond 1"
+    "stream of messages of the same size, as many in flight: MPI_Isend to "    \
+    "MPI_Irecv"
 double bulk_stream(struct pair *pair, struct duel *duel);
 
 #define BULK_ROUND_TEXT                                                        \

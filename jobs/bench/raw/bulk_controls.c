@@ -200,24 +200,16 @@ static void stream_post(struct pair *pair, const struct duel *duel, unsigned i,
             ret_request);
 }
 
-/* With blocking calls where there is one at a time. */
 static double stream_run(
     struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
 {
     const struct bulk *bulk = duel->arg;
     unsigned char byte = 0;
     double start_us = clock_now_us();
-    double before_us = start_us;
 
     /* Rank 0 says that its clock runs. */
     message(pair, pair->rank == 0, &byte, 1);
-    for (unsigned i = 0; duel->window == 1 && i < calls; i++) {
-        message(
-            pair, is_sender(pair, bulk), stream_end(pair, bulk), duel->size);
-        samples[i] = clock_lap_us(&before_us);
-    }
-    if (duel->window > 1)
-        ring_run(pair, duel, stream_post, calls, samples);
+    ring_run(pair, duel, stream_post, calls, samples);
     /* A push is over when the bytes are there: the last message says so. */
     if (bulk->is_push)
         message(pair, pair->rank == 1, &byte, 1);
@@ -264,40 +256,24 @@ double bulk_round(struct pair *pair, struct duel *duel)
     return elapsed_us;
 }
 
-static void memory_attach(
-    struct pair *pair, size_t len, struct bulk_window *window)
-{
-    MPI_Win_create_dynamic(MPI_INFO_NULL, pair->comm, &window->win);
-    if (pair->rank == TARGET) {
-        MPI_Win_attach(window->win, window->memory, (MPI_Aint)len);
-        MPI_Get_address(window->memory, &window->base);
-    }
-    MPI_Bcast(&window->base, 1, MPI_AINT, TARGET, pair->comm);
-}
-
 void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
     unsigned char *memory, size_t len, struct bulk_window *ret_window)
 {
-    MPI_Aint own_len = pair->rank == TARGET ? (MPI_Aint)len : 0;
+    bool is_target = pair->rank == TARGET;
     struct bulk_window *window = ret_window;
 
-    *window = (struct bulk_window){
-        .kind = kind, .memory = pair->rank == TARGET ? memory : NULL};
-    switch (kind) {
-    case BULK_WINDOW_CREATED:
-        MPI_Win_create(window->memory, own_len, 1, MPI_INFO_NULL, pair->comm,
-            &window->win);
-        break;
-    case BULK_WINDOW_DYNAMIC:
-        memory_attach(pair, len, window);
-        break;
-    case BULK_WINDOW_ALLOCATED:
-        MPI_Win_allocate(own_len, 1, MPI_INFO_NULL, pair->comm, &window->memory,
-            &window->win);
-        break;
-    default:
-        MPI_Win_allocate_shared(own_len, 1, MPI_INFO_NULL, pair->comm,
-            &window->memory, &window->win);
+    *window =
+        (struct bulk_window){.kind = kind, .memory = is_target ? memory : NULL};
+    if (kind == BULK_WINDOW_CREATED) {
+        MPI_Win_create(window->memory, is_target ? (MPI_Aint)len : 0, 1,
+            MPI_INFO_NULL, pair->comm, &window->win);
+    } else {
+        MPI_Win_create_dynamic(MPI_INFO_NULL, pair->comm, &window->win);
+        if (is_target) {
+            MPI_Win_attach(window->win, memory, (MPI_Aint)len);
+            MPI_Get_address(memory, &window->base);
+        }
+        MPI_Bcast(&window->base, 1, MPI_AINT, TARGET, pair->comm);
     }
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
 }
@@ -309,18 +285,6 @@ void bulk_window_close(struct pair *pair, struct bulk_window *window)
     if (window->kind == BULK_WINDOW_DYNAMIC && pair->rank == TARGET)
         MPI_Win_detach(window->win, window->memory);
     MPI_Win_free(&window->win);
-}
-
-bool bulk_window_can_share(const struct pair *pair)
-{
-    MPI_Comm node = MPI_COMM_NULL;
-    int size = 0;
-
-    MPI_Comm_split_type(
-        pair->comm, MPI_COMM_TYPE_SHARED, pair->rank, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &size);
-    MPI_Comm_free(&node);
-    return size == 2;
 }
 
 static const struct bulk_window *window_of(const struct duel *duel)

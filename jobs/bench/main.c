@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "jobs/bench/benches.h"
-#include "jobs/bench/frame/peers.h"
+#include "jobs/bench/frame/clock.h"
 #include "jobs/bench/frame/report.h"
 #include "jobs/bench/frame/watch.h"
 
@@ -69,7 +69,7 @@ static void usage(FILE *stream)
     fputs("  all            all of these but count\n\n", stream);
     options_print(stream);
     fputs("\nRanks beyond two take part in the benchmarks of all ranks, and "
-          "sleep else;\nover MPI they are the peers of silent.\n",
+          "sleep else.\n",
         stream);
 }
 
@@ -110,6 +110,36 @@ static void bench_run(struct pair *pair, unsigned number)
     benches[number].run(pair);
 }
 
+/* What the ranks beyond two do next; else the number of a benchmark of all. */
+enum { COMMAND_END = -1, NAP_US = 100000 };
+
+static void command_tell(struct pair *pair, int command)
+{
+    MPI_Request request;
+
+    if (pair->world->size == 2)
+        return;
+    guard_step("waking the ranks beyond two");
+    MPI_Ibcast(&command, 1, MPI_INT, 0, pair->world->comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    guard_rest();
+}
+
+/* MPI cannot sleep until a message comes, so these ranks look for one a few
+ * times a second: 64 of them then take less than a hundredth of a core. */
+static int command_await(const struct pair *pair)
+{
+    MPI_Request request;
+    int command = 0;
+    int is_here = 0;
+
+    guard_rest();
+    MPI_Ibcast(&command, 1, MPI_INT, 0, pair->world->comm, &request);
+    while (MPI_Test(&request, &is_here, MPI_STATUS_IGNORE), !is_here)
+        pause_us(NAP_US);
+    return command;
+}
+
 static void kind_run(struct pair *pair, unsigned kind)
 {
     for (unsigned i = 0; i < BENCH_COUNT; i++) {
@@ -118,7 +148,7 @@ static void kind_run(struct pair *pair, unsigned kind)
         if (limit_is_over(pair->comm))
             return;
         if (kind == BENCH_OF_TEAM)
-            peers_tell(pair, PEERS_TEAM + (int)i);
+            command_tell(pair, (int)i);
         bench_run(pair, i);
     }
 }
@@ -129,7 +159,7 @@ static bool benches_run(struct pair *pair)
 {
     kind_run(pair, BENCH_FIRST);
     if (kind_is_asked(pair->options, BENCH_OF_TWO, BENCH_OF_TWO)) {
-        if (!pair_open(pair, pair->comm, pair->options->transport))
+        if (!pair_open(pair, pair->options->transport))
             return false;
         kind_run(pair, BENCH_OF_TWO);
         pair_close(pair);
@@ -171,6 +201,7 @@ static int ranks_run(
         .other_pid = (long)getpid(),
     };
     struct place place;
+    int next = COMMAND_END;
     int rc = EXIT_SUCCESS;
 
     watch_init(world->rank, options->deadline_s, options->time_s);
@@ -178,7 +209,8 @@ static int ranks_run(
         world->rank, &pair.comm);
     if (world->rank >= 2) {
         world_tell(world);
-        peers_run(&pair, bench_run);
+        while ((next = command_await(&pair)) != COMMAND_END)
+            bench_run(&pair, (unsigned)next);
         return EXIT_SUCCESS;
     }
     pin_set(&pin, pair.comm, &place);
@@ -188,7 +220,7 @@ static int ranks_run(
         1 - pair.rank, 0, pair.comm, MPI_STATUS_IGNORE);
     rc = two_run(&pair, command, &place);
     pin_restore(&pin);
-    peers_tell(&pair, PEERS_END);
+    command_tell(&pair, COMMAND_END);
     MPI_Comm_free(&pair.comm);
     return rc;
 }

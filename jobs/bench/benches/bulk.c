@@ -229,7 +229,7 @@ static void way_run(struct pair *pair, const char *way, const struct like *like)
     struct pair asked;
 
     pair_copy(pair, &asked);
-    if (!pair_open(&asked, pair->comm, way)) {
+    if (!pair_open(&asked, way)) {
         pair_say(pair,
             "the rows against %s are left out: there is no such way here", way);
         return;

@@ -4,18 +4,140 @@
  * (memory).
  *
  * silent: rank 1 has two classes: many peers have contacted the one, a single
- * peer the other. Rank 0 calls now the one, now the other; the contexts of both
- * stay open, and only that of the batch is looked at.
+ * peer the other; they are classes that rank 0 opens beside its own. Rank 0
+ * calls now the one, now the other; the contexts of both stay open, and only
+ * that of the batch is looked at.
  *
  * memory: from before the class is opened to after its context was created, as
  * the kernel counts; opened for the first time in this process, so that what is
  * taken once is counted. MPI runs by then, and is the control. */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "jobs/bench/benches.h"
-#include "jobs/bench/frame/peers.h"
 #include "jobs/bench/frame/watch.h"
 #include "jobs/bench/raw/calls.h"
+
+enum { TEXT_LEN = 512 };
+
+/* A rank with many silent peers, and the same rank with one: two classes of
+ * each of the two ranks, with a context each. */
+struct crowd {
+    struct pair busy;  /* `count` peers contact it */
+    struct pair quiet; /* one does */
+    unsigned count;
+    const char *info;   /* opens the peers */
+    struct pair *peers; /* classes of rank 0, the last one of `quiet` */
+};
+
+/* The string that opens the transport between the two in a class of one
+ * process; NULL: there is none. */
+static const char *crowd_info(const struct pair *pair)
+{
+    if (strcmp(pair->via, "sm") == 0 || strcmp(pair->via, "shm") == 0 ||
+        strcmp(pair->via, "na+sm") == 0)
+        return "na+sm";
+    return strncmp(pair->via, "ofi+", 4) == 0 ? pair->transport : NULL;
+}
+
+static bool crowd_open(struct crowd *crowd, struct pair *pair)
+{
+    *crowd =
+        (struct crowd){.info = crowd_info(pair), .count = pair->options->peers};
+    if (crowd->info == NULL) {
+        pair_say(pair, "no silent peers: over %s a process has one class",
+            pair->via);
+        return false;
+    }
+    pair_copy(pair, &crowd->busy);
+    pair_copy(pair, &crowd->quiet);
+    if (!pair_open(&crowd->busy, crowd->info) ||
+        !pair_open(&crowd->quiet, crowd->info))
+        pair_fail(pair, "no two classes over one transport");
+    /* As it was asked for, not as it is opened here. */
+    crowd->busy.transport = pair->transport;
+    pair_enter(&crowd->busy);
+    pair_enter(&crowd->quiet);
+    return true;
+}
+
+/* A class of its own calls rank 1 of the pair once, and is silent then. */
+static void peer_open(
+    const struct pair *pair, const char *info, struct pair *ret_peer)
+{
+    struct pair peer = {.rank = pair->rank, .wait_ms = PAIR_WAIT_MS};
+    char text[TEXT_LEN];
+    hg_size_t len = sizeof(text);
+
+    CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, pair->peer));
+    peer.cls = HG_Init(info, HG_FALSE);
+    peer.context = peer.cls == NULL ? NULL : HG_Context_create(peer.cls);
+    if (peer.context == NULL)
+        pair_fail(pair, "no class of a silent peer over %s", info);
+    CHECK(pair, HG_Addr_lookup2(peer.cls, text, &peer.peer));
+    pair_call_once(
+        &peer, HG_Register_name(peer.cls, "bench null", NULL, NULL, NULL));
+    *ret_peer = peer;
+}
+
+/* Serves both classes. */
+static void crowd_turn(struct crowd *crowd)
+{
+    pair_turn(&crowd->busy);
+    pair_turn(&crowd->quiet);
+    sched_yield();
+}
+
+static void crowd_gather(struct crowd *crowd)
+{
+    struct pair *busy = &crowd->busy;
+    struct pair *quiet = &crowd->quiet;
+    struct rlimit limit;
+
+    guard_step("the contact of %u silent peers", crowd->count);
+    if (busy->rank == 0) {
+        /* Each class has descriptors of its own. */
+        if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+            limit.rlim_cur = limit.rlim_max;
+            setrlimit(RLIMIT_NOFILE, &limit);
+        }
+        crowd->peers =
+            pair_alloc(busy, crowd->count + 1, sizeof(*crowd->peers));
+        for (unsigned i = 0; i <= crowd->count; i++)
+            peer_open(
+                i < crowd->count ? busy : quiet, crowd->info, &crowd->peers[i]);
+    }
+    while (
+        busy->rank == 1 && (busy->served < crowd->count || quiet->served < 1))
+        crowd_turn(crowd);
+    pair_verify_served(busy, crowd->count);
+    pair_verify_served(quiet, 1);
+    MPI_Barrier(busy->comm);
+}
+
+static void crowd_close(struct crowd *crowd)
+{
+    MPI_Request request;
+    int is_over = 0;
+
+    guard_step("the end of %u silent peers", crowd->count);
+    for (unsigned i = 0; crowd->peers != NULL && i <= crowd->count; i++) {
+        struct pair *peer = &crowd->peers[i];
+
+        HG_Addr_free(peer->cls, peer->peer);
+        HG_Context_destroy(peer->context);
+        CHECK(&crowd->busy, HG_Finalize(peer->cls));
+    }
+    free(crowd->peers);
+    MPI_Ibarrier(crowd->busy.comm, &request);
+    while (MPI_Test(&request, &is_over, MPI_STATUS_IGNORE), !is_over)
+        crowd_turn(crowd);
+    pair_leave(&crowd->quiet);
+    pair_leave(&crowd->busy);
+    pair_close(&crowd->busy);
+    pair_close(&crowd->quiet);
+}
 
 void bench_silent(struct pair *pair)
 {
@@ -109,7 +231,7 @@ void bench_memory(struct pair *pair)
     MPI_Barrier(pair->comm);
     smaps_take(pair, &both[0]); /* once, for what the reading itself takes */
     smaps_take(pair, &both[0]);
-    if (!pair_open_class(&idle, pair->comm, pair->options->transport, false))
+    if (!pair_open_class(&idle, pair->options->transport, false))
         pair_fail(pair, "no class to be measured");
     pair_enter(&idle);
     smaps_take(pair, &both[1]);

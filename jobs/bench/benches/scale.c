@@ -270,7 +270,7 @@ static void part_run(
     if (comm != MPI_COMM_NULL) {
         team_join(&part, pair, comm);
         if (learns) {
-            if (!pair_open_class(&part, comm, pair->options->transport, true))
+            if (!pair_open_class(&part, pair->options->transport, true))
                 pair_fail(pair, "no class for scale");
             pair_meet(&part);
             snprintf(words->transport, sizeof(words->transport), "%s",

@@ -272,8 +272,7 @@ static void via_find(struct pair *pair)
     via_near(pair);
 }
 
-bool pair_open_class(
-    struct pair *pair, MPI_Comm comm, const char *transport, bool is_of_ranks)
+bool pair_open_class(struct pair *pair, const char *transport, bool is_of_ranks)
 {
     struct amalgam_options how = AMALGAM_OPTIONS_INITIALIZER;
 
@@ -282,7 +281,7 @@ bool pair_open_class(
     pair->segments = segments_count(pair->other_pid);
     guard_step(
         "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
-    pair->cls = pair->is_collective ? amalgam_init(comm, transport, &how)
+    pair->cls = pair->is_collective ? amalgam_init(pair->comm, transport, &how)
                                     : alone_open(pair, transport);
     if (pair->cls == NULL) {
         fprintf(stderr, "amalgam_bench: rank %d: no class over \"%s\"\n",
@@ -309,14 +308,14 @@ void pair_meet(struct pair *pair)
         pair_check(pair,
             amalgam_addr_rank(pair->cls, pair->rank == 1 ? 0 : 1, &pair->peer),
             "amalgam_addr_rank");
-    if (pair->comm != MPI_COMM_NULL && pair->via[0] == '\0')
+    if (pair->via[0] == '\0')
         via_find(pair);
     guard_rest();
 }
 
-bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport)
+bool pair_open(struct pair *pair, const char *transport)
 {
-    if (!pair_open_class(pair, comm, transport, false))
+    if (!pair_open_class(pair, transport, false))
         return false;
     pair_meet(pair);
     return true;
@@ -360,7 +359,7 @@ void pair_open_like(struct pair *pair, const struct pair *like,
     memcpy(pair->via, like->via, sizeof(pair->via)); /* the same transport */
     pair->contexts = contexts;
     pair->wait_ms = wait_ms;
-    if (!pair_open(pair, pair->comm, pair->options->transport))
+    if (!pair_open(pair, pair->options->transport))
         pair_fail(pair, "no class for %s", pair->bench);
 }
 
@@ -629,7 +628,7 @@ bool team_open(struct pair *team, const struct pair *like)
     if (!team_is_possible(like))
         return false;
     team_join(team, like, like->world->comm);
-    if (!pair_open_class(team, team->comm, like->options->transport, true))
+    if (!pair_open_class(team, like->options->transport, true))
         pair_fail(team, "no class for %s", like->bench);
     pair_meet(team);
     return true;

@@ -81,16 +81,15 @@ struct echo {
 
 hg_return_t procs_payload(hg_proc_t proc, void *data);
 
-/* Opens a class over `comm`, of which `pair->comm` are the first two; others
- * have the address of rank 1 only. Strings of transports without ranks ("self",
- * "na+sm") open one for each of the two. NULL: the library chooses. False, with
- * a line why, when it cannot. */
-bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport);
-/* The same in two steps: the class, of all ranks of `comm` whichever transport
- * if `is_of_ranks`; then the peer, and what leads to it unless that is known.
+/* Opens a class over `pair->comm`, of which all know rank 1, and it rank 0.
+ * Strings of transports without ranks ("self", "na+sm") open one for each of
+ * the two. NULL: the library chooses. False, with a line why, when it cannot.
  */
+bool pair_open(struct pair *pair, const char *transport);
+/* The same in two steps: the class, of all ranks whichever transport if
+ * `is_of_ranks`; then the peer, and what leads to it unless that is known. */
 bool pair_open_class(
-    struct pair *pair, MPI_Comm comm, const char *transport, bool is_of_ranks);
+    struct pair *pair, const char *transport, bool is_of_ranks);
 void pair_meet(struct pair *pair);
 /* By all ranks that opened it. */
 void pair_close(struct pair *pair);

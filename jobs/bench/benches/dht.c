@@ -67,8 +67,7 @@ struct dht {
     unsigned next;                     /* the operation to be posted */
     struct op ops[OPTIONS_WINDOW_MAX]; /* those of the window */
     struct flight flight;
-    struct mpi_serve serve; /* this and the next are BY_MPI's */
-    MPI_Request sends[OPTIONS_WINDOW_MAX];
+    struct mpi_serve serve; /* BY_MPI's */
 };
 
 /* Operation `number` of a rank; its owners are the others in turn. */
@@ -233,16 +232,17 @@ static void place_receive(void *arg, unsigned place, MPI_Request *ret_request)
         MPI_ANY_SOURCE, MPI_SERVE_TAG, dht->team->comm, ret_request);
 }
 
-static void place_handle(void *arg, unsigned place, const MPI_Status *status,
-    MPI_Request *ret_answer)
+/* As op_of() makes it, a key tells whose it is. */
+static void place_handle(void *arg, unsigned place, MPI_Request *ret_answer)
 {
     struct dht *dht = arg;
     const struct entry *asked = zone_entry(dht, dht->slots + place);
     struct entry *entry = key_entry(dht, asked->key, dht->is_find);
+    int origin = (int)((uint32_t)asked->key % (unsigned)dht->team->world->size);
 
     if (!dht->is_find)
         memcpy(entry, asked, sizeof(*asked) + dht->size);
-    MPI_Isend(entry->value, (int)dht->out, MPI_BYTE, status->MPI_SOURCE,
+    MPI_Isend(entry->value, (int)dht->out, MPI_BYTE, origin,
         TAG_ANSWER + (int)asked->number, dht->team->comm, ret_answer);
 }
 
@@ -257,15 +257,13 @@ static void request_send(struct flight_slot *slot)
         TAG_ANSWER + (int)number, dht->team->comm,
         &dht->serve.requests[number]);
     MPI_Isend(op->own, (int)(sizeof(*op->own) + dht->in), MPI_BYTE, op->owner,
-        MPI_SERVE_TAG, dht->team->comm, &dht->sends[number]);
+        MPI_SERVE_TAG, dht->team->comm, &dht->serve.sends[number]);
 }
 
-/* The answer tells that the request has left. */
 static void answer_take(void *arg, unsigned number)
 {
     struct dht *dht = arg;
 
-    MPI_Wait(&dht->sends[number], MPI_STATUS_IGNORE);
     flight_ended(&dht->flight.slots[number]);
 }
 
@@ -312,10 +310,9 @@ static void batch_begin(struct dht *dht, unsigned ops, unsigned window)
     dht->in = dht->is_find || dht->way == BY_LANDING ? 0 : (uint32_t)dht->size;
     dht->out = dht->is_find && dht->way != BY_LANDING ? (uint32_t)dht->size : 0;
     values_do(dht, ops, true);
-    dht->serve =
-        (struct mpi_serve){.comm = dht->team->comm, .needs_statuses = true};
+    dht->serve = (struct mpi_serve){.pair = dht->team, .comm = dht->team->comm};
     if (dht->way == BY_MPI)
-        mpi_serve_open(&dht->serve, dht->team, &serve_ops, dht, window,
+        mpi_serve_open(&dht->serve, &serve_ops, dht, window,
             mpi_serve_places(dht->team, window));
     else
         flight_handles(&dht->flight, dht->call_id);

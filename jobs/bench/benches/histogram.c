@@ -65,7 +65,7 @@ struct histogram {
     hg_addr_t *addrs;
     hg_id_t add_id;
     struct mpi_serve serve; /* this and the next are MPI's */
-    struct update in[MPI_SERVE_PLACES][BATCH];
+    struct message in[MPI_SERVE_PLACES];
 };
 
 /* Update `number` of a rank, which goes to `ret_rank`. */
@@ -140,21 +140,17 @@ static void place_receive(void *arg, unsigned place, MPI_Request *ret_request)
 {
     struct histogram *histogram = arg;
 
-    MPI_Irecv(histogram->in[place],
-        (int)(histogram->batch * sizeof(struct update)), MPI_BYTE,
+    MPI_Irecv(&histogram->in[place], sizeof(histogram->in[place]), MPI_BYTE,
         MPI_ANY_SOURCE, MPI_SERVE_TAG, histogram->team->comm, ret_request);
 }
 
-static void place_handle(void *arg, unsigned place, const MPI_Status *status,
-    MPI_Request *ret_answer)
+static void place_handle(void *arg, unsigned place, MPI_Request *ret_answer)
 {
     struct histogram *histogram = arg;
-    int len = 0;
+    const struct message *message = &histogram->in[place];
 
     (void)ret_answer;
-    MPI_Get_count(status, MPI_BYTE, &len);
-    updates_add(
-        histogram, histogram->in[place], (unsigned)len / sizeof(struct update));
+    updates_add(histogram, message->list, message->count);
 }
 
 /* One look for news. Were there any? */
@@ -170,15 +166,16 @@ static void message_send(struct histogram *histogram, int rank)
 {
     struct pair *team = histogram->team;
     struct message *message = &histogram->pending[rank];
-    size_t len = message->count * sizeof(struct update);
+    size_t len =
+        offsetof(struct message, list) + message->count * sizeof(struct update);
     struct outgoing *place = NULL;
 
     while (histogram->free_count == 0)
         turn(histogram);
     place = histogram->free[--histogram->free_count];
     if (histogram->is_mpi) {
-        memcpy(place->out.list, message->list, len);
-        MPI_Isend(place->out.list, (int)len, MPI_BYTE, rank, MPI_SERVE_TAG,
+        memcpy(&place->out, message, len);
+        MPI_Isend(&place->out, (int)len, MPI_BYTE, rank, MPI_SERVE_TAG,
             team->comm, &histogram->serve.requests[place - histogram->places]);
     } else {
         CHECK(team, HG_Reset(place->handle, histogram->addrs[rank], 0));
@@ -267,9 +264,8 @@ static void batch_begin(struct histogram *histogram)
         histogram->free[histogram->free_count] =
             &histogram->places[histogram->free_count];
     if (histogram->is_mpi) {
-        histogram->serve =
-            (struct mpi_serve){.comm = team->comm, .needs_statuses = true};
-        mpi_serve_open(&histogram->serve, team, &ops, histogram, MESSAGES,
+        histogram->serve = (struct mpi_serve){.pair = team, .comm = team->comm};
+        mpi_serve_open(&histogram->serve, &ops, histogram, MESSAGES,
             mpi_serve_places(team, MESSAGES));
         mpi_serve_meet(&histogram->serve);
         return;

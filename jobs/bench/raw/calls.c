@@ -114,62 +114,42 @@ unsigned mpi_serve_places(const struct pair *pair, unsigned window)
     return most < MPI_SERVE_PLACES ? most : MPI_SERVE_PLACES;
 }
 
-static void place_receive(struct mpi_serve *serve, unsigned place)
+void mpi_serve_open(struct mpi_serve *serve, const struct mpi_serve_ops *ops,
+    void *arg, unsigned waits, unsigned places)
 {
-    serve->is_answering[place] = false;
-    serve->ops->receive(
-        serve->arg, place, &serve->requests[serve->waits + place]);
-}
-
-/* A short answer has mostly left at once: then no look is lost on it. */
-static void place_handle(
-    struct mpi_serve *serve, unsigned place, const MPI_Status *status)
-{
-    MPI_Request *answer = &serve->requests[serve->waits + place];
-    int has_left = 1;
-
-    if (serve->is_answering[place]) {
-        place_receive(serve, place);
-        return;
-    }
-    serve->ops->handle(serve->arg, place, status, answer);
-    if (*answer != MPI_REQUEST_NULL)
-        MPI_Test(answer, &has_left, MPI_STATUS_IGNORE);
-    if (has_left)
-        place_receive(serve, place);
-    else
-        serve->is_answering[place] = true;
-}
-
-void mpi_serve_open(struct mpi_serve *serve, const struct pair *pair,
-    const struct mpi_serve_ops *ops, void *arg, unsigned waits, unsigned places)
-{
-    serve->pair = pair;
     serve->ops = ops;
     serve->arg = arg;
     serve->waits = waits;
     serve->places = places;
     for (unsigned i = 0; i < waits; i++)
-        serve->requests[i] = MPI_REQUEST_NULL;
-    for (unsigned i = 0; i < places; i++)
-        place_receive(serve, i);
+        serve->requests[i] = serve->sends[i] = MPI_REQUEST_NULL;
+    for (unsigned i = 0; i < places; i++) {
+        serve->answers[i] = MPI_REQUEST_NULL;
+        ops->receive(arg, i, &serve->requests[waits + i]);
+    }
 }
 
 bool mpi_serve_turn(struct mpi_serve *serve)
 {
+    int indices[MPI_SERVE_WAITS + MPI_SERVE_PLACES];
     int count = 0;
 
     MPI_Testsome((int)(serve->waits + serve->places), serve->requests, &count,
-        serve->indices, serve->needs_statuses ? serve->statuses : no_statuses);
+        indices, no_statuses);
     if (count == MPI_UNDEFINED)
         count = 0;
     for (int i = 0; i < count; i++) {
-        unsigned index = (unsigned)serve->indices[i];
+        unsigned index = (unsigned)indices[i];
+        unsigned place = index - serve->waits;
 
-        if (index < serve->waits)
+        if (index < serve->waits) {
+            pair_wait(serve->pair, &serve->sends[index]);
             serve->ops->ended(serve->arg, index);
-        else
-            place_handle(serve, index - serve->waits, &serve->statuses[i]);
+        } else {
+            pair_wait(serve->pair, &serve->answers[place]);
+            serve->ops->handle(serve->arg, place, &serve->answers[place]);
+            serve->ops->receive(serve->arg, place, &serve->requests[index]);
+        }
     }
     if (count == 0)
         pair_idle(serve->pair);
@@ -192,9 +172,9 @@ void mpi_serve_close(struct mpi_serve *serve)
     for (unsigned i = 0; i < serve->places; i++) {
         MPI_Request *request = &serve->requests[serve->waits + i];
 
-        if (!serve->is_answering[i])
-            MPI_Cancel(request);
+        MPI_Cancel(request);
         MPI_Wait(request, MPI_STATUS_IGNORE);
+        pair_wait(serve->pair, &serve->answers[i]);
     }
 }
 
@@ -243,25 +223,19 @@ static void request_receive(void *arg, unsigned place, MPI_Request *ret_request)
         MPI_ANY_SOURCE, MPI_SERVE_TAG, calls->serve.comm, ret_request);
 }
 
-static void request_handle(void *arg, unsigned place, const MPI_Status *status,
-    MPI_Request *ret_answer)
+static void request_handle(void *arg, unsigned place, MPI_Request *ret_answer)
 {
     struct mpi_calls *calls = arg;
     struct head *head = &calls->said[place];
 
-    (void)status;
-    (void)ret_answer; /* looked at when the place is used again */
-    pair_wait(calls->serve.pair, &calls->answers[place]);
     *head = head_check(
         calls->serve.pair, calls->landing + place * calls->len, calls->len);
     calls->served[0]++;
     calls->served[1] += head->number;
     MPI_Isend(head, HEAD_LEN, MPI_BYTE, (int)head->origin,
-        TAG_ANSWER + (int)head->place, calls->serve.comm,
-        &calls->answers[place]);
+        TAG_ANSWER + (int)head->place, calls->serve.comm, ret_answer);
 }
 
-/* An answer tells that its request has left. */
 static void answer_take(void *arg, unsigned wait)
 {
     struct mpi_calls *calls = arg;
@@ -269,7 +243,6 @@ static void answer_take(void *arg, unsigned wait)
     if (memcmp(&calls->heard[wait], calls->room + wait * calls->len,
             HEAD_LEN) != 0)
         pair_fail(calls->serve.pair, "an answer of the control is another's");
-    pair_wait(calls->serve.pair, &calls->sends[wait]);
     flight_ended(&calls->flight.slots[wait]);
 }
 
@@ -296,7 +269,7 @@ static void request_post(struct flight_slot *slot)
         TAG_ANSWER + (int)slot->number, calls->serve.comm,
         &calls->serve.requests[slot->number]);
     MPI_Isend(request, (int)calls->len, MPI_BYTE, to, MPI_SERVE_TAG,
-        calls->serve.comm, &calls->sends[slot->number]);
+        calls->serve.comm, &calls->serve.sends[slot->number]);
 }
 
 static bool calls_look(struct flight *flight)
@@ -317,12 +290,11 @@ void mpi_calls_open(struct mpi_calls *calls, struct pair *pair, MPI_Comm comm,
     calls->flight = (struct flight){pair, .arg = calls, .post = request_post,
         .look = calls_look, .window = window,
         .timed_every = FLIGHT_TIMED_EVERY};
-    for (unsigned i = 0; i < MPI_SERVE_PLACES; i++)
-        calls->answers[i] = MPI_REQUEST_NULL;
     for (unsigned i = 0; i < window; i++)
         head_fill(pair, calls->room + i * len, len);
+    calls->serve.pair = pair;
     calls->serve.comm = comm;
-    mpi_serve_open(&calls->serve, pair, &calls_ops, calls, window, places);
+    mpi_serve_open(&calls->serve, &calls_ops, calls, window, places);
 }
 
 void mpi_calls_close(struct mpi_calls *calls)
@@ -332,8 +304,6 @@ void mpi_calls_close(struct mpi_calls *calls)
     mpi_serve_meet(&calls->serve);
     memcpy(&sums[2], calls->served, sizeof(calls->served));
     mpi_serve_close(&calls->serve);
-    for (unsigned i = 0; i < calls->serve.places; i++)
-        pair_wait(calls->serve.pair, &calls->answers[i]);
     MPI_Allreduce(
         MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, calls->serve.comm);
     if (sums[0] != sums[2] || sums[1] != sums[3])

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls as batches: ours, one after the other and several in flight; and those
- * by plain MPI, the control of most benchmarks of calls.
- *
- * By MPI as a program makes them that has no library for it: receives from any
- * source stay posted, all requests are looked at together, and what was found
- * is handled. The caller's own requests are among them; the rest are places
- * that receive a request, then send its answer, and then receive again. */
+ * by plain MPI, the control of most benchmarks of calls. */
 #ifndef BENCH_CALLS_H
 #define BENCH_CALLS_H
 
@@ -32,7 +27,6 @@ double calls_echo(struct pair *pair, struct duel *duel);
 enum {
     MPI_SERVE_WAITS = OPTIONS_WINDOW_MAX,
     MPI_SERVE_PLACES = 64,
-    MPI_SERVE_REQUESTS = MPI_SERVE_WAITS + MPI_SERVE_PLACES,
     MPI_SERVE_TAG = 200, /* of all requests; tags of answers are others */
 };
 
@@ -40,15 +34,16 @@ enum {
 struct mpi_serve_ops {
     /* Posts the receive of a place. */
     void (*receive)(void *arg, unsigned place, MPI_Request *ret_request);
-    /* Handles what has come there, and begins to send the answer; leaves
-     * `ret_answer` alone where there is none. */
-    void (*handle)(void *arg, unsigned place, const MPI_Status *status,
-        MPI_Request *ret_answer);
-    /* Request `wait` of the caller's has ended; it may post another one. */
+    /* Handles what has come there, and begins to send the answer, if any. */
+    void (*handle)(void *arg, unsigned place, MPI_Request *ret_answer);
+    /* Request `wait` has ended: it was an answer, or one without. */
     void (*ended)(void *arg, unsigned wait);
 };
 
-/* Its opener owns it. The first `waits` requests are the caller's. */
+/* Requests and answers as a program makes them that has no library for it:
+ * receives from any source stay posted, and all are looked at together. Its
+ * opener owns it; it sends from `sends` and receives answers by the first
+ * `waits` requests. */
 struct mpi_serve {
     const struct pair *pair;
     MPI_Comm comm;
@@ -56,19 +51,16 @@ struct mpi_serve {
     void *arg;
     unsigned waits;
     unsigned places;
-    bool needs_statuses; /* handle() is given the status of what has come */
-    bool is_answering[MPI_SERVE_PLACES];
-    MPI_Request requests[MPI_SERVE_REQUESTS];
-    MPI_Status statuses[MPI_SERVE_REQUESTS];
-    int indices[MPI_SERVE_REQUESTS];
+    MPI_Request sends[MPI_SERVE_WAITS]; /* an answer tells that it has left */
+    MPI_Request answers[MPI_SERVE_PLACES];
+    MPI_Request requests[MPI_SERVE_WAITS + MPI_SERVE_PLACES];
 };
 
 /* The number of places that serve `window` requests of each other rank. */
 unsigned mpi_serve_places(const struct pair *pair, unsigned window);
-/* Posts the receives; `serve` has its communicator, and needs_statuses. */
-void mpi_serve_open(struct mpi_serve *serve, const struct pair *pair,
-    const struct mpi_serve_ops *ops, void *arg, unsigned waits,
-    unsigned places);
+/* Posts the receives; `serve` has its pair and communicator. */
+void mpi_serve_open(struct mpi_serve *serve, const struct mpi_serve_ops *ops,
+    void *arg, unsigned waits, unsigned places);
 /* Looks once; gives the core away when there was nothing and ranks share it.
  * Was there something? */
 bool mpi_serve_turn(struct mpi_serve *serve);
@@ -105,8 +97,6 @@ struct mpi_calls {
     bool is_ring; /* slot i calls the rank i + 1 after this one; else rank 1 */
     unsigned char *room;    /* a request for each slot */
     unsigned char *landing; /* and for each place */
-    MPI_Request sends[MPI_SERVE_WAITS];
-    MPI_Request answers[MPI_SERVE_PLACES];
     struct head short_room[MPI_SERVE_WAITS];
     struct head short_landing[MPI_SERVE_PLACES];
     struct head heard[MPI_SERVE_WAITS];

@@ -18,7 +18,8 @@
 
 enum {
     SIZE_MAX_TAKEN = 1024 * 1024,
-    OPS_MAX = 1000,                /* of each rank in a batch */
+    OPS_MAX = 1000, /* of each rank in a batch; and before those that count */
+    WARM = 16,
     BATCH_BYTES = 4 * 1024 * 1024, /* of values, of each rank */
     OVERSUBSCRIBED_PART = 32,      /* of these, where ranks share cores */
     ENTRY_ALIGN = 64,
@@ -100,24 +101,6 @@ static struct entry *key_entry(
     return zone_entry(dht, slot);
 }
 
-/* Fills a value, or ends the job when it is not that of the key. */
-static void value_do(
-    const struct dht *dht, unsigned char *value, uint64_t key, bool is_fill)
-{
-    for (size_t at = 0; at < dht->size; at += sizeof(uint64_t)) {
-        uint64_t word = mix64(key + at);
-        size_t left = dht->size - at;
-        size_t len = left < sizeof(word) ? left : sizeof(word);
-
-        if (is_fill)
-            memcpy(value + at, &word, len);
-        else if (memcmp(value + at, &word, len) != 0)
-            pair_fail(dht->team,
-                "the value of key %016llx is wrong at byte %zu",
-                (unsigned long long)key, at);
-    }
-}
-
 /* Fills what a batch of so many operations begins with, or checks what it came
  * to: the values of this rank's operations, or those that it owns. */
 static void values_do(struct dht *dht, unsigned ops, bool is_fill)
@@ -134,7 +117,13 @@ static void values_do(struct dht *dht, unsigned ops, bool is_fill)
             if (is_zone)
                 op.own = key_entry(dht, op.key, !is_fill);
             op.own->key = op.key;
-            value_do(dht, op.own->value, op.key, is_fill);
+            if (is_fill)
+                pattern_fill(
+                    op.own->value, dht->size, (uint32_t)(op.key >> 32));
+            else if (pattern_check(op.own->value, dht->size,
+                         (uint32_t)(op.key >> 32)) < dht->size)
+                pair_fail(dht->team, "the value of key %016llx is wrong",
+                    (unsigned long long)op.key);
         }
 }
 
@@ -325,23 +314,17 @@ struct half {
     enum way way;
 };
 
-static unsigned warm_of(unsigned ops)
-{
-    return ops < DUEL_WARM ? ops : DUEL_WARM;
-}
-
 /* duel->calls are the operations of all ranks. */
 static double half_batch(struct pair *team, struct duel *duel)
 {
     const struct half *half = duel->arg;
     struct dht *dht = half->dht;
     unsigned ops = duel->calls / duel->ranks;
-    unsigned warm = warm_of(ops);
     double elapsed_us = 0.0;
 
     dht->way = half->way;
-    batch_begin(dht, warm + ops, duel->window);
-    flight_run(&dht->flight, warm, NULL);
+    batch_begin(dht, WARM + ops, duel->window);
+    flight_run(&dht->flight, WARM, NULL);
     ranks_meet(dht);
     elapsed_us = clock_now_us();
     flight_run(&dht->flight, ops, duel->samples);
@@ -351,7 +334,7 @@ static double half_batch(struct pair *team, struct duel *duel)
         mpi_serve_close(&dht->serve);
     else
         flight_handles_free(&dht->flight);
-    values_do(dht, warm + ops, false);
+    values_do(dht, WARM + ops, false);
     /* Those of rank 0 are in their place. */
     MPI_Gather(team->rank == 0 ? MPI_IN_PLACE : duel->samples, (int)ops,
         MPI_DOUBLE, duel->samples, (int)ops, MPI_DOUBLE, 0, team->comm);
@@ -374,7 +357,7 @@ static void memory_open(struct dht *dht, size_t size)
 {
     struct pair *team = dht->team;
     unsigned ranks = (unsigned)team->world->size;
-    unsigned ops = ops_of(team, size) + warm_of(ops_of(team, size));
+    unsigned ops = ops_of(team, size) + WARM;
     size_t entry_len = sizeof(struct entry) + size;
     char *texts = pair_alloc(team, ranks, TEXT_CAP);
     hg_size_t len = 0;

@@ -16,7 +16,6 @@
  * is the measure; after a long one what may be expected of a medium on which a
  * process cannot sleep, so that it looks for news now and then. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/watch.h"
@@ -35,13 +34,13 @@ enum {
     WAKE_CALLS = 100,
     WAKE_WARM = 20,
     WAKE_REST_US = 2000,
-    LONG_CALLS = 20,
+    LONG_CALLS = 15,
     LONG_CALLS_QUICK = 5,
     LONG_US = 1000000,
     LONG_QUICK_US = 500000,
     LONG_SMOKE_US = 10000,
-    LONG_STEP_US = 370, /* more of a pause each time: no call keeps in step */
-    NAP_US = 5000,      /* the longest of the library's */
+    LONG_STEP_US = 370,
+    NAP_US = 5000, /* the longest of the library's */
 };
 
 void bench_onecore(struct pair *pair)
@@ -145,80 +144,62 @@ static void wake_row(struct pair *pair, struct wakeup *events, const char *op)
         duel_run(pair, &duel, NULL);
 }
 
-/* The calls after long pauses, and naps of the longest kind. */
-struct rest {
-    unsigned count;
-    double *samples;
-    double *naps;
-};
-
-static void rest_measure(struct pair *pair, void *arg)
+/* Of a mean time: so that the 99th percentile is what counts. */
+static double slow_time(struct duel *duel)
 {
-    struct rest *rest = arg;
-    unsigned idle_us =
-        options_pick(pair->options, LONG_US, LONG_QUICK_US, LONG_SMOKE_US);
-
-    pair_enter(pair);
-    pair_greet(pair);
-    for (unsigned i = 0; i < rest->count; i++) {
-        hg_handle_t handle = HG_HANDLE_NULL;
-        double start_us = 0.0;
-
-        guard_step("call %u after %u us of rest", i, idle_us);
-        if (pair->rank == 1) {
-            pair_await_stop(pair);
-            continue;
-        }
-        handle = pair_handle(pair, pair->null_id);
-        pause_us(idle_us + i * LONG_STEP_US);
-        start_us = clock_now_us();
-        pair_call(pair, handle, NULL);
-        rest->samples[i] = clock_now_us() - start_us;
-        pair_handle_free(pair, handle);
-        pair_stop(pair);
-        start_us = clock_now_us();
-        pause_us(NAP_US);
-        rest->naps[i] = clock_now_us() - start_us;
-    }
-    pair_leave(pair);
-    guard_rest();
+    stats_sort(duel->samples, duel->calls);
+    return stats_quantile(duel->samples, duel->calls, 0.99) * duel->calls;
 }
 
-static void rest_fill(struct row *row, void *arg)
+/* Calls after long pauses, each a bit longer: no call keeps in step with naps
+ * of the other rank. */
+static double rest_batch(struct pair *pair, struct duel *duel)
 {
-    struct rest *rest = arg;
-    double *samples = rest->samples;
+    unsigned idle_us =
+        options_pick(pair->options, LONG_US, LONG_QUICK_US, LONG_SMOKE_US);
+    hg_handle_t handle = HG_HANDLE_NULL;
 
-    figures_samples(samples, NULL, rest->count, row);
-    stats_sort(rest->naps, rest->count);
-    row->value = row->p99_us;
-    row->control_value = stats_quantile(rest->naps, rest->count, 0.99);
-    row->ratio = row->value / row->control_value;
-    row->spread[0] =
-        stats_quantile(samples, rest->count, 0.25) / row->control_value;
-    row->spread[1] =
-        stats_quantile(samples, rest->count, 0.75) / row->control_value;
+    if (pair->rank == 1) {
+        pair_await_stop(pair);
+        return 0.0;
+    }
+    handle = pair_handle(pair, pair->null_id);
+    for (unsigned i = 0; i < duel->calls; i++) {
+        double before_us = 0.0;
+
+        pause_us(idle_us + i * LONG_STEP_US);
+        before_us = clock_now_us();
+        pair_call(pair, handle, NULL);
+        duel->samples[i] = clock_lap_us(&before_us);
+    }
+    pair_handle_free(pair, handle);
+    pair_stop(pair);
+    return slow_time(duel);
+}
+
+static void nap_once(struct pair *pair, void *arg)
+{
+    (void)pair;
+    (void)arg;
+    pause_us(NAP_US);
+}
+
+static double nap_batch(struct pair *pair, struct duel *duel)
+{
+    duel_each(pair, duel, nap_once, NULL);
+    return slow_time(duel);
 }
 
 static void rest_row(struct pair *pair, const char *op)
 {
-    const struct options *options = pair->options;
-    struct rest rest = {
-        .count = options->calls != 0
-                     ? options->calls
-                     : options_pick(options, LONG_CALLS, LONG_CALLS_QUICK, 1),
-    };
-    struct row row = {op, .window = 1, .unit = "us", .against = "nap",
-        .control = "a sleep of 5 ms, the longest nap there is, by rank 0 after "
-                   "each call; the 99th percentile of both",
-        .better = "lower", .batches = rest.count};
+    struct duel duel = {op, "nap",
+        "a sleep of 5 ms, the longest nap there is; the 99th percentile of "
+        "both",
+        .calls = options_pick(pair->options, LONG_CALLS, LONG_CALLS_QUICK, 1),
+        .batches = 1, .figure = DUEL_MEAN_US, .is_open = true,
+        .ours = {rest_batch}, .control = {nap_batch}};
 
-    rest.samples = pair_alloc(pair, rest.count, sizeof(*rest.samples));
-    rest.naps = pair_alloc(pair, rest.count, sizeof(*rest.naps));
-    duel_repeat(pair, rest_measure, rest_fill, &rest, &row, 1);
-    pair_row(pair, &row);
-    free(rest.naps);
-    free(rest.samples);
+    duel_run(pair, &duel, NULL);
 }
 
 /* Rank 1 has a thread on the core of its program, which is not there. */

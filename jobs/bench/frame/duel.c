@@ -118,7 +118,10 @@ static void match_fill(struct row *rows, void *arg)
     }
 }
 
-void duel_repeat(struct pair *pair,
+/* Measures again, by all ranks of the pair, until enough runs are quiet, the
+ * time of the run is over, or too many were not; rank 0 fills `count` rows
+ * after each run, and gets those that count. */
+static void duel_repeat(struct pair *pair,
     void (*measure)(struct pair *pair, void *arg),
     void (*fill)(struct row *rows, void *arg), void *arg, struct row *rows,
     unsigned count)

@@ -85,14 +85,6 @@ static inline unsigned duel_warm(const struct duel *duel)
 double duel_each(struct pair *pair, struct duel *duel,
     void (*once)(struct pair *pair, void *arg), void *arg);
 
-/* Measures again, by all ranks of the pair, until enough runs are quiet, the
- * time of the run is over, or too many were not; rank 0 fills `count` rows
- * after each run, and gets those that count. */
-void duel_repeat(struct pair *pair,
-    void (*measure)(struct pair *pair, void *arg),
-    void (*fill)(struct row *rows, void *arg), void *arg, struct row *rows,
-    unsigned count);
-
 /* A look at the clock takes a tenth of a small call: it is taken for one of so
  * many, whose time stands for those that end until the next. */
 enum { FLIGHT_TIMED_EVERY = 16 };

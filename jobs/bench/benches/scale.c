@@ -11,7 +11,7 @@
  * has to do at least that talks to others by MPI: it duplicates the
  * communicator, sends each peer a message, and frees it. */
 #include <malloc.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "amalgam.h"
 #include "jobs/bench/benches.h"
@@ -169,61 +169,52 @@ static double control_round(struct pair *pair, struct duel *duel)
     return round_end(pair, duel, times_us);
 }
 
-/* By all ranks of the pair: the row of the rank that takes most, whose figures
- * are `value`, and `control` of what it had before. In KiB. */
-static void memory_row(const struct pair *pair, const struct row *like,
-    const char *op, double value, double control)
-{
-    struct {
-        double value;
-        int rank;
-    } most = {value, pair->rank};
-    double own[2] = {0.0, 0.0};
-    double of_most[2] = {0.0, 0.0};
-    struct row row = *like;
-
-    MPI_Allreduce(
-        MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, pair->comm);
-    if (most.rank == pair->rank) {
-        own[0] = value;
-        own[1] = control;
-    }
-    MPI_Allreduce(own, of_most, 2, MPI_DOUBLE, MPI_SUM, pair->comm);
-    row.op = op;
-    row.value = of_most[0];
-    row.control_value = of_most[1];
-    if (of_most[1] > 0.0)
-        pair_value(pair, &row);
-}
-
+/* By all ranks of the pair: rows of the rank that takes most, in KiB. */
 static void memory_rows(
-    const struct pair *pair, const struct scale *scale, const struct duel *duel)
+    struct pair *pair, const struct scale *scale, const struct duel *duel)
 {
     const struct smaps *before = &scale->before;
     const struct smaps *after = &scale->after;
     int is_measured = scale->is_measured;
-    struct row row = {.ranks = duel->ranks,
-        .peers = duel->peers,
-        .unit = "KiB",
-        .against = "process",
-        .control = PROCESS_TEXT};
+    const struct {
+        const char *op;
+        double both[2]; /* the figure, and its control */
+        const char *against;
+        const char *control;
+    } figures[] = {
+        {"scale_rss", {after->rss - before->rss, before->rss}, "process",
+            PROCESS_TEXT},
+        {"scale_own", {after->anonymous - before->anonymous, before->anonymous},
+            "process", PROCESS_TEXT},
+        {"scale_segment",
+            {after->shared_touched - before->shared_touched,
+                after->shared_len - before->shared_len},
+            "length",
+            "the length of the shared mappings of the class, touched or not"},
+    };
 
     MPI_Allreduce(MPI_IN_PLACE, &is_measured, 1, MPI_INT, MPI_MIN, pair->comm);
-    if (!is_measured) {
+    if (!is_measured)
         pair_say(pair, "the memory of a rank is left out: "
                        "/proc/self/smaps_rollup cannot be read");
-        return;
+    for (unsigned i = 0; i < 3 && is_measured; i++) {
+        struct {
+            double value;
+            int rank;
+        } most = {figures[i].both[0], pair->rank};
+        double both[2] = {figures[i].both[0], figures[i].both[1]};
+        struct row row = {figures[i].op, .ranks = duel->ranks,
+            .peers = duel->peers, .unit = "KiB", .against = figures[i].against,
+            .control = figures[i].control};
+
+        MPI_Allreduce(
+            MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, pair->comm);
+        MPI_Bcast(both, 2, MPI_DOUBLE, most.rank, pair->comm);
+        row.value = both[0];
+        row.control_value = both[1];
+        if (both[1] > 0.0)
+            pair_value(pair, &row);
     }
-    memory_row(pair, &row, "scale_rss", after->rss - before->rss, before->rss);
-    memory_row(pair, &row, "scale_pss", after->pss - before->pss, before->pss);
-    memory_row(pair, &row, "scale_own", after->anonymous - before->anonymous,
-        before->anonymous);
-    row.against = "length";
-    row.control =
-        "the length of the shared mappings of the class, touched or not";
-    memory_row(pair, &row, "scale_segment",
-        after->shared_touched - before->shared_touched,
-        after->shared_len - before->shared_len);
 }
 
 static void class_run(struct pair *pair, const char *transport, unsigned ranks)
@@ -247,17 +238,11 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
         memory_rows(pair, &scale, &duel);
 }
 
-/* Names of the transport in rows. */
-struct words {
-    char transport[PAIR_NAME_CAP];
-    char via[PAIR_NAME_CAP];
-};
-
-/* By all ranks: the first so many open classes, or one to learn what carries a
- * call from rank 0 to rank 1; then all wait, asleep, as others may still
- * measure. */
-static void part_run(
-    const struct pair *pair, struct words *words, unsigned ranks, bool learns)
+/* By all ranks: the first so many open classes, or with `ret_named` one to
+ * learn how rows name the transport, and what carries a call; then all wait,
+ * asleep, as others may still measure. */
+static void part_run(const struct pair *pair, const struct pair *named,
+    unsigned ranks, struct pair *ret_named)
 {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Request request;
@@ -269,17 +254,15 @@ static void part_run(
         &comm);
     if (comm != MPI_COMM_NULL) {
         team_join(&part, pair, comm);
-        if (learns) {
+        if (ret_named != NULL) {
             if (!pair_open_class(&part, pair->options->transport, true))
                 pair_fail(pair, "no class for scale");
             pair_meet(&part);
-            snprintf(words->transport, sizeof(words->transport), "%s",
-                part.transport);
-            snprintf(words->via, sizeof(words->via), "%s", part.via);
+            *ret_named = part;
             pair_close(&part);
         } else {
-            part.transport = words->transport;
-            snprintf(part.via, sizeof(part.via), "%s", words->via);
+            part.transport = named->transport;
+            memcpy(part.via, named->via, sizeof(part.via));
             class_run(&part, pair->options->transport, ranks);
         }
         MPI_Comm_free(&comm);
@@ -295,12 +278,12 @@ void bench_scale(struct pair *pair)
 {
     bool is_short = pair->options->is_quick || pair->options->is_smoke;
     unsigned all = (unsigned)pair->world->size;
-    struct words words = {{0}, {0}};
+    struct pair named = {.rank = 0};
 
     if (!team_is_possible(pair))
         return;
-    part_run(pair, &words, 2, true);
+    part_run(pair, NULL, 2, &named);
     for (unsigned ranks = 2; ranks < all; ranks = is_short ? all : 2 * ranks)
-        part_run(pair, &words, ranks, false);
-    part_run(pair, &words, all, false);
+        part_run(pair, &named, ranks, NULL);
+    part_run(pair, &named, all, NULL);
 }

@@ -186,17 +186,14 @@ static hg_return_t call_answer(
     return HG_Destroy(handle);
 }
 
-static hg_return_t null_serve(hg_handle_t handle)
-{
-    return call_answer(incast_of(handle), handle, 0);
-}
-
-static hg_return_t input_serve(hg_handle_t handle)
+static hg_return_t call_serve(hg_handle_t handle)
 {
     struct incast *incast = incast_of(handle);
     struct pair *team = incast->team;
     struct payload input = {(uint32_t)team->room_len, team->landing};
 
+    if (incast->load == NOTHING)
+        return call_answer(incast, handle, 0);
     CHECK(team, HG_Get_input(handle, &input));
     HG_Free_input(handle, &input);
     return call_answer(
@@ -251,47 +248,52 @@ static hg_return_t bulk_serve(hg_handle_t handle)
 
 static void calls_register(struct incast *incast)
 {
-    static const struct {
-        const char *name;
-        hg_proc_cb_t in;
-        hg_rpc_cb_t serve;
-    } calls[LOADS] = {
-        [NOTHING] = {"incast null", NULL, null_serve},
-        [INPUT] = {"incast input", procs_payload, input_serve},
-        [BULK] = {"incast bulk", hg_proc_hg_bulk_t, bulk_serve},
-    };
     hg_class_t *cls = incast->team->cls;
 
-    for (unsigned i = 0; i < LOADS; i++) {
-        incast->ids[i] = HG_Register_name(
-            cls, calls[i].name, calls[i].in, NULL, calls[i].serve);
+    incast->ids[NOTHING] =
+        HG_Register_name(cls, "incast null", NULL, NULL, call_serve);
+    incast->ids[INPUT] =
+        HG_Register_name(cls, "incast input", procs_payload, NULL, call_serve);
+    incast->ids[BULK] = HG_Register_name(
+        cls, "incast bulk", hg_proc_hg_bulk_t, NULL, bulk_serve);
+    for (unsigned i = 0; i < LOADS; i++)
         HG_Register_data(cls, incast->ids[i], incast, NULL);
-    }
 }
 
-/* Rank TARGET: places into which as many as `call_cap` calls are pulled. */
-static void places_open(struct incast *incast, size_t len, unsigned call_cap)
+/* At the target the places into which calls are pulled; at an origin what its
+ * calls name. */
+static void bulks_open(struct incast *incast, size_t len, unsigned window)
 {
-    void *landing = incast->team->landing;
+    struct pair *team = incast->team;
+    void *landing = team->landing;
     hg_size_t landing_len = (hg_size_t)len * PLACES;
 
     incast->len = len;
-    incast->call_cap = call_cap;
-    incast->calls = pair_alloc(incast->team, call_cap, sizeof(*incast->calls));
+    incast->call_cap = window * origins_of(team);
+    incast->calls = pair_alloc(team, incast->call_cap, sizeof(*incast->calls));
     incast->came = incast->started = incast->free_count = 0;
     for (unsigned i = 0; i < PLACES; i++) {
         incast->pulls[i] = (struct pull){.incast = incast, .place = i};
         incast->free[incast->free_count++] = &incast->pulls[i];
     }
-    CHECK(incast->team, HG_Bulk_create(incast->team->cls, 1, &landing,
-                            &landing_len, HG_BULK_READWRITE, &incast->landing));
+    CHECK(team, HG_Bulk_create(team->cls, 1, &landing, &landing_len,
+                    HG_BULK_READWRITE, &incast->landing));
+    for (unsigned i = 0; i < window; i++) {
+        void *room = team->room + i * len;
+        hg_size_t room_len = len;
+
+        CHECK(team, HG_Bulk_create(team->cls, 1, &room, &room_len,
+                        HG_BULK_READ_ONLY, &incast->bulks[i]));
+    }
 }
 
-static void places_close(struct incast *incast)
+static void bulks_close(struct incast *incast, unsigned window)
 {
     if (incast->started != incast->came || incast->free_count != PLACES)
         pair_fail(incast->team, "pulls are still under way at the end");
     CHECK(incast->team, HG_Bulk_free(incast->landing));
+    for (unsigned i = 0; i < window; i++)
+        CHECK(incast->team, HG_Bulk_free(incast->bulks[i]));
     free(incast->calls);
 }
 
@@ -313,49 +315,25 @@ static void call_post(struct flight_slot *slot)
                     inputs[incast->load]));
 }
 
-static void origin_run(
-    struct pair *team, struct duel *duel, struct ways_slice *ret_slice)
-{
-    struct incast *incast = duel->arg;
-    struct flight flight = {team, .arg = duel, .post = call_post,
-        .look = flight_turn, .window = duel->window};
-
-    for (unsigned i = 0; i < duel->window; i++) {
-        void *room = team->room + i * duel->size;
-        hg_size_t len = duel->size;
-
-        head_fill(team, room, len);
-        if (incast->load == BULK)
-            CHECK(team, HG_Bulk_create(team->cls, 1, &room, &len,
-                            HG_BULK_READ_ONLY, &incast->bulks[i]));
-    }
-    flight_handles(&flight, incast->ids[incast->load]);
-    pair_barrier_serving(team);
-    origin_call(incast, &flight, duel->size, ret_slice);
-    flight_handles_free(&flight);
-    for (unsigned i = 0; incast->load == BULK && i < duel->window; i++)
-        CHECK(team, HG_Bulk_free(incast->bulks[i]));
-}
-
 /* One batch of calls; `ret_slice` stays as it is at the target. */
 static void calls_make(
     struct pair *team, struct duel *duel, struct ways_slice *ret_slice)
 {
     struct incast *incast = duel->arg;
-    bool has_places = team->rank == TARGET && incast->load == BULK;
+    struct flight flight = {team, .arg = duel, .post = call_post,
+        .look = flight_turn, .window = duel->window};
     uint64_t sums[4] = {0};
 
     memset(incast->asked, 0, sizeof(incast->asked));
     memset(incast->served, 0, sizeof(incast->served));
-    if (has_places)
-        places_open(incast, duel->size, duel->window * origins_of(team));
-    if (team->rank == TARGET)
-        pair_barrier_serving(team);
-    else
-        origin_run(team, duel, ret_slice);
+    for (unsigned i = 0; i < duel->window; i++)
+        head_fill(team, team->room + i * duel->size, duel->size);
+    flight_handles(&flight, incast->ids[incast->load]);
     pair_barrier_serving(team);
-    if (has_places)
-        places_close(incast);
+    if (team->rank != TARGET)
+        origin_call(incast, &flight, duel->size, ret_slice);
+    flight_handles_free(&flight);
+    pair_barrier_serving(team);
     memcpy(sums, incast->asked, sizeof(incast->asked));
     memcpy(sums + 2, incast->served, sizeof(incast->served));
     MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, team->comm);
@@ -388,23 +366,13 @@ static double control_batch(struct pair *team, struct duel *duel)
     return batch_end(team, duel, &slice);
 }
 
-/* The target's control receives from all origins, but into no more places than
- * a window has at most. */
-static size_t room_needed(const struct pair *team, size_t size, unsigned window)
-{
-    size_t places = (size_t)window * origins_of(team);
-
-    if (places > OPTIONS_WINDOW_MAX)
-        places = OPTIONS_WINDOW_MAX;
-    return places * (size < HEAD_LEN ? HEAD_LEN : size);
-}
-
 /* Of sizes that were asked for, the larger windows may need too much memory. */
 static void window_run(struct incast *incast, size_t size, unsigned window)
 {
     struct pair *team = incast->team;
     unsigned ranks = origins_of(team) + 1;
-    size_t room = room_needed(team, size, window);
+    size_t room = mpi_serve_places(team, window) *
+                  (size < HEAD_LEN ? (size_t)HEAD_LEN : size);
     struct duel duel = {"incast", "mpi",
         "the same by bare MPI: each origin MPI_Isend of as many bytes "
         "(24 for the null call) and MPI_Irecv of 24 B, as many in "
@@ -464,6 +432,7 @@ static void memory_run(struct incast *incast, enum load load)
     incast->load = load;
     row.value = -1.0; /* the kernel does not tell */
     pair_enter(team);
+    bulks_open(incast, LARGE_LEN, LARGE_WINDOW);
     if (team->rank == TARGET && smaps_peak_reset())
         idle = smaps_peak();
     for (unsigned i = 0; i < LARGE_ROUNDS; i++) {
@@ -473,6 +442,7 @@ static void memory_run(struct incast *incast, enum load load)
     }
     if (idle > 0.0)
         row.value = (smaps_peak() - idle) / KIB_PER_MIB;
+    bulks_close(incast, LARGE_WINDOW);
     pair_leave(team);
     guard_rest();
     MPI_Bcast(&row.value, 1, MPI_DOUBLE, TARGET, team->comm);

@@ -18,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "amalgam.h"
 #include "amalgam_margo.h"
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/pattern.h"
@@ -33,8 +32,6 @@ enum {
     WINDOW = 64,
     SIZES = 4,
     SIZES_QUICK = 2,
-    TEXT_LEN = 256,
-    TAG = 11,
     US_PER_MS = 1000,
 };
 
@@ -92,24 +89,6 @@ static void rpcs_register(struct instance *own)
     CHECK(own->like, margo_register_data(own->mid, own->stop_id, own, NULL));
 }
 
-/* The address of the other rank, as a string. */
-static void peer_by_text(struct instance *own)
-{
-    const struct pair *pair = own->like;
-    hg_addr_t self = HG_ADDR_NULL;
-    char mine[TEXT_LEN] = "";
-    char theirs[TEXT_LEN] = "";
-    hg_size_t len = sizeof(mine);
-    int other = 1 - pair->rank;
-
-    CHECK(pair, margo_addr_self(own->mid, &self));
-    CHECK(pair, margo_addr_to_string(own->mid, mine, &len, self));
-    margo_addr_free(own->mid, self);
-    MPI_Sendrecv(mine, sizeof(mine), MPI_CHAR, other, TAG, theirs,
-        sizeof(theirs), MPI_CHAR, other, TAG, pair->comm, MPI_STATUS_IGNORE);
-    pair_check(pair, margo_addr_lookup(own->mid, theirs, &own->peer), theirs);
-}
-
 static margo_instance_id mid_open(
     const struct pair *like, const struct how *how)
 {
@@ -128,6 +107,8 @@ static margo_instance_id mid_open(
 static void instance_open(
     struct instance *own, const struct pair *like, const struct how *how)
 {
+    struct pair met = *like; /* but over the class of the instance */
+
     *own = (struct instance){.like = like};
     guard_step("opening an instance of Margo");
     own->mid = mid_open(like, how);
@@ -139,12 +120,9 @@ static void instance_open(
         pair_check(like, HG_NOMEM, "ABT_eventual_create");
     rpcs_register(own);
     MPI_Barrier(like->comm);
-    if (like->is_collective)
-        CHECK(like, amalgam_addr_rank(
-                        margo_get_class(own->mid), 1 - like->rank, &own->peer));
-    else
-        peer_by_text(own);
-    guard_rest();
+    met.cls = margo_get_class(own->mid);
+    pair_meet(&met);
+    own->peer = met.peer;
 }
 
 static void instance_close(struct instance *own)

@@ -16,7 +16,6 @@ void bench_idle(struct pair *pair);
 void bench_wake(struct pair *pair);
 void bench_overlap(struct pair *pair);
 void bench_placement(struct pair *pair);
-void bench_memory(struct pair *pair);
 void bench_margo(struct pair *pair);
 void bench_ult(struct pair *pair);
 void bench_controls(struct pair *pair);

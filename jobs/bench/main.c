@@ -22,7 +22,6 @@ static const struct bench {
     } kind;
     const char *help;
 } benches[] = {
-    {"memory", bench_memory, true, BENCH_FIRST, "what an idle class takes"},
     {"latency", bench_latency, true, BENCH_OF_TWO,
         "null calls, 8 B to 64 KiB of input, twice what fits"},
     {"rate", bench_rate, true, BENCH_OF_TWO,

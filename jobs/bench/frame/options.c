@@ -44,7 +44,7 @@ static const struct option {
     {"-w", NUMBER, AT(window), 1, OPTIONS_WINDOW_MAX,
         "CALLS       with rate and bulk: only so many in flight, at most 64"},
     {"--peers", NUMBER, AT(peers), 1, 512,
-        "N      with silent and memory: silent peers; " IN_TEXT(PEERS)},
+        "N      with silent: the number of silent peers; " IN_TEXT(PEERS)},
     {"--calls", NUMBER, AT(calls), 1, 1000000,
         "N      in a batch; with count: in all"},
     {"--quick", FLAG, AT(is_quick), 0, 0, "       few batches and sizes"},

@@ -25,7 +25,7 @@ struct options {
     const char *what;
     const unsigned *size; /* only this size; NULL: all of the benchmark */
     unsigned window;      /* only this one; 0: all of the benchmark */
-    unsigned peers;       /* of `silent` and `memory` */
+    unsigned peers;       /* of `silent` */
     unsigned batches;     /* alternations of measurement and control */
     unsigned calls;       /* of each of the two in a batch; count: in all */
     unsigned runs;        /* of each row, whose median counts; 0: one */

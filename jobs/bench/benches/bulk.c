@@ -90,7 +90,7 @@ static void row_run(struct pair *pair, const char *const ops[2],
 
     other->is_push = bulk->is_push;
     if (window * size <= pair->room_len)
-        duel_run(pair, &duel, NULL);
+        duel_run(pair, &duel);
 }
 
 /* One at a time and several, or as many as were asked for. */

@@ -143,7 +143,7 @@ static void row_run(struct controls *controls, const struct rows *rows,
         window * size > pair->room_len)
         return;
     controls->bulk.is_push = rows->is_push;
-    duel_run(pair, &duel, NULL);
+    duel_run(pair, &duel);
 }
 
 static bool is_taken(const struct options *options, unsigned index)
@@ -198,7 +198,7 @@ static void node_run(struct controls *controls)
             "the rows of eventfd are left out: the ranks are of two nodes");
         return;
     }
-    wakeup_open(pair, false, &controls->events);
+    wakeup_open(pair, &controls->events);
     rows_run(controls, wakeups, 1);
     wakeup_close(&controls->events);
 }

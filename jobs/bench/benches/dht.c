@@ -431,7 +431,7 @@ static void row_run(struct dht *dht, const struct dht_row *row, unsigned window)
             .control = {half_batch, &control}};
 
         dht->is_find = i == 1;
-        duel_run(dht->team, &duel, NULL);
+        duel_run(dht->team, &duel);
     }
 }
 

@@ -336,7 +336,7 @@ static void row_run(struct histogram *histogram, const char *op, unsigned batch)
         calls = team->options->calls;
     duel.calls = calls * ranks;
     histogram->batch = batch;
-    duel_run(team, &duel, NULL);
+    duel_run(team, &duel);
 }
 
 void bench_histogram(struct pair *pair)

@@ -394,7 +394,7 @@ static void window_run(struct incast *incast, size_t size, unsigned window)
     }
     incast->load = size == 0 ? NOTHING : INPUT;
     pair_need_room(team, room);
-    duel_run(team, &duel, NULL);
+    duel_run(team, &duel);
 }
 
 static void size_run(struct incast *incast, size_t size)

@@ -32,7 +32,7 @@ static void size_run(struct pair *pair, size_t size)
         .ours = {calls_latency, .enters = true},
         .control = {is_fabric ? fabric_trip : mpi_trip}};
 
-    duel_run(pair, &duel, NULL);
+    duel_run(pair, &duel);
 }
 
 /* Twice as much as fits, beside the same call with arguments that just fit. */
@@ -63,7 +63,7 @@ static void twice_run(struct pair *pair)
             .is_open = true, .ours = {calls_echo, (void *)&loads[i].twice},
             .control = {calls_echo, (void *)&loads[i].fitting}};
 
-        duel_run(pair, &duel, NULL);
+        duel_run(pair, &duel);
     }
 }
 

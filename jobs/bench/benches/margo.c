@@ -296,8 +296,8 @@ static void calls_run(struct pair *pair, struct instance *polling)
         .calls = CALLS_RATE, .warm = DUEL_WARM, .figure = DUEL_KPS,
         .ours = {margo_rate, polling}, .control = {calls_rate, .enters = true}};
 
-    duel_run(pair, &null, NULL);
-    duel_run(pair, &rate, NULL);
+    duel_run(pair, &null);
+    duel_run(pair, &rate);
 }
 
 static void defaults_run(struct pair *pair, struct instance *polling)
@@ -310,7 +310,7 @@ static void defaults_run(struct pair *pair, struct instance *polling)
         .control = {margo_latency, polling}};
 
     instance_open(&defaults, pair, &(struct how){.json = NULL});
-    duel_run(pair, &null, NULL);
+    duel_run(pair, &null);
     instance_close(&defaults);
 }
 
@@ -416,7 +416,7 @@ static void direction_run(struct pair *pair, struct instance *own,
             .ours = {margo_move, &mover},
             .control = {bulk_move, &mover.bulk, .enters = true}};
 
-        duel_run(pair, &duel, NULL);
+        duel_run(pair, &duel);
     }
     CHECK(pair, margo_deregister(own->mid, mover.id));
     ABT_eventual_free(&mover.is_over);

@@ -112,7 +112,7 @@ void bench_overlap(struct pair *pair)
         pair_by_caller(&both, AMALGAM_WAIT_SLEEP);
     else
         pair_by_thread(&both, AMALGAM_WAIT_SLEEP, core);
-    duel_run(&both, &computing, NULL);
-    duel_run(&both, &beside, NULL);
+    duel_run(&both, &computing);
+    duel_run(&both, &beside);
     pair_close(&both);
 }

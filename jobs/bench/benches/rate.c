@@ -28,7 +28,7 @@ static void window_run(struct pair *pair, unsigned window)
         .ours = {calls_rate, .enters = true},
         .control = {is_fabric ? fabric_rate : mpi_rate}};
 
-    duel_run(pair, &duel, NULL);
+    duel_run(pair, &duel);
 }
 
 struct member {
@@ -226,7 +226,7 @@ static void threads_row(struct crew *crew, unsigned window)
         .warm = DUEL_WARM, .figure = DUEL_KPS, .ours = {threads_batch, crew},
         .control = {control_batch, crew}};
 
-    duel_run(&crew->pair, &duel, NULL);
+    duel_run(&crew->pair, &duel);
 }
 
 static void threads_run(struct crew *crew, unsigned threads)

@@ -234,7 +234,7 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
     if (options->is_quick && duel.batches > BATCHES_FEW)
         duel.batches = BATCHES_FEW;
     malloc_trim(0);
-    if (duel_run(pair, &duel, NULL))
+    if (duel_run(pair, &duel))
         memory_rows(pair, &scale, &duel);
 }
 

@@ -39,7 +39,7 @@ static void peer_open(
 struct crowd {
     struct pair busy;
     struct pair quiet;
-    unsigned count; /* of peers, less the last one */
+    unsigned count;     /* of peers, less the last one */
     struct pair *peers; /* classes of rank 0 */
 };
 
@@ -125,6 +125,6 @@ void bench_silent(struct pair *pair)
         return;
     }
     crowd_open(&crowd, pair, info);
-    duel_run(&crowd.busy, &duel, NULL);
+    duel_run(&crowd.busy, &duel);
     crowd_close(&crowd, pair);
 }

@@ -46,15 +46,13 @@ enum {
 void bench_onecore(struct pair *pair)
 {
     struct pair one;
-    struct wakeup pipes;
+    struct wakeup events;
     struct pin pin;
     int core = -1;
-    struct duel duel = {"rpc_onecore", "pipe",
-        "round trips of one byte by read() and write() on two pipes, "
-        "between the same two ranks on the same core",
+    struct duel duel = {"rpc_onecore", "eventfd", EVENT_TEXT,
         .calls = ONECORE_CALLS, .warm = DUEL_WARM, .figure = DUEL_KPS,
         .is_open = true, .ours = {calls_latency},
-        .control = {wakeup_batch, &pipes}};
+        .control = {wakeup_batch, &events}};
 
     if (!pair_is_of_two(pair, NULL))
         return;
@@ -64,9 +62,9 @@ void bench_onecore(struct pair *pair)
     }
     pair_open_like(&one, pair, 0, PAIR_WAIT_MS);
     snprintf(one.cores, sizeof(one.cores), "%d %d", core, core);
-    wakeup_open(&one, true, &pipes);
-    duel_run(&one, &duel, NULL);
-    wakeup_close(&pipes);
+    wakeup_open(&one, &events);
+    duel_run(&one, &duel);
+    wakeup_close(&events);
     pair_close(&one);
     pin_restore(&pin);
 }
@@ -141,7 +139,7 @@ static void wake_row(struct pair *pair, struct wakeup *events, const char *op)
         .control = {wakeup_batch, events}};
 
     if (pair->is_one_machine)
-        duel_run(pair, &duel, NULL);
+        duel_run(pair, &duel);
 }
 
 /* Of a mean time: so that the 99th percentile is what counts. */
@@ -199,7 +197,7 @@ static void rest_row(struct pair *pair, const char *op)
         .batches = 1, .figure = DUEL_MEAN_US, .is_open = true,
         .ours = {rest_batch}, .control = {nap_batch}};
 
-    duel_run(pair, &duel, NULL);
+    duel_run(pair, &duel);
 }
 
 /* Rank 1 has a thread on the core of its program, which is not there. */
@@ -220,7 +218,7 @@ void bench_wake(struct pair *pair)
         return;
     pair_open_like(&sleeper, pair, 0, PAIR_WAIT_MS);
     if (pair->is_one_machine)
-        wakeup_open(pair, false, &events);
+        wakeup_open(pair, &events);
     pair_by_caller(&sleeper, AMALGAM_WAIT_AUTO);
     wake_row(&sleeper, &events, "wake_caller");
     rest_row(&sleeper, "rest_caller");

@@ -119,7 +119,7 @@ static void op_run(
         .calls = calls, .figure = DUEL_MEAN_US, .ours = {ours},
         .control = {swaps_run}};
 
-    duel_run(pair, &duel, NULL);
+    duel_run(pair, &duel);
 }
 
 void bench_ult(struct pair *pair)

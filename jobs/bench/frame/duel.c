@@ -21,7 +21,8 @@ struct side {
 
 struct match {
     struct duel *duel;
-    struct side sides[2]; /* the control, ours */
+    struct side sides[2];                  /* the control, ours */
+    struct tries tries[1 + DUEL_MORE_MAX]; /* of each row */
 };
 
 /* The figure of a batch; the order of its samples is lost. */
@@ -66,9 +67,8 @@ static void side_batch(
         side->figures[(i + 1) * duel->batches + batch] = duel->more[i];
 }
 
-static void match_measure(struct pair *pair, void *arg)
+static void match_measure(struct pair *pair, struct match *match)
 {
-    struct match *match = arg;
     struct duel *duel = match->duel;
 
     if (duel->is_open)
@@ -82,88 +82,73 @@ static void match_measure(struct pair *pair, void *arg)
     guard_rest();
 }
 
-static void match_fill(struct row *rows, void *arg)
+/* Rank 0's rows of what was measured. */
+static void rows_add(struct match *match, double stolen)
 {
     static const char *const units[] = {"us", "us", "GB/s", "k/s"};
-    struct match *match = arg;
     const struct duel *duel = match->duel;
     const struct side *control = &match->sides[0];
     const struct side *ours = &match->sides[1];
-    struct row like = {duel->op, .memory = duel->memory, .size = duel->size,
-        .window = duel->window, .threads = duel->threads, .ranks = duel->ranks,
-        .peers = duel->peers, .unit = units[duel->figure],
-        .against = duel->against, .control = duel->text,
-        .better = duel->figure >= DUEL_GBPS ? "higher" : "lower"};
 
     for (unsigned i = 0; i <= duel->more_count; i++) {
-        rows[i] = like;
+        struct row row = {duel->op, .memory = duel->memory, .size = duel->size,
+            .window = duel->window, .threads = duel->threads,
+            .ranks = duel->ranks, .peers = duel->peers,
+            .unit = units[duel->figure], .against = duel->against,
+            .control = duel->text, .stolen = i == 0 ? stolen : 0.0,
+            .better = duel->figure >= DUEL_GBPS ? "higher" : "lower"};
+
+        figures_compare(ours->figures + i * duel->batches,
+            control->figures + i * duel->batches, duel->batches, &row);
+        if (i == 0)
+            figures_samples(ours->samples, control->samples,
+                (size_t)duel->batches * duel->calls, &row);
+        /* The median over the calls; else over the figures of the batches. */
+        if (i == 0 && duel->figure == DUEL_US) {
+            row.value = row.p50_us;
+            row.control_value = row.control_p50_us;
+        }
         if (i > 0) {
             const struct row *more = &duel->more_rows[i - 1];
 
-            rows[i].op = more->op;
-            rows[i].unit = more->unit;
-            rows[i].better = more->better;
+            row.op = more->op;
+            row.unit = more->unit;
+            row.better = more->better;
             if (more->control != NULL)
-                rows[i].control = more->control;
+                row.control = more->control;
         }
-        figures_compare(ours->figures + i * duel->batches,
-            control->figures + i * duel->batches, duel->batches, &rows[i]);
-    }
-    figures_samples(ours->samples, control->samples,
-        (size_t)duel->batches * duel->calls, &rows[0]);
-    /* The median over the calls; else over the figures of the batches. */
-    if (duel->figure == DUEL_US) {
-        rows[0].value = rows[0].p50_us;
-        rows[0].control_value = rows[0].control_p50_us;
+        row.is_noisy = row_is_noisy(&row);
+        tries_add(&match->tries[i], &row);
     }
 }
 
-/* Measures again, by all ranks of the pair, until enough runs are quiet, the
- * time of the run is over, or too many were not; rank 0 fills `count` rows
- * after each run, and gets those that count. */
-static void duel_repeat(struct pair *pair,
-    void (*measure)(struct pair *pair, void *arg),
-    void (*fill)(struct row *rows, void *arg), void *arg, struct row *rows,
-    unsigned count)
+/* Until enough runs are quiet, the time of the run is over, or too many were
+ * not. */
+static void match_run(struct pair *pair, struct match *match)
 {
-    struct tries tries[1 + DUEL_MORE_MAX];
-    unsigned runs = pair->options->runs;
     int is_over = 0;
 
-    for (unsigned i = 0; i < count; i++)
-        tries_init(&tries[i], runs);
-    while (!is_over) {
+    do {
         struct steal before = steal_now();
 
-        measure(pair, arg);
+        match_measure(pair, match);
         if (pair->rank == 0) {
-            double stolen = steal_since(&before);
-
-            fill(rows, arg);
-            for (unsigned i = 0; i < count; i++) {
-                rows[i].stolen = i == 0 ? stolen : 0.0;
-                rows[i].is_noisy = row_is_noisy(&rows[i]);
-                tries_add(&tries[i], &rows[i]);
-            }
-            is_over = tries_are_enough(&tries[0]);
+            rows_add(match, steal_since(&before));
+            is_over = tries_are_enough(&match->tries[0]);
         }
-        if (runs == 0)
-            break;
+        if (pair->options->runs == 0)
+            return;
         MPI_Bcast(&is_over, 1, MPI_INT, 0, pair->comm);
-        if (!is_over && limit_is_over(pair->comm))
-            break;
-    }
-    for (unsigned i = 0; i < count; i++)
-        tries_choose(&tries[i], &rows[i]);
+    } while (!is_over && !limit_is_over(pair->comm));
 }
 
-bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio)
+bool duel_run(struct pair *pair, struct duel *duel)
 {
     const struct options *options = pair->options;
-    struct row rows[1 + DUEL_MORE_MAX] = {{.ratio = 0.0}};
     struct match match = {
-        duel, {{.how = &duel->control}, {.how = &duel->ours}}};
+        .duel = duel, .sides = {{.how = &duel->control}, {.how = &duel->ours}}};
     unsigned parts = duel->ranks == 0 ? 1 : duel->ranks;
+    unsigned rows = 1 + duel->more_count;
 
     if (limit_is_over(pair->comm))
         return false;
@@ -181,19 +166,23 @@ bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio)
     for (unsigned i = 0; i < 2; i++) {
         match.sides[i].samples = pair_alloc(
             pair, (size_t)duel->batches * duel->calls, sizeof(double));
-        match.sides[i].figures = pair_alloc(
-            pair, (1 + duel->more_count) * duel->batches, sizeof(double));
+        match.sides[i].figures =
+            pair_alloc(pair, rows * duel->batches, sizeof(double));
     }
-    duel_repeat(
-        pair, match_measure, match_fill, &match, rows, 1 + duel->more_count);
-    for (unsigned i = 0; i <= duel->more_count && pair->rank == 0; i++)
-        pair_row(pair, &rows[i]);
+    for (unsigned i = 0; i < rows; i++)
+        tries_init(&match.tries[i], options->runs);
+    match_run(pair, &match);
+    for (unsigned i = 0; i < rows; i++) {
+        struct row row;
+
+        tries_choose(&match.tries[i], &row);
+        if (pair->rank == 0)
+            pair_row(pair, &row);
+    }
     for (unsigned i = 0; i < 2; i++) {
         free(match.sides[i].samples);
         free(match.sides[i].figures);
     }
-    if (ret_ratio != NULL)
-        *ret_ratio = rows[0].ratio;
     return true;
 }
 

@@ -71,8 +71,8 @@ struct duel {
 
 /* Runs all batches, as often as --runs says, by all ranks of the pair; rank 0
  * reports the row. False at all of them, with nothing done, when the time limit
- * of the run is over; else `ret_ratio` (may be NULL) is rank 0's ratio. */
-bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio);
+ * of the run is over. */
+bool duel_run(struct pair *pair, struct duel *duel);
 
 /* Operations that warm a batch up. */
 static inline unsigned duel_warm(const struct duel *duel)

@@ -7,7 +7,6 @@
 #include "jobs/bench/raw/wakeup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -61,48 +60,29 @@ int hand_over(const struct pair *pair, int fd)
     return fd;
 }
 
-/* All descriptors are rank 1's, and so the same for either rank. */
-void wakeup_open(
-    const struct pair *pair, bool is_pipe, struct wakeup *ret_wakeup)
+/* Both eventfds are rank 1's, and so the same for either rank. */
+void wakeup_open(const struct pair *pair, struct wakeup *ret_wakeup)
 {
     struct epoll_event wanted = {.events = EPOLLIN};
-    struct wakeup own = {.epoll = -1};
+    struct wakeup own = {.epoll = epoll_create1(EPOLL_CLOEXEC)};
 
     for (int rank = 0; rank < 2; rank++) {
-        int ends[2] = {-1, -1}; /* what this rank sleeps on, what wakes it */
+        int fd = pair->rank == 1 ? eventfd(0, EFD_CLOEXEC) : -1;
 
-        if (pair->rank == 1 && is_pipe && pipe2(ends, O_CLOEXEC) != 0)
-            pair_fail(pair, "pipe: %s", strerror(errno));
-        if (pair->rank == 1 && !is_pipe)
-            ends[0] = ends[1] = eventfd(0, EFD_CLOEXEC);
-        for (int i = 0; i < (is_pipe ? 2 : 1); i++) {
-            ends[i] = hand_over(pair, ends[i]);
-            if (ends[i] < 0)
-                pair_fail(pair, "no descriptor of the other rank");
-        }
-        if (rank == pair->rank)
-            own.in = ends[0];
-        else
-            own.out = ends[is_pipe];
-        if (!is_pipe)
-            continue;
-        /* From now on each end is of one rank, and the other sees its end. */
-        MPI_Barrier(pair->comm);
-        close(ends[rank == pair->rank]);
+        fd = hand_over(pair, fd);
+        if (fd < 0)
+            pair_fail(pair, "no descriptor of the other rank");
+        *(rank == pair->rank ? &own.in : &own.out) = fd;
     }
-    if (!is_pipe) {
-        own.epoll = epoll_create1(EPOLL_CLOEXEC);
-        if (own.epoll < 0 ||
-            epoll_ctl(own.epoll, EPOLL_CTL_ADD, own.in, &wanted) != 0)
-            pair_fail(pair, "epoll: %s", strerror(errno));
-    }
+    if (own.epoll < 0 ||
+        epoll_ctl(own.epoll, EPOLL_CTL_ADD, own.in, &wanted) != 0)
+        pair_fail(pair, "epoll: %s", strerror(errno));
     *ret_wakeup = own;
 }
 
 void wakeup_close(struct wakeup *wakeup)
 {
-    if (wakeup->epoll >= 0)
-        close(wakeup->epoll);
+    close(wakeup->epoll);
     close(wakeup->in);
     close(wakeup->out);
 }
@@ -112,21 +92,21 @@ static void wakeup_trip(struct pair *pair, void *arg)
     const struct wakeup *wakeup = arg;
     struct epoll_event event;
     uint64_t count = 1;
-    size_t len = wakeup->epoll >= 0 ? sizeof(count) : 1;
-    ssize_t done = 0;
 
     for (int turn = 0; turn < 2; turn++) {
         bool writes = turn == pair->rank;
+        ssize_t done = 0;
 
-        if (!writes && wakeup->epoll >= 0)
+        if (!writes)
             while (
                 epoll_wait(wakeup->epoll, &event, 1, -1) < 0 && errno == EINTR)
                 ;
-        while ((done = writes ? write(wakeup->out, &count, len)
-                              : read(wakeup->in, &count, len)) != (ssize_t)len)
-            if (done == 0 || errno != EINTR)
-                pair_fail(pair, "a wake-up: %s",
-                    done == 0 ? "the other rank is gone" : strerror(errno));
+        do
+            done = writes ? write(wakeup->out, &count, sizeof(count))
+                          : read(wakeup->in, &count, sizeof(count));
+        while (done < 0 && errno == EINTR);
+        if (done != sizeof(count))
+            pair_fail(pair, "a wake-up: %s", strerror(errno));
     }
 }
 

@@ -15,17 +15,15 @@ int hand_over(const struct pair *pair, int fd);
     "the same two ranks on the same cores, after the same pause: each writes " \
     "to an eventfd, and the other is in epoll_wait"
 
-/* Descriptors to sleep on and to wake the other rank: two pipes and read(),
- * or two eventfds and epoll_wait(). The opener owns it. */
+/* Descriptors to sleep on and to wake the other rank. The opener owns it. */
 struct wakeup {
     int in;
     int out;
-    int epoll; /* of `in`; -1: of pipes */
+    int epoll; /* of `in` */
 };
 
 /* By both ranks of one machine; ends the job when it cannot. */
-void wakeup_open(
-    const struct pair *pair, bool is_pipe, struct wakeup *ret_wakeup);
+void wakeup_open(const struct pair *pair, struct wakeup *ret_wakeup);
 void wakeup_close(struct wakeup *wakeup);
 /* A batch: a wake-up there and back. duel->arg is a struct wakeup. */
 double wakeup_batch(struct pair *pair, struct duel *duel);

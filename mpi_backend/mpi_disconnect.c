@@ -43,7 +43,7 @@ void amg_mpi_disconnect_on_one_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     if (domain->comm.rank != 0)
-        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
             AMG_MPI_DISCONNECT, domain->comm.rank);
     else
         ready_note(domain, message->rank);
@@ -82,7 +82,7 @@ void amg_mpi_disconnect_on_all_locked(
     memcpy(&missing, message->msgbuf->data, sizeof(missing));
     amg_mpi_msgbuf_put_locked(message->msgbuf);
     if (message->rank != 0 || !disconnect->is_sent) {
-        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
             AMG_MPI_DISCONNECT_ALL, (long)message->rank);
         return;
     }

@@ -6,6 +6,7 @@
  * ends it as canceled instead of waiting. */
 #include "mpi_backend/mpi_msg.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "mpi_backend/mpi_peer.h"
@@ -59,11 +60,23 @@ static bool credits_pay_locked(
     return true;
 }
 
+static void peer_name(const struct amg_calls *calls,
+    const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP])
+{
+    const struct amg_mpi_domain *domain =
+        amg_container_of(calls, struct amg_mpi_domain, calls);
+
+    snprintf(ret_text, AMG_PEER_NAME_CAP, "rank %td",
+        amg_container_of(peer, struct amg_mpi_peer, calls) - domain->peers);
+}
+
 static const struct amg_calls_ops calls_ops = {
     .send = request_send_locked,
     .put = request_put_locked,
     .end = amg_mpi_op_end_locked,
     .pay = credits_pay_locked,
+    .source = "mpi",
+    .name = peer_name,
 };
 
 void amg_mpi_msg_init(struct amg_mpi_domain *domain, uint16_t credits)
@@ -244,11 +257,11 @@ static struct amg_op *call_end_locked(
         amg_calls_find_locked(&domain->calls, cookie, message->rank);
 
     if (op == NULL)
-        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
             AMG_MPI_REPLY, (long)cookie);
-    else if (!amg_calls_settle_locked(
-                 &domain->calls, cookie, &domain->peers[message->rank].calls))
-        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_CREDITS, 0, 1);
+    else
+        amg_calls_settle_locked(
+            &domain->calls, cookie, &domain->peers[message->rank].calls);
     return op;
 }
 
@@ -282,14 +295,6 @@ void amg_mpi_msg_on_refuse_locked(
     if (op == NULL || op == &amg_call_cancelled)
         return;
     amg_mpi_op_end_locked(op, amg_call_refusal(refuse.code));
-}
-
-void amg_mpi_msg_credit_locked(
-    struct amg_mpi_domain *domain, uint32_t rank, uint16_t count)
-{
-    if (!amg_calls_credit_locked(
-            &domain->calls, &domain->peers[rank].calls, count))
-        amg_mpi_peer_fault(domain, rank, AMG_MPI_FAULT_CREDITS, 0, count);
 }
 
 void amg_mpi_msg_drop_locked(

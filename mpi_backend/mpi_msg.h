@@ -33,10 +33,6 @@ void amg_mpi_msg_on_refuse_locked(
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival);
 
-/* `rank` returned `count` credits: sends requests that waited for them. */
-void amg_mpi_msg_credit_locked(
-    struct amg_mpi_domain *domain, uint32_t rank, uint16_t count);
-
 /* A rank that has not answered a request of ours, or returned the credit of a
  * one-way one, or -1. Calls that were cancelled do not count. */
 int amg_mpi_msg_pending_peer_locked(const struct amg_mpi_domain *domain);

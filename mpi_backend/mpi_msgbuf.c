@@ -394,8 +394,8 @@ static bool message_read(struct amg_mpi_domain *domain,
     if (error != MPI_SUCCESS || len < (int)sizeof(msgbuf->header) ||
         (msgbuf->header.kind & AMG_MPI_MAGIC_MASK) != AMG_MPI_MAGIC) {
         if (status->MPI_SOURCE >= 0 && status->MPI_SOURCE < domain->comm.size)
-            amg_mpi_peer_fault(domain, (uint32_t)status->MPI_SOURCE,
-                AMG_MPI_FAULT_FORM, 0, len);
+            amg_mpi_peer_violation(domain, (uint32_t)status->MPI_SOURCE,
+                AMG_VIOLATION_FORM, 0, len);
         amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
     }

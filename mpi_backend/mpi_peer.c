@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of the communicator as peers: their addresses, protocol violations,
- * and detection of silent ones.
+/* The ranks of the communicator as peers: their addresses, and detection of
+ * silent ones.
  *
  * Memory: 56 bytes per rank of the communicator, in one table. That is two
  * counts of flow control (24 bytes each) and its flags. The table does not grow
@@ -59,40 +59,17 @@ struct amg_peer *amg_mpi_peer_at(
     return (struct amg_peer *)(void *)&domain->peers[rank];
 }
 
-void amg_mpi_peer_fault(struct amg_mpi_domain *domain, uint32_t rank,
-    enum amg_mpi_fault fault, unsigned kind, long number)
-{
-    static const char *const texts[] = {
-        [AMG_MPI_FAULT_FORM] = "a message of unknown form or wrong length was "
-                               "dropped",
-        [AMG_MPI_FAULT_CREDITS] = "more credits came back than were taken",
-        [AMG_MPI_FAULT_ANSWER] =
-            "an answer that matches no call or transfer was dropped",
-        [AMG_MPI_FAULT_ACCESS] = "an access to memory was refused",
-    };
-    struct amg_mpi_peer *peer = &domain->peers[rank];
-
-    AMG_ASSERT(fault < sizeof(texts) / sizeof(texts[0]));
-    if ((peer->warned & 1u << fault) != 0)
-        return;
-    peer->warned |= (uint8_t)(1u << fault);
-    AMG_LOG_WARNING("mpi",
-        "from rank %u: %s (kind %u, number %ld); further ones from that "
-        "rank are not reported",
-        rank, texts[fault], kind, number);
-}
-
 hg_return_t amg_mpi_peer_lost(
     struct amg_mpi_domain *domain, uint32_t rank, int code)
 {
     struct amg_mpi_peer *peer = &domain->peers[rank];
     char what[WHAT_CAP];
 
-    if ((peer->warned & 1u << AMG_MPI_FAULT_SEND) != 0) {
+    if (peer->is_lost) {
         domain->liveness.lost++;
         return HG_NA_ERROR;
     }
-    peer->warned |= (uint8_t)(1u << AMG_MPI_FAULT_SEND);
+    peer->is_lost = true;
     snprintf(what, sizeof(what),
         "sending a message to rank %" PRIu32 " (more of these are counted)",
         rank);

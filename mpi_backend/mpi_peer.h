@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of the communicator as peers: their addresses, protocol violations,
- * and detection of silent ones. */
+/* The ranks of the communicator as peers: their addresses, and detection of
+ * silent ones. */
 #ifndef AMG_MPI_BACKEND_MPI_PEER_H
 #define AMG_MPI_BACKEND_MPI_PEER_H
 
@@ -11,21 +11,12 @@
 struct amg_mpi_peer {
     struct amg_flow_peer calls;
     struct amg_flow_peer bulk;
-    uint8_t warned;  /* a bit for each fault already logged */
     uint8_t context; /* source of its last request */
     bool is_heard;   /* a message came since the last check */
     uint8_t silent;  /* checks in a row with work of ours and no message */
     uint8_t check;   /* serial of the last check at which it had work */
     bool is_ready;   /* rank 0: it has sent DISCONNECT */
-};
-
-/* Protocol violations of a peer; each is logged once. */
-enum amg_mpi_fault {
-    AMG_MPI_FAULT_FORM,    /* an unknown message, or a wrong length */
-    AMG_MPI_FAULT_CREDITS, /* it returned more credits than it was given */
-    AMG_MPI_FAULT_ANSWER,  /* an answer without a call, or an impossible one */
-    AMG_MPI_FAULT_ACCESS,  /* a refused put or get */
-    AMG_MPI_FAULT_SEND,    /* MPI could not send it a message */
+    bool is_lost;    /* MPI could not send it a message */
 };
 
 uint32_t amg_mpi_rank_of(
@@ -33,9 +24,13 @@ uint32_t amg_mpi_rank_of(
 struct amg_peer *amg_mpi_peer_at(
     const struct amg_mpi_domain *domain, uint32_t rank);
 
-/* Logs the fault if it is the first of its kind from `rank`. */
-void amg_mpi_peer_fault(struct amg_mpi_domain *domain, uint32_t rank,
-    enum amg_mpi_fault fault, unsigned kind, long number);
+/* As amg_calls_violation(), of a rank. */
+static inline void amg_mpi_peer_violation(struct amg_mpi_domain *domain,
+    uint32_t rank, enum amg_violation what, unsigned kind, long number)
+{
+    amg_calls_violation(
+        &domain->calls, &domain->peers[rank].calls, what, kind, number);
+}
 
 /* MPI could not send a message to `rank`, with `code`: logs MPI's text once per
  * rank, then counts them for the next check. Returns HG_NA_ERROR. */

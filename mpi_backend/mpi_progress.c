@@ -91,14 +91,15 @@ static void message_take_locked(
     AMG_ASSERT(message->rank < (uint32_t)domain->comm.size);
     if (kind >= AMG_MPI_KIND_COUNT || message->len < kind_rows[kind].len_min ||
         message->len > kind_rows[kind].len_max) {
-        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_FORM, kind,
+        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_FORM, kind,
             (long)message->len);
         amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
     amg_mpi_peer_heard_locked(domain, message->rank);
     if (header->credits > 0)
-        amg_mpi_msg_credit_locked(domain, message->rank, header->credits);
+        amg_calls_credit_locked(&domain->calls,
+            &domain->peers[message->rank].calls, header->credits);
     kind_rows[kind].on_message(domain, message);
 }
 

@@ -279,8 +279,8 @@ static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
         domain->rma == NULL ? NULL : amg_map_get(&domain->rma->peers, rank);
 
     if (peer == NULL || (int32_t)(peer->asked - sync->number) < 0)
-        amg_mpi_peer_fault(
-            domain, rank, AMG_MPI_FAULT_ANSWER, AMG_MPI_SYNC, sync->number);
+        amg_mpi_peer_violation(
+            domain, rank, AMG_VIOLATION_ANSWER, AMG_MPI_SYNC, sync->number);
     else if ((int32_t)(sync->number - peer->answered) > 0)
         peer->answered = sync->number;
 }

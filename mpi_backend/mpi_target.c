@@ -66,7 +66,7 @@ static void access_fault_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, hg_return_t code)
 {
     if (code != HG_SUCCESS && code != HG_NOMEM)
-        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ACCESS,
+        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ACCESS,
             message->kind, (long)code);
 }
 
@@ -306,7 +306,7 @@ void amg_mpi_access_on_stop_locked(
     }
     if (access != NULL && access->is_put && !access->is_stopped) {
         if (!amg_mpi_pipeline_is_cut(&access->pipeline, stop.len))
-            amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+            amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
                 AMG_MPI_STOP, (long)stop.len);
         access->is_stopped = true;
         amg_mpi_pipeline_stop(&access->pipeline, stop.len);

@@ -501,7 +501,7 @@ static struct amg_mpi_transfer *answer_find_locked(
 static void answer_fault_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+    amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
         message->kind, (long)message->len);
 }
 

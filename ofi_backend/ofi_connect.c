@@ -226,7 +226,8 @@ static void peer_open_locked(struct amg_peer *peer)
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->credit_limit);
     amg_ofi_peer_set_deadline(peer);
     amg_ofi_peer_set_pending_locked(peer);
-    amg_ofi_msg_credit_locked(peer, 0); /* sends requests that waited */
+    /* Sends requests that waited. */
+    amg_calls_credit_locked(&peer->domain->calls, &peer->calls, 0);
 }
 
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
@@ -275,7 +276,7 @@ static bool version_is_ours(
     if (connect->version == AMG_OFI_VERSION &&
         connect->message_len == peer->domain->message_max)
         return true;
-    if (!amg_ofi_peer_may_warn(peer->domain))
+    if (!amg_calls_may_warn(&peer->domain->calls))
         return false;
     if (connect->version != AMG_OFI_VERSION)
         AMG_LOG_ERROR("ofi",

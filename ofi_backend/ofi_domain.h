@@ -29,7 +29,7 @@ enum {
     AMG_OFI_CONTEXTS = 256, /* a context id is one byte */
     AMG_OFI_RECEIVES = 4,   /* posted buffers, of many messages each */
     AMG_OFI_STACK_CAP = 64, /* a name such as "tcp;ofi_rxm" */
-    AMG_OFI_TEXT_CAP = 384, /* an address string with its NUL */
+    AMG_OFI_TEXT_CAP = AMG_PEER_NAME_CAP, /* an address string with its NUL */
 };
 
 /* State of a put or get, in addition to those of calls; PTR is its transfer. */
@@ -99,7 +99,6 @@ struct amg_peer {
     uint16_t credit_limit; /* requests of ours that it takes at once */
     uint32_t open;         /* its requests that are not answered */
     uint32_t granted;      /* leases of our memory that it has */
-    uint32_t warned;       /* a bit per kind of fault */
     uint8_t context;       /* the context that its last request came from */
     bool owes_connect;     /* a CONNECT is to be sent */
     bool owes_accept;
@@ -252,7 +251,6 @@ struct amg_ofi_domain {
     unsigned universe; /* peers that the provider makes room for */
     unsigned accepts;  /* peers with `owes_accept` */
     bool has_warned;   /* of messages from unknown senders */
-    unsigned warnings; /* of faults of peers */
 
     struct amg_calls calls;
     struct amg_table fragments; /* struct amg_ofi_fragment, by message */

@@ -290,7 +290,7 @@ struct amg_ofi_lease *amg_ofi_lease_granted_locked(
 
     memcpy(&head, message->body, sizeof(head));
     if (!is_asked || !grant_fits(lease, &head, rows, message->len)) {
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+        amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ANSWER,
             AMG_OFI_GRANT, (long)message->len);
         if (!is_asked)
             return NULL;
@@ -321,7 +321,7 @@ struct amg_ofi_lease *amg_ofi_lease_denied_locked(
 
     memcpy(&refuse, message->body, sizeof(refuse));
     if (lease == NULL || lease->state == AMG_OFI_LEASE_OPEN) {
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+        amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ANSWER,
             AMG_OFI_DENY, (long)message->header->cookie);
         return NULL;
     }

@@ -259,7 +259,7 @@ void amg_ofi_mem_on_lease_locked(const struct amg_ofi_message *message)
     memcpy(&ask, message->body, sizeof(ask));
     mem = mem_find_locked(message->domain, &ask.key);
     if (mem != NULL && message->peer->granted >= GRANTS_MAX) {
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_LIMIT,
+        amg_ofi_peer_violation(message->peer, AMG_VIOLATION_LIMIT,
             AMG_OFI_LEASE, (long)message->peer->granted);
         rc = HG_AGAIN;
     } else if (mem != NULL) {
@@ -307,7 +307,7 @@ static void access_answer_locked(
     const struct amg_ofi_message *message, hg_return_t ret)
 {
     if (ret != HG_SUCCESS)
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ACCESS,
+        amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ACCESS,
             message->header->kind & ~AMG_OFI_MAGIC_MASK, (long)ret);
     amg_ofi_send_answer_locked(message->peer, message->header->target,
         message->header->context, AMG_OFI_DONE, message->header->cookie, ret);
@@ -363,7 +363,7 @@ void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
     if (slot != NULL)
         grant_end_locked(slot->object);
     else
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+        amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ANSWER,
             AMG_OFI_RETURN, (long)message->header->cookie);
 }
 

@@ -47,11 +47,21 @@ static bool credits_pay_locked(
         NULL, 0);
 }
 
+static void peer_name(const struct amg_calls *calls,
+    const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP])
+{
+    (void)calls;
+    (void)amg_ofi_peer_name(
+        amg_container_of(peer, struct amg_peer, calls), ret_text);
+}
+
 static const struct amg_calls_ops calls_ops = {
     .send = request_send_locked,
     .put = request_put_locked,
     .end = amg_ofi_op_end_locked,
     .pay = credits_pay_locked,
+    .source = "ofi",
+    .name = peer_name,
 };
 
 void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits)
@@ -286,7 +296,7 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
     message->peer->context = message->header->context;
     if (!amg_flow_is_within(&domain->calls.flow, &message->peer->calls,
             message->peer->open + 1)) {
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_LIMIT,
+        amg_ofi_peer_violation(message->peer, AMG_VIOLATION_LIMIT,
             message->header->kind, (long)message->peer->open);
         why = HG_AGAIN;
     } else if (ep != NULL && domain->is_listening) {
@@ -311,9 +321,9 @@ static struct amg_op *call_end_locked(const struct amg_ofi_message *message)
 
     if (op == NULL)
         amg_ofi_peer_violation(
-            peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_REPLY, (long)cookie);
-    else if (!amg_calls_settle_locked(calls, cookie, &peer->calls))
-        amg_ofi_peer_violation(peer, AMG_OFI_FAULT_CREDITS, 0, 1);
+            peer, AMG_VIOLATION_ANSWER, AMG_OFI_REPLY, (long)cookie);
+    else
+        amg_calls_settle_locked(calls, cookie, &peer->calls);
     return op;
 }
 
@@ -349,12 +359,6 @@ void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message)
     if (op == NULL || op == &amg_call_cancelled)
         return;
     amg_ofi_op_end_locked(op, amg_call_refusal(refuse.code));
-}
-
-void amg_ofi_msg_credit_locked(struct amg_peer *peer, uint16_t count)
-{
-    if (!amg_calls_credit_locked(&peer->domain->calls, &peer->calls, count))
-        amg_ofi_peer_violation(peer, AMG_OFI_FAULT_CREDITS, 0, count);
 }
 
 void amg_ofi_msg_lost_locked(struct amg_peer *peer)

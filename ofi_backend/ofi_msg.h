@@ -74,9 +74,6 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message);
 void amg_ofi_msg_on_reply_locked(const struct amg_ofi_message *message);
 void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message);
 
-/* `count` credits came back: sends requests that waited for them. */
-void amg_ofi_msg_credit_locked(struct amg_peer *peer, uint16_t count);
-
 /* The peer is lost: all messages to it end, and no credit is taken or owed any
  * more. */
 void amg_ofi_msg_lost_locked(struct amg_peer *peer);

@@ -30,7 +30,6 @@
 #define SILENT_NS (1000 * AMG_NS_PER_MS)
 
 enum {
-    WARNINGS_MAX = 100, /* so that peers cannot flood the log */
     BUCKETS_MIN = 64,
 };
 
@@ -356,43 +355,6 @@ const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text)
     if (rank != UINT32_MAX)
         snprintf(ret_text + len, AMG_OFI_TEXT_CAP - len, " (rank %u)", rank);
     return ret_text;
-}
-
-bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain)
-{
-    if (domain->warnings >= WARNINGS_MAX)
-        return false;
-    if (++domain->warnings == WARNINGS_MAX)
-        AMG_LOG_WARNING("ofi",
-            "%u faults of peers were reported; further ones are not",
-            (unsigned)WARNINGS_MAX);
-    return true;
-}
-
-void amg_ofi_peer_violation(
-    struct amg_peer *peer, enum amg_ofi_fault fault, unsigned kind, long number)
-{
-    static const char *const texts[] = {
-        [AMG_OFI_FAULT_FORM] = "a message of unknown form or wrong length was "
-                               "dropped",
-        [AMG_OFI_FAULT_CREDITS] = "more credits came back than were taken",
-        [AMG_OFI_FAULT_LIMIT] =
-            "more requests came than it has credits for, or "
-            "more leases were asked for than one process "
-            "may have, and were refused",
-        [AMG_OFI_FAULT_ANSWER] = "an answer that fits nothing was dropped",
-        [AMG_OFI_FAULT_ACCESS] = "an access to memory was refused",
-    };
-    char text[AMG_OFI_TEXT_CAP];
-
-    if ((peer->warned & 1u << fault) != 0 ||
-        !amg_ofi_peer_may_warn(peer->domain))
-        return;
-    peer->warned |= 1u << fault;
-    AMG_LOG_WARNING("ofi",
-        "from %s: %s (kind %u, number %ld); further ones from there are not "
-        "reported",
-        amg_ofi_peer_name(peer, text), texts[fault], kind, number);
 }
 
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer)

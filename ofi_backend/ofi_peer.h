@@ -7,15 +7,6 @@
 
 #include "ofi_backend/ofi_domain.h"
 
-/* Faults of peers; the first one of each kind is logged. */
-enum amg_ofi_fault {
-    AMG_OFI_FAULT_FORM,
-    AMG_OFI_FAULT_CREDITS,
-    AMG_OFI_FAULT_LIMIT,
-    AMG_OFI_FAULT_ANSWER,
-    AMG_OFI_FAULT_ACCESS,
-};
-
 /* The peer at these bytes, known or new; the reference is the caller's.
  * HG_NOMEM, HG_INVALID_ARG: too long. */
 hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
@@ -30,10 +21,12 @@ void amg_ofi_peer_set_state(
 const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text);
 /* The same for log lines, with its rank where it has one. */
 const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text);
-/* May one more fault of a peer be logged? Peers could cause any number. */
-bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain);
-void amg_ofi_peer_violation(struct amg_peer *peer, enum amg_ofi_fault fault,
-    unsigned kind, long number);
+/* As amg_calls_violation(). */
+static inline void amg_ofi_peer_violation(
+    struct amg_peer *peer, enum amg_violation what, unsigned kind, long number)
+{
+    amg_calls_violation(&peer->domain->calls, &peer->calls, what, kind, number);
+}
 
 /* Has this process something to send to it? Then its deadline counts. */
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);

@@ -126,13 +126,14 @@ static void message_take_locked(
     if (message.len < kind_rows[kind].len_min ||
         message.len > kind_rows[kind].len_max) {
         amg_ofi_peer_violation(
-            message.peer, AMG_OFI_FAULT_FORM, kind, (long)message.len);
+            message.peer, AMG_VIOLATION_FORM, kind, (long)message.len);
         return;
     }
     (void)amg_ofi_peer_ref(message.peer);
     message.peer->heard_tick = domain->tick;
     if (header.credits > 0)
-        amg_ofi_msg_credit_locked(message.peer, header.credits);
+        amg_calls_credit_locked(
+            &domain->calls, &message.peer->calls, header.credits);
     if (kind_rows[kind].on_message != NULL)
         kind_rows[kind].on_message(&message);
     amg_ofi_peer_unref_locked(message.peer);
@@ -151,7 +152,8 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
         amg_ofi_ep_received_locked(domain, receive, at, entry->len);
         message_take_locked(domain, at, entry->len);
     }
-    if (error != 0 && error != FI_ECANCELED && amg_ofi_peer_may_warn(domain))
+    if (error != 0 && error != FI_ECANCELED &&
+        amg_calls_may_warn(&domain->calls))
         AMG_LOG_WARNING(
             "ofi", "receiving: %s; going on", amg_ofi_call->strerror(error));
     /* The release comes with the last message, or alone. */

@@ -166,7 +166,7 @@ void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message)
     if (fragment == NULL)
         return;
     if (fragment->transfer->is_put || fragment->len != message->len) {
-        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+        amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ANSWER,
             AMG_OFI_DATA, (long)message->len);
         fragment_end_locked(fragment, HG_PROTOCOL_ERROR);
         return;

@@ -140,7 +140,7 @@ struct amg_shm_peer {
     uint32_t refs; /* addresses, arrivals, inrings, transfers */
     uint32_t id;   /* identifies it in the table of calls */
     enum amg_shm_peer_state state;
-    uint16_t warned;       /* a bit for each warning already logged about it */
+    uint8_t warned;        /* a bit for each warning already logged about it */
     uint8_t context;       /* source of its last request */
     bool has_failed_wake;  /* a wakeup failed; it may be blocked */
     uint32_t msgbufs_held; /* its msgbufs that arrivals here point into */

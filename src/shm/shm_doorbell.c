@@ -32,7 +32,7 @@
 #include "base/process.h"
 #include "shm/shm_files.h"
 
-enum { WARNED_OF_DOORBELL = 1 << 14 }; /* in amg_shm_peer.warned */
+enum { WARNED_OF_DOORBELL = 2 }; /* in amg_shm_peer.warned */
 
 static long membarrier(int command)
 {

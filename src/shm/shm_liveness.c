@@ -66,6 +66,8 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_shm_bulk_peer_gone_locked(domain, peer);
     amg_shm_buf_reclaim_peer_locked(peer);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
+    /* The credits in its last messages may be too many now. */
+    peer->calls.violations |= 1u << AMG_VIOLATION_CREDITS;
     inboxes_wake_locked(domain);
     AMG_ASSERT(peer->refs > 0 && peer->msgbufs_lent == 0);
     amg_shm_peer_unref_locked(peer);

@@ -315,14 +315,6 @@ static bool late_take_locked(
     return true;
 }
 
-/* The credits of a peer that closed or died are not counted any more. */
-static inline void credits_check(
-    struct amg_shm_peer *peer, uint16_t count, bool are_right)
-{
-    if (!AMG_LIKELY(are_right) && peer->state == AMG_SHM_PEER_ALIVE)
-        amg_shm_peer_protocol_error(peer, AMG_SHM_FAULT_CREDITS, 0, count);
-}
-
 static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
     struct amg_shm_ep *ep, const struct message *message,
     struct amg_events *events)
@@ -333,8 +325,8 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
         amg_calls_find_locked(&domain->calls, cookie, message->peer->id);
 
     if (!AMG_LIKELY(op != NULL)) {
-        amg_shm_peer_protocol_error(
-            message->peer, AMG_SHM_FAULT_REPLY, message->kind, (long)cookie);
+        amg_calls_violation(&domain->calls, &message->peer->calls,
+            AMG_VIOLATION_ANSWER, message->kind, (long)cookie);
         message_end(message);
         return true;
     }
@@ -350,8 +342,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
             return false;
         op_finish_locked(op_ep, op, ep, events);
     }
-    credits_check(message->peer, 1,
-        amg_calls_settle_locked(&domain->calls, cookie, &message->peer->calls));
+    amg_calls_settle_locked(&domain->calls, cookie, &message->peer->calls);
     return true;
 }
 
@@ -364,8 +355,8 @@ bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     bool is_taken = true;
 
     if (!AMG_LIKELY(message_read(ring->peer, cell, &message))) {
-        amg_shm_peer_protocol_error(
-            ring->peer, AMG_SHM_FAULT_FORM, cell->kind, (long)message.len);
+        amg_calls_violation(&inbox->domain->calls, &ring->peer->calls,
+            AMG_VIOLATION_FORM, cell->kind, (long)message.len);
         return true;
     }
     if (message.kind == AMG_SHM_REPLY || message.kind == AMG_SHM_REFUSE)
@@ -373,9 +364,8 @@ bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     else if (message.kind != AMG_SHM_CREDIT)
         is_taken = on_request_locked(inbox, ep, &message, events);
     if (!AMG_LIKELY(credits == 0) && is_taken)
-        credits_check(ring->peer, credits,
-            amg_calls_credit_locked(
-                &inbox->domain->calls, &ring->peer->calls, credits));
+        amg_calls_credit_locked(
+            &inbox->domain->calls, &ring->peer->calls, credits);
     return is_taken;
 }
 

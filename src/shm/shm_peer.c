@@ -42,7 +42,7 @@
 /* Ring of the links without a slot; nobody writes to it or reads it. */
 static struct amg_shm_ring no_ring;
 
-enum { WARNED_OF_SLOTS = 1 << 15 }; /* in amg_shm_peer.warned */
+enum { WARNED_OF_SLOTS = 1 }; /* in amg_shm_peer.warned */
 
 void amg_shm_link_init(struct amg_shm_link *link)
 {
@@ -484,25 +484,6 @@ hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     peer->refs++;
     *ret_peer = peer;
     return HG_SUCCESS;
-}
-
-void amg_shm_peer_protocol_error(struct amg_shm_peer *peer,
-    enum amg_shm_fault fault, unsigned kind, long number)
-{
-    static const char *const texts[] = {
-        [AMG_SHM_FAULT_FORM] = "a message of unknown kind or wrong length was "
-                               "dropped",
-        [AMG_SHM_FAULT_CREDITS] = "it returned more credits than it was given",
-        [AMG_SHM_FAULT_REPLY] = "a reply without a call was dropped",
-    };
-
-    if ((peer->warned & 1u << fault) != 0)
-        return;
-    peer->warned |= (uint16_t)(1u << fault);
-    AMG_LOG_WARNING("shm",
-        "from %s%s: %s (kind %u, number %ld); further ones from there are "
-        "not reported",
-        addr_prefix, peer->region.name, texts[fault], kind, number);
 }
 
 struct amg_peer *amg_shm_addr_self(struct amg_domain *base)

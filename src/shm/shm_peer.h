@@ -6,13 +6,6 @@
 
 #include "shm/shm_domain.h"
 
-/* Protocol errors of a peer; each is logged once. */
-enum amg_shm_fault {
-    AMG_SHM_FAULT_FORM,    /* a cell of unknown kind or wrong length */
-    AMG_SHM_FAULT_CREDITS, /* it returned more credits than it was given */
-    AMG_SHM_FAULT_REPLY,   /* a reply without a call */
-};
-
 /* Creates the peer that stands for this domain itself. */
 hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain);
 /* Frees all peers; nothing is in flight any more. */
@@ -56,10 +49,6 @@ static inline void amg_shm_peer_unref_locked(struct amg_shm_peer *peer)
     peer->refs--;
     amg_shm_peer_reap_locked(peer);
 }
-
-/* Logs a protocol error if it is the first of its kind from the peer. */
-void amg_shm_peer_protocol_error(struct amg_shm_peer *peer,
-    enum amg_shm_fault fault, unsigned kind, long number);
 
 /* The slots of the contract. */
 struct amg_peer *amg_shm_addr_self(struct amg_domain *domain);

@@ -15,6 +15,7 @@
  * again. */
 #include "shm/shm_msg.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -385,11 +386,21 @@ static bool credits_pay_locked(
     return rc != HG_NOMEM;
 }
 
+static void peer_name(const struct amg_calls *calls,
+    const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP])
+{
+    (void)calls;
+    snprintf(ret_text, AMG_PEER_NAME_CAP, "na+sm://%s",
+        amg_container_of(peer, struct amg_shm_peer, calls)->region.name);
+}
+
 static const struct amg_calls_ops calls_ops = {
     .send = request_send_locked,
     .put = request_put_locked,
     .end = amg_shm_send_end_locked,
     .pay = credits_pay_locked,
+    .source = "shm",
+    .name = peer_name,
 };
 
 hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Call engine: queue of waiting posts, and calls that end before their answer.
- */
+/* Call engine: queue of waiting posts, calls that end before their answer, and
+ * protocol violations. */
 #include "transport/calls.h"
+
+#include "base/log.h"
+
+enum { WARNINGS_MAX = 100 }; /* so that peers cannot flood the log */
 
 struct amg_op amg_call_cancelled;
 
@@ -13,11 +17,50 @@ void amg_calls_init(
     amg_table_init(&calls->table, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
     amg_list_init(&calls->waiting);
     amg_list_init(&calls->late);
+    calls->warnings = 0;
 }
 
 void amg_calls_fini(struct amg_calls *calls)
 {
     amg_table_fini(&calls->table);
+}
+
+bool amg_calls_may_warn(struct amg_calls *calls)
+{
+    if (calls->warnings >= WARNINGS_MAX)
+        return false;
+    if (++calls->warnings == WARNINGS_MAX)
+        AMG_LOG_WARNING(calls->ops->source,
+            "%u faults of peers were reported; further ones are not",
+            (unsigned)WARNINGS_MAX);
+    return true;
+}
+
+void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
+    enum amg_violation what, unsigned kind, long number)
+{
+    static const char *const texts[] = {
+        [AMG_VIOLATION_FORM] =
+            "a message of unknown form or wrong length was dropped",
+        [AMG_VIOLATION_CREDITS] = "more credits came back than were taken",
+        [AMG_VIOLATION_LIMIT] =
+            "more requests came than it has credits for, or more leases were "
+            "asked for than one process may have, and were refused",
+        [AMG_VIOLATION_ANSWER] =
+            "an answer that matches no call or transfer was dropped",
+        [AMG_VIOLATION_ACCESS] = "an access to memory was refused",
+    };
+    char name[AMG_PEER_NAME_CAP];
+
+    AMG_ASSERT(what < sizeof(texts) / sizeof(texts[0]));
+    if ((peer->violations & 1u << what) != 0 || !amg_calls_may_warn(calls))
+        return;
+    peer->violations |= (uint8_t)(1u << what);
+    calls->ops->name(calls, peer, name);
+    AMG_LOG_WARNING(calls->ops->source,
+        "from %s: %s (kind %u, number %ld); further ones from there are not "
+        "reported",
+        name, texts[what], kind, number);
 }
 
 /* The post is WAITING; flow control has queued it. */
@@ -165,7 +208,7 @@ void amg_calls_unsent_locked(struct amg_calls *calls, struct amg_post *post,
         if (op != &amg_call_cancelled)
             calls->ops->end(op, ret);
     }
-    (void)amg_calls_credit_locked(calls, post->peer, 1);
+    amg_calls_credit_locked(calls, post->peer, 1);
 }
 
 void amg_calls_lost_waiting_locked(

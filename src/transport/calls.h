@@ -35,6 +35,17 @@
 #include "transport/table.h"
 #include "transport/transport.h"
 
+/* Protocol violations of a peer; the first of each kind is logged. */
+enum amg_violation {
+    AMG_VIOLATION_FORM,    /* a message of unknown form or wrong length */
+    AMG_VIOLATION_CREDITS, /* it returned more credits than it was given */
+    AMG_VIOLATION_LIMIT,   /* more requests than credits, or too many leases */
+    AMG_VIOLATION_ANSWER,  /* an answer without a call, or an impossible one */
+    AMG_VIOLATION_ACCESS,  /* a refused put or get */
+};
+
+enum { AMG_PEER_NAME_CAP = 384 }; /* name of a peer in log lines, with NUL */
+
 /* Use of the words of amg_op.priv while the operation is posted. */
 enum { AMG_CALL_PRIV_STATE, AMG_CALL_PRIV_PTR, AMG_CALL_PRIV_EP };
 
@@ -79,6 +90,10 @@ struct amg_calls_ops {
     /* Sends the peer a message that only carries the credits owed to it. False:
      * not possible now. */
     bool (*pay)(struct amg_calls *calls, struct amg_flow_peer *peer);
+    /* The source of log lines, and the name of a peer in them. */
+    const char *source;
+    void (*name)(const struct amg_calls *calls,
+        const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP]);
 };
 
 /* The calls of a domain. The domain embeds it, and its lock guards it. */
@@ -89,6 +104,7 @@ struct amg_calls {
     struct amg_list waiting; /* posts without a credit, to all peers */
     struct amg_list late;    /* replies to cancelled calls; the driver adds them
                               */
+    unsigned warnings;       /* logged about peers */
 };
 
 /* Placeholder in the table for a call that was cancelled. */
@@ -98,6 +114,13 @@ void amg_calls_init(
     struct amg_calls *calls, uint16_t credits, const struct amg_calls_ops *ops);
 /* Accepts zeroed memory. The driver has emptied `late`. */
 void amg_calls_fini(struct amg_calls *calls);
+
+/* May one more fault of a peer be logged? Peers could cause any number. */
+bool amg_calls_may_warn(struct amg_calls *calls);
+/* The peer violated the protocol by a message of this kind. `number`: the
+ * offending value. */
+void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
+    enum amg_violation what, unsigned kind, long number);
 
 /* Starts a post, under the lock: an earlier cancel finds the operation DONE. */
 static inline void amg_call_begin(struct amg_op *op, struct amg_ep *ep)
@@ -182,16 +205,14 @@ static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
     return HG_SUCCESS;
 }
 
-/* The peer returned `count` credits: sends posts that waited for them. False:
- * the peer returned more than were taken. */
-static inline bool amg_calls_credit_locked(
+/* The peer returned `count` credits: sends posts that waited for them. */
+static inline void amg_calls_credit_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer, uint16_t count)
 {
     if (!AMG_LIKELY(amg_flow_give(peer, count)))
-        return false;
-    if (!AMG_LIKELY(peer->waiting == NULL))
+        amg_calls_violation(calls, peer, AMG_VIOLATION_CREDITS, 0, count);
+    else if (!AMG_LIKELY(peer->waiting == NULL))
         amg_calls_go_locked(calls, peer);
-    return true;
 }
 
 /* The operation that an answer of `owner` with this cookie completes; may be
@@ -210,12 +231,12 @@ static inline struct amg_op *amg_calls_find_locked(
 }
 
 /* Removes the answered call that amg_calls_find_locked() found, and takes its
- * credit back. False: the peer has returned more credits than were taken. */
-static inline bool amg_calls_settle_locked(
+ * credit back. */
+static inline void amg_calls_settle_locked(
     struct amg_calls *calls, uint32_t cookie, struct amg_flow_peer *peer)
 {
     amg_table_remove(&calls->table, cookie);
-    return amg_calls_credit_locked(calls, peer, 1);
+    amg_calls_credit_locked(calls, peer, 1);
 }
 
 /* A request without reply was released: its credit is owed to the peer, and

@@ -35,6 +35,7 @@ struct amg_flow_peer {
     uint16_t owed;       /* credits this process owes the peer */
     uint16_t reserve;    /* credits below the limit not usable with this peer */
     uint8_t is_owing;    /* is on the list `owing` of struct amg_flow */
+    uint8_t violations;  /* a bit for each kind that was logged (calls.h) */
 };
 
 /* State shared by all peers of a domain. */

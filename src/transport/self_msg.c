@@ -149,11 +149,21 @@ static bool credits_pay_locked(
     return false;
 }
 
+static void peer_name(const struct amg_calls *calls,
+    const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP])
+{
+    (void)calls;
+    (void)peer;
+    snprintf(ret_text, AMG_PEER_NAME_CAP, "self");
+}
+
 static const struct amg_calls_ops calls_ops = {
     .send = request_send_locked,
     .put = request_put_locked,
     .end = call_end_locked,
     .pay = credits_pay_locked,
+    .source = "msg",
+    .name = peer_name,
 };
 
 /* Slots of the contract. */
@@ -234,7 +244,7 @@ static bool call_answer_locked(struct amg_self_msgs *msgs, uint64_t token,
         op->len = len;
         call_end_locked(op, ret);
     }
-    (void)amg_calls_settle_locked(&msgs->calls, (uint32_t)token, &msgs->peer);
+    amg_calls_settle_locked(&msgs->calls, (uint32_t)token, &msgs->peer);
     return is_awaited;
 }
 
@@ -273,7 +283,7 @@ void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
     (void)ep;
     if (arrival->is_one_way) {
         amg_bias_lock(&msgs->lock);
-        (void)amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
+        amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
         amg_bias_unlock(&msgs->lock);
     }
     amg_pool_put(&msgs->pool, msg);
@@ -392,7 +402,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
             amg_container_of(link, struct self_msg, arrival.link);
 
         if (msg->arrival.is_one_way)
-            (void)amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
+            amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
         else
             (void)call_answer_locked(
                 msgs, msg->arrival.token, NULL, 0, HG_NOENTRY);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -44,6 +45,7 @@ static unsigned room;        /* messages that the medium takes */
 static hg_return_t send_ret; /* of the medium, when it has room */
 static unsigned paid;        /* credits */
 static bool can_pay;
+static unsigned named; /* peers, in log lines */
 
 static struct request *request_of(struct amg_post *post)
 {
@@ -91,11 +93,21 @@ static bool medium_pay(struct amg_calls *of, struct amg_flow_peer *peer)
     return can_pay;
 }
 
+static void medium_name(const struct amg_calls *of,
+    const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP])
+{
+    assert_ptr_equal(of, &calls);
+    named++;
+    snprintf(ret_text, AMG_PEER_NAME_CAP, "peer %td", peer - peers);
+}
+
 static const struct amg_calls_ops medium_ops = {
     .send = medium_send,
     .put = medium_put,
     .end = op_end,
     .pay = medium_pay,
+    .source = "msg",
+    .name = medium_name,
 };
 
 static int setup(void **state)
@@ -108,6 +120,7 @@ static int setup(void **state)
     send_ret = HG_SUCCESS;
     paid = 0;
     can_pay = true;
+    named = 0;
     amg_calls_init(&calls, LIMIT, &medium_ops);
     return 0;
 }
@@ -162,8 +175,7 @@ static struct amg_op *answer(struct request *request, hg_return_t ret)
     if (op == NULL)
         return NULL;
     request->is_at_target = false;
-    assert_true(amg_calls_settle_locked(
-        &calls, request->cookie, &peers[request->peer]));
+    amg_calls_settle_locked(&calls, request->cookie, &peers[request->peer]);
     if (op != &amg_call_cancelled)
         op_end(op, ret);
     return op;
@@ -179,6 +191,7 @@ static void assert_ended(const struct request *request, hg_return_t ret)
 /* Nothing is left of any call. */
 static void assert_nothing_left(void)
 {
+    assert_int_equal(calls.warnings, 0);
     assert_true(amg_list_is_empty(&calls.waiting));
     for (uint32_t i = 0; i < calls.table.cap; i++)
         assert_null(calls.table.slots[i].object);
@@ -213,9 +226,9 @@ static void test_calls_one_way_ends_when_it_left(void **state)
     assert_int_equal(state_of(&requests[0]), AMG_CALL_LEAVING);
     leave(&requests[0]);
     assert_ended(&requests[0], HG_SUCCESS);
-    assert_true(amg_calls_credit_locked(&calls, &peers[0], 1));
+    amg_calls_credit_locked(&calls, &peers[0], 1);
     assert_int_equal(sent_count, LIMIT + 1);
-    assert_true(amg_calls_credit_locked(&calls, &peers[0], LIMIT));
+    amg_calls_credit_locked(&calls, &peers[0], LIMIT);
     assert_nothing_left();
 }
 
@@ -223,12 +236,41 @@ static void test_calls_more_credits_than_taken_are_refused(void **state)
 {
     (void)state;
     post_many(1, true);
-    assert_false(amg_calls_credit_locked(&calls, &peers[0], 2));
-    assert_false(amg_calls_credit_locked(&calls, &peers[1], 1));
-    /* It gave the credit of an unanswered call back: its answer has none. */
-    assert_true(amg_calls_credit_locked(&calls, &peers[0], 1));
-    assert_false(
-        amg_calls_settle_locked(&calls, requests[0].cookie, &peers[0]));
+    amg_calls_credit_locked(&calls, &peers[0], 2);
+    assert_int_equal(calls.warnings, 1);
+    assert_int_equal(peers[0].unanswered, 1);
+    amg_calls_credit_locked(&calls, &peers[1], 1);
+    assert_int_equal(calls.warnings, 2);
+    assert_int_equal(peers[1].unanswered, 0);
+    /* It returned the credit of an unanswered call: its answer has none. */
+    peers[0].violations = 0;
+    amg_calls_credit_locked(&calls, &peers[0], 1);
+    assert_int_equal(calls.warnings, 2);
+    amg_calls_settle_locked(&calls, requests[0].cookie, &peers[0]);
+    assert_int_equal(calls.warnings, 3);
+}
+
+static void test_calls_violations_are_logged_once_per_peer_and_kind(
+    void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2 * PEERS; i++)
+        amg_calls_violation(
+            &calls, &peers[i % PEERS], AMG_VIOLATION_FORM, 9, 0);
+    assert_int_equal(named, PEERS);
+    amg_calls_violation(&calls, &peers[0], AMG_VIOLATION_ACCESS, 9, 0);
+    assert_int_equal(named, PEERS + 1);
+}
+
+static void test_calls_warnings_about_peers_are_bounded(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++) {
+        peers[0].violations = 0;
+        amg_calls_violation(&calls, &peers[0], AMG_VIOLATION_LIMIT, 9, 0);
+    }
+    assert_int_equal(named, 100);
+    assert_false(amg_calls_may_warn(&calls));
 }
 
 static void test_calls_answer_that_fits_nothing_is_refused(void **state)
@@ -368,9 +410,9 @@ static void test_calls_of_a_closed_endpoint_end(void **state)
         assert_int_equal(requests[i].ended, i % EPS == 0 && !is_out ? 1 : 0);
         assert_true(i % EPS == 0 || requests[i].has_buf);
     }
-    assert_true(amg_calls_credit_locked(&calls, &peers[0], 1));
+    amg_calls_credit_locked(&calls, &peers[0], 1);
     assert_ptr_equal(sent[LIMIT], &requests[3]); /* the others, in order */
-    assert_true(amg_calls_credit_locked(&calls, &peers[0], 1));
+    amg_calls_credit_locked(&calls, &peers[0], 1);
     assert_ptr_equal(sent[LIMIT + 1], &requests[5]);
 }
 
@@ -471,7 +513,7 @@ static void event(struct request *request, unsigned draw)
         assert_non_null(answer(request, HG_SUCCESS));
     } else if (request->is_at_target) {
         request->is_at_target = false;
-        assert_true(amg_calls_credit_locked(&calls, &peers[request->peer], 1));
+        amg_calls_credit_locked(&calls, &peers[request->peer], 1);
     } else {
         room += draw % 3;
         amg_calls_go_locked(&calls, &peers[request->peer]);
@@ -511,6 +553,11 @@ int main(void)
             test_calls_one_way_ends_when_it_left, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_calls_more_credits_than_taken_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_calls_violations_are_logged_once_per_peer_and_kind, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            test_calls_warnings_about_peers_are_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_calls_answer_that_fits_nothing_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -4,9 +4,9 @@
 # tags and includes; the second one finds the callers of the functions.
 #
 # A unit is a .c file and the header beside it. One unit depends on another one
-# when it includes its header or, with by_calls, when it calls a function that is
-# defined there. A circle is a set of units each of which depends on all others
-# over some path.
+# by "include" when it includes its header, and by "call" when it calls a function
+# that is defined there. A circle is a set of units each of which depends on all
+# others over some path of one kind.
 
 function unit_of(path) {
     sub(/\.[ch]$/, "", path)
@@ -68,8 +68,8 @@ function parameters(head,    i, c, depth, count, seen) {
 }
 
 function detail(text) {
-    if (details && (!by_calls || text ~ /^circle/))
-        print text (by_calls ? ", by calls" : "")
+    if (details)
+        print text
 }
 
 function begin_function() {
@@ -108,8 +108,8 @@ function include(text,    part, to) {
         to = folder_of(FILENAME) "/" to
     else if (!(to in known))
         return
-    if (!by_calls && unit_of(to) != unit_of(FILENAME))
-        edge[unit_of(FILENAME), unit_of(to)] = 1
+    if (unit_of(to) != unit_of(FILENAME))
+        edge["include", unit_of(FILENAME), unit_of(to)] = 1
 }
 
 # Tarjan's strongly connected components.
@@ -133,11 +133,36 @@ function visit(u,    list, n, i, v, size) {
     do {
         v = stack[depth--]
         on_stack[v] = 0
-        circle[v] = circles
         members[circles] = members[circles] " " v
         size++
     } while (v != u)
     size_of[circles] = size
+}
+
+# Finds the circles of a kind of edges: their units are in `members`. Sets `real`
+# to their number, and `largest`.
+function find_circles(kind, note,    pair, part, u, c, unit) {
+    split("", next_of)
+    split("", number)
+    split("", members)
+    visited = circles = real = largest = 0
+    for (pair in edge) {
+        split(pair, part, SUBSEP)
+        if (part[1] != kind)
+            continue
+        next_of[part[2]] = next_of[part[2]] " " part[3]
+        unit[part[2]] = unit[part[3]] = 1
+    }
+    for (u in unit)
+        if (!(u in number))
+            visit(u)
+    for (c = 1; c <= circles; c++)
+        if (size_of[c] > 1) {
+            real++
+            if (size_of[c] > largest)
+                largest = size_of[c]
+            detail("circle of " size_of[c] ":" members[c] note)
+        }
 }
 
 # Arrows between units of one folder that lead upward, where the units of each
@@ -147,7 +172,7 @@ function upward_in(c,    list, n, i, j, out, into, best, place, left, first, las
     for (i = 1; i <= n; i++) {
         left[list[i]] = 1
         for (j = 1; j <= n; j++)
-            if ((list[i], list[j]) in edge) {
+            if (("include", list[i], list[j]) in edge) {
                 out[list[i]]++
                 into[list[j]]++
             }
@@ -163,15 +188,16 @@ function upward_in(c,    list, n, i, j, out, into, best, place, left, first, las
         place[best] = first++
         delete left[best]
         for (i = 1; i <= n; i++) {
-            if ((best, list[i]) in edge)
+            if (("include", best, list[i]) in edge)
                 into[list[i]]--
-            if ((list[i], best) in edge)
+            if (("include", list[i], best) in edge)
                 out[list[i]]--
         }
     }
     for (i = 1; i <= n; i++)
         for (j = 1; j <= n; j++)
-            if (((list[i], list[j]) in edge) && place[list[i]] > place[list[j]] &&
+            if ((("include", list[i], list[j]) in edge) &&
+                place[list[i]] > place[list[j]] &&
                 folder_of(list[i]) == folder_of(list[j])) {
                 up++
                 detail("upward: " list[i] " -> " list[j])
@@ -257,8 +283,8 @@ FNR == 1 { braces = in_macro = 0 }
             uses[name, FILENAME] = 1
             users[name]++
             user[name] = FILENAME
-            if (by_calls && FILENAME !~ /^(tests|jobs)\//)
-                edge[unit_of(FILENAME), home[name]] = 1
+            if (FILENAME !~ /^(tests|jobs)\//)
+                edge["call", unit_of(FILENAME), home[name]] = 1
         }
     }
 }
@@ -284,27 +310,6 @@ END {
             detail(home[name] ".c: " name "() is used by " user[name] " alone")
         }
     }
-    for (pair in edge) {
-        split(pair, part, SUBSEP)
-        next_of[part[1]] = next_of[part[1]] " " part[2]
-        unit[part[1]] = unit[part[2]] = 1
-    }
-    for (u in unit)
-        if (!(u in number))
-            visit(u)
-    for (c = 1; c <= circles; c++)
-        if (size_of[c] > 1) {
-            real++
-            if (size_of[c] > largest)
-                largest = size_of[c]
-            detail("circle of " size_of[c] ":" members[c])
-            upward += upward_in(c)
-        }
-    if (by_calls) {
-        print "call_circles", real + 0
-        print "largest_call_circle", largest + 0
-        exit
-    }
     print "lines", lines
     print "code_lines", code_lines
     print "files", files
@@ -314,9 +319,16 @@ END {
     print "functions", functions
     print "single_caller", single + 0
     print "globals", globals
-    print "circles", real + 0
-    print "largest_circle", largest + 0
+    find_circles("include", "")
+    for (c = 1; c <= circles; c++)
+        if (size_of[c] > 1)
+            upward += upward_in(c)
+    print "circles", real
+    print "largest_circle", largest
     print "upward", upward + 0
+    find_circles("call", ", by calls")
+    print "call_circles", real
+    print "largest_call_circle", largest
     for (m in module_lines)
         printf "asserts_%s %.1f\n", m, 1000 * asserts[m] / module_lines[m]
     print "wide_functions", wide + 0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators of a domain, and the threads that may call MPI.
+/* Communicators of a domain, the threads that may call MPI, and the launch of
+ * this process.
  *
  * MPI starts and ends once in a process. If this library starts it, it also
  * ends it, at process exit and not with the last domain, so that domains can be
@@ -28,7 +29,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "boot/boot.h"
 #include "mpi_backend/mpi_public.h"
 
 enum { LOG_NAME_CAP = 32 };
@@ -178,12 +178,72 @@ static void finalize_hook_set(void)
     MPI_Comm_free_keyval(&keyval);
 }
 
+/* The process manager that started a process for MPI sets variables of its own:
+ * PMI_SIZE by hydra and by Slurm's plugin pmi2, OMPI_COMM_WORLD_SIZE by Open
+ * MPI's mpirun. Slurm's have lower priority. Hydra and Open MPI start one
+ * helper on each node by a step of Slurm, and its processes inherit the
+ * variables of that step, which describe the helpers; so Slurm's are read only
+ * without those of a manager. The variables of a whole allocation
+ * (SLURM_NTASKS, SLURM_JOB_*) say nothing: a program may be started alone in
+ * it. Nor do those of a step with a terminal (srun --pty): commands typed
+ * there, or submitted from there, inherit them. */
+
+/* 0 if it is unset, or not a number above 0. */
+static uint32_t number_of(const char *name)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    unsigned long value = text == NULL ? 0 : strtoul(text, &end, 10);
+
+    if (text == NULL || text[0] == '-' || end == text || *end != '\0' ||
+        value > UINT32_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+static bool is_first(const char *name)
+{
+    return number_of(name) == 0;
+}
+
+/* Of two nested managers the inner one counts; which it is cannot be seen, but
+ * one of a single process is no sign of a job that fell apart. */
+static struct amg_mpi_launch by_manager(uint32_t pmi, uint32_t open_mpi)
+{
+    struct amg_mpi_launch launch = {pmi, false, is_first("PMI_RANK")};
+
+    if (pmi == 0 || (open_mpi != 0 && open_mpi < pmi)) {
+        launch.tasks = open_mpi;
+        launch.is_spokesman = is_first("OMPI_COMM_WORLD_RANK");
+    }
+    return launch;
+}
+
+struct amg_mpi_launch amg_mpi_launch_read(void)
+{
+    struct amg_mpi_launch nobody = {0, false, true};
+    uint32_t pmi = number_of("PMI_SIZE");
+    uint32_t open_mpi = number_of("OMPI_COMM_WORLD_SIZE");
+
+    if (pmi != 0 || open_mpi != 0)
+        return by_manager(pmi, open_mpi);
+    /* A manager that is known only by its socket. */
+    if (getenv("PMI_PORT") != NULL || getenv("PMI_FD") != NULL)
+        return nobody;
+    if (getenv("SLURM_PTY_PORT") != NULL)
+        return nobody;
+    nobody.tasks = number_of("SLURM_STEP_NUM_TASKS");
+    nobody.is_by_step = nobody.tasks != 0;
+    nobody.is_spokesman = nobody.tasks == 0 || is_first("SLURM_PROCID");
+    return nobody;
+}
+
 /* With the wrong launcher each process becomes a world of its own; one of them
  * logs it. */
 static void singleton_warn(void)
 {
     static bool was_told; /* guarded by start_lock */
-    struct amg_boot_launch launch = amg_boot_launch_read();
+    struct amg_mpi_launch launch = amg_mpi_launch_read();
     int size = 0;
 
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators of a domain, and the threads that may call MPI. */
+/* Communicators of a domain, the threads that may call MPI, and the launch of
+ * this process. */
 #ifndef AMG_MPI_BACKEND_MPI_COMM_H
 #define AMG_MPI_BACKEND_MPI_COMM_H
 
@@ -76,6 +77,16 @@ int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
 
 /* Whether all ranks say yes; false also when MPI failed. Collective. */
 bool amg_mpi_comm_all(MPI_Comm comm, bool is_mine);
+
+/* The launch of this process by its environment; serves only to distinguish a
+ * job of one rank from one that fell apart into single processes. */
+struct amg_mpi_launch {
+    uint32_t tasks;    /* processes started together; 0: not known */
+    bool is_by_step;   /* by a step of Slurm, without an MPI manager */
+    bool is_spokesman; /* the first process, or all if unknown: logs */
+};
+
+struct amg_mpi_launch amg_mpi_launch_read(void);
 
 /* Logs MPI's text for `code` and the failed action. Returns HG_NA_ERROR. */
 hg_return_t amg_mpi_comm_error(int code, const char *what);

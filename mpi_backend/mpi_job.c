@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "boot/boot.h"
+#include "transport/boot.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_peer.h"
@@ -184,17 +184,9 @@ static hg_return_t boot_bcast(
     return boot_end(boot, rc, "MPI_Bcast");
 }
 
-static hg_return_t boot_barrier(struct amg_boot *boot)
-{
-    int rc = MPI_Barrier(boot_begin(boot));
-
-    return boot_end(boot, rc, "MPI_Barrier");
-}
-
 static const struct amg_boot_ops boot_ops = {
     .allgather = boot_allgather,
     .bcast = boot_bcast,
-    .barrier = boot_barrier,
 };
 
 /* Whether this rank's world has more than `size` processes. False if MPI was
@@ -242,9 +234,7 @@ static hg_return_t node_open(
     }
     mpi->boot = (struct amg_boot){.ops = &boot_ops,
         .rank = (uint32_t)comm->node_rank,
-        .size = (uint32_t)comm->node_size,
-        .node_rank = (uint32_t)comm->node_rank,
-        .node_size = (uint32_t)comm->node_size};
+        .size = (uint32_t)comm->node_size};
     mpi->comm = comm;
     *ret_node = (struct amg_node){
         .boot = &mpi->boot,

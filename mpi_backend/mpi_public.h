@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#include "boot/boot.h"
+#include "transport/boot.h"
 #include "transport/transport.h"
 
 extern const struct amg_transport amg_mpi_transport;

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "boot/boot.h"
 #include "core/class.h"
+#include "transport/boot.h"
 
 /* The address of a rank by the internode route: plain bytes of the same length
  * in the whole table. */

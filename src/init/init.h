@@ -3,10 +3,10 @@
 #ifndef AMG_INIT_INIT_H
 #define AMG_INIT_INIT_H
 
-#include "boot/boot.h"
 #include "core/class.h"
 #include "mercury_types.h"
 #include "na_types.h"
+#include "transport/boot.h"
 #include "transport/providers.h"
 
 /* Parameters of an open; all zero selects the defaults. */

@@ -3,8 +3,8 @@
 #ifndef AMG_INIT_RANK_TABLE_H
 #define AMG_INIT_RANK_TABLE_H
 
-#include "boot/boot.h"
 #include "core/route_map.h"
+#include "transport/boot.h"
 
 /* Its construction, step by step. Every rank takes every step, also after an
  * error, and between the steps all agree on whether to continue. */

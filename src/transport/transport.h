@@ -33,7 +33,6 @@
 #include "transport/seg_iter.h"
 
 struct amg_transport;
-struct amg_boot;
 
 /* Memory that the library allocates for bulk: a shared mapping of the class, to
  * which a driver may give its peers faster access. */

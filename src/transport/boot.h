@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bootstrap of a job: its ranks, the ranks of one node, and how they exchange
  * bytes at the start. */
-#ifndef AMG_BOOT_BOOT_H
-#define AMG_BOOT_BOOT_H
+#ifndef AMG_TRANSPORT_BOOT_H
+#define AMG_TRANSPORT_BOOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,17 +24,14 @@ struct amg_boot_ops {
     /* Sends `len` bytes of `root` to the `bytes` of all others. */
     hg_return_t (*bcast)(
         struct amg_boot *boot, void *bytes, size_t len, uint32_t root);
-    hg_return_t (*barrier)(struct amg_boot *boot);
 };
 
 /* Embedded at the front of an implementation's struct. Constant once made,
  * owned by its creator. */
 struct amg_boot {
     const struct amg_boot_ops *ops;
-    uint32_t rank;      /* below size */
-    uint32_t size;      /* ranks of the job, >= 1 */
-    uint32_t node_rank; /* below node_size */
-    uint32_t node_size; /* ranks of the job on this node, >= 1 */
+    uint32_t rank; /* below size */
+    uint32_t size; /* ranks that exchange, >= 1 */
 };
 
 struct amg_domain;
@@ -80,20 +77,5 @@ struct amg_node_ops {
     /* Collective over the node. */
     void (*close)(struct amg_node *node);
 };
-
-/* Makes `boot` rank 0 of 1. It holds no resources and needs no fini. */
-void amg_boot_alone_init(struct amg_boot *boot);
-
-/* Serves only to distinguish a job of one rank from one that fell apart into
- * single processes. The ranks and their number are those of MPI. */
-
-struct amg_boot_launch {
-    uint32_t tasks;    /* processes started together; 0: not known */
-    bool is_by_step;   /* by a step of Slurm, without an MPI manager */
-    bool is_spokesman; /* the first process, or all if unknown: logs */
-};
-
-/* Reads the environment, at every call. */
-struct amg_boot_launch amg_boot_launch_read(void);
 
 #endif

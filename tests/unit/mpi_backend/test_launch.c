@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "boot/boot.h"
+#include "mpi_backend/mpi_comm.h"
 
 static const char *const names[] = {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
     "SLURM_PROCID", "SLURM_JOB_NUM_NODES", "SLURM_PTY_PORT", "PMI_SIZE",
@@ -38,7 +38,7 @@ static void manager(const char *size, const char *rank)
 
 static void test_launch_without_launcher_says_nothing(void **state)
 {
-    struct amg_boot_launch launch = amg_boot_launch_read();
+    struct amg_mpi_launch launch = amg_mpi_launch_read();
 
     (void)state;
     assert_int_equal(launch.tasks, 0);
@@ -52,19 +52,19 @@ static void test_launch_allocation_alone_says_nothing(void **state)
     setenv("SLURM_NTASKS", "8", 1);
     setenv("SLURM_JOB_NUM_NODES", "2", 1);
     setenv("SLURM_PROCID", "0", 1);
-    assert_int_equal(amg_boot_launch_read().tasks, 0);
+    assert_int_equal(amg_mpi_launch_read().tasks, 0);
 }
 
 static void test_launch_step_counts_its_tasks(void **state)
 {
     (void)state;
     step_of_slurm("4", "0");
-    assert_int_equal(amg_boot_launch_read().tasks, 4);
-    assert_true(amg_boot_launch_read().is_by_step);
-    assert_true(amg_boot_launch_read().is_spokesman);
+    assert_int_equal(amg_mpi_launch_read().tasks, 4);
+    assert_true(amg_mpi_launch_read().is_by_step);
+    assert_true(amg_mpi_launch_read().is_spokesman);
     step_of_slurm("4", "3");
-    assert_int_equal(amg_boot_launch_read().tasks, 4);
-    assert_false(amg_boot_launch_read().is_spokesman);
+    assert_int_equal(amg_mpi_launch_read().tasks, 4);
+    assert_false(amg_mpi_launch_read().is_spokesman);
 }
 
 static void test_launch_shell_of_a_step_says_nothing(void **state)
@@ -73,11 +73,11 @@ static void test_launch_shell_of_a_step_says_nothing(void **state)
     /* srun -n 4 --pty bash, and a program that is typed there */
     step_of_slurm("4", "0");
     setenv("SLURM_PTY_PORT", "41601", 1);
-    assert_int_equal(amg_boot_launch_read().tasks, 0);
-    assert_false(amg_boot_launch_read().is_by_step);
+    assert_int_equal(amg_mpi_launch_read().tasks, 0);
+    assert_false(amg_mpi_launch_read().is_by_step);
     /* a manager that runs there counts its own */
     manager("2", "1");
-    assert_int_equal(amg_boot_launch_read().tasks, 2);
+    assert_int_equal(amg_mpi_launch_read().tasks, 2);
 }
 
 static void test_launch_step_of_helpers_does_not_count(void **state)
@@ -86,35 +86,35 @@ static void test_launch_step_of_helpers_does_not_count(void **state)
     /* mpiexec -n 1 in an allocation of 2 nodes */
     step_of_slurm("2", "1");
     manager("1", "0");
-    assert_int_equal(amg_boot_launch_read().tasks, 1);
-    assert_false(amg_boot_launch_read().is_by_step);
-    assert_true(amg_boot_launch_read().is_spokesman);
+    assert_int_equal(amg_mpi_launch_read().tasks, 1);
+    assert_false(amg_mpi_launch_read().is_by_step);
+    assert_true(amg_mpi_launch_read().is_spokesman);
     /* the same of Open MPI */
     environment_clear(NULL);
     step_of_slurm("2", "1");
     setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
-    assert_int_equal(amg_boot_launch_read().tasks, 1);
+    assert_int_equal(amg_mpi_launch_read().tasks, 1);
     /* a manager that says no number */
     environment_clear(NULL);
     step_of_slurm("2", "1");
     setenv("PMI_PORT", "node:4711", 1);
-    assert_int_equal(amg_boot_launch_read().tasks, 0);
-    assert_true(amg_boot_launch_read().is_spokesman);
+    assert_int_equal(amg_mpi_launch_read().tasks, 0);
+    assert_true(amg_mpi_launch_read().is_spokesman);
 }
 
 static void test_launch_manager_counts_its_processes(void **state)
 {
     (void)state;
     manager("4", "2");
-    assert_int_equal(amg_boot_launch_read().tasks, 4);
-    assert_false(amg_boot_launch_read().is_by_step);
-    assert_false(amg_boot_launch_read().is_spokesman);
+    assert_int_equal(amg_mpi_launch_read().tasks, 4);
+    assert_false(amg_mpi_launch_read().is_by_step);
+    assert_false(amg_mpi_launch_read().is_spokesman);
     environment_clear(NULL);
     setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
-    assert_int_equal(amg_boot_launch_read().tasks, 4);
-    assert_true(amg_boot_launch_read().is_spokesman);
+    assert_int_equal(amg_mpi_launch_read().tasks, 4);
+    assert_true(amg_mpi_launch_read().is_spokesman);
 }
 
 static void test_launch_manager_within_another_gives_the_fewer(void **state)
@@ -123,11 +123,11 @@ static void test_launch_manager_within_another_gives_the_fewer(void **state)
     manager("1", "0");
     setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
     setenv("OMPI_COMM_WORLD_RANK", "3", 1);
-    assert_int_equal(amg_boot_launch_read().tasks, 1);
-    assert_true(amg_boot_launch_read().is_spokesman);
+    assert_int_equal(amg_mpi_launch_read().tasks, 1);
+    assert_true(amg_mpi_launch_read().is_spokesman);
     manager("8", "0");
-    assert_int_equal(amg_boot_launch_read().tasks, 4);
-    assert_false(amg_boot_launch_read().is_spokesman);
+    assert_int_equal(amg_mpi_launch_read().tasks, 4);
+    assert_false(amg_mpi_launch_read().is_spokesman);
 }
 
 static void test_launch_nonsense_says_nothing(void **state)
@@ -138,8 +138,8 @@ static void test_launch_nonsense_says_nothing(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         setenv("SLURM_STEP_NUM_TASKS", wrong[i], 1);
-        assert_int_equal(amg_boot_launch_read().tasks, 0);
-        assert_false(amg_boot_launch_read().is_by_step);
+        assert_int_equal(amg_mpi_launch_read().tasks, 0);
+        assert_false(amg_mpi_launch_read().is_by_step);
     }
 }
 

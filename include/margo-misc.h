@@ -50,45 +50,44 @@ HG_PUBLIC int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool);
 HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
 
 /**
- * Start profiling user-level threads.
+ * Refused: no profile of user-level threads is taken, with either Argobots.
+ *
+ * Monitoring measures calls, margo_state_dump() lists threads.
  *
  * @param mid       [in]
- * @param detailed  [in]  one row for each thread function, and not only totals
+ * @param detailed  [in]  not read
  * Owns:      nothing changes hands.
- * Errors:    -1 this build cannot, or profiling was started already; the log
- *            says which
+ * Errors:    -1 always; the log says what to use instead
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
- * Source:    as Margo 0.24.
+ * Source:    as Margo 0.24, but refused.
  */
 HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
 
 /**
- * Stop profiling user-level threads.
+ * Refused, as margo_start_abt_profiling() is.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
- * Errors:    -1 it was not started
+ * Errors:    -1 always; the log says what to use instead
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
- * Source:    as Margo 0.24.
+ * Source:    as Margo 0.24, but refused.
  */
 HG_PUBLIC int margo_stop_abt_profiling(margo_instance_id mid);
 
 /**
- * Write the profile of user-level threads to a file.
+ * Refused, as margo_start_abt_profiling() is.
  *
  * @param mid                 [in]
- * @param file_name           [in]  "-": the standard output
- * @param uniquify            [in]  not 0: host and process id are put into the
- *                                   name
- * @param resolved_file_name  [out]  may be NULL
- * Owns:      the caller owns the name; free() frees it.
- * Errors:    -1 the file cannot be written, or nothing was counted; the log
- *            says which
- * Threads:   any thread; writes a file.
+ * @param file_name           [in]  not read
+ * @param uniquify            [in]  not read
+ * @param resolved_file_name  [out]  not written
+ * Owns:      nothing changes hands.
+ * Errors:    -1 always; the log says what to use instead
+ * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
- * Source:    as Margo 0.24.
+ * Source:    as Margo 0.24, but refused.
  */
 HG_PUBLIC int margo_dump_abt_profiling(margo_instance_id mid,
     const char *file_name, int uniquify, char **resolved_file_name);

@@ -142,7 +142,7 @@ struct amg_margo_config {
     bool use_progress_thread;
     int rpc_thread_count;
     bool is_profiling;
-    const char *profiling_dir; /* "."; what margo_start_abt_profiling() uses */
+    const char *profiling_dir; /* "."; without effect */
     unsigned max_stacks;       /* 8; kept by each stream */
     size_t stack_size;         /* 2 MiB, of a user-level thread */
     bool is_max_stacks_given;

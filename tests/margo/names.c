@@ -140,7 +140,7 @@ static void xstreams_found(void)
         margo_remove_xstream_by_handle(pair.mid, info.xstream), HG_SUCCESS);
 }
 
-/* Its tool interface is not built: they say so, and nothing else happens. */
+/* No profile of threads is taken: each call fails with a log line. */
 static void profiling(void)
 {
     CHECK(margo_start_abt_profiling(pair.mid, true) == -1);

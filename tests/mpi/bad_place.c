@@ -3,28 +3,11 @@
  * done without: bad_place LINE... A class asked by the environment opens, calls
  * and answers on each rank, and each LINE stands in some warning of each; for
  * "none" nothing is warned of. A class asked by its options does the same. */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "log_kept.h"
 #include "ranks.h"
-
-enum { LOG_CAP = 16384 };
-
-static char logged[LOG_CAP]; /* of this rank */
-
-/* One thread at a time is in it; read when the classes are closed. */
-static int log_keep(FILE *stream, const char *format, ...)
-{
-    size_t len = strlen(logged);
-    va_list args;
-
-    (void)stream;
-    va_start(args, format);
-    vsnprintf(logged + len, sizeof(logged) - len, format, args);
-    va_end(args);
-    return 0;
-}
 
 static void class_use(const struct amalgam_options *options)
 {
@@ -48,15 +31,15 @@ static void options_use(void)
     progress.progress_cpus = "no such core";
     progress.handler_cpus = "60000";
     class_use(&options);
-    CHECK(strstr(logged, "\"no such core\"") != NULL);
-    CHECK(strstr(logged, "\"60000\"") != NULL);
+    CHECK(log_has("\"no such core\""));
+    CHECK(log_has("\"60000\""));
     progress.handlers = AMALGAM_HANDLERS_MAX + 1;
     CHECK(amalgam_init(MPI_COMM_SELF, "auto", &options) == NULL);
-    CHECK(strstr(logged, "65 handler threads") != NULL);
+    CHECK(log_has("65 handler threads"));
     progress.handlers = 0;
     progress.size++;
     CHECK(amalgam_init(MPI_COMM_SELF, "auto", &options) == NULL);
-    CHECK(strstr(logged, "AMALGAM_PROGRESS_OPTIONS_INITIALIZER") != NULL);
+    CHECK(log_has("AMALGAM_PROGRESS_OPTIONS_INITIALIZER"));
 }
 
 int main(int argc, char **argv)
@@ -66,12 +49,11 @@ int main(int argc, char **argv)
     HG_Set_log_func(log_keep);
     class_use(NULL);
     for (int i = 1; i < argc; i++) {
-        bool is_there = strcmp(argv[i], "none") == 0
-                            ? logged[0] == '\0'
-                            : strstr(logged, argv[i]) != NULL;
+        bool is_there = strcmp(argv[i], "none") == 0 ? log_text[0] == '\0'
+                                                     : log_has(argv[i]);
 
         if (!is_there)
-            fprintf(stderr, "\"%s\" is not in:\n%s\n", argv[i], logged);
+            fprintf(stderr, "\"%s\" is not in:\n%s\n", argv[i], log_text);
         CHECK(is_there);
     }
     options_use();

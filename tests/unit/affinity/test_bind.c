@@ -10,28 +10,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "affinity/bind.h"
-
-static char log_text[1024];
-static unsigned log_lines;
-
-static int log_keep(FILE *stream, const char *format, ...)
-{
-    va_list args;
-    size_t len = strlen(log_text);
-
-    (void)stream;
-    va_start(args, format);
-    vsnprintf(log_text + len, sizeof(log_text) - len, format, args);
-    va_end(args);
-    log_lines++;
-    return 0;
-}
+#include "log_kept.h"
 
 /* What the calling thread may run on. */
 static struct amg_cpuset now(void)
@@ -71,8 +55,7 @@ static struct try run(bool is_this, int cpu)
     struct try try = {.machine = {.is_this = is_this}, .slot = {.cpu = cpu}};
     pthread_t thread;
 
-    log_text[0] = '\0';
-    log_lines = 0;
+    log_clear();
     assert_int_equal(pthread_create(&thread, NULL, try_main, &try), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     return try;
@@ -146,8 +129,8 @@ static void test_bind_slot_refused_warns_once(void **state)
     assert_false(try.is_pinned);
     assert_memory_equal(&try.got, &start, sizeof(start));
     assert_int_equal(log_lines, 1);
-    assert_non_null(strstr(log_text, "the test cannot be pinned to cpu 1023"));
-    assert_non_null(strstr(log_text, strerror(EINVAL)));
+    assert_true(log_has("the test cannot be pinned to cpu 1023"));
+    assert_true(log_has(strerror(EINVAL)));
     try = run(true, AMG_CPUS_MAX);
     assert_false(try.is_pinned);
     assert_memory_equal(&try.got, &start, sizeof(start));

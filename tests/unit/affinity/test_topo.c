@@ -7,27 +7,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/log.h"
 #include "base/mem.h"
 #include "affinity/bind.h"
 #include "affinity/topo.h"
-
-static char log_text[1024];
-
-static int log_keep(FILE *stream, const char *format, ...)
-{
-    va_list args;
-    size_t len = strlen(log_text);
-
-    (void)stream;
-    va_start(args, format);
-    vsnprintf(log_text + len, sizeof(log_text) - len, format, args);
-    va_end(args);
-    return 0;
-}
+#include "log_kept.h"
 
 /* NULL: this build has no hwloc, and said so. */
 static struct amg_machine *synthetic(const char *description)
@@ -36,7 +20,7 @@ static struct amg_machine *synthetic(const char *description)
     hg_return_t rc = amg_topo_load_synthetic(description, &machine);
 
     if (rc == HG_OPNOTSUPPORTED) {
-        assert_non_null(strstr(log_text, "built without hwloc"));
+        assert_true(log_has("built without hwloc"));
         skip();
     }
     assert_int_equal(rc, HG_SUCCESS);
@@ -85,11 +69,11 @@ static void test_topo_numbers_beyond_the_limit_are_left_out(void **state)
     struct amg_machine *machine = NULL;
 
     (void)state;
-    log_text[0] = '\0';
+    log_clear();
     machine = synthetic("pack:2 core:544 pu:1");
     assert_int_equal(machine->pu_count, AMG_CPUS_MAX);
     assert_int_equal(machine->core_count, AMG_CPUS_MAX);
-    assert_non_null(strstr(log_text, "64 hardware threads have numbers above"));
+    assert_true(log_has("64 hardware threads have numbers above"));
     amg_topo_free(machine);
 }
 
@@ -102,13 +86,12 @@ static void test_topo_bad_input_is_refused(void **state)
 
     (void)state;
     amg_mem_stats_get(&before);
-    log_text[0] = '\0';
+    log_clear();
     rc = amg_topo_load_synthetic("two sockets please", &machine);
     if (rc == HG_OPNOTSUPPORTED)
         skip();
     assert_int_equal(rc, HG_INVALID_ARG);
-    assert_non_null(
-        strstr(log_text, "\"two sockets please\" cannot be loaded"));
+    assert_true(log_has("\"two sockets please\" cannot be loaded"));
     assert_int_equal(
         amg_topo_load_xml("/no/such/file.xml", &machine), HG_INVALID_ARG);
     assert_int_equal(amg_topo_load_xml(__FILE__, &machine), HG_INVALID_ARG);

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -13,30 +12,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/class.h"
+#include "log_kept.h"
 #include "mercury_class.h"
 #include "transport/self.h"
-
-enum { LOG_CAP = 4096 };
-
-static char logged[LOG_CAP];
-
-static int log_keep(FILE *stream, const char *format, ...)
-{
-    size_t len = strlen(logged);
-    va_list args;
-
-    (void)stream;
-    va_start(args, format);
-    vsnprintf(logged + len, sizeof(logged) - len, format, args);
-    va_end(args);
-    return 0;
-}
 
 static unsigned logged_count(const char *text)
 {
     unsigned count = 0;
 
-    for (const char *at = strstr(logged, text); at != NULL;
+    for (const char *at = strstr(log_text, text); at != NULL;
          at = strstr(at + 1, text))
         count++;
     return count;
@@ -117,7 +101,7 @@ static int setup(void **state)
     unsetenv("AMALGAM_HANDLERS");
     unsetenv("AMALGAM_PROGRESS_CPUS");
     unsetenv("AMALGAM_HANDLER_CPUS");
-    logged[0] = '\0';
+    log_clear();
     amg_log_func_set(log_keep);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
     return 0;
@@ -138,7 +122,7 @@ static void test_progress_config_nothing_asked_leaves_all_to_callers(
     (void)state;
     assert_null(cls->progress_config.placement);
     assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_AUTO);
-    assert_string_equal(logged, "");
+    assert_string_equal(log_text, "");
     amg_class_close(cls);
 }
 

@@ -4,17 +4,17 @@
  * visit is over, and windows that a silent rank kept from being freed are freed
  * when MPI_Finalize begins. */
 #include <sched.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "log_kept.h"
 #include "mpi_backend/mpi_rma.h"
 #include "pair.h"
 
-enum { LEN = 8 << 20, ROUNDS = 4, LOG_CAP = 4096, MISSING_MS = 200 };
+enum { LEN = 8 << 20, ROUNDS = 4, MISSING_MS = 200 };
 
 static uint8_t *far;  /* exposed by rank 0 */
 static uint8_t *near; /* of rank 1 */
@@ -22,19 +22,6 @@ static struct amg_segment near_list;
 static const struct amg_seg_iter near_at = {&near_list, 1, 0, 0};
 static struct amg_segment far_list;
 static struct amg_remote remote;
-static char log_text[LOG_CAP];
-
-static int log_keep(FILE *stream, const char *format, ...)
-{
-    size_t len = strlen(log_text);
-    va_list args;
-
-    (void)stream;
-    va_start(args, format);
-    vsnprintf(log_text + len, sizeof(log_text) - len, format, args);
-    va_end(args);
-    return 0;
-}
 
 /* Without a call of MPI. */
 static void turn_await(int wanted)
@@ -130,9 +117,9 @@ static void exposer_has_to_wait(struct amg_mem *mem)
     } else {
         while (atomic_load(pair_turns) != -1)
             pair_poll();
-        log_text[0] = '\0';
+        log_clear();
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 10) == HG_BUSY);
-        CHECK(strstr(log_text, "rank 1 ") != NULL);
+        CHECK(log_has("rank 1 "));
         atomic_store(pair_turns, -2);
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
         CHECK(rma()->windows->regions.count == 0);
@@ -172,13 +159,13 @@ static void windows_are_left(void)
     end_ns = amg_clock_deadline_ns(MISSING_MS);
     while (amg_clock_ns() < end_ns)
         CHECK(pair_t->domain.quiesce(pair_domain) != HG_SUCCESS);
-    log_text[0] = '\0';
+    log_clear();
     pair_t->domain.abandon(pair_domain);
     amg_events_init(&events);
     pair_t->ep.close(pair_ep, &events);
     pair_t->domain.close(pair_domain);
-    CHECK(strstr(log_text, pair_rank == 0 ? "rank 1" : "rank 0") != NULL);
-    CHECK(strstr(log_text, "windows") != NULL);
+    CHECK(log_has(pair_rank == 0 ? "rank 1" : "rank 0"));
+    CHECK(log_has("windows"));
     if (pair_rank == 0)
         atomic_store(pair_turns, -3);
 }

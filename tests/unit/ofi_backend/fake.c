@@ -4,15 +4,15 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "log_kept.h"
 #include "ofi_backend/ofi_select.h"
 
-enum { LOG_CAP = 1 << 16, INJECT_LEN = 64, NICS_MAX = 64 };
+enum { INJECT_LEN = 64, NICS_MAX = 64 };
 
 struct fake_look fake_look;
 uint32_t fake_version;
@@ -20,24 +20,6 @@ struct amg_ofi_call fake_call;
 
 static const struct fake_offer *offered;
 static size_t offered_count;
-static char logged[LOG_CAP];
-static size_t logged_len;
-
-static int log_keep(FILE *stream, const char *format, ...)
-{
-    va_list args;
-    int len = 0;
-
-    (void)stream;
-    va_start(args, format);
-    len = vsnprintf(
-        logged + logged_len, sizeof(logged) - logged_len, format, args);
-    va_end(args);
-    if (len > 0 && logged_len + (size_t)len < sizeof(logged))
-        logged_len += (size_t)len;
-    return len;
-}
-
 static void look_note(uint32_t version, const char *node, const char *service,
     uint64_t flags, const struct fi_info *hints)
 {
@@ -244,11 +226,10 @@ void fake_stop(void)
 
 bool fake_has_logged(const char *text)
 {
-    return strstr(logged, text) != NULL;
+    return log_has(text);
 }
 
 void fake_log_clear(void)
 {
-    logged_len = 0;
-    logged[0] = '\0';
+    log_clear();
 }

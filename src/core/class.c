@@ -105,34 +105,34 @@ static void class_take_limits(hg_class_t *cls)
     cls->limits.is_user_bound = has_bound && !has_free;
 }
 
-/* Takes over the lender's domains, until class_give_back(). */
+/* Takes over the owner's domains, until class_give_back(). */
 static hg_return_t class_borrow(hg_class_t *cls)
 {
-    hg_class_t *lender = cls->plan.lender;
+    hg_class_t *owner = cls->plan.owner;
     int none = 0;
 
-    if (lender->state != AMG_CLASS_OPEN) {
+    if (owner->state != AMG_CLASS_OPEN) {
         AMG_LOG_ERROR("cls",
             "amalgam_finalize() has disconnected the NA class; NA_Finalize() "
             "it, and open another");
         return HG_BUSY;
     }
     if (!atomic_compare_exchange_strong_explicit(
-            &lender->counts[AMG_CLASS_BORROWERS], &none, 1,
-            memory_order_acq_rel, memory_order_relaxed)) {
+            &owner->counts[AMG_CLASS_BORROWERS], &none, 1, memory_order_acq_rel,
+            memory_order_relaxed)) {
         AMG_LOG_ERROR("cls",
             "another HG class uses the NA class: HG_Finalize() that first, or "
             "NA_Initialize() one for each");
         return HG_BUSY;
     }
-    memcpy(cls->domains, lender->domains, sizeof(cls->domains));
-    memcpy(cls->is_idle, lender->is_idle, sizeof(cls->is_idle));
-    memcpy(cls->reach, lender->reach, sizeof(cls->reach));
-    memcpy(cls->reason, lender->reason, sizeof(cls->reason));
-    amg_progress_config_borrow(&cls->progress_config, &lender->progress_config);
-    cls->route_map = lender->route_map;
-    cls->pool = lender->pool; /* the pool that the domains know */
-    /* Calls to oneself may use it, and none of the lender's routes does. */
+    memcpy(cls->domains, owner->domains, sizeof(cls->domains));
+    memcpy(cls->is_idle, owner->is_idle, sizeof(cls->is_idle));
+    memcpy(cls->reach, owner->reach, sizeof(cls->reach));
+    memcpy(cls->reason, owner->reason, sizeof(cls->reason));
+    amg_progress_config_borrow(&cls->progress_config, &owner->progress_config);
+    cls->route_map = owner->route_map;
+    cls->pool = owner->pool; /* the pool that the domains know */
+    /* Calls to oneself may use it, and none of the owner's routes does. */
     if (cls->plan.no_loopback)
         cls->is_idle[cls->plan.main_route] = false;
     return HG_SUCCESS;
@@ -145,7 +145,7 @@ static void class_give_back(hg_class_t *cls)
     memset(cls->domains, 0, sizeof(cls->domains));
     cls->route_map = NULL;
     cls->pool = NULL;
-    amg_class_count(cls->plan.lender, AMG_CLASS_BORROWERS, -1);
+    amg_class_count(cls->plan.owner, AMG_CLASS_BORROWERS, -1);
 }
 
 hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
@@ -179,7 +179,7 @@ static void class_close_domains(hg_class_t *cls)
 {
     unsigned route = AMG_ROUTE_COUNT;
 
-    if (cls->plan.lender != NULL) {
+    if (cls->plan.owner != NULL) {
         class_give_back(cls);
         return;
     }
@@ -194,7 +194,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     hg_return_t rc = HG_SUCCESS;
     unsigned route = 0;
 
-    if (cls->plan.lender != NULL)
+    if (cls->plan.owner != NULL)
         return class_borrow(cls);
     rc = amg_class_pool_create(amg_env_number(AMG_ENV_POOL_BYTES), &cls->pool);
     if (rc != HG_SUCCESS)

@@ -94,7 +94,7 @@ struct amg_class_plan {
     struct amg_open how;
     /* Class whose open domains are used, and which keeps them; NULL: all are
      * opened. */
-    hg_class_t *lender;
+    hg_class_t *owner;
     /* Called once when the domains are open: may open more, and sets
      * `route_map`, `is_idle`, `reach` and `reason`. NULL: nothing to do. */
     hg_return_t (*join)(hg_class_t *cls);
@@ -160,7 +160,7 @@ bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);
  * change of the options: see amg_progress_config_settle(). */
 void amg_class_settle_progress(hg_class_t *cls);
 
-/* HG_BUSY: another class uses the lender's domains, or they have disconnected;
+/* HG_BUSY: another class uses the owner's domains, or they have disconnected;
  * or the error from opening a domain. */
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class);

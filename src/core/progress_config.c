@@ -199,25 +199,25 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
     config->has_far = has_far;
 }
 
-void amg_progress_config_borrow(struct amg_progress_config *config,
-    const struct amg_progress_config *lender)
+void amg_progress_config_borrow(
+    struct amg_progress_config *config, const struct amg_progress_config *owner)
 {
-    size_t len = lender->rank_count * sizeof(*lender->ranks);
+    size_t len = owner->rank_count * sizeof(*owner->ranks);
     struct amg_affinity_rank *ranks = NULL;
 
     if (config->asked.progress == AMALGAM_PROGRESS_AUTO)
-        config->asked.progress = lender->asked.progress;
+        config->asked.progress = owner->asked.progress;
     if (config->asked.wait == AMALGAM_WAIT_AUTO)
-        config->asked.wait = lender->asked.wait;
-    memcpy(config->nic, lender->nic, sizeof(config->nic));
-    if (lender->ranks != NULL)
+        config->asked.wait = owner->asked.wait;
+    memcpy(config->nic, owner->nic, sizeof(config->nic));
+    if (owner->ranks != NULL)
         ranks = amg_mem_alloc(len);
     if (ranks == NULL)
         return; /* as if the neighbours were unknown */
-    memcpy(ranks, lender->ranks, len);
+    memcpy(ranks, owner->ranks, len);
     amg_progress_config_set_ranks(
-        config, ranks, lender->rank_count, lender->self, lender->has_far);
-    config->has_strangers = lender->has_strangers;
+        config, ranks, owner->rank_count, owner->self, owner->has_far);
+    config->has_strangers = owner->has_strangers;
 }
 
 /* Warns, once, that the requested thread does not progress all routes. */

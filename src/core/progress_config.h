@@ -55,10 +55,10 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
     struct amg_affinity_rank *ranks, uint32_t count, uint32_t self,
     bool has_far);
 
-/* Copies from the class that lends its domains: the ranks of the node, and its
+/* Copies from the class that owns the domains: the ranks of the node, and its
  * options if this class has none. */
 void amg_progress_config_borrow(struct amg_progress_config *config,
-    const struct amg_progress_config *lender);
+    const struct amg_progress_config *owner);
 
 /* Determines where the threads of the class's contexts run, and logs it; also
  * after a change of the options. Never fails: without memory the calls of the

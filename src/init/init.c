@@ -27,15 +27,15 @@ enum {
 };
 
 /* Uses the domains of another class. */
-static void plan_borrow(struct amg_class_plan *plan, hg_class_t *lender)
+static void plan_borrow(struct amg_class_plan *plan, hg_class_t *owner)
 {
-    plan->lender = lender;
-    plan->how = lender->plan.how;
-    plan->main_route = lender->plan.main_route;
-    plan->name = lender->plan.name;
-    plan->no_block = plan->no_block || lender->plan.no_block;
-    memcpy(plan->transports, lender->plan.transports, sizeof(plan->transports));
-    memcpy(plan->protocol, lender->plan.protocol, sizeof(plan->protocol));
+    plan->owner = owner;
+    plan->how = owner->plan.how;
+    plan->main_route = owner->plan.main_route;
+    plan->name = owner->plan.name;
+    plan->no_block = plan->no_block || owner->plan.no_block;
+    memcpy(plan->transports, owner->plan.transports, sizeof(plan->transports));
+    memcpy(plan->protocol, owner->plan.protocol, sizeof(plan->protocol));
 }
 
 /* Logs how peers are reached, and in a second line why. With AMALGAM_REPORT the
@@ -44,14 +44,15 @@ static void class_tell(const hg_class_t *cls, const char *info)
 {
     AMG_LOG_INFO("cls", "%s: %s; %u bytes a message, %u credits", info,
         cls->reach, cls->limits.request_len, cls->limits.credits);
-    if (cls->plan.lender == NULL && cls->reason[0] != '\0')
+    if (cls->plan.owner == NULL && cls->reason[0] != '\0')
         AMG_LOG_INFO("cls", "%s: %s", info, cls->reason);
-    if (cls->plan.lender == NULL && cls->is_first &&
+    if (cls->plan.owner == NULL && cls->is_first &&
         amg_env_number(AMG_ENV_REPORT) != 0)
         fprintf(stderr, "amalgam: %s: %s\n", info, cls->reach);
 }
 
-hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
+hg_return_t amg_init_without_rpc(
+    const struct amg_init *init, hg_class_t **ret_class)
 {
     struct amalgam_progress_options progress =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -78,8 +79,8 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
 
     if (init->checksum_level == HG_CHECKSUM_RPC_PAYLOAD)
         plan.head_len += AMG_HEADER_TAIL_LEN;
-    if (init->lender != NULL)
-        plan_borrow(&plan, init->lender);
+    if (init->owner != NULL)
+        plan_borrow(&plan, init->owner);
     else
         rc = amg_init_plan(init, &plan);
     if (rc != HG_SUCCESS)
@@ -92,8 +93,8 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
             "no_loopback: '%s' cannot reach its own process, or the class does "
             "not listen; local calls do not use the transport",
             cls->plan.transports[cls->plan.main_route]->name);
-    class_tell(cls, init->lender != NULL ? "(an NA class)"
-                                         : amg_init_plan_info(init->info));
+    class_tell(cls,
+        init->owner != NULL ? "(an NA class)" : amg_init_plan_info(init->info));
     *ret_class = cls;
     return HG_SUCCESS;
 }
@@ -101,7 +102,7 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
 {
     hg_class_t *cls = NULL;
-    hg_return_t rc = amg_init_medium(init, &cls);
+    hg_return_t rc = amg_init_without_rpc(init, &cls);
 
     if (rc != HG_SUCCESS)
         return rc;
@@ -342,19 +343,19 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
     }
 }
 
-/* The class disconnects on behalf of its lender, which cannot lend any more:
- * peers do not serve it any longer. */
-static void lender_drain(hg_class_t *cls)
+/* The class disconnects on behalf of its owner, which cannot share them any
+ * more: peers do not serve it any longer. */
+static void owner_drain(hg_class_t *cls)
 {
-    hg_class_t *lender = cls->plan.lender;
+    hg_class_t *owner = cls->plan.owner;
 
-    if (lender != NULL && lender->state == AMG_CLASS_OPEN)
-        amg_class_set_state(lender, AMG_CLASS_DRAINING);
+    if (owner != NULL && owner->state == AMG_CLASS_OPEN)
+        amg_class_set_state(owner, AMG_CLASS_DRAINING);
 }
 
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
 {
-    bool is_quiet = cls->plan.lender != NULL && !serve;
+    bool is_quiet = cls->plan.owner != NULL && !serve;
     uint64_t deadline_ns = amg_clock_deadline_ns(
         (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
     hg_return_t ended = HG_SUCCESS;
@@ -378,7 +379,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
             amg_clock_sleep_ns(QUIET_NAP_NS);
     }
     if (!is_quiet)
-        lender_drain(cls);
+        owner_drain(cls);
     if (serve) {
         contexts_serve(cls);
         contexts_abandon(cls);
@@ -513,7 +514,7 @@ hg_return_t amg_init_read_info(
     if (rc != HG_SUCCESS)
         return rc;
     if (info->na_class != NULL)
-        init->lender = info->na_class->medium;
+        init->owner = info->na_class->cls;
     init->auto_sm = info->auto_sm != 0;
     init->sm_info = info->sm_info_string;
     init->no_bulk_eager = info->no_bulk_eager != 0;
@@ -550,7 +551,7 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
         if (amg_init_read_info(&info, &init) != HG_SUCCESS)
             return NULL;
     }
-    if (!AMG_CONTRACT(na_info_string != NULL || init.lender != NULL))
+    if (!AMG_CONTRACT(na_info_string != NULL || init.owner != NULL))
         return NULL;
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }

@@ -14,7 +14,7 @@ struct amg_init {
     const char *info;    /* init string; NULL or "auto": the library chooses */
     struct amg_open how; /* info is filled in */
     /* Use the domains of this class, and ignore `info` and `how`; or NULL. */
-    hg_class_t *lender;
+    hg_class_t *owner;
     bool auto_sm;        /* shared memory beside the named transport */
     const char *sm_info; /* its init string after the name; NULL: none */
     bool no_overflow;
@@ -68,8 +68,8 @@ hg_return_t amg_init_join(hg_class_t *cls, const struct amg_node_ops *ops,
 /* HG_PROTONOSUPPORT: no such transport here (the log lists the available ones);
  * HG_INVALID_ARG: no init string; or the error of the transport's open. */
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
-/* The same without RPC: the class that an NA class consists of, and lends. */
-hg_return_t amg_init_medium(
+/* The same without RPC: the class that an NA class consists of. */
+hg_return_t amg_init_without_rpc(
     const struct amg_init *init, hg_class_t **ret_class);
 /* Reads the options of the network layer that apply to our transports.
  * HG_INVALID_ARG: an invalid option, which the log names. */
@@ -84,14 +84,14 @@ hg_return_t amg_init_read_info(
  * context is HG_BUSY. HG_BUSY leaves everything unchanged. Waits for the others
  * as amg_class_quiesce() does; returns HG_TIMEOUT if some process did not come,
  * and the class is closed nevertheless. A class that borrows its domains does
- * not wait without `serve`; with it, the lender cannot lend any more. */
+ * not wait without `serve`; with it, the owner cannot share them any more. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */
 struct na_class {
-    /* Owns the domains, and the addresses that NA calls create. It is the
-     * lender of an HG class. */
-    hg_class_t *medium;
+    /* Owns the addresses that NA calls create, and the domains, which it shares
+     * with an HG class. */
+    hg_class_t *cls;
 };
 
 /* The code for users of NA: the same number, or NA_IO_ERROR if NA has no such

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NA classes: classes without RPC that lend their transports. */
+/* NA classes: classes without RPC that share their domains. */
 
 #include <stddef.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static na_class_t *class_make(const struct amg_init *init)
 
     if (na_class == NULL)
         return NULL;
-    if (amg_init_medium(init, &na_class->medium) == HG_SUCCESS)
+    if (amg_init_without_rpc(init, &na_class->cls) == HG_SUCCESS)
         return na_class;
     amg_mem_free(na_class);
     return NULL;
@@ -103,7 +103,7 @@ na_return_t NA_Finalize(na_class_t *na_class)
 
     if (!AMG_CONTRACT(na_class != NULL))
         return NA_INVALID_ARG;
-    rc = amg_init_finalize(na_class->medium, false);
+    rc = amg_init_finalize(na_class->cls, false);
     /* The absence of others is no error of this call. */
     if (rc != HG_SUCCESS && rc != HG_TIMEOUT)
         return amg_na_code(rc);
@@ -120,20 +120,20 @@ const char *NA_Get_class_name(const na_class_t *na_class)
 {
     if (!AMG_CONTRACT(na_class != NULL))
         return NULL;
-    return HG_Class_get_name(na_class->medium);
+    return HG_Class_get_name(na_class->cls);
 }
 
 const char *NA_Get_class_protocol(const na_class_t *na_class)
 {
     if (!AMG_CONTRACT(na_class != NULL))
         return NULL;
-    return HG_Class_get_protocol(na_class->medium);
+    return HG_Class_get_protocol(na_class->cls);
 }
 
 bool NA_Is_listening(const na_class_t *na_class)
 {
     return AMG_CONTRACT(na_class != NULL) &&
-           HG_Class_is_listening(na_class->medium);
+           HG_Class_is_listening(na_class->cls);
 }
 
 bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags)
@@ -163,7 +163,7 @@ na_return_t NA_Addr_lookup(
 
     if (!AMG_CONTRACT(na_class != NULL && addr_p != NULL))
         return NA_INVALID_ARG;
-    rc = HG_Addr_lookup2(na_class->medium, name, &addr);
+    rc = HG_Addr_lookup2(na_class->cls, name, &addr);
     if (rc == HG_SUCCESS)
         *addr_p = na_addr_of(addr);
     return amg_na_code(rc);
@@ -173,14 +173,14 @@ void NA_Addr_free(na_class_t *na_class, na_addr_t *addr)
 {
     if (!AMG_CONTRACT(na_class != NULL))
         return;
-    (void)HG_Addr_free(na_class->medium, addr_of(addr));
+    (void)HG_Addr_free(na_class->cls, addr_of(addr));
 }
 
 na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr)
 {
     if (!AMG_CONTRACT(na_class != NULL))
         return NA_INVALID_ARG;
-    return amg_na_code(HG_Addr_set_remove(na_class->medium, addr_of(addr)));
+    return amg_na_code(HG_Addr_set_remove(na_class->cls, addr_of(addr)));
 }
 
 na_return_t NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p)
@@ -190,7 +190,7 @@ na_return_t NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p)
 
     if (!AMG_CONTRACT(na_class != NULL && addr_p != NULL))
         return NA_INVALID_ARG;
-    rc = HG_Addr_self(na_class->medium, &addr);
+    rc = HG_Addr_self(na_class->cls, &addr);
     if (rc == HG_SUCCESS)
         *addr_p = na_addr_of(addr);
     return amg_na_code(rc);
@@ -204,7 +204,7 @@ na_return_t NA_Addr_dup(
 
     if (!AMG_CONTRACT(na_class != NULL && new_addr_p != NULL))
         return NA_INVALID_ARG;
-    rc = HG_Addr_dup(na_class->medium, addr_of(addr), &copy);
+    rc = HG_Addr_dup(na_class->cls, addr_of(addr), &copy);
     if (rc == HG_SUCCESS)
         *new_addr_p = na_addr_of(copy);
     return amg_na_code(rc);
@@ -214,7 +214,7 @@ bool NA_Addr_cmp(na_class_t *na_class, na_addr_t *addr1, na_addr_t *addr2)
 {
     if (!AMG_CONTRACT(na_class != NULL))
         return false;
-    return HG_Addr_cmp(na_class->medium, addr_of(addr1), addr_of(addr2)) !=
+    return HG_Addr_cmp(na_class->cls, addr_of(addr1), addr_of(addr2)) !=
            HG_FALSE;
 }
 
@@ -222,7 +222,7 @@ bool NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr)
 {
     if (!AMG_CONTRACT(na_class != NULL && addr != NULL))
         return false;
-    if (!AMG_CONTRACT(addr_of(addr)->cls == na_class->medium))
+    if (!AMG_CONTRACT(addr_of(addr)->cls == na_class->cls))
         return false;
     return amg_addr_is_self(addr_of(addr));
 }
@@ -236,7 +236,7 @@ na_return_t NA_Addr_to_string(
     if (!AMG_CONTRACT(na_class != NULL && buf_size != NULL))
         return NA_INVALID_ARG;
     len = *buf_size;
-    rc = HG_Addr_to_string(na_class->medium, buf, &len, addr_of(addr));
+    rc = HG_Addr_to_string(na_class->cls, buf, &len, addr_of(addr));
     *buf_size = (size_t)len;
     return amg_na_code(rc);
 }

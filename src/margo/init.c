@@ -112,7 +112,7 @@ static hg_class_t *string_open(
     hg_class_t *cls = NULL;
 
     if (amg_init_read_info(hg_init, &init) != HG_SUCCESS ||
-        !AMG_CONTRACT(address != NULL || init.lender != NULL))
+        !AMG_CONTRACT(address != NULL || init.owner != NULL))
         return NULL;
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }

@@ -70,7 +70,7 @@ static hg_class_t *class_open(void *arg, const char *address, bool is_listening,
     (void)address;
     if (amg_init_read_info(hg_init, &init) != HG_SUCCESS)
         return NULL;
-    if (init.lender != NULL) {
+    if (init.owner != NULL) {
         AMG_LOG_ERROR("cls",
             "hg_init_info names an NA class: an instance over a communicator "
             "opens its own; leave na_class NULL");

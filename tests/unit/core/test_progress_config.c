@@ -322,7 +322,7 @@ static void test_progress_config_crowded_node_gives_cores_away(void **state)
     amg_class_close(cls);
 }
 
-static void test_progress_config_lender_tells_what_it_knows(void **state)
+static void test_progress_config_owner_tells_what_it_knows(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -331,25 +331,25 @@ static void test_progress_config_lender_tells_what_it_knows(void **state)
         .main_route = AMG_ROUTE_SELF,
         .how = {.info = "", .is_listening = true, .max_contexts = 1},
     };
-    hg_class_t *lender = NULL;
+    hg_class_t *owner = NULL;
     hg_class_t *cls = NULL;
 
     (void)state;
     options.progress = AMALGAM_PROGRESS_NONE;
     options.wait = AMALGAM_WAIT_SLEEP;
-    lender = class_open(&options);
-    ranks_know(lender, 1);
-    plan.lender = lender;
+    owner = class_open(&options);
+    ranks_know(owner, 1);
+    plan.owner = owner;
     assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);
     assert_int_equal(cls->progress_config.rank_count, 2);
     assert_int_equal(cls->progress_config.self, 1);
     assert_ptr_not_equal(
-        cls->progress_config.ranks, lender->progress_config.ranks);
+        cls->progress_config.ranks, owner->progress_config.ranks);
     amg_class_settle_progress(cls);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
     assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SLEEP);
     amg_class_close(cls);
-    amg_class_close(lender);
+    amg_class_close(owner);
 }
 
 /* What HG_Init_opt2() makes of a progress_mode, which ends with it. */
@@ -415,7 +415,7 @@ int main(void)
         ROW(test_progress_config_no_block_spins),
         ROW(test_progress_config_thread_without_use_is_refused),
         ROW(test_progress_config_crowded_node_gives_cores_away),
-        ROW(test_progress_config_lender_tells_what_it_knows),
+        ROW(test_progress_config_owner_tells_what_it_knows),
         ROW(test_progress_config_init_info_carries_wishes),
         ROW(test_progress_config_init_info_of_nonsense_refused),
     };

@@ -164,11 +164,11 @@ struct amg_ofi_ep {
     struct amg_list done;    /* operations for the next poll */
     struct amg_list arrived; /* arrivals for it */
     int wait_fd;             /* an epoll of the three below; -1: none */
-    int bell;            /* an eventfd; other contexts that poll signal it */
-    int timer;           /* a timerfd, for deadlines */
-    bool is_armed;       /* a thread may block on wait_fd */
-    bool is_joined;      /* the epoll has the queue's descriptor */
-    unsigned armed_tick; /* when a thread blocked last */
+    int event_fd;            /* other contexts that poll signal it */
+    int timer;               /* a timerfd, for deadlines */
+    bool is_armed;           /* a thread may block on wait_fd */
+    bool is_joined;          /* the epoll has the queue's descriptor */
+    unsigned armed_tick;     /* when a thread blocked last */
     bool is_woken;
     uint64_t wait_ns;       /* that the timer was set to */
     unsigned rma_in_flight; /* reads and writes of its operations */

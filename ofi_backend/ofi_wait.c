@@ -52,15 +52,15 @@ void amg_ofi_wait_init(struct amg_ofi_ep *ep)
     const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
 
     ep->wait_fd = -1;
-    ep->bell = -1;
+    ep->event_fd = -1;
     ep->timer = -1;
     if (!domain->facts.can_sleep)
         return;
-    ep->bell = amg_eventfd_open();
+    ep->event_fd = amg_eventfd_open();
     ep->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     ep->wait_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (ep->bell >= 0 && ep->timer >= 0 && ep->wait_fd >= 0 &&
-        fd_join(ep->wait_fd, ep->bell) == 0 &&
+    if (ep->event_fd >= 0 && ep->timer >= 0 && ep->wait_fd >= 0 &&
+        fd_join(ep->wait_fd, ep->event_fd) == 0 &&
         fd_join(ep->wait_fd, ep->timer) == 0)
         return;
     AMG_LOG_WARNING("ctx",
@@ -76,10 +76,10 @@ void amg_ofi_wait_fini(struct amg_ofi_ep *ep)
         close(ep->wait_fd);
     if (ep->timer >= 0)
         close(ep->timer);
-    amg_eventfd_close(ep->bell);
+    amg_eventfd_close(ep->event_fd);
     ep->wait_fd = -1;
     ep->timer = -1;
-    ep->bell = -1;
+    ep->event_fd = -1;
 }
 
 int amg_ofi_wait_fd(const struct amg_ep *base)
@@ -182,9 +182,9 @@ void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep)
 {
     if (!ep->is_armed || ep->is_woken)
         return;
-    AMG_ASSERT(ep->bell >= 0);
+    AMG_ASSERT(ep->event_fd >= 0);
     ep->is_woken = true;
-    amg_eventfd_signal(ep->bell);
+    amg_eventfd_signal(ep->event_fd);
 }
 
 void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain)
@@ -212,7 +212,7 @@ void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep)
     AMG_ASSERT(amg_ofi_domain_of_ep(ep)->armed_count > 0);
     amg_ofi_domain_of_ep(ep)->armed_count--;
     if (ep->is_woken)
-        amg_eventfd_drain(ep->bell);
+        amg_eventfd_drain(ep->event_fd);
     ep->is_woken = false;
     timer_set(ep, 0);
 }

@@ -71,7 +71,7 @@ struct hg_context {
     enum amg_serve
         incoming_mode; /* changes only while no service thread runs */
     struct amg_service_threads *threads; /* the service threads; NULL: none */
-    struct amg_wakeup sleep;
+    struct amg_wakeup wakeup;
     struct amg_bias owner; /* held by the progress owner; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */
     /* Counts calls that made progress, or would have; relaxed, a hint for the
@@ -203,11 +203,11 @@ static inline struct amg_ep *amg_context_ep(
 static inline void amg_context_moved(hg_context_t *context)
 {
     unsigned moves =
-        atomic_load_explicit(&context->sleep.moves, memory_order_relaxed);
+        atomic_load_explicit(&context->wakeup.moves, memory_order_relaxed);
 
     atomic_store_explicit(
-        &context->sleep.moves, moves + 1u, memory_order_relaxed);
-    context->sleep.quiet_since_ns = 0;
+        &context->wakeup.moves, moves + 1u, memory_order_relaxed);
+    context->wakeup.quiet_since_ns = 0;
     context->rare.quiet = 0;
 }
 
@@ -220,9 +220,10 @@ static inline void amg_context_posted(hg_context_t *context, unsigned route)
     if (route == context->rare.route)
         atomic_store_explicit(
             &context->rare.is_wanted, true, memory_order_relaxed);
-    if (!atomic_load_explicit(&context->sleep.was_posted, memory_order_relaxed))
+    if (!atomic_load_explicit(
+            &context->wakeup.was_posted, memory_order_relaxed))
         atomic_store_explicit(
-            &context->sleep.was_posted, true, memory_order_relaxed);
+            &context->wakeup.was_posted, true, memory_order_relaxed);
     if (amg_cq_has_armed(&context->cq))
         amg_cq_wake(&context->cq);
 }

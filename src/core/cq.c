@@ -21,7 +21,7 @@
 #define NS_PER_S 1000000000ull
 
 /* In amg_cq.waiting, above the bits of the doorbells. */
-#define SLEEPER (1u << AMG_CQ_BELLS)
+#define SLEEPER (1u << AMG_CQ_WAITERS)
 
 /* The doorbells of waiters that entries wake. */
 #define HEEDING (SLEEPER - 1u - (1u << AMG_CQ_THREAD))
@@ -51,9 +51,9 @@ void amg_cq_init(struct amg_cq *cq)
 
     amg_list_init(&cq->entries);
     atomic_init(&cq->count, 0);
-    for (who = 0; who < AMG_CQ_BELLS; who++) {
-        cq->bells[who] = -1;
-        cq->is_rung[who] = false;
+    for (who = 0; who < AMG_CQ_WAITERS; who++) {
+        cq->event_fds[who] = -1;
+        cq->is_signaled[who] = false;
     }
     atomic_init(&cq->epoch, 0);
     waiting_init(cq);
@@ -78,25 +78,25 @@ static void waiting_set_locked(struct amg_cq *cq, unsigned waiting)
 
 /* NOTE(system call under the lock): only for a sleeper, and so that no signal
  * comes late, after its receiver has drained the doorbell and sleeps again. */
-static void bells_ring_locked(struct amg_cq *cq, unsigned waiting)
+static void waiters_signal_locked(struct amg_cq *cq, unsigned waiting)
 {
     unsigned who = 0;
 
-    for (who = 0; who < AMG_CQ_BELLS; who++) {
-        if ((waiting & 1u << who) == 0 || cq->is_rung[who])
+    for (who = 0; who < AMG_CQ_WAITERS; who++) {
+        if ((waiting & 1u << who) == 0 || cq->is_signaled[who])
             continue;
-        cq->is_rung[who] = true;
-        amg_eventfd_signal(cq->bells[who]);
+        cq->is_signaled[who] = true;
+        amg_eventfd_signal(cq->event_fds[who]);
     }
 }
 
-/* After a change: returns the waiters among `heeding`. */
-static unsigned tell_locked(struct amg_cq *cq, unsigned heeding)
+/* After a change: returns the waiters among `wanted`. */
+static unsigned tell_locked(struct amg_cq *cq, unsigned wanted)
 {
     unsigned waiting = waiting_get(cq);
 
-    if ((waiting & heeding) != 0)
-        bells_ring_locked(cq, waiting & heeding);
+    if ((waiting & wanted) != 0)
+        waiters_signal_locked(cq, waiting & wanted);
     return waiting;
 }
 
@@ -189,15 +189,15 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns)
     pthread_mutex_unlock(&cq->mutex);
 }
 
-/* Signals the doorbells of `heeding`. */
-static void wake(struct amg_cq *cq, unsigned heeding)
+/* Signals the doorbells of `wanted`. */
+static void wake(struct amg_cq *cq, unsigned wanted)
 {
     unsigned waiting = 0;
 
     amg_bias_lock(&cq->lock);
     atomic_store_explicit(
         &cq->epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
-    waiting = tell_locked(cq, heeding);
+    waiting = tell_locked(cq, wanted);
     amg_bias_unlock(&cq->lock);
     if (waiting >= SLEEPER)
         sleepers_signal(cq);
@@ -213,10 +213,10 @@ void amg_cq_wake_callers(struct amg_cq *cq)
     wake(cq, 1u << AMG_CQ_OWNER);
 }
 
-void amg_cq_set_bell(struct amg_cq *cq, enum amg_cq_who who, int bell)
+void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd)
 {
     amg_bias_lock(&cq->lock);
-    cq->bells[who] = bell;
+    cq->event_fds[who] = event_fd;
     amg_bias_unlock(&cq->lock);
 }
 
@@ -225,7 +225,7 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
     bool is_quiet = false;
 
     amg_bias_lock(&cq->lock);
-    AMG_ASSERT(cq->bells[who] >= 0);
+    AMG_ASSERT(cq->event_fds[who] >= 0);
     is_quiet = (who == AMG_CQ_THREAD || amg_cq_is_empty(cq)) &&
                amg_cq_epoch(cq) == epoch;
     if (is_quiet)
@@ -236,11 +236,11 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
     return is_quiet;
 }
 
-void amg_cq_ring(struct amg_cq *cq, enum amg_cq_who who)
+void amg_cq_signal(struct amg_cq *cq, enum amg_cq_who who)
 {
     amg_bias_lock(&cq->lock);
-    AMG_ASSERT(cq->bells[who] >= 0);
-    bells_ring_locked(cq, 1u << who);
+    AMG_ASSERT(cq->event_fds[who] >= 0);
+    waiters_signal_locked(cq, 1u << who);
     amg_bias_unlock(&cq->lock);
 }
 
@@ -248,9 +248,9 @@ void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who)
 {
     amg_bias_lock(&cq->lock);
     waiting_set_locked(cq, waiting_get(cq) & ~(1u << who));
-    if (cq->is_rung[who]) {
-        cq->is_rung[who] = false;
-        amg_eventfd_drain(cq->bells[who]);
+    if (cq->is_signaled[who]) {
+        cq->is_signaled[who] = false;
+        amg_eventfd_drain(cq->event_fds[who]);
     }
     amg_bias_unlock(&cq->lock);
 }

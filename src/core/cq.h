@@ -24,7 +24,7 @@ enum amg_cq_who {
     AMG_CQ_OWNER,  /* the progress owner */
     AMG_CQ_LOOP,   /* an event loop of the user's */
     AMG_CQ_THREAD, /* the progress thread, which is not the owner then */
-    AMG_CQ_BELLS
+    AMG_CQ_WAITERS
 };
 
 /* Owned by its context. */
@@ -35,8 +35,8 @@ struct amg_cq {
      * above them the number of threads in amg_cq_sleep(). Its release store in
      * arm pairs with the acquire of amg_cq_is_armed(). */
     atomic_uint waiting;
-    int bells[AMG_CQ_BELLS]; /* -1: no waiter uses it */
-    bool is_rung[AMG_CQ_BELLS];
+    int event_fds[AMG_CQ_WAITERS]; /* -1: no waiter uses it */
+    bool is_signaled[AMG_CQ_WAITERS];
     /* Number of entries. Its release store in push pairs with the acquire load
      * of threads that check before they take the lock. */
     atomic_uint count;
@@ -83,7 +83,7 @@ void amg_cq_wake(struct amg_cq *cq);
 void amg_cq_wake_callers(struct amg_cq *cq);
 
 /* Sets the doorbell of `who`, which may arm from now on. */
-void amg_cq_set_bell(struct amg_cq *cq, enum amg_cq_who who, int bell);
+void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd);
 
 /* Announces that `who` is about to block on its doorbell. False: an entry is
  * queued, or wake was called since `epoch`. Entries do not wake the progress
@@ -93,7 +93,7 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch);
 void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Signals its doorbell, armed or not; the next disarm drains it. */
-void amg_cq_ring(struct amg_cq *cq, enum amg_cq_who who);
+void amg_cq_signal(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Is `who` armed? */
 static inline bool amg_cq_is_armed(const struct amg_cq *cq, enum amg_cq_who who)
@@ -114,7 +114,7 @@ static inline bool amg_cq_has_standby(const struct amg_cq *cq)
 static inline bool amg_cq_has_armed(const struct amg_cq *cq)
 {
     return (atomic_load_explicit(&cq->waiting, memory_order_acquire) &
-               ((1u << AMG_CQ_BELLS) - 1)) != 0;
+               ((1u << AMG_CQ_WAITERS) - 1)) != 0;
 }
 
 #endif

@@ -167,15 +167,15 @@ static void incoming_leave(hg_context_t *context)
 }
 
 /* Time since the last event. */
-static uint64_t quiet_ns(struct amg_wakeup *sleep, uint64_t now_ns)
+static uint64_t quiet_ns(struct amg_wakeup *wakeup, uint64_t now_ns)
 {
-    if (atomic_load_explicit(&sleep->was_posted, memory_order_relaxed)) {
-        atomic_store_explicit(&sleep->was_posted, false, memory_order_relaxed);
-        sleep->quiet_since_ns = now_ns;
-    } else if (sleep->quiet_since_ns == 0) {
-        sleep->quiet_since_ns = now_ns;
+    if (atomic_load_explicit(&wakeup->was_posted, memory_order_relaxed)) {
+        atomic_store_explicit(&wakeup->was_posted, false, memory_order_relaxed);
+        wakeup->quiet_since_ns = now_ns;
+    } else if (wakeup->quiet_since_ns == 0) {
+        wakeup->quiet_since_ns = now_ns;
     }
-    return now_ns - sleep->quiet_since_ns;
+    return now_ns - wakeup->quiet_since_ns;
 }
 
 /* One pause between two polls. */
@@ -183,7 +183,7 @@ static void owner_pause(
     hg_context_t *context, struct wait *wait, uint64_t now_ns)
 {
     struct amg_wait_step step =
-        amg_wait_policy_next(&wait->policy, quiet_ns(&context->sleep, now_ns));
+        amg_wait_policy_next(&wait->policy, quiet_ns(&context->wakeup, now_ns));
     uint64_t until_ns = wait->deadline_ns;
     uint64_t look_ns = amg_context_look_ns(context);
 
@@ -230,14 +230,14 @@ static void owner_give_way(
 /* After an empty poll; false when the time is reached. */
 static bool owner_rest(hg_context_t *context, struct wait *wait)
 {
-    struct amg_wakeup *sleep = &context->sleep;
+    struct amg_wakeup *wakeup = &context->wakeup;
     uint64_t now_ns = 0;
 
     wait->polls++;
     if (wait->polls == wait->ask_at)
-        sleep->is_oversubscribed = wait->policy.hint != AMALGAM_WAIT_SPIN &&
-                                   amg_wakeup_is_core_shared(context);
-    if (!(sleep->is_oversubscribed && wait->polls >= wait->ask_at) &&
+        wakeup->is_oversubscribed = wait->policy.hint != AMALGAM_WAIT_SPIN &&
+                                    amg_wakeup_is_core_shared(context);
+    if (!(wakeup->is_oversubscribed && wait->polls >= wait->ask_at) &&
         wait->polls < wait->rest_at)
         return true;
     wait->rest_at = wait->polls + CLOCK_EVERY;
@@ -247,7 +247,7 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
     wait->has_ran = ran_is_news(context);
     if (wait->has_ran || now_ns >= wait->deadline_ns)
         return false;
-    if (sleep->is_oversubscribed)
+    if (wakeup->is_oversubscribed)
         owner_give_way(context, wait, now_ns);
     else
         owner_pause(context, wait, now_ns);
@@ -264,16 +264,16 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
         .rest_at = CLOCK_EVERY,
         .yield_at = YIELD_EVERY,
         .ask_at =
-            context->sleep.is_oversubscribed ? CROWD_AFTER_ONE : CROWD_AFTER,
+            context->wakeup.is_oversubscribed ? CROWD_AFTER_ONE : CROWD_AFTER,
     };
 
     wait.policy.is_not_pollable = amg_role.is_library_thread
-                                      ? context->sleep.is_thread_not_pollable
-                                      : context->sleep.is_not_pollable;
+                                      ? context->wakeup.is_thread_not_pollable
+                                      : context->wakeup.is_not_pollable;
     do {
         wait.epoch = amg_cq_epoch(&context->cq);
         if (amg_progress_poll(context) > 0 || amg_context_has_due(context)) {
-            context->sleep.quiet_since_ns = 0;
+            context->wakeup.quiet_since_ns = 0;
             return HG_SUCCESS;
         }
     } while (owner_rest(context, &wait));
@@ -287,10 +287,10 @@ static hg_return_t owner_progress(
     hg_return_t rc = HG_TIMEOUT;
 
     if (amg_progress_poll(context) > 0) {
-        context->sleep.quiet_since_ns = 0;
+        context->wakeup.quiet_since_ns = 0;
         rc = HG_SUCCESS;
     } else if (amg_context_has_due(context)) {
-        context->sleep.quiet_since_ns = 0;
+        context->wakeup.quiet_since_ns = 0;
         rc = HG_SUCCESS;
         incoming_leave(context);
     } else if (timeout_ms > 0) {
@@ -418,7 +418,7 @@ static bool progress_is_due(hg_context_t *context)
 {
     bool is_asleep = false;
 
-    if (context->sleep.is_not_pollable || context->cls->plan.no_block ||
+    if (context->wakeup.is_not_pollable || context->cls->plan.no_block ||
         amg_wakeup_fd(context, AMG_CQ_LOOP) < 0)
         return amg_progress_wait(context, 0) == HG_SUCCESS;
     amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
@@ -498,7 +498,7 @@ int HG_Event_get_wait_fd(const hg_context_t *context)
 {
     if (!AMG_CONTEXT_OK(context))
         return -1;
-    if (context->sleep.is_not_pollable || context->cls->plan.no_block)
+    if (context->wakeup.is_not_pollable || context->cls->plan.no_block)
         return -1;
     /* Created on first use, which the user cannot observe. */
     return amg_wakeup_fd((hg_context_t *)context, AMG_CQ_LOOP);

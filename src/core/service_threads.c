@@ -95,7 +95,7 @@ static bool is_alone(const struct driver *driver)
 static struct amg_wait_step pace_now(struct driver *driver, uint64_t now_ns)
 {
     unsigned moves = atomic_load_explicit(
-        &driver->context->sleep.moves, memory_order_relaxed);
+        &driver->context->wakeup.moves, memory_order_relaxed);
 
     if (driver->quiet_since_ns == 0 || driver->moves != moves)
         driver->quiet_since_ns = now_ns;
@@ -238,7 +238,7 @@ static void drive_found(struct driver *driver)
 {
     driver->quiet_since_ns = 0;
     driver->fruitless = 0;
-    driver->context->sleep.quiet_since_ns = 0;
+    driver->context->wakeup.quiet_since_ns = 0;
 }
 
 /* By the owner, which leaves: polls until nothing comes or a caller does. */
@@ -292,7 +292,7 @@ static void progress_thread_run(
         .calm = CALM_SPINS,
     };
 
-    driver.policy.is_not_pollable = context->sleep.is_thread_not_pollable;
+    driver.policy.is_not_pollable = context->wakeup.is_thread_not_pollable;
     driver.turns = atomic_load_explicit(&context->turns, memory_order_relaxed);
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);

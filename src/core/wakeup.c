@@ -27,7 +27,7 @@ enum {
     NOT_MADE = -1,
     CANNOT = -2,
     EVENTS = 4,          /* events per call */
-    BLIND_NAP_MS = 1,    /* without a descriptor, between two polls */
+    FIXED_WAIT_MS = 1,   /* without a descriptor, between two polls */
     MS_MAX = 1000 * 600, /* of one sleep, if the kernel counts in ms */
 };
 
@@ -38,42 +38,42 @@ static int ep_fd(const struct amg_ep *ep)
 
 void amg_wakeup_init(hg_context_t *context)
 {
-    struct amg_wakeup *sleep = &context->sleep;
+    struct amg_wakeup *wakeup = &context->wakeup;
     unsigned i = 0;
 
-    amg_lock_init(&sleep->lock);
-    for (i = 0; i < AMG_CQ_BELLS; i++) {
-        atomic_init(&sleep->fds[i], NOT_MADE);
-        sleep->bells[i] = -1;
+    amg_lock_init(&wakeup->lock);
+    for (i = 0; i < AMG_CQ_WAITERS; i++) {
+        atomic_init(&wakeup->fds[i], NOT_MADE);
+        wakeup->event_fds[i] = -1;
     }
-    sleep->is_oversubscribed = false;
-    sleep->quiet_since_ns = 0;
-    atomic_init(&sleep->was_posted, false);
-    atomic_init(&sleep->moves, 0);
-    sleep->is_not_pollable = false;
-    sleep->is_thread_not_pollable = false;
+    wakeup->is_oversubscribed = false;
+    wakeup->quiet_since_ns = 0;
+    atomic_init(&wakeup->was_posted, false);
+    atomic_init(&wakeup->moves, 0);
+    wakeup->is_not_pollable = false;
+    wakeup->is_thread_not_pollable = false;
     for (i = 0; i < context->open_count; i++) {
         unsigned route = context->open[i];
 
         if (context->cls->is_idle[route] || ep_fd(context->eps[route]) >= 0)
             continue;
-        sleep->is_not_pollable = true;
+        wakeup->is_not_pollable = true;
         if (!amg_class_is_user_bound(context->cls, route))
-            sleep->is_thread_not_pollable = true;
+            wakeup->is_thread_not_pollable = true;
     }
 }
 
 void amg_wakeup_fini(hg_context_t *context)
 {
-    struct amg_wakeup *sleep = &context->sleep;
+    struct amg_wakeup *wakeup = &context->wakeup;
     unsigned i = 0;
 
-    for (i = 0; i < AMG_CQ_BELLS; i++) {
-        int fd = atomic_load_explicit(&sleep->fds[i], memory_order_relaxed);
+    for (i = 0; i < AMG_CQ_WAITERS; i++) {
+        int fd = atomic_load_explicit(&wakeup->fds[i], memory_order_relaxed);
 
         if (fd >= 0)
             close(fd);
-        amg_eventfd_close(sleep->bells[i]);
+        amg_eventfd_close(wakeup->event_fds[i]);
     }
 }
 
@@ -85,7 +85,7 @@ static int fd_join(int all, int fd)
 }
 
 /* -1: `errno` has the reason. */
-static int fd_make(hg_context_t *context, int bell)
+static int fd_make(hg_context_t *context, int event_fd)
 {
     int all = epoll_create1(EPOLL_CLOEXEC);
     unsigned i = 0;
@@ -93,7 +93,7 @@ static int fd_make(hg_context_t *context, int bell)
 
     if (all < 0)
         return -1;
-    if (fd_join(all, bell) != 0)
+    if (fd_join(all, event_fd) != 0)
         goto close_all;
     for (i = 0; i < context->open_count; i++) {
         int fd = ep_fd(context->eps[context->open[i]]);
@@ -112,12 +112,12 @@ close_all:
 
 static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
 {
-    struct amg_wakeup *sleep = &context->sleep;
+    struct amg_wakeup *wakeup = &context->wakeup;
     int fd = -1;
 
-    sleep->bells[who] = amg_eventfd_open();
-    if (sleep->bells[who] >= 0)
-        fd = fd_make(context, sleep->bells[who]);
+    wakeup->event_fds[who] = amg_eventfd_open();
+    if (wakeup->event_fds[who] >= 0)
+        fd = fd_make(context, wakeup->event_fds[who]);
     if (fd < 0) {
         AMG_LOG_WARNING("ctx",
             "context %u has no descriptor to block on (%s): waiting polls at "
@@ -125,25 +125,25 @@ static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
             context->id, strerror(errno));
         return CANNOT;
     }
-    amg_cq_set_bell(&context->cq, who, sleep->bells[who]);
+    amg_cq_set_event_fd(&context->cq, who, wakeup->event_fds[who]);
     return fd;
 }
 
 int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
 {
-    struct amg_wakeup *sleep = &context->sleep;
-    int fd = atomic_load_explicit(&sleep->fds[who], memory_order_acquire);
+    struct amg_wakeup *wakeup = &context->wakeup;
+    int fd = atomic_load_explicit(&wakeup->fds[who], memory_order_acquire);
 
     if (fd == NOT_MADE) {
         /* NOTE(not a leaf): the queue takes its own lock inside, and never this
          * one. */
-        amg_lock_lock(&sleep->lock);
-        fd = atomic_load_explicit(&sleep->fds[who], memory_order_relaxed);
+        amg_lock_lock(&wakeup->lock);
+        fd = atomic_load_explicit(&wakeup->fds[who], memory_order_relaxed);
         if (fd == NOT_MADE) {
             fd = fd_make_locked(context, who);
-            atomic_store_explicit(&sleep->fds[who], fd, memory_order_release);
+            atomic_store_explicit(&wakeup->fds[who], fd, memory_order_release);
         }
-        amg_lock_unlock(&sleep->lock);
+        amg_lock_unlock(&wakeup->lock);
     }
     return fd < 0 ? -1 : fd;
 }
@@ -168,7 +168,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 }
 
 /* Which endpoint had an event does not matter: the next poll checks all. */
-static enum amg_wakeup_reason fd_sleep(int fd, int bell, uint64_t ns)
+static enum amg_wakeup_reason fd_sleep(int fd, int event_fd, uint64_t ns)
 {
     struct epoll_event events[EVENTS];
     struct timespec time = {
@@ -183,7 +183,7 @@ static enum amg_wakeup_reason fd_sleep(int fd, int bell, uint64_t ns)
     if (count < 0 && errno == ENOSYS)
         count = epoll_wait(fd, events, EVENTS, ms < MS_MAX ? (int)ms : MS_MAX);
     for (i = 0; i < count; i++)
-        if (events[i].data.fd == bell)
+        if (events[i].data.fd == event_fd)
             return AMG_WAKEUP_SIGNAL;
     return count > 0 ? AMG_WAKEUP_EVENT : AMG_WAKEUP_TIMEOUT;
 }
@@ -195,37 +195,38 @@ enum amg_wakeup_reason amg_wakeup_block(
     uint64_t now_ns = amg_clock_ns();
 
     if (until_ns > now_ns)
-        end = fd_sleep(amg_wakeup_fd(context, who), context->sleep.bells[who],
-            until_ns - now_ns);
+        end = fd_sleep(amg_wakeup_fd(context, who),
+            context->wakeup.event_fds[who], until_ns - now_ns);
     amg_cq_disarm(&context->cq, who);
     return end;
 }
 
-/* A nap without a doorbell: short, as no wake-up can end it. */
-static void blind_nap(uint64_t now_ns, uint64_t until_ns)
+/* Without a doorbell: short, as no wake-up can end it. */
+static void fixed_wait(uint64_t now_ns, uint64_t until_ns)
 {
-    uint64_t nap_ns = BLIND_NAP_MS * AMG_NS_PER_MS;
+    uint64_t wait_ns = FIXED_WAIT_MS * AMG_NS_PER_MS;
 
-    amg_clock_sleep_ns(until_ns - now_ns < nap_ns ? until_ns - now_ns : nap_ns);
+    amg_clock_sleep_ns(
+        until_ns - now_ns < wait_ns ? until_ns - now_ns : wait_ns);
 }
 
 void amg_wakeup_timed_wait(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns)
 {
-    struct pollfd bell = {.events = POLLIN};
+    struct pollfd poll = {.events = POLLIN};
     uint64_t now_ns = amg_clock_ns();
     struct timespec time;
 
     if (until_ns <= now_ns)
         return;
     if (amg_wakeup_fd(context, who) < 0) {
-        blind_nap(now_ns, until_ns);
+        fixed_wait(now_ns, until_ns);
         return;
     }
-    bell.fd = context->sleep.bells[who];
+    poll.fd = context->wakeup.event_fds[who];
     time.tv_sec = (time_t)((until_ns - now_ns) / NS_PER_S);
     time.tv_nsec = (long)((until_ns - now_ns) % NS_PER_S);
-    (void)ppoll(&bell, 1, &time, NULL);
+    (void)ppoll(&poll, 1, &time, NULL);
 }
 
 enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
@@ -245,7 +246,7 @@ enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
 void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who)
 {
     if (amg_wakeup_fd(context, who) >= 0)
-        amg_cq_ring(&context->cq, who);
+        amg_cq_signal(&context->cq, who);
 }
 
 void amg_wakeup_block_until(
@@ -257,10 +258,10 @@ void amg_wakeup_block_until(
     if (until_ns <= now_ns)
         return;
     if (fd < 0) {
-        uint64_t nap_ns = now_ns + BLIND_NAP_MS * AMG_NS_PER_MS;
+        uint64_t poll_ns = now_ns + FIXED_WAIT_MS * AMG_NS_PER_MS;
 
         amg_cq_sleep(
-            &context->cq, epoch, nap_ns < until_ns ? nap_ns : until_ns);
+            &context->cq, epoch, poll_ns < until_ns ? poll_ns : until_ns);
         return;
     }
     if (amg_wakeup_arm(context, AMG_CQ_OWNER, epoch))

@@ -17,8 +17,8 @@ struct amg_wakeup {
     /* One for each waiter of the queue; it covers the waiter's doorbell and all
      * endpoints that have a descriptor; -1: not created yet, -2: could not be.
      * The creator's release store pairs with the acquire in amg_wakeup_fd(). */
-    atomic_int fds[AMG_CQ_BELLS];
-    int bells[AMG_CQ_BELLS];
+    atomic_int fds[AMG_CQ_WAITERS];
+    int event_fds[AMG_CQ_WAITERS];
     /* Some endpoint reports events only when polled. Constant. */
     bool is_not_pollable;
     /* The same for a thread of the library, which skips the endpoints that only

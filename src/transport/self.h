@@ -44,7 +44,7 @@ struct amg_self_ep {
      * whether to take the lock, so the load is relaxed. */
     atomic_uint state;
     struct amg_events events; /* completions and arrivals for the next polls */
-    int bell; /* wakes a blocked thread; -1: could not be created */
+    int event_fd; /* wakes a blocked thread; -1: could not be created */
 };
 
 /* 0 in `message_len` or `credits` takes the default. HG_NOMEM. */

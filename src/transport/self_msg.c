@@ -78,7 +78,7 @@ static void entry_add_locked(struct amg_self_ep *ep)
      */
     if ((state & (ARMED | RUNG)) == ARMED) {
         state |= RUNG;
-        amg_eventfd_signal(ep->bell);
+        amg_eventfd_signal(ep->event_fd);
     }
     state_set_locked(ep, state);
 }
@@ -327,13 +327,13 @@ unsigned amg_self_poll(
     state_set_locked(ep, (state & ~(unsigned)(ARMED | RUNG)) - count * ENTRY);
     amg_bias_unlock(&ep->msgs->lock);
     if ((state & RUNG) != 0)
-        amg_eventfd_drain(ep->bell);
+        amg_eventfd_drain(ep->event_fd);
     return count;
 }
 
 int amg_self_wait_fd(const struct amg_ep *base)
 {
-    return amg_container_of(base, struct amg_self_ep, base)->bell;
+    return amg_container_of(base, struct amg_self_ep, base)->event_fd;
 }
 
 bool amg_self_arm(struct amg_ep *base)
@@ -341,7 +341,7 @@ bool amg_self_arm(struct amg_ep *base)
     struct amg_self_ep *ep = ep_of(base);
     bool is_quiet = false;
 
-    if (ep->bell < 0)
+    if (ep->event_fd < 0)
         return true;
     amg_bias_lock(&ep->msgs->lock);
     is_quiet = state_get(ep) < ENTRY;
@@ -358,8 +358,8 @@ static void events_init(struct amg_self_ep *ep)
     atomic_init(&ep->state, 0);
     ep->base.pending = &ep->state;
     amg_events_init(&ep->events);
-    ep->bell = amg_eventfd_open();
-    if (ep->bell < 0)
+    ep->event_fd = amg_eventfd_open();
+    if (ep->event_fd < 0)
         AMG_LOG_WARNING("ctx",
             "self: no descriptor to block on: waiting polls at intervals, "
             "which uses CPU time; see ulimit -n");
@@ -381,7 +381,7 @@ hg_return_t amg_self_msgs_join(
     amg_bias_unlock(&msgs->lock);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
-    amg_eventfd_close(ep->bell);
+    amg_eventfd_close(ep->event_fd);
     AMG_LOG_ERROR("ctx",
         "self: context %u is open already, or not below the %u that the class "
         "was opened for",
@@ -410,7 +410,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
     }
     amg_list_splice(&ret_events->done, &ep->events.done);
     amg_bias_unlock(&msgs->lock);
-    amg_eventfd_close(ep->bell);
+    amg_eventfd_close(ep->event_fd);
 }
 
 static uint32_t choose(

@@ -50,7 +50,7 @@ static hg_return_t fake_ep_open(
 static int fake_wait_fd(const struct amg_ep *ep)
 {
     (void)ep;
-    return medium.is_not_pollable ? -1 : medium.bell;
+    return medium.is_not_pollable ? -1 : medium.event_fd;
 }
 
 /* Announce, then look; medium_send() does the two the other way round. */
@@ -79,7 +79,7 @@ static unsigned fake_poll(
     ret_events->has_moved = medium.has_moved;
     atomic_fetch_add(&medium.polls, 1);
     if (atomic_exchange(&medium.is_armed, false) && !medium.is_not_pollable)
-        amg_eventfd_drain(medium.bell);
+        amg_eventfd_drain(medium.event_fd);
     return atomic_exchange(&medium.events, 0);
 }
 
@@ -87,7 +87,7 @@ void medium_send(void)
 {
     atomic_fetch_add(&medium.events, 1);
     if (atomic_load(&medium.is_armed))
-        amg_eventfd_signal(medium.bell);
+        amg_eventfd_signal(medium.event_fd);
 }
 
 static void never_arrives(
@@ -140,8 +140,8 @@ hg_context_t *medium_open(bool is_not_pollable, bool no_block)
     transport.ep.poll = fake_poll;
     memset(&medium, 0, sizeof(medium));
     medium.is_not_pollable = is_not_pollable;
-    medium.bell = amg_eventfd_open();
-    assert_true(medium.bell >= 0);
+    medium.event_fd = amg_eventfd_open();
+    assert_true(medium.event_fd >= 0);
     assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);
     assert_int_equal(amg_context_open(cls, 0, &ops, &context), HG_SUCCESS);
     return context;
@@ -167,5 +167,5 @@ void medium_close(hg_context_t *context)
 
     amg_context_close(context);
     amg_class_close(cls);
-    amg_eventfd_close(medium.bell);
+    amg_eventfd_close(medium.event_fd);
 }

@@ -21,7 +21,7 @@ struct medium {
     atomic_bool is_oversubscribed;
     bool has_moved;       /* each poll says so */
     bool is_not_pollable; /* has no descriptor */
-    int bell;
+    int event_fd;
 };
 
 extern struct medium medium;

@@ -331,13 +331,13 @@ static void test_wait_while_peer_moves_is_not_quiet(void **state)
     (void)amg_progress_wait(medium_context, 1); /* takes note of the opening */
     for (int moves = 0; moves < 2; moves++) {
         medium.has_moved = moves != 0;
-        medium_context->sleep.quiet_since_ns = 1;
+        medium_context->wakeup.quiet_since_ns = 1;
         assert_int_equal(amg_progress_wait(medium_context, 5), HG_TIMEOUT);
         if (moves)
-            assert_true(medium_context->sleep.quiet_since_ns == 0 ||
-                        medium_context->sleep.quiet_since_ns >= start_ns);
+            assert_true(medium_context->wakeup.quiet_since_ns == 0 ||
+                        medium_context->wakeup.quiet_since_ns >= start_ns);
         else
-            assert_int_equal(medium_context->sleep.quiet_since_ns, 1);
+            assert_int_equal(medium_context->wakeup.quiet_since_ns, 1);
     }
 }
 

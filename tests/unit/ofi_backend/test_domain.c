@@ -34,7 +34,7 @@ static struct amg_ofi_call real;
 static unsigned trywaits;
 static enum fi_wait_obj waits;
 static bool has_descriptor;
-static int ringing_fd = -1;
+static int ready_fd = -1;
 
 static int call_setopt(
     struct fid_ep *ep, int option, const void *value, size_t len)
@@ -63,8 +63,8 @@ static int call_cq_open(
 
 static int call_cq_wait_fd(struct fid_cq *cq, int *ret_fd)
 {
-    if (ringing_fd >= 0) {
-        *ret_fd = ringing_fd;
+    if (ready_fd >= 0) {
+        *ret_fd = ready_fd;
         return 0;
     }
     return has_descriptor ? real.cq_wait_fd(cq, ret_fd) : -FI_ENOSYS;
@@ -251,12 +251,12 @@ static void test_domain_that_rings_for_nothing(void **state)
 {
     struct world world;
     struct amg_events events;
-    int bell = eventfd(1, EFD_CLOEXEC);
+    int event_fd = eventfd(1, EFD_CLOEXEC);
     unsigned looks = 0;
 
     (void)state;
-    assert_true(bell >= 0);
-    ringing_fd = bell;
+    assert_true(event_fd >= 0);
+    ready_fd = event_fd;
     world_open(&world, false);
     world_talk(&world);
     amg_events_init(&events);
@@ -270,8 +270,8 @@ static void test_domain_that_rings_for_nothing(void **state)
     (void)amg_ofi_transport.ep.poll(world.ep, 10, &events);
     world_talk(&world);
     world_close(&world);
-    ringing_fd = -1;
-    close(bell);
+    ready_fd = -1;
+    close(event_fd);
 }
 
 static void test_domain_at_ipv6(void **state)

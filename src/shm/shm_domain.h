@@ -239,12 +239,12 @@ struct amg_shm_domain {
     struct amg_list blocked;
     struct amg_shm_peer *self; /* holds a reference */
     uint32_t next_peer_id;
-    int death_epoll;    /* epoll over the pidfds of all peers; -1: none */
-    int tick_timer;     /* in `death_epoll`, created when first needed; or -1 */
-    uint64_t tick_ns;   /* its period; 0: disarmed */
-    bool wants_retry;   /* a send waits for a slot, or a wakeup failed */
-    bool has_unwatched; /* there may be peers without a pidfd */
-    bool has_unseen;    /* there may be rings that no peer has opened yet */
+    int death_epoll;   /* epoll over the pidfds of all peers; -1: none */
+    int tick_timer;    /* in `death_epoll`, created when first needed; or -1 */
+    uint64_t tick_ns;  /* its period; 0: disarmed */
+    bool wants_retry;  /* a send waits for a slot, or a wakeup failed */
+    bool lacks_pidfds; /* there may be peers without a pidfd */
+    bool has_unseen;   /* there may be rings that no peer has opened yet */
     uint64_t unmapped_since_ns; /* no sender could be mapped since; or 0 */
     uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
     uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */

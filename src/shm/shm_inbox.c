@@ -6,8 +6,8 @@
  * peer. Before that, this process knows only the claim and the name in the
  * ring.
  *
- * A poll reads the active rings only. The state `watch` of an inactive ring
- * tells its writer to set the bit of its slot and the event of the context
+ * A poll reads the active rings only. The state `poll_state` of an inactive
+ * ring tells its writer to set the bit of its slot and the event of the context
  * after each write; so silent peers cost nothing. Up to ACTIVE_MIN rings stay
  * active however silent they are, because a wakeup costs 0.2 us more.
  *
@@ -62,7 +62,7 @@ static bool slot_is_of_gone_locked(
 /* Whether its sender was refused; such a ring is never opened. */
 static bool slot_is_refused(const struct amg_shm_domain *domain, uint32_t slot)
 {
-    return atomic_load_explicit(&domain->region.rings[slot].watch,
+    return atomic_load_explicit(&domain->region.rings[slot].poll_state,
                memory_order_relaxed) == AMG_SHM_REFUSED;
 }
 
@@ -106,7 +106,8 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
         slot_free(domain, slot);
         return;
     }
-    atomic_store_explicit(&ring->watch, AMG_SHM_REFUSED, memory_order_release);
+    atomic_store_explicit(
+        &ring->poll_state, AMG_SHM_REFUSED, memory_order_release);
     if (is_new)
         AMG_LOG_WARNING("shm",
             "na+sm://%s sends here, but its segment cannot be mapped (%s): it "
@@ -193,10 +194,11 @@ void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain)
 
 enum { ACTIVE_MIN = 4, ACTIVE_FIRST = 8 };
 
-static void watch_set(struct amg_shm_inring *ring, enum amg_shm_watch watch)
+static void poll_state_set(
+    struct amg_shm_inring *ring, enum amg_shm_poll_state poll_state)
 {
     atomic_store_explicit(
-        &ring->in.ring->watch, (uint32_t)watch, memory_order_relaxed);
+        &ring->in.ring->poll_state, (uint32_t)poll_state, memory_order_relaxed);
 }
 
 hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
@@ -220,7 +222,7 @@ hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
     AMG_ASSERT(!inbox->is_open);
     inbox->is_open = true;
     for (uint32_t i = 0; i < inbox->active_count; i++)
-        watch_set(inbox->active[i], AMG_SHM_WATCHED);
+        poll_state_set(inbox->active[i], AMG_SHM_POLLED);
     atomic_store_explicit(
         &inbox->context->is_open, AMG_SHM_CONTEXT_OPEN, memory_order_release);
     *ret_inbox = inbox;
@@ -245,10 +247,10 @@ static bool active_grow(struct amg_shm_inbox *inbox)
     return true;
 }
 
-static bool ring_is_watched(const struct amg_shm_inring *ring)
+static bool ring_is_polled(const struct amg_shm_inring *ring)
 {
-    return atomic_load_explicit(&ring->in.ring->watch, memory_order_relaxed) ==
-           AMG_SHM_WATCHED;
+    return atomic_load_explicit(&ring->in.ring->poll_state,
+               memory_order_relaxed) == AMG_SHM_POLLED;
 }
 
 /* Polls read the ring from now on. Its writer is told when the ring was active
@@ -265,9 +267,9 @@ static bool ring_activate(
         ring->is_active = true;
     }
     if (!inbox->is_open)
-        watch_set(ring, AMG_SHM_CLOSED);
+        poll_state_set(ring, AMG_SHM_CLOSED);
     else
-        watch_set(ring, was_active ? AMG_SHM_WATCHED : AMG_SHM_DORMANT);
+        poll_state_set(ring, was_active ? AMG_SHM_POLLED : AMG_SHM_DORMANT);
     return true;
 }
 
@@ -289,7 +291,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
         struct amg_shm_inring *ring =
             amg_container_of(link, struct amg_shm_inring, link);
 
-        watch_set(ring, AMG_SHM_CLOSED);
+        poll_state_set(ring, AMG_SHM_CLOSED);
         (void)ring_activate(inbox, ring);
     }
     amg_shm_doorbell_fence(inbox->domain);
@@ -540,7 +542,7 @@ void amg_shm_inbox_report(struct amg_shm_inring *ring)
 static void ring_set_dormant(struct amg_shm_inring *ring)
 {
     amg_shm_inbox_report(ring);
-    watch_set(ring, AMG_SHM_DORMANT);
+    poll_state_set(ring, AMG_SHM_DORMANT);
 }
 
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
@@ -574,7 +576,7 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
         }
         ring->seen = ring->in.head;
         if (amg_shm_in_peek(&ring->in) != NULL) {
-            watch_set(ring, AMG_SHM_WATCHED);
+            poll_state_set(ring, AMG_SHM_POLLED);
             i++;
         } else {
             active_remove(inbox, ring);
@@ -587,7 +589,7 @@ bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
     bool is_quiet = true;
 
     for (uint32_t i = 0; i < inbox->active_count; i++) {
-        must_fence = must_fence || ring_is_watched(inbox->active[i]);
+        must_fence = must_fence || ring_is_polled(inbox->active[i]);
         ring_set_dormant(inbox->active[i]);
     }
     if (must_fence)
@@ -602,6 +604,6 @@ bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
         return true;
     }
     for (uint32_t i = 0; i < inbox->active_count; i++)
-        watch_set(inbox->active[i], AMG_SHM_WATCHED);
+        poll_state_set(inbox->active[i], AMG_SHM_POLLED);
     return false;
 }

@@ -60,7 +60,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     peer->state = AMG_SHM_PEER_GONE;
     AMG_LOG_INFO("shm", "na+sm://%s, process %u, has %s", peer->region.name,
         (unsigned)peer->region.pid, has_died ? "died" : "closed");
-    amg_shm_peer_unwatch_locked(peer);
+    amg_shm_peer_pidfd_close_locked(peer);
     peer->refs++;
     amg_shm_msg_end_unsent_locked(peer);
     amg_shm_bulk_peer_gone_locked(domain, peer);
@@ -179,7 +179,7 @@ static uint64_t tick_period_locked(struct amg_shm_domain *domain)
             !amg_shm_link_is_seen_locked(peer))
             return CHECK_NS;
     domain->has_unseen = false;
-    return domain->has_unwatched ? CHECK_NS : 0;
+    return domain->lacks_pidfds ? CHECK_NS : 0;
 }
 
 /* Creates the timer if needed; false: no descriptor is left. */
@@ -222,7 +222,7 @@ void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain)
 }
 
 /* Whether the kernel does not report the death of the peer. */
-static bool is_unwatched(const struct amg_shm_peer *peer)
+static bool lacks_pidfd(const struct amg_shm_peer *peer)
 {
     return peer->pidfd < 0 && peer->state == AMG_SHM_PEER_ALIVE &&
            !amg_shm_peer_is_own_process(peer);
@@ -230,7 +230,7 @@ static bool is_unwatched(const struct amg_shm_peer *peer)
 
 /* Checks at most CHECKS of these peers, and moves them to the end of the list,
  * so that the next call checks others. */
-static void unwatched_check_locked(struct amg_shm_domain *domain)
+static void no_pidfd_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_list *peers = &domain->all_peers;
     struct amg_link *link = amg_list_first(peers);
@@ -242,7 +242,7 @@ static void unwatched_check_locked(struct amg_shm_domain *domain)
         struct amg_shm_peer *peer =
             amg_container_of(link, struct amg_shm_peer, all);
 
-        if (is_unwatched(peer)) {
+        if (lacks_pidfd(peer)) {
             checks++;
             amg_list_remove(link);
             amg_list_push(&checked, link);
@@ -251,14 +251,14 @@ static void unwatched_check_locked(struct amg_shm_domain *domain)
         }
         link = next;
     }
-    domain->has_unwatched = link != NULL || !amg_list_is_empty(&checked);
+    domain->lacks_pidfds = link != NULL || !amg_list_is_empty(&checked);
     amg_list_splice(peers, &checked);
 }
 
 void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 {
     amg_shm_liveness_check_deaths_locked(domain);
-    unwatched_check_locked(domain);
+    no_pidfd_check_locked(domain);
 }
 
 void amg_shm_liveness_init(struct amg_shm_domain *domain)

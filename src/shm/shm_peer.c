@@ -110,13 +110,13 @@ bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer)
 
 /* Whether a ring to the peer is in that state. */
 static bool link_has_state_locked(
-    const struct amg_shm_peer *peer, enum amg_shm_watch state)
+    const struct amg_shm_peer *peer, enum amg_shm_poll_state state)
 {
     const struct amg_shm_link *link = NULL;
 
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
         if (atomic_load_explicit(
-                &link->out.ring->watch, memory_order_acquire) == state)
+                &link->out.ring->poll_state, memory_order_acquire) == state)
             return true;
     return false;
 }
@@ -339,7 +339,7 @@ hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain)
     return HG_SUCCESS;
 }
 
-void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer)
+void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer)
 {
     if (peer->pidfd < 0)
         return;
@@ -353,7 +353,7 @@ void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer)
 }
 
 /* Asks the kernel to report the death of a peer, where that is possible. */
-static void peer_watch_locked(struct amg_shm_peer *peer)
+static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
     struct epoll_event event = {
@@ -369,9 +369,9 @@ static void peer_watch_locked(struct amg_shm_peer *peer)
         (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
             epoll_ctl(
                 domain->death_epoll, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
-        amg_shm_peer_unwatch_locked(peer);
+        amg_shm_peer_pidfd_close_locked(peer);
     if (peer->pidfd < 0)
-        domain->has_unwatched = true;
+        domain->lacks_pidfds = true;
 }
 
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
@@ -402,7 +402,7 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
     AMG_ASSERT(peer->bulk.bounce_used == 0);
     amg_shm_peer_bulk_fini(&peer->bulk);
     amg_shm_link_fini_locked(peer);
-    amg_shm_peer_unwatch_locked(peer);
+    amg_shm_peer_pidfd_close_locked(peer);
     if (peer != domain->self)
         amg_shm_region_fini(&peer->region);
     amg_mem_free(peer);
@@ -456,7 +456,7 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
     peer = peer_make_locked(domain, &region);
     if (peer == NULL)
         goto unmap;
-    peer_watch_locked(peer);
+    peer_pidfd_open_locked(peer);
     *ret_peer = peer;
     return HG_SUCCESS;
 

@@ -28,7 +28,7 @@ static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
 }
 
 /* The kernel reports the death of the peer no more. */
-void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer);
+void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer);
 
 /* Unmaps the peer's area and frees the slot for accesses in its table. */
 void amg_shm_peer_bulk_fini(struct amg_shm_bulk_peer *bulk);

@@ -8,7 +8,7 @@
  *   line  written by   what
  *   0     writer       name, NUL terminated, before the slot is claimed
  *   1     writer       incarnation; is_full, when it blocks for lack of room
- *   2     reader       watch: whether it polls the ring; rarely written
+ *   2     reader       poll_state: whether it polls the ring; rarely written
  *   3     reader       consumed: cells read so far, stored every 16
  *   4-43  writer       40 cells of one line each
  *
@@ -26,15 +26,16 @@
  * The reader never writes to a cell: the sequence number shows that the next
  * one is complete. So a message moves one cache line from writer to reader.
  *
- * A reader that stops polling a ring, or blocks, stores that in `watch`; a
+ * A reader that stops polling a ring, or blocks, stores that in `poll_state`; a
  * writer that sees it after writing a cell raises `events` of the context
  * (shm_segment.h). Each side does a store and then a load (Dekker), and at
  * least one of the two must see the other's store:
  *
  *   writer                        reader
- *   seq = number                  watch = DORMANT
+ *   seq = number                  poll_state = DORMANT
  *   (nothing)                     membarrier
- *   if (watch != WATCHED) events    if (seq == expected) watch = WATCHED
+ *   if (poll_state != POLLED)     if (seq == expected)
+ *       events                        poll_state = POLLED
  *
  * The writer does this for each message and needs no fence: the reader's system
  * call, made when it stops polling, executes one in every running process
@@ -113,10 +114,10 @@ struct amg_shm_cell {
     };
 };
 
-enum amg_shm_watch {
+enum amg_shm_poll_state {
     AMG_SHM_UNSEEN, /* not opened by the reader yet, which checks events only */
     AMG_SHM_DORMANT, /* the reader polls it only after events */
-    AMG_SHM_WATCHED, /* the reader reads it in every poll */
+    AMG_SHM_POLLED,  /* the reader reads it in every poll */
     AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
     AMG_SHM_REFUSED, /* the reader cannot reach the writer and never reads it */
 };
@@ -128,7 +129,7 @@ struct amg_shm_ring {
      * writer. */
     _Atomic uint32_t is_full;
     /* Dekker with `seq`, see above. */
-    _Alignas(AMG_SHM_LINE) _Atomic uint32_t watch;
+    _Alignas(AMG_SHM_LINE) _Atomic uint32_t poll_state;
     /* Returns cells: release store after reading them, acquire load by the
      * writer before it writes them again. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t consumed;
@@ -168,7 +169,8 @@ static inline void amg_shm_ring_reset(struct amg_shm_ring *ring)
     for (unsigned i = 0; i < AMG_SHM_CELLS; i++)
         atomic_store_explicit(&ring->cells[i].seq, 0, memory_order_relaxed);
     atomic_store_explicit(&ring->consumed, 0, memory_order_relaxed);
-    atomic_store_explicit(&ring->watch, AMG_SHM_UNSEEN, memory_order_relaxed);
+    atomic_store_explicit(
+        &ring->poll_state, AMG_SHM_UNSEEN, memory_order_relaxed);
     memset(ring->name, 0, sizeof(ring->name));
     ring->incarnation = 0;
     atomic_store_explicit(&ring->is_full, 0, memory_order_relaxed);
@@ -216,8 +218,8 @@ static inline bool amg_shm_out_push(
         atomic_signal_fence(memory_order_seq_cst);
     else
         atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&out->ring->watch, memory_order_relaxed) !=
-           AMG_SHM_WATCHED;
+    return atomic_load_explicit(&out->ring->poll_state, memory_order_relaxed) !=
+           AMG_SHM_POLLED;
 }
 
 /* Whether the reader has not yet reported all cells as read. */

@@ -420,10 +420,10 @@ void amg_shm_send_fini(struct amg_shm_domain *domain)
 /* Whether polls of the context read the ring, as far as is known here. */
 static inline bool link_is_read(const struct amg_shm_link *link)
 {
-    unsigned watch =
-        atomic_load_explicit(&link->out.ring->watch, memory_order_relaxed);
+    unsigned poll_state =
+        atomic_load_explicit(&link->out.ring->poll_state, memory_order_relaxed);
 
-    return watch - AMG_SHM_DORMANT <= AMG_SHM_WATCHED - AMG_SHM_DORMANT;
+    return poll_state - AMG_SHM_DORMANT <= AMG_SHM_POLLED - AMG_SHM_DORMANT;
 }
 
 /* The link for a request. Anything but HG_SUCCESS and HG_NOMEM is how the

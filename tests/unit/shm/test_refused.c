@@ -188,7 +188,7 @@ static void test_answer_waits_for_a_slot(void **state)
     peer = party_find(&client, server.address);
     party_ask(&client, peer, &call, 9, SHORT);
     /* It has read the request, and fallen asleep. */
-    while (atomic_load(&amg_shm_peer_of(peer)->first.out.ring->watch) ==
+    while (atomic_load(&amg_shm_peer_of(peer)->first.out.ring->poll_state) ==
                AMG_SHM_UNSEEN ||
            (atomic_load(&amg_shm_peer_of(peer)->first.context->sleep) &
                AMG_SHM_SLEEP_MASK) != AMG_SHM_ASLEEP)

@@ -152,7 +152,7 @@ static void rest_and_read(bool needs_fence)
         (void)amg_shm_in_report(&in);
         seen = atomic_load(&news);
         atomic_store_explicit(
-            &ring.watch, AMG_SHM_DORMANT, memory_order_relaxed);
+            &ring.poll_state, AMG_SHM_DORMANT, memory_order_relaxed);
         fence(needs_fence);
         /* From here on only news is looked at. It may be that of a cell that
          * was read already; never may it fail to come. */
@@ -163,7 +163,7 @@ static void rest_and_read(bool needs_fence)
                 sched_yield();
             }
         atomic_store_explicit(
-            &ring.watch, AMG_SHM_WATCHED, memory_order_relaxed);
+            &ring.poll_state, AMG_SHM_POLLED, memory_order_relaxed);
     }
     assert_int_equal(pthread_join(writer, NULL), 0);
 }

@@ -73,9 +73,9 @@ void amg_mpi_desc_set(const struct amg_mpi_exposed *exposed,
 
     ret_words[AMG_MPI_DESC_ACCESS] = tag_of(key);
     ret_words[AMG_MPI_DESC_ID] = id_of(key);
-    ret_words[AMG_MPI_DESC_PLACE] = key->cookie |
-                                    (uint64_t)exposed->flags << FLAGS_SHIFT |
-                                    (uint64_t)amg_mpi_key_way(key) << WAY_SHIFT;
+    ret_words[AMG_MPI_DESC_KEY] = key->cookie |
+                                  (uint64_t)exposed->flags << FLAGS_SHIFT |
+                                  (uint64_t)amg_mpi_key_way(key) << WAY_SHIFT;
     ret_words[AMG_MPI_DESC_ORIGIN] = exposed->origin;
     ret_words[AMG_MPI_DESC_LIST] = list_sum(exposed->segments, exposed->count);
 }
@@ -100,14 +100,14 @@ hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
     const struct amg_segment *segments, uint32_t count)
 {
-    uint64_t place = words[AMG_MPI_DESC_PLACE];
+    uint64_t key_word = words[AMG_MPI_DESC_KEY];
 
     if (amg_mpi_desc_tag(words[AMG_MPI_DESC_ACCESS]) != tag_of(key) ||
         words[AMG_MPI_DESC_ID] != id_of(key) ||
-        (uint32_t)place != key->cookie ||
-        place >> WAY_SHIFT != amg_mpi_key_way(key))
+        (uint32_t)key_word != key->cookie ||
+        key_word >> WAY_SHIFT != amg_mpi_key_way(key))
         return HG_NOENTRY;
-    if ((place >> FLAGS_SHIFT & direction) == 0)
+    if ((key_word >> FLAGS_SHIFT & direction) == 0)
         return HG_PERMISSION;
     if (words[AMG_MPI_DESC_LIST] != list_sum(segments, count))
         return HG_OVERFLOW;
@@ -408,11 +408,11 @@ void amg_mpi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
 
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
-    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_place)
+    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_at)
 {
-    struct amg_table_slot *place =
+    struct amg_table_slot *slot =
         amg_table_find(&domain->mems, request->key.cookie, 0);
-    struct amg_mpi_mem *mem = place == NULL ? NULL : place->object;
+    struct amg_mpi_mem *mem = slot == NULL ? NULL : slot->object;
     struct amg_seg_iter asked;
 
     if (mem == NULL || memcmp(&mem->key, &request->key, sizeof(mem->key)) != 0)
@@ -424,7 +424,7 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     if (request->len == 0 || !amg_seg_iter_has(&asked, request->len))
         return HG_OVERFLOW;
     *ret_mem = mem;
-    *ret_place = asked;
+    *ret_at = asked;
     return HG_SUCCESS;
 }
 

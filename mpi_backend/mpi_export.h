@@ -9,7 +9,7 @@
  *             51..32 accesses               number of accesses held
  *             31..0  sum of rank + 1        of their holders
  *   ID        serial, salt << 32            of the key
- *   PLACE     cookie, flags << 32,          of the key; enum amg_mem_flags
+ *   KEY       cookie, flags << 32,          of the key; enum amg_mem_flags
  *             way << 40                     enum amg_mpi_way
  *   ORIGIN    address                       that displacement 0 stands for
  *   LIST      checksum of the segments      must match that of the peer's list
@@ -29,7 +29,7 @@
 enum amg_mpi_desc_word {
     AMG_MPI_DESC_ACCESS,
     AMG_MPI_DESC_ID,
-    AMG_MPI_DESC_PLACE,
+    AMG_MPI_DESC_KEY,
     AMG_MPI_DESC_ORIGIN,
     AMG_MPI_DESC_LIST,
 };
@@ -112,7 +112,7 @@ void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
 /* Is this access allowed? HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: no. */
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
-    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_place);
+    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_at);
 
 /* The key is dead from now on. */
 void amg_mpi_mem_close_locked(

@@ -133,7 +133,7 @@ void amg_mpi_barrier_end(struct amg_domain *base)
     amg_bias_unlock(domain->lock);
 }
 
-/* Behind amg_node.medium. The domain's communicator outlives it. */
+/* Behind amg_node.impl. The domain's communicator outlives it. */
 struct mpi_node {
     struct amg_boot boot;
     const struct amg_mpi_comm *comm;
@@ -243,15 +243,15 @@ static hg_return_t node_open(
         .node_count = nodes,
         .is_part = is_part,
         .cards = mpi->cards,
-        .medium = mpi,
+        .impl = mpi,
     };
     return HG_SUCCESS;
 }
 
 static void node_close(struct amg_node *node)
 {
-    amg_mem_free(node->medium);
-    node->medium = NULL;
+    amg_mem_free(node->impl);
+    node->impl = NULL;
 }
 
 static hg_return_t node_peer(

@@ -418,14 +418,14 @@ static struct amg_mpi_msgbuf *ring_take(struct amg_mpi_ep *ep)
     return msgbuf;
 }
 
-/* Marks the receive at `place` of the ring as complete. */
+/* Marks the receive at `slot` of the ring as complete. */
 static void ring_note(
-    struct amg_mpi_ep *ep, unsigned place, const MPI_Status *status, int code)
+    struct amg_mpi_ep *ep, unsigned slot, const MPI_Status *status, int code)
 {
-    AMG_ASSERT(place < AMG_MPI_RECEIVES);
-    ep->requests[place] = MPI_REQUEST_NULL;
-    ep->statuses[place] = *status;
-    ep->codes[place] = code;
+    AMG_ASSERT(slot < AMG_MPI_RECEIVES);
+    ep->requests[slot] = MPI_REQUEST_NULL;
+    ep->statuses[slot] = *status;
+    ep->codes[slot] = code;
 }
 
 /* Tests the oldest. */
@@ -464,19 +464,19 @@ bool amg_mpi_receive_next_locked(
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
 
     while (ep->posted > 0) {
-        unsigned place = ep->first;
+        unsigned slot = ep->first;
 
-        if (ep->requests[place] != MPI_REQUEST_NULL) {
+        if (ep->requests[slot] != MPI_REQUEST_NULL) {
             if (has_more)
                 ring_test_more(ep);
             else
                 ring_test(ep);
         }
-        if (ep->requests[place] != MPI_REQUEST_NULL)
+        if (ep->requests[slot] != MPI_REQUEST_NULL)
             return false;
         ret_message->ep = ep;
-        if (message_read(domain, ring_take(ep), &ep->statuses[place],
-                ep->codes[place], ret_message))
+        if (message_read(domain, ring_take(ep), &ep->statuses[slot],
+                ep->codes[slot], ret_message))
             return true;
     }
     return false;
@@ -485,16 +485,16 @@ bool amg_mpi_receive_next_locked(
 /* Cancels the oldest. True: it will receive no message. */
 static bool ring_cancel(struct amg_mpi_ep *ep)
 {
-    unsigned place = ep->first;
+    unsigned slot = ep->first;
     MPI_Status status;
     int flag = 0;
     int rc = MPI_SUCCESS;
 
-    if (ep->requests[place] == MPI_REQUEST_NULL)
+    if (ep->requests[slot] == MPI_REQUEST_NULL)
         return false;
-    MPI_Cancel(&ep->requests[place]);
-    rc = MPI_Wait(&ep->requests[place], &status);
-    ring_note(ep, place, &status, rc);
+    MPI_Cancel(&ep->requests[slot]);
+    rc = MPI_Wait(&ep->requests[slot], &status);
+    ring_note(ep, slot, &status, rc);
     MPI_Test_cancelled(&status, &flag);
     return flag != 0;
 }
@@ -502,7 +502,7 @@ static bool ring_cancel(struct amg_mpi_ep *ep)
 bool amg_mpi_receive_unpost_locked(
     struct amg_mpi_ep *ep, struct amg_mpi_message *ret_message)
 {
-    unsigned place = ep->first;
+    unsigned slot = ep->first;
     struct amg_mpi_msgbuf *msgbuf = NULL;
     bool is_cancelled = false;
 
@@ -516,8 +516,8 @@ bool amg_mpi_receive_unpost_locked(
         return true;
     }
     ret_message->ep = NULL;
-    if (!message_read(amg_mpi_domain_of_ep(ep), msgbuf, &ep->statuses[place],
-            ep->codes[place], ret_message))
+    if (!message_read(amg_mpi_domain_of_ep(ep), msgbuf, &ep->statuses[slot],
+            ep->codes[slot], ret_message))
         ret_message->msgbuf = NULL;
     return true;
 }

@@ -301,17 +301,17 @@ void amg_mpi_batch_add(
 
 /* Takes the oldest completed fragment of one of them; false: none. */
 static bool batch_take(
-    struct amg_mpi_batch *batch, int place, int rc, const MPI_Status *status)
+    struct amg_mpi_batch *batch, int index, int rc, const MPI_Status *status)
 {
-    struct amg_mpi_pipeline *pipeline = batch->pipelines[place];
+    struct amg_mpi_pipeline *pipeline = batch->pipelines[index];
 
-    AMG_ASSERT((unsigned)place < batch->count);
+    AMG_ASSERT((unsigned)index < batch->count);
     fragment_end(pipeline, rc, status);
     amg_mpi_peer_heard_locked(batch->domain, (uint32_t)pipeline->rank);
     amg_mpi_pipeline_post(pipeline, batch->domain);
-    batch->requests[place] = MPI_REQUEST_NULL;
+    batch->requests[index] = MPI_REQUEST_NULL;
     if (pipeline->count > 0)
-        batch->requests[place] = pipeline->requests[pipeline->first];
+        batch->requests[index] = pipeline->requests[pipeline->first];
     batch->is_over = amg_mpi_pipeline_is_over(pipeline);
     return !batch->is_over;
 }
@@ -322,13 +322,13 @@ void amg_mpi_batch_end(struct amg_mpi_batch *batch)
 
     for (unsigned i = 0; has_more && i < TAKES_MAX; i++) {
         MPI_Status status;
-        int place = MPI_UNDEFINED;
+        int index = MPI_UNDEFINED;
         int flag = 0;
         int rc = MPI_Testany(
-            (int)batch->count, batch->requests, &place, &flag, &status);
+            (int)batch->count, batch->requests, &index, &flag, &status);
 
-        has_more = place != MPI_UNDEFINED && (flag || rc != MPI_SUCCESS) &&
-                   batch_take(batch, place, rc, &status);
+        has_more = index != MPI_UNDEFINED && (flag || rc != MPI_SUCCESS) &&
+                   batch_take(batch, index, rc, &status);
     }
     batch->count = 0;
 }
@@ -343,12 +343,12 @@ void amg_mpi_pipeline_stop(struct amg_mpi_pipeline *pipeline, uint64_t limit)
     if (pipeline->is_send)
         return;
     for (unsigned i = pipeline->count; i > 0; i--) {
-        unsigned place = (pipeline->first + i - 1) % AMG_MPI_FRAGMENTS;
+        unsigned slot = (pipeline->first + i - 1) % AMG_MPI_FRAGMENTS;
 
-        at -= pipeline->lens[place];
+        at -= pipeline->lens[slot];
         if (at < limit)
             break;
-        MPI_Cancel(&pipeline->requests[place]);
+        MPI_Cancel(&pipeline->requests[slot]);
     }
 }
 

@@ -81,12 +81,12 @@ static void access_refuse_locked(
 
 /* A get whose answer fits into one message. */
 static void small_get_locked(const struct amg_mpi_message *message,
-    struct amg_seg_iter *place, uint64_t len)
+    struct amg_seg_iter *at, uint64_t len)
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
     AMG_ASSERT(len <= msgbuf->buf.cap);
-    amg_seg_iter_gather(msgbuf->data, place, len);
+    amg_seg_iter_gather(msgbuf->data, at, len);
     amg_mpi_send_control_locked(msgbuf, message->rank, msgbuf->header.context,
         AMG_MPI_GET_DATA, msgbuf->header.cookie, (uint32_t)len);
 }
@@ -136,7 +136,7 @@ static void access_reply_locked(
 static void access_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message,
     const struct amg_mpi_bulk_request *request, struct amg_mpi_mem *mem,
-    const struct amg_seg_iter *place, hg_return_t code)
+    const struct amg_seg_iter *at, hg_return_t code)
 {
     const struct amg_mpi_header *header = &message->msgbuf->header;
     struct amg_mpi_access *access = amg_pool_get(&domain->access_pool);
@@ -150,7 +150,7 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
     *access = (struct amg_mpi_access){
         .cookie = header->cookie, .context = header->context, .is_put = is_put};
     amg_mpi_pipeline_init(
-        &access->pipeline, place, request->len, request->fragment_len, !is_put);
+        &access->pipeline, at, request->len, request->fragment_len, !is_put);
     access->pipeline.rank = (int)message->rank;
     access->pipeline.tag = tag + (is_put ? domain->tags_half : 0);
     if (code == HG_SUCCESS)
@@ -210,7 +210,7 @@ void amg_mpi_access_on_request_locked(
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
     struct amg_mpi_bulk_request request;
     struct amg_mpi_mem *mem = NULL;
-    struct amg_seg_iter place = {NULL, 0, 0, 0};
+    struct amg_seg_iter at = {NULL, 0, 0, 0};
     hg_return_t code = HG_PROTOCOL_ERROR;
     bool is_sound = false;
 
@@ -219,21 +219,20 @@ void amg_mpi_access_on_request_locked(
     if (is_sound)
         code = amg_mpi_mem_check_locked(domain, &request,
             message->kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem,
-            &place);
+            &at);
     access_fault_locked(domain, message, code);
     if (code != HG_SUCCESS &&
         (message->kind != AMG_MPI_PUT_AHEAD || !is_sound)) {
         access_refuse_locked(message, code);
     } else if (message->kind == AMG_MPI_PUT_NOW) {
-        amg_seg_iter_scatter(
-            &place, msgbuf->data + sizeof(request), request.len);
+        amg_seg_iter_scatter(&at, msgbuf->data + sizeof(request), request.len);
         done_send_locked(msgbuf, message->rank, msgbuf->header.context,
             msgbuf->header.cookie, HG_SUCCESS, request.len);
     } else if (message->kind == AMG_MPI_GET &&
                request.len <= domain->small_len) {
-        small_get_locked(message, &place, request.len);
+        small_get_locked(message, &at, request.len);
     } else {
-        access_begin_locked(domain, message, &request, mem, &place, code);
+        access_begin_locked(domain, message, &request, mem, &at, code);
     }
 }
 

@@ -488,9 +488,9 @@ hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_target to,
 static struct amg_mpi_transfer *answer_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_table_slot *place = amg_table_find(
+    struct amg_table_slot *slot = amg_table_find(
         &domain->transfers, message->msgbuf->header.cookie, message->rank);
-    struct amg_mpi_transfer *transfer = place == NULL ? NULL : place->object;
+    struct amg_mpi_transfer *transfer = slot == NULL ? NULL : slot->object;
 
     if (transfer != NULL && (transfer->state == AMG_MPI_TRANSFER_REQUESTED ||
                                 transfer->state == AMG_MPI_TRANSFER_MOVING))

@@ -45,7 +45,7 @@ struct amg_node {
     uint32_t node_count;   /* nodes of the job */
     bool is_part; /* of a larger job, whose other ranks may be on the node */
     void *cards;  /* room for one record of each rank of this node */
-    void *medium; /* of the implementation */
+    void *impl;   /* state of the implementation */
 };
 
 struct amg_node_ops {

@@ -85,7 +85,7 @@ static hg_return_t output_code(hg_proc_t proc, struct amg_margo_args *args)
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data)
 {
     struct amg_margo_args *args = data;
-    struct margo_request_struct *req = args->watched;
+    struct margo_request_struct *req = args->monitored;
     struct margo_monitor_set_input_args event;
 
     if (req == NULL)
@@ -99,7 +99,7 @@ hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data)
 hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
 {
     struct amg_margo_args *args = data;
-    struct margo_request_struct *req = args->watched;
+    struct margo_request_struct *req = args->monitored;
     struct margo_monitor_set_output_args event;
 
     if (req == NULL)
@@ -223,7 +223,7 @@ static hg_return_t output_get(hg_handle_t handle, void *arg)
 }
 
 /* The instance, if it has a monitor; else NULL. */
-static margo_instance_id watched(hg_handle_t handle)
+static margo_instance_id monitored_instance(hg_handle_t handle)
 {
     margo_instance_id mid = margo_hg_handle_get_instance(handle);
 
@@ -236,7 +236,7 @@ static margo_instance_id watched(hg_handle_t handle)
  * event of the monitor. */
 #define ARGS_CALL(event, args, call)                                           \
     do {                                                                       \
-        margo_instance_id mid_ = watched((args)->handle);                      \
+        margo_instance_id mid_ = monitored_instance((args)->handle);           \
                                                                                \
         if (AMG_LIKELY(mid_ == MARGO_INSTANCE_NULL))                           \
             (args)->ret = (call);                                              \

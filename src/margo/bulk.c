@@ -25,30 +25,30 @@ static struct {
     /* Number of entries; while it is 0, margo_bulk_free() takes no lock. The
      * program's own synchronisation passes a handle to another thread. */
     atomic_uint count;
-} watched;
+} monitored;
 
-static void watched_add(hg_bulk_t handle, margo_instance_id mid)
+static void monitored_add(hg_bulk_t handle, margo_instance_id mid)
 {
-    amg_lock_lock(&watched.lock);
-    if (amg_map_put(&watched.instances, (uint64_t)(uintptr_t)handle, mid) ==
+    amg_lock_lock(&monitored.lock);
+    if (amg_map_put(&monitored.instances, (uint64_t)(uintptr_t)handle, mid) ==
         HG_SUCCESS)
-        atomic_fetch_add_explicit(&watched.count, 1u, memory_order_relaxed);
-    amg_lock_unlock(&watched.lock);
+        atomic_fetch_add_explicit(&monitored.count, 1u, memory_order_relaxed);
+    amg_lock_unlock(&monitored.lock);
 }
 
 /* Removes a handle; returns the instance whose monitor has seen its creation,
  * or NULL. */
-static margo_instance_id watched_take(hg_bulk_t handle)
+static margo_instance_id monitored_take(hg_bulk_t handle)
 {
     margo_instance_id mid = MARGO_INSTANCE_NULL;
 
-    if (atomic_load_explicit(&watched.count, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&monitored.count, memory_order_relaxed) == 0)
         return MARGO_INSTANCE_NULL;
-    amg_lock_lock(&watched.lock);
-    mid = amg_map_remove(&watched.instances, (uint64_t)(uintptr_t)handle);
+    amg_lock_lock(&monitored.lock);
+    mid = amg_map_remove(&monitored.instances, (uint64_t)(uintptr_t)handle);
     if (mid != MARGO_INSTANCE_NULL)
-        atomic_fetch_sub_explicit(&watched.count, 1u, memory_order_relaxed);
-    amg_lock_unlock(&watched.lock);
+        atomic_fetch_sub_explicit(&monitored.count, 1u, memory_order_relaxed);
+    amg_lock_unlock(&monitored.lock);
     return mid;
 }
 
@@ -85,7 +85,7 @@ hg_return_t margo_bulk_create_attr(margo_instance_id mid, uint32_t count,
     if (args.ret != HG_SUCCESS)
         return args.ret;
     if (AMG_MARGO_HAS_MONITOR(mid))
-        watched_add(args.handle, mid);
+        monitored_add(args.handle, mid);
     *handle = args.handle;
     return HG_SUCCESS;
 }
@@ -93,13 +93,13 @@ hg_return_t margo_bulk_create_attr(margo_instance_id mid, uint32_t count,
 hg_return_t margo_bulk_free(hg_bulk_t handle)
 {
     struct margo_monitor_bulk_free_args args = {.handle = handle};
-    margo_instance_id mid = watched_take(handle);
+    margo_instance_id mid = monitored_take(handle);
 
     if (mid == MARGO_INSTANCE_NULL)
         return HG_Bulk_free(handle);
     AMG_MARGO_NOTIFY_CALL(mid, bulk_free, &args, HG_Bulk_free(handle));
     if (args.ret != HG_SUCCESS)
-        watched_add(handle, mid); /* it was not freed */
+        monitored_add(handle, mid); /* it was not freed */
     return args.ret;
 }
 

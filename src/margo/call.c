@@ -189,7 +189,7 @@ static hg_return_t call_done(const struct hg_cb_info *info)
 
 /* Passed from the begin of a post to its end, when the handle may be freed
  * already. */
-struct post_watch {
+struct monitored_post {
     margo_monitor_data_t uctx; /* the monitor's */
     uint16_t provider_id;
 };
@@ -197,12 +197,13 @@ struct post_watch {
 /* Notifies the monitor that the operation is about to be posted, or was. */
 static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct amg_margo_args *args,
-    margo_monitor_event_t kind, hg_return_t ret, struct post_watch *watch)
+    margo_monitor_event_t kind, hg_return_t ret,
+    struct monitored_post *monitored)
 {
     if (req->type == MARGO_FORWARD_REQUEST) {
         struct margo_monitor_forward_args event = {
-            .uctx = watch->uctx,
-            .provider_id = watch->provider_id,
+            .uctx = monitored->uctx,
+            .provider_id = monitored->provider_id,
             .handle = req->handle,
             .data = args->user,
             .timeout_ms = form->timeout_ms,
@@ -211,10 +212,10 @@ static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
         };
 
         AMG_MARGO_NOTIFY(req->mid, forward, kind, &event);
-        watch->uctx = event.uctx;
+        monitored->uctx = event.uctx;
     } else {
         struct margo_monitor_respond_args event = {
-            .uctx = watch->uctx,
+            .uctx = monitored->uctx,
             .handle = req->handle,
             .data = args->user,
             .timeout_ms = form->timeout_ms,
@@ -224,7 +225,7 @@ static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
         };
 
         AMG_MARGO_NOTIFY(req->mid, respond, kind, &event);
-        watch->uctx = event.uctx;
+        monitored->uctx = event.uctx;
     }
 }
 
@@ -255,15 +256,15 @@ static AMG_NOINLINE hg_return_t call_post_monitored(
     struct amg_margo_handle *data, const struct amg_margo_form *form,
     struct margo_request_struct *req, post_fn post, struct amg_margo_args *args)
 {
-    struct post_watch watch = {
+    struct monitored_post monitored = {
         .provider_id = (uint16_t)HG_Get_info(req->handle)->id};
     hg_return_t rc = HG_SUCCESS;
 
-    args->watched = req;
+    args->monitored = req;
     call_notify_post(
-        form, req, args, MARGO_MONITOR_FN_START, HG_SUCCESS, &watch);
+        form, req, args, MARGO_MONITOR_FN_START, HG_SUCCESS, &monitored);
     rc = call_post(data, form, req, post, args);
-    call_notify_post(form, req, args, MARGO_MONITOR_FN_END, rc, &watch);
+    call_notify_post(form, req, args, MARGO_MONITOR_FN_END, rc, &monitored);
     return rc;
 }
 

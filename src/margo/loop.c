@@ -397,14 +397,14 @@ static void loop_main(void *arg)
     margo_instance_id mid = arg;
     struct amg_margo_loop *loop = mid->loop;
     struct amg_margo_rounds rounds;
-    bool has_watch = loop->has_watch;
+    bool has_standby = loop->has_standby;
 
     amg_margo_rounds_begin(mid, &rounds, &loop->counts);
     while (!is_over(mid)) {
-        if (has_watch)
+        if (has_standby)
             amg_margo_watcher_wait(mid, &rounds);
         amg_margo_rounds_run(mid, &rounds);
-        if (has_watch)
+        if (has_standby)
             amg_margo_watcher_leave(&loop->standby);
         amg_margo_rounds_yield(mid, &rounds);
     }
@@ -431,7 +431,7 @@ bool amg_margo_loop_start(margo_instance_id mid,
     AMG_ASSERT(mid->loops[AMG_MARGO_LOOP] == ABT_THREAD_NULL);
     AMG_ASSERT(end->has_drained != NULL && end->ended != NULL);
     mid->loop->end = end;
-    mid->loop->has_watch = shares_core;
+    mid->loop->has_standby = shares_core;
     atomic_store_explicit(&mid->wakeup.timeout_ub_ms,
         mid->config->progress_timeout_ub_ms, memory_order_relaxed);
     rc = ABT_thread_create(mid->pools->progress_pool, loop_main, mid,

@@ -48,7 +48,7 @@ struct amg_margo_loop_end {
 
 struct amg_margo_loop {
     const struct amg_margo_loop_end *end;
-    bool has_watch; /* the progress stream shares its core; constant */
+    bool has_standby; /* the progress stream shares its core; constant */
     struct amg_margo_loop_counts counts;
     struct amg_margo_standby standby;
 };

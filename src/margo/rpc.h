@@ -77,7 +77,7 @@ struct amg_margo_args {
     hg_return_t code;  /* output */
     /* The request for which it is encoded, with events of the monitor; NULL: no
      * monitor. */
-    struct margo_request_struct *watched;
+    struct margo_request_struct *monitored;
     bool is_posted; /* set after the post: HG has encoded them */
 };
 

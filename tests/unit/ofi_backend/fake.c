@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A libfabric that says what the test has it say. */
+/* Stand-in for libfabric that answers as the test demands. */
 #include "fake.h"
 
 #include <arpa/inet.h>
@@ -51,7 +51,7 @@ static uint32_t format_of(const struct fake_offer *offer)
     return strchr(offer->ip, ':') == NULL ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
 }
 
-/* As libfabric would: "tcp" asks for whatever begins with it. */
+/* As libfabric does: "tcp" matches every stack that begins with it. */
 static bool is_allowed(const struct fake_offer *offer, const char *node,
     const struct fi_info *hints)
 {
@@ -97,7 +97,7 @@ static void addr_set(struct fi_info *info, const char *ip, const char *service)
     info->src_addrlen = len;
 }
 
-/* One for each offer, as long as the test. */
+/* One for each offer; they live as long as the test. */
 struct nic {
     struct fid_nic fid;
     struct fi_device_attr device;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A libfabric that says what the test has it say: which providers there are and
- * what they demand, as those of NICs that no test machine has; and the lines
- * that the library logs about it. All else is the real one's. */
+/* Stand-in for libfabric that answers as the test demands: which providers
+ * exist and what they require, also as NICs do that no test machine has. It
+ * keeps the log lines of the library. All other calls are the real ones. */
 #ifndef TESTS_UNIT_OFI_BACKEND_FAKE_H
 #define TESTS_UNIT_OFI_BACKEND_FAKE_H
 
@@ -11,25 +11,24 @@
 
 #include "ofi_backend/ofi_call.h"
 
-/* One result of fi_getinfo(), given where the hints allow it. */
+/* One result of fi_getinfo(), returned if the hints allow it. */
 struct fake_offer {
     const char *stack;
     const char *nic;
-    const char *ip; /* NULL: its addresses are bytes of its own */
-    uint64_t mode;  /* that the hints have to offer */
+    const char *ip; /* NULL: its addresses are opaque bytes */
+    uint64_t mode;  /* bits that the hints must offer */
     int mr_mode;
     size_t key_len;     /* 0: 8 */
-    size_t queue_max;   /* 0: as long as asked for */
+    size_t queue_max;   /* 0: as long as requested */
     bool has_threads;   /* refuses FI_PROGRESS_MANUAL */
-    const char *fabric; /* the network it is of; NULL: it does not say */
-    const char *device; /* what its NIC is called, and where it sits; NULL: it
-                         * does not say */
+    const char *fabric; /* the network that it belongs to; NULL: unknown */
+    const char *device; /* name and bus of its NIC; NULL: unknown */
     uint8_t bus;        /* of PCI domain 0, device 3, function 1 */
     size_t speed;
     bool is_down;
 };
 
-/* What the last look was for. */
+/* Arguments of the last fi_getinfo(). */
 struct fake_look {
     unsigned count;
     uint32_t version;
@@ -40,21 +39,22 @@ struct fake_look {
     size_t key_len;
     uint8_t key[64];
     int mr_mode;
-    char universe[32]; /* FI_UNIVERSE_SIZE meanwhile */
+    char universe[32]; /* FI_UNIVERSE_SIZE during the call */
 };
 
 extern struct fake_look fake_look;
-/* What fi_version() says. */
+/* Result of fi_version(). */
 extern uint32_t fake_version;
-/* The table; a test may replace further slots before it opens anything. */
+/* The table of calls; a test may replace further slots before it opens
+ * anything. */
 extern struct amg_ofi_call fake_call;
 
-/* Offers these from now on; `offers` NULL: libfabric's own. Forgets the last
- * look and the log. */
+/* From now on fi_getinfo() returns these; `offers` NULL: libfabric's own.
+ * Forgets the last call and the log. */
 void fake_start(const struct fake_offer *offers, size_t count);
 void fake_stop(void);
 
-/* Did a line of the log have this text? */
+/* Was a line with this text logged? */
 bool fake_has_logged(const char *text);
 void fake_log_clear(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that meet over tcp, all within the test. */
+/* Processes that are connected over tcp, all within the test. */
 #include "party.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that meet over tcp, all within the test: a domain of the driver
- * with one endpoint for each. */
+/* Processes that are connected over tcp, all within the test: each is a domain
+ * of the driver with one endpoint. */
 #ifndef TEST_OFI_BACKEND_PARTY_H
 #define TEST_OFI_BACKEND_PARTY_H
 
@@ -8,7 +8,7 @@
 
 #include "transport/transport.h"
 
-/* One of them, as far as it and the others can tell. */
+/* A process, as far as it and the others can tell. */
 struct party {
     struct amg_domain *domain; /* NULL: not open */
     struct amg_ep *ep;         /* of context 0; NULL: closed */
@@ -17,12 +17,13 @@ struct party {
 /* `credits`: 0 takes the default. */
 void party_open(struct party *party, uint32_t credits, uint32_t contexts);
 
-/* Closes the endpoint, unless it is; returns how many operations ended so. */
+/* Closes the endpoint if it is open; returns the number of operations that this
+ * ended. */
 unsigned party_leave(struct party *party);
-/* The domain, too. */
+/* Closes the endpoint, then the domain. */
 unsigned party_close(struct party *party);
 
-/* `other`, as `party` knows it, with a share. */
+/* `other`, as a peer of `party`, with a reference. */
 struct amg_peer *party_meet(
     const struct party *party, const struct party *other);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses of providers as text, and back. */
+/* Address strings of providers, written and parsed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Of several NICs that are alike the near one is taken, also by ranks that take
- * turns; what the user names, and what the machine does not know, decides
- * before that. */
+/* Choice of one of several equal NICs: the nearest one, in turns if several are
+ * equally near. A NIC that the user names, and NICs that the machine
+ * description does not have, are decided before that. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,8 +18,8 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Four NICs of one network and one that is slower; interfaces of two networks;
- * and NICs that nobody has heard of. */
+/* Four NICs of one network and a slower one; interfaces of two networks; and
+ * NICs that the machine description does not have. */
 static const struct fake_offer offers[] = {
     {.stack = "cxi",
         .nic = "cxi0",
@@ -75,7 +75,7 @@ static void bind_to(unsigned first, unsigned last)
         amg_cpuset_add(&binding, first);
 }
 
-/* numa 2: it is local to all of the machine. */
+/* numa 2: local to the whole machine */
 static void nic_add(const char *name, const char *bus, unsigned numa)
 {
     struct amg_nic *nic = &machine.nics[machine.nic_count++];
@@ -125,12 +125,13 @@ static void test_nic_near_one_is_taken(void **state)
     assert_true(fake_has_logged("local to the cores of this process"));
     bind_to(4, 7);
     assert_string_equal(choose("cxi", 0), "cxi2");
-    /* Known by an interface that has another name than the device. */
+    /* The machine knows it by an interface whose name differs from the
+     * device's. */
     bind_to(5, 5);
     assert_string_equal(choose("tcp", 0), "eth1");
 }
 
-/* Those that are equally near, and no others. */
+/* Only ranks with equally near NICs take turns. */
 static void test_nic_ranks_take_turns(void **state)
 {
     (void)state;
@@ -168,7 +169,7 @@ static void test_nic_unknown_to_the_machine_keeps_the_order(void **state)
     assert_string_equal(choose("cxi", 1), "cxi0");
 }
 
-/* Of a list that the machine knows in part, the part it knows. */
+/* If the machine knows some NICs of a list, one of these is taken. */
 static void test_nic_known_one_before_unknown(void **state)
 {
     (void)state;
@@ -185,7 +186,7 @@ static void test_nic_without_a_choice_nobody_asks(void **state)
 
     (void)state;
     bind_to(4, 7);
-    /* One that is down is none, and two results may be of one NIC. */
+    /* A NIC that is down is ignored, and two results may be of one NIC. */
     assert_string_equal(choose("opx", 0), "one");
     assert_int_equal(asked, 0);
     assert_string_equal(choose("efa", 0), "rdmap0-rdm");
@@ -193,7 +194,7 @@ static void test_nic_without_a_choice_nobody_asks(void **state)
     assert_string_equal(choose_how(&how), "cxi0");
 }
 
-/* eth3 is near, but of another network than the first. */
+/* eth3 is near, but belongs to another network than the first. */
 static void test_nic_of_another_network_is_left_alone(void **state)
 {
     (void)state;
@@ -220,12 +221,12 @@ static void test_nic_that_the_user_names_is_taken(void **state)
         .info = "10.1.0.1:4242", .protocol = "tcp", .nic.nearest = nearest};
     assert_string_equal(choose_how(&how), "eth0");
     assert_int_equal(asked, 0);
-    /* The address of all leaves it open. */
+    /* The wildcard address leaves the choice open. */
     how.info = "0.0.0.0:4242";
     assert_string_equal(choose_how(&how), "eth1");
 }
 
-/* Within a subnet that has several, the near one. */
+/* Within a subnet that has several NICs, the near one is taken. */
 static void test_nic_subnet_decides_first(void **state)
 {
     struct amg_open how = {.info = "",
@@ -280,7 +281,8 @@ static int start(void **state)
     machine.pu_count = machine.core_count = COUNT_OF(pus);
     machine.package_count = machine.numa_count = 2;
     machine.is_known = true;
-    /* As hwloc calls them, who knows interfaces; the bus is common. */
+    /* Names as hwloc reports them, with interfaces; the bus is common to both.
+     */
     nic_add("hsn0", "0000:01:03.1", 0);
     nic_add("hsn1", "0000:21:03.1", 0);
     nic_add("hsn2", "0000:81:03.1", 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer that takes no messages is given up in time, and one that is only busy
- * is not: where the provider still has messages to it, it is waited for longer.
- * Where this process lacks what a connection needs, that is told as the reason.
- * By two domains of this process, and a provider that says EAGAIN. */
+/* Deadlines of a peer that takes no messages: it is given up in time, but a
+ * busy peer gets longer while the provider still has messages to it. If this
+ * process lacks what a connection needs, the log says so. Two domains of this
+ * process, and a provider that returns EAGAIN. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,18 +23,18 @@
 
 enum { LEN = 900 };
 
-/* What becomes of what the client sends. */
+/* What happens to the client's sends. */
 static enum { SEND_GOES, SEND_STAYS, SEND_AGAIN } sending;
 
-/* What the client lacks while it is late. */
-static const struct rlimit *lack; /* descriptors, so; NULL: none */
+/* What the client lacks while time passes. */
+static const struct rlimit *lack; /* prevents new descriptors; NULL: does not */
 static bool is_out_of_memory;
 
 static struct amg_ofi_call real;
 
 static struct party server;
 static struct party client;
-static struct amg_peer *peer; /* the server, as the client knows it */
+static struct amg_peer *peer; /* the server, as a peer of the client */
 static unsigned arrived;
 
 static bool is_client(const struct fid_ep *ep)
@@ -60,7 +60,7 @@ static ssize_t call_inject(
     return real.inject(ep, bytes, len, to);
 }
 
-/* How `op` of the client ended, or HG_AGAIN. */
+/* The result of `op` of the client, or HG_AGAIN. */
 static hg_return_t poll_both(const struct amg_op *op)
 {
     struct amg_events events;
@@ -103,8 +103,8 @@ static hg_return_t wait_for(const struct amg_op *op)
     return ret;
 }
 
-/* As if the peer had been waited for so many times the time to connect: polls
- * until that has been looked at. */
+/* Sets the time of the wait for the peer to that many connect time-outs, and
+ * polls until the driver has checked it. */
 static hg_return_t poll_late(const struct amg_op *op, unsigned times)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
@@ -152,12 +152,12 @@ static void test_busy_peer_is_given_up_at_last(void **state)
     sending = SEND_AGAIN;
     post(&waits);
     assert_int_equal(poll_late(&waits, 12), HG_HOSTUNREACH);
-    /* What the provider has not sent yet waits no longer, either. */
+    /* The wait for messages that the provider still has ends, too. */
     assert_int_equal(stays.priv[AMG_CALL_PRIV_STATE], AMG_CALL_DONE);
     assert_int_equal(stays.ret, HG_HOSTUNREACH);
 }
 
-/* The client, as the server knows it. */
+/* The client, as a peer of the server. */
 static struct amg_peer *client_at_server(void)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
@@ -177,8 +177,8 @@ static void doubt_client(void)
     amg_bias_unlock(&domain->lock);
 }
 
-/* Long after first contact the peer asks who is here, and there is no room for
- * the answer just then. */
+/* Long after first contact the peer checks the identity of this process, and
+ * there is no room for the answer at that moment. */
 static void test_busy_answer_to_a_doubt_has_time(void **state)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
@@ -202,8 +202,8 @@ static void test_busy_answer_to_a_doubt_has_time(void **state)
     assert_int_equal(wait_for(&op), HG_SUCCESS);
 }
 
-/* A hello goes to somebody who may not know its sender, and so takes no
- * credits along. */
+/* A CONNECT may reach a process that does not know the sender, so it returns no
+ * credits. */
 static void test_busy_doubt_keeps_credits(void **state)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
@@ -247,13 +247,13 @@ static void test_silent_peer_is_given_up_in_time(void **state)
     assert_true(fake_has_logged(" (rank 17) is not reached: no answer within "
                                 "AMALGAM_CONNECT_TIMEOUT_MS"));
     assert_true(fake_has_logged("does it use ofi+tcp;ofi_rxm, too?"));
-    /* And begins anew. */
+    /* The next call connects anew. */
     sending = SEND_GOES;
     post(&waits);
     assert_int_equal(wait_for(&waits), HG_SUCCESS);
 }
 
-/* A peer that the client has never met, and cannot, for want of something. */
+/* A new peer, which the client cannot reach for lack of a resource. */
 static void stranger_is_not_reached(struct party *stranger)
 {
     struct amg_op waits;
@@ -297,7 +297,7 @@ static void test_busy_process_without_memory_is_told_so(void **state)
     (void)party_close(&stranger);
 }
 
-/* As if nobody had polled for so long, and then somebody did. */
+/* As if no thread had polled for so long, before this poll. */
 static hg_return_t poll_after(const struct amg_op *op, uint64_t away_ns)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
@@ -311,7 +311,7 @@ static hg_return_t poll_after(const struct amg_op *op, uint64_t away_ns)
     return ret;
 }
 
-/* Who computes between post and progress is not told that nobody answers. */
+/* A process that computes between post and progress does not lose its peer. */
 static void test_silent_peer_is_waited_for_while_looked_at(void **state)
 {
     uint64_t connect_ns = amg_ofi_domain_of(client.domain)->connect_ns;
@@ -325,7 +325,7 @@ static void test_silent_peer_is_waited_for_while_looked_at(void **state)
     sending = SEND_GOES;
     assert_int_equal(wait_for(&waits), HG_SUCCESS);
     assert_false(fake_has_logged("is not reached"));
-    /* Not for ever, though. */
+    /* But the wait is bounded. */
     sending = SEND_AGAIN;
     post(&waits);
     while (poll_after(&waits, connect_ns) == HG_AGAIN)
@@ -333,7 +333,7 @@ static void test_silent_peer_is_waited_for_while_looked_at(void **state)
     assert_in_range(looks, 3, 12);
 }
 
-/* The end of a call is its user's to choose, not that of a deadline. */
+/* The program may cancel a call before its deadline. */
 static void test_busy_peer_calls_can_be_cancelled(void **state)
 {
     static struct amg_op stays; /* until the domain is closed */
@@ -349,8 +349,8 @@ static void test_busy_peer_calls_can_be_cancelled(void **state)
     assert_int_equal(wait_for(&waits), HG_CANCELED);
 }
 
-/* Who sleeps while another thread releases a request gives its credit back
- * soon, and not when it would have looked anyway. */
+/* If another thread releases a request while the owner blocks, the credit is
+ * returned soon, and not only at the end of the wait. */
 static void test_busy_sleeper_is_told_of_credits(void **state)
 {
     const struct amg_ofi_ep *ep = amg_ofi_ep_of(server.ep);

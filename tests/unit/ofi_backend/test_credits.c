@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process that serves requests decides how many it holds of each peer,
- * whatever that peer's own limit is: a peer that keeps to the rules waits, and
- * all its calls end well; what another sends beyond that is refused. */
+/* Limits on requests: the server decides how many requests of each peer it
+ * holds, whatever the limit of that peer is. A peer that keeps to the limit
+ * waits, and all its calls end well; the server refuses requests beyond the
+ * limit. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,8 +19,8 @@ enum { FEW = 4, MANY = 1000, CALLS = 60, LEN = 40 };
 
 static struct party server;
 static struct party client;
-static struct amg_peer *peer; /* the server, as the client knows it */
-static struct amg_list held;  /* arrivals at the server */
+static struct amg_peer *peer; /* the server, as a peer of the client */
+static struct amg_list held;  /* at the server */
 static unsigned held_count;
 static unsigned served;
 static unsigned refused;
@@ -102,7 +103,7 @@ static void post(struct amg_op *op, bool wants_reply)
         HG_SUCCESS);
 }
 
-/* As if the client did not care: it takes as many as it likes. */
+/* The client ignores the limit. */
 static void be_greedy(void)
 {
     amg_ofi_domain_of(client.domain)->calls.flow.limit = 2 * MANY;
@@ -112,13 +113,13 @@ static void calls_end_well(unsigned limit)
 {
     static struct amg_op ops[CALLS];
 
-    /* From the very first one on, before the two have met. */
+    /* From the first one on, before the two are connected. */
     for (unsigned i = 0; i < CALLS; i++)
         post(&ops[i], i % 3 != 0);
     while (served < CALLS) {
         while (held_count < limit && served + held_count < CALLS)
             poll_both();
-        /* More would have come in the meantime. */
+        /* Time in which more requests could arrive. */
         for (unsigned i = 0; i < 100; i++)
             poll_both();
         assert_true(held_count <= limit);
@@ -169,7 +170,7 @@ static void test_credits_that_were_not_given_are_refused(void **state)
     while (ended < CALLS + 1)
         poll_both();
     assert_int_equal(refused, CALLS - FEW);
-    /* Those are served again that keep to it. */
+    /* Requests within the limit are served again. */
     post(&ops[0], true);
     while (held_count == 0)
         poll_both();

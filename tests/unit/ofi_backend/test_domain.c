@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A domain over a provider that is not like those at hand: that has fewer
- * options, nothing to sleep on, no address to be reached at; and a domain in a
- * child process. All by tcp on the loopback, with single calls replaced. */
+/* Domain over an unusual provider: with fewer options, without a descriptor, or
+ * without a reachable address; and a domain in a child process. All by tcp on
+ * the loopback interface, with single calls replaced. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,7 +70,7 @@ static int call_cq_wait_fd(struct fid_cq *cq, int *ret_fd)
     return has_descriptor ? real.cq_wait_fd(cq, ret_fd) : -FI_ENOSYS;
 }
 
-/* It crashes on a queue that was not made to be waited for (1.17). */
+/* tcp crashes on a queue that was not opened for waiting (1.17). */
 static int call_cq_trywait(struct fid_fabric *fabric, struct fid_cq *cq)
 {
     trywaits++;
@@ -126,7 +126,7 @@ static void world_close(struct world *world)
     amg_ofi_transport.domain.close(world->domain);
 }
 
-/* Sends to itself, all at once, and gets all of them. */
+/* Sends several messages to itself at once, and receives all of them. */
 static void world_talk(struct world *world)
 {
     static struct amg_op ops[MESSAGES];
@@ -246,7 +246,8 @@ static void test_domain_that_sleeps(void **state)
     world_close(&world);
 }
 
-/* As net of 1.17: once there was news, its descriptor says so for ever. */
+/* As the provider net of 1.17: after the first event its descriptor stays
+ * readable. */
 static void test_domain_that_rings_for_nothing(void **state)
 {
     struct world world;
@@ -264,7 +265,7 @@ static void test_domain_that_rings_for_nothing(void **state)
         (void)amg_ofi_transport.ep.poll(world.ep, 10, &events);
         assert_true(++looks < 1000);
     }
-    /* It is left alone from now on, and the sleep is a short one. */
+    /* From now on the descriptor is not used, and waits are short. */
     assert_int_equal(amg_ofi_domain_of(world.domain)->cq_fd, -1);
     assert_true(fake_has_logged("readable though its queue is empty"));
     (void)amg_ofi_transport.ep.poll(world.ep, 10, &events);
@@ -282,7 +283,7 @@ static void test_domain_at_ipv6(void **state)
 
     (void)state;
     if (world_try(&world, "[::1]", false) != HG_SUCCESS)
-        skip(); /* a machine without IPv6 */
+        skip(); /* this machine has no IPv6 */
     amg_ofi_transport.domain.close(world.domain);
     world_open_at(&world, "[::1]", false);
     assert_int_equal(
@@ -345,13 +346,13 @@ static void test_domain_elsewhere_is_refused(void **state)
     struct world world;
 
     (void)state;
-    /* Reserved for documents (RFC 5737): no machine has it. */
+    /* Reserved for documentation (RFC 5737): no machine has it. */
     assert_int_not_equal(world_try(&world, "203.0.113.77", false), HG_SUCCESS);
     assert_true(fake_has_logged("203.0.113.77"));
     assert_true(fake_has_logged("of this machine?"));
 }
 
-/* 0: all of it was refused or did nothing, and the log says why. */
+/* 0: all calls were refused or did nothing, and the log says why. */
 static int child_try(struct world *world)
 {
     struct amg_events events;
@@ -382,7 +383,7 @@ static void test_domain_in_a_child_is_left_alone(void **state)
     (void)state;
     world_open(&world, false);
     world_talk(&world);
-    /* As if another thread of the parent were in a call. */
+    /* As if another thread of the parent were in a call during fork(). */
     amg_bias_lock(&amg_ofi_domain_of(world.domain)->lock);
     pid = fork();
     assert_true(pid >= 0);

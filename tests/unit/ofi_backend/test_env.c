@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The key of a job on its network, and what is said where there is none; and
- * what is told to providers by the environment. */
+/* Key of a job at its network, the log lines if there is none, and the
+ * environment that the driver sets for providers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,7 +72,7 @@ static void test_auth_by_the_job_unless_chosen(void **state)
     assert_int_equal(choose("cxi", "cxi1", NULL), HG_SUCCESS);
     text_is(", VNI 1017 of service 7");
     assert_string_equal(fake_look.nic, "cxi1");
-    /* Other networks have no part in it. */
+    /* Other networks ignore it. */
     assert_int_equal(choose("tcp", "", NULL), HG_SUCCESS);
     assert_int_equal(fake_look.key_len, 0);
 }
@@ -112,7 +112,7 @@ static void test_env_universe_comes_from_the_job(void **state)
     assert_int_equal(amg_ofi_env_universe(), 70000);
     assert_int_equal(choose("tcp", "", NULL), HG_SUCCESS);
     assert_string_equal(fake_look.universe, "70000");
-    /* What is set stays, as other threads may be reading it. */
+    /* An earlier value stays, as other threads may be reading it. */
     assert_string_equal(getenv("FI_UNIVERSE_SIZE"), "70000");
     assert_int_equal(amg_ofi_env_universe(), 70000);
     setenv("AMALGAM_UNIVERSE_SIZE", "5000", 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A buffer that messages still come into is not posted again. */
+/* Receive buffers that messages still come into: the driver does not post them
+ * again. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +13,11 @@
 #include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_domain.h"
 
-enum { GAP = 1000, SHORT = 20, TICKS = 1000 /* more than anything waits */ };
+enum {
+    GAP = 1000,
+    SHORT = 20,
+    TICKS = 1000 /* longer than any wait of the driver */
+};
 
 static struct amg_ofi_call real;
 static struct iovec posted; /* last */
@@ -37,8 +42,8 @@ static void receive(struct amg_ofi_domain *domain,
     receive->work.done(domain, &receive->work, &entry, 0);
 }
 
-/* A long message stays away for some time, at the beginning of a buffer that
- * others have filled. */
+/* A long message, whose memory is the beginning of a buffer, comes late; other
+ * messages have filled the rest. */
 static void test_ep_late_message_has_its_memory(void **state)
 {
     const struct amg_open how = {.info = "127.0.0.1",
@@ -65,17 +70,17 @@ static void test_ep_late_message_has_its_memory(void **state)
     assert_int_equal(posts, before + 1);
     assert_false((unsigned char *)posted.iov_base < bytes + GAP &&
                  (unsigned char *)posted.iov_base + posted.iov_len > bytes);
-    /* It is no part of what is posted now. */
+    /* The late message does not count for the new buffer. */
     receive(domain, buffer, bytes, GAP, 0);
     assert_true(buffer->is_posted && buffer->sum == 0 && buffer->end == 0);
-    /* What comes there fills it. */
+    /* Messages into the new buffer fill it. */
     receive(domain, buffer, posted.iov_base, posted.iov_len, FI_MULTI_RECV);
     assert_int_equal(posts, before + 2);
     amg_bias_unlock(&domain->lock);
     amg_ofi_transport.domain.close(base);
 }
 
-/* Memory that is kept so is not without end. */
+/* The memory kept for late messages is bounded. */
 static void test_ep_gaps_take_no_memory_without_end(void **state)
 {
     const struct amg_open how = {.info = "127.0.0.1",

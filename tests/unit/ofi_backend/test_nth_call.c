@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When the n-th call of libfabric fails, whatever it is, everything that was
- * begun ends, and nothing is lost; n = 1, 2, ... until there is none left to
- * fail. Binding does not fail: an endpoint that is bound to nothing cannot be
- * closed (tcp;ofi_rxm, 1.17, crashes). */
+/* Failure of the n-th call of libfabric, for n = 1, 2, ... until no call is
+ * left to fail: all operations end, and no object is lost. Binding does not
+ * fail: an endpoint that is bound to nothing cannot be closed (tcp;ofi_rxm,
+ * 1.17, crashes). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,15 +27,15 @@ static uint8_t exposed[LEN];
 static uint8_t landing[LEN];
 
 static struct amg_ofi_call real;
-static unsigned fail_in; /* calls until one fails; 0: none is to */
-static int opened;       /* objects that are not closed */
+static unsigned fail_in; /* calls until one fails; 0: none fails */
+static int opened;       /* objects that are open */
 
 static bool must_fail(void)
 {
     return fail_in > 0 && --fail_in == 0;
 }
 
-/* Counts what was opened. */
+/* Counts opened objects. */
 static int open_end(int code)
 {
     if (code == 0)
@@ -176,7 +176,7 @@ static void side_close(struct side *side)
     amg_ofi_transport.domain.close(side->domain);
 }
 
-/* How many operations ended. */
+/* Returns the number of operations that ended. */
 static unsigned side_poll(struct side *side)
 {
     struct amg_events events;
@@ -205,8 +205,8 @@ static struct amg_peer *peer_of(const struct side *side, struct side *other)
     return peer;
 }
 
-/* Moves so many bytes, in either direction, unless something fails. What comes
- * is right. */
+/* Transfers so many bytes, in either direction, unless a call fails. Received
+ * bytes are right. */
 static void move(struct side *mover, struct side *owner, struct amg_peer *peer,
     const struct amg_remote *remote, uint64_t len, bool is_put)
 {

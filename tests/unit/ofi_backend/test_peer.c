@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tokens name peers, and tell nothing of each other: however many there are,
- * each leads to its peer alone, and no two follow from one another. */
+/* Tokens of peers: each identifies its peer alone, however many there are, and
+ * none can be derived from others. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,7 +77,7 @@ static int compare(const void *one, const void *other)
 }
 
 /* A counter behind any bijection of 64 bits fills neither half evenly by
- * chance; and differences that come twice would tell the next one. */
+ * chance; repeated differences would reveal the next token. */
 static void test_tokens_are_all_random(void **state)
 {
     static uint64_t gaps[COUNT];
@@ -93,7 +93,7 @@ static void test_tokens_are_all_random(void **state)
         for (unsigned bit = 0; bit < 64; bit++)
             ones[bit] += token >> bit & 1;
     }
-    /* 10 times the standard deviation: never in the life of the universe. */
+    /* 10 times the standard deviation: never happens by chance. */
     for (unsigned bit = 0; bit < 64; bit++)
         assert_in_range(ones[bit], COUNT / 2 - 160, COUNT / 2 + 160);
     qsort(gaps, COUNT, sizeof(gaps[0]), compare);

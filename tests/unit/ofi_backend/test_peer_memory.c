@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer that has called takes at most 4 KiB of ours. */
+/* Memory of a peer that has called: at most 4 KiB of the library's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "ofi_backend/ofi_domain.h"
 #include "party.h"
 
-/* More of them would say the same: each has libfabric's buffers. */
+/* More clients would show the same: each has libfabric's buffers. */
 enum { CLIENTS = 8, LIMIT_BYTES = 4096, LEN = 8 };
 
 static uint64_t bytes_now(void)
@@ -23,7 +23,7 @@ static uint64_t bytes_now(void)
     return stats.bytes;
 }
 
-/* Answers all that came. */
+/* Answers all arrived requests. */
 static void serve(struct party *server)
 {
     struct amg_events events;
@@ -70,8 +70,8 @@ static void call(
     amg_ofi_transport.msg.release_reply(client->ep, &op);
 }
 
-/* All clients meet the server; how many bytes each of the peers takes: one at
- * the server and one at the client. */
+/* Connects all clients to the server. Returns the bytes per peer: one at the
+ * server and one at the client. */
 static uint64_t bytes_of_peer(struct party *clients, struct party *server)
 {
     uint64_t before = bytes_now();
@@ -96,7 +96,7 @@ static void test_peer_memory_is_small(void **state)
         party_open(&servers[i], 0, 1);
     for (unsigned i = 0; i < CLIENTS; i++)
         party_open(&clients[i], 0, 1);
-    /* What the clients make once, they make for the first. */
+    /* Memory that the clients allocate once belongs to the first. */
     (void)bytes_of_peer(clients, &servers[0]);
     each = bytes_of_peer(clients, &servers[1]);
     print_message("%u bytes for each peer\n", (unsigned)each);

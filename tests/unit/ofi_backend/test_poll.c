@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes from the network: whatever a peer sends, this process lives on, keeps
- * to its memory, and answers others. */
+/* Bytes from the network: whatever a peer sends, this process survives, keeps
+ * to its memory, and answers other peers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ enum {
 
 static uint8_t exposed[LEN];
 
-/* One domain, and a peer that only this test plays. */
+/* A domain, and a peer that the test plays. */
 struct world {
     struct amg_domain *domain;
     struct amg_ep *ep;
@@ -98,7 +98,7 @@ static void receive(struct world *world, const void *bytes, size_t len)
     amg_bias_lock(&domain->lock);
     amg_ofi_poll_on_received_locked(
         domain, &domain->receives[0].work, &entry, 0);
-    /* The provider knows nothing of it. */
+    /* The provider does not know this work. */
     domain->receives[0].sum = 0;
     domain->receives[0].end = 0;
     amg_bias_unlock(&domain->lock);
@@ -148,7 +148,7 @@ static void test_poll_random_bytes_are_dropped(void **state)
     world_close(&world);
 }
 
-/* A peer that is known lies in every field but those that name it. */
+/* A known peer sends wrong values in every field but those that identify it. */
 static void test_poll_lies_of_a_peer_do_no_harm(void **state)
 {
     struct world world;
@@ -166,7 +166,7 @@ static void test_poll_lies_of_a_peer_do_no_harm(void **state)
         assert_true(world.peer->state == AMG_OFI_PEER_CLAIMED ||
                     world.peer->state == AMG_OFI_PEER_OPEN);
         fill_random(bytes, len);
-        /* Half of the accesses name memory that is there. */
+        /* Half of the accesses name exposed memory. */
         if (i % 2 == 0)
             memcpy(bytes + sizeof(header), key.bytes, sizeof(key.bytes));
         fill_random(&header, sizeof(header));
@@ -186,7 +186,7 @@ static void test_poll_lies_of_a_peer_do_no_harm(void **state)
     world_close(&world);
 }
 
-/* It asks for the same memory again and again, and returns nothing. */
+/* The peer asks for the same memory again and again, and returns no lease. */
 static void test_poll_leases_of_one_peer_are_bounded(void **state)
 {
     struct {

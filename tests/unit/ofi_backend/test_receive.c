@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A buffer is not posted again while a message may still be written into it:
- * by a domain of this process, and a provider that only notes what is posted
- * and taken back. */
+/* Receive buffers while a message may still be written into them: the driver
+ * does not post them again. A domain of this process, and a provider that only
+ * records posts and cancels. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,7 +60,7 @@ static void begin(void)
     assert_int_equal(amg_ofi_transport.ep.open(base, 0, &ep), HG_SUCCESS);
     assert_int_equal(posts, AMG_OFI_RECEIVES);
     receive = &domain()->receives[0];
-    domain()->tick += LONG_AGO; /* nobody has said anything for long */
+    domain()->tick += LONG_AGO; /* no message came for long */
     posts = 0;
     cancels = 0;
 }
@@ -70,7 +70,7 @@ static void end(void)
     struct amg_events events;
 
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
-        domain()->receives[i].is_posted = false; /* nor was one ever */
+        domain()->receives[i].is_posted = false; /* they were never posted */
     amg_events_init(&events);
     amg_ofi_transport.ep.close(ep, &events);
     amg_ofi_transport.domain.close(base);
@@ -78,7 +78,8 @@ static void end(void)
     posts = 0;
 }
 
-/* The provider says so of `len` bytes at `at` of the first buffer. */
+/* The provider reports a completion of `len` bytes at `at`, in the first
+ * buffer. */
 static void say(void *at, size_t len, uint64_t flags, int error)
 {
     const struct fi_cq_data_entry entry = {
@@ -89,7 +90,7 @@ static void say(void *at, size_t len, uint64_t flags, int error)
     amg_bias_unlock(&domain()->lock);
 }
 
-/* How long it takes until it is posted; TICKS_MAX: longer. */
+/* Ticks until the buffer is posted; TICKS_MAX: more. */
 static unsigned ticks_until_posted(void)
 {
     unsigned count = 0;
@@ -120,7 +121,8 @@ static void test_receive_that_is_full_is_posted_at_once(void **state)
     end();
 }
 
-/* As tcp;ofi_rxm (1.17) does where what it reads came before the buffer. */
+/* As tcp;ofi_rxm (1.17) does when a message that it reads came before the
+ * buffer. */
 static void test_receive_given_back_too_early_waits_for_the_rest(void **state)
 {
     unsigned char *bytes = NULL;
@@ -153,7 +155,7 @@ static void test_receive_given_up_is_posted_with_other_memory(void **state)
     assert_ptr_not_equal(receive->bytes, bytes);
     for (unsigned i = 1; i < AMG_OFI_RECEIVES; i++)
         assert_ptr_not_equal(receive->bytes, domain()->receives[i].bytes);
-    /* What comes at last is none of the new memory. */
+    /* A late message does not count for the new memory. */
     say(bytes, 200, 0, 0);
     assert_int_equal(receive->end, 0);
     assert_int_equal(receive->sum, 0);
@@ -170,7 +172,8 @@ static void test_receive_that_was_cut_off_is_taken_back(void **state)
     bytes = receive->bytes;
     say(bytes, 0, 0, FI_ETRUNC);
     assert_int_equal(cancels, 1);
-    assert_int_equal(posts, 0); /* it may be said once more that it is back */
+    assert_int_equal(
+        posts, 0); /* the provider may report its return once more */
     say(NULL, 0, 0, FI_ECANCELED);
     assert_int_equal(posts, 0);
     assert_in_range(ticks_until_posted(), 1, TICKS_MAX - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which accesses are reads of the provider, and how long leases are held. */
+/* Choice of accesses that are reads of the provider, and the life of leases. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ static ssize_t count_inject(
     return code;
 }
 
-/* How many operations ended. */
+/* Returns the number of operations that ended. */
 static unsigned side_poll(struct party *side)
 {
     struct amg_events events;
@@ -70,7 +70,7 @@ static unsigned side_poll(struct party *side)
     return count;
 }
 
-/* The one that exposes, and the one that reads. */
+/* The process that exposes memory, and the one that reads it. */
 struct world {
     struct party owner;
     struct party reader;
@@ -107,7 +107,7 @@ static void world_close(struct world *world)
     (void)party_close(&world->owner);
 }
 
-/* Reads so much of the exposed memory, to the end. */
+/* Reads so many bytes of the exposed memory, to the end. */
 static void pull(struct world *world, uint64_t len)
 {
     struct amg_segment segment = {landing, LEN};
@@ -135,12 +135,13 @@ static void test_rma_first_access_of_some_bytes_needs_no_lease(void **state)
 
     (void)state;
     world_open(&world);
-    pull(&world, TINY); /* now the two know each other */
+    pull(&world, TINY); /* now they are connected */
     pull(&world, SOME);
     assert_int_equal(reads, 0);
     pull(&world, SOME);
     assert_true(reads > 0);
-    /* No poll was made since the lease was put by, so that it is there. */
+    /* There was no poll since the lease became idle, so the reader still has
+     * it. */
     before = reads;
     pull(&world, TINY);
     assert_int_equal(reads, before + 1);
@@ -170,7 +171,8 @@ static void test_rma_long_access_is_read(void **state)
     world_close(&world);
 }
 
-/* Nobody polls for a class that has no context any more. */
+/* Nobody polls for a class without contexts, so its leases are returned first.
+ */
 static void test_rma_last_context_returns_its_leases(void **state)
 {
     struct world world;
@@ -187,7 +189,8 @@ static void test_rma_last_context_returns_its_leases(void **state)
     world_close(&world);
 }
 
-/* What a peer cannot take at once waits here, and not in its provider. */
+/* Messages beyond what a peer takes at once wait in the driver, not in the
+ * provider. */
 static void test_rma_many_messages_wait_for_answers(void **state)
 {
     struct amg_segment segment = {landing, LEN};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which provider an init string leads to, also those of NICs that are not here,
- * and what is said where it leads nowhere. */
+/* Choice of a provider by an init string, also of NICs that this machine does
+ * not have, and the log lines if none fits. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What the manuals of providers say that they demand. */
+/* Requirements as the manuals of providers state them. */
 static const struct fake_offer nics[] = {
     {.stack = "cxi",
         .nic = "cxi0",
@@ -103,7 +103,8 @@ static void test_select_each_name_finds_its_stack(void **state)
     chosen_is("tcp;ofi_rxm", "eth7");
 }
 
-/* What 1.17 called net is tcp without a layer above it later. */
+/* The provider that 1.17 called net is, in later versions, tcp without a layer
+ * above it. */
 static void test_select_net_is_never_layered(void **state)
 {
     (void)state;
@@ -155,7 +156,7 @@ static void test_select_nic_by_its_name(void **state)
     assert_true(fake_has_logged("'cxi' at cxi7"));
 }
 
-/* The resolver is asked once, by us, and for what is no NIC. */
+/* The driver asks the resolver once, and only for names that are no NIC. */
 static void test_select_host_by_its_name(void **state)
 {
     (void)state;
@@ -164,7 +165,7 @@ static void test_select_host_by_its_name(void **state)
     assert_string_equal(fake_look.node, "127.0.0.1");
     assert_string_equal(fake_look.service, "77");
     assert_false(fake_has_logged("no other machine reaches"));
-    /* A name of the provider's own stays what it is. */
+    /* A name in the provider's own format is passed on unchanged. */
     assert_int_equal(choose("shm", "no_host"), HG_OPNOTSUPPORTED);
     assert_string_equal(fake_look.node, "no_host");
     assert_true(fake_has_logged("As a host: "));
@@ -195,7 +196,8 @@ static void test_select_format_of_addresses(void **state)
     (void)state;
     assert_int_equal(choose_how(&how), HG_SUCCESS);
     assert_int_equal(chosen->addr_format, FI_SOCKADDR_IN6);
-    /* Behind sin6_family, sin6_port and sin6_flowinfo; not the fe80::. */
+    /* Offset behind sin6_family, sin6_port and sin6_flowinfo; not the fe80::.
+     */
     assert_memory_equal(
         (const char *)chosen->src_addr + 8, global, sizeof(global));
     how.info = "10.9.1.7";
@@ -231,7 +233,7 @@ static void test_select_subnet(void **state)
         how.nic.ip_subnet = wrong[i];
         assert_int_equal(choose_how(&how), HG_INVALID_ARG);
     }
-    /* Addresses of other networks are in no subnet, and need none. */
+    /* Addresses that are not IP are in no subnet. */
     how.protocol = "cxi";
     how.nic.ip_subnet = "10.8.0.0/16";
     assert_int_equal(choose_how(&how), HG_SUCCESS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers share what there is: room of the provider, and credits, however many.
- * By three domains of this process, and a provider with little room. */
+/* Sharing among peers: the room of the provider, and credits of many requests.
+ * Three domains of this process, and a provider with little room. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "party.h"
 
 enum {
-    LEN = 900, /* more than what is injected */
+    LEN = 900, /* too long to be injected */
     CREDITS = 1000,
     ROUNDS = 20,
     TICKS_MAX = 20, /* 2 s of polling */
@@ -23,7 +23,7 @@ enum {
 
 static struct amg_ofi_call real;
 static struct party servers[SERVERS];
-static struct amg_peer *peers[SERVERS]; /* the same, as the client knows them */
+static struct amg_peer *peers[SERVERS]; /* as peers of the client */
 static struct party client;
 static unsigned room; /* sends of the client that the provider takes */
 static unsigned done_count;
@@ -60,7 +60,7 @@ static bool has_ended(const struct amg_op *op)
     return op->priv[AMG_CALL_PRIV_STATE] == AMG_CALL_DONE;
 }
 
-/* Polls all; what arrived is kept in `ret_events`. */
+/* Polls all; keeps arrivals in `ret_events`. */
 static void poll_all(struct amg_events *ret_events)
 {
     (void)amg_ofi_transport.ep.poll(client.ep, 100, ret_events);
@@ -79,7 +79,7 @@ static void release_all(struct amg_events *events)
             NULL, amg_container_of(link, struct amg_arrival, link));
 }
 
-/* Who always has something to send does not keep others from it. */
+/* A peer with a steady stream of messages does not block messages to others. */
 static void test_share_room_goes_to_each_peer(void **state)
 {
     static struct amg_op many[ROUNDS + 1];
@@ -108,7 +108,7 @@ static void test_share_room_goes_to_each_peer(void **state)
     release_all(&events);
 }
 
-/* A message has room for 255 of them. */
+/* A message returns at most 255 credits. */
 static void test_share_all_credits_come_back(void **state)
 {
     static struct amg_op ops[CREDITS];
@@ -126,7 +126,7 @@ static void test_share_all_credits_come_back(void **state)
     release_all(&events);
     for (tick = domain->tick;
          peers[0]->calls.unanswered > 0 && domain->tick - tick < TICKS_MAX;) {
-        /* Or the answer to a doubt would bring some. */
+        /* Prevents a check of the peer, whose answer would return some. */
         peers[0]->heard_tick = domain->tick;
         poll_all(&events);
         release_all(&events);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a connection took with it, though its sender was told that it had left:
- * both processes live, and say so. Requests, replies, one-way requests and
- * returned leases that are lost so end what waits for them, no credit is
- * missing after that, and the two begin anew. A peer that only holds what it
- * was sent is not suspected. By two domains of this process, and a provider
- * that swallows messages; time passes as fast as they poll. */
+/* Messages lost with a connection although the provider had reported them as
+ * sent, while both processes live. Lost requests, replies, one-way requests and
+ * returned leases end what waits for them; no credit is missing afterwards, and
+ * the two connect anew. A peer that only holds requests is not suspected. Two
+ * domains of this process, and a provider that drops messages; time passes as
+ * fast as they poll. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,14 +26,14 @@ enum {
     CALLS = 8,
 };
 
-/* So many messages of this kind are still to be swallowed. */
+/* The next messages of this kind that are dropped, and their number. */
 static unsigned swallow_kind;
 static unsigned swallow_count;
 
 static struct amg_ofi_call real;
 static struct party server;
 static struct party client;
-static struct amg_peer *peer; /* the server, as the client knows it */
+static struct amg_peer *peer; /* the server, as a peer of the client */
 static struct amg_list held;  /* arrivals at the server */
 static bool answers;
 static uint8_t memory[MEMORY];
@@ -56,7 +56,7 @@ static ssize_t call_inject(
     return is_swallowed(bytes) ? 0 : real.inject(ep, bytes, len, to);
 }
 
-/* Its completion comes; a byte that says nothing goes in its place. */
+/* Drops the message: completes it, and sends a byte without meaning instead. */
 static ssize_t call_send(struct fid_ep *ep, const void *bytes, size_t len,
     void *desc, fi_addr_t to, void *context)
 {
@@ -86,7 +86,7 @@ static void arrivals_answer(void)
     }
 }
 
-/* Both look, a tenth of a second after the last time. */
+/* Both poll, each a tenth of a second after its last poll. */
 static void poll_both(void)
 {
     struct party *parties[] = {&client, &server};
@@ -138,7 +138,7 @@ static hg_return_t wait_for(const struct amg_op *op)
     return op->ret;
 }
 
-/* All credits are there again, and calls are answered. */
+/* All credits are back, and calls are answered. */
 static void begins_anew(void)
 {
     static struct amg_op op;
@@ -200,7 +200,7 @@ static void test_swallowed_one_ways_cost_no_credit(void **state)
     (void)state;
     swallow(AMG_OFI_ONEWAY, 1);
     post(&op, SHORT_LEN, false);
-    assert_int_equal(wait_for(&op), HG_SUCCESS); /* it has left */
+    assert_int_equal(wait_for(&op), HG_SUCCESS); /* the message has left */
     begins_anew();
     swallow(AMG_OFI_CREDIT, 1);
     post(&op, SHORT_LEN, false);
@@ -208,7 +208,7 @@ static void test_swallowed_one_ways_cost_no_credit(void **state)
     begins_anew();
 }
 
-/* Its owner must have the memory back. */
+/* The owner must get the memory back. */
 static void test_swallowed_return_frees_the_memory(void **state)
 {
     const struct amg_segment exposed = {memory, MEMORY};
@@ -241,7 +241,7 @@ static void test_swallowed_return_frees_the_memory(void **state)
     begins_anew();
 }
 
-/* However often it is asked. */
+/* However often the client checks the server. */
 static void test_held_requests_are_not_lost(void **state)
 {
     static struct amg_op ops[CALLS];

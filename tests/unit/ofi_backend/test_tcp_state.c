@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections to a peer whose host is there are left alone; so are those to
- * others. What is done to dead ones is shown by tests/hosts/host_dies.c. */
+/* TCP connections of silent peers: those to living hosts, and those of others,
+ * stay. tests/hosts/host_dies.c has the dead ones. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 
 enum { MINUTE_MS = 60000, HALF_A_SECOND = 5 /* ticks */ };
 
-/* A connection of this process to itself, and a peer where it leads to. */
+/* A connection of this process to itself, and the peer at its end. */
 struct world {
     struct amg_ofi_domain domain;
     struct amg_peer *self;
@@ -89,7 +89,7 @@ static int world_close(void **state)
 
 static unsigned scans;
 
-/* In the place of the C library's. */
+/* Replaces the function of the C library. */
 DIR *opendir(const char *name)
 {
     DIR *(*real)(const char *) =
@@ -99,7 +99,7 @@ DIR *opendir(const char *name)
     return real(name);
 }
 
-/* Both ends still pass a byte on. */
+/* A byte still passes in both directions. */
 static void lines_check(const struct world *world)
 {
     char byte = 'a';
@@ -119,7 +119,8 @@ static void test_line_that_answers_stays(void **state)
     lines_check(world);
 }
 
-/* However long ago it was heard of: nothing waits to be acknowledged. */
+/* The peer has been silent for long, but no sent byte waits to be acknowledged.
+ */
 static void test_line_without_news_stays(void **state)
 {
     struct world *world = *state;
@@ -130,7 +131,7 @@ static void test_line_without_news_stays(void **state)
     lines_check(world);
 }
 
-/* The other process has ended: there is nobody to be waited for. */
+/* The peer's process has ended, so this process does not wait for it. */
 static void test_line_that_ended_is_not_there(void **state)
 {
     struct world *world = *state;
@@ -152,7 +153,7 @@ static void test_line_of_others_stays(void **state)
     lines_check(world);
 }
 
-/* One that came in here is of some process of that host, not of this one. */
+/* An incoming connection may be of any process of that host. */
 static void test_line_that_came_in_is_of_anybody(void **state)
 {
     struct world *world = *state;
@@ -175,7 +176,8 @@ static void test_line_without_tcp_is_unknown(void **state)
     lines_check(world);
 }
 
-/* However many peers are silent, the descriptors are read twice a second. */
+/* The driver scans its descriptors twice a second, however many peers are
+ * silent. */
 static void test_lines_are_sought_twice_a_second(void **state)
 {
     struct world *world = *state;

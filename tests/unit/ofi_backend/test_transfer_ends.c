@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How puts, gets and leases end when something goes wrong meanwhile: reads that
- * are held back, queues that are full, and memory that is short. */
+/* Ends of puts, gets and leases after failures: delayed reads, full queues, and
+ * lack of memory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,21 +15,21 @@
 #include "party.h"
 
 enum {
-    LEN = 4 << 20, /* four pieces */
+    LEN = 4 << 20, /* four fragments */
     SOME = 65536,
     UNREG_MS = 20000,
     HELD_MAX = 32,
     BUFS_MAX = 4096,
     POLLS = 100,
-    PLACE_USES = 4096, /* after so many a number of a table comes again */
+    PLACE_USES = 4096, /* uses of a slot until its number repeats */
 };
 
 static uint8_t exposed[LEN];
 static uint8_t landing[LEN];
 
-/* Reads are kept here, and never posted, while `holding`. */
+/* Reads that are kept back while `holding`, and never posted. */
 static bool holding;
-static unsigned room; /* for so many; then EAGAIN */
+static unsigned room; /* room for so many; then EAGAIN */
 static void *held[HELD_MAX];
 static unsigned held_count;
 static unsigned mrs_open;
@@ -69,7 +69,7 @@ static int call_close(struct fid *fid)
     return fi_close(fid);
 }
 
-/* How many operations ended. */
+/* Returns the number of operations that ended. */
 static unsigned side_poll(struct party *side)
 {
     struct amg_events events;
@@ -82,7 +82,7 @@ static unsigned side_poll(struct party *side)
     return count;
 }
 
-/* The one that exposes, and the one that reads. */
+/* The process that exposes memory, and the one that reads it. */
 struct world {
     struct party owner;
     struct party reader;
@@ -147,14 +147,14 @@ static void pull(struct world *world, uint64_t len)
     assert_int_equal(op.ret, HG_SUCCESS);
 }
 
-/* From now on reads are held back, of which so many are taken. */
+/* From now on reads are kept back; the provider takes so many. */
 static void hold(unsigned count)
 {
     holding = true;
     room = count;
 }
 
-/* What was held back is through. */
+/* Completes the reads that were kept back. */
 static void held_end(struct world *world)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(world->reader.domain);
@@ -170,10 +170,10 @@ static void held_end(struct world *world)
     amg_bias_unlock(&domain->lock);
 }
 
-/* It has pieces in motion, and waits for room for more. */
+/* A get with fragments in flight that waits for room for more. */
 static void half_posted_get(struct world *world, struct amg_op *op)
 {
-    pull(world, SOME); /* the lease is there for it */
+    pull(world, SOME); /* the reader has its lease afterwards */
     pull(world, LEN);
     hold(2);
     get(world, LEN, op);
@@ -202,7 +202,8 @@ static void test_transfer_ends_cancelled_posts_no_more(void **state)
     world_close(&world);
 }
 
-/* What the provider never ends is not waited for, nor lost. */
+/* The domain does not wait for reads that the provider never ends, and loses no
+ * memory. */
 static void test_transfer_ends_with_its_class(void **state)
 {
     struct amg_mem_stats before;
@@ -213,7 +214,7 @@ static void test_transfer_ends_with_its_class(void **state)
     (void)state;
     amg_mem_stats_get(&before);
     world_open(&world);
-    /* Local memory is registered, too, for each piece. */
+    /* Local memory is registered, too, for each fragment. */
     amg_ofi_domain_of(world.reader.domain)->facts.needs_desc = true;
     half_posted_get(&world, &op);
     amg_ofi_transport.addr.unref(world.reader.domain, world.peer);
@@ -248,7 +249,7 @@ static void test_transfer_ends_busy_memory_is_forgotten_with_its_class(
     amg_mem_free(world.mem);
 }
 
-/* All message buffers that there are without asking for memory. */
+/* Takes all message buffers that exist, without allocating. */
 static unsigned bufs_take(
     struct party *side, struct amg_peer *peer, struct amg_buf **bufs)
 {
@@ -296,8 +297,8 @@ static void test_transfer_ends_lease_returned_when_there_is_memory(void **state)
     world_close(&world);
 }
 
-/* Who asks for a lease is not left waiting by an owner that has no memory for
- * the answer. */
+/* The owner has no memory for the answer to a request for a lease; the asking
+ * process does not wait forever. */
 static void test_transfer_ends_when_no_answer_can_be_made(void **state)
 {
     static struct amg_buf *bufs[BUFS_MAX];
@@ -311,7 +312,7 @@ static void test_transfer_ends_when_no_answer_can_be_made(void **state)
     pull(&world, SOME);
     self = amg_ofi_transport.addr.self(world.owner.domain);
     count = bufs_take(&world.owner, self, bufs);
-    world.remote.key.bytes[0] ^= 1; /* memory that it does not have */
+    world.remote.key.bytes[0] ^= 1; /* a key that the owner does not have */
     get(&world, LEN, &op);
     amg_mem_fail_nth(1); /* the owner's answer */
     while (side_poll(&world.reader) == 0)
@@ -323,7 +324,7 @@ static void test_transfer_ends_when_no_answer_can_be_made(void **state)
     world_close(&world);
 }
 
-/* A grant with less than its first row. */
+/* A grant shorter than its first row. */
 static void grant_give_bad(struct world *world)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(world->reader.domain);
@@ -363,7 +364,8 @@ static void test_transfer_ends_when_its_grant_is_of_wrong_form(void **state)
     world_close(&world);
 }
 
-/* A peer that knows keys of the process that was here before. */
+/* Peers may still have keys of an earlier process at this address, so keys
+ * begin at a random number. */
 static void test_transfer_ends_keys_begin_anywhere(void **state)
 {
     struct world world;
@@ -375,7 +377,7 @@ static void test_transfer_ends_keys_begin_anywhere(void **state)
     world_close(&world);
 }
 
-/* Numbers come again, keys do not. */
+/* Slot numbers repeat, keys do not. */
 static void test_transfer_ends_key_of_gone_memory_fits_no_more(void **state)
 {
     struct world world;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who sleeps is woken by the queue's descriptor, whatever came before. By two
+/* Wakeups by the descriptor of the provider's queue, whatever came before. Two
  * domains of this process. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 enum { LEN = 64 << 20, TICKS_MAX = 30 };
 
-/* The server would like to sleep all the time. */
+/* The server arms whenever it can. */
 static void put_while_server_rests(const struct party *client,
     const struct party *server, struct amg_peer *peer, struct amg_mem *mem,
     void *local)
@@ -43,7 +43,7 @@ static void put_while_server_rests(const struct party *client,
     assert_int_equal(op.ret, HG_SUCCESS);
 }
 
-/* In some time, whoever waits there is woken by the queue again. */
+/* After some time the queue's descriptor wakes the endpoint again. */
 static void wait_is_asleep(const struct party *party)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(party->domain);

@@ -83,7 +83,7 @@ static void test_text_of_another_stack_is_refused(void **state)
     assert_int_equal(read_of(&shm, "ofi+tcp://127.0.0.1:80"), HG_ADDRNOTAVAIL);
 }
 
-static void test_text_that_is_none_is_refused(void **state)
+static void test_text_malformed_is_refused(void **state)
 {
     static const char *const texts[] = {"", "tcp", "tcp://", "tcp://:80",
         "tcp://127.0.0.1", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65536",
@@ -129,7 +129,7 @@ int main(void)
         cmocka_unit_test(test_text_of_each_format_comes_back),
         cmocka_unit_test(test_text_by_its_protocol_is_understood),
         cmocka_unit_test(test_text_of_another_stack_is_refused),
-        cmocka_unit_test(test_text_that_is_none_is_refused),
+        cmocka_unit_test(test_text_malformed_is_refused),
     };
 
     amg_log_level_set(AMG_LOG_LEVEL_NONE);

@@ -180,7 +180,7 @@ static void test_nic_known_one_before_unknown(void **state)
     assert_true(fake_has_logged("nearest to the cores"));
 }
 
-static void test_nic_without_a_choice_nobody_asks(void **state)
+static void test_nic_without_a_choice_asks_nothing(void **state)
 {
     struct amg_open how = {.info = "", .protocol = "cxi"};
 
@@ -316,7 +316,7 @@ int main(void)
         UNIT_TEST(test_nic_without_locality_ranks_take_turns),
         UNIT_TEST(test_nic_unknown_to_the_machine_keeps_the_order),
         UNIT_TEST(test_nic_known_one_before_unknown),
-        UNIT_TEST(test_nic_without_a_choice_nobody_asks),
+        UNIT_TEST(test_nic_without_a_choice_asks_nothing),
         UNIT_TEST(test_nic_of_another_network_is_left_alone),
         UNIT_TEST(test_nic_that_the_user_names_is_taken),
         UNIT_TEST(test_nic_subnet_decides_first),

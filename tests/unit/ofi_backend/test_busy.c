@@ -168,7 +168,7 @@ static struct amg_peer *client_at_server(void)
     return amg_container_of(link, struct amg_peer, all);
 }
 
-static void doubt_client(void)
+static void client_check(void)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
 
@@ -179,7 +179,7 @@ static void doubt_client(void)
 
 /* Long after first contact the peer checks the identity of this process, and
  * there is no room for the answer at that moment. */
-static void test_busy_answer_to_a_doubt_has_time(void **state)
+static void test_busy_answer_to_a_check_has_time(void **state)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
     struct amg_op op;
@@ -188,7 +188,7 @@ static void test_busy_answer_to_a_doubt_has_time(void **state)
     (void)state;
     peer->deadline_ns = 1;
     sending = SEND_AGAIN;
-    doubt_client();
+    client_check();
     while (!peer->owes_accept && peer->state == AMG_OFI_PEER_OPEN)
         (void)poll_both(NULL);
     tick = domain->tick;
@@ -204,7 +204,7 @@ static void test_busy_answer_to_a_doubt_has_time(void **state)
 
 /* A CONNECT may reach a process that does not know the sender, so it returns no
  * credits. */
-static void test_busy_doubt_keeps_credits(void **state)
+static void test_busy_connect_returns_no_credits(void **state)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
     struct amg_events events;
@@ -218,7 +218,7 @@ static void test_busy_doubt_keeps_credits(void **state)
         (void)amg_ofi_transport.ep.poll(client.ep, 100, &events);
         (void)amg_ofi_transport.ep.poll(server.ep, 100, &events);
     }
-    doubt_client();
+    client_check();
     amg_ofi_transport.msg.release(
         server.ep, amg_container_of(amg_list_pop(&events.arrived),
                        struct amg_arrival, link));
@@ -266,7 +266,7 @@ static void stranger_is_not_reached(struct party *stranger)
     assert_int_equal(poll_late(&waits, 1), HG_HOSTUNREACH);
 }
 
-static void test_busy_process_without_descriptors_is_told_so(void **state)
+static void test_busy_process_without_descriptors_logs_it(void **state)
 {
     struct party stranger;
     struct rlimit limit;
@@ -284,7 +284,7 @@ static void test_busy_process_without_descriptors_is_told_so(void **state)
     (void)party_close(&stranger);
 }
 
-static void test_busy_process_without_memory_is_told_so(void **state)
+static void test_busy_process_without_memory_logs_it(void **state)
 {
     struct party stranger;
 
@@ -312,7 +312,7 @@ static hg_return_t poll_after(const struct amg_op *op, uint64_t away_ns)
 }
 
 /* A process that computes between post and progress does not lose its peer. */
-static void test_silent_peer_is_waited_for_while_looked_at(void **state)
+static void test_silent_peer_is_waited_for_after_a_pause(void **state)
 {
     uint64_t connect_ns = amg_ofi_domain_of(client.domain)->connect_ns;
     struct amg_op waits;
@@ -351,7 +351,7 @@ static void test_busy_peer_calls_can_be_cancelled(void **state)
 
 /* If another thread releases a request while the owner blocks, the credit is
  * returned soon, and not only at the end of the wait. */
-static void test_busy_sleeper_is_told_of_credits(void **state)
+static void test_busy_credit_of_another_thread_is_sent_soon(void **state)
 {
     const struct amg_ofi_ep *ep = amg_ofi_ep_of(server.ep);
     struct amg_events events;
@@ -413,13 +413,13 @@ int main(void)
         UNIT_TEST(test_busy_peer_is_waited_for),
         UNIT_TEST(test_busy_peer_is_given_up_at_last),
         UNIT_TEST(test_silent_peer_is_given_up_in_time),
-        UNIT_TEST(test_silent_peer_is_waited_for_while_looked_at),
-        UNIT_TEST(test_busy_process_without_descriptors_is_told_so),
-        UNIT_TEST(test_busy_process_without_memory_is_told_so),
+        UNIT_TEST(test_silent_peer_is_waited_for_after_a_pause),
+        UNIT_TEST(test_busy_process_without_descriptors_logs_it),
+        UNIT_TEST(test_busy_process_without_memory_logs_it),
         UNIT_TEST(test_busy_peer_calls_can_be_cancelled),
-        UNIT_TEST(test_busy_answer_to_a_doubt_has_time),
-        UNIT_TEST(test_busy_doubt_keeps_credits),
-        UNIT_TEST(test_busy_sleeper_is_told_of_credits),
+        UNIT_TEST(test_busy_answer_to_a_check_has_time),
+        UNIT_TEST(test_busy_connect_returns_no_credits),
+        UNIT_TEST(test_busy_credit_of_another_thread_is_sent_soon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,7 +170,7 @@ static void world_talk(struct world *world)
     }
 }
 
-static void test_domain_of_one_message_a_buffer(void **state)
+static void test_domain_with_a_buffer_for_each_message(void **state)
 {
     struct world world;
 
@@ -201,7 +201,7 @@ static void test_domain_of_short_messages(void **state)
     assert_true(fake_has_logged("messages of up to 100 bytes"));
 }
 
-static void test_domain_that_nobody_waits_for(void **state)
+static void test_domain_without_a_wait_object(void **state)
 {
     struct world world;
     struct amg_limits limits;
@@ -233,7 +233,7 @@ static void test_domain_without_a_descriptor(void **state)
     world_close(&world);
 }
 
-static void test_domain_that_sleeps(void **state)
+static void test_domain_that_blocks(void **state)
 {
     struct world world;
 
@@ -248,7 +248,7 @@ static void test_domain_that_sleeps(void **state)
 
 /* As the provider net of 1.17: after the first event its descriptor stays
  * readable. */
-static void test_domain_that_rings_for_nothing(void **state)
+static void test_domain_with_a_stale_descriptor(void **state)
 {
     struct world world;
     struct amg_events events;
@@ -327,7 +327,7 @@ static void test_domain_at_a_port_in_use_is_refused(void **state)
     world_close(&world);
 }
 
-static void test_domain_without_memory_tells_of_it(void **state)
+static void test_domain_without_memory_logs_it(void **state)
 {
     struct world world;
 
@@ -341,7 +341,7 @@ static void test_domain_without_memory_tells_of_it(void **state)
     }
 }
 
-static void test_domain_elsewhere_is_refused(void **state)
+static void test_domain_at_a_foreign_address_is_refused(void **state)
 {
     struct world world;
 
@@ -422,17 +422,17 @@ static int stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT_TEST(test_domain_of_one_message_a_buffer),
+        UNIT_TEST(test_domain_with_a_buffer_for_each_message),
         UNIT_TEST(test_domain_of_short_messages),
-        UNIT_TEST(test_domain_that_nobody_waits_for),
+        UNIT_TEST(test_domain_without_a_wait_object),
         UNIT_TEST(test_domain_without_a_descriptor),
-        UNIT_TEST(test_domain_that_sleeps),
-        UNIT_TEST(test_domain_that_rings_for_nothing),
+        UNIT_TEST(test_domain_that_blocks),
+        UNIT_TEST(test_domain_with_a_stale_descriptor),
         UNIT_TEST(test_domain_at_ipv6),
         UNIT_TEST(test_domain_at_no_address_is_refused),
         UNIT_TEST(test_domain_at_a_port_in_use_is_refused),
-        UNIT_TEST(test_domain_without_memory_tells_of_it),
-        UNIT_TEST(test_domain_elsewhere_is_refused),
+        UNIT_TEST(test_domain_without_memory_logs_it),
+        UNIT_TEST(test_domain_at_a_foreign_address_is_refused),
         UNIT_TEST(test_domain_in_a_child_is_left_alone),
     };
 

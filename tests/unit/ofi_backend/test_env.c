@@ -91,7 +91,7 @@ static void test_auth_of_no_vni_is_refused(void **state)
     assert_int_equal(choose("cxi", "", NULL), HG_INVALID_ARG);
 }
 
-static void test_auth_missing_vni_is_told_of(void **state)
+static void test_auth_missing_vni_is_logged(void **state)
 {
     (void)state;
     fake_start(&nics[2], 1);
@@ -159,7 +159,7 @@ int main(void)
         UNIT_TEST(test_auth_by_the_user),
         UNIT_TEST(test_auth_by_the_job_unless_chosen),
         UNIT_TEST(test_auth_of_no_vni_is_refused),
-        UNIT_TEST(test_auth_missing_vni_is_told_of),
+        UNIT_TEST(test_auth_missing_vni_is_logged),
         UNIT_TEST(test_env_universe_comes_from_the_job),
     };
 

@@ -149,7 +149,7 @@ static void test_poll_random_bytes_are_dropped(void **state)
 }
 
 /* A known peer sends wrong values in every field but those that identify it. */
-static void test_poll_lies_of_a_peer_do_no_harm(void **state)
+static void test_poll_wrong_fields_of_a_peer_do_no_harm(void **state)
 {
     struct world world;
     uint8_t bytes[300];
@@ -217,7 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_poll_random_bytes_are_dropped),
-        cmocka_unit_test(test_poll_lies_of_a_peer_do_no_harm),
+        cmocka_unit_test(test_poll_wrong_fields_of_a_peer_do_no_harm),
         cmocka_unit_test(test_poll_leases_of_one_peer_are_bounded),
     };
 

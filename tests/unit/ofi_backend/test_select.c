@@ -239,7 +239,7 @@ static void test_select_subnet(void **state)
     assert_int_equal(choose_how(&how), HG_SUCCESS);
 }
 
-static void test_select_text_that_is_none(void **state)
+static void test_select_malformed_text(void **state)
 {
     static const char *const texts[] = {
         "[::1", "host:", "host:65536", "host:x", "host:-1", "a:b:c"};
@@ -309,7 +309,7 @@ int main(void)
         UNIT_TEST(test_select_address_of_all_takes_one),
         UNIT_TEST(test_select_format_of_addresses),
         UNIT_TEST(test_select_subnet),
-        UNIT_TEST(test_select_text_that_is_none),
+        UNIT_TEST(test_select_malformed_text),
         UNIT_TEST(test_select_refusal_names_the_filter),
         UNIT_TEST(test_select_version_is_what_all_know),
     };

@@ -139,7 +139,7 @@ static hg_return_t wait_for(const struct amg_op *op)
 }
 
 /* All credits are back, and calls are answered. */
-static void begins_anew(void)
+static void connects_anew(void)
 {
     static struct amg_op op;
 
@@ -176,7 +176,7 @@ static void calls_are_lost(enum amg_ofi_kind kind, uint32_t len)
         lost += ret == HG_HOSTUNREACH ? 1 : 0;
     }
     assert_true(lost >= CALLS / 2);
-    begins_anew();
+    connects_anew();
 }
 
 static void test_swallowed_requests_end(void **state)
@@ -201,11 +201,11 @@ static void test_swallowed_one_ways_cost_no_credit(void **state)
     swallow(AMG_OFI_ONEWAY, 1);
     post(&op, SHORT_LEN, false);
     assert_int_equal(wait_for(&op), HG_SUCCESS); /* the message has left */
-    begins_anew();
+    connects_anew();
     swallow(AMG_OFI_CREDIT, 1);
     post(&op, SHORT_LEN, false);
     assert_int_equal(wait_for(&op), HG_SUCCESS);
-    begins_anew();
+    connects_anew();
 }
 
 /* The owner must get the memory back. */
@@ -238,7 +238,7 @@ static void test_swallowed_return_frees_the_memory(void **state)
         rc = amg_ofi_transport.bulk.unreg(server.domain, mem, 0);
     }
     assert_int_equal(rc, HG_SUCCESS);
-    begins_anew();
+    connects_anew();
 }
 
 /* However often the client checks the server. */

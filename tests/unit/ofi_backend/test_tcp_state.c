@@ -100,7 +100,7 @@ DIR *opendir(const char *name)
 }
 
 /* A byte still passes in both directions. */
-static void lines_check(const struct world *world)
+static void connections_check(const struct world *world)
 {
     char byte = 'a';
 
@@ -110,29 +110,29 @@ static void lines_check(const struct world *world)
     assert_int_equal(recv(world->near, &byte, 1, 0), 1);
 }
 
-static void test_line_that_answers_stays(void **state)
+static void test_connection_that_answers_stays(void **state)
 {
     struct world *world = *state;
 
-    lines_check(world);
+    connections_check(world);
     assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
-    lines_check(world);
+    connections_check(world);
 }
 
 /* The peer has been silent for long, but no sent byte waits to be acknowledged.
  */
-static void test_line_without_news_stays(void **state)
+static void test_connection_without_unacknowledged_bytes_stays(void **state)
 {
     struct world *world = *state;
 
     world->domain.connect_ns = 0;
     assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
     assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
-    lines_check(world);
+    connections_check(world);
 }
 
 /* The peer's process has ended, so this process does not wait for it. */
-static void test_line_that_ended_is_not_there(void **state)
+static void test_connection_that_ended_is_not_connected(void **state)
 {
     struct world *world = *state;
     char byte = 0;
@@ -144,17 +144,17 @@ static void test_line_that_ended_is_not_there(void **state)
     assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
 }
 
-static void test_line_of_others_stays(void **state)
+static void test_connection_of_others_stays(void **state)
 {
     struct world *world = *state;
 
     assert_false(amg_ofi_tcp_end_if_dead_locked(world->self));
     assert_false(amg_ofi_tcp_is_connected_locked(world->self));
-    lines_check(world);
+    connections_check(world);
 }
 
 /* An incoming connection may be of any process of that host. */
-static void test_line_that_came_in_is_of_anybody(void **state)
+static void test_connection_incoming_is_of_any_process(void **state)
 {
     struct world *world = *state;
     struct sockaddr_in addr;
@@ -166,19 +166,19 @@ static void test_line_that_came_in_is_of_anybody(void **state)
     assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
 }
 
-static void test_line_without_tcp_is_unknown(void **state)
+static void test_connection_without_tcp_is_unknown(void **state)
 {
     struct world *world = *state;
 
     world->domain.facts.is_tcp = false;
     assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
     assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
-    lines_check(world);
+    connections_check(world);
 }
 
 /* The driver scans its descriptors twice a second, however many peers are
  * silent. */
-static void test_lines_are_sought_twice_a_second(void **state)
+static void test_connections_are_scanned_twice_a_second(void **state)
 {
     struct world *world = *state;
 
@@ -198,19 +198,23 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            test_line_that_answers_stays, world_open, world_close),
+            test_connection_that_answers_stays, world_open, world_close),
         cmocka_unit_test_setup_teardown(
-            test_line_without_news_stays, world_open, world_close),
+            test_connection_without_unacknowledged_bytes_stays, world_open,
+            world_close),
         cmocka_unit_test_setup_teardown(
-            test_line_that_came_in_is_of_anybody, world_open, world_close),
+            test_connection_incoming_is_of_any_process, world_open,
+            world_close),
         cmocka_unit_test_setup_teardown(
-            test_line_that_ended_is_not_there, world_open, world_close),
+            test_connection_that_ended_is_not_connected, world_open,
+            world_close),
         cmocka_unit_test_setup_teardown(
-            test_line_of_others_stays, world_open, world_close),
+            test_connection_of_others_stays, world_open, world_close),
         cmocka_unit_test_setup_teardown(
-            test_lines_are_sought_twice_a_second, world_open, world_close),
+            test_connections_are_scanned_twice_a_second, world_open,
+            world_close),
         cmocka_unit_test_setup_teardown(
-            test_line_without_tcp_is_unknown, world_open, world_close),
+            test_connection_without_tcp_is_unknown, world_open, world_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

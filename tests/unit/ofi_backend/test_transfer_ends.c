@@ -21,7 +21,7 @@ enum {
     HELD_MAX = 32,
     BUFS_MAX = 4096,
     POLLS = 100,
-    PLACE_USES = 4096, /* uses of a slot until its number repeats */
+    SLOT_USES = 4096, /* uses of a slot until its number repeats */
 };
 
 static uint8_t exposed[LEN];
@@ -378,14 +378,14 @@ static void test_transfer_ends_keys_begin_anywhere(void **state)
 }
 
 /* Slot numbers repeat, keys do not. */
-static void test_transfer_ends_key_of_gone_memory_fits_no_more(void **state)
+static void test_transfer_ends_key_of_freed_memory_is_refused(void **state)
 {
     struct world world;
     struct amg_op op;
 
     (void)state;
     world_open(&world);
-    for (unsigned i = 0; i < PLACE_USES; i++) {
+    for (unsigned i = 0; i < SLOT_USES; i++) {
         assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
         assert_int_equal(amg_ofi_transport.bulk.reg(world.owner.domain,
                              &world.segment, 1, AMG_MEM_READ, &world.mem),
@@ -410,7 +410,7 @@ int main(void)
         cmocka_unit_test(test_transfer_ends_when_no_answer_can_be_made),
         cmocka_unit_test(test_transfer_ends_when_its_grant_is_of_wrong_form),
         cmocka_unit_test(test_transfer_ends_keys_begin_anywhere),
-        cmocka_unit_test(test_transfer_ends_key_of_gone_memory_fits_no_more),
+        cmocka_unit_test(test_transfer_ends_key_of_freed_memory_is_refused),
     };
     struct amg_ofi_call call = *amg_ofi_call;
 

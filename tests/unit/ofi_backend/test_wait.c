@@ -17,7 +17,7 @@
 enum { LEN = 64 << 20, TICKS_MAX = 30 };
 
 /* The server arms whenever it can. */
-static void put_while_server_rests(const struct party *client,
+static void put_while_server_waits(const struct party *client,
     const struct party *server, struct amg_peer *peer, struct amg_mem *mem,
     void *local)
 {
@@ -61,7 +61,7 @@ static void wait_is_asleep(const struct party *party)
 
 /* The provider's descriptor is readable while bytes of a long access come in,
  * of which the queue says nothing. */
-static void test_wait_long_access_mutes_no_queue(void **state)
+static void test_wait_long_access_keeps_the_descriptor(void **state)
 {
     unsigned char *exposed = calloc(1, LEN);
     unsigned char *local = malloc(LEN);
@@ -80,7 +80,7 @@ static void test_wait_long_access_mutes_no_queue(void **state)
     assert_int_equal(amg_ofi_transport.bulk.reg(
                          server.domain, &segment, 1, AMG_MEM_WRITE, &mem),
         HG_SUCCESS);
-    put_while_server_rests(&client, &server, peer, mem, local);
+    put_while_server_waits(&client, &server, peer, mem, local);
     wait_is_asleep(&server);
     assert_int_equal(
         amg_ofi_transport.bulk.unreg(server.domain, mem, 1000), HG_SUCCESS);
@@ -95,7 +95,7 @@ static void test_wait_long_access_mutes_no_queue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wait_long_access_mutes_no_queue),
+        cmocka_unit_test(test_wait_long_access_keeps_the_descriptor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server that does not look at the network before its first call is waited
- * for, several times as long as AMALGAM_CONNECT_TIMEOUT_MS. */
+/* A server that does not poll before its first call: the client waits several
+ * times AMALGAM_CONNECT_TIMEOUT_MS for it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Thousands of connections that say nothing, or half a word, and go, and
- * hundreds that stay: the server answers its clients meanwhile, keeps a
- * descriptor for those that are open at most, and does not work for them. */
+/* Thousands of connections that send nothing, or part of a message, and close,
+ * and hundreds that stay: meanwhile the server answers its clients, keeps
+ * descriptors at most for the open ones, and spends no time on them. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <netinet/in.h>
@@ -18,9 +18,9 @@ enum {
     BRIEF = 2000,
     ASK_EVERY = 100,
     STAYING = 200,
-    SPARE_FDS = 32, /* that come and go with a server's own connections */
+    SPARE_FDS = 32, /* for connections of the server itself that come and go */
     IDLE_S = 2,
-    PERCENT_MAX = 50, /* of a core, where an endless loop takes all of it */
+    PERCENT_MAX = 50, /* of a core; an endless loop takes all of it */
 };
 
 static int connection_open(unsigned short port)
@@ -75,14 +75,14 @@ static double cpu_s(pid_t pid)
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* With that many connections that say nothing more. */
+/* With that many silent connections. */
 static void idle_check(pid_t pid, const char *when)
 {
     const struct timespec idle = {IDLE_S, 0};
     double used_s = cpu_s(pid);
     double percent = 0;
 
-    nanosleep(&idle, NULL); /* what is measured, and waits for nothing */
+    nanosleep(&idle, NULL); /* the measured time; it waits for nothing */
     percent = 100 * (cpu_s(pid) - used_s) / IDLE_S;
     printf("%s: %.1f %% of a core, %u descriptors\n", when, percent,
         fds_count(pid));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A child of fork() that uses its parent's class gets errors, and no hang; the
- * parent goes on as if there had been none. What the child opens itself, works.
- */
+/* A child of fork() that uses its parent's class: its calls return errors and
+ * do not hang, and the parent is not disturbed. Classes that the child opens
+ * itself work. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ static int own_try(const char *address)
     return HG_Finalize(cls) == HG_SUCCESS ? 0 : 13;
 }
 
-/* Runs in the child; 0: each call ended, and began nothing. */
+/* Runs in the child. 0: each call returned an error and began nothing. */
 static int child_try(
     struct servers *client, hg_addr_t known, const char *address)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An endpoint of libfabric that is none of ours sends a server messages of any
- * length and bytes: noise, hellos nearly right in the name of anybody, messages
- * of all kinds with names that nobody was told. The server answers its client
- * all the time, and neither its memory nor its descriptors grow with them. */
+/* A foreign libfabric endpoint that sends a server messages of any length and
+ * content: random bytes, CONNECTs nearly right in the name of others, messages
+ * of all kinds with invented tokens. The server answers its client all the
+ * time, and neither its memory nor its descriptors grow. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <rdma/fabric.h>
@@ -21,11 +21,11 @@ enum {
     ROUNDS = 600,
     LOOKS = 200,
     ASK_EVERY = 50,
-    LEN_MAX = 300000,       /* longer than what the server receives into */
+    LEN_MAX = 300000,       /* longer than the server's receive buffers */
     GROWTH_MAX_KIB = 32768, /* of a server that was sent 10 MiB and more */
 };
 
-/* The endpoint, and what it stands on. */
+/* The endpoint, and the objects below it. */
 struct raw {
     struct fi_info *info;
     struct fid_fabric *fabric;
@@ -65,7 +65,8 @@ static void raw_open(struct raw *raw, const char *stack, unsigned short port)
     CHECK(fi_av_insert(raw->av, &to, 1, &raw->server, 0, NULL) == 1);
 }
 
-/* With what never left the provider may be busy for ever; that is its own. */
+/* The provider may stay busy for ever with messages that never left; errors are
+ * ignored. */
 static void raw_close(struct raw *raw)
 {
     (void)fi_close(&raw->ep->fid);
@@ -76,8 +77,8 @@ static void raw_close(struct raw *raw)
     fi_freeinfo(raw->info);
 }
 
-/* Sends, and looks for some time whether it has left: what the server does not
- * take never does. The client makes progress meanwhile. */
+/* Sends, and waits some time for the completion, which does not come if the
+ * server does not take the message. The client makes progress meanwhile. */
 static void raw_say(
     struct raw *raw, struct servers *client, void *bytes, size_t len)
 {
@@ -107,8 +108,8 @@ static uint32_t noise(void)
     return (uint32_t)rand() << 16 ^ (uint32_t)rand();
 }
 
-/* Of all lengths that a provider treats in ways of their own: in one piece, in
- * several, read by the receiver, and cut off. */
+/* One of the lengths that a provider treats differently: one packet, several,
+ * read by the receiver, truncated. */
 static size_t noise_fill(uint8_t *bytes)
 {
     static const size_t lens[] = {
@@ -138,7 +139,7 @@ static size_t hello_fill(
     if (rand() % 2 == 0)
         addr.sin_port = (in_port_t)noise();
     if (rand() % 8 == 0)
-        addr.sin_port = htons(port); /* the server's own */
+        addr.sin_port = htons(port); /* of the server */
     memcpy(hello.addr, &addr, sizeof(addr));
     memcpy(bytes, &header, sizeof(header));
     memcpy(bytes + sizeof(header), &hello, sizeof(hello));
@@ -179,8 +180,9 @@ static long resident_kib(pid_t pid)
     return kib;
 }
 
-/* The raw endpoint makes progress, too: the server may be reading from it what
- * was too long to be sent at once, into a buffer that others need. */
+/* The raw endpoint makes progress, too: the server may be reading a message
+ * from it that was too long to be sent at once, into a buffer that others need.
+ */
 static void ask(struct servers *client, struct raw *raw, const char *address,
     uint32_t number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nonsense that is sent to a server's TCP port does not disturb it. */
+/* Random bytes sent to the TCP port of a server: they do not disturb it. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server and its client that wait for work, asleep in HG_Progress(), take
- * next to nothing of a core; and the memory of a process with a class and a
- * context is bounded. Names the provider: "tcp", "net" or "shm". */
+/* A server and its client that wait for work, blocked in HG_Progress(): they
+ * use next to nothing of a core, and the memory of a process with a class and a
+ * context is bounded. Argument: "tcp", "net" or "shm". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 enum {
     TIMEOUT_MS = 700,
     SECONDS = 3,
-    PERCENT_MAX = 15, /* generous: under a sanitizer, on a busy machine */
+    PERCENT_MAX = 15, /* generous: for sanitizers on a busy machine */
     RESIDENT_MAX_KIB = 24 * 1024,
 };
 
@@ -28,7 +28,7 @@ static double now_s(clockid_t clock)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Sleeps in progress, and says what that cost, in percent of a core. */
+/* Blocks in progress. Returns its cost, in percent of a core. */
 static double idle(hg_context_t *context, double seconds)
 {
     double begin_s = now_s(CLOCK_MONOTONIC);
@@ -116,7 +116,7 @@ static void tell(const char *who, double percent)
 static void memory_check(const char *who)
 {
     printf("%s: %ld KiB resident with one context\n", who, resident_kib());
-#ifdef NDEBUG /* not with a sanitizer's shadow */
+#ifdef NDEBUG /* not with the shadow memory of a sanitizer */
     CHECK(resident_kib() <= RESIDENT_MAX_KIB);
 #endif
 }

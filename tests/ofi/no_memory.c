@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client without the memory for a connection learns so after one
- * AMALGAM_CONNECT_TIMEOUT_MS, also when the server's host has taken the
- * connection; and its next call is well when there is memory again. */
+/* A client without memory for a connection: its call fails after one
+ * AMALGAM_CONNECT_TIMEOUT_MS, also if the server's host has accepted the
+ * connection; its next call succeeds when there is memory again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 /* Less than the provider maps for a connection. */
 enum { ROOM = 8 << 20, SKIPPED = 77 };
 
-/* What this process has mapped, in bytes. */
+/* Mapped bytes of this process. */
 static rlim_t mapped(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");
@@ -56,7 +56,7 @@ static void test(struct servers *client)
 int main(int argc, char **argv)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return SKIPPED; /* they map terabytes */
+    return SKIPPED; /* sanitizers map terabytes */
 #endif
     return servers_main(argc, argv, test);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call to an address where nobody is ends, and so does each after it; and
- * one to a listening program that is none of ours. */
+/* Calls to an address without a server: each of them ends, also if another
+ * program listens there. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 enum { CALLS = 100 };
 
-/* A port that nobody listens at; with `does_listen`, one that takes
- * connections and says nothing. */
+/* A port without a listener; with `does_listen`, one that accepts connections
+ * and sends nothing. */
 static int port_take(int does_listen, char *ret_address)
 {
     struct sockaddr_in addr = {.sin_family = AF_INET};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* At an address that is called somebody listens who is none of ours: he says
- * nothing, speaks HTTP, hangs up at once, or echoes. The call ends in the time
- * that was set, the log names the address, and no core is taken meanwhile. */
+/* Call to the port of another program, which sends nothing, speaks HTTP, closes
+ * at once, or echoes: the call ends within the time-out, the log names the
+ * address, and the wait uses no core. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 
 enum {
     HELD = 64,
-    CPU_MAX_MS = 1000, /* of a call that takes 1500 to fail */
+    CPU_MAX_MS = 1000, /* of a call that fails after 1500 */
     LOG_CAP = 65536,
 };
 
@@ -32,7 +32,7 @@ static const char *const names[MANNERS] = {
     [NOBODY] = "is not there",
 };
 
-/* The other program; a thread, so that nothing of it outlives the test. */
+/* The other program; a thread, so that it ends with the test. */
 struct other {
     enum manner manner;
     int fd;
@@ -66,7 +66,7 @@ static void *other_run(void *arg)
         struct pollfd news = {.fd = other->fd, .events = POLLIN};
         int fd = -1;
 
-        /* It hangs up for ever where nobody listens. */
+        /* Without a listener poll() would report a hangup for ever. */
         if (other->manner == NOBODY)
             news.fd = -1;
         if (poll(&news, 1, 20) <= 0)

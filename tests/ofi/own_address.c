@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server's own address: one that others can call, whatever it was told; its
- * port is taken; it is told into any room, and may be freed late. */
+/* A server's own address: others can call it, also after an init with a
+ * wildcard; its port cannot be taken twice; it is written into buffers of any
+ * size, and may be freed late. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "servers.h"
 
-/* All of the machine is no address to tell others. */
+/* Other hosts cannot call the wildcard address. */
 static void wildcard(struct servers *client)
 {
     char address[SERVERS_TEXT_CAP];
@@ -33,7 +34,7 @@ static void port_in_use(struct servers *client)
     servers_post(client, address, client->ask, 6, &call);
     CHECK(servers_wait(client, &call) == HG_SUCCESS && call.answer == 6);
     servers_kill(pid);
-    /* Given back with the process. */
+    /* The port is free again after the end of the process. */
     pid = servers_start(where + strlen("tcp://"), address);
     CHECK(strstr(address, strrchr(where, ':')) != NULL);
     servers_kill(pid);
@@ -66,7 +67,7 @@ static void size_of_any_value(struct servers *client)
     CHECK(HG_Addr_free(client->cls, self) == HG_SUCCESS);
 }
 
-/* The end of the class is refused at once, and waits for nobody. */
+/* The class refuses to end, at once and without waiting. */
 static void not_freed(void)
 {
     hg_class_t *cls = HG_Init("tcp://127.0.0.1", HG_TRUE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server that is killed ends what it has not answered as soon as its host
- * refuses connections, and so does a call to a port where nobody listens: long
- * before AMALGAM_CONNECT_TIMEOUT_MS, which is longer than the test may take. */
+/* Calls that a killed server has not answered, and a call to a port without a
+ * listener: they end as soon as the host refuses connections, long before
+ * AMALGAM_CONNECT_TIMEOUT_MS, which is longer than the limit of the test. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The TCP connection to a server is reset, as by a firewall that forgets it,
- * while both processes live and requests lie in its buffers: each call ends,
- * well or with HG_HOSTUNREACH, and the next one is answered. Skipped without
+/* Reset of the TCP connection to a server, as by a firewall that forgets it,
+ * while both processes live and its buffers hold requests: each call ends, with
+ * HG_SUCCESS or HG_HOSTUNREACH, and the next one is answered. Skipped without
  * the right to send raw packets. */
 #include <errno.h>
 #include <netinet/in.h>
@@ -21,9 +21,9 @@
 #include "servers.h"
 
 enum {
-    LEN = 3000, /* of a request: CALLS of them fit into no socket */
+    LEN = 3000, /* of a request; no socket holds CALLS of them */
     CALLS = 64,
-    TURNS = 50, /* until what can leave has left */
+    TURNS = 50, /* until all has left that can */
     FD_MAX = 256,
     NO_PROBE = -1, /* ends TCP_REPAIR without a packet */
     SKIPPED = 77,
@@ -147,8 +147,8 @@ static uint32_t seq_of(int fd, int queue)
     return seq;
 }
 
-/* Resets both ends of this descriptor, if it is a connection. False: not
- * allowed. */
+/* Resets both ends of the connection of this descriptor, if it is one. False:
+ * not permitted. */
 static bool line_reset(int raw, int fd, unsigned *count)
 {
     int on = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server is killed: what it has not answered ends. Another one at the same
- * address answers new calls; the old ones are not its own. */
+/* Calls to a server that is killed: those without an answer end. A new server
+ * at the same address answers new calls, and ignores the old ones. */
 #include <string.h>
 
 #include "servers.h"
@@ -26,7 +26,7 @@ static void life_of(struct servers *client, const char *where, char *address)
         CHECK(servers_wait(client, &held[i]) == HG_HOSTUNREACH);
 }
 
-/* While it is away nobody asks, and nobody notices. */
+/* Nobody calls it while it is away. */
 static void unnoticed(struct servers *client, const char *where, char *address)
 {
     struct servers_call call;
@@ -51,7 +51,7 @@ static void test(struct servers *client)
     char where[SERVERS_TEXT_CAP];
 
     life_of(client, "127.0.0.1", address);
-    /* The same port again. */
+    /* At the same port. */
     strcpy(where, strstr(address, "://") + 3);
     for (unsigned i = 1; i < LIVES; i++)
         life_of(client, where, address);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Servers that come and go: processes of their own, reached by ofi+tcp. */
+/* Servers in processes of their own, reached by ofi+tcp; tests start and kill
+ * them. */
 #include "servers.h"
 
 #include <signal.h>

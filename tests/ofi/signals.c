@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program's signal handlers are its own after HG_Init() over tcp and after
- * HG_Finalize(), whatever the libraries behind it install when they are loaded;
- * and so is what it left to the system. */
+/* Signal handlers of a program: HG_Init() over tcp and HG_Finalize() leave
+ * them, and those that the program left to the system, unchanged, whatever the
+ * loaded libraries install. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int is_fixed(int number)
     return number == SIGKILL || number == SIGSTOP;
 }
 
-/* The odd ones have a handler, the others what the system does. */
+/* Odd ones have a handler, the others the default action. */
 static void (*wanted(int number))(int)
 {
     return number % 2 != 0 ? handler_of_mine : SIG_DFL;

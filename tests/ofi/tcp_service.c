@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A service over TCP as tutorials write it: no MPI, an address that is printed
  * and looked up by a callback, a file's bytes pulled from the client, an end by
- * RPC. The size for the address is not set, and the server's own address is
- * never freed; a second server at its port is told that it is taken. */
+ * RPC. The size for the address is not initialised, and the server's own
+ * address is never freed; a second server at its port gets an error. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ MERCURY_GEN_PROC(
     save_t, ((hg_string_t)(name))((hg_size_t)(size))((hg_bulk_t)(bytes)))
 MERCURY_GEN_PROC(saved_t, ((int32_t)(ret))((uint64_t)(sum)))
 
-/* One save at the server. */
+/* A save at the server. */
 struct save {
     hg_handle_t handle;
     hg_bulk_t bulk;
@@ -71,7 +71,7 @@ static void turn_until_over(void)
     }
 }
 
-/* No part of MPI is in this process. */
+/* No part of MPI is loaded in this process. */
 static void maps_check(void)
 {
     char line[4096];
@@ -127,10 +127,10 @@ static hg_return_t stop_serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* As where the size is whatever was on the stack. */
+/* As if the size were not initialised. */
 static void address_write(void)
 {
-    static hg_addr_t self; /* so that no sanitizer calls it lost */
+    static hg_addr_t self; /* so that no sanitizer reports a leak */
     char text[TEXT_CAP] = "";
     hg_size_t size = 0;
 
@@ -248,7 +248,8 @@ static void client(const char *address)
     turn_until_over();
     file_send(id);
     file_send(id);
-    /* Forwarded, destroyed, and the class closed at once: it still leaves. */
+    /* Forwarded, destroyed, and the class closed at once: the request still
+     * leaves. */
     CHECK(HG_Create(context, server_addr, stop, &handle) == HG_SUCCESS);
     CHECK(HG_Forward(handle, NULL, NULL, NULL) == HG_SUCCESS);
     CHECK(HG_Destroy(handle) == HG_SUCCESS);

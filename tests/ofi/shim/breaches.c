@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Breaks each rule on purpose, each in a process of its own: the shim ends it,
- * and says which rule it was. A shim that catches nothing proves nothing. */
+/* Breach of each rule of the shim, each in a process of its own: the shim
+ * aborts the process, and names the rule. A shim that catches nothing proves
+ * nothing. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -268,7 +269,7 @@ static const struct breach {
     const char *name;
     const char *profile;
     void (*commit)(struct rig *rig);
-    const char *words; /* what the shim says */
+    const char *words; /* of the shim's message */
 } breaches[] = {
     {"no descriptor", "worst", no_descriptor, "have no descriptor"},
     {"foreign descriptor", "worst", foreign_descriptor, "of no registration"},
@@ -310,7 +311,7 @@ static const struct breach {
     {"no address", "opx", no_address, "there is no address"},
 };
 
-/* In the child: all that is said goes up the pipe. */
+/* In the child: all output goes into the pipe. */
 static void commit(const struct breach *breach, int pipe_fd)
 {
     const struct rlimit no_core = {0, 0};
@@ -321,14 +322,14 @@ static void commit(const struct breach *breach, int pipe_fd)
     dup2(pipe_fd, STDERR_FILENO);
     rig_profile(breach->profile);
     rig_open(&rig);
-    signal(SIGABRT, SIG_DFL); /* libraries like to report it, at length */
+    signal(SIGABRT, SIG_DFL); /* libraries install handlers with long reports */
     fprintf(stderr, "rig is open\n");
     breach->commit(&rig);
     fprintf(stderr, "nobody minded\n");
     _exit(EXIT_SUCCESS);
 }
 
-/* Until the child has closed its end. */
+/* Reads until the child has closed its end. */
 static void words_read(int fd, char *ret_words)
 {
     size_t len = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the shim does that is no breach of its user's: it refuses hints that
- * lack something, hands out keys that fit no more when their memory is gone,
- * tells of them by completions, and takes back what was injected. Whoever keeps
- * to the rules gets all bytes, and is not stopped. */
+/* Permitted acts of the shim: it refuses insufficient hints, hands out keys
+ * that become invalid with their memory, reports them by completions, and
+ * overwrites injected bytes. A user that keeps to the rules gets all bytes, and
+ * is not aborted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum { LEN = 5000 };
 
 #define CHECK(expr) rig_expect((expr) ? 0 : -1, #expr)
 
-/* Each bit that a profile demands has to be offered. */
+/* The hints must offer each bit that a profile demands. */
 static void hints_refused(void)
 {
     static const uint64_t bits[] = {FI_MR_LOCAL, FI_MR_VIRT_ADDR,
@@ -50,7 +50,7 @@ static uint64_t addr_of(const unsigned char *bytes)
                                                           : 0;
 }
 
-/* The bytes come; by a key of memory that is gone they do not. */
+/* The bytes arrive; with a key of closed memory they do not. */
 static void keys_go_stale(struct rig *rig)
 {
     unsigned char *there = rig_pages(true);
@@ -65,7 +65,7 @@ static void keys_go_stale(struct rig *rig)
     rig_expect(amg_ofi_call->close(&mr->fid), "close");
     memset(there, 0x11, RIG_LEN);
     if ((shim_profile->mr_mode & FI_MR_PROV_KEY) == 0)
-        return; /* the real provider has its own way with them */
+        return; /* the real provider decides otherwise about them */
     rig_read(rig, LEN, addr_of(there), key, &rig->contexts[0]);
     CHECK(rig_wait(rig, &rig->contexts[0]) == FI_ENOKEY);
     CHECK(rig->bytes[0] == 0x77);

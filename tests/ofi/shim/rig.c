@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An endpoint under the shim that talks to itself, for the tests of the shim.
- */
+/* Endpoint under the shim that sends to itself, for the tests of the shim. */
 #include "ofi/shim/rig.h"
 
 #include <stdbool.h>
@@ -162,7 +161,8 @@ void rig_close(struct rig *rig)
     shim_end();
 }
 
-/* What ended; `ret_error` of the one that failed. NULL: nothing. */
+/* The context of the next completion; `ret_error`: its code. NULL: there is
+ * none. */
 static void *queue_read(struct rig *rig, int *ret_error)
 {
     struct fi_cq_data_entry entry = {.op_context = NULL};
@@ -171,7 +171,7 @@ static void *queue_read(struct rig *rig, int *ret_error)
 
     *ret_error = 0;
     if (count == 1 && entry.len > 0 && entry.op_context == &rig->inbox_context)
-        return NULL; /* a message; nobody asks what it says */
+        return NULL; /* a message, whose bytes do not matter */
     if (count == 1)
         return entry.op_context;
     if (count != -FI_EAVAIL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stand-in for strict hardware, between the driver and libfabric. */
+/* Shim between the driver and libfabric: a stand-in for strict hardware. */
 #include "ofi/shim/shim.h"
 
 #include <stdio.h>

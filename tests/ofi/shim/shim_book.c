@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keys that the shim handed out, as all processes of a test see them.
- *
- * The low half of a key's four bytes is a place in a file that all map, the
- * rest is drawn; so a key of memory that is gone fits no more. The very first
- * key is 0, which is as good a key as any. What is in use is counted, and who
- * closes memory that somebody alive still reads or writes is found out. */
+/* Keys of the shim, shared by all processes of a test. The low half of a key's
+ * four bytes is a slot in a file that all map, the rest is random; so a key of
+ * closed memory is invalid. The very first key is 0, which is a valid key.
+ * Accesses are counted, so the shim detects a process that closes memory while
+ * a living one still reads or writes it. */
 #include "ofi/shim/shim_book.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ static void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Without a name; others reach it by this process. */
+/* Without a name; other processes open it through this one. */
 static int file_make(void)
 {
     char text[TEXT_CAP];
@@ -60,7 +59,7 @@ void shim_book_open(void)
     book = mmap(NULL, sizeof(*book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (book == MAP_FAILED)
         fail("cannot map the book");
-    /* The file of the first process stays open: others may come to it. */
+    /* The first process keeps its file open, for others to open it. */
     if (path != NULL)
         close(fd);
 }

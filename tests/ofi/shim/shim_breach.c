@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who breaks a rule is told so, and the process ends. */
+/* Report of a breach, which ends the process; random numbers. */
 #include "ofi/shim/shim_breach.h"
 
 #include <stdarg.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions: late, in batches, in another order, with lying descriptors.
- *
- * What was received is handed out in the order it came, since that was asked
- * for (FI_ORDER_SAS); sends, reads and writes in any order where the profile
- * has it so, also before or after what was received. Nothing comes but when
- * the queue is read, and what is due late comes some reads later. */
+/* Completions: late, in batches, in another order, and descriptors that become
+ * ready without a completion. Received messages keep their order, since the
+ * driver asked for it (FI_ORDER_SAS); sends, reads and writes come in any order
+ * if the profile says so, also before or after received messages. Completions
+ * come only when the queue is read, delayed ones some reads later. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -85,7 +84,7 @@ void shim_cq_push(struct shim_cq *cq, struct shim_flight *flight,
         done_add(cq, flight, &entry, error, true);
         return;
     }
-    /* It is told of buffers of many messages only (fi_cq.3). */
+    /* Only buffers of many messages report it (fi_cq.3). */
     if (!flight->is_multi)
         entry.buf = NULL;
     is_back = !flight->is_multi || (entry.flags & FI_MULTI_RECV) != 0 ||
@@ -114,7 +113,7 @@ static void real_error_take(struct shim_cq *cq)
     shim_cq_push(cq, error.op_context, &entry, error.err);
 }
 
-/* Takes all that the real provider has. */
+/* Takes all completions that the real provider has. */
 static void real_take(struct shim_cq *cq)
 {
     struct fi_cq_data_entry entries[REAL_BATCH];
@@ -129,7 +128,7 @@ static void real_take(struct shim_cq *cq)
     } while (count == REAL_BATCH || count == -FI_EAVAIL);
 }
 
-/* The next one of a list that is due, out of it. */
+/* Removes the next one of a list that is due. */
 static struct shim_done *done_pick(
     const struct shim_cq *cq, struct shim_done **list, bool reorders)
 {
@@ -178,8 +177,9 @@ static ssize_t cq_take(
     if (cq->failed != NULL)
         return -FI_EAVAIL;
     alarm_silence(cq);
-    /* What comes while all buffers are here, unread, has no place; shm keeps it
-     * in those of the posts (1.17), and then takes none any more. */
+    /* While all buffers are here, unread, there is no room for further
+     * messages; shm puts them into those of the posts (1.17), and then takes
+     * none any more. */
     if (cq->received == NULL || cq->object.domain->receives > 0)
         real_take(cq);
     cq->reads++;

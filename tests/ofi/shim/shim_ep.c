@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints, until they are enabled. */
+/* Endpoints, from open to enable. */
 #include <string.h>
 
 #include "ofi/shim/shim_objects.h"

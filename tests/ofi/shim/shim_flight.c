@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Posts in flight: what they lend to the NIC must not change meanwhile. */
+/* Posts in flight: their memory must not change meanwhile. */
 #include "ofi/shim/shim_flight.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* 8 bytes at once: what is checked are MiB, and often. */
+/* 8 bytes at once: it reads MiB, and often. */
 static uint64_t sum_of(const struct shim_flight *flight)
 {
     uint64_t sum = 0;
@@ -27,7 +27,7 @@ static uint64_t sum_of(const struct shim_flight *flight)
     return sum;
 }
 
-/* What the way wants to do with the poster's memory. */
+/* The access that a post makes to the poster's memory. */
 static uint64_t access_of(enum shim_way way)
 {
     switch (way) {
@@ -91,7 +91,7 @@ struct shim_flight *shim_flight_make(struct shim_ep *ep, enum shim_way way,
     return flight;
 }
 
-/* Has this peer refused often enough? */
+/* Has this peer not yet refused often enough? */
 static bool is_connecting(struct shim_domain *domain, fi_addr_t to)
 {
     if (to == FI_ADDR_UNSPEC || shim_profile->refusals == 0)
@@ -128,7 +128,7 @@ void shim_flight_begin(struct shim_flight *flight)
 
     if (leaves(flight->way))
         flight->sum = sum_of(flight);
-    /* What is read into stays as it is until the bytes come. */
+    /* Received bytes overwrite the mark; until then it must stay. */
     if (flight->way == SHIM_RECV)
         for (unsigned i = 0; i < flight->count; i++)
             memset(
@@ -190,7 +190,7 @@ void shim_flight_end(struct shim_flight *flight)
             "written",
             flight->iov[0].iov_len, flight->iov[0].iov_base);
     flight_unlink(flight);
-    /* A buffer that is full may still get messages that began before. */
+    /* A full buffer may still get messages that began before. */
     if (flight->way == SHIM_RECV)
         flight_keep(flight);
     else

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the provider says of itself: the truth, made stricter.
- *
- * Each info that is handed out has the real one beside it. */
+/* Description of the provider (struct fi_info): the real one, with stricter
+ * demands. Each info that is handed out has the real one beside it. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -27,7 +26,7 @@ static void pair_add(struct fi_info *shown, struct fi_info *real)
     pthread_mutex_unlock(&pairs_lock);
 }
 
-/* Where the pair of `info` is linked in; the lock is held. */
+/* The link to the pair of `info`; the lock is held. */
 static struct info_pair **pair_find(
     const struct fi_info *info, const char *call)
 {
@@ -97,7 +96,7 @@ static size_t smaller(size_t one, size_t other)
     return one < other ? one : other;
 }
 
-/* As the profile has it. */
+/* With the demands of the profile. */
 static void info_tighten(struct fi_info *info, const struct fi_info *hints)
 {
     const struct shim_profile *p = shim_profile;
@@ -120,7 +119,7 @@ static void info_tighten(struct fi_info *info, const struct fi_info *hints)
         smaller(info->tx_attr->rma_iov_limit, p->rma_iov_max);
 }
 
-/* What is asked of the real provider: nothing of what the shim demands. */
+/* Hints for the real provider, without the demands of the shim. */
 static struct fi_info *hints_loosen(const struct fi_info *hints)
 {
     struct fi_info *loose = fi_dupinfo(hints);

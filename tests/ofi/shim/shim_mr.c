@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registrations: what may be registered, when a key is one, what a descriptor
- * stands for. */
+/* Registrations: memory that may be registered, validity of keys and
+ * descriptors. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ static bool demands(uint64_t bit)
 
 enum backing { BACKING_NONE, BACKING_PROMISED, BACKING_THERE };
 
-/* Is the memory mapped, and are there pages behind it? */
+/* Is the memory mapped, and backed by pages? */
 static enum backing backing_look(const void *bytes, size_t len)
 {
     size_t page_len = (size_t)sysconf(_SC_PAGESIZE);
@@ -71,7 +71,7 @@ static void region_check(
             (unsigned long long)key, shim_profile->key_len);
 }
 
-/* What others are to reach is registered with the real provider, too. */
+/* Memory for accesses by others is registered with the real provider, too. */
 static int mr_real_open(struct shim_mr *mr, struct fid_mr **ret_real)
 {
     struct shim_domain *domain = mr->object.domain;

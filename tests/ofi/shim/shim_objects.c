@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of libfabric, as the shim hands them out and keeps them. */
+/* Objects of libfabric that the shim hands out. */
 #include "ofi/shim/shim_objects.h"
 
 #include <pthread.h>
@@ -11,14 +11,14 @@
 
 enum { BUCKETS = 4096 };
 
-/* Stands where libfabric's functions of an object would. */
+/* Replaces the functions of an object. */
 static struct fi_ops mark;
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-/* By where they begin. */
+/* By their address. */
 static struct shim_object *all[BUCKETS];
 
-/* Its address is one of this thread. */
+/* Its address identifies the thread. */
 static _Thread_local char myself;
 
 static struct shim_object **bucket_of(const void *start)

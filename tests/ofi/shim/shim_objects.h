@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of libfabric, as the shim hands them out and keeps them.
- *
- * Each is one of libfabric's public structs without any functions of its own,
- * so that a call past the table ends at once. They are never freed: a closed
- * one is known when it comes back. What belongs to a domain is guarded by its
- * user, who promised to call from one thread at a time; shim_enter() looks. */
+/* Objects of libfabric that the shim hands out. Each is one of libfabric's
+ * public structs without functions, so that a call that bypasses the table
+ * crashes at once. They are never freed, so that the shim recognises a closed
+ * one. The user guards the objects of a domain, having promised to call from
+ * one thread at a time; shim_enter() checks that. */
 #ifndef TESTS_OFI_SHIM_SHIM_OBJECTS_H
 #define TESTS_OFI_SHIM_SHIM_OBJECTS_H
 
@@ -18,14 +17,14 @@ enum { SHIM_IOVS = 8 };
 
 struct shim_domain;
 
-/* What all of them have. */
+/* Common part of all objects. */
 struct shim_object {
-    struct shim_object *next; /* of all that were ever made */
+    struct shim_object *next; /* on the list of all that were ever made */
     const char *kind;         /* "domain" and the like */
     struct fid *real;
     struct shim_object *parent;
     struct shim_domain *domain; /* NULL: a fabric */
-    unsigned children;          /* that are open */
+    unsigned children;          /* open ones */
     bool is_closed;
 };
 
@@ -37,14 +36,14 @@ struct shim_fabric {
 struct shim_domain {
     struct fid_domain public;
     struct shim_object object;
-    /* The address of a thread's own byte; NULL: nobody is inside. Exchanged
-     * by shim_enter() and shim_leave(). */
+    /* Address of a byte of the calling thread; NULL: no thread is inside.
+     * Exchanged by shim_enter() and shim_leave(). */
     _Atomic(const char *) inside;
-    struct shim_flight *flights; /* posts whose completion is not out */
-    struct shim_flight *past;    /* that the real provider may still name */
-    unsigned depth;              /* of them, sends, reads and writes */
+    struct shim_flight *flights; /* posts without a completion yet */
+    struct shim_flight *past;    /* that the real provider may still complete */
+    unsigned depth;              /* sends, reads and writes among `flights` */
     unsigned receives;           /* buffers that the real provider has */
-    unsigned *posts;             /* by address: refused ones */
+    unsigned *posts;             /* refused ones, by peer address */
     size_t posts_count;
     uint64_t next_key; /* of the real provider */
 };
@@ -59,11 +58,11 @@ struct shim_cq {
     struct shim_object object;
     bool can_wait;
     int wait_fd; /* an epoll of the real one and of */
-    int alarm;   /* what rings for nothing; -1: none */
+    int alarm;   /* `alarm`, which makes it ready for nothing; -1: none */
     uint64_t reads;
-    struct shim_done *received; /* in order */
+    struct shim_done *received; /* in order of arrival */
     struct shim_done *ended;    /* sends, reads and writes */
-    struct shim_done *failed;   /* one that cq_readerr() is to take */
+    struct shim_done *failed;   /* the error that cq_readerr() reads next */
 };
 
 struct shim_ep {
@@ -81,21 +80,21 @@ struct shim_mr {
     const unsigned char *base;
     size_t len;
     uint64_t access;
-    uint64_t key;           /* asked for */
+    uint64_t key;           /* requested by the user */
     struct shim_page *page; /* NULL: no key was handed out */
     struct shim_ep *ep;     /* bound to */
     bool is_enabled;
 };
 
-/* `public` is the one at the beginning of the object. */
+/* `public` is at the beginning of the object. */
 void shim_object_init(struct fid *public, struct shim_object *object,
     const char *kind, struct fid *real, struct shim_object *parent);
-/* An open object of `kind`, or the end. NULL kind: any. */
+/* An open object of `kind` (NULL: any); aborts if it is none. */
 struct shim_object *shim_object_of(
     struct fid *fid, const char *kind, const char *call);
-/* A registration by its descriptor; NULL: it is none and never was. */
+/* A registration by its descriptor; NULL: it never was one. */
 struct shim_mr *shim_object_find_mr(const void *desc);
-/* All are closed, or the end. */
+/* Aborts if one is not closed. */
 void shim_object_check_all(void);
 void *shim_alloc(size_t len);
 
@@ -104,16 +103,16 @@ void *shim_alloc(size_t len);
     (shim_object_of(&(object)->fid, #type, call),                              \
         (struct shim_##type *)(void *)(object))
 
-/* From the call's first look at the domain to its end. */
+/* Enclose a call's use of the domain. */
 void shim_enter(struct shim_domain *domain, const char *call);
 void shim_leave(struct shim_domain *domain);
 
-/* The calls, by file. */
+/* The calls, by the file that implements them. */
 struct fi_info *shim_info_dup(const struct fi_info *info);
 void shim_info_free(struct fi_info *info);
 int shim_info_get(uint32_t version, const char *node, const char *service,
     uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info);
-/* What the real provider said. */
+/* The real provider's info. */
 struct fi_info *shim_info_real(const struct fi_info *info, const char *call);
 void shim_info_check_all(void);
 
@@ -142,8 +141,8 @@ int shim_mr_enable(struct fid_mr *mr);
 uint64_t shim_mr_key(struct fid_mr *mr);
 void *shim_mr_desc(struct fid_mr *mr);
 void shim_mr_closed(struct shim_mr *mr);
-/* May `access` be made to these bytes by `desc`? Its registration, or NULL
- * where none is needed; if not, the end. */
+/* The registration by which `desc` allows `access` to these bytes, or NULL if
+ * none is needed; aborts if the access is not allowed. */
 struct shim_mr *shim_mr_check(const struct shim_ep *ep, const void *desc,
     const void *bytes, size_t len, uint64_t access, const char *call);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fabrics, domains and address vectors; and the end of all objects. */
+/* Fabrics, domains and address vectors; closing of all objects. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ int shim_av_remove(struct fid_av *fid, fi_addr_t addr)
     int code = 0;
 
     shim_enter(domain, "av_remove");
-    /* Who comes next to this place has no connection yet. */
+    /* The next peer at this index has no connection yet. */
     if (addr < domain->posts_count)
         domain->posts[addr] = 0;
     code = fi_av_remove(av_real(av), &addr, 1, 0);
@@ -96,7 +96,7 @@ int shim_av_remove(struct fid_av *fid, fi_addr_t addr)
     return code;
 }
 
-/* What must be closed before. */
+/* Aborts while objects that depend on it are open. */
 static void children_check(const struct shim_object *object)
 {
     if (object->children > 0)

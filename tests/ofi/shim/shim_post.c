@@ -108,7 +108,8 @@ ssize_t shim_post_inject(
             shim_profile->inject_len);
     if (!shim_flight_is_refused(ep, to, false))
         code = fi_inject(ep_real(ep), bytes, len, to);
-    /* They are the poster's again, who is not to count on them. */
+    /* The bytes belong to the poster again, which must not expect them
+     * unchanged. */
     if (code == 0)
         memset((void *)(uintptr_t)bytes, INJECTED_MARK, len);
     shim_leave(ep->object.domain);

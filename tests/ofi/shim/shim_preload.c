@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts the shim in place before main(), in programs that do not know it; and
- * says so in the environment, as ld.so goes on without what it cannot load. */
+/* Constructor that installs the shim before main(), in programs that do not
+ * know it; a mark in the environment shows that it was loaded, as ld.so ignores
+ * libraries that it cannot load. */
 #include <stdlib.h>
 
 #include "ofi/shim/shim.h"

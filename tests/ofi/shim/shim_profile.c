@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the NICs demand that the shim stands in for.
- *
- * From manuals and sources of libfabric's providers, not from hardware; a limit
- * that depends on the device is a small one here. Where a provider has two
- * ways, the stricter one is taken: efa demands of local memory and contexts
- * what its "efa-direct" does. */
+/* Profiles: demands of the NICs that the shim stands in for. From manuals and
+ * sources of libfabric's providers, not from hardware; limits that depend on
+ * the device are small here. If a provider has two modes, the profile is the
+ * stricter one: efa has the demands of "efa-direct" for local memory and
+ * contexts. */
 #include "ofi/shim/shim_profile.h"
 
 #include <string.h>
@@ -30,7 +29,7 @@ static const struct shim_profile profiles[] = {
         .alarms = 32,
         .reorders = true,
     },
-    /* The same with keys that its user chooses, of four bytes. */
+    /* The same with keys of four bytes that the user chooses. */
     {
         .name = "cxi-keys",
         .mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED,
@@ -64,7 +63,8 @@ static const struct shim_profile profiles[] = {
         .delay = 4,
         .alarms = 16,
     },
-    /* AWS: no connections, no order of completions, nothing to sleep on. */
+    /* AWS: no connections, no order of completions, no descriptor to wait for.
+     */
     {
         .name = "efa",
         .mr_mode =
@@ -82,7 +82,7 @@ static const struct shim_profile profiles[] = {
         .delay = 16,
         .reorders = true,
     },
-    /* The same with a buffer for each message, as in "efa-direct". */
+    /* The same with one message per buffer, as in "efa-direct". */
     {
         .name = "efa-direct",
         .mr_mode =
@@ -101,7 +101,7 @@ static const struct shim_profile profiles[] = {
         .delay = 16,
         .reorders = true,
     },
-    /* Omni-Path: memory is its own business, contexts are not. */
+    /* Omni-Path: registers memory itself, but demands contexts. */
     {
         .name = "opx",
         .mode = FI_CONTEXT2,
@@ -116,7 +116,7 @@ static const struct shim_profile profiles[] = {
         .again = 16,
         .delay = 8,
     },
-    /* All of it at once. */
+    /* All demands at once. */
     {
         .name = "worst",
         .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |

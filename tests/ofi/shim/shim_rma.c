@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes: how the peer's memory is named. */
+/* Reads and writes: the names of the peer's memory. */
 #include "ofi/shim/shim_flight.h"
 
-/* No registration is that long, and no address of ours that low. */
+/* Longer than any registration, and below all of our addresses. */
 #define OFFSET_MAX (1ull << 40)
 
 static struct fid_ep *ep_real(const struct shim_ep *ep)
@@ -15,7 +15,7 @@ static bool demands(uint64_t bit)
     return (shim_profile->mr_mode & bit) != 0;
 }
 
-/* Where the place begins in the registration, or the end of the process. */
+/* Offset in the registration; aborts if the range is beyond it. */
 static uint64_t offset_of(
     const struct shim_page *page, const struct fi_rma_iov *at, const char *call)
 {
@@ -36,8 +36,8 @@ static uint64_t offset_of(
     return at->addr - base;
 }
 
-/* As the real provider names the place. FI_ENOKEY, FI_EACCES: the completion
- * will say so. */
+/* Translates the range for the real provider. FI_ENOKEY, FI_EACCES: the
+ * completion reports it. */
 static int place_translate(struct shim_flight *flight,
     const struct fi_rma_iov *at, struct fi_rma_iov *ret_real, const char *call)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Updates of a histogram a second, at random ranks, with no answer.
  *
- * Every rank keeps a part of the histogram, sends updates to the others and
- * adds theirs meanwhile. The clock stops when all have been added; then each
- * rank compares all its bins with what it computes by itself from all updates
- * of all ranks. No rank is told when its update was added, so at the end the
- * ranks sum up how many were sent and how many have come, and serve, until both
- * are the same.
+ * Every rank keeps a part of the histogram, sends messages of one update or of
+ * many to the others and adds theirs meanwhile. The clock stops when all have
+ * been added; then each rank compares all its bins with what it computes by
+ * itself from all updates of all ranks. No rank is told when its update was
+ * added, so at the end the ranks sum up how many were sent and how many have
+ * come, and serve, until both are the same.
  *
  * Ours are one-way calls: the library sees to it that no rank is sent more than
  * it has room for. The control is the same messages by MPI_Isend, with receives
@@ -22,7 +22,7 @@
 enum {
     BINS = 4096,    /* of each rank */
     BATCH = 64,     /* updates of one message, at most */
-    MESSAGES = 64,  /* that a rank may have under way */
+    WINDOW = 64,    /* messages that a rank may have under way */
     WEIGHTS = 1000, /* an update adds 1 to so many */
     MESSAGES_SINGLE = 5000,
     MESSAGES_BATCH = 1000,
@@ -41,43 +41,39 @@ struct message {
     struct update list[BATCH];
 };
 
-/* One of the messages that may be under way. */
-struct outgoing {
-    struct histogram *histogram;
-    hg_handle_t handle; /* of calls */
-    struct message out; /* of MPI, which may still read it */
-};
-
 /* Owned by bench_histogram(). */
 struct histogram {
     struct pair *team;
     unsigned batch; /* updates of a message: 1, or BATCH */
     bool is_mpi;    /* messages go by MPI, else by calls */
-    unsigned next;
+    unsigned next;  /* the message to be posted */
+    struct flight flight;
+    struct message out[WINDOW];
     pthread_mutex_t lock; /* guards the next two: handlers may run in threads */
     uint64_t bins[BINS];
     uint64_t received; /* updates */
-    uint64_t sent;
-    struct message *pending; /* for each rank */
-    struct outgoing places[MESSAGES];
-    struct outgoing *free[MESSAGES];
-    unsigned free_count;
     hg_addr_t *addrs;
     hg_id_t add_id;
     struct mpi_serve serve; /* this and the next are MPI's */
     struct message in[MPI_SERVE_PLACES];
 };
 
-/* Update `number` of a rank, which goes to `ret_rank`. */
-static struct update update_of(
-    const struct histogram *histogram, int rank, unsigned number, int *ret_rank)
+/* Message `number` of a rank; returns the rank to which it goes. */
+static int message_make(const struct histogram *histogram, int rank,
+    unsigned number, struct message *ret_message)
 {
-    uint64_t mixed = mix64(mix_first(histogram->team->seed, rank) + number);
-    int other = mix_choose(mixed, histogram->team->world->size - 1);
-    uint32_t low = (uint32_t)mixed;
+    uint64_t first =
+        mix_first(histogram->team->seed, rank) + (uint64_t)number * (BATCH + 1);
+    int other = mix_choose(mix64(first), histogram->team->world->size - 1);
 
-    *ret_rank = other < rank ? other : other + 1;
-    return (struct update){low % BINS, low / BINS % WEIGHTS + 1};
+    ret_message->count = histogram->batch;
+    for (unsigned i = 0; i < histogram->batch; i++) {
+        uint32_t low = (uint32_t)mix64(first + 1 + i);
+
+        ret_message->list[i] =
+            (struct update){low % BINS, low / BINS % WEIGHTS + 1};
+    }
+    return other < rank ? other : other + 1;
 }
 
 /* At the target: adds what has come. */
@@ -118,22 +114,30 @@ static hg_return_t add_serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* A message has left; its place is free. */
-static hg_return_t call_left(const struct hg_cb_info *info)
+static void message_post(struct flight_slot *slot)
 {
-    struct outgoing *place = info->arg;
-    struct histogram *histogram = place->histogram;
+    struct histogram *histogram = slot->flight->arg;
+    struct pair *team = histogram->team;
+    struct message *message = &histogram->out[slot->number];
+    int rank = message_make(histogram, team->rank, histogram->next++, message);
 
-    pair_check(histogram->team, info->ret, "the one-way call");
-    histogram->free[histogram->free_count++] = place;
-    return HG_SUCCESS;
+    if (histogram->is_mpi) {
+        MPI_Isend(message,
+            (int)(offsetof(struct message, list) +
+                  message->count * sizeof(struct update)),
+            MPI_BYTE, rank, MPI_SERVE_TAG, team->comm,
+            &histogram->serve.requests[slot->number]);
+        return;
+    }
+    CHECK(team, HG_Reset(slot->handle, histogram->addrs[rank], 0));
+    CHECK(team, HG_Forward(slot->handle, flight_call_ended, slot, message));
 }
 
 static void message_left(void *arg, unsigned wait)
 {
     struct histogram *histogram = arg;
 
-    histogram->free[histogram->free_count++] = &histogram->places[wait];
+    flight_ended(&histogram->flight.slots[wait]);
 }
 
 static void place_receive(void *arg, unsigned place, MPI_Request *ret_request)
@@ -153,42 +157,18 @@ static void place_handle(void *arg, unsigned place, MPI_Request *ret_answer)
     updates_add(histogram, message->list, message->count);
 }
 
-/* One look for news. Were there any? */
-static bool turn(struct histogram *histogram)
+static bool look(struct flight *flight)
 {
+    struct histogram *histogram = flight->arg;
+
     return histogram->is_mpi ? mpi_serve_turn(&histogram->serve)
-                             : pair_turn(histogram->team);
-}
-
-/* Sends what is pending for a rank, when there is room for one more under way.
- */
-static void message_send(struct histogram *histogram, int rank)
-{
-    struct pair *team = histogram->team;
-    struct message *message = &histogram->pending[rank];
-    size_t len =
-        offsetof(struct message, list) + message->count * sizeof(struct update);
-    struct outgoing *place = NULL;
-
-    while (histogram->free_count == 0)
-        turn(histogram);
-    place = histogram->free[--histogram->free_count];
-    if (histogram->is_mpi) {
-        memcpy(&place->out, message, len);
-        MPI_Isend(&place->out, (int)len, MPI_BYTE, rank, MPI_SERVE_TAG,
-            team->comm, &histogram->serve.requests[place - histogram->places]);
-    } else {
-        CHECK(team, HG_Reset(place->handle, histogram->addrs[rank], 0));
-        CHECK(team, HG_Forward(place->handle, call_left, place, message));
-    }
-    histogram->sent += message->count;
-    message->count = 0;
+                             : flight_turn(flight);
 }
 
 /* The number of updates of all ranks that have not been added yet. */
 static uint64_t missing_count(struct histogram *histogram)
 {
-    uint64_t own[2] = {histogram->sent, 0};
+    uint64_t own[2] = {(uint64_t)histogram->next * histogram->batch, 0};
     uint64_t all[2] = {0, 0};
     MPI_Request request;
     int is_over = 0;
@@ -199,46 +179,33 @@ static uint64_t missing_count(struct histogram *histogram)
     MPI_Iallreduce(
         own, all, 2, MPI_UINT64_T, MPI_SUM, histogram->team->comm, &request);
     while (!is_over)
-        if (!turn(histogram))
+        if (!look(&histogram->flight))
             MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
     return all[0] - all[1];
 }
 
-/* Sends updates up to `last`; returns when those of all ranks were added. */
-static void updates_run(struct histogram *histogram, unsigned last)
+/* Sends so many messages; returns when the updates of all ranks were added. */
+static void messages_run(struct histogram *histogram, unsigned count)
 {
-    while (histogram->next < last) {
-        int rank = 0;
-        struct update update = update_of(
-            histogram, histogram->team->rank, histogram->next++, &rank);
-        struct message *message = &histogram->pending[rank];
-
-        message->list[message->count++] = update;
-        if (message->count == histogram->batch)
-            message_send(histogram, rank);
-    }
-    for (int rank = 0; rank < histogram->team->world->size; rank++)
-        if (histogram->pending[rank].count > 0)
-            message_send(histogram, rank);
-    while (histogram->free_count < MESSAGES)
-        turn(histogram);
+    flight_run(&histogram->flight, count, NULL);
     while (missing_count(histogram) > 0)
-        turn(histogram);
+        look(&histogram->flight);
 }
 
-/* Ends the job when a bin is not what the updates of the batch make of it. */
-static void bins_verify(const struct histogram *histogram, unsigned updates)
+/* Ends the job when a bin is not what the messages of the batch make of it. */
+static void bins_verify(const struct histogram *histogram)
 {
     const struct pair *team = histogram->team;
     uint64_t *wanted = pair_alloc(team, BINS, sizeof(*wanted));
 
     for (int rank = 0; rank < team->world->size; rank++)
-        for (unsigned i = 0; i < updates; i++) {
-            int to = 0;
-            struct update update = update_of(histogram, rank, i, &to);
+        for (unsigned i = 0; i < histogram->next; i++) {
+            struct message message;
 
-            if (to == team->rank)
-                wanted[update.bin] += update.weight;
+            if (message_make(histogram, rank, i, &message) != team->rank)
+                continue;
+            for (unsigned j = 0; j < message.count; j++)
+                wanted[message.list[j].bin] += message.list[j].weight;
         }
     for (unsigned i = 0; i < BINS; i++)
         if (histogram->bins[i] != wanted[i])
@@ -248,7 +215,7 @@ static void bins_verify(const struct histogram *histogram, unsigned updates)
     free(wanted);
 }
 
-/* Nothing is added yet, and all messages have a place. */
+/* Nothing is added yet, and all ranks can serve. */
 static void batch_begin(struct histogram *histogram)
 {
     static const struct mpi_serve_ops ops = {
@@ -256,51 +223,42 @@ static void batch_begin(struct histogram *histogram)
     struct pair *team = histogram->team;
 
     histogram->next = 0;
-    histogram->sent = 0;
     histogram->received = 0;
     memset(histogram->bins, 0, sizeof(histogram->bins));
-    for (histogram->free_count = 0; histogram->free_count < MESSAGES;
-         histogram->free_count++)
-        histogram->free[histogram->free_count] =
-            &histogram->places[histogram->free_count];
+    histogram->flight =
+        (struct flight){team, .arg = histogram, .post = message_post,
+            .look = look, .window = WINDOW, .timed_every = FLIGHT_TIMED_EVERY};
     if (histogram->is_mpi) {
         histogram->serve = (struct mpi_serve){.pair = team, .comm = team->comm};
-        mpi_serve_open(&histogram->serve, &ops, histogram, MESSAGES,
-            mpi_serve_places(team, MESSAGES));
+        mpi_serve_open(&histogram->serve, &ops, histogram, WINDOW,
+            mpi_serve_places(team, WINDOW));
         mpi_serve_meet(&histogram->serve);
-        return;
+    } else {
+        flight_handles(&histogram->flight, histogram->add_id);
+        pair_barrier_serving(team);
     }
-    for (unsigned i = 0; i < MESSAGES; i++)
-        histogram->places[i].handle = pair_handle(team, histogram->add_id);
-    pair_barrier_serving(team);
 }
 
-static void batch_end(struct histogram *histogram)
-{
-    if (histogram->is_mpi)
-        mpi_serve_close(&histogram->serve);
-    for (unsigned i = 0; i < MESSAGES && !histogram->is_mpi; i++)
-        pair_handle_free(histogram->team, histogram->places[i].handle);
-}
-
-/* The updates that warm up, and those that count. No rank sees the end of an
+/* The messages that warm up, and those that count. No rank sees the end of an
  * update of its own; so each sample is the mean of the batch, for a message of
  * one rank. */
 static double batch_run(
     struct histogram *histogram, struct duel *duel, bool is_mpi)
 {
-    unsigned updates = duel->calls / duel->ranks * histogram->batch;
-    unsigned warm = updates / WARM_PART + 1;
+    unsigned messages = duel->calls / duel->ranks;
     double elapsed_us = 0.0;
 
     histogram->is_mpi = is_mpi;
     batch_begin(histogram);
-    updates_run(histogram, warm);
+    messages_run(histogram, messages / WARM_PART + 1);
     elapsed_us = clock_now_us();
-    updates_run(histogram, warm + updates);
+    messages_run(histogram, messages);
     elapsed_us = clock_now_us() - elapsed_us;
-    batch_end(histogram);
-    bins_verify(histogram, warm + updates);
+    if (is_mpi)
+        mpi_serve_close(&histogram->serve);
+    else
+        flight_handles_free(&histogram->flight);
+    bins_verify(histogram);
     for (unsigned i = 0; i < duel->calls; i++)
         duel->samples[i] = elapsed_us * duel->ranks / duel->calls;
     return elapsed_us;
@@ -325,8 +283,8 @@ static void row_run(struct histogram *histogram, const char *op, unsigned batch)
     unsigned ranks = (unsigned)team->world->size;
     struct duel duel = {op, "mpi",
         "the same messages by MPI_Isend, receives from any source stay posted",
-        .size = batch * sizeof(struct update), .window = MESSAGES,
-        .ranks = ranks, .each = batch, .figure = DUEL_KPS,
+        .size = batch * sizeof(struct update), .window = WINDOW, .ranks = ranks,
+        .each = batch, .figure = DUEL_KPS,
         .ours = {calls_batch, histogram, .enters = true},
         .control = {mpi_batch, histogram}};
 
@@ -349,10 +307,6 @@ void bench_histogram(struct pair *pair)
     histogram = pair_alloc(&team, 1, sizeof(*histogram));
     histogram->team = &team;
     pthread_mutex_init(&histogram->lock, NULL);
-    for (unsigned i = 0; i < MESSAGES; i++)
-        histogram->places[i].histogram = histogram;
-    histogram->pending = pair_alloc(
-        &team, (size_t)team.world->size, sizeof(*histogram->pending));
     histogram->addrs = team_addrs(&team);
     histogram->add_id = HG_Register_name(
         team.cls, "histogram add", procs_message, NULL, add_serve);
@@ -362,7 +316,6 @@ void bench_histogram(struct pair *pair)
     row_run(histogram, "update", 1);
     row_run(histogram, "update_64", BATCH);
     team_addrs_free(&team, histogram->addrs);
-    free(histogram->pending);
     pthread_mutex_destroy(&histogram->lock);
     free(histogram);
     team_close(&team);

@@ -89,11 +89,6 @@ static unsigned origins_of(const struct pair *team)
     return (unsigned)team->world->size - 1;
 }
 
-static void sample_keep(struct flight *flight, double us)
-{
-    ways_sample(flight->timed_arg, us);
-}
-
 /* Calls for so long, at least until `least` have ended in all; how long it
  * was. */
 static double calls_run(struct flight *flight, double us, uint64_t least)
@@ -123,7 +118,7 @@ static void origin_call(const struct incast *incast, struct flight *flight,
     flight_start(flight);
     calls_run(flight, counts_us / EDGE_DIVISOR, 0);
     base = flight->ended;
-    flight->timed = sample_keep;
+    flight->timed = ways_timed;
     elapsed_us = calls_run(flight, counts_us, base + 1);
     flight->timed = NULL;
     ret_slice->kps = (double)(flight->ended - base) / elapsed_us * 1e3;

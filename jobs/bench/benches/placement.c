@@ -27,29 +27,12 @@ static const struct {
     {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP, 1},
 };
 
-/* The calls of one rank. */
-struct load {
-    struct ways_slice *slice;
-    double end_us;
-};
-
-/* Takes the time of a call, and looks whether it was the last. */
-static void call_timed(struct flight *flight, double us)
-{
-    const struct load *load = flight->timed_arg;
-
-    ways_sample(load->slice, us);
-    if (clock_now_us() >= load->end_us)
-        flight->calls = flight->posted;
-}
-
 static void slice_run(struct pair *pair, unsigned way, unsigned window,
     double us, struct ways_slice *ret_slice)
 {
     double start_us = 0.0;
-    struct load load = {.slice = ret_slice};
-    struct flight flight = {pair, .timed_arg = &load, .post = flight_null,
-        .look = flight_turn, .timed = call_timed, .window = window,
+    struct flight flight = {pair, .timed_arg = ret_slice, .post = flight_null,
+        .look = flight_turn, .timed = ways_timed, .window = window,
         .timed_every = FLIGHT_TIMED_EVERY, .calls = UINT64_MAX};
 
     pair_set_progress(
@@ -57,10 +40,10 @@ static void slice_run(struct pair *pair, unsigned way, unsigned window,
     pair_enter(pair);
     flight_handles(&flight, pair->null_id);
     start_us = clock_now_us();
-    load.end_us = start_us + us;
     flight_start(&flight);
-    while (flight.ended < flight.posted)
+    while (clock_now_us() < start_us + us)
         flight.look(&flight);
+    flight_stop(&flight);
     ret_slice->kps = (double)flight.ended / (clock_now_us() - start_us) * 1e3;
     flight_handles_free(&flight);
     /* The other rank has this one's last call, and this one the other's. */

@@ -157,6 +157,12 @@ static inline void ways_sample(struct ways_slice *slice, double us)
     slice->samples_us[slice->sample_count++ % WAYS_SAMPLES] = us;
 }
 
+/* For a flight whose `timed_arg` is a slice. */
+static inline void ways_timed(struct flight *flight, double us)
+{
+    ways_sample(flight->timed_arg, us);
+}
+
 /* Ways to do the same, beside each other: is the first, which the library
  * chooses by itself, as good as the best of the others? All of them have a
  * short time in each round, so what else happens on the machine meets them

@@ -100,14 +100,6 @@ static void counted_calls(struct pair *pair, unsigned calls)
     pair_stop(pair);
 }
 
-static void counted_trips(struct pair *pair, unsigned calls)
-{
-    if (fabric_is_way(pair))
-        fabric_trips(pair, calls);
-    else
-        mpi_trips(pair, calls);
-}
-
 /* The part to be counted lies between two system calls that do nothing, so that
  * a trace shows where it begins and ends. */
 static void mark(const char *name)
@@ -126,10 +118,10 @@ void bench_count(struct pair *pair)
     pair_need_room(pair, COUNT_ROOM);
     pair_enter(pair);
     counted_calls(pair, COUNT_WARM);
-    counted_trips(pair, COUNT_WARM);
+    mpi_trips(pair, COUNT_WARM);
     mark("/amalgam_bench/begin");
     if (is_raw)
-        counted_trips(pair, calls);
+        mpi_trips(pair, calls);
     else
         counted_calls(pair, calls);
     mark("/amalgam_bench/end");

@@ -233,37 +233,21 @@ static void via_near(struct pair *pair)
         snprintf(pair->via, sizeof(pair->via), "%s", pair->transport);
 }
 
-/* The report names who makes progress at each of the two. */
-static void progress_tell(const struct pair *pair)
-{
-    char names[2][WORLD_TEXT_CAP];
-
-    world_progress(names[0]);
-    if (pair->rank == 1)
-        MPI_Send(names[0], WORLD_TEXT_CAP, MPI_CHAR, 0, TAG, pair->comm);
-    if (pair->rank != 0)
-        return;
-    MPI_Recv(names[1], WORLD_TEXT_CAP, MPI_CHAR, 1, TAG, pair->comm,
-        MPI_STATUS_IGNORE);
-    for (int i = 0; i < 2; i++)
-        report_progress(i, names[i]);
-}
-
 /* Finds what carries a call from the caller to the target: the scheme of its
- * address. One call goes there, so that what the first one takes is taken. */
+ * address. One call goes there, so that what the first one takes is taken. The
+ * report names who makes progress at each of the two. */
 static void via_find(struct pair *pair)
 {
+    char names[2][WORLD_TEXT_CAP];
     char text[TEXT_LEN];
     hg_size_t len = sizeof(text);
 
     pair_enter(pair);
-    progress_tell(pair);
-    if (pair->is_caller) {
-        pair_call_once(pair, pair->null_id);
-        pair_stop(pair);
-    } else {
-        pair_serve(pair);
-    }
+    world_progress(names[pair->rank % 2]);
+    MPI_Bcast(names[1], WORLD_TEXT_CAP, MPI_CHAR, 1, pair->comm);
+    for (int i = 0; i < 2 && pair->rank == 0; i++)
+        report_progress(i, names[i]);
+    pair_greet(pair);
     pair_leave(pair);
     CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, pair->peer));
     snprintf(
@@ -565,13 +549,13 @@ void pair_stop(struct pair *pair)
 
 void pair_greet(struct pair *pair)
 {
-    if (pair->rank == 0) {
+    if (pair->is_caller) {
         pair_call_once(pair, pair->null_id);
         pair_stop(pair);
     } else {
-        pair_await_stop(pair);
+        pair_serve(pair);
     }
-    MPI_Barrier(pair->comm);
+    pair_barrier(pair);
 }
 
 bool team_is_possible(const struct pair *like)

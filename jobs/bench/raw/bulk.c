@@ -18,7 +18,6 @@
 #include "jobs/bench/raw/wakeup.h"
 
 enum {
-    TAG = 2,
     BATCH_BYTES = 32 * 1024 * 1024,
     CALLS_MAX = 200,
     WARM = 8,
@@ -136,56 +135,43 @@ static hg_bulk_t blocks_create(struct pair *pair,
     return handle;
 }
 
-/* Memory of the library, as long as the room. */
-static void *library_take(struct pair *pair, struct bulk *bulk)
-{
-    hg_size_t len = pair->room_len;
-    void *memory = NULL;
-
-    CHECK(pair, HG_Bulk_create(pair->cls, 1, NULL, &len, HG_BULK_READWRITE,
-                    &bulk->holder));
-    CHECK(pair, HG_Bulk_access(bulk->holder, 0, len, HG_BULK_READWRITE, 1,
-                    &memory, NULL, NULL));
-    return memory;
-}
-
-/* The target's: its landing, or as much from the library. If one piece of
- * the library is exposed, its own handle does that. */
+/* The target's: its landing, or as much from the library, whose handle is the
+ * one that is exposed if that is one piece. */
 static void expose(struct pair *pair, struct bulk *bulk)
 {
     const struct bulk_shape *shape = &bulk->shape;
+    hg_size_t len = pair->room_len;
+    void *memory = pair->landing;
 
-    bulk->far = shape->is_library ? library_take(pair, bulk) : pair->landing;
-    if (shape->is_library && shape->blocks == 1 &&
-        shape->block == pair->room_len) {
+    if (shape->is_library) {
+        CHECK(pair, HG_Bulk_create(pair->cls, 1, NULL, &len, HG_BULK_READWRITE,
+                        &bulk->holder));
+        CHECK(pair, HG_Bulk_access(bulk->holder, 0, len, HG_BULK_READWRITE, 1,
+                        &memory, NULL, NULL));
+    }
+    bulk->far = memory;
+    if (shape->is_library && shape->blocks == 1 && shape->block == len) {
         bulk->exposed = bulk->holder;
         bulk->holder = HG_BULK_NULL;
         return;
     }
-    bulk->exposed = blocks_create(pair, shape, bulk->far, shape->far_stride);
+    bulk->exposed = blocks_create(pair, shape, memory, shape->far_stride);
 }
 
 /* The caller gets to know the exposed handle. */
 static void descriptor_pass(struct pair *pair, struct bulk *bulk)
 {
+    int target = pair->is_target ? pair->rank : 1 - pair->rank;
     hg_size_t len = 0;
     void *bytes = NULL;
 
-    if (pair->is_target) {
+    if (pair->is_target)
         len = HG_Bulk_get_serialize_size(bulk->exposed, 0);
-        bytes = pair_alloc(pair, 1, len);
+    MPI_Bcast(&len, sizeof(len), MPI_BYTE, target, pair->comm);
+    bytes = pair_alloc(pair, 1, len);
+    if (pair->is_target)
         CHECK(pair, HG_Bulk_serialize(bytes, len, 0, bulk->exposed));
-        if (!pair->is_caller) {
-            MPI_Send(&len, sizeof(len), MPI_BYTE, 0, TAG, pair->comm);
-            MPI_Send(bytes, (int)len, MPI_BYTE, 0, TAG, pair->comm);
-        }
-    } else if (pair->is_caller) {
-        MPI_Recv(
-            &len, sizeof(len), MPI_BYTE, 1, TAG, pair->comm, MPI_STATUS_IGNORE);
-        bytes = pair_alloc(pair, 1, len);
-        MPI_Recv(
-            bytes, (int)len, MPI_BYTE, 1, TAG, pair->comm, MPI_STATUS_IGNORE);
-    }
+    MPI_Bcast(bytes, (int)len, MPI_BYTE, target, pair->comm);
     if (pair->is_caller)
         CHECK(pair, HG_Bulk_deserialize(pair->cls, &bulk->theirs, bytes, len));
     free(bytes);
@@ -227,29 +213,23 @@ unsigned bulk_warm(size_t size)
     return size > WARM_SIZE_MAX ? 0 : WARM;
 }
 
-struct mover {
-    const struct duel *duel;
-    const struct bulk *bulk;
-};
-
 static void move_post(struct flight_slot *slot)
 {
     struct pair *pair = slot->flight->pair;
-    const struct mover *mover = slot->flight->arg;
-    const struct bulk *bulk = mover->bulk;
-    hg_size_t offset = slot->number * mover->duel->size;
+    const struct duel *duel = slot->flight->arg;
+    const struct bulk *bulk = duel->arg;
+    hg_size_t offset = slot->number * duel->size;
 
     CHECK(pair, HG_Bulk_transfer(pair->context, flight_call_ended, slot,
                     bulk->is_push ? HG_BULK_PUSH : HG_BULK_PULL, pair->peer,
-                    bulk->theirs, offset, bulk->ours, offset, mover->duel->size,
+                    bulk->theirs, offset, bulk->ours, offset, duel->size,
                     HG_OP_ID_IGNORE));
 }
 
 double bulk_move(struct pair *pair, struct duel *duel)
 {
     const struct bulk *bulk = duel->arg;
-    struct mover mover = {duel, bulk};
-    struct flight flight = {pair, .arg = &mover, .post = move_post,
+    struct flight flight = {pair, .arg = duel, .post = move_post,
         .look = flight_turn, .window = duel->window, .timed_every = 1};
     double elapsed_us = 0.0;
 

@@ -8,8 +8,7 @@
 #include "mercury_bulk.h"
 
 /* Memory of rank 1 like the library's: a mapping of a file without a name,
- * which another process of the machine can map too. Its opener owns it.
- */
+ * which another process of the machine can map too. */
 struct like {
     unsigned char *base; /* rank 0: NULL where it cannot map it */
     size_t len;
@@ -20,9 +19,7 @@ struct like {
 void like_open(struct pair *pair, size_t len, struct like *ret_like);
 void like_close(struct like *like);
 
-/* A window of MPI to memory of rank 1. They are dear, tens of milliseconds
- * each.
- */
+/* A window of MPI to memory of rank 1; opening takes tens of milliseconds. */
 struct bulk_window {
     enum bulk_window_kind {
         BULK_WINDOW_CREATED, /* over memory there is */
@@ -48,8 +45,7 @@ struct bulk_shape {
     size_t near_stride; /* the same, in the caller's room */
 };
 
-/* The memory of a row; duel->arg of most batches of bulk data. Its opener owns
- * it. */
+/* The memory of a row; duel->arg of most batches of bulk data. */
 struct bulk {
     struct bulk_shape shape;
     bool is_push;
@@ -85,17 +81,12 @@ static inline const char *bulk_memory(const struct bulk *bulk)
     return bulk->shape.is_library ? "library" : "host";
 }
 
-/* Transfers in a batch: what takes a few milliseconds, and fills the window
- * twice.
- */
+/* Transfers in a batch: a few milliseconds, and twice the window; and before
+ * its clock starts: what is long is warm in its middle. */
 unsigned bulk_calls(size_t size, unsigned window);
-/* Those before the clock of a batch starts, in all that moves bulk data: what
- * is long is warm in its middle. */
 unsigned bulk_warm(size_t size);
 
-/* Batches; duel->arg is a struct bulk. Ours, within a context:
- * HG_Bulk_transfer().
- */
+/* Batches; duel->arg is a struct bulk. Ours, within a context. */
 double bulk_move(struct pair *pair, struct duel *duel);
 
 /* Messages of duel->size bytes, duel->window at a time. */

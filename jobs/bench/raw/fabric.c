@@ -2,11 +2,10 @@
 /* The control over bare libfabric: a round trip of messages, calls with several
  * in flight, reads and writes.
  *
- * Opened as the class's driver does, on the same host address, but without what
- * only a library needs: nothing to sleep on, no demands on memory but the
- * provider's. The addresses go by MPI. Libfabric is loaded when it is needed,
- * because it is large, and other benchmarks measure memory. Receives are posted
- * before what they wait for is asked for, and short messages are injected. */
+ * Opened as the class's driver does, on the same host address, but with nothing
+ * to sleep on. Libfabric is loaded when it is needed, because it is large, and
+ * other benchmarks measure memory. Receives are posted before what they wait
+ * for is asked for, and short messages are injected. */
 #include "jobs/bench/raw/fabric.h"
 
 #include <dlfcn.h>
@@ -57,7 +56,10 @@ struct fabric_lane {
     struct head out;
 };
 
-/* Memory that libfabric knows. */
+/* Memory that libfabric knows: of the pair, as long as it stays there; rank 1's
+ * of the last bulk; and the lanes. */
+enum { ROOM, LANDING, END, OWN, MEMORIES };
+
 struct fabric_memory {
     unsigned char *base;
     size_t len;
@@ -75,10 +77,7 @@ struct fabric {
     struct fid_ep *ep;
     fi_addr_t peer;
     uint64_t next_key;
-    struct fabric_memory room;    /* of the pair, as long as it stays there */
-    struct fabric_memory landing; /* the same */
-    struct fabric_memory end;     /* rank 1's of the last bulk */
-    struct fabric_memory own;     /* the lanes */
+    struct fabric_memory memories[MEMORIES];
     struct fabric_lane lanes[OPTIONS_WINDOW_MAX];
     struct fabric_op *ended[ENDED_MAX];
     unsigned ended_count;
@@ -218,9 +217,11 @@ static void addresses_swap(struct fabric *fabric)
         pair_fail(pair, "libfabric cannot read the other rank's address");
 }
 
-static void fabric_know(struct fabric *fabric, struct fabric_memory *memory,
-    unsigned char *base, size_t len)
+static void fabric_know(
+    struct fabric *fabric, unsigned which, void *base, size_t len)
 {
+    struct fabric_memory *memory = &fabric->memories[which];
+
     if (memory->mr != NULL && memory->base == base && memory->len == len)
         return;
     if (memory->mr != NULL)
@@ -284,42 +285,41 @@ static bool is_again(struct fabric *fabric, ssize_t code)
 }
 
 static void fabric_receive(struct fabric *fabric, struct fabric_op *op,
-    void *buf, size_t len, const struct fabric_memory *memory, uint64_t tag)
+    void *buf, size_t len, unsigned which, uint64_t tag)
 {
     op->is_send = false;
     op->is_going = true;
-    while (
-        is_again(fabric, fi_trecv(fabric->ep, buf, len, fi_mr_desc(memory->mr),
-                             FI_ADDR_UNSPEC, tag, 0, &op->context)))
+    while (is_again(fabric,
+        fi_trecv(fabric->ep, buf, len, fi_mr_desc(fabric->memories[which].mr),
+            FI_ADDR_UNSPEC, tag, 0, &op->context)))
         ;
 }
 
 static void fabric_send(struct fabric *fabric, struct fabric_op *op,
-    const void *buf, size_t len, const struct fabric_memory *memory,
-    uint64_t tag)
+    const void *buf, size_t len, unsigned which, uint64_t tag)
 {
     bool is_short = len <= fabric->info->tx_attr->inject_size;
 
     op->is_send = true;
     op->is_going = !is_short;
-    while (is_again(fabric,
-        is_short ? fi_tinject(fabric->ep, buf, len, fabric->peer, tag)
-                 : fi_tsend(fabric->ep, buf, len, fi_mr_desc(memory->mr),
-                       fabric->peer, tag, &op->context)))
+    while (is_again(
+        fabric, is_short ? fi_tinject(fabric->ep, buf, len, fabric->peer, tag)
+                         : fi_tsend(fabric->ep, buf, len,
+                               fi_mr_desc(fabric->memories[which].mr),
+                               fabric->peer, tag, &op->context)))
         ;
 }
 
 static void lane_receive(
     struct fabric *fabric, struct fabric_lane *lane, uint64_t tag)
 {
-    fabric_receive(
-        fabric, &lane->receive, &lane->in, HEAD_LEN, &fabric->own, tag);
+    fabric_receive(fabric, &lane->receive, &lane->in, HEAD_LEN, OWN, tag);
 }
 
 static void lane_send(
     struct fabric *fabric, struct fabric_lane *lane, uint64_t tag)
 {
-    fabric_send(fabric, &lane->send, &lane->out, HEAD_LEN, &fabric->own, tag);
+    fabric_send(fabric, &lane->send, &lane->out, HEAD_LEN, OWN, tag);
 }
 
 void fabric_close(struct fabric *fabric)
@@ -328,13 +328,10 @@ void fabric_close(struct fabric *fabric)
         return;
     /* Objects are there all, or none is. */
     if (fabric->ep != NULL) {
-        struct fid_mr *mrs[] = {fabric->room.mr, fabric->landing.mr,
-            fabric->end.mr, fabric->own.mr};
-
         fi_close(&fabric->ep->fid);
-        for (unsigned i = 0; i < 4; i++)
-            if (mrs[i] != NULL)
-                fi_close(&mrs[i]->fid);
+        for (unsigned i = 0; i < MEMORIES; i++)
+            if (fabric->memories[i].mr != NULL)
+                fi_close(&fabric->memories[i].mr->fid);
         fi_close(&fabric->cq->fid);
         fi_close(&fabric->av->fid);
         fi_close(&fabric->domain->fid);
@@ -369,8 +366,7 @@ bool fabric_open(struct pair *pair, const char *stack)
         fabric->lanes[i].receive.place = fabric->lanes[i].send.place = i;
     objects_make(fabric);
     addresses_swap(fabric);
-    fabric_know(fabric, &fabric->own, (unsigned char *)fabric->lanes,
-        sizeof(fabric->lanes));
+    fabric_know(fabric, OWN, fabric->lanes, sizeof(fabric->lanes));
     pair->fabric = fabric;
     pair->fabric_close = fabric_close;
     return true;
@@ -382,10 +378,8 @@ static struct fabric *fabric_of(struct pair *pair)
     if (pair->fabric == NULL && !fabric_open(pair, NULL))
         pair_fail(pair, "libfabric for the control: none here");
     if (pair->room_len > 0) {
-        fabric_know(
-            pair->fabric, &pair->fabric->room, pair->room, pair->room_len);
-        fabric_know(pair->fabric, &pair->fabric->landing, pair->landing,
-            pair->room_len);
+        fabric_know(pair->fabric, ROOM, pair->room, pair->room_len);
+        fabric_know(pair->fabric, LANDING, pair->landing, pair->room_len);
     }
     return pair->fabric;
 }
@@ -393,8 +387,8 @@ static struct fabric *fabric_of(struct pair *pair)
 /* Rank 1: there is room for the next ping. */
 static void ping_await(struct fabric *fabric, size_t len)
 {
-    fabric_receive(fabric, &fabric->lanes[0].receive, fabric->landing.base, len,
-        &fabric->landing, TAG_PING);
+    fabric_receive(fabric, &fabric->lanes[0].receive,
+        fabric->memories[LANDING].base, len, LANDING, TAG_PING);
 }
 
 /* Rank 0's round trip. */
@@ -403,33 +397,17 @@ static void ping(struct pair *pair, void *arg)
     struct fabric *fabric = pair->fabric;
     struct fabric_lane *lane = &fabric->lanes[0];
 
-    fabric_receive(
-        fabric, &lane->receive, &lane->in, BACK_LEN, &fabric->own, TAG_PONG);
-    fabric_send(fabric, &lane->send, fabric->room.base, *(const size_t *)arg,
-        &fabric->room, TAG_PING);
+    fabric_receive(fabric, &lane->receive, &lane->in, BACK_LEN, OWN, TAG_PONG);
+    fabric_send(fabric, &lane->send, fabric->memories[ROOM].base,
+        *(const size_t *)arg, ROOM, TAG_PING);
     (void)fabric_take(fabric);
-    fabric_settle(fabric, &lane->send);
-}
-
-/* Rank 1's `calls` round trips, the first of which is awaited. */
-static void pongs(struct fabric *fabric, size_t len, unsigned calls)
-{
-    struct fabric_lane *lane = &fabric->lanes[0];
-
-    for (unsigned i = 0; i < calls; i++) {
-        (void)fabric_take(fabric);
-        fabric_settle(fabric, &lane->send);
-        if (i + 1 < calls)
-            ping_await(fabric, len);
-        fabric_send(
-            fabric, &lane->send, &lane->out, BACK_LEN, &fabric->own, TAG_PONG);
-    }
     fabric_settle(fabric, &lane->send);
 }
 
 double fabric_trip(struct pair *pair, struct duel *duel)
 {
     struct fabric *fabric = fabric_of(pair);
+    struct fabric_lane *lane = &fabric->lanes[0];
     size_t len = duel->size == 0 ? BACK_LEN : duel->size;
 
     pattern_fill(pair->room, len, pair->seed);
@@ -438,23 +416,16 @@ double fabric_trip(struct pair *pair, struct duel *duel)
     MPI_Barrier(pair->comm);
     if (pair->rank == 0)
         return duel_each(pair, duel, ping, &len);
-    pongs(fabric, len, duel_warm(duel) + duel->calls);
+    for (unsigned left = duel_warm(duel) + duel->calls; left > 0; left--) {
+        (void)fabric_take(fabric);
+        fabric_settle(fabric, &lane->send);
+        if (left > 1)
+            ping_await(fabric, len);
+        fabric_send(fabric, &lane->send, &lane->out, BACK_LEN, OWN, TAG_PONG);
+    }
+    fabric_settle(fabric, &lane->send);
     pair_verify(pair, pair->landing, len, "the ping");
     return 0.0;
-}
-
-void fabric_trips(struct pair *pair, unsigned calls)
-{
-    struct fabric *fabric = fabric_of(pair);
-    size_t len = BACK_LEN;
-
-    if (pair->rank == 1)
-        ping_await(fabric, len);
-    MPI_Barrier(pair->comm);
-    if (pair->rank == 1)
-        pongs(fabric, len, calls);
-    for (unsigned i = 0; pair->rank == 0 && i < calls; i++)
-        ping(pair, &len);
 }
 
 /* Rank 0: the next request of that place of the window. */
@@ -533,9 +504,9 @@ static void move_post(struct flight_slot *slot)
     struct fabric_op *op = &fabric->lanes[slot->number].receive;
     size_t size = mover->duel->size;
     size_t at = slot->number * size;
-    struct iovec here = {fabric->room.base + at, size};
+    struct iovec here = {fabric->memories[ROOM].base + at, size};
     struct fi_rma_iov there = {mover->place[0] + at, size, mover->place[1]};
-    void *desc = fi_mr_desc(fabric->room.mr);
+    void *desc = fi_mr_desc(fabric->memories[ROOM].mr);
     struct fi_msg_rma msg = {&here, &desc, 1, .addr = fabric->peer,
         .rma_iov = &there, .rma_iov_count = 1, .context = &op->context};
 
@@ -568,10 +539,10 @@ double fabric_bulk(struct pair *pair, struct duel *duel)
     double elapsed_us = 0.0;
 
     if (pair->rank == 1) {
-        fabric_know(fabric, &fabric->end, bulk->end, pair->room_len);
+        fabric_know(fabric, END, bulk->end, pair->room_len);
         if ((fabric->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0)
             mover.place[0] = (uint64_t)(uintptr_t)bulk->end;
-        mover.place[1] = fi_mr_key(fabric->end.mr);
+        mover.place[1] = fi_mr_key(fabric->memories[END].mr);
         lane_receive(fabric, lane, TAG_STOP);
     }
     MPI_Bcast(mover.place, 2, MPI_UINT64_T, 1, pair->comm);

@@ -21,8 +21,6 @@ void fabric_close(struct fabric *fabric);
     "fi_cq_read until they are there: the same bytes there (8 for the null "   \
     "call), 8 bytes back"
 double fabric_trip(struct pair *pair, struct duel *duel);
-/* `calls` round trips of 8 bytes, without a clock. */
-void fabric_trips(struct pair *pair, unsigned calls);
 
 #define FABRIC_RATE_TEXT                                                       \
     "24 B requests and 24 B replies by tagged messages of libfabric, as many " \

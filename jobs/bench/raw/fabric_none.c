@@ -27,12 +27,6 @@ double fabric_trip(struct pair *pair, struct duel *duel)
     pair_fail(pair, "this build has no control over libfabric");
 }
 
-void fabric_trips(struct pair *pair, unsigned calls)
-{
-    (void)calls;
-    fabric_trip(pair, NULL);
-}
-
 double fabric_rate(struct pair *pair, struct duel *duel)
 {
     return fabric_trip(pair, duel);

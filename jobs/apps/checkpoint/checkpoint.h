@@ -4,8 +4,7 @@
  *   main.c      options, the loop, the order of opening and closing
  *   list.c      the files to send, the same list on all ranks
  *   sender.c    reads files and sends them in parts
- *   server.c    pulls the parts, verifies and writes them
- *   output.c    the output directory, partial files, signals
+ *   server.c    pulls the parts, verifies and writes them; signals
  *   progress.c  what ranks tell rank 0 and the user: errors, progress, a table
  *
  * The one RPC, checkpoint_part, is about one part of a file, at most PART_LEN
@@ -18,6 +17,7 @@
 
 #include <limits.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,19 +45,19 @@ MERCURY_GEN_PROC(part_out_t, ((hg_string_t)(error)))
 
 /* The work of a rank; zeros where it had no such role. */
 struct totals {
-    uint64_t files; /* sent and verified */
-    uint64_t bytes;
-    uint64_t stored_files;
-    uint64_t stored_bytes;
-    uint64_t is_done; /* 1: has nothing more to send */
+    unsigned long long files; /* sent and verified */
+    unsigned long long bytes;
+    unsigned long long stored_files;
+    unsigned long long stored_bytes;
+    unsigned long long is_done; /* 1: has nothing more to send */
 };
 
 /* One file, or one empty directory. */
 struct entry {
     uint64_t size; /* as listed; the file may have changed since */
-    uint32_t mode; /* as of stat() */
-    uint32_t name; /* where its name in the output begins in the path */
-    char path[];
+    unsigned mode; /* as of stat() */
+    const char *path;
+    const char *name; /* in the output: the end of the path */
 };
 
 /* This rank of the job. */
@@ -67,33 +67,24 @@ struct job {
     hg_id_t part_id;
     int rank;
     int size;
-    int servers;                  /* ranks 0 to servers - 1 serve */
-    int senders;                  /* the others send; a single rank does both */
-    int depth;                    /* files that a sender has in flight */
-    int wait_s;                   /* limit for the reply of a server */
-    const struct entry **entries; /* the list, biggest first */
+    bool is_server;
+    bool is_sender;
+    int servers;           /* ranks 0 to servers - 1 serve */
+    int senders;           /* the others send; a single rank does both */
+    int depth;             /* files that a sender has in flight */
+    int wait_s;            /* limit for the reply of a server */
+    struct entry *entries; /* the list, biggest first */
     uint64_t entry_count;
-    uint64_t files; /* the other entries are empty directories */
+    unsigned long long files; /* the other entries are empty directories */
     uint64_t bytes;
     char out_path[PATH_MAX]; /* the directory that the servers write into */
-    bool out_is_fresh;    /* made by this job, which removes it after success */
-    int out_fd;           /* on a server */
-    unsigned long errors; /* that this rank has reported */
+    int out_fd;              /* on a server */
+    unsigned long errors;    /* that this rank has reported */
     struct totals totals;
     uint64_t calls[STATS_LEN]; /* durations of this rank's calls */
 };
 
 extern struct job job;
-
-static inline bool is_server(void)
-{
-    return job.rank < job.servers;
-}
-
-static inline bool is_sender(void)
-{
-    return job.rank >= job.size - job.senders;
-}
 
 /* list.c */
 
@@ -102,7 +93,6 @@ static inline bool is_sender(void)
  * leaves out links, special files and `out_dir`, which it notes. False: some
  * rank has reported why nothing may be sent. */
 bool list_open(char *const *paths, int count, const char *out_dir);
-void list_close(void);
 
 /* sender.c, of a rank that sends */
 
@@ -114,8 +104,13 @@ bool sender_step(void);
 void sender_stop(void);
 void sender_close(void);
 
-/* server.c, of a rank that serves */
+/* server.c */
 
+/* Collective: takes `wanted`, or makes a fresh directory where that is NULL.
+ * False, on every rank: some rank could not, and has reported it. */
+bool outdir_open(const char *wanted);
+/* On a server: closes the directory; `is_removed`: with all that is in it. */
+void outdir_close(bool is_removed);
 /* False: reported. */
 bool server_open(void);
 /* Starts pulls. */
@@ -125,42 +120,10 @@ void server_stop(void);
 void server_close(void);
 hg_return_t server_on_part(hg_handle_t handle);
 
-/* output.c */
-
-/* Collective: takes `wanted`, or makes a fresh directory where that is NULL.
- * False, on every rank: some rank could not, and has reported it. */
-bool outdir_open(const char *wanted);
-/* On a server: closes the directory; `is_removed`: with all that is in it. */
-void outdir_close(bool is_removed);
-/* Makes the directories along the first `len` bytes of `path`, below the open
- * directory `root`. Returns 0 or an errno. */
-int directories_make(int root, const char *path, size_t len);
-
-/* A file in the output directory that is being written; its name is
- * `.NAME.partial.RANK.NUMBER` until it is whole. Functions that return int
- * return 0 or an errno. */
-struct partial;
-
-/* Is it relative, without empty, "." and ".." components? */
-bool partial_name_is_safe(const char *name);
-int partial_create(
-    const char *name, int from, uint64_t number, struct partial **ret_partial);
-/* The file `number` of rank `from`, or NULL. */
-struct partial *partial_find(int from, uint64_t number);
-int partial_write(
-    struct partial *partial, const void *bytes, size_t len, uint64_t offset);
-/* Bytes written. */
-uint64_t partial_len(const struct partial *partial);
-/* Renames it to its final name, and frees it. On an error nothing is left. */
-int partial_commit(struct partial *partial, uint32_t mode);
-/* Removes the file, and frees it. NULL is fine. */
-void partial_remove(struct partial *partial);
-void partial_remove_all(void);
-
 /* From now on SIGINT and SIGTERM only set a mark. If the process has not ended
  * some seconds later, it removes its partial files and exits at once. */
 void stop_install(void);
-bool stop_is_asked(void);
+extern volatile sig_atomic_t stop_is_asked;
 /* Ends the process the same way, with code 1 and a message, unless it is called
  * again within `seconds`; 0 ends the watch. */
 void stop_watch(unsigned seconds);
@@ -173,7 +136,7 @@ enum report { ERROR, NOTE };
 __attribute__((format(printf, 2, 3))) void report(
     enum report kind, const char *format, ...);
 
-void stats_add(uint64_t *counts, uint64_t duration_ns);
+void stats_add(uint64_t *counts, double duration_ns);
 /* Microseconds below which `percent` of the durations lie; 0 when empty. */
 double stats_percentile_us(const uint64_t *counts, double percent);
 
@@ -190,6 +153,5 @@ bool progress_step(bool is_done);
 bool progress_is_silent(void);
 /* Collective: rank 0 prints the table of all ranks. */
 void progress_table(void);
-void progress_close(void);
 
 #endif

@@ -94,21 +94,13 @@ static bool options_read(int argc, char **argv, int *ret_code)
     paths = argv + optind;
     path_count = argc - optind;
     job.senders = job.size == 1 ? 1 : job.size - job.servers;
+    job.is_server = job.rank < job.servers;
+    job.is_sender = job.rank >= job.size - job.senders;
     return is_fine;
 }
 
-/* Collective. False: some rank cannot go on, and has reported it. */
-static bool input_open(void)
-{
-    if (path_count == 0 && access(own_tree[0], F_OK) == 0) {
-        paths = own_tree;
-        path_count = sizeof(own_tree) / sizeof(own_tree[0]);
-    }
-    return list_open(paths, path_count, out_dir) && outdir_open(out_dir);
-}
-
 /* Collective, up to an error, which is reported. Handlers run within
- * library_step() alone: the loop looks at what a rank stores and sends, and has
+ * run_loop() alone: the loop looks at what a rank stores and sends, and has
  * nothing else to do, so a thread of the library would only need locks. */
 static bool library_open(void)
 {
@@ -125,25 +117,13 @@ static bool library_open(void)
     }
     job.context = HG_Context_create(job.cls);
     job.part_id = MERCURY_REGISTER(job.cls, "checkpoint_part", part_in_t,
-        part_out_t, is_server() ? server_on_part : NULL);
+        part_out_t, job.is_server ? server_on_part : NULL);
     if (job.context == NULL || job.part_id == 0) {
         report(ERROR, "cannot open a context with an RPC");
         return false;
     }
-    return (!is_server() || server_open()) && (!is_sender() || sender_open());
-}
-
-/* Progress and callbacks, once. */
-static void library_step(void)
-{
-    unsigned count = 0;
-
-    if (HG_Progress(job.context, PROGRESS_MS) != HG_SUCCESS)
-        return;
-    do {
-        if (HG_Trigger(job.context, 0, TRIGGER_MAX, &count) != HG_SUCCESS)
-            break;
-    } while (count > 0);
+    return (!job.is_server || server_open()) &&
+           (!job.is_sender || sender_open());
 }
 
 /* Serves and sends until all ranks are done, or ends the job if one of them is
@@ -152,19 +132,23 @@ static void run_loop(void)
 {
     bool is_stopped = false;
     bool is_done = false;
+    unsigned count = 0;
 
     while (!progress_step(is_done)) {
-        if (stop_is_asked() && !is_stopped) {
+        if (stop_is_asked && !is_stopped) {
             is_stopped = true;
             report(NOTE, "told to stop");
             sender_stop();
             server_stop();
         }
-        is_done = !is_sender() || sender_step();
-        library_step();
+        is_done = !job.is_sender || sender_step();
+        (void)HG_Progress(job.context, PROGRESS_MS);
+        while (HG_Trigger(job.context, 0, TRIGGER_MAX, &count) == HG_SUCCESS &&
+               count > 0)
+            continue;
         server_step();
         if (progress_is_silent()) {
-            partial_remove_all();
+            server_stop();
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
     }
@@ -180,7 +164,6 @@ static void run_files(void)
         stop_watch(2 * (unsigned)job.wait_s);
         progress_table();
     }
-    progress_close();
     sender_close();
     server_close();
     stop_watch(CLOSE_S + (unsigned)job.wait_s);
@@ -190,49 +173,43 @@ static void run_files(void)
         report(ERROR, "cannot end the library: %s", HG_Error_to_string(rc));
 }
 
-/* Removes or keeps the files that were written, and says so. */
-static void output_end(int code)
-{
-    bool is_removed = job.out_is_fresh && (code == 0 || code == STOP_CODE);
-
-    outdir_close(is_removed);
-    if (job.rank != 0)
-        return;
-    if (code == 0)
-        printf("All files were verified in %s%s\n", job.out_path,
-            is_removed ? ", which is removed now (-o DIR keeps them)" : "");
-    else
-        printf("%s %s %s\n",
-            code == STOP_CODE ? "Told to stop;" : "Not all could be stored;",
-            is_removed ? "removed" : "verified are the files in", job.out_path);
-    fflush(stdout);
-}
-
 /* Collective: returns the worst code of all ranks. */
 static int run_all(void)
 {
     bool is_open = false;
-    int mine = 0;
-    int worst = 0;
+    bool is_removed = false;
+    int code = 0;
 
     stop_install();
-    is_open = input_open();
+    if (path_count == 0 && access(own_tree[0], F_OK) == 0) {
+        paths = own_tree;
+        path_count = sizeof(own_tree) / sizeof(own_tree[0]);
+    }
+    is_open = list_open(paths, path_count, out_dir) && outdir_open(out_dir);
     if (is_open && job.rank == 0)
         printf("checkpoint: %llu files, %.1f MB, %d client rank%s -> %d server "
                "rank%s, directory %s\n",
-            (unsigned long long)job.files, (double)job.bytes / 1e6, job.senders,
+            job.files, (double)job.bytes / 1e6, job.senders,
             job.senders == 1 ? "" : "s", job.servers,
             job.servers == 1 ? "" : "s", job.out_path);
     fflush(stdout);
     if (is_open)
         run_files();
-    mine = stop_is_asked() ? STOP_CODE : job.errors > 0;
-    MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    code = stop_is_asked ? STOP_CODE : job.errors > 0;
+    MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     stop_watch(0);
-    if (is_open)
-        output_end(worst);
-    list_close();
-    return worst;
+    if (!is_open)
+        return code;
+    is_removed = out_dir == NULL && (code == 0 || code == STOP_CODE);
+    outdir_close(is_removed);
+    if (job.rank == 0 && code == 0)
+        printf("All files were verified in %s%s\n", job.out_path,
+            is_removed ? ", which is removed now (-o DIR keeps them)" : "");
+    else if (job.rank == 0)
+        printf("%s %s %s\n",
+            code == STOP_CODE ? "Told to stop;" : "Not all could be stored;",
+            is_removed ? "removed" : "verified are the files in", job.out_path);
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -240,6 +217,10 @@ int main(int argc, char **argv)
     int provided = 0;
     int code = 0;
 
+    static char line[9000]; /* holds two long paths and some words */
+
+    /* One write per line, so that the lines of several ranks do not mix. */
+    setvbuf(stderr, line, _IOLBF, sizeof(line));
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job.size);

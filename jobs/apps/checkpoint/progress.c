@@ -17,10 +17,9 @@
 #include <unistd.h>
 
 enum {
-    LINE_LEN = 9000, /* holds two long paths and some words */
     BAR_LEN = 40,
     STATS_STEPS = 16, /* buckets in a power of two */
-    TOTALS_LEN = sizeof(struct totals) / sizeof(uint64_t),
+    TOTALS_LEN = sizeof(struct totals) / sizeof(unsigned long long),
     WORD_TAG = 1,
     SILENT_FACTOR = 2, /* a rank may be silent that much longer than a call */
     NAMED_MAX = 8,     /* silent ranks that get a line of their own */
@@ -32,19 +31,17 @@ enum {
 struct peer {
     char host[MPI_MAX_PROCESSOR_NAME];
     struct totals totals;
-    double heard_s;
+    double heard_s;  /* INFINITY: no more words are expected */
     bool is_waiting; /* for the answer */
-    bool is_told;    /* that all are done */
 };
 
 static struct {
     struct peer *peers; /* on rank 0, all ranks; on others, rank 0 */
     int peer_count;
-    int told; /* ranks */
     struct totals sum;
     double start_s;
     double shown_s;
-    uint64_t shown_files;
+    unsigned long long shown_files;
     bool is_terminal;
     /* Of a rank other than 0. */
     struct totals own; /* that are under way */
@@ -56,27 +53,20 @@ static struct {
 
 void report(enum report kind, const char *format, ...)
 {
-    char line[LINE_LEN];
-    size_t len = 0;
     va_list args;
 
     job.errors += kind == ERROR;
-    snprintf(line, sizeof(line), "checkpoint: rank %d: %s", job.rank,
+    fprintf(stderr, "checkpoint: rank %d: %s", job.rank,
         kind == NOTE ? "note: " : "");
-    len = strlen(line);
     va_start(args, format);
-    vsnprintf(line + len, sizeof(line) - len - 1, format, args);
+    vfprintf(stderr, format, args);
     va_end(args);
-    len = strlen(line);
-    line[len++] = '\n';
-    /* One write, so that the lines of several ranks do not mix. */
-    if (write(STDERR_FILENO, line, len) < 0)
-        return; /* the exit code still tells of it */
+    fputc('\n', stderr);
 }
 
-void stats_add(uint64_t *counts, uint64_t duration_ns)
+void stats_add(uint64_t *counts, double duration_ns)
 {
-    counts[(unsigned)(STATS_STEPS * log2((double)duration_ns + 1))]++;
+    counts[(unsigned)(STATS_STEPS * log2(duration_ns + 1))]++;
 }
 
 double stats_percentile_us(const uint64_t *counts, double percent)
@@ -96,10 +86,9 @@ double stats_percentile_us(const uint64_t *counts, double percent)
 
 bool all_agree(bool is_fine)
 {
-    int mine = is_fine;
-    int all = 0;
+    int all = is_fine;
 
-    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     return all != 0;
 }
 
@@ -120,10 +109,12 @@ bool progress_open(void)
     MPI_Gather(&own, sizeof(own), MPI_BYTE, progress.peers, sizeof(own),
         MPI_BYTE, 0, MPI_COMM_WORLD);
     MPI_Bcast(progress.peers, sizeof(own), MPI_BYTE, 0, MPI_COMM_WORLD);
+    progress.start_s = progress.shown_s = MPI_Wtime();
+    for (int i = 0; i < progress.peer_count; i++)
+        progress.peers[i].heard_s = i == job.rank ? INFINITY : progress.start_s;
     progress.is_terminal =
         (said != NULL && strcmp(said, "1") == 0) || isatty(STDOUT_FILENO);
     progress.answer = MPI_REQUEST_NULL;
-    progress.start_s = progress.shown_s = MPI_Wtime();
     return true;
 }
 
@@ -138,66 +129,65 @@ static void progress_print(void)
     if (progress.is_terminal)
         printf("\r[%s] ", bar);
     printf("%llu of %llu files, %.1f of %.1f MB, %.2f GB/s%s",
-        (unsigned long long)progress.sum.files, (unsigned long long)job.files,
-        bytes / 1e6, all / 1e6, bytes / 1e9 / (MPI_Wtime() - progress.start_s),
+        progress.sum.files, job.files, bytes / 1e6, all / 1e6,
+        bytes / 1e9 / (MPI_Wtime() - progress.start_s),
         progress.is_terminal ? " " : "\n");
     fflush(stdout);
 }
 
-/* Sums up the totals that rank 0 knows. */
-static void peers_sum(void)
+/* On rank 0: takes the words that have come, and sums them up. */
+static void words_take(double now)
 {
-    struct totals *sum = &progress.sum;
-
-    memset(sum, 0, sizeof(*sum));
-    for (int i = 0; i < job.size; i++) {
-        const struct totals *totals = &progress.peers[i].totals;
-
-        sum->files += totals->files;
-        sum->bytes += totals->bytes;
-        sum->is_done += totals->is_done;
-    }
-}
-
-/* On rank 0: takes the totals of others, and answers. */
-static void peers_answer(double now)
-{
-    static const int answers[] = {0, 1};
-    MPI_Request request = MPI_REQUEST_NULL;
+    struct peer *peers = progress.peers;
     MPI_Status status;
     int has_come = 0;
-    bool is_over = false;
 
     while (MPI_Iprobe(MPI_ANY_SOURCE, WORD_TAG, MPI_COMM_WORLD, &has_come,
                &status) == MPI_SUCCESS &&
            has_come) {
-        struct peer *peer = &progress.peers[status.MPI_SOURCE];
+        struct peer *peer = &peers[status.MPI_SOURCE];
 
-        MPI_Recv(&peer->totals, TOTALS_LEN, MPI_UINT64_T, status.MPI_SOURCE,
-            WORD_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&peer->totals, TOTALS_LEN, MPI_UNSIGNED_LONG_LONG,
+            status.MPI_SOURCE, WORD_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         peer->heard_s = now;
         peer->is_waiting = true;
     }
-    progress.peers[0].totals = job.totals;
-    peers_sum();
-    is_over = progress.sum.is_done == (uint64_t)job.size;
-    for (int i = 1; i < job.size; i++) {
-        struct peer *peer = &progress.peers[i];
-
-        if (!peer->is_waiting || (!is_over && peer->totals.is_done &&
-                                     now - peer->heard_s < WORD_EVERY_S))
-            continue;
-        MPI_Isend(&answers[is_over], 1, MPI_INT, i, WORD_TAG, MPI_COMM_WORLD,
-            &request);
-        MPI_Request_free(&request); /* `answers` stay as they are */
-        peer->is_waiting = false;
-        peer->is_told = is_over;
-        progress.told += is_over;
+    peers[0].totals = job.totals;
+    progress.sum = (struct totals){0};
+    for (int i = 0; i < job.size; i++) {
+        progress.sum.files += peers[i].totals.files;
+        progress.sum.bytes += peers[i].totals.bytes;
+        progress.sum.is_done += peers[i].totals.is_done;
     }
 }
 
-/* On the other ranks: sends the totals, and takes the answer. */
-static void word_exchange(double now)
+/* On rank 0: answers. True: all ranks know that all are done. */
+static bool words_answer(double now)
+{
+    static const int answers[] = {0, 1};
+    int is_over = progress.sum.is_done == (unsigned)job.size;
+    bool is_known = is_over;
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    for (int i = 1; i < job.size; i++) {
+        struct peer *peer = &progress.peers[i];
+
+        if (peer->is_waiting && (is_over || !peer->totals.is_done ||
+                                    now - peer->heard_s >= WORD_EVERY_S)) {
+            MPI_Isend(&answers[is_over], 1, MPI_INT, i, WORD_TAG,
+                MPI_COMM_WORLD, &request);
+            MPI_Request_free(&request); /* `answers` stay as they are */
+            peer->is_waiting = false;
+            peer->heard_s = is_over ? INFINITY : peer->heard_s;
+        }
+        is_known = is_known && isinf(peer->heard_s);
+    }
+    return is_known;
+}
+
+/* On the other ranks: sends the totals, and takes the answer, which is true
+ * when all ranks are done. */
+static bool word_send(double now)
 {
     int has_come = 0;
 
@@ -207,75 +197,66 @@ static void word_exchange(double now)
         progress.own = job.totals;
         MPI_Irecv(&progress.is_over, 1, MPI_INT, 0, WORD_TAG, MPI_COMM_WORLD,
             &progress.answer);
-        MPI_Isend(&progress.own, TOTALS_LEN, MPI_UINT64_T, 0, WORD_TAG,
-            MPI_COMM_WORLD, &progress.word);
+        MPI_Isend(&progress.own, TOTALS_LEN, MPI_UNSIGNED_LONG_LONG, 0,
+            WORD_TAG, MPI_COMM_WORLD, &progress.word);
     }
     if (progress.answer != MPI_REQUEST_NULL)
         MPI_Test(&progress.answer, &has_come, MPI_STATUS_IGNORE);
     if (!has_come)
-        return;
-    progress.peers[0].heard_s = now;
+        return false;
     MPI_Wait(&progress.word, MPI_STATUS_IGNORE); /* it has come */
+    progress.peers[0].heard_s = now;
+    return progress.is_over;
 }
 
 bool progress_step(bool is_done)
 {
+    double every_s = progress.is_terminal ? WORD_EVERY_S : LINE_EVERY_S;
     double now = MPI_Wtime();
 
     job.totals.is_done = is_done;
-    if (job.rank != 0) {
-        word_exchange(now);
-        return progress.answer == MPI_REQUEST_NULL && progress.is_over;
-    }
-    peers_answer(now);
+    if (job.rank != 0)
+        return word_send(now);
+    words_take(now);
     if (progress.sum.files != progress.shown_files &&
-        now - progress.shown_s >=
-            (progress.is_terminal ? WORD_EVERY_S : LINE_EVERY_S)) {
+        now - progress.shown_s >= every_s) {
         progress.shown_s = now;
         progress.shown_files = progress.sum.files;
         progress_print();
     }
-    return is_done && progress.told == job.size - 1;
-}
-
-/* How long this rank has heard nothing of another one. */
-static double peer_silent_s(int rank)
-{
-    const struct peer *peer = &progress.peers[rank];
-
-    if (rank == job.rank || peer->is_told)
-        return 0;
-    return MPI_Wtime() - fmax(peer->heard_s, progress.start_s);
+    return words_answer(now);
 }
 
 bool progress_is_silent(void)
 {
+    double now = MPI_Wtime();
     double longest_s = 0;
-    int count = 0;
+    int named = 0;
 
     for (int i = 0; i < progress.peer_count; i++)
-        longest_s = fmax(longest_s, peer_silent_s(i));
+        longest_s = fmax(longest_s, now - progress.peers[i].heard_s);
     if (longest_s <= SILENT_FACTOR * job.wait_s)
         return false;
     /* Others that fell silent with it may be a little below the limit. */
-    for (int i = 0; i < progress.peer_count; i++) {
-        double silent_s = peer_silent_s(i);
+    for (int i = 0; i < progress.peer_count && named < NAMED_MAX; i++) {
+        const struct peer *peer = &progress.peers[i];
 
-        if (silent_s > job.wait_s && count++ < NAMED_MAX)
-            report(ERROR,
-                "no message from rank %d on host %s for %.0f s; the job is "
-                "aborted",
-                i, progress.peers[i].host, silent_s);
+        if (now - peer->heard_s <= job.wait_s)
+            continue;
+        report(ERROR,
+            "no message from rank %d on host %s for %.0f s; the job is aborted",
+            i, peer->host, now - peer->heard_s);
+        named++;
     }
     return true;
 }
 
 void progress_table(void)
 {
+    const struct totals *totals = &progress.sum;
     struct peer own = {.totals = job.totals};
     double seconds = MPI_Wtime() - progress.start_s;
-    double scale = seconds > 0 ? 1 / seconds / 1e9 : 0;
-    uint64_t count = 0;
+    unsigned long long count = 0;
 
     MPI_Reduce(job.rank == 0 ? MPI_IN_PLACE : job.calls, job.calls, STATS_LEN,
         MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -283,7 +264,6 @@ void progress_table(void)
         MPI_BYTE, 0, MPI_COMM_WORLD);
     if (job.rank != 0)
         return;
-    peers_sum();
     if (progress.is_terminal) {
         progress_print();
         printf("\n");
@@ -292,23 +272,14 @@ void progress_table(void)
         count += job.calls[i];
     printf("%8s %15s %9s %8s %9s %9s %9s\n", "files", "bytes", "seconds",
         "GB/s", "RPCs", "p50 us", "p99 us");
-    printf("%8llu %15llu %9.3f %8.3f %9llu %9.1f %9.1f\n",
-        (unsigned long long)progress.sum.files,
-        (unsigned long long)progress.sum.bytes, seconds,
-        (double)progress.sum.bytes * scale, (unsigned long long)count,
+    printf("%8llu %15llu %9.3f %8.3f %9llu %9.1f %9.1f\n", totals->files,
+        totals->bytes, seconds, (double)totals->bytes / seconds / 1e9, count,
         stats_percentile_us(job.calls, 50), stats_percentile_us(job.calls, 99));
     for (int i = 0; i < job.servers; i++) {
-        const struct totals *totals = &progress.peers[i].totals;
-
+        totals = &progress.peers[i].totals;
         printf("%8llu %15llu %9s %8.3f stored by rank %d\n",
-            (unsigned long long)totals->stored_files,
-            (unsigned long long)totals->stored_bytes, "",
-            (double)totals->stored_bytes * scale, i);
+            totals->stored_files, totals->stored_bytes, "",
+            (double)totals->stored_bytes / seconds / 1e9, i);
     }
     fflush(stdout);
-}
-
-void progress_close(void)
-{
-    free(progress.peers);
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,27 +26,23 @@
 struct call {
     struct lane *lane;
     hg_handle_t handle;
-    double start_s;
+    double start_s; /* INFINITY: canceled; its callback comes */
     bool is_busy;
-    bool is_late; /* canceled; its callback comes */
-    void *bytes;  /* PART_LEN of them, from the first use on */
+    void *bytes; /* PART_LEN + 1 of them, from the first use on */
     hg_bulk_t bulk;
 };
 
 /* One file after the other. */
 struct lane {
-    uint64_t number; /* of the file in the list */
-    const char *path;
-    const char *name;
+    uint64_t number;           /* of the file in the list */
+    const struct entry *entry; /* NULL: no file */
     int server;
     int fd;             /* -1: of an empty directory, or not open */
     struct stat status; /* when it was opened */
     uint64_t offset;    /* bytes read so far */
-    bool is_busy;       /* there is a file */
     bool is_sent;       /* to its last part */
     bool is_opened;     /* the server may have it open */
     bool has_failed;    /* and was reported */
-    struct call parts[FILE_PARTS];
 };
 
 struct server {
@@ -55,9 +52,9 @@ struct server {
 
 static struct {
     uint64_t next; /* in the list */
-    bool is_stopped;
     struct server *servers;
     struct lane lanes[DEPTH_MAX];
+    struct call parts[DEPTH_MAX][FILE_PARTS]; /* of the lanes */
 } sender;
 
 /* Reports the first error of a file. Returns false. */
@@ -71,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static bool lane_fail(
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (!lane->has_failed)
-        report(ERROR, "%s: %s", lane->path, text);
+        report(ERROR, "%s: %s", lane->entry->path, text);
     lane->has_failed = true;
     return false;
 }
@@ -90,23 +87,23 @@ static void call_unexpose(struct call *call)
 static hg_return_t on_reply(const struct hg_cb_info *info)
 {
     struct call *call = info->arg;
-    hg_return_t rc = info->ret;
-    const char *error = "it did not answer in time";
+    struct lane *lane = call->lane;
     part_out_t out = {NULL};
+    hg_return_t rc = info->ret;
 
     call->is_busy = false;
-    if (rc == HG_SUCCESS) {
-        stats_add(job.calls, (uint64_t)((MPI_Wtime() - call->start_s) * 1e9));
-        rc = HG_Get_output(call->handle, &out);
-    }
     if (rc == HG_SUCCESS)
-        error = out.error;
-    else if (!call->is_late)
-        error = HG_Error_to_string(rc);
-    if (*error != '\0')
-        lane_fail(call->lane, "server rank %d: %s", call->lane->server, error);
-    if (out.error != NULL)
+        rc = HG_Get_output(call->handle, &out);
+    if (rc != HG_SUCCESS)
+        lane_fail(lane, "server rank %d: %s", lane->server,
+            isinf(call->start_s) ? "it did not answer in time"
+                                 : HG_Error_to_string(rc));
+    else if (out.error[0] != '\0')
+        lane_fail(lane, "server rank %d: %s", lane->server, out.error);
+    if (rc == HG_SUCCESS) {
+        stats_add(job.calls, (MPI_Wtime() - call->start_s) * 1e9);
         HG_Free_output(call->handle, &out);
+    }
     call_unexpose(call);
     return HG_SUCCESS;
 }
@@ -116,9 +113,9 @@ static void call_check(struct call *call)
 {
     int rank = call->lane->server;
 
-    if (call->is_late || MPI_Wtime() - call->start_s < job.wait_s)
+    if (MPI_Wtime() - call->start_s < job.wait_s)
         return;
-    call->is_late = true;
+    call->start_s = INFINITY;
     if (!sender.servers[rank].is_silent)
         report(ERROR,
             "server rank %d did not answer within %d s; nothing more is sent "
@@ -143,13 +140,12 @@ static bool part_forward(struct call *part, part_in_t *in)
     in->file = lane->number;
     in->size = (uint64_t)lane->status.st_size;
     in->mode = lane->status.st_mode;
-    in->name = (char *)lane->name;
+    in->name = (char *)lane->entry->name;
     in->data = part->bulk;
     if (rc == HG_SUCCESS && part->handle == HG_HANDLE_NULL)
         rc = HG_Create(job.context, addr, job.part_id, &part->handle);
     else if (rc == HG_SUCCESS)
         rc = HG_Reset(part->handle, addr, job.part_id);
-    part->is_late = false;
     part->start_s = MPI_Wtime();
     if (rc == HG_SUCCESS)
         rc = HG_Forward(part->handle, on_reply, part, in);
@@ -161,41 +157,46 @@ static bool part_forward(struct call *part, part_in_t *in)
         HG_Error_to_string(rc));
 }
 
-/* Reads `len` bytes or up to the end. False: reported. */
-static bool lane_read(
-    struct lane *lane, char *ret_bytes, uint64_t len, uint64_t *ret_done)
+/* Reads `len` bytes or up to the end. Returns how many. */
+static uint64_t lane_read(struct lane *lane, char *ret_bytes, uint64_t len)
 {
     uint64_t done = 0;
     ssize_t now = 1;
 
-    while (done < len && now != 0) {
+    while (done < len && now != 0 && !lane->has_failed) {
         now = pread(lane->fd, ret_bytes + done, len - done,
             (off_t)(lane->offset + done));
         if (now < 0 && errno != EINTR)
-            return lane_fail(lane, "cannot read at %" PRIu64 ": %s",
+            lane_fail(lane, "cannot read at %" PRIu64 ": %s",
                 lane->offset + done, strerror(errno));
         done += now > 0 ? (uint64_t)now : 0;
     }
-    *ret_done = done;
-    return true;
+    return done;
 }
 
-/* Checks at the end that the file is as it was when it was opened. */
-static bool lane_is_unchanged(struct lane *lane)
+/* Reads the next part, and one byte more at the end of the file, which must be
+ * as it was when it was opened. False: reported. */
+static bool part_read(struct call *part, uint64_t len)
 {
+    struct lane *lane = part->lane;
     const struct timespec *then = &lane->status.st_mtim;
+    uint64_t size = (uint64_t)lane->status.st_size;
+    bool is_last = lane->offset + len == size;
+    uint64_t done = lane_read(lane, part->bytes, len + is_last);
     struct stat now;
-    char beyond = 0;
-    uint64_t more = 0;
 
-    if (!lane_read(lane, &beyond, 1, &more))
+    if (lane->has_failed)
         return false;
-    if (more > 0)
+    if (done < len)
         return lane_fail(lane,
-            "grew beyond its %" PRIu64 " bytes while it was read",
-            lane->offset);
-    if (fstat(lane->fd, &now) != 0 || now.st_mtim.tv_sec != then->tv_sec ||
-        now.st_mtim.tv_nsec != then->tv_nsec)
+            "shrank from %" PRIu64 " to %" PRIu64 " bytes while it was read",
+            size, lane->offset + done);
+    if (done > len)
+        return lane_fail(
+            lane, "grew beyond its %" PRIu64 " bytes while it was read", size);
+    if (is_last &&
+        (fstat(lane->fd, &now) != 0 || now.st_mtim.tv_sec != then->tv_sec ||
+            now.st_mtim.tv_nsec != then->tv_nsec))
         return lane_fail(lane, "was changed while it was read");
     return true;
 }
@@ -204,92 +205,58 @@ static bool lane_is_unchanged(struct lane *lane)
 static bool part_send(struct call *part)
 {
     struct lane *lane = part->lane;
-    uint64_t size = (uint64_t)lane->status.st_size;
-    uint64_t left = size - lane->offset;
-    uint64_t done = 0;
+    uint64_t left = (uint64_t)lane->status.st_size - lane->offset;
     part_in_t in = {
         .offset = lane->offset, .len = left < PART_LEN ? left : PART_LEN};
 
     if (part->bytes == NULL)
-        part->bytes = malloc(PART_LEN);
+        part->bytes = malloc(PART_LEN + 1);
     if (part->bytes == NULL)
         return lane_fail(lane, "no memory to read it into");
-    if (lane->fd >= 0) {
-        if (!lane_read(lane, part->bytes, in.len, &done))
-            return false;
-        lane->offset += done;
-        if (done < in.len)
-            return lane_fail(lane,
-                "shrank from %" PRIu64 " to %" PRIu64
-                " bytes while it was read",
-                size, lane->offset);
-        if (lane->offset == size && !lane_is_unchanged(lane))
-            return false;
-    }
-    lane->is_sent = lane->offset == size;
-    in.hash = XXH3_64bits(part->bytes, in.len);
+    if (lane->fd >= 0 && !part_read(part, in.len))
+        return false;
+    lane->offset += in.len;
+    lane->is_sent = in.len == left;
     lane->is_opened = true;
+    in.hash = XXH3_64bits(part->bytes, in.len);
     return part_forward(part, &in);
 }
 
-/* False: reported. */
-static bool lane_open(struct lane *lane, uint32_t mode)
+/* Takes the next file of the list that falls to this rank, and opens it. */
+static bool lane_start(struct lane *lane)
 {
-    memset(&lane->status, 0, sizeof(lane->status));
-    lane->status.st_mode = mode;
+    const struct entry *entry = &job.entries[sender.next];
+    uint64_t hash = XXH3_64bits(entry->name, strlen(entry->name));
+
+    *lane = (struct lane){.number = sender.next,
+        .entry = entry,
+        .server = (int)(hash % (uint64_t)job.servers),
+        .fd = -1,
+        .status.st_mode = entry->mode};
+    sender.next += (uint64_t)job.senders;
     if (sender.servers[lane->server].is_silent)
         return lane_fail(
             lane, "not sent, server rank %d does not answer", lane->server);
-    if (S_ISDIR(mode))
+    if (S_ISDIR(entry->mode))
         return true;
     /* Must not wait if a pipe has taken the file's place. */
-    lane->fd = open(lane->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    lane->fd = open(entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (lane->fd < 0 && errno == ENOENT)
         return lane_fail(lane, "has vanished since it was listed");
     if (lane->fd < 0 || fstat(lane->fd, &lane->status) != 0)
         return lane_fail(lane, "cannot open: %s", strerror(errno));
-    if (!S_ISREG(lane->status.st_mode))
-        return lane_fail(lane, "is no file any more");
-    return true;
-}
-
-/* Takes the next file of the list that falls to this rank. */
-static void lane_start(struct lane *lane)
-{
-    const struct entry *entry = job.entries[sender.next];
-
-    lane->number = sender.next;
-    lane->path = entry->path;
-    lane->name = entry->path + entry->name;
-    lane->server = (int)(XXH3_64bits(lane->name, strlen(lane->name)) %
-                         (uint64_t)job.servers);
-    lane->fd = -1;
-    lane->offset = 0;
-    lane->is_busy = true;
-    lane->is_sent = lane->is_opened = lane->has_failed = false;
-    lane_open(lane, entry->mode);
-    sender.next += (uint64_t)job.senders;
-}
-
-/* The file has come to its end. */
-static void lane_end(struct lane *lane)
-{
-    if (lane->fd >= 0)
-        close(lane->fd);
-    lane->is_busy = false;
-    if (lane->has_failed || !S_ISREG(lane->status.st_mode))
-        return;
-    job.totals.files++;
-    job.totals.bytes += (uint64_t)lane->status.st_size;
+    return S_ISREG(lane->status.st_mode) ||
+           lane_fail(lane, "is no file any more");
 }
 
 /* Sends what can be sent now. */
 static void lane_step(struct lane *lane)
 {
+    struct call *parts = sender.parts[lane - sender.lanes];
     unsigned busy = 0;
 
     for (unsigned i = 0; i < FILE_PARTS; i++) {
-        struct call *part = &lane->parts[i];
+        struct call *part = &parts[i];
 
         part->lane = lane;
         if (part->is_busy)
@@ -305,10 +272,18 @@ static void lane_step(struct lane *lane)
         part_in_t in = {.is_drop = 1};
 
         lane->is_opened = false;
-        part_forward(&lane->parts[0], &in);
-    } else if (lane->has_failed || lane->is_sent) {
-        lane_end(lane);
+        part_forward(&parts[0], &in);
+        return;
     }
+    if (!lane->has_failed && !lane->is_sent)
+        return;
+    if (!lane->has_failed && S_ISREG(lane->status.st_mode)) {
+        job.totals.files++;
+        job.totals.bytes += (uint64_t)lane->status.st_size;
+    }
+    if (lane->fd >= 0)
+        close(lane->fd);
+    lane->entry = NULL;
 }
 
 bool sender_step(void)
@@ -318,21 +293,20 @@ bool sender_step(void)
     for (int i = 0; i < job.depth; i++) {
         struct lane *lane = &sender.lanes[i];
 
-        if (lane->is_busy)
+        if (lane->entry != NULL)
             lane_step(lane);
-        while (!lane->is_busy && !sender.is_stopped &&
-               sender.next < job.entry_count) {
+        while (lane->entry == NULL && sender.next < job.entry_count) {
             lane_start(lane);
             lane_step(lane);
         }
-        is_idle = is_idle && !lane->is_busy;
+        is_idle = is_idle && lane->entry == NULL;
     }
     return is_idle;
 }
 
 void sender_stop(void)
 {
-    sender.is_stopped = true;
+    sender.next = job.entry_count;
     for (int i = 0; i < job.depth; i++)
         sender.lanes[i].has_failed = true;
 }
@@ -357,8 +331,8 @@ void sender_close(void)
 {
     for (int i = 0; i < job.depth; i++)
         for (unsigned k = 0; k < FILE_PARTS; k++) {
-            HG_Destroy(sender.lanes[i].parts[k].handle);
-            free(sender.lanes[i].parts[k].bytes);
+            HG_Destroy(sender.parts[i][k].handle);
+            free(sender.parts[i][k].bytes);
         }
     for (int i = 0; sender.servers != NULL && i < job.servers; i++)
         HG_Addr_free(job.cls, sender.servers[i].addr);

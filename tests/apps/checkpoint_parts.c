@@ -115,16 +115,16 @@ static void test_percentiles_are_near(void **state)
     uint64_t i = 0;
 
     (void)state;
-    assert_true(stats_percentile_us(stats, 50) == 0);
+    assert_true(stats_percentile_us(stats, 0, 50) == 0);
     for (i = 1; i <= 100000; i++)
         stats_add(stats, i * 1000);
-    assert_true(stats_percentile_us(stats, 50) > 50000 * 31.0 / 32);
-    assert_true(stats_percentile_us(stats, 50) < 50000 * 33.0 / 32);
-    assert_true(stats_percentile_us(stats, 99) > 99000 * 31.0 / 32);
-    assert_true(stats_percentile_us(stats, 99) < 99000 * 33.0 / 32);
+    assert_true(stats_percentile_us(stats, 100000, 50) > 50000 * 31.0 / 32);
+    assert_true(stats_percentile_us(stats, 100000, 50) < 50000 * 33.0 / 32);
+    assert_true(stats_percentile_us(stats, 100000, 99) > 99000 * 31.0 / 32);
+    assert_true(stats_percentile_us(stats, 100000, 99) < 99000 * 33.0 / 32);
     stats_add(stats, 0);
     stats_add(stats, UINT64_MAX);
-    assert_true(stats_percentile_us(stats, 100) > 1e16);
+    assert_true(stats_percentile_us(stats, 100002, 100) > 1e16);
 }
 
 static int open_root(void **state)

@@ -2,8 +2,7 @@
 /* Shared declarations of the checkpoint job.
  *
  *   main.c      options, the loop, the order of opening and closing
- *   list.c      the files to send, the same list on all ranks
- *   sender.c    reads files and sends them in parts
+ *   sender.c    lists the files, reads them, and sends them in parts
  *   server.c    pulls the parts, verifies and writes them; signals
  *   progress.c  what ranks tell rank 0 and the user: errors, progress, a table
  *
@@ -19,7 +18,6 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "mercury.h"
@@ -52,14 +50,6 @@ struct totals {
     unsigned long long is_done; /* 1: has nothing more to send */
 };
 
-/* One file, or one empty directory. */
-struct entry {
-    uint64_t size; /* as listed; the file may have changed since */
-    unsigned mode; /* as of stat() */
-    const char *path;
-    const char *name; /* in the output: the end of the path */
-};
-
 /* This rank of the job. */
 struct job {
     hg_class_t *cls;
@@ -68,14 +58,11 @@ struct job {
     int rank;
     int size;
     bool is_server;
-    bool is_sender;
-    int servers;           /* ranks 0 to servers - 1 serve */
-    int senders;           /* the others send; a single rank does both */
-    int depth;             /* files that a sender has in flight */
-    int wait_s;            /* limit for the reply of a server */
-    struct entry *entries; /* the list, biggest first */
-    uint64_t entry_count;
-    unsigned long long files; /* the other entries are empty directories */
+    int servers;              /* ranks 0 to servers - 1 serve */
+    int senders;              /* the others send; a single rank does both */
+    int depth;                /* files that a sender has in flight */
+    int wait_s;               /* limit for the reply of a server */
+    unsigned long long files; /* to be sent by all ranks */
     uint64_t bytes;
     char out_path[PATH_MAX]; /* the directory that the servers write into */
     int out_fd;              /* on a server */
@@ -86,17 +73,14 @@ struct job {
 
 extern struct job job;
 
-/* list.c */
+/* sender.c */
 
 /* Collective: rank 0 finds all files and empty directories below `paths`, named
  * as by `cp -r`, and gives the list to all. It reports unreadable ones, and
  * leaves out links, special files and `out_dir`, which it notes. False: some
  * rank has reported why nothing may be sent. */
-bool list_open(char *const *paths, int count, const char *out_dir);
-
-/* sender.c, of a rank that sends */
-
-/* False: reported. */
+bool list_open(char **paths, int count, const char *out_dir);
+/* On all ranks, also those that do not send. False: reported. */
 bool sender_open(void);
 /* Sends what can be sent now. True: all files are sent or have failed. */
 bool sender_step(void);
@@ -137,14 +121,14 @@ __attribute__((format(printf, 2, 3))) void report(
     enum report kind, const char *format, ...);
 
 void stats_add(uint64_t *counts, double duration_ns);
-/* Microseconds below which `percent` of the durations lie; 0 when empty. */
-double stats_percentile_us(const uint64_t *counts, double percent);
+/* Microseconds below which `percent` of the `count` durations lie. */
+double stats_percentile_us(
+    const uint64_t *counts, uint64_t count, double percent);
 
 /* Collective: whether all ranks are fine. */
 bool all_agree(bool is_fine);
 
-/* Collective. False: some rank could not, and has reported it. */
-bool progress_open(void);
+void progress_open(void); /* collective */
 /* By all ranks, again and again: exchanges words with rank 0, which shows what
  * has changed, a bar on a terminal, else a line a second. True: all ranks are
  * done. */

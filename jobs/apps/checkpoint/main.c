@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checkpoint job: ranks send files by RPC and bulk, others write and verify
- * them.
+/* Checkpoint job: ranks send files by RPC, others write and verify them.
  *
  * The first ranks serve, the others send the files that the command line names;
  * a single rank does both. Each file goes to the server that the hash of its
@@ -8,32 +7,27 @@
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "amalgam.h"
 
-struct job job;
+struct job job = {.depth = 4, .wait_s = 60};
 
 enum {
     USAGE_CODE = 2,
-    DEPTH_DEFAULT = 4,
-    WAIT_S_DEFAULT = 60,
     WAIT_S_MAX = 86400,
-    TRIGGER_MAX = 16,
     PROGRESS_MS = 5, /* between looks at signals, silent ranks and the end */
     CLOSE_S = 60,    /* for closing; the library itself waits 30 s */
 };
 
 /* Sent where nothing is named: this project, without what was built in it, if
  * it is where the build found it. */
-static char *const own_tree[] = {CHECKPOINT_TREE "/README.md",
+static char *own_tree[] = {CHECKPOINT_TREE "/README.md",
     CHECKPOINT_TREE "/CMakeLists.txt", CHECKPOINT_TREE "/CHANGELOG.md",
     CHECKPOINT_TREE "/LICENSE", CHECKPOINT_TREE "/include",
     CHECKPOINT_TREE "/src", CHECKPOINT_TREE "/mpi_backend",
     CHECKPOINT_TREE "/ofi_backend", CHECKPOINT_TREE "/jobs",
-    CHECKPOINT_TREE "/tests", CHECKPOINT_TREE "/slurm"};
+    CHECKPOINT_TREE "/tests", CHECKPOINT_TREE "/slurm", NULL};
 
 static const char usage[] =
     "checkpoint [-o DIR] [-s SERVERS] [-d DEPTH] [-w SECONDS] [PATH...]\n"
@@ -46,16 +40,14 @@ static const char usage[] =
     "  -w SECONDS  how long a server may take to answer; default: 60\n";
 
 static const char *out_dir; /* as the user named it; NULL: a fresh one */
-static char *const *paths;
+static char **paths;
 static int path_count;
 
 static bool number_read(int letter, int max, int *ret)
 {
-    char *end = NULL;
-    long number = strtol(optarg, &end, 10);
+    char rest = 0;
 
-    *ret = (int)number;
-    if (end != optarg && *end == '\0' && number >= 1 && number <= max)
+    if (sscanf(optarg, "%9d%c", ret, &rest) == 1 && *ret >= 1 && *ret <= max)
         return true;
     if (job.rank == 0)
         fprintf(stderr,
@@ -68,25 +60,21 @@ static bool number_read(int letter, int max, int *ret)
 /* False: the process ends with `*ret_code`. */
 static bool options_read(int argc, char **argv, int *ret_code)
 {
+    int servers_max = job.size > 1 ? job.size - 1 : 1;
     bool is_fine = true;
     int letter = 0;
 
     job.servers = job.size >= 8 ? job.size / 4 : 1;
-    job.depth = DEPTH_DEFAULT;
-    job.wait_s = WAIT_S_DEFAULT;
     opterr = job.rank == 0;
     while (is_fine && (letter = getopt(argc, argv, "+o:s:d:w:h")) != -1) {
         if (letter == 'o')
             out_dir = optarg;
-        else if (letter == 's')
-            is_fine =
-                number_read('s', job.size > 1 ? job.size - 1 : 1, &job.servers);
-        else if (letter == 'd')
-            is_fine = number_read('d', DEPTH_MAX, &job.depth);
-        else if (letter == 'w')
-            is_fine = number_read('w', WAIT_S_MAX, &job.wait_s);
         else
-            is_fine = false;
+            is_fine =
+                (letter == 's' &&
+                    number_read('s', servers_max, &job.servers)) ||
+                (letter == 'd' && number_read('d', DEPTH_MAX, &job.depth)) ||
+                (letter == 'w' && number_read('w', WAIT_S_MAX, &job.wait_s));
     }
     if (job.rank == 0 && (letter == 'h' || letter == '?'))
         fputs(usage, letter == 'h' ? stdout : stderr);
@@ -95,13 +83,11 @@ static bool options_read(int argc, char **argv, int *ret_code)
     path_count = argc - optind;
     job.senders = job.size == 1 ? 1 : job.size - job.servers;
     job.is_server = job.rank < job.servers;
-    job.is_sender = job.rank >= job.size - job.senders;
     return is_fine;
 }
 
-/* Collective, up to an error, which is reported. Handlers run within
- * run_loop() alone: the loop looks at what a rank stores and sends, and has
- * nothing else to do, so a thread of the library would only need locks. */
+/* Collective, up to an error, which is reported. Handlers run within run_loop()
+ * alone: a thread of the library would only need locks. */
 static bool library_open(void)
 {
     struct amalgam_progress_options progress =
@@ -111,19 +97,16 @@ static bool library_open(void)
     progress.progress = AMALGAM_PROGRESS_CALLER;
     options.progress = &progress;
     job.cls = amalgam_init(MPI_COMM_WORLD, NULL, &options);
-    if (job.cls == NULL) {
+    if (job.cls != NULL) {
+        job.context = HG_Context_create(job.cls);
+        job.part_id = MERCURY_REGISTER(job.cls, "checkpoint_part", part_in_t,
+            part_out_t, job.is_server ? server_on_part : NULL);
+    }
+    if (job.context == NULL || job.part_id == 0) {
         report(ERROR, "cannot open the library; see the line above");
         return false;
     }
-    job.context = HG_Context_create(job.cls);
-    job.part_id = MERCURY_REGISTER(job.cls, "checkpoint_part", part_in_t,
-        part_out_t, job.is_server ? server_on_part : NULL);
-    if (job.context == NULL || job.part_id == 0) {
-        report(ERROR, "cannot open a context with an RPC");
-        return false;
-    }
-    return (!job.is_server || server_open()) &&
-           (!job.is_sender || sender_open());
+    return (!job.is_server || server_open()) && sender_open();
 }
 
 /* Serves and sends until all ranks are done, or ends the job if one of them is
@@ -141,10 +124,9 @@ static void run_loop(void)
             sender_stop();
             server_stop();
         }
-        is_done = !job.is_sender || sender_step();
+        is_done = sender_step();
         (void)HG_Progress(job.context, PROGRESS_MS);
-        while (HG_Trigger(job.context, 0, TRIGGER_MAX, &count) == HG_SUCCESS &&
-               count > 0)
+        while (HG_Trigger(job.context, 0, 1, &count) == HG_SUCCESS && count > 0)
             continue;
         server_step();
         if (progress_is_silent()) {
@@ -159,7 +141,8 @@ static void run_files(void)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (all_agree(library_open()) && progress_open()) {
+    if (all_agree(library_open())) {
+        progress_open();
         run_loop();
         stop_watch(2 * (unsigned)job.wait_s);
         progress_table();
@@ -183,7 +166,7 @@ static int run_all(void)
     stop_install();
     if (path_count == 0 && access(own_tree[0], F_OK) == 0) {
         paths = own_tree;
-        path_count = sizeof(own_tree) / sizeof(own_tree[0]);
+        path_count = sizeof(own_tree) / sizeof(own_tree[0]) - 1;
     }
     is_open = list_open(paths, path_count, out_dir) && outdir_open(out_dir);
     if (is_open && job.rank == 0)
@@ -192,7 +175,6 @@ static int run_all(void)
             job.files, (double)job.bytes / 1e6, job.senders,
             job.senders == 1 ? "" : "s", job.servers,
             job.servers == 1 ? "" : "s", job.out_path);
-    fflush(stdout);
     if (is_open)
         run_files();
     code = stop_is_asked ? STOP_CODE : job.errors > 0;
@@ -215,12 +197,12 @@ static int run_all(void)
 int main(int argc, char **argv)
 {
     int provided = 0;
-    int code = 0;
-
     static char line[9000]; /* holds two long paths and some words */
+    int code = 0;
 
     /* One write per line, so that the lines of several ranks do not mix. */
     setvbuf(stderr, line, _IOLBF, sizeof(line));
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job.size);

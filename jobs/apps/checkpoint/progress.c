@@ -19,7 +19,6 @@
 enum {
     BAR_LEN = 40,
     STATS_STEPS = 16, /* buckets in a power of two */
-    TOTALS_LEN = sizeof(struct totals) / sizeof(unsigned long long),
     WORD_TAG = 1,
     SILENT_FACTOR = 2, /* a rank may be silent that much longer than a call */
     NAMED_MAX = 8,     /* silent ranks that get a line of their own */
@@ -43,12 +42,6 @@ static struct {
     double shown_s;
     unsigned long long shown_files;
     bool is_terminal;
-    /* Of a rank other than 0. */
-    struct totals own; /* that are under way */
-    int is_over;       /* the answer */
-    double said_s;
-    MPI_Request word;
-    MPI_Request answer;
 } progress;
 
 void report(enum report kind, const char *format, ...)
@@ -69,13 +62,11 @@ void stats_add(uint64_t *counts, double duration_ns)
     counts[(unsigned)(STATS_STEPS * log2(duration_ns + 1))]++;
 }
 
-double stats_percentile_us(const uint64_t *counts, double percent)
+double stats_percentile_us(
+    const uint64_t *counts, uint64_t count, double percent)
 {
-    uint64_t count = 0;
     uint64_t below = 0;
 
-    for (unsigned i = 0; i < STATS_LEN; i++)
-        count += counts[i];
     for (unsigned i = 0; count > 0 && i < STATS_LEN; i++) {
         below += counts[i];
         if (below > 0 && (double)below >= (double)count * percent / 100)
@@ -92,7 +83,7 @@ bool all_agree(bool is_fine)
     return all != 0;
 }
 
-bool progress_open(void)
+void progress_open(void)
 {
     /* The ranks write to mpiexec, whose launcher may know of a terminal. */
     const char *said = getenv("AMALGAM_TERMINAL");
@@ -101,10 +92,8 @@ bool progress_open(void)
 
     progress.peer_count = job.rank == 0 ? job.size : 1;
     progress.peers = calloc((size_t)progress.peer_count, sizeof(own));
-    if (!all_agree(progress.peers != NULL)) {
-        report(ERROR, "no memory on some rank to watch the others");
-        return false;
-    }
+    if (progress.peers == NULL)
+        MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Get_processor_name(own.host, &len);
     MPI_Gather(&own, sizeof(own), MPI_BYTE, progress.peers, sizeof(own),
         MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -114,8 +103,6 @@ bool progress_open(void)
         progress.peers[i].heard_s = i == job.rank ? INFINITY : progress.start_s;
     progress.is_terminal =
         (said != NULL && strcmp(said, "1") == 0) || isatty(STDOUT_FILENO);
-    progress.answer = MPI_REQUEST_NULL;
-    return true;
 }
 
 static void progress_print(void)
@@ -147,7 +134,7 @@ static void words_take(double now)
            has_come) {
         struct peer *peer = &peers[status.MPI_SOURCE];
 
-        MPI_Recv(&peer->totals, TOTALS_LEN, MPI_UNSIGNED_LONG_LONG,
+        MPI_Recv(&peer->totals, sizeof(struct totals), MPI_BYTE,
             status.MPI_SOURCE, WORD_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         peer->heard_s = now;
         peer->is_waiting = true;
@@ -189,24 +176,28 @@ static bool words_answer(double now)
  * when all ranks are done. */
 static bool word_send(double now)
 {
+    static MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    static struct totals totals; /* under way */
+    static double sent_s;
+    static int is_over; /* the answer */
     int has_come = 0;
 
-    if (progress.answer == MPI_REQUEST_NULL &&
-        (job.totals.is_done || now - progress.said_s >= WORD_EVERY_S)) {
-        progress.said_s = now;
-        progress.own = job.totals;
-        MPI_Irecv(&progress.is_over, 1, MPI_INT, 0, WORD_TAG, MPI_COMM_WORLD,
-            &progress.answer);
-        MPI_Isend(&progress.own, TOTALS_LEN, MPI_UNSIGNED_LONG_LONG, 0,
-            WORD_TAG, MPI_COMM_WORLD, &progress.word);
+    if (requests[0] == MPI_REQUEST_NULL &&
+        (job.totals.is_done || now - sent_s >= WORD_EVERY_S)) {
+        sent_s = now;
+        totals = job.totals;
+        MPI_Irecv(
+            &is_over, 1, MPI_INT, 0, WORD_TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&totals, sizeof(totals), MPI_BYTE, 0, WORD_TAG,
+            MPI_COMM_WORLD, &requests[1]);
     }
-    if (progress.answer != MPI_REQUEST_NULL)
-        MPI_Test(&progress.answer, &has_come, MPI_STATUS_IGNORE);
+    if (requests[0] != MPI_REQUEST_NULL)
+        MPI_Test(&requests[0], &has_come, MPI_STATUS_IGNORE);
     if (!has_come)
         return false;
-    MPI_Wait(&progress.word, MPI_STATUS_IGNORE); /* it has come */
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* it has come */
     progress.peers[0].heard_s = now;
-    return progress.is_over;
+    return is_over;
 }
 
 bool progress_step(bool is_done)
@@ -238,15 +229,14 @@ bool progress_is_silent(void)
     if (longest_s <= SILENT_FACTOR * job.wait_s)
         return false;
     /* Others that fell silent with it may be a little below the limit. */
-    for (int i = 0; i < progress.peer_count && named < NAMED_MAX; i++) {
+    for (int i = 0; i < progress.peer_count; i++) {
         const struct peer *peer = &progress.peers[i];
 
-        if (now - peer->heard_s <= job.wait_s)
-            continue;
-        report(ERROR,
-            "no message from rank %d on host %s for %.0f s; the job is aborted",
-            i, peer->host, now - peer->heard_s);
-        named++;
+        if (now - peer->heard_s > job.wait_s && named++ < NAMED_MAX)
+            report(ERROR,
+                "no message from rank %d on host %s for %.0f s; the job is "
+                "aborted",
+                i, peer->host, now - peer->heard_s);
     }
     return true;
 }
@@ -274,12 +264,12 @@ void progress_table(void)
         "GB/s", "RPCs", "p50 us", "p99 us");
     printf("%8llu %15llu %9.3f %8.3f %9llu %9.1f %9.1f\n", totals->files,
         totals->bytes, seconds, (double)totals->bytes / seconds / 1e9, count,
-        stats_percentile_us(job.calls, 50), stats_percentile_us(job.calls, 99));
+        stats_percentile_us(job.calls, count, 50),
+        stats_percentile_us(job.calls, count, 99));
     for (int i = 0; i < job.servers; i++) {
         totals = &progress.peers[i].totals;
         printf("%8llu %15llu %9s %8.3f stored by rank %d\n",
             totals->stored_files, totals->stored_bytes, "",
             (double)totals->stored_bytes / seconds / 1e9, i);
     }
-    fflush(stdout);
 }

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,9 +56,7 @@ volatile sig_atomic_t stop_is_asked;
 static struct {
     bool is_stopped;
     struct slot slots[SLOT_COUNT];
-    /* Requests that wait for a slot: a ring with room for all that senders can
-     * have in flight. */
-    hg_handle_t *waiting;
+    hg_handle_t *waiting; /* a ring of all requests that can be in flight */
     uint64_t waiting_cap;
     uint64_t arrived;
     uint64_t served;
@@ -78,8 +75,7 @@ static bool name_is_safe(const char *name)
            strstr(path, "/./") == NULL && strstr(path, "/../") == NULL;
 }
 
-/* Makes the directories along the first `len` bytes of `path`. Returns 0 or an
- * errno. */
+/* Makes directories along `len` bytes of `path`. Returns 0 or an errno. */
 static int directories_make(int root, const char *path, size_t len)
 {
     char part[PATH_MAX] = "";
@@ -98,9 +94,9 @@ static int directories_make(int root, const char *path, size_t len)
 /* The file `number` of rank `from`, or NULL. */
 static struct partial *partial_find(int from, uint64_t number)
 {
-    for (struct partial *partial = partials; partial; partial = partial->next)
-        if (partial->from == from && partial->number == number)
-            return partial;
+    for (struct partial *one = partials; one != NULL; one = one->next)
+        if (one->from == from && one->number == number)
+            return one;
     return NULL;
 }
 
@@ -259,9 +255,8 @@ static void on_signal(int number)
         stop_is_asked = 1;
         return;
     }
-    for (struct partial *partial = partials; partial != NULL;
-         partial = partial->next)
-        unlinkat(job.out_fd, partial->path, 0);
+    for (struct partial *one = partials; one != NULL; one = one->next)
+        unlinkat(job.out_fd, one->path, 0);
     if (stop_is_asked)
         _exit(STOP_CODE);
     _exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 2 : 1);
@@ -296,8 +291,7 @@ static void slot_reply(struct slot *slot, const char *error)
     slot->handle = HG_HANDLE_NULL;
 }
 
-/* Writes the bytes that have arrived, names the file if it is whole, and
- * replies. */
+/* Writes the bytes, names the file if it is whole, and replies. */
 static void slot_store(struct slot *slot)
 {
     const part_in_t *in = &slot->in;

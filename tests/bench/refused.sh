@@ -27,7 +27,7 @@ mpiexec=$1 program=$2
 refused 2 "this build offers: .*mpi+p2p" latency -t nowhere
 refused 1 "start it with -n 2" latency
 refused 3 "3 ranks are an odd number: start it with -n 2" latency
-refused 2 'no benchmark "nothing"; there are .* latency, .* all' nothing
+refused 2 'no benchmark "nothing"; there are latency, .* all' nothing
 refused 2 "no benchmark is named; there are .* all" -t mpi+p2p
 refused 2 "bench: -w?" rate -w 65
 refused 2 "cannot write /nowhere/rows" latency --json /nowhere/rows

@@ -174,10 +174,27 @@ static void values_write(
     fputs(form == JSON ? "}" : "", stream);
 }
 
-static void head_write(FILE *stream, bool is_json)
+/* What is known of the run, and of so many ranks. */
+static void facts_write(FILE *stream, bool is_json, unsigned ranks)
 {
     enum form form = is_json ? JSON : REMARK;
 
+    for (unsigned i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        fprintf(stream, is_json ? ",\n\"%s\": " : "# %s: ", sections[i].name);
+        values_write(stream, form, &head, sections[i].columns);
+        fputs(is_json ? "" : "\n", stream);
+    }
+    fputs(is_json ? ",\n\"ranks\": [" : "", stream);
+    for (unsigned i = 0; i < ranks; i++) {
+        fputs(!is_json ? "# " : i == 0 ? "\n" : ",\n", stream);
+        values_write(stream, form, &report.ranks[i], rank_columns);
+        fputs(is_json ? "" : "\n", stream);
+    }
+    fputs(is_json ? "\n]" : "", stream);
+}
+
+static void head_write(FILE *stream, bool is_json)
+{
     if (is_json) {
         fprintf(stream,
             "{\"format\": \"amalgam_bench\", \"version\": 1, \"complete\": %s, "
@@ -185,21 +202,11 @@ static void head_write(FILE *stream, bool is_json)
             head.why[0] == '\0' ? "true" : "false");
         text_write(stream, JSON, head.why);
     }
-    for (unsigned i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        fprintf(stream, is_json ? ",\n\"%s\": " : "# %s: ", sections[i].name);
-        values_write(stream, form, &head, sections[i].columns);
-        fputs(is_json ? "" : "\n", stream);
-    }
-    fputs(is_json ? ",\n\"ranks\": [" : "", stream);
-    for (unsigned i = 0; i < head.ranks; i++) {
-        fputs(!is_json ? "# " : i == 0 ? "\n" : ",\n", stream);
-        values_write(stream, form, &report.ranks[i], rank_columns);
-        fputs(is_json ? "" : "\n", stream);
-    }
-    fputs(is_json ? "\n],\n\"warnings\": [" : "", stream);
+    facts_write(stream, is_json, head.ranks);
+    fputs(is_json ? ",\n\"warnings\": [" : "", stream);
     for (unsigned i = 0; i < report.warning_count; i++) {
         fputs(!is_json ? "# warning: " : i == 0 ? "" : ", ", stream);
-        text_write(stream, form, report.warnings[i]);
+        text_write(stream, is_json ? JSON : REMARK, report.warnings[i]);
         fputs(is_json ? "" : "\n", stream);
     }
     fputs(is_json ? "],\n\"rows\": [" : "", stream);
@@ -304,34 +311,6 @@ static void document_add(struct document *document, const struct row *row)
     document_write(document);
 }
 
-/* The file to look into when a run ended before its end; NULL: there is none,
- * or what was named is no plain file. */
-static const char *documents_path(void)
-{
-    for (enum form form = JSON; form < FORMS; form++)
-        if (documents[form].part[0] != '\0')
-            return documents[form].option;
-    return NULL;
-}
-
-/* False, with a line why, when a file is not whole. */
-static bool documents_close(void)
-{
-    bool are_whole = true;
-
-    for (enum form form = JSON; form < FORMS; form++) {
-        struct document *document = &documents[form];
-
-        if (!document_write(document) || document->is_broken)
-            are_whole = false;
-        if (document->rows != NULL)
-            fclose(document->rows);
-        free(document->text);
-        *document = (struct document){.option = NULL};
-    }
-    return are_whole;
-}
-
 /* What is known before anything is measured. */
 static void head_fill(const struct options *options, const char *command,
     const struct world *world)
@@ -375,19 +354,12 @@ static void head_fill(const struct options *options, const char *command,
 int report_open(const struct options *options, const char *command,
     const struct world *world)
 {
-    const char *path = NULL;
-    char words[WORDS_CAP];
-
     report.start_us = clock_now_us();
     report.ranks = world->ranks;
     head_fill(options, command, world);
     if ((options->expect != NULL && !expect_open(options->expect)) ||
         !documents_open(options))
         return REPORT_EXIT_USAGE;
-    path = documents_path();
-    snprintf(words, sizeof(words), "incomplete: what was measured is in %s",
-        path == NULL ? "the rows above" : path);
-    watch_speak(words);
     return EXIT_SUCCESS;
 }
 
@@ -423,20 +395,11 @@ static unsigned control_number(const char *control)
 
 static void head_print(void)
 {
-    printf("%s, %s: %s, %u cores, %s\n", head.date, head.host, head.cpu,
-        head.cores, head.kernel);
-    printf("Amalgam %s, %s, libfabric %s, hwloc %s, %s, %s\n", head.amalgam,
-        head.mpi, head.libfabric, head.hwloc, head.compiler, head.build);
-    printf("over %s, carried by %s, between", head.transport, head.via);
-    for (unsigned i = 0; i < 2; i++)
-        printf("%s rank %u (%s, cores %s, progress %s)", i == 0 ? "" : " and",
-            i, report.ranks[i].host, report.ranks[i].cores,
-            report.ranks[i].progress);
-    printf(" of %u\n\n%-13s %9s %-4s %-7s %-4s %8s %8s %8s %8s %8s %7s   %-13s "
-           "%-11s %-4s %s\n",
-        head.ranks, "op", "size", "win", "memory", "unit", "value", "p50 us",
-        "p99 us", "p99.9", "control", "ratio", "spread", "against", "via",
-        "cores");
+    facts_write(stdout, false, 2);
+    printf("\n%-13s %9s %-4s %-7s %-4s %8s %8s %8s %8s %8s %7s   %-13s %-11s "
+           "%-4s %s\n",
+        "op", "size", "win", "memory", "unit", "value", "p50 us", "p99 us",
+        "p99.9", "control", "ratio", "spread", "against", "via", "cores");
 }
 
 static void row_print(const struct row *row)
@@ -500,7 +463,6 @@ int report_close(const char *failure)
 {
     const char *why =
         failure == NULL && limit_was_reached() ? "time limit" : failure;
-    const char *path = documents_path();
     unsigned unmet = 0;
 
     if (report.noisy > 0)
@@ -511,13 +473,14 @@ int report_close(const char *failure)
     table_end();
     unmet = expect_close(head.bench, head.transport, why == NULL);
     if (why != NULL)
-        fprintf(stderr, "amalgam_bench: incomplete (%s)%s%s\n", why,
-            path == NULL ? "" : ": what was measured is in ",
-            path == NULL ? "" : path);
+        fprintf(stderr, "amalgam_bench: incomplete (%s)\n", why);
     head.seconds = (clock_now_us() - report.start_us) * 1e-6;
     head.why = why == NULL ? "" : why;
     report.is_over = true;
-    if (!documents_close() || failure != NULL)
+    for (enum form form = JSON; form < FORMS; form++)
+        document_write(&documents[form]);
+    if (documents[JSON].is_broken || documents[CSV].is_broken ||
+        failure != NULL)
         return EXIT_FAILURE;
     if (unmet > 0)
         return REPORT_EXIT_EXPECT;

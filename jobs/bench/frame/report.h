@@ -15,9 +15,8 @@ enum {
     REPORT_EXIT_EXPECT = 3, /* a ratio does not hold */
 };
 
-/* Opens what is written, reads what is expected, and prepares for the end by a
- * signal. An exit code, with a line why, or 0. `command` and `world` live until
- * the end. */
+/* Opens what is written, and reads what is expected. An exit code, with a line
+ * why, or 0. `command` and `world` live until the end. */
 int report_open(const struct options *options, const char *command,
     const struct world *world);
 /* At the end: the exit code. `failure` is what kept the run from measuring all,

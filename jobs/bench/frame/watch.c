@@ -3,10 +3,8 @@
  *
  * A deadline comes by the alarm signal: that needs no thread, which would take
  * its share of a core, and no look at a clock among the calls that are
- * measured. All rows are on disk when a signal comes, so the handler
- * has only to say where; mpiexec ends the other ranks. The time limit takes
- * effect between two rows, at all ranks.
- */
+ * measured. All rows are on disk when a signal comes; mpiexec ends the other
+ * ranks. The time limit takes effect between two rows, at all ranks. */
 #include "jobs/bench/frame/watch.h"
 
 #include <signal.h>
@@ -17,28 +15,23 @@
 
 #include "jobs/bench/frame/clock.h"
 
-enum { TAIL_CAP = 4352, LINE_CAP = 512, WHAT_CAP = 128 };
+enum { LINE_CAP = 512, WHAT_CAP = 128 };
 
 static struct {
     int rank;
     unsigned deadline_s;
     char late[LINE_CAP]; /* what a deadline says: a handler cannot format */
-    char tail[TAIL_CAP]; /* and all of them */
     double end_us;       /* of the run; 0: no limit */
     bool was_reached;
-} watch = {.tail = "\n"};
-
-static void say(const char *text)
-{
-    ssize_t written = write(STDERR_FILENO, text, strlen(text));
-
-    (void)written;
-}
+} watch;
 
 static void signal_came(int number)
 {
-    say(number == SIGALRM ? watch.late : "\namalgam_bench: ended by a signal");
-    say(watch.tail);
+    const char *line =
+        number == SIGALRM ? watch.late : "\namalgam_bench: ended by a signal\n";
+    ssize_t written = write(STDERR_FILENO, line, strlen(line));
+
+    (void)written;
     _exit(WATCH_EXIT + number);
 }
 
@@ -54,11 +47,6 @@ void watch_init(int rank, unsigned deadline_s, unsigned time_s)
         sigaction(numbers[i], &action, NULL);
 }
 
-void watch_speak(const char *words)
-{
-    snprintf(watch.tail, sizeof(watch.tail), "; %s\n", words);
-}
-
 void guard_step(const char *format, ...)
 {
     char what[WHAT_CAP];
@@ -70,7 +58,7 @@ void guard_step(const char *format, ...)
     va_end(args);
     snprintf(watch.late, sizeof(watch.late),
         "amalgam_bench: rank %d: not done after %u s: %s; is the other rank "
-        "alive? --deadline gives it longer",
+        "alive? --deadline gives it longer\n",
         watch.rank, watch.deadline_s, what);
     alarm(watch.deadline_s);
 }

@@ -14,8 +14,6 @@ enum { WATCH_EXIT = 128 };
  * end the process with WATCH_EXIT and their number from now on. `time_s` is for
  * the whole run; 0: no limit. */
 void watch_init(int rank, unsigned deadline_s, unsigned time_s);
-/* Sets the last words of a process that a signal or a deadline ends. */
-void watch_speak(const char *words);
 
 /* The step that begins now ends before the deadline, or the process ends with a
  * line that names it, as by SIGALRM, and mpiexec ends the others. The step

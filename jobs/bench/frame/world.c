@@ -22,20 +22,6 @@ enum { BLOCK = 65536 };
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 #define HASH_PRIME UINT64_C(0x100000001b3)
 
-/* `own` of each rank of `comm`, in their order; freed by the caller. */
-static void *all_gather(MPI_Comm comm, const void *own, size_t len)
-{
-    int size = 0;
-    void *all = NULL;
-
-    MPI_Comm_size(comm, &size);
-    all = calloc((size_t)size, len);
-    if (all == NULL)
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    MPI_Allgather(own, (int)len, MPI_BYTE, all, (int)len, MPI_BYTE, comm);
-    return all;
-}
-
 static uint64_t hash_add(uint64_t hash, const void *bytes, size_t len)
 {
     const unsigned char *at = bytes;
@@ -109,36 +95,34 @@ bool world_is_same(int argc, char **argv)
 
 void world_make(bool is_near, struct world *ret_world)
 {
+    struct world world = {.ranks = NULL};
     MPI_Comm near = MPI_COMM_NULL;
-    int *nodes = NULL;
-    int node = 0; /* its number: the lowest of its ranks */
     int rank = 0;
+    int node = 0; /* its number: the lowest of its ranks */
     int second = 0;
 
-    *ret_world = (struct world){.ranks = NULL};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ret_world->size);
+    MPI_Comm_size(MPI_COMM_WORLD, &world.size);
     MPI_Comm_split_type(
         MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &near);
     node = rank;
     MPI_Bcast(&node, 1, MPI_INT, 0, near);
     MPI_Comm_free(&near);
-    nodes = all_gather(MPI_COMM_WORLD, &node, sizeof(node));
-    for (int i = 0; i < ret_world->size; i++) {
-        ret_world->nodes += nodes[i] == i ? 1 : 0;
-        if (i > 0 && second == 0 && (nodes[i] == nodes[0]) == is_near)
-            second = i;
-    }
-    free(nodes);
-    if (second == 0)
+    world.nodes = node == rank ? 1 : 0;
+    MPI_Allreduce(
+        MPI_IN_PLACE, &world.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    second = rank > 0 && (node == 0) == is_near ? rank : world.size;
+    MPI_Allreduce(MPI_IN_PLACE, &second, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (second == world.size)
         second = 1;
     /* Rank 0, the second one, and then the others by their ranks. */
     MPI_Comm_split(MPI_COMM_WORLD, 0,
         rank == 0        ? 0
         : rank == second ? 1
                          : 2 + rank,
-        &ret_world->comm);
-    MPI_Comm_rank(ret_world->comm, &ret_world->rank);
+        &world.comm);
+    MPI_Comm_rank(world.comm, &world.rank);
+    *ret_world = world;
 }
 
 void world_tell(struct world *world)
@@ -147,7 +131,11 @@ void world_tell(struct world *world)
 
     gethostname(own.host, sizeof(own.host) - 1);
     (void)proc_scan("/proc/self/status", "Cpus_allowed_list: %63s", own.cores);
-    world->ranks = all_gather(world->comm, &own, sizeof(own));
+    world->ranks = calloc((size_t)world->size, sizeof(own));
+    if (world->ranks == NULL)
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    MPI_Allgather(&own, sizeof(own), MPI_BYTE, world->ranks, sizeof(own),
+        MPI_BYTE, world->comm);
 }
 
 void world_free(struct world *world)
@@ -186,30 +174,19 @@ void world_progress(char ret_text[WORLD_TEXT_CAP])
  * many there are in all; and `cores` becomes what all of them may use. */
 static int machine_count(MPI_Comm comm, cpu_set_t *cores, int *ret_count)
 {
-    /* Its machine and, before it was pinned, the cores. */
-    struct stand {
-        char machine[WORLD_TEXT_CAP];
-        cpu_set_t cores;
-    } own = {"", *cores};
-    struct stand *all = NULL;
-    int rank = 0;
-    int size = 0;
+    MPI_Comm machine = MPI_COMM_NULL;
+    char boot[WORLD_TEXT_CAP] = "";
     int before = 0;
 
-    if (!proc_scan("/proc/sys/kernel/random/boot_id", "%63s", own.machine))
-        gethostname(own.machine, sizeof(own.machine) - 1);
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    all = all_gather(comm, &own, sizeof(own));
-    *ret_count = 0;
-    for (int i = 0; i < size; i++) {
-        if (strcmp(own.machine, all[i].machine) != 0)
-            continue;
-        CPU_OR(cores, cores, &all[i].cores);
-        *ret_count += 1;
-        before += i < rank ? 1 : 0;
-    }
-    free(all);
+    if (!proc_scan("/proc/sys/kernel/random/boot_id", "%63s", boot))
+        gethostname(boot, sizeof(boot) - 1);
+    MPI_Comm_split(comm, (int)(hash_add(HASH_START, boot, strlen(boot)) >> 33),
+        0, &machine);
+    MPI_Comm_rank(machine, &before);
+    MPI_Comm_size(machine, ret_count);
+    MPI_Allreduce(
+        MPI_IN_PLACE, cores, sizeof(*cores), MPI_BYTE, MPI_BOR, machine);
+    MPI_Comm_free(&machine);
     return before;
 }
 

@@ -31,6 +31,13 @@ static void window_run(struct pair *pair, unsigned window)
     duel_run(pair, &duel);
 }
 
+/* The cores that this rank has for itself; as many in both ranks. */
+struct cores {
+    int list[OPTIONS_THREADS_MAX];
+    unsigned count;
+};
+
+/* A thread that calls. */
 struct member {
     struct pair pair; /* its context, while there is one, and communicator */
     struct duel duel; /* its part of a batch */
@@ -45,43 +52,46 @@ struct member {
 struct crew {
     struct pair pair; /* its class has as many contexts */
     unsigned count;
-    unsigned at_work; /* so many of them run batches */
     struct member *members;
-    int cores[OPTIONS_THREADS_MAX]; /* that this rank has for itself */
-    unsigned core_count;            /* the same in both ranks */
-    struct pin pin;                 /* where this thread was */
 };
 
 /* Finds the cores of this rank. Those that both ranks of one machine may use
- * they share. This thread may run on all of them until crew_close(). */
-static void cores_find(struct crew *crew, const struct pair *pair)
+ * they share. */
+static void cores_find(const struct pair *pair, struct cores *ret_cores)
 {
+    struct cores *cores = ret_cores;
     cpu_set_t set;
     cpu_set_t sets[2];
     cpu_set_t both;
     bool are_shared = false;
 
-    pin_lift(pair->pin, &crew->pin);
     CPU_ZERO(&set);
     sched_getaffinity(0, sizeof(set), &set);
     MPI_Allgather(
         &set, sizeof(set), MPI_BYTE, sets, sizeof(set), MPI_BYTE, pair->comm);
     CPU_AND(&both, &sets[0], &sets[1]);
     are_shared = pair->is_one_machine && CPU_COUNT(&both) > 0;
-    crew->core_count = 0;
+    cores->count = 0;
     for (int core = 0, i = 0; core < CPU_SETSIZE; core++)
         if (CPU_ISSET(core, &set) &&
             !(are_shared && CPU_ISSET(core, &both) && i++ % 2 != pair->rank) &&
-            crew->core_count < OPTIONS_THREADS_MAX)
-            crew->cores[crew->core_count++] = core;
+            cores->count < OPTIONS_THREADS_MAX)
+            cores->list[cores->count++] = core;
     MPI_Allreduce(
-        MPI_IN_PLACE, &crew->core_count, 1, MPI_UNSIGNED, MPI_MIN, pair->comm);
+        MPI_IN_PLACE, &cores->count, 1, MPI_UNSIGNED, MPI_MIN, pair->comm);
 }
 
-static void crew_open(
-    struct crew *crew, const struct pair *like, unsigned count)
+/* If each thread has a core, it is pinned there; else one that has nothing to
+ * do gives its core away. */
+static void crew_open(struct crew *crew, const struct pair *like,
+    const struct cores *cores, unsigned count)
 {
+    bool has_cores = count <= cores->count;
+
     pair_open_like(&crew->pair, like, count, 0);
+    crew->pair.is_oversubscribed = !has_cores;
+    snprintf(crew->pair.cores, sizeof(crew->pair.cores), "%s",
+        has_cores ? "pinned" : "shared");
     crew->count = count;
     crew->members = pair_alloc(like, count, sizeof(*crew->members));
     for (unsigned i = 0; i < count; i++) {
@@ -91,6 +101,10 @@ static void crew_open(
         sem_init(&pair->stopped, 0, 0);
         pair->context_id = (uint8_t)i;
         MPI_Comm_dup(like->comm, &pair->comm);
+        crew->members[i].core = has_cores ? cores->list[i] : -1;
+        /* The threads may not open it. */
+        if (fabric_is_way(pair) && !fabric_open(pair, NULL))
+            pair_fail(pair, "no endpoint for thread %u", i);
     }
 }
 
@@ -105,24 +119,6 @@ static void crew_close(struct crew *crew)
     }
     free(crew->members);
     pair_close(&crew->pair);
-    pin_restore(&crew->pin);
-}
-
-/* Sets the number of members that run batches from now on. If each has a core,
- * it is pinned there; else a member that has nothing to do gives its core away.
- */
-static void crew_set(struct crew *crew, unsigned at_work)
-{
-    struct pair *pair = &crew->pair;
-
-    crew->at_work = at_work;
-    pair->is_oversubscribed = at_work > crew->core_count;
-    snprintf(pair->cores, sizeof(pair->cores), "%s",
-        pair->is_oversubscribed ? "shared" : "pinned");
-    for (unsigned i = 0; i < at_work; i++) {
-        crew->members[i].pair.is_oversubscribed = pair->is_oversubscribed;
-        crew->members[i].core = pair->is_oversubscribed ? -1 : crew->cores[i];
-    }
 }
 
 /* A thread's part of a batch. */
@@ -141,12 +137,12 @@ static void *member_main(void *arg)
     return NULL;
 }
 
-/* A batch by the members at work of both ranks at once, each of which does its
- * part. The time is that from the start of the first to the end of the last. */
+/* A batch by the threads of both ranks at once, each of which does its part.
+ * The time is that from the start of the first to the end of the last. */
 static double crew_batch(
     struct crew *crew, const struct duel *duel, duel_batch_fn batch)
 {
-    unsigned count = crew->at_work;
+    unsigned count = crew->count;
     pthread_barrier_t start;
     unsigned done = 0;
     double start_us = 0.0;
@@ -206,11 +202,6 @@ static double control_batch(struct pair *pair, struct duel *duel)
 {
     struct crew *crew = duel->arg;
 
-    /* Its threads may not open it. */
-    for (unsigned i = 0; fabric_is_way(pair) && i < crew->at_work; i++)
-        if (crew->members[i].pair.fabric == NULL &&
-            !fabric_open(&crew->members[i].pair, NULL))
-            pair_fail(pair, "no endpoint for thread %u", i);
     return crew_batch(crew, duel, fabric_is_way(pair) ? fabric_rate : mpi_rate);
 }
 
@@ -222,48 +213,53 @@ static void threads_row(struct crew *crew, unsigned window)
                     "of its own: " FABRIC_RATE_TEXT
                   : "the same by as many threads, each with a "
                     "communicator of its own: " MPI_RATE_TEXT,
-        .window = window, .threads = crew->at_work, .calls = calls_of(window),
+        .window = window, .threads = crew->count, .calls = calls_of(window),
         .warm = DUEL_WARM, .figure = DUEL_KPS, .ours = {threads_batch, crew},
         .control = {control_batch, crew}};
 
     duel_run(&crew->pair, &duel);
 }
 
-static void threads_run(struct crew *crew, unsigned threads)
+static void threads_run(
+    struct pair *pair, const struct cores *cores, unsigned threads)
 {
     static const unsigned windows[] = {1, 8, OPTIONS_WINDOW_MAX};
-    const struct options *options = crew->pair.options;
+    const struct options *options = pair->options;
+    struct crew crew;
 
-    crew_set(crew, threads);
+    crew_open(&crew, pair, cores, threads);
     if (options->window != 0)
-        threads_row(crew, options->window);
+        threads_row(&crew, options->window);
     for (unsigned i = 0; options->window == 0 && i < 3; i++)
         if (i != 1 || !(options->is_smoke || options->is_quick))
-            threads_row(crew, windows[i]);
+            threads_row(&crew, windows[i]);
+    crew_close(&crew);
 }
 
-/* As many threads as were asked for, or as have a core; but at least two. */
-static void crew_run(struct pair *pair)
+/* As many threads as were asked for, or as have a core; but at least two. This
+ * one may run on all of the cores meanwhile. */
+static void all_threads_run(struct pair *pair)
 {
-    struct crew crew;
+    struct cores cores;
+    struct pin pin;
     unsigned wanted = pair->options->threads;
 
     if (!pair_is_of_two(pair, "rate by threads"))
         return;
-    cores_find(&crew, pair);
+    pin_lift(pair->pin, &pin);
+    cores_find(pair, &cores);
     if (wanted == 0)
-        wanted = pair->options->is_smoke || crew.core_count < THREADS_MIN
+        wanted = pair->options->is_smoke || cores.count < THREADS_MIN
                      ? THREADS_MIN
-                     : crew.core_count;
-    crew_open(&crew, pair, wanted);
-    if (pair->rank == 0 && wanted > crew.core_count)
+                     : cores.count;
+    if (pair->rank == 0 && wanted > cores.count)
         report_warn("rows of %u threads tell of shared cores: each rank has "
                     "%u of its own",
-            wanted, crew.core_count);
+            wanted, cores.count);
     for (unsigned threads = 1; threads < wanted; threads *= 2)
-        threads_run(&crew, threads);
-    threads_run(&crew, wanted);
-    crew_close(&crew);
+        threads_run(pair, &cores, threads);
+    threads_run(pair, &cores, wanted);
+    pin_restore(&pin);
 }
 
 void bench_rate(struct pair *pair)
@@ -276,5 +272,5 @@ void bench_rate(struct pair *pair)
          options->window == 0 && window <= OPTIONS_WINDOW_MAX;
          window *= options->is_quick ? STEP_QUICK : 2)
         window_run(pair, window);
-    crew_run(pair);
+    all_threads_run(pair);
 }

@@ -9,7 +9,6 @@
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/raw/bulk.h"
-#include "jobs/bench/raw/fabric.h"
 #include "jobs/bench/raw/calls.h"
 #include "jobs/bench/raw/wakeup.h"
 
@@ -35,10 +34,9 @@ struct controls {
 
 /* The control of a row, and so its unit. */
 enum beside {
-    TRIP,    /* its time: the MPI round trip of that size */
-    TRIPS,   /* its rate: how many of these a second */
-    REQUEST, /* its rate: that of MPI, as many in flight */
-    COPY,    /* its bandwidth: memcpy of that size by rank 0 */
+    TRIP,  /* its time: the MPI round trip of that size */
+    TRIPS, /* its rate: how many of these a second */
+    COPY,  /* its bandwidth: memcpy of that size by rank 0 */
 };
 
 static const struct {
@@ -49,7 +47,6 @@ static const struct {
 } besides[] = {
     [TRIP] = {"mpi", MPI_TRIP_TEXT, mpi_trip, DUEL_US},
     [TRIPS] = {"mpi", MPI_TRIP_TEXT, mpi_trip, DUEL_KPS},
-    [REQUEST] = {"mpi_request", MPI_RATE_TEXT, mpi_rate, DUEL_KPS},
     [COPY] = {"memcpy",
         "memcpy of that size by rank 0, between two buffers of its own",
         bulk_copy, DUEL_GBPS},
@@ -58,14 +55,13 @@ static const struct {
 /* Sizes and windows of rows, up to a 0 behind the first: a smoke test takes the
  * first one, a quick run every second. */
 static const size_t none[] = {0, 0}, small[] = {8, 4 * KIB, 0},
-                    short_trips[] = {8, 4 * KIB, 64 * KIB, 0},
                     head[] = {HEAD_LEN, 0},
                     large[] = {64 * KIB, MIB, 16 * MIB, 0},
                     trips[] = {8, 64, 512, 4 * KIB, 16 * KIB, 64 * KIB,
                         256 * KIB, MIB, 4 * MIB, 0},
                     streams[] = {4 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB, 0};
-static const size_t one[] = {1, 0}, several[] = {4, 1, 0},
-                    many[] = {16, 4, 1, 0}, flights[] = {64, 8, 1, 0};
+static const size_t one[] = {1, 0}, many[] = {16, 4, 1, 0},
+                    flights[] = {64, 8, 1, 0};
 
 /* Rows of one operation, for each size and each window, or for those alone that
  * --size and -w name, if it has such. */
@@ -104,20 +100,13 @@ static const struct rows wakeups[] = {
     {"eventfd", wakeup_batch, TRIP, false, none, one},
 };
 
-static const struct rows fabric[] = {
-    {"fi_pingpong", fabric_trip, TRIP, false, short_trips, one},
-    {"fi_request", fabric_rate, REQUEST, false, head, flights},
-    {"fi_read", fabric_bulk, COPY, false, large, several},
-    {"fi_write", fabric_bulk, COPY, true, large, several},
-};
-
 /* There is no bandwidth of nothing, and no patience for all round trips; and a
  * row has to fit into the room. */
 static void row_run(struct controls *controls, const struct rows *rows,
     size_t size, unsigned window)
 {
     struct pair *pair = &controls->pair;
-    bool is_rate = rows->beside == TRIPS || rows->beside == REQUEST;
+    bool is_rate = rows->beside == TRIPS;
     unsigned calls = window * RATE_CALLS;
     struct duel duel = {rows->op, besides[rows->beside].against,
         besides[rows->beside].text, .size = size, .window = window,
@@ -203,28 +192,6 @@ static void node_run(struct controls *controls)
     wakeup_close(&controls->events);
 }
 
-/* Libfabric over the stacks of providers that most machines have. */
-static void fabric_run(struct controls *controls)
-{
-    static const char *const stacks[] = {"tcp;ofi_rxm", "shm"};
-    struct pair *pair = &controls->pair;
-
-    /* Shared memory is for two ranks of one machine. */
-    for (unsigned i = 0; i < (pair->is_one_machine ? 2 : 1); i++) {
-        snprintf(pair->via, sizeof(pair->via), "ofi+%s", stacks[i]);
-        if (!fabric_open(pair, stacks[i])) {
-            pair_say(pair,
-                "the rows of bare libfabric over %s are left out: there is "
-                "none here",
-                stacks[i]);
-            continue;
-        }
-        rows_run(controls, fabric, 4);
-        fabric_close(pair->fabric);
-        pair->fabric = NULL;
-    }
-}
-
 static void controls_init(struct controls *controls, const struct pair *like)
 {
     struct pair *pair = &controls->pair;
@@ -260,7 +227,6 @@ void bench_controls(struct pair *pair)
     via_set(&controls, "mpi");
     rows_run(&controls, messages, 3);
     node_run(&controls);
-    fabric_run(&controls);
     like_close(&controls.like);
     pair_free_room(&controls.pair);
 }

@@ -94,8 +94,7 @@ static struct {
     const char *(*strerror)(int code);
 } calls;
 
-/* False where there is none. */
-static bool library_load(const struct pair *pair)
+static void library_load(const struct pair *pair)
 {
     const char *const names[] = {
         "fi_getinfo", "fi_freeinfo", "fi_fabric", "fi_strerror"};
@@ -103,14 +102,15 @@ static bool library_load(const struct pair *pair)
         &calls.getinfo, &calls.freeinfo, &calls.fabric, &calls.strerror};
     void *library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
 
-    for (unsigned i = 0; library != NULL && i < 4; i++) {
+    if (library == NULL)
+        pair_fail(pair, "there is no libfabric.so.1");
+    for (unsigned i = 0; i < 4; i++) {
         void *found = dlsym(library, names[i]);
 
         if (found == NULL)
             pair_fail(pair, "libfabric has no %s", names[i]);
         memcpy(functions[i], &found, sizeof(found));
     }
-    return library != NULL;
 }
 
 bool fabric_is_way(const struct pair *pair)
@@ -145,8 +145,9 @@ static void host_read(const struct pair *pair, char ret_host[TEXT_CAP])
 }
 
 /* That stack of providers, at that host if it has such ("": where libfabric
- * likes it best). 0, or libfabric's code. */
-static int info_find(struct fabric *fabric, const char *stack, const char *host)
+ * likes it best). */
+static void info_find(
+    struct fabric *fabric, const char *stack, const char *host)
 {
     uint32_t version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
     struct fi_ep_attr ep = {.type = FI_EP_RDM};
@@ -177,10 +178,10 @@ static int info_find(struct fabric *fabric, const char *stack, const char *host)
         code = calls.getinfo(
             version, host, NULL, FI_SOURCE, &hints, &fabric->info);
     }
-    if (code == 0 && strcmp(fabric->info->fabric_attr->prov_name, stack) != 0)
+    fabric_check(fabric, code, "fi_getinfo");
+    if (strcmp(fabric->info->fabric_attr->prov_name, stack) != 0)
         pair_fail(fabric->pair, "the control got %s instead of %s",
             fabric->info->fabric_attr->prov_name, stack);
-    return code;
 }
 
 static void objects_make(struct fabric *fabric)
@@ -342,26 +343,15 @@ void fabric_close(struct fabric *fabric)
     free(fabric);
 }
 
-bool fabric_open(struct pair *pair, const char *stack)
+void fabric_open(struct pair *pair)
 {
     char host[TEXT_CAP] = "";
-    struct fabric *fabric = NULL;
-    int is_there = library_load(pair) ? 1 : 0;
+    struct fabric *fabric = pair_alloc(pair, 1, sizeof(*fabric));
 
-    if (stack == NULL) {
-        stack = pair->via + strlen("ofi+");
-        host_read(pair, host);
-    }
-    if (is_there) {
-        fabric = pair_alloc(pair, 1, sizeof(*fabric));
-        fabric->pair = pair;
-        is_there = info_find(fabric, stack, host) == 0;
-    }
-    MPI_Allreduce(MPI_IN_PLACE, &is_there, 1, MPI_INT, MPI_MIN, pair->comm);
-    if (!is_there) {
-        fabric_close(fabric);
-        return false;
-    }
+    library_load(pair);
+    host_read(pair, host);
+    fabric->pair = pair;
+    info_find(fabric, pair->via + strlen("ofi+"), host);
     for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
         fabric->lanes[i].receive.place = fabric->lanes[i].send.place = i;
     objects_make(fabric);
@@ -369,14 +359,13 @@ bool fabric_open(struct pair *pair, const char *stack)
     fabric_know(fabric, OWN, fabric->lanes, sizeof(fabric->lanes));
     pair->fabric = fabric;
     pair->fabric_close = fabric_close;
-    return true;
 }
 
 /* With the memory of the pair. */
 static struct fabric *fabric_of(struct pair *pair)
 {
-    if (pair->fabric == NULL && !fabric_open(pair, NULL))
-        pair_fail(pair, "libfabric for the control: none here");
+    if (pair->fabric == NULL)
+        fabric_open(pair);
     if (pair->room_len > 0) {
         fabric_know(pair->fabric, ROOM, pair->room, pair->room_len);
         fabric_know(pair->fabric, LANDING, pair->landing, pair->room_len);

@@ -7,12 +7,11 @@
 #include "jobs/bench/frame/duel.h"
 
 /* Does libfabric carry the calls? The batches below are only for pairs of which
- * this is true, or fabric_open() was. */
+ * this is true. */
 bool fabric_is_way(const struct pair *pair);
-/* By both ranks: opens the control of the pair now and not in its first batch,
- * over that stack of providers as libfabric names it; NULL: that of the class,
- * at its host. False at both where one of them has none. */
-bool fabric_open(struct pair *pair, const char *stack);
+/* By both ranks: opens the control of the pair now and not in its first batch.
+ */
+void fabric_open(struct pair *pair);
 /* By pair_close(), or by the rank that called fabric_open(); NULL is fine. */
 void fabric_close(struct fabric *fabric);
 

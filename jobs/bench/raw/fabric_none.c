@@ -9,11 +9,9 @@ bool fabric_is_way(const struct pair *pair)
     return false;
 }
 
-bool fabric_open(struct pair *pair, const char *stack)
+void fabric_open(struct pair *pair)
 {
     (void)pair;
-    (void)stack;
-    return false;
 }
 
 void fabric_close(struct fabric *fabric)

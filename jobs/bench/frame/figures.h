@@ -8,10 +8,7 @@
 
 /* One result beside its control. Strings belong to the caller; those of
  * `control` and `against` are literals. 0 or NULL means unknown, unless
- * something else is said.
- *
- * The ratio is always ours / control in the row's own unit: of two times it is
- * good below 1, of two rates above it. `better` tells which. */
+ * something else is said. */
 struct row {
     const char *op;
     const char *bench;
@@ -86,8 +83,7 @@ static inline bool row_is_noisy(const struct row *row)
 }
 
 /* Puts numbers into rising order; the value below which the part `q` (0 to 1)
- * of sorted ones lies, between two of them by a straight line, 0 when there are
- * none. */
+ * of sorted ones lies, 0 when there are none. */
 void stats_sort(double *samples, size_t count);
 double stats_quantile(const double *sorted, size_t count, double q);
 /* Sorts, and returns the value in the middle; or what lies between the
@@ -95,12 +91,10 @@ double stats_quantile(const double *sorted, size_t count, double q);
 double stats_median(double *samples, size_t count);
 double stats_spread(double *samples, size_t count);
 
-/* Fills in what the figures of `count` (1 at least) batches tell, which were
- * run side by side: both values, the ratio and the spreads. */
+/* Fills in what the figures of batches tell that were run side by side. */
 void figures_compare(
     const double *ours, const double *control, unsigned count, struct row *row);
-/* Fills in how long an operation took, ours and the control's; sorts. `control`
- * may be NULL. */
+/* Fills in how long an operation took; sorts. `control` may be NULL. */
 void figures_samples(
     double *ours, double *control, size_t count, struct row *row);
 
@@ -113,15 +107,13 @@ struct tries {
     unsigned good; /* of these, those that are not noisy */
 };
 
-/* `runs` as the user asked for them; with 0 there is one, noisy or not.
- * Otherwise a noisy one is tried again, but no more than 2 * runs of them. */
+/* `runs` as the user asked for them; with 0 there is one, noisy or not. */
 void tries_init(struct tries *tries, unsigned runs);
 void tries_add(struct tries *tries, const struct row *row);
 /* No more are needed, or allowed. */
 bool tries_are_enough(const struct tries *tries);
-/* The run with the median ratio of those that are not noisy, or of all where
- * all are. It is noisy when fewer than were wanted are not. Frees the memory.
- */
+/* The run with the median ratio of the quiet ones, or of all where none is; it
+ * is noisy when fewer than were wanted are quiet. Frees the memory. */
 void tries_choose(struct tries *tries, struct row *ret_row);
 
 #endif

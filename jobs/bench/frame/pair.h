@@ -3,9 +3,7 @@
  *
  * Rank 0 calls and holds the clock; rank 1 serves. If a transport leads to
  * oneself only, rank 0 does both, and rank 1 takes part in the controls. A team
- * is a pair whose `comm` is that of all ranks: each has the class open, and
- * takes part in each batch of a duel; its rank 0 keeps the clock and gets the
- * rows. */
+ * is a pair of all ranks. */
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
 
@@ -55,8 +53,7 @@ struct pair {
     hg_id_t bytes_id;   /* carries a struct payload there */
     hg_id_t echo_id;    /* carries a struct echo there, a struct payload back */
     hg_id_t stop_id;    /* ends pair_serve() */
-    /* Written by a handler, which may run in a thread of the library: the
-     * release store pairs with the acquire load of pair_is_stopped(). */
+    /* A handler's release store pairs with pair_is_stopped()'s load. */
     atomic_bool is_stopped;
     sem_t stopped;          /* posted then */
     atomic_ullong served;   /* calls that came to the target, but stop_id */
@@ -81,25 +78,20 @@ struct echo {
 
 hg_return_t procs_payload(hg_proc_t proc, void *data);
 
-/* Opens a class over `pair->comm`, of which all know rank 1, and it rank 0.
- * Strings of transports without ranks ("self", "na+sm") open one for each of
- * the two. NULL: the library chooses. False, with a line why, when it cannot.
- */
+/* Opens a class over `pair->comm` (transports without ranks: one for each of
+ * the two). NULL: the library chooses. False, with a line why: it cannot. */
 bool pair_open(struct pair *pair, const char *transport);
-/* The same in two steps: the class, of all ranks whichever transport if
- * `is_of_ranks`; then the peer, and what leads to it unless that is known. */
+/* In two steps: the class, of all ranks if `is_of_ranks`; then the peer. */
 bool pair_open_class(
     struct pair *pair, const char *transport, bool is_of_ranks);
 void pair_meet(struct pair *pair);
 /* By all ranks that opened it. */
 void pair_close(struct pair *pair);
-/* Another pair of the same two ranks: not open; or over the same transport,
- * with so many contexts (0: one), and turns that may sleep for so long. */
+/* Another pair of the same two ranks: not open; or open, too. */
 void pair_copy(const struct pair *pair, struct pair *ret_pair);
 void pair_open_like(struct pair *pair, const struct pair *like,
     unsigned contexts, unsigned wait_ms);
-/* Are caller and target two processes? If not, says that the benchmark, or
- * `what` of it, is left out. */
+/* Are caller and target two processes? If not, says what is left out. */
 bool pair_is_of_two(const struct pair *pair, const char *what);
 
 /* At least `len` bytes of each kind, the pages of which are there. */
@@ -114,45 +106,39 @@ void pair_value(const struct pair *pair, struct row *row);
 void pair_say(const struct pair *pair, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Until the request has ended, or all ranks have come; where ranks share cores
- * this one gives its own away. */
+/* These give the core away where ranks share it. */
 void pair_wait(const struct pair *pair, MPI_Request *request);
 void pair_barrier(const struct pair *pair);
 /* The same with a context open: serves until all have come. */
 void pair_barrier_serving(struct pair *pair);
-/* All ranks: opens the context; until then and after pair_leave() nothing of
- * the library is under way in MPI. */
+/* All ranks: between these the context is open. */
 void pair_enter(struct pair *pair);
 void pair_leave(struct pair *pair);
-/* Sets how this rank makes progress from the next pair_enter() on: by the
- * program alone; or by a thread, too, on that core (-1: where the library wants
- * it). */
+/* How this rank makes progress from the next pair_enter() on; a thread of the
+ * library is on that core (-1: wherever). */
 void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
     enum amalgam_wait wait, unsigned handlers, int core);
 void pair_by_caller(struct pair *pair, enum amalgam_wait wait);
 void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core);
 
-/* The caller's, within these: a handle for calls to the target; a call, which
- * waits for the answer; and one with a handle of its own, without input. */
+/* The caller's: a handle for calls to the target; a call, which waits for the
+ * answer; and one with a handle of its own, without input. */
 hg_handle_t pair_handle(struct pair *pair, hg_id_t id);
 void pair_handle_free(struct pair *pair, hg_handle_t handle);
 void pair_call(struct pair *pair, hg_handle_t handle, void *input);
 void pair_call_once(struct pair *pair, hg_id_t id);
-/* By a rank that is not the caller: serves, if it is the target, until the
- * caller calls pair_stop(). */
+/* By others: serves, if it is the target, until the caller's pair_stop(). */
 void pair_serve(struct pair *pair);
 void pair_stop(struct pair *pair);
-/* Has the other rank called it? Or until it has, by either rank: asleep where a
- * thread serves. */
+/* Has the other rank called it? Or until it has: asleep if a thread serves. */
 bool pair_is_stopped(const struct pair *pair);
 void pair_await_stop(struct pair *pair);
 /* One call from rank 0 to rank 1, so that the ranks know each other. */
 void pair_greet(struct pair *pair);
 
-/* These end the job with a line: when `call` does not return HG_SUCCESS;
- * always; without memory (it is zeroed, and freed by free()); when `buf` has
- * other bytes than those of this batch; and at the target, when others than
- * `count` calls came since the last time. */
+/* These end the job with a line: unless `call` returns HG_SUCCESS; always;
+ * without memory (it is zeroed); when `buf` has other bytes than those of this
+ * batch; at the target, unless `count` calls came since the last time. */
 #define CHECK(pair, call) pair_check((pair), (call), #call)
 void pair_check(const struct pair *pair, hg_return_t ret, const char *what);
 void pair_fail(const struct pair *pair, const char *format, ...)
@@ -169,8 +155,7 @@ static inline void pair_idle(const struct pair *pair)
         sched_yield();
 }
 
-/* One look for news, and the callbacks that are due. Were there any? Where a
- * thread makes progress, the program waits for its answers only. */
+/* One look for news, and the callbacks that are due. Were there any? */
 static inline bool pair_turn(struct pair *pair)
 {
     unsigned count = 0;
@@ -184,9 +169,8 @@ static inline bool pair_turn(struct pair *pair)
     return count > 0;
 }
 
-/* A handler has served a call. Not one atomic operation, which would cost a
- * call more than the call is told apart by: calls that count come to one
- * thread. */
+/* A handler has served a call. Not one atomic operation, which would cost more:
+ * calls that count come to one thread. */
 static inline void pair_count_served(struct pair *pair)
 {
     atomic_store_explicit(&pair->served,
@@ -194,11 +178,10 @@ static inline void pair_count_served(struct pair *pair)
         memory_order_relaxed);
 }
 
-/* False at all ranks, with a line why at rank 0, where a team cannot be opened:
- * the transport knows no ranks. */
+/* False at all ranks, with a line why: the transport knows no ranks. */
 bool team_is_possible(const struct pair *like);
-/* By all ranks of `comm`, which stays the caller's: a team without a class. If
- * they are more than the cores, none of them is pinned until team_leave(). */
+/* By all ranks of `comm`: a team without a class, which is not pinned if it has
+ * more ranks than cores, until team_leave(). */
 void team_join(struct pair *team, const struct pair *like, MPI_Comm comm);
 void team_leave(struct pair *team);
 /* By all ranks, with a class of all. False as above. */

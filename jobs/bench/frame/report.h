@@ -30,19 +30,14 @@ void report_progress(int rank, const char *progress);
 /* One line, which is also printed at the end. */
 void report_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What a user expects of the ratios: an expectation holds for each row that it
- * describes; whether its ratio is the least or the most follows from what is
- * better in that row. One that describes none is missing, if its benchmark and
- * transport were run.
- *
- * Reads the file before anything is measured. False, with a line why, naming
- * the line or the field. */
+/* Expectations of the user: reads the file before anything is measured. False,
+ * with a line why, naming the line or the field. */
 bool expect_open(const char *path);
-/* A row has come. Returns how many expectations it met that do not hold. */
+/* A row has come; so many expectations of it do not hold. */
 unsigned expect_row(const struct row *row);
-/* Says of each expectation that does not hold what was wanted and what came,
- * and returns their number. Rows of that benchmark ("all"), over that
- * transport, which did not come count when the run `is_whole`. */
+/* Tells of each that does not hold, and returns their number; among them, if
+ * the run `is_whole`, those of that benchmark ("all") and transport that no row
+ * has met. */
 unsigned expect_close(const char *bench, const char *transport, bool is_whole);
 
 #endif

@@ -25,15 +25,13 @@ struct world {
     struct world_rank *ranks; /* since world_tell() */
 };
 
-/* Collective over all ranks. False at all of them, with a line of the first
- * rank that differs, unless all run the same program with the same arguments.
- */
+/* False at all ranks, with a line of the first one that differs, unless all run
+ * the same program with the same arguments. */
 bool world_is_same(int argc, char **argv);
-/* Collective over all ranks. Rank 0 stays; rank 1 is the first of another node,
- * so that two nodes are measured where there are two, or with `is_near` the
- * first of the same node; the others follow in MPI's order. */
+/* By all ranks. Rank 0 stays; rank 1 is the first of another node, or with
+ * `is_near` of the same node; the others follow in MPI's order. */
 void world_make(bool is_near, struct world *ret_world);
-/* Collective over all ranks: all learn where each of them is. */
+/* By all ranks: all learn where each of them is. */
 void world_tell(struct world *world);
 void world_free(struct world *world);
 /* By a process that has a context open: who makes progress in it. */
@@ -51,9 +49,8 @@ struct place {
     bool is_one_machine;
 };
 
-/* Collective over the two ranks of `comm`. Binds this thread to a core of its
- * own if the ranks of this machine are no more than the cores they may use;
- * does nothing otherwise, or where the launcher has bound it already. */
+/* By the two ranks of `comm`. Binds this thread to a core of its own, if there
+ * is one, and the launcher has not bound it already. */
 void pin_set(struct pin *pin, MPI_Comm comm, struct place *ret_place);
 /* The same, and both on one core of rank 0's. False, with nothing changed,
  * where they are of two machines, or one may not use it. */
@@ -62,8 +59,8 @@ void pin_restore(const struct pin *pin);
 /* Lets this thread run again wherever it might before `pin`, until `ret_now` is
  * restored. */
 void pin_lift(const struct pin *pin, struct pin *ret_now);
-/* Collective over the ranks of `comm`; `pin` is NULL where none was set. Does
- * any machine have more of these ranks than cores that they may use? */
+/* By the ranks of `comm`; `pin` is NULL where none was set. Does any machine
+ * have more of these ranks than cores that they may use? */
 bool pin_is_oversubscribed(const struct pin *pin, MPI_Comm comm);
 /* The one core that this thread may use; -1: there are several. */
 int pin_core(void);

@@ -9,14 +9,12 @@
 /* Null calls in a batch, unless the user wants others. */
 enum { CALLS_LATENCY = 500, CALLS_RATE = 20000, CALLS_PER_WINDOW = 2000 };
 
-/* One call after the other, with duel->size bytes of input. Within a context.
- */
+/* Within a context: one call after the other, with duel->size bytes of input;
+ * null calls, duel->window of them in flight; and calls with input and output,
+ * where duel->arg is a struct calls_echo. */
 double calls_latency(struct pair *pair, struct duel *duel);
-/* Null calls, duel->window of them in flight. Within a context. */
 double calls_rate(struct pair *pair, struct duel *duel);
 
-/* The same with input and output of any size, of which the target sends back
- * echoes. duel->arg is a struct calls_echo. */
 struct calls_echo {
     uint32_t in; /* bytes of payload */
     uint32_t out;
@@ -82,9 +80,8 @@ enum { HEAD_LEN = sizeof(struct head) };
 
 void head_write(
     const struct pair *pair, uint64_t number, unsigned place, void *ret_buf);
-/* Ends the job when those `len` bytes are not what an origin sends in this
- * batch: a head, and the pattern of the batch, which is looked at in one of 16.
- */
+/* Ends the job when those bytes are not what an origin sends in this batch; the
+ * pattern behind the head is looked at in one of 16. */
 struct head head_check(const struct pair *pair, const void *buf, size_t len);
 /* Fills `len` bytes, of which the head is written later. */
 void head_fill(const struct pair *pair, void *ret_buf, size_t len);
@@ -105,13 +102,12 @@ struct mpi_calls {
     uint64_t served[2]; /* the same */
 };
 
-/* By a rank that keeps `window` calls in flight (0: it only serves) and has so
- * many places to serve others (0: it does not). `len` is HEAD_LEN, or more:
- * then the room and the landing of the pair are long enough. */
+/* By a rank that keeps `window` calls in flight, and has so many places to
+ * serve others. If `len` is more than HEAD_LEN, the room of the pair is used.
+ */
 void mpi_calls_open(struct mpi_calls *calls, struct pair *pair, MPI_Comm comm,
     size_t len, unsigned window, unsigned places);
-/* By all ranks of the communicator: serves until all have come, and ends the
- * job when others than were made have been served. */
+/* By all ranks: serves until all have come, and checks how many have. */
 void mpi_calls_close(struct mpi_calls *calls);
 
 /* Batches. Blocking sends and receives: duel->size bytes there (8 for size 0),

@@ -37,8 +37,8 @@ static void call_once(struct pair *pair, void *arg)
             pair, "%u bytes came back instead of %u", output.len, trip->wanted);
 }
 
-/* A batch of trips by calls of `id`; the target has received `in` bytes then.
- */
+/* A batch of trips by calls of `id`, with `in` bytes there. If both are one,
+ * the landing has what came back. */
 static double trips_run(struct pair *pair, struct duel *duel, struct trip *trip,
     hg_id_t id, size_t in)
 {
@@ -52,7 +52,9 @@ static double trips_run(struct pair *pair, struct duel *duel, struct trip *trip,
     } else {
         pair_serve(pair);
     }
-    if (pair->is_target && in > 0)
+    if (pair->is_caller && trip->wanted > 0)
+        pair_verify(pair, pair->landing, trip->wanted, "the output");
+    else if (pair->is_target && in > 0)
         pair_verify(pair, pair->landing, in, "the input");
     pair_verify_served(pair, duel_warm(duel) + duel->calls);
     return elapsed_us;
@@ -74,18 +76,10 @@ double calls_echo(struct pair *pair, struct duel *duel)
     const struct calls_echo *load = duel->arg;
     struct echo echo = {{load->in, pair->room}, load->out};
     struct trip trip = {.input = &echo, .wanted = load->out};
-    double elapsed_us = 0.0;
 
     pattern_fill(pair->room, pair->room_len, pair->seed);
     MPI_Barrier(pair->comm);
-    /* If both are one, the landing has the output. */
-    elapsed_us = trips_run(
-        pair, duel, &trip, pair->echo_id, load->out > 0 ? 0 : load->in);
-    if (pair->is_caller && load->out > 0)
-        pair_verify(pair, pair->landing, load->out, "the echo");
-    else if (pair->is_target && load->in > 0)
-        pair_verify(pair, pair->landing, load->in, "the echo");
-    return elapsed_us;
+    return trips_run(pair, duel, &trip, pair->echo_id, load->in);
 }
 
 double calls_rate(struct pair *pair, struct duel *duel)

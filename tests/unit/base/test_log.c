@@ -92,7 +92,7 @@ static void test_log_subsys_shows_and_hides(void **state)
     assert_null(strstr(log_text, "four"));
 }
 
-static void test_log_who_stands_in_lines(void **state)
+static void test_log_lines_name_the_rank(void **state)
 {
     (void)state;
     amg_log_who_set("rank 3");
@@ -134,7 +134,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_log_subsys_shows_and_hides, log_setup, log_teardown),
         cmocka_unit_test_setup_teardown(
-            test_log_who_stands_in_lines, log_setup, log_teardown),
+            test_log_lines_name_the_rank, log_setup, log_teardown),
         cmocka_unit_test_setup_teardown(
             test_log_stream_is_passed_on, log_setup, log_teardown),
         cmocka_unit_test_setup_teardown(

@@ -18,7 +18,7 @@ static void age(struct amg_patience *patience, uint64_t ms)
     patience->tell_ns -= ms * AMG_NS_PER_MS;
 }
 
-static void test_patience_tells_and_waits_on(void **state)
+static void test_patience_logs_and_waits_on(void **state)
 {
     struct amg_patience patience = {0, 0};
 
@@ -55,7 +55,7 @@ static void test_patience_given_up_is_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_patience_tells_and_waits_on),
+        cmocka_unit_test(test_patience_logs_and_waits_on),
         cmocka_unit_test(test_patience_given_up_is_over),
     };
 

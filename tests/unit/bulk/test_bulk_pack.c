@@ -50,7 +50,7 @@ static hg_bulk_t bulk_make(bool is_bound)
     return bulk;
 }
 
-static void test_bulk_pack_lies_as_its_table_says(void **state)
+static void test_bulk_pack_layout_is_that_of_the_table(void **state)
 {
     hg_bulk_t bulk = bulk_make(false);
     unsigned key_len = bulk->keys[AMG_ROUTE_SELF].len;
@@ -144,7 +144,7 @@ static void test_bulk_pack_cut_or_greedy_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bulk_pack_lies_as_its_table_says),
+        cmocka_unit_test(test_bulk_pack_layout_is_that_of_the_table),
         cmocka_unit_test(test_bulk_pack_is_read_as_written),
         cmocka_unit_test(test_bulk_pack_cut_or_greedy_is_refused),
     };

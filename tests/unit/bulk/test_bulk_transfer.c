@@ -145,7 +145,7 @@ static void test_transfer_canceled_at_start_moves_nothing(void **state)
         assert_int_equal(to[i], 'x');
 }
 
-static void test_transfer_of_lying_descriptor_ends_with_error(void **state)
+static void test_transfer_of_wrong_descriptor_ends_with_error(void **state)
 {
     struct amg_transfer_plan plan = plan_make();
     struct hg_op_id *transfer = NULL;
@@ -304,7 +304,7 @@ int main(void)
         cmocka_unit_test(test_transfer_moves_all_segments),
         cmocka_unit_test(test_transfer_of_nothing_ends_at_once),
         cmocka_unit_test(test_transfer_canceled_at_start_moves_nothing),
-        cmocka_unit_test(test_transfer_of_lying_descriptor_ends_with_error),
+        cmocka_unit_test(test_transfer_of_wrong_descriptor_ends_with_error),
         cmocka_unit_test(test_transfer_canceled_after_its_post_ends_once),
         cmocka_unit_test(test_transfer_needs_address_until_it_goes),
         cmocka_unit_test(test_transfer_of_freed_memory_ends_with_error),

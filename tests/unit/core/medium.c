@@ -154,7 +154,7 @@ int medium_open_sleeping(void **state)
     return 0;
 }
 
-int medium_open_blind(void **state)
+int medium_open_not_pollable(void **state)
 {
     (void)state;
     medium_context = medium_open(true, false);

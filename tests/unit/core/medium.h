@@ -31,7 +31,7 @@ extern hg_context_t *medium_context;
 
 /* Set-ups of cmocka: one that has a descriptor, and one that has none. */
 int medium_open_sleeping(void **state);
-int medium_open_blind(void **state);
+int medium_open_not_pollable(void **state);
 
 /* A class with the loopback and this as its main route, and a context. */
 hg_context_t *medium_open(bool is_not_pollable, bool no_block);

@@ -77,7 +77,7 @@ static void test_class_limits_smallest_message(void **state)
     assert_int_equal(limits_of(AMG_ROUTE_MPI, false).request_len, REQUEST_LEN);
 }
 
-static void test_class_waits_as_its_medium_says(void **state)
+static void test_class_waits_as_its_transport_demands(void **state)
 {
     (void)state;
     assert_false(limits_of(AMG_ROUTE_MPI, false).must_yield);
@@ -85,7 +85,7 @@ static void test_class_waits_as_its_medium_says(void **state)
     assert_true(limits_of(AMG_ROUTE_MPI, false).is_spinning);
 }
 
-static void test_class_alone_gives_core_away(void **state)
+static void test_class_over_self_yields_its_core(void **state)
 {
     (void)state;
     assert_true(limits_of(AMG_ROUTE_SELF, false).must_yield);
@@ -144,8 +144,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_class_limits_smallest_message),
-        cmocka_unit_test(test_class_waits_as_its_medium_says),
-        cmocka_unit_test(test_class_alone_gives_core_away),
+        cmocka_unit_test(test_class_waits_as_its_transport_demands),
+        cmocka_unit_test(test_class_over_self_yields_its_core),
         cmocka_unit_test(test_class_is_user_bound_where_all_routes_are),
     };
 

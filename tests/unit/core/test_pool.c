@@ -192,7 +192,7 @@ static void test_pool_none_takes_heap(void **state)
     amg_class_pool_destroy(pool);
 }
 
-static void test_pool_without_memory_for_its_books(void **state)
+static void test_pool_without_memory_for_its_records(void **state)
 {
     uint64_t live = live_now();
     struct amg_class_pool *pool = NULL;
@@ -295,7 +295,7 @@ int main(void)
         cmocka_unit_test(test_pool_free_of_much_gives_pages_back),
         cmocka_unit_test(test_pool_used_up_takes_heap),
         cmocka_unit_test(test_pool_none_takes_heap),
-        cmocka_unit_test(test_pool_without_memory_for_its_books),
+        cmocka_unit_test(test_pool_without_memory_for_its_records),
         cmocka_unit_test(test_pool_threads_at_random),
     };
 

@@ -33,7 +33,7 @@ static int context_teardown(void **state)
            HG_Finalize(cls) != HG_SUCCESS;
 }
 
-static void test_progress_without_news_is_timeout(void **state)
+static void test_progress_without_events_times_out(void **state)
 {
     (void)state;
     assert_int_equal(amg_progress_wait(context, 0), HG_TIMEOUT);
@@ -139,7 +139,7 @@ static void test_progress_steps_each_operation_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_progress_without_news_is_timeout),
+        cmocka_unit_test(test_progress_without_events_times_out),
         cmocka_unit_test(test_progress_has_one_owner),
         cmocka_unit_test(test_progress_push_ends_wait_of_owner),
         cmocka_unit_test(test_progress_push_ends_wait_of_others),

@@ -114,8 +114,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_progress_config_nothing_asked_leaves_all_to_callers(
-    void **state)
+static void test_progress_config_default_is_progress_by_callers(void **state)
 {
     hg_class_t *cls = class_open(NULL);
 
@@ -232,7 +231,7 @@ static void test_progress_config_bad_options_change_nothing(void **state)
     amg_class_close(cls);
 }
 
-static void test_progress_config_set_progress_settles_again(void **state)
+static void test_progress_config_set_progress_decides_again(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -306,7 +305,7 @@ static void test_progress_config_thread_without_use_is_refused(void **state)
     amg_class_close(cls);
 }
 
-static void test_progress_config_crowded_node_gives_cores_away(void **state)
+static void test_progress_config_oversubscribed_node_yields_cores(void **state)
 {
     hg_class_t *cls = class_open(NULL);
 
@@ -322,7 +321,7 @@ static void test_progress_config_crowded_node_gives_cores_away(void **state)
     amg_class_close(cls);
 }
 
-static void test_progress_config_owner_tells_what_it_knows(void **state)
+static void test_progress_config_of_the_owner_is_copied(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -362,7 +361,7 @@ static hg_class_t *class_of_mode(uint8_t mode)
         "self", HG_TRUE, HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &info);
 }
 
-static void test_progress_config_init_info_carries_wishes(void **state)
+static void test_progress_config_init_info_has_the_options(void **state)
 {
     hg_class_t *cls = NULL;
 
@@ -405,18 +404,18 @@ static void test_progress_config_init_info_of_nonsense_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(test_progress_config_nothing_asked_leaves_all_to_callers),
+        ROW(test_progress_config_default_is_progress_by_callers),
         ROW(test_progress_config_environment_fills_what_is_open),
         ROW(test_progress_config_program_beats_environment),
         ROW(test_progress_config_unknown_words_warned_once_and_left_out),
         ROW(test_progress_config_bad_options_change_nothing),
-        ROW(test_progress_config_set_progress_settles_again),
+        ROW(test_progress_config_set_progress_decides_again),
         ROW(test_progress_config_without_memory_takes_callers),
         ROW(test_progress_config_no_block_spins),
         ROW(test_progress_config_thread_without_use_is_refused),
-        ROW(test_progress_config_crowded_node_gives_cores_away),
-        ROW(test_progress_config_owner_tells_what_it_knows),
-        ROW(test_progress_config_init_info_carries_wishes),
+        ROW(test_progress_config_oversubscribed_node_yields_cores),
+        ROW(test_progress_config_of_the_owner_is_copied),
+        ROW(test_progress_config_init_info_has_the_options),
         ROW(test_progress_config_init_info_of_nonsense_refused),
     };
 

@@ -121,7 +121,7 @@ static void told_await(unsigned i)
         sched_yield();
 }
 
-static void test_service_threads_progress_takes_what_comes(void **state)
+static void test_service_threads_progress_receives_messages(void **state)
 {
     (void)state;
     threads_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
@@ -133,7 +133,7 @@ static void test_service_threads_progress_takes_what_comes(void **state)
     }
 }
 
-static void test_service_threads_progress_on_own_core_takes_what_comes(
+static void test_service_threads_progress_on_own_core_receives_messages(
     void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void test_service_threads_progress_on_own_core_takes_what_comes(
 }
 
 /* Were it to think that the core is its own, it would look for 200 ms. */
-static void test_service_threads_progress_whose_slot_is_refused_sleeps_at_once(
+static void test_service_threads_progress_without_its_core_blocks_at_once(
     void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void test_service_threads_progress_whose_slot_is_refused_sleeps_at_once(
     assert_true(atomic_load(&medium.polls) < FEW_POLLS);
 }
 
-static void test_service_threads_progress_sleeps_beside_full_queue(void **state)
+static void test_service_threads_progress_blocks_beside_full_queue(void **state)
 {
     (void)state;
     told_queue(0, false); /* the program's, which computes */
@@ -199,7 +199,7 @@ static void *wake_when_asleep(void *arg)
     return NULL;
 }
 
-static void test_service_threads_progress_takes_over_from_who_slept(
+static void test_service_threads_progress_takes_over_from_a_sleeper(
     void **state)
 {
     pthread_t thread;
@@ -412,7 +412,7 @@ static void test_service_threads_on_own_core_loses_nothing_while_callers_come(
     callers_come_and_go(true);
 }
 
-static void test_service_threads_is_forgotten_by_child(void **state)
+static void test_service_threads_are_released_in_a_child(void **state)
 {
     int status = 0;
     pid_t child = 0;
@@ -440,27 +440,28 @@ static void test_service_threads_is_forgotten_by_child(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OVER(test_service_threads_progress_takes_what_comes,
+        OVER(test_service_threads_progress_receives_messages,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_takes_what_comes, medium_open_blind),
-        OVER(test_service_threads_progress_on_own_core_takes_what_comes,
+        OVER(test_service_threads_progress_receives_messages,
+            medium_open_not_pollable),
+        OVER(test_service_threads_progress_on_own_core_receives_messages,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_on_own_core_takes_what_comes,
-            medium_open_blind),
-        OVER(test_service_threads_progress_whose_slot_is_refused_sleeps_at_once,
+        OVER(test_service_threads_progress_on_own_core_receives_messages,
+            medium_open_not_pollable),
+        OVER(test_service_threads_progress_without_its_core_blocks_at_once,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_sleeps_beside_full_queue,
+        OVER(test_service_threads_progress_blocks_beside_full_queue,
             medium_open_sleeping),
         OVER(test_service_threads_progress_takes_over_from_callers,
             medium_open_sleeping),
         OVER(test_service_threads_progress_takes_over_from_callers,
-            medium_open_blind),
-        OVER(test_service_threads_progress_takes_over_from_who_slept,
+            medium_open_not_pollable),
+        OVER(test_service_threads_progress_takes_over_from_a_sleeper,
             medium_open_sleeping),
         OVER(test_service_threads_progress_runs_what_is_served,
             medium_open_sleeping),
         OVER(test_service_threads_progress_runs_what_is_served,
-            medium_open_blind),
+            medium_open_not_pollable),
         OVER(test_service_threads_progress_or_trigger_runs_what_is_served,
             medium_open_sleeping),
         OVER(test_service_threads_handlers_run_what_is_served,
@@ -470,7 +471,7 @@ int main(void)
         OVER(test_service_threads_handlers_that_wait_are_woken,
             medium_open_sleeping),
         OVER(test_service_threads_handlers_that_wait_are_woken,
-            medium_open_blind),
+            medium_open_not_pollable),
         OVER(test_service_threads_progress_that_waits_in_handler_is_woken,
             medium_open_sleeping),
         OVER(test_service_threads_does_not_stop_itself, medium_open_sleeping),
@@ -478,10 +479,11 @@ int main(void)
         OVER(test_service_threads_loses_nothing_while_callers_come,
             medium_open_sleeping),
         OVER(test_service_threads_loses_nothing_while_callers_come,
-            medium_open_blind),
+            medium_open_not_pollable),
         OVER(test_service_threads_on_own_core_loses_nothing_while_callers_come,
             medium_open_sleeping),
-        OVER(test_service_threads_is_forgotten_by_child, medium_open_sleeping),
+        OVER(
+            test_service_threads_are_released_in_a_child, medium_open_sleeping),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

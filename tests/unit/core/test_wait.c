@@ -93,13 +93,13 @@ static void sleep_for(void *(*run)(void *))
     pthread_join(thread, NULL);
 }
 
-static void test_wait_ends_by_what_medium_tells(void **state)
+static void test_wait_ends_by_an_event_of_the_transport(void **state)
 {
     (void)state;
     sleep_for(send_when_armed);
 }
 
-static void test_wait_ends_by_what_is_queued(void **state)
+static void test_wait_ends_by_a_queued_entry(void **state)
 {
     (void)state;
     pushed_init();
@@ -107,7 +107,7 @@ static void test_wait_ends_by_what_is_queued(void **state)
     assert_int_equal(HG_Event_trigger(medium_context, 1, NULL), HG_SUCCESS);
 }
 
-static void test_wait_ends_by_what_another_thread_posts(void **state)
+static void test_wait_ends_by_a_post_of_another_thread(void **state)
 {
     (void)state;
     sleep_for(post_when_armed);
@@ -311,7 +311,7 @@ static void test_wait_on_shared_core_sleeps_at_once(void **state)
     assert_int_equal(atomic_load(&medium.arms), 0);
 }
 
-static void test_wait_without_descriptor_only_looks(void **state)
+static void test_wait_without_descriptor_only_polls(void **state)
 {
     (void)state;
     assert_int_equal(HG_Event_get_wait_fd(medium_context), -1);
@@ -341,7 +341,7 @@ static void test_wait_while_peer_moves_is_not_quiet(void **state)
     }
 }
 
-static void test_wait_that_may_not_block_only_looks(void **state)
+static void test_wait_that_may_not_block_only_polls(void **state)
 {
     (void)state;
     atomic_store(&medium.is_oversubscribed, true);
@@ -353,12 +353,13 @@ static void test_wait_that_may_not_block_only_looks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_wait_ends_by_what_medium_tells,
-            medium_open_sleeping, close_all),
         cmocka_unit_test_setup_teardown(
-            test_wait_ends_by_what_is_queued, medium_open_sleeping, close_all),
+            test_wait_ends_by_an_event_of_the_transport, medium_open_sleeping,
+            close_all),
         cmocka_unit_test_setup_teardown(
-            test_wait_ends_by_what_another_thread_posts, medium_open_sleeping,
+            test_wait_ends_by_a_queued_entry, medium_open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_ends_by_a_post_of_another_thread, medium_open_sleeping,
             close_all),
         cmocka_unit_test_setup_teardown(test_wait_sleeps_until_its_time_is_over,
             medium_open_sleeping, close_all),
@@ -378,11 +379,11 @@ int main(void)
             close_all),
         cmocka_unit_test_setup_teardown(test_wait_on_shared_core_sleeps_at_once,
             medium_open_sleeping, close_all),
-        cmocka_unit_test_setup_teardown(test_wait_without_descriptor_only_looks,
-            medium_open_blind, close_all),
+        cmocka_unit_test_setup_teardown(test_wait_without_descriptor_only_polls,
+            medium_open_not_pollable, close_all),
         cmocka_unit_test_setup_teardown(test_wait_while_peer_moves_is_not_quiet,
-            medium_open_blind, close_all),
-        cmocka_unit_test_setup_teardown(test_wait_that_may_not_block_only_looks,
+            medium_open_not_pollable, close_all),
+        cmocka_unit_test_setup_teardown(test_wait_that_may_not_block_only_polls,
             open_unblocking, close_all),
     };
 

@@ -40,7 +40,7 @@ static void expect(const struct amg_wait_policy *pace, uint64_t quiet_ns,
     assert_int_equal(step.ns, ns);
 }
 
-static void test_pace_of_own_core_looks_then_sleeps(void **state)
+static void test_pace_of_own_core_polls_then_blocks(void **state)
 {
     (void)state;
     expect(&own, 0, AMG_WAIT_POLL, 0);
@@ -48,7 +48,7 @@ static void test_pace_of_own_core_looks_then_sleeps(void **state)
     expect(&own, 101 * US, AMG_WAIT_SLEEP, UINT64_MAX);
 }
 
-static void test_pace_of_own_core_without_spin_sleeps_at_once(void **state)
+static void test_pace_of_own_core_without_spin_blocks_at_once(void **state)
 {
     struct amg_wait_policy pace = own;
 
@@ -57,7 +57,7 @@ static void test_pace_of_own_core_without_spin_sleeps_at_once(void **state)
     expect(&pace, 0, AMG_WAIT_SLEEP, UINT64_MAX);
 }
 
-static void test_pace_of_blind_own_core_looks_on_then_naps(void **state)
+static void test_pace_of_own_core_not_pollable_polls_then_waits(void **state)
 {
     struct amg_wait_policy pace = blind(own);
 
@@ -102,7 +102,7 @@ static void test_pace_of_shared_core_never_spins(void **state)
     expect(&pace, 20 * MS + 1, AMG_WAIT_SLEEP, 5 * MS);
 }
 
-static void test_pace_that_is_to_spin_never_gives_core_away(void **state)
+static void test_pace_of_spin_never_yields(void **state)
 {
     const struct amg_wait_policy all[] = {own, dedicated, shared};
 
@@ -117,7 +117,7 @@ static void test_pace_that_is_to_spin_never_gives_core_away(void **state)
     }
 }
 
-static void test_pace_that_is_to_back_off_naps(void **state)
+static void test_pace_of_backoff_waits_between_polls(void **state)
 {
     const struct amg_wait_policy all[] = {own, dedicated, shared};
 
@@ -131,7 +131,7 @@ static void test_pace_that_is_to_back_off_naps(void **state)
     }
 }
 
-static void test_pace_that_is_to_sleep_does_at_once(void **state)
+static void test_pace_of_sleep_blocks_at_once(void **state)
 {
     const struct amg_wait_policy all[] = {own, dedicated, shared};
 
@@ -156,7 +156,7 @@ static void test_pace_of_ranks_beyond_cores_yields_first(void **state)
     expect(&pace, 150 * MS, AMG_WAIT_SLEEP, 5 * MS);
 }
 
-static void test_pace_that_may_not_block_never_sleeps(void **state)
+static void test_pace_without_block_never_blocks(void **state)
 {
     struct amg_wait_policy pace = blind(own);
 
@@ -171,16 +171,16 @@ static void test_pace_that_may_not_block_never_sleeps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pace_of_own_core_looks_then_sleeps),
-        cmocka_unit_test(test_pace_of_own_core_without_spin_sleeps_at_once),
-        cmocka_unit_test(test_pace_of_blind_own_core_looks_on_then_naps),
+        cmocka_unit_test(test_pace_of_own_core_polls_then_blocks),
+        cmocka_unit_test(test_pace_of_own_core_without_spin_blocks_at_once),
+        cmocka_unit_test(test_pace_of_own_core_not_pollable_polls_then_waits),
         cmocka_unit_test(test_pace_of_dedicated_core_spins_long),
         cmocka_unit_test(test_pace_of_shared_core_never_spins),
-        cmocka_unit_test(test_pace_that_is_to_spin_never_gives_core_away),
-        cmocka_unit_test(test_pace_that_is_to_back_off_naps),
-        cmocka_unit_test(test_pace_that_is_to_sleep_does_at_once),
+        cmocka_unit_test(test_pace_of_spin_never_yields),
+        cmocka_unit_test(test_pace_of_backoff_waits_between_polls),
+        cmocka_unit_test(test_pace_of_sleep_blocks_at_once),
         cmocka_unit_test(test_pace_of_ranks_beyond_cores_yields_first),
-        cmocka_unit_test(test_pace_that_may_not_block_never_sleeps),
+        cmocka_unit_test(test_pace_without_block_never_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,7 +120,7 @@ static void test_config_short_forms_become_pools(void **state)
 }
 
 /* The opener of the class may reset a short form before the plan is made. */
-static void test_config_plan_follows_what_is_taken_back(void **state)
+static void test_config_plan_follows_a_reset_form(void **state)
 {
     struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
     struct margo_logger logger = lines_logger(&lines);
@@ -212,7 +212,7 @@ static void test_config_environment_caps_handlers(void **state)
 }
 
 /* Texts that are taken with a warning, which names the path. */
-static void test_config_unknown_is_warned_of(void **state)
+static void test_config_unknown_is_logged(void **state)
 {
     static const char *const rows[][2] = {
         {"{\"progress_spindown\":1}", "progress_spindown is unknown"},
@@ -387,10 +387,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_config_empty_is_defaults),
         cmocka_unit_test(test_config_short_forms_become_pools),
-        cmocka_unit_test(test_config_plan_follows_what_is_taken_back),
+        cmocka_unit_test(test_config_plan_follows_a_reset_form),
         cmocka_unit_test(test_config_fields_are_read),
         cmocka_unit_test(test_config_environment_caps_handlers),
-        cmocka_unit_test(test_config_unknown_is_warned_of),
+        cmocka_unit_test(test_config_unknown_is_logged),
         cmocka_unit_test(test_config_nonsense_is_refused),
         cmocka_unit_test(test_config_bad_arguments_are_refused),
         cmocka_unit_test(test_config_without_memory_is_refused),

@@ -95,7 +95,7 @@ static void text_change(char *text)
     }
 }
 
-static void test_config_mutated_is_taken_or_refused(void **state)
+static void test_config_mutated_is_accepted_or_refused(void **state)
 {
     struct amg_mem_stats before;
     struct amg_mem_stats after;
@@ -138,7 +138,7 @@ static void test_config_mutated_is_taken_or_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_config_mutated_is_taken_or_refused),
+        cmocka_unit_test(test_config_mutated_is_accepted_or_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void *gate_run(void *arg)
     return NULL;
 }
 
-static void test_gate_that_shuts_misses_no_kick(void **state)
+static void test_gate_that_closes_misses_no_wake(void **state)
 {
     pthread_t thread;
     unsigned lost = 0;
@@ -72,7 +72,7 @@ static void test_gate_that_shuts_misses_no_kick(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gate_that_shuts_misses_no_kick),
+        cmocka_unit_test(test_gate_that_closes_misses_no_wake),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

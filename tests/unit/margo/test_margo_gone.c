@@ -41,7 +41,7 @@ static void refused(hg_return_t rc, const char *call, const void *handle)
     lines = 0;
 }
 
-static void test_handle_that_is_gone_takes_one_line(void **state)
+static void test_handle_freed_logs_one_line(void **state)
 {
     margo_instance_id mid = margo_init("self", MARGO_CLIENT_MODE, 0, 0);
     hg_handle_t handle = HG_HANDLE_NULL;
@@ -67,7 +67,7 @@ static void test_handle_that_is_gone_takes_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_handle_that_is_gone_takes_one_line),
+        cmocka_unit_test(test_handle_freed_logs_one_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,7 +167,7 @@ static void callers_start(struct round *round, ABT_thread *threads)
             ABT_SUCCESS);
 }
 
-static void test_request_ended_by_os_thread_lets_all_go_on(void **state)
+static void test_request_ended_by_os_thread_wakes_all_waiters(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -185,7 +185,7 @@ static void test_request_ended_by_os_thread_lets_all_go_on(void **state)
     }
 }
 
-static void test_request_ended_by_other_stream_lets_all_go_on(void **state)
+static void test_request_ended_by_other_stream_wakes_all_waiters(void **state)
 {
     ABT_xstream stream = ABT_XSTREAM_NULL;
 
@@ -241,8 +241,8 @@ static int runtime_teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request_ended_by_os_thread_lets_all_go_on),
-        cmocka_unit_test(test_request_ended_by_other_stream_lets_all_go_on),
+        cmocka_unit_test(test_request_ended_by_os_thread_wakes_all_waiters),
+        cmocka_unit_test(test_request_ended_by_other_stream_wakes_all_waiters),
         cmocka_unit_test(test_request_ended_by_same_stream_stays_biased),
     };
 

@@ -248,7 +248,7 @@ static void test_series_keeps_many_points(void **state)
     amg_timeseries_fini(&series);
 }
 
-static void test_series_no_memory_is_told(void **state)
+static void test_series_no_memory_is_logged(void **state)
 {
     struct amg_timeseries series = {.interval_s = 1};
 
@@ -275,7 +275,7 @@ int main(void)
         cmocka_unit_test(test_book_no_memory_changes_nothing),
         cmocka_unit_test(test_series_counts_by_interval),
         cmocka_unit_test(test_series_keeps_many_points),
-        cmocka_unit_test(test_series_no_memory_is_told),
+        cmocka_unit_test(test_series_no_memory_is_logged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

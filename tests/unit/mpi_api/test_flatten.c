@@ -193,7 +193,7 @@ static void test_flatten_types_without_bytes_have_no_segments(void **state)
     assert_int_equal(flatten(type, 1), 0);
 }
 
-static void test_flatten_gives_all_shares_back(void **state)
+static void test_flatten_releases_all_references(void **state)
 {
     MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_INT};
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -258,7 +258,7 @@ static void test_flatten_too_many_segments_are_refused(void **state)
     amg_mpi_api_layout_fini(&more);
 }
 
-static void test_flatten_places_beyond_64_bits_are_refused(void **state)
+static void test_flatten_offsets_beyond_64_bits_are_refused(void **state)
 {
     struct amg_mpi_api_layout layout;
 
@@ -375,9 +375,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_flatten_negative_extents_are_kept),
         cmocka_unit_test(test_flatten_gaps_of_predefined_types_are_left_out),
         cmocka_unit_test(test_flatten_types_without_bytes_have_no_segments),
-        cmocka_unit_test(test_flatten_gives_all_shares_back),
+        cmocka_unit_test(test_flatten_releases_all_references),
         cmocka_unit_test(test_flatten_too_many_segments_are_refused),
-        cmocka_unit_test(test_flatten_places_beyond_64_bits_are_refused),
+        cmocka_unit_test(test_flatten_offsets_beyond_64_bits_are_refused),
         cmocka_unit_test(test_flatten_random_types_are_as_mpi_packs_them),
         cmocka_unit_test(test_flatten_without_memory_leaves_nothing),
         cmocka_unit_test(test_flatten_any_depth_costs_no_stack),

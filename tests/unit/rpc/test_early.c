@@ -121,7 +121,7 @@ static void test_early_is_served_when_registered(void **state)
     assert_int_equal(answer(&other), HG_NOENTRY);
 }
 
-static void test_early_is_refused_when_the_program_drives(void **state)
+static void test_early_is_refused_when_the_program_makes_progress(void **state)
 {
     struct origin origin;
 
@@ -160,7 +160,7 @@ static void test_early_does_not_keep_a_context_open(void **state)
 }
 
 /* It has made progress without: it is not going to register any more. */
-static void test_early_is_refused_once_the_program_drove(void **state)
+static void test_early_is_refused_once_the_program_made_progress(void **state)
 {
     struct origin origin;
 
@@ -260,10 +260,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT_TEST(test_early_is_served_when_registered),
-        UNIT_TEST(test_early_is_refused_when_the_program_drives),
+        UNIT_TEST(test_early_is_refused_when_the_program_makes_progress),
         UNIT_TEST(test_early_is_refused_when_the_program_triggers),
         UNIT_TEST(test_early_does_not_keep_a_context_open),
-        UNIT_TEST(test_early_is_refused_once_the_program_drove),
+        UNIT_TEST(test_early_is_refused_once_the_program_made_progress),
         UNIT_TEST(test_early_is_refused_when_the_context_is_old),
         UNIT_TEST(test_early_is_refused_by_thread),
         UNIT_TEST(test_early_program_keeps_nothing),

@@ -98,7 +98,7 @@ static void call(hg_handle_t handle)
     assert_int_equal(HG_Ref_get(handle), 1);
 }
 
-static void test_handle_without_spare_shares_makes_some(void **state)
+static void test_handle_without_spare_references_adds_some(void **state)
 {
     hg_handle_t handle = HG_HANDLE_NULL;
     int spare = 0;
@@ -142,7 +142,7 @@ static void data_free(void *data)
     (*(unsigned *)data)++;
 }
 
-static void test_handle_data_end_with_the_last_share(void **state)
+static void test_handle_data_end_with_the_last_reference(void **state)
 {
     hg_handle_t handle = HG_HANDLE_NULL;
     unsigned freed = 0;
@@ -191,7 +191,7 @@ static void *sharer_run(void *arg)
     return NULL;
 }
 
-static void test_handle_shared_by_threads_loses_no_share(void **state)
+static void test_handle_shared_by_threads_loses_no_reference(void **state)
 {
     struct sharers sharers = {.handle = HG_HANDLE_NULL};
     pthread_t threads[THREADS];
@@ -224,7 +224,7 @@ static void *writer_run(void *arg)
 }
 
 /* For a thread sanitizer, and for machines that reorder loads. */
-static void test_handle_that_is_alone_shows_what_others_wrote(void **state)
+static void test_handle_last_reference_sees_writes_of_others(void **state)
 {
     struct writer writer = {.handle = HG_HANDLE_NULL};
     pthread_t thread;
@@ -245,11 +245,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_handle_goes_through_its_states),
-        cmocka_unit_test(test_handle_without_spare_shares_makes_some),
+        cmocka_unit_test(test_handle_without_spare_references_adds_some),
         cmocka_unit_test(test_handle_of_user_is_counted),
-        cmocka_unit_test(test_handle_data_end_with_the_last_share),
-        cmocka_unit_test(test_handle_shared_by_threads_loses_no_share),
-        cmocka_unit_test(test_handle_that_is_alone_shows_what_others_wrote),
+        cmocka_unit_test(test_handle_data_end_with_the_last_reference),
+        cmocka_unit_test(test_handle_shared_by_threads_loses_no_reference),
+        cmocka_unit_test(test_handle_last_reference_sees_writes_of_others),
     };
 
     return cmocka_run_group_tests(tests, context_setup, context_teardown);

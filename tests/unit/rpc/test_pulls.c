@@ -163,7 +163,7 @@ static void test_pulls_burst_waits_for_room(void **state)
 }
 
 /* More than all the room: when nothing else is there, and then nothing else. */
-static void test_pulls_longest_goes_alone(void **state)
+static void test_pulls_longest_is_pulled_alone(void **state)
 {
     (void)state;
     forward(0, LEN);
@@ -260,7 +260,7 @@ static hg_return_t lie_answer(struct liar *liar)
 }
 
 /* Whatever a peer says of their length: it takes no room for long. */
-static void test_pulls_damaged_gives_room_back(void **state)
+static void test_pulls_damaged_releases_room(void **state)
 {
     static const uint64_t lens[] = {0, LEN, UINT64_MAX};
     struct liar liars[3 * CALLS];
@@ -286,7 +286,7 @@ static void test_pulls_damaged_gives_room_back(void **state)
 }
 
 /* What may be pulled was counted when the request came. */
-static void test_pulls_length_that_changes_is_not_believed(void **state)
+static void test_pulls_length_that_changes_is_not_trusted(void **state)
 {
     static char lent[3 * ROOM];
     void *bytes = lent;
@@ -350,11 +350,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT_TEST(test_pulls_burst_waits_for_room),
-        UNIT_TEST(test_pulls_longest_goes_alone),
+        UNIT_TEST(test_pulls_longest_is_pulled_alone),
         UNIT_TEST(test_pulls_waiting_ends_with_context),
         UNIT_TEST(test_pulls_waiting_is_served_after_unpost),
-        UNIT_TEST(test_pulls_damaged_gives_room_back),
-        UNIT_TEST(test_pulls_length_that_changes_is_not_believed),
+        UNIT_TEST(test_pulls_damaged_releases_room),
+        UNIT_TEST(test_pulls_length_that_changes_is_not_trusted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

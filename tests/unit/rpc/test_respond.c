@@ -201,7 +201,7 @@ static int log_note(FILE *stream, const char *format, ...)
     return len;
 }
 
-static void test_respond_word_of_what_was_never_sent_is_told_once(void **state)
+static void test_respond_reply_never_sent_is_logged_once(void **state)
 {
     hg_class_t *cls = HG_Init("self", HG_TRUE);
     hg_context_t *context = HG_Context_create(cls);
@@ -235,7 +235,7 @@ int main(void)
         cmocka_unit_test(test_respond_never_pulled_lets_the_class_end),
         cmocka_unit_test(test_respond_shm_origin_closed_ends_it),
         cmocka_unit_test(test_respond_ofi_origin_closed_ends_it),
-        cmocka_unit_test(test_respond_word_of_what_was_never_sent_is_told_once),
+        cmocka_unit_test(test_respond_reply_never_sent_is_logged_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void test_copy_direct_moves_the_bytes(void **state)
         exposer_move(f, IN_HEAP, AMG_MEM_READ, 0, 1, NULL), HG_OPNOTSUPPORTED);
 }
 
-static void test_copy_auto_takes_what_there_is(void **state)
+static void test_copy_auto_takes_an_available_way(void **state)
 {
     struct exposer *f = *state;
 
@@ -60,7 +60,7 @@ static void test_copy_auto_takes_what_there_is(void **state)
     assert_non_null(f->peer.bulk.area);
 }
 
-static void test_copy_segment_is_for_messages(void **state)
+static void test_copy_segment_needs_messages(void **state)
 {
     struct exposer *f = *state;
 
@@ -71,7 +71,7 @@ static void test_copy_segment_is_for_messages(void **state)
 }
 
 /* Containers share a node, but neither pids nor addresses. */
-static void test_copy_other_pid_namespace_is_for_messages(void **state)
+static void test_copy_other_pid_namespace_needs_messages(void **state)
 {
     struct exposer *f = *state;
 
@@ -146,7 +146,7 @@ static void test_copy_beyond_4_gib(void **state)
         HG_SUCCESS);
 }
 
-static void test_copy_from_the_dead_fails(void **state)
+static void test_copy_from_a_dead_process_fails(void **state)
 {
     struct exposer *f = *state;
 
@@ -159,7 +159,7 @@ static void test_copy_from_the_dead_fails(void **state)
 }
 
 /* One who died before the ways to it were found out. */
-static void test_copy_from_the_long_dead_needs_messages(void **state)
+static void test_copy_from_a_process_dead_for_long_needs_messages(void **state)
 {
     struct exposer *f = *state;
 
@@ -176,15 +176,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_copy_cma_moves_the_bytes),
         TEST(test_copy_direct_moves_the_bytes),
-        TEST(test_copy_auto_takes_what_there_is),
-        TEST(test_copy_segment_is_for_messages),
-        TEST(test_copy_other_pid_namespace_is_for_messages),
+        TEST(test_copy_auto_takes_an_available_way),
+        TEST(test_copy_segment_needs_messages),
+        TEST(test_copy_other_pid_namespace_needs_messages),
         TEST(test_copy_wrong_probe_is_no_cma),
         TEST(test_copy_not_allowed_is_refused),
         TEST(test_copy_stops_where_memory_ends),
         TEST(test_copy_beyond_4_gib),
-        TEST(test_copy_from_the_dead_fails),
-        TEST(test_copy_from_the_long_dead_needs_messages),
+        TEST(test_copy_from_a_dead_process_fails),
+        TEST(test_copy_from_a_process_dead_for_long_needs_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static bool has_file(const char *name)
     return access(path, F_OK) == 0;
 }
 
-static void test_cleaning_takes_the_dead_and_leaves_the_living(void **state)
+static void test_cleaning_removes_files_of_dead_processes_only(void **state)
 {
     struct party_child dead;
     struct party_child living;
@@ -190,7 +190,7 @@ static void *remover(void *path)
 
 /* A server that starts again takes its name while others still clean up what
  * it left behind: none of them may take the new file for the old one. */
-static void test_cleaning_leaves_the_name_to_its_next_owner(void **state)
+static void test_cleaning_keeps_a_name_that_has_a_new_owner(void **state)
 {
     struct amg_shm_region_params params = {
         .max_contexts = 1, .message_len = 4096};
@@ -290,7 +290,7 @@ static void test_process_whose_first_thread_has_ended_lives(void **state)
     close(ends[1]);
 }
 
-static void test_without_descriptors_nobody_is_known_to_be_dead(void **state)
+static void test_without_descriptors_no_process_counts_as_dead(void **state)
 {
     enum amg_shm_life life = AMG_SHM_ALIVE;
     struct amg_shm_owner self;
@@ -327,7 +327,8 @@ static rlim_t limit_of(unsigned more)
 }
 
 /* With 2 left it can look at a segment, and not at its owner. */
-static void test_cleaning_without_descriptors_leaves_the_living(void **state)
+static void test_cleaning_without_descriptors_keeps_living_processes(
+    void **state)
 {
     struct party_child living;
     struct amg_shm_region region;
@@ -351,7 +352,7 @@ static void test_cleaning_without_descriptors_leaves_the_living(void **state)
 }
 
 /* A segment of another version may be alive, and needs its doorbells. */
-static void test_cleaning_leaves_bells_of_other_versions(void **state)
+static void test_cleaning_leaves_doorbells_of_other_versions(void **state)
 {
     struct party_child child;
     struct amg_shm_region region;
@@ -427,14 +428,15 @@ int main(void)
         cmocka_unit_test(
             test_segment_without_a_name_is_found_and_leaves_no_file),
         cmocka_unit_test(test_no_name_is_refused),
-        cmocka_unit_test(test_cleaning_takes_the_dead_and_leaves_the_living),
-        cmocka_unit_test(test_cleaning_leaves_the_name_to_its_next_owner),
+        cmocka_unit_test(test_cleaning_removes_files_of_dead_processes_only),
+        cmocka_unit_test(test_cleaning_keeps_a_name_that_has_a_new_owner),
         cmocka_unit_test(
             test_ended_process_is_dead_before_its_parent_has_waited),
         cmocka_unit_test(test_process_whose_first_thread_has_ended_lives),
-        cmocka_unit_test(test_without_descriptors_nobody_is_known_to_be_dead),
-        cmocka_unit_test(test_cleaning_without_descriptors_leaves_the_living),
-        cmocka_unit_test(test_cleaning_leaves_bells_of_other_versions),
+        cmocka_unit_test(test_without_descriptors_no_process_counts_as_dead),
+        cmocka_unit_test(
+            test_cleaning_without_descriptors_keeps_living_processes),
+        cmocka_unit_test(test_cleaning_leaves_doorbells_of_other_versions),
         cmocka_unit_test(test_damaged_segment_is_refused),
     };
 

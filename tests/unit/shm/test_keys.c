@@ -288,7 +288,7 @@ static void test_keys_beyond_the_table_go_by_message(void **state)
     hide(f, mems[0]);
 }
 
-static void test_keys_remove_waits_for_those_inside(void **state)
+static void test_keys_remove_waits_for_accesses_in_flight(void **state)
 {
     struct fixture *f = *state;
     const struct amg_segment part = {f->bytes, LEN};
@@ -314,7 +314,7 @@ static void test_keys_remove_waits_for_those_inside(void **state)
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
 
-static void test_keys_remove_does_not_wait_for_the_dead(void **state)
+static void test_keys_remove_does_not_wait_for_dead_processes(void **state)
 {
     struct fixture *f = *state;
     const struct amg_shm_accessor_id dead = {.id = 99, .pid = DEAD_PID};
@@ -335,7 +335,7 @@ static void test_keys_remove_does_not_wait_for_the_dead(void **state)
 }
 
 /* A process out of descriptors cannot find out whether an accessor lives. */
-static void test_keys_remove_waits_for_who_may_live(void **state)
+static void test_keys_remove_waits_for_processes_that_may_live(void **state)
 {
     struct fixture *f = *state;
     const struct amg_shm_accessor_id untold = {.id = 99, .pid = UNTOLD_PID};
@@ -359,7 +359,7 @@ static void test_keys_remove_waits_for_who_may_live(void **state)
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
 
-static void test_keys_visitors_of_the_dead_are_used_again(void **state)
+static void test_keys_accessors_of_the_dead_are_reused(void **state)
 {
     struct fixture *f = *state;
     const struct amg_shm_accessor_id dead = {.id = 99, .pid = DEAD_PID};
@@ -375,7 +375,7 @@ static void test_keys_visitors_of_the_dead_are_used_again(void **state)
         amg_shm_access_release(&f->table->accessors[i]);
 }
 
-static void test_keys_remove_looks_only_at_who_was_there(void **state)
+static void test_keys_remove_checks_only_claimed_accessors(void **state)
 {
     struct fixture *f = *state;
     const struct amg_segment part = {f->bytes, LEN};
@@ -408,7 +408,7 @@ static void test_keys_remove_looks_only_at_who_was_there(void **state)
         amg_shm_access_release(&f->table->accessors[i]);
 }
 
-static void test_keys_too_many_visits_are_told(void **state)
+static void test_keys_too_many_accesses_are_refused(void **state)
 {
     struct fixture *f = *state;
     const struct amg_segment part = {f->bytes, LEN};
@@ -429,7 +429,7 @@ static void test_keys_too_many_visits_are_told(void **state)
     hide(f, mem);
 }
 
-static void test_keys_broken_table_is_not_believed(void **state)
+static void test_keys_broken_table_is_not_trusted(void **state)
 {
     struct fixture *f = *state;
     const struct amg_segment parts[] = {{f->bytes, LEN}, {f->bytes, LEN}};
@@ -489,13 +489,13 @@ int main(void)
         TEST(test_keys_permission_holds),
         TEST(test_keys_wrong_or_old_key_finds_nothing),
         TEST(test_keys_beyond_the_table_go_by_message),
-        TEST(test_keys_remove_waits_for_those_inside),
-        TEST(test_keys_remove_does_not_wait_for_the_dead),
-        TEST(test_keys_remove_waits_for_who_may_live),
-        TEST(test_keys_visitors_of_the_dead_are_used_again),
-        TEST(test_keys_remove_looks_only_at_who_was_there),
-        TEST(test_keys_too_many_visits_are_told),
-        TEST(test_keys_broken_table_is_not_believed),
+        TEST(test_keys_remove_waits_for_accesses_in_flight),
+        TEST(test_keys_remove_does_not_wait_for_dead_processes),
+        TEST(test_keys_remove_waits_for_processes_that_may_live),
+        TEST(test_keys_accessors_of_the_dead_are_reused),
+        TEST(test_keys_remove_checks_only_claimed_accessors),
+        TEST(test_keys_too_many_accesses_are_refused),
+        TEST(test_keys_broken_table_is_not_trusted),
         TEST(test_keys_without_memory_stay_as_they_are),
     };
 

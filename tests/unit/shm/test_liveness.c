@@ -93,7 +93,7 @@ static void wakes_look_at_few(struct party *party)
     assert_true(seen <= periods * LOOKS);
 }
 
-static void test_few_looks_and_no_death_is_missed(void **state)
+static void test_few_checks_and_no_death_is_missed(void **state)
 {
     struct party_child children[PEERS];
     struct amg_peer *peers[PEERS];
@@ -134,7 +134,7 @@ static void test_few_looks_and_no_death_is_missed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_looks_and_no_death_is_missed),
+        cmocka_unit_test(test_few_checks_and_no_death_is_missed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -335,7 +335,7 @@ static void test_chunk_that_comes_back_before_the_wait_is_seen(void **state)
 #endif
 
 /* The sleeper's doorbell cannot be opened for a moment. */
-static void test_sleeper_that_could_not_be_rung_is_rung_later(void **state)
+static void test_sleeper_that_could_not_be_woken_is_woken_later(void **state)
 {
     struct party_child child;
     struct party client;
@@ -387,7 +387,7 @@ int main(void)
         cmocka_unit_test(test_call_that_is_served_by_a_class_that_ends),
         cmocka_unit_test(test_chunk_that_comes_back_before_the_wait_is_seen),
 #endif
-        cmocka_unit_test(test_sleeper_that_could_not_be_rung_is_rung_later),
+        cmocka_unit_test(test_sleeper_that_could_not_be_woken_is_woken_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static unsigned files_open(void)
     return count;
 }
 
-static void test_calls_to_the_dead_end(void **state)
+static void test_calls_to_a_dead_peer_end(void **state)
 {
     struct party_child child;
     struct party party;
@@ -90,7 +90,7 @@ static void test_death_wakes_the_sleeper(void **state)
     party_close(&party);
 }
 
-static void test_close_of_the_peer_ends_calls_and_sleep(void **state)
+static void test_close_of_the_peer_ends_calls_and_waits(void **state)
 {
     struct party_child child;
     struct party party;
@@ -142,7 +142,7 @@ static void last_answer_is_had(
     party_close(&party);
 }
 
-static void test_last_answer_of_who_closes_is_had(void **state)
+static void test_last_reply_of_a_closed_peer_arrives(void **state)
 {
     (void)state;
     last_answer_is_had(PARTY_LEAVER, 1, false, SHORT);
@@ -151,7 +151,7 @@ static void test_last_answer_of_who_closes_is_had(void **state)
     last_answer_is_had(PARTY_LEAVER, 0, true, SHORT);
 }
 
-static void test_last_answer_of_who_exits_is_had(void **state)
+static void test_last_reply_of_an_exited_peer_arrives(void **state)
 {
     (void)state;
     last_answer_is_had(PARTY_QUITTER, 1, false, SHORT);
@@ -188,7 +188,7 @@ static void callers_get_all(enum party_role role)
     party_child_join(&child);
 }
 
-static void test_callers_get_all_of_who_ends(void **state)
+static void test_callers_get_all_of_a_peer_that_ends(void **state)
 {
     (void)state;
     for (int i = 0; i < ENDS; i++)
@@ -242,7 +242,7 @@ static int rings_left(const struct party *party)
     return bytes;
 }
 
-static void test_only_sleepers_are_rung(void **state)
+static void test_only_blocked_readers_are_signaled(void **state)
 {
     struct party_child child;
     struct party party;
@@ -293,7 +293,7 @@ static void test_no_wake_is_lost(void **state)
     party_close(&party);
 }
 
-static void test_silent_peers_are_not_looked_at(void **state)
+static void test_silent_peers_are_not_checked(void **state)
 {
     struct party_child children[SILENT];
     struct amg_peer *peers[SILENT];
@@ -366,7 +366,7 @@ static void peers_settle(struct party *party)
     }
 }
 
-static void test_visitors_leave_nothing(void **state)
+static void test_peers_that_come_and_go_leave_nothing(void **state)
 {
     struct party party;
     struct amg_mem_stats before;
@@ -390,17 +390,17 @@ static void test_visitors_leave_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_to_the_dead_end),
+        cmocka_unit_test(test_calls_to_a_dead_peer_end),
         cmocka_unit_test(test_death_wakes_the_sleeper),
-        cmocka_unit_test(test_close_of_the_peer_ends_calls_and_sleep),
-        cmocka_unit_test(test_last_answer_of_who_closes_is_had),
-        cmocka_unit_test(test_last_answer_of_who_exits_is_had),
-        cmocka_unit_test(test_callers_get_all_of_who_ends),
+        cmocka_unit_test(test_close_of_the_peer_ends_calls_and_waits),
+        cmocka_unit_test(test_last_reply_of_a_closed_peer_arrives),
+        cmocka_unit_test(test_last_reply_of_an_exited_peer_arrives),
+        cmocka_unit_test(test_callers_get_all_of_a_peer_that_ends),
         cmocka_unit_test(test_stopped_peer_gets_all_when_it_goes_on),
-        cmocka_unit_test(test_only_sleepers_are_rung),
+        cmocka_unit_test(test_only_blocked_readers_are_signaled),
         cmocka_unit_test(test_no_wake_is_lost),
-        cmocka_unit_test(test_silent_peers_are_not_looked_at),
-        cmocka_unit_test(test_visitors_leave_nothing),
+        cmocka_unit_test(test_silent_peers_are_not_checked),
+        cmocka_unit_test(test_peers_that_come_and_go_leave_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void byte_send(const struct amg_shm_inbox *inbox)
 }
 
 /* Who rings says so first, and writes then; in between, others may ring. */
-static void test_late_bytes_do_not_keep_anybody_awake(void **state)
+static void test_late_bytes_do_not_prevent_blocking(void **state)
 {
     struct party party;
     const struct amg_shm_inbox *inbox = NULL;
@@ -118,7 +118,7 @@ static void test_peer_that_closed_before_the_first_call(void **state)
 }
 
 /* Its claim is there, and nobody has ever looked at it. */
-static void test_peer_that_closes_without_a_look_wakes_who_calls(void **state)
+static void test_peer_that_closes_without_a_poll_wakes_callers(void **state)
 {
     const struct amg_open how = {
         .info = "", .is_listening = true, .max_contexts = 1};
@@ -147,7 +147,7 @@ static void test_peer_that_closes_without_a_look_wakes_who_calls(void **state)
 }
 
 /* A child that we forked has all our descriptors, also that of the dead. */
-static void test_death_is_told_once_also_with_a_child_of_ours(void **state)
+static void test_death_is_reported_once_also_with_a_child(void **state)
 {
     struct party_child child;
     struct party party;
@@ -184,7 +184,7 @@ static void test_death_is_told_once_also_with_a_child_of_ours(void **state)
 
 /* One caller has let its ring of answers become full; another one calls so
  * eagerly that every poll finds something. The first gets its answers. */
-static void test_busy_context_answers_whom_it_had_no_room_for(void **state)
+static void test_busy_context_answers_later(void **state)
 {
     static struct party_call calls[2 * AMG_SHM_CELLS];
     struct party server;
@@ -230,11 +230,11 @@ static void test_busy_context_answers_whom_it_had_no_room_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_bytes_do_not_keep_anybody_awake),
+        cmocka_unit_test(test_late_bytes_do_not_prevent_blocking),
         cmocka_unit_test(test_peer_that_closed_before_the_first_call),
-        cmocka_unit_test(test_peer_that_closes_without_a_look_wakes_who_calls),
-        cmocka_unit_test(test_death_is_told_once_also_with_a_child_of_ours),
-        cmocka_unit_test(test_busy_context_answers_whom_it_had_no_room_for),
+        cmocka_unit_test(test_peer_that_closes_without_a_poll_wakes_callers),
+        cmocka_unit_test(test_death_is_reported_once_also_with_a_child),
+        cmocka_unit_test(test_busy_context_answers_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static unsigned lines_count(FILE *log, const char *words)
 
 /* The server has no descriptor, refuses, and has one again. Both say so once,
  * however often the client comes. */
-static void test_what_was_refused_is_never_served(void **state)
+static void test_refused_requests_are_never_served(void **state)
 {
     struct party server;
     struct party client;
@@ -341,7 +341,7 @@ static void test_stranger_keeps_its_slot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_was_refused_is_never_served),
+        cmocka_unit_test(test_refused_requests_are_never_served),
         cmocka_unit_test(
             test_sender_is_served_when_there_is_a_descriptor_again),
         cmocka_unit_test(test_answer_waits_for_a_slot),

@@ -168,7 +168,7 @@ static void rest_and_read(bool needs_fence)
     assert_int_equal(pthread_join(writer, NULL), 0);
 }
 
-static void test_rest_between_threads_loses_nothing(void **state)
+static void test_wait_between_threads_loses_nothing(void **state)
 {
     (void)state;
     rest_and_read(true);
@@ -183,7 +183,7 @@ int main(void)
         cmocka_unit_test(test_ring_is_full_until_the_reader_reports),
         cmocka_unit_test(test_reset_ring_begins_anew),
         cmocka_unit_test(test_numbers_may_wrap),
-        cmocka_unit_test(test_rest_between_threads_loses_nothing),
+        cmocka_unit_test(test_wait_between_threads_loses_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void test_view_more_than_64_bits_is_refused(void **state)
 }
 
 /* The ends of the segments say nonsense, each in turn. */
-static void test_view_broken_list_is_not_believed(void **state)
+static void test_view_broken_list_is_not_trusted(void **state)
 {
     enum { SEGMENTS = 5 };
     static const uint64_t lies[] = {0, 1, LEN, UINT64_MAX, UINT64_MAX / 2};
@@ -254,7 +254,7 @@ int main(void)
         TEST(test_view_access_across_segments_is_joined),
         TEST(test_view_access_goes_on_anywhere),
         TEST(test_view_more_than_64_bits_is_refused),
-        TEST(test_view_broken_list_is_not_believed),
+        TEST(test_view_broken_list_is_not_trusted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static bool is_restricted(void)
     return is;
 }
 
-static void test_processes_are_let_in_while_a_class_is_open(void **state)
+static void test_processes_may_read_memory_while_a_class_is_open(void **state)
 {
     struct party one;
     struct party two;
@@ -66,7 +66,7 @@ static void test_processes_are_let_in_while_a_class_is_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_processes_are_let_in_while_a_class_is_open),
+        cmocka_unit_test(test_processes_may_read_memory_while_a_class_is_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

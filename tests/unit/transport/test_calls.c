@@ -273,7 +273,7 @@ static void test_calls_warnings_about_peers_are_bounded(void **state)
     assert_false(amg_calls_may_warn(&calls));
 }
 
-static void test_calls_answer_that_fits_nothing_is_refused(void **state)
+static void test_calls_answer_without_a_call_is_refused(void **state)
 {
     (void)state;
     assert_null(amg_calls_find_locked(&calls, 77, 0)); /* none was ever */
@@ -287,7 +287,7 @@ static void test_calls_answer_that_fits_nothing_is_refused(void **state)
     assert_ended(&requests[0], HG_SUCCESS);
 }
 
-static void test_calls_refusal_has_always_a_code(void **state)
+static void test_calls_refusal_always_has_a_code(void **state)
 {
     (void)state;
     assert_int_equal(amg_call_refusal(HG_NOENTRY), HG_NOENTRY);
@@ -463,7 +463,7 @@ static void test_calls_to_a_lost_peer_end(void **state)
     assert_nothing_left();
 }
 
-static void test_calls_owed_credits_are_paid(void **state)
+static void test_calls_owed_credits_are_sent(void **state)
 {
     unsigned owed = 0;
 
@@ -559,9 +559,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_calls_warnings_about_peers_are_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            test_calls_answer_that_fits_nothing_is_refused, setup, teardown),
+            test_calls_answer_without_a_call_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            test_calls_refusal_has_always_a_code, setup, teardown),
+            test_calls_refusal_always_has_a_code, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_calls_cancelled_waiting_never_leaves, setup, teardown),
         cmocka_unit_test_setup_teardown(
@@ -581,7 +581,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_calls_to_a_lost_peer_end, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            test_calls_owed_credits_are_paid, setup, teardown),
+            test_calls_owed_credits_are_sent, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_calls_without_memory_change_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -86,7 +86,7 @@ static void test_flow_unnext_is_oldest_again(void **state)
     assert_ptr_equal(amg_flow_next(&flow, &peer), &requests[0]);
 }
 
-static void test_flow_unwait_any_place(void **state)
+static void test_flow_unwait_any_position(void **state)
 {
     (void)state;
     credits_use_up();
@@ -103,7 +103,7 @@ static void test_flow_unwait_any_place(void **state)
     assert_int_equal(peer.unanswered, LIMIT);
 }
 
-static void test_flow_owe_half_is_worth_a_message(void **state)
+static void test_flow_owe_half_the_limit_needs_a_message(void **state)
 {
     (void)state;
     assert_false(amg_flow_owe(&flow, &peer));
@@ -153,9 +153,9 @@ int main(void)
         cmocka_unit_test_setup(test_flow_give_too_many_is_refused, flow_setup),
         cmocka_unit_test_setup(test_flow_waiting_leaves_in_order, flow_setup),
         cmocka_unit_test_setup(test_flow_unnext_is_oldest_again, flow_setup),
-        cmocka_unit_test_setup(test_flow_unwait_any_place, flow_setup),
+        cmocka_unit_test_setup(test_flow_unwait_any_position, flow_setup),
         cmocka_unit_test_setup(
-            test_flow_owe_half_is_worth_a_message, flow_setup),
+            test_flow_owe_half_the_limit_needs_a_message, flow_setup),
         cmocka_unit_test_setup(
             test_flow_next_owing_lists_each_once, flow_setup),
         cmocka_unit_test_setup(test_flow_limit_of_one_pays_at_once, flow_setup),

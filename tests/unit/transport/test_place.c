@@ -15,7 +15,7 @@ enum { LEN = 4096, SEGMENTS = 64, ROUNDS = 2000 };
 static unsigned char memory[LEN];
 static unsigned char other[LEN];
 
-static void test_place_joins_what_is_adjacent(void **state)
+static void test_seg_iter_joins_adjacent_segments(void **state)
 {
     const struct amg_segment list[] = {{memory, 10}, {NULL, 0},
         {memory + 10, 5}, {memory + 20, 7}, {memory + 27, 0}};
@@ -32,7 +32,7 @@ static void test_place_joins_what_is_adjacent(void **state)
     assert_int_equal(amg_seg_iter_take(&at, 100, &from), 0);
 }
 
-static void test_place_knows_what_is_left(void **state)
+static void test_seg_iter_counts_the_bytes_left(void **state)
 {
     const struct amg_segment list[] = {
         {memory, UINT64_MAX / 2}, {memory, UINT64_MAX / 2}, {memory, 100}};
@@ -87,7 +87,7 @@ static unsigned char *byte_of(
     return NULL;
 }
 
-static void test_place_has_only_what_the_list_has(void **state)
+static void test_seg_iter_has_only_the_bytes_of_the_list(void **state)
 {
     const struct amg_segment list[] = {{memory, 10}, {NULL, 0}, {memory, 5}};
 
@@ -104,7 +104,7 @@ static void test_place_has_only_what_the_list_has(void **state)
     assert_false(amg_seg_iter_has(&(struct amg_seg_iter){NULL, 0, 0, 0}, 1));
 }
 
-static void test_place_moves_the_right_bytes(void **state)
+static void test_seg_iter_moves_the_right_bytes(void **state)
 {
     (void)state;
     srand(7);
@@ -138,7 +138,7 @@ static void test_place_moves_the_right_bytes(void **state)
     }
 }
 
-static void test_place_skips(void **state)
+static void test_seg_iter_skips(void **state)
 {
     const struct amg_segment list[] = {{memory, 3}, {memory + 8, 3}};
     struct amg_seg_iter at = {list, 2, 0, 0};
@@ -153,11 +153,11 @@ static void test_place_skips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_place_joins_what_is_adjacent),
-        cmocka_unit_test(test_place_knows_what_is_left),
-        cmocka_unit_test(test_place_has_only_what_the_list_has),
-        cmocka_unit_test(test_place_moves_the_right_bytes),
-        cmocka_unit_test(test_place_skips),
+        cmocka_unit_test(test_seg_iter_joins_adjacent_segments),
+        cmocka_unit_test(test_seg_iter_counts_the_bytes_left),
+        cmocka_unit_test(test_seg_iter_has_only_the_bytes_of_the_list),
+        cmocka_unit_test(test_seg_iter_moves_the_right_bytes),
+        cmocka_unit_test(test_seg_iter_skips),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void test_block_does_not_begin_when_something_is_ready(void **state)
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
 }
 
-static void test_block_is_rung_once_by_the_first_push(void **state)
+static void test_block_is_signaled_once_by_the_first_push(void **state)
 {
     struct blocker blocker = {0};
     struct amg_block block = {.wake = blocker_wake, .arg = &blocker};
@@ -212,7 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_block_does_not_begin_when_something_is_ready),
-        cmocka_unit_test(test_block_is_rung_once_by_the_first_push),
+        cmocka_unit_test(test_block_is_signaled_once_by_the_first_push),
         cmocka_unit_test(test_block_loses_no_push_of_other_threads),
         cmocka_unit_test(test_block_on_two_streams_of_one_pool_runs_all),
     };

@@ -89,7 +89,7 @@ static void test_mutex_wanted_is_passed(void **state)
 }
 
 /* The holder locks it again and again at once: a waiter still gets it. */
-static void test_mutex_taken_back_is_handed_over(void **state)
+static void test_mutex_relocked_is_handed_over(void **state)
 {
     struct shared shared = {.memory = ABT_MUTEX_INITIALIZER};
     pthread_t thread;
@@ -213,7 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mutex_alone_is_one_word),
         cmocka_unit_test(test_mutex_wanted_is_passed),
-        cmocka_unit_test(test_mutex_taken_back_is_handed_over),
+        cmocka_unit_test(test_mutex_relocked_is_handed_over),
         cmocka_unit_test(test_mutex_with_waiters_is_not_freed),
         cmocka_unit_test(test_mutex_threads_exclude),
         cmocka_unit_test(test_mutex_recursive_threads_exclude),

@@ -89,7 +89,7 @@ static void test_rwlock_reader_within_reading(void **state)
     assert_null(shared.lock);
 }
 
-static void test_rwlock_writer_keeps_all_out(void **state)
+static void test_rwlock_writer_excludes_all(void **state)
 {
     struct shared shared = {.count = 0};
     pthread_t threads[2];
@@ -164,7 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rwlock_bad_arguments_change_nothing),
         cmocka_unit_test(test_rwlock_reader_within_reading),
-        cmocka_unit_test(test_rwlock_writer_keeps_all_out),
+        cmocka_unit_test(test_rwlock_writer_excludes_all),
         cmocka_unit_test(test_rwlock_threads_exclude),
     };
 

@@ -66,7 +66,7 @@ static void thread_end(ABT_thread thread)
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
 }
 
-static void test_sched_basic_gives_each_pool_its_turn(void **state)
+static void test_sched_basic_serves_each_pool_in_turn(void **state)
 {
     ABT_pool pools[POOLS];
     ABT_sched sched = sched_create(ABT_SCHED_BASIC, pools);
@@ -331,7 +331,7 @@ static void test_sched_bad_arguments_change_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sched_basic_gives_each_pool_its_turn),
+        cmocka_unit_test(test_sched_basic_serves_each_pool_in_turn),
         cmocka_unit_test(test_sched_prio_empties_the_first_pool_first),
         cmocka_unit_test(test_sched_randws_steals_when_its_own_is_empty),
         cmocka_unit_test(test_sched_has_to_stop_when_asked),

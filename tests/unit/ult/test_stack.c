@@ -173,7 +173,7 @@ static void overflow_child(void)
     ABT_thread_free(&thread);
 }
 
-static void test_stack_overflow_is_told_of(void **state)
+static void test_stack_overflow_is_logged(void **state)
 {
     char text[LINE_CAP] = "";
     size_t len = 0;
@@ -221,7 +221,7 @@ int main(void)
             test_stack_without_memory_is_null, room_setup, room_teardown),
         cmocka_unit_test_setup_teardown(
             test_stack_guard_may_not_be_touched, room_setup, room_teardown),
-        cmocka_unit_test(test_stack_overflow_is_told_of),
+        cmocka_unit_test(test_stack_overflow_is_logged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_timeout_moment_rings_once(void **state)
+static void test_timeout_moment_expires_once(void **state)
 {
     struct case_timeout one = {.rung_ns = 0};
     const uint64_t moment = amg_clock_ns() + 3 * AMG_NS_PER_MS;
@@ -78,7 +78,7 @@ static void test_timeout_moment_rings_once(void **state)
     assert_int_equal(atomic_load(&one.expirations), 1);
 }
 
-static void test_timeout_past_moment_rings(void **state)
+static void test_timeout_past_moment_expires(void **state)
 {
     struct case_timeout one = {.rung_ns = 0};
 
@@ -103,7 +103,7 @@ static void test_timeout_canceled_is_silent(void **state)
 }
 
 /* Some taken back from the midst of the heap, the others in order. */
-static void test_timeout_many_ring_in_order(void **state)
+static void test_timeout_many_expire_in_order(void **state)
 {
     struct case_timeout *many = calloc(MANY, sizeof(*many));
     const uint64_t start = amg_clock_ns() + 200 * AMG_NS_PER_MS;
@@ -158,7 +158,7 @@ static void *race(void *arg)
     return (void *)lies;
 }
 
-static void test_timeout_cancel_races_ring(void **state)
+static void test_timeout_cancel_races_expiry(void **state)
 {
     pthread_t threads[THREADS];
 
@@ -178,17 +178,17 @@ static void test_timeout_again_after_fini(void **state)
     (void)state;
     amg_timeout_fini();
     amg_timeout_fini();
-    test_timeout_past_moment_rings(state);
+    test_timeout_past_moment_expires(state);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_timeout_moment_rings_once, setup),
-        cmocka_unit_test_setup(test_timeout_past_moment_rings, setup),
+        cmocka_unit_test_setup(test_timeout_moment_expires_once, setup),
+        cmocka_unit_test_setup(test_timeout_past_moment_expires, setup),
         cmocka_unit_test_setup(test_timeout_canceled_is_silent, setup),
-        cmocka_unit_test_setup(test_timeout_many_ring_in_order, setup),
-        cmocka_unit_test_setup(test_timeout_cancel_races_ring, setup),
+        cmocka_unit_test_setup(test_timeout_many_expire_in_order, setup),
+        cmocka_unit_test_setup(test_timeout_cancel_races_expiry, setup),
         cmocka_unit_test_setup(test_timeout_again_after_fini, setup),
     };
 

@@ -129,7 +129,7 @@ static void home_yielder(void *arg)
     asleep_yielder(arg);
 }
 
-static void test_wake_yield_before_main_comes_home_wakes_another(void **state)
+static void test_wake_yield_before_main_returns_wakes_another(void **state)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
     ABT_pool pools[2] = {pool_create(), ABT_POOL_NULL};
@@ -343,7 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wake_yield_on_stream_that_ends_wakes_another),
-        cmocka_unit_test(test_wake_yield_before_main_comes_home_wakes_another),
+        cmocka_unit_test(test_wake_yield_before_main_returns_wakes_another),
         cmocka_unit_test(
             test_wake_yield_to_scheduler_of_the_program_wakes_another),
         cmocka_unit_test(test_wake_join_whose_blocked_thread_migrates_returns),

@@ -135,7 +135,7 @@ static void wait_on_own_stream(void *arg)
         sched_yield();
 }
 
-static void test_stream_each_push_wakes_one_who_sleeps(void **state)
+static void test_stream_each_push_wakes_one_sleeper(void **state)
 {
     ABT_xstream streams[FEW];
     ABT_thread threads[FEW];
@@ -344,7 +344,7 @@ int main(void)
             test_stream_runs_all_before_it_is_joined_and_again_when_revived),
         cmocka_unit_test(test_stream_without_work_sleeps_until_it_has_some),
         cmocka_unit_test(test_streams_of_one_pool_all_get_to_run),
-        cmocka_unit_test(test_stream_each_push_wakes_one_who_sleeps),
+        cmocka_unit_test(test_stream_each_push_wakes_one_sleeper),
         cmocka_unit_test(
             test_stream_is_joined_when_its_blocked_threads_have_ended),
         cmocka_unit_test(test_stream_exit_and_cancel_end_it_with_threads_left),

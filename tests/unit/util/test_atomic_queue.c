@@ -103,7 +103,7 @@ static void *entries_pop(void *arg)
     return NULL;
 }
 
-static void test_queue_threads_lose_and_double_nothing(void **state)
+static void test_queue_threads_lose_and_duplicate_nothing(void **state)
 {
     pthread_t threads[PUSHERS + POPPERS];
 
@@ -128,7 +128,7 @@ int main(void)
         cmocka_unit_test(test_queue_is_first_in_first_out),
         cmocka_unit_test(test_queue_refuses_other_counts),
         cmocka_unit_test(test_queue_no_memory_leaves_nothing),
-        cmocka_unit_test(test_queue_threads_lose_and_double_nothing),
+        cmocka_unit_test(test_queue_threads_lose_and_duplicate_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

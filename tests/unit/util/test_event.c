@@ -48,7 +48,7 @@ static void test_event_is_set_until_asked(void **state)
     assert_int_equal(hg_event_destroy(-1), HG_UTIL_FAIL);
 }
 
-static void test_poll_tells_who_has_news(void **state)
+static void test_poll_reports_ready_descriptors(void **state)
 {
     hg_poll_set_t *set = hg_poll_create();
     int a = hg_event_create(), b = hg_event_create();
@@ -85,7 +85,7 @@ static void test_poll_tells_who_has_news(void **state)
     hg_event_destroy(b);
 }
 
-static void test_poll_tells_room_and_hang_up(void **state)
+static void test_poll_reports_room_and_hangup(void **state)
 {
     hg_poll_set_t *set = hg_poll_create();
     struct hg_poll_event event = event_of(HG_POLLOUT, 1), got[2];
@@ -153,7 +153,7 @@ static void signal_take(int number)
     (void)number;
 }
 
-static void test_poll_tells_a_signal(void **state)
+static void test_poll_reports_a_signal(void **state)
 {
     hg_poll_set_t *set = hg_poll_create();
     struct sigaction action = {.sa_handler = signal_take}, before;
@@ -202,10 +202,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_event_is_set_until_asked),
-        cmocka_unit_test(test_poll_tells_who_has_news),
-        cmocka_unit_test(test_poll_tells_room_and_hang_up),
+        cmocka_unit_test(test_poll_reports_ready_descriptors),
+        cmocka_unit_test(test_poll_reports_room_and_hangup),
         cmocka_unit_test(test_poll_is_woken_by_a_thread),
-        cmocka_unit_test(test_poll_tells_a_signal),
+        cmocka_unit_test(test_poll_reports_a_signal),
         cmocka_unit_test(test_poll_misuse_is_answered),
     };
 

@@ -116,7 +116,7 @@ static void test_hash_table_holds_many(void **state)
     many_check(same_hash);
 }
 
-static void test_hash_table_frees_what_leaves(void **state)
+static void test_hash_table_frees_removed_entries(void **state)
 {
     hg_hash_table_t *table = hg_hash_table_new(text_hash, text_equal);
     struct amg_mem_stats before, after;
@@ -184,7 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hash_table_finds_by_equal_keys),
         cmocka_unit_test(test_hash_table_holds_many),
-        cmocka_unit_test(test_hash_table_frees_what_leaves),
+        cmocka_unit_test(test_hash_table_frees_removed_entries),
         cmocka_unit_test(test_hash_table_no_memory_changes_nothing),
         cmocka_unit_test(test_hash_table_misuse_is_answered),
     };

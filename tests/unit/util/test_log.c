@@ -235,7 +235,7 @@ static hg_thread_ret_t lines_write(void *arg)
     return NULL;
 }
 
-static void test_log_threads_write_while_others_steer(void **state)
+static void test_log_threads_write_while_others_configure(void **state)
 {
     hg_thread_t threads[2];
     unsigned lines = 0;
@@ -274,7 +274,7 @@ int main(void)
         cmocka_unit_test_setup(test_log_counters_are_printed, log_setup),
         cmocka_unit_test_setup(test_log_open_and_long_lines, log_setup),
         cmocka_unit_test_setup(
-            test_log_threads_write_while_others_steer, log_setup),
+            test_log_threads_write_while_others_configure, log_setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

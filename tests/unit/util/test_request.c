@@ -125,7 +125,7 @@ static void fake_fini(struct fake *fake)
     pthread_mutex_destroy(&fake->mutex);
 }
 
-static void test_request_wait_drives_until_complete(void **state)
+static void test_request_wait_makes_progress_until_complete(void **state)
 {
     struct fake fake;
     hg_request_t *request = NULL;
@@ -165,7 +165,7 @@ static void test_request_complete_needs_no_progress(void **state)
     fake_fini(&fake);
 }
 
-static void test_request_time_over_is_told_by_flag(void **state)
+static void test_request_timeout_is_reported_by_flag(void **state)
 {
     struct fake fake;
     hg_request_t *request = NULL;
@@ -184,7 +184,7 @@ static void test_request_time_over_is_told_by_flag(void **state)
     fake_fini(&fake);
 }
 
-static void test_request_waitall_tells_of_all(void **state)
+static void test_request_waitall_reports_all(void **state)
 {
     struct fake fake;
     hg_request_t *requests[3];
@@ -250,7 +250,7 @@ static void *waiter_run(void *arg)
     return (void *)missed;
 }
 
-static void test_request_one_thread_drives_for_all(void **state)
+static void test_request_one_thread_makes_progress_for_all(void **state)
 {
     struct fake fake;
     pthread_t threads[THREADS];
@@ -330,12 +330,12 @@ static void test_request_misuse_and_no_memory_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request_wait_drives_until_complete),
+        cmocka_unit_test(test_request_wait_makes_progress_until_complete),
         cmocka_unit_test(test_request_complete_needs_no_progress),
-        cmocka_unit_test(test_request_time_over_is_told_by_flag),
-        cmocka_unit_test(test_request_waitall_tells_of_all),
+        cmocka_unit_test(test_request_timeout_is_reported_by_flag),
+        cmocka_unit_test(test_request_waitall_reports_all),
         cmocka_unit_test(test_request_callback_may_wait_in_turn),
-        cmocka_unit_test(test_request_one_thread_drives_for_all),
+        cmocka_unit_test(test_request_one_thread_makes_progress_for_all),
         cmocka_unit_test(test_request_completed_outside_ends_wait),
         cmocka_unit_test(test_request_misuse_and_no_memory_are_refused),
     };

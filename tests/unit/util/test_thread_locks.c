@@ -59,7 +59,7 @@ static hg_thread_ret_t counts_add(void *arg)
     return NULL;
 }
 
-static void test_locks_keep_threads_apart(void **state)
+static void test_locks_exclude_threads(void **state)
 {
     (void)state;
     assert_int_equal(hg_thread_spin_init(&lock_spin), HG_UTIL_SUCCESS);
@@ -113,7 +113,7 @@ static void test_locks_spin_says_that_it_is_held(void **state)
     assert_int_equal(hg_thread_spin_unlock(NULL), HG_UTIL_FAIL);
 }
 
-static void test_locks_rwlock_lets_readers_in_together(void **state)
+static void test_locks_rwlock_has_concurrent_readers(void **state)
 {
     hg_thread_rwlock_t rw;
 
@@ -154,7 +154,7 @@ static hg_thread_ret_t turn_pass(void *arg)
     return NULL;
 }
 
-static void test_locks_condition_wakes_who_waits(void **state)
+static void test_locks_condition_wakes_a_waiter(void **state)
 {
     (void)state;
     lock_turn = 0;
@@ -192,11 +192,11 @@ static void test_locks_condition_ends_a_wait_in_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_locks_keep_threads_apart),
+        cmocka_unit_test(test_locks_exclude_threads),
         cmocka_unit_test(test_locks_mutex_answers_misuse),
         cmocka_unit_test(test_locks_spin_says_that_it_is_held),
-        cmocka_unit_test(test_locks_rwlock_lets_readers_in_together),
-        cmocka_unit_test(test_locks_condition_wakes_who_waits),
+        cmocka_unit_test(test_locks_rwlock_has_concurrent_readers),
+        cmocka_unit_test(test_locks_condition_wakes_a_waiter),
         cmocka_unit_test(test_locks_condition_ends_a_wait_in_time),
     };
 

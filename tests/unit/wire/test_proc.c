@@ -225,7 +225,7 @@ static void test_proc_no_memory_leaves_proc_as_it_was(void **state)
     assert_null(made);
 }
 
-static void test_proc_save_ptr_is_a_place_in_the_stream(void **state)
+static void test_proc_save_ptr_points_into_the_stream(void **state)
 {
     char buf[16];
     uint32_t value = 5;
@@ -367,7 +367,7 @@ int main(void)
         cmocka_unit_test(test_proc_extra_buf_comes_from_memory),
         cmocka_unit_test(test_proc_set_size_grows_only),
         cmocka_unit_test(test_proc_no_memory_leaves_proc_as_it_was),
-        cmocka_unit_test(test_proc_save_ptr_is_a_place_in_the_stream),
+        cmocka_unit_test(test_proc_save_ptr_points_into_the_stream),
         cmocka_unit_test(test_proc_free_touches_nothing),
         cmocka_unit_test(test_proc_misuse_is_refused),
         cmocka_unit_test(test_proc_knows_class_call_and_flags),

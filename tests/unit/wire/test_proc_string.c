@@ -97,7 +97,7 @@ static void check_lie(uint64_t claimed, size_t size)
     free(buf);
 }
 
-static void test_string_lying_length_is_overflow(void **state)
+static void test_string_wrong_length_is_overflow(void **state)
 {
     (void)state;
     check_lie(0, 0);
@@ -126,7 +126,7 @@ static void test_string_without_nul_gets_one(void **state)
     amg_mem_free(back);
 }
 
-static void test_string_no_memory_is_said(void **state)
+static void test_string_no_memory_is_reported(void **state)
 {
     char buf[32];
     hg_string_t s = (char *)"abc", back = NULL;
@@ -217,9 +217,9 @@ int main(void)
         cmocka_unit_test(test_string_costs_length_and_eleven),
         cmocka_unit_test(test_string_const_says_so_on_the_wire),
         cmocka_unit_test(test_string_null_is_eight_bytes),
-        cmocka_unit_test(test_string_lying_length_is_overflow),
+        cmocka_unit_test(test_string_wrong_length_is_overflow),
         cmocka_unit_test(test_string_without_nul_gets_one),
-        cmocka_unit_test(test_string_no_memory_is_said),
+        cmocka_unit_test(test_string_no_memory_is_reported),
         cmocka_unit_test(test_string_misuse_is_refused),
         cmocka_unit_test(test_string_object_owner_is_decided_here),
         cmocka_unit_test(test_string_object_dup_and_swap_part_owners),

@@ -65,9 +65,11 @@ static void peer_name(const struct amg_calls *calls,
 {
     const struct amg_mpi_domain *domain =
         amg_container_of(calls, struct amg_mpi_domain, calls);
+    ptrdiff_t rank =
+        amg_container_of(peer, struct amg_mpi_peer, calls) - domain->peers;
 
-    snprintf(ret_text, AMG_PEER_NAME_CAP, "rank %td",
-        amg_container_of(peer, struct amg_mpi_peer, calls) - domain->peers);
+    AMG_ASSERT(rank >= 0 && rank < domain->comm.size);
+    snprintf(ret_text, AMG_PEER_NAME_CAP, "rank %td", rank);
 }
 
 static const struct amg_calls_ops calls_ops = {

@@ -28,6 +28,7 @@ struct amg_peer *amg_mpi_peer_at(
 static inline void amg_mpi_peer_violation(struct amg_mpi_domain *domain,
     uint32_t rank, enum amg_violation what, unsigned kind, long number)
 {
+    AMG_ASSERT(rank < (uint32_t)domain->comm.size);
     amg_calls_violation(
         &domain->calls, &domain->peers[rank].calls, what, kind, number);
 }

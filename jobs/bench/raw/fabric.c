@@ -128,8 +128,8 @@ static void fabric_check(
 
 #define TRY(fabric, call) fabric_check((fabric), (call), #call)
 
-/* That of the class, from its address: "ofi+STACK://HOST:PORT", or with
- * something else behind the slashes. An IPv6 host stands in brackets. */
+/* The address of the class: "ofi+STACK://HOST:PORT", IPv6 in brackets, or with
+ * something else behind the slashes; then the host is "". */
 static void host_read(const struct pair *pair, char ret_host[TEXT_CAP])
 {
     char text[TEXT_CAP];
@@ -140,16 +140,16 @@ static void host_read(const struct pair *pair, char ret_host[TEXT_CAP])
     CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, self));
     HG_Addr_free(pair->cls, self);
     if (sscanf(text, "%*[^/]//[%511[^]]]", ret_host) != 1 &&
-        sscanf(text, "%*[^/]//%511[^:]", ret_host) != 1)
+        (sscanf(text, "%*[^/]//%511[0-9.]", ret_host) != 1 ||
+            strchr(ret_host, '.') == NULL))
         ret_host[0] = '\0';
 }
 
-/* That stack of providers, at that host if it has such ("": where libfabric
- * likes it best). */
-static void info_find(
-    struct fabric *fabric, const char *stack, const char *host)
+/* The stack of providers of the class, at its host. */
+static void info_find(struct fabric *fabric)
 {
-    uint32_t version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+    const char *stack = fabric->pair->via + strlen("ofi+");
+    char host[TEXT_CAP] = "";
     struct fi_ep_attr ep = {.type = FI_EP_RDM};
     struct fi_domain_attr domain = {
         .threading = FI_THREAD_DOMAIN,
@@ -168,17 +168,11 @@ static void info_find(
         .ep_attr = &ep,
         .domain_attr = &domain,
         .fabric_attr = &provider};
-    int code = calls.getinfo(version, NULL, NULL, 0, &hints, &fabric->info);
 
-    if (code == 0 && host[0] != '\0' &&
-        (fabric->info->addr_format == FI_SOCKADDR_IN ||
-            fabric->info->addr_format == FI_SOCKADDR_IN6)) {
-        calls.freeinfo(fabric->info);
-        fabric->info = NULL;
-        code = calls.getinfo(
-            version, host, NULL, FI_SOURCE, &hints, &fabric->info);
-    }
-    fabric_check(fabric, code, "fi_getinfo");
+    host_read(fabric->pair, host);
+    TRY(fabric, calls.getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+                    host[0] == '\0' ? NULL : host, NULL,
+                    host[0] == '\0' ? 0 : FI_SOURCE, &hints, &fabric->info));
     if (strcmp(fabric->info->fabric_attr->prov_name, stack) != 0)
         pair_fail(fabric->pair, "the control got %s instead of %s",
             fabric->info->fabric_attr->prov_name, stack);
@@ -327,31 +321,25 @@ void fabric_close(struct fabric *fabric)
 {
     if (fabric == NULL)
         return;
-    /* Objects are there all, or none is. */
-    if (fabric->ep != NULL) {
-        fi_close(&fabric->ep->fid);
-        for (unsigned i = 0; i < MEMORIES; i++)
-            if (fabric->memories[i].mr != NULL)
-                fi_close(&fabric->memories[i].mr->fid);
-        fi_close(&fabric->cq->fid);
-        fi_close(&fabric->av->fid);
-        fi_close(&fabric->domain->fid);
-        fi_close(&fabric->fabric->fid);
-    }
-    if (fabric->info != NULL)
-        calls.freeinfo(fabric->info);
+    fi_close(&fabric->ep->fid);
+    for (unsigned i = 0; i < MEMORIES; i++)
+        if (fabric->memories[i].mr != NULL)
+            fi_close(&fabric->memories[i].mr->fid);
+    fi_close(&fabric->cq->fid);
+    fi_close(&fabric->av->fid);
+    fi_close(&fabric->domain->fid);
+    fi_close(&fabric->fabric->fid);
+    calls.freeinfo(fabric->info);
     free(fabric);
 }
 
 void fabric_open(struct pair *pair)
 {
-    char host[TEXT_CAP] = "";
     struct fabric *fabric = pair_alloc(pair, 1, sizeof(*fabric));
 
     library_load(pair);
-    host_read(pair, host);
     fabric->pair = pair;
-    info_find(fabric, pair->via + strlen("ofi+"), host);
+    info_find(fabric);
     for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
         fabric->lanes[i].receive.place = fabric->lanes[i].send.place = i;
     objects_make(fabric);

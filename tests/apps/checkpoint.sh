@@ -135,7 +135,7 @@ case_wrong_path() {
     echo fine >"$dir/fine"
     run 1 -o "$dir/out" "$dir/nowhere" "$dir/fine"
     said "rank 0: $dir/nowhere: No such file"
-    said 'Not all could be stored'
+    said 'Some files failed; verified files are in'
     cmp "$dir/fine" "$dir/out/fine" || die "the other file is not there"
     run 1 -o "$dir/out" "$dir/nowhere"
     said 'No such file'
@@ -147,9 +147,9 @@ case_named_not_copied() {
     echo fine >"$dir/in/fine"
     mkfifo "$dir/in/fifo"
     run 0 -o "$dir/out" "$dir/in"
-    said "note: .*/fifo: skipped, it is no file or directory"
+    said "note: .*/fifo: skipped, it is neither file nor directory"
     run 1 -o "$dir/out" "$dir/in/fine" "$dir/in/fifo"
-    said "$dir/in/fifo: not copied, it is no file or directory"
+    said "$dir/in/fifo: not copied, it is neither file nor directory"
     run 1 -o "$dir/in" "$dir/in"
     said "$dir/in: not copied, it is the output directory"
 }
@@ -240,9 +240,9 @@ case_same_names() {
 
 case_usage() {
     run 2 -d 0 .
-    said '-d 0: a number from 1 to 64 is wanted'
+    said '-d 0: must be a number from 1 to 64'
     run 2 -s "$ranks" .
-    said "a number from 1 to $((ranks - 1)) is wanted"
+    said "must be a number from 1 to $((ranks - 1))"
     run 2 -x
     run 0 -h
     said '^checkpoint \[-o DIR\]'
@@ -273,7 +273,7 @@ case_stopped() {
         # What mpiexec says when it is told to stop itself varies.
         [ "$ranks" -gt 1 ] || [ $code -eq 130 ] ||
             die "exit code $code after SIG$signal"
-        said 'rank [0-9]+: note: told to stop'
+        said 'rank [0-9]+: note: stopped by a signal'
         [ -z "$(ls -A "$dir/out")" ] || die "something is left in the output"
         start
         kill -$signal $job
@@ -320,8 +320,8 @@ silence() {
 
 case_silent_server() {
     silence 1 0
-    said 'rank [0-9]+: server rank 0 did not answer within 1 s'
-    said 'rank [0-9]+: .*/endless: server rank 0: it did not answer in time'
+    said 'rank [0-9]+: server rank 0 did not reply within 1 s'
+    said 'rank [0-9]+: .*/endless: server rank 0: it did not reply in time'
 }
 
 # They have nothing to send: rank 1 does.

@@ -4,13 +4,13 @@
  *   main.c      options, the loop, the order of opening and closing
  *   sender.c    lists the files, reads them, and sends them in parts
  *   server.c    pulls the parts, verifies and writes them; signals
- *   progress.c  what ranks tell rank 0 and the user: errors, progress, a table
+ *   progress.c  error lines, the progress of all ranks, silent ranks, the table
  *
  * The one RPC, checkpoint_part, is about one part of a file, at most PART_LEN
- * bytes: the server pulls them, and gives the file its name once all of its
- * bytes are stored, so a small file is one call. With `is_drop`, the server
- * removes what it has of the file instead. A file is identified by the rank
- * that sends it and its index in the list. */
+ * bytes: the server pulls them, and renames the file to its final name once
+ * all of its bytes are stored, so a small file is one call. With `is_drop`, the
+ * server removes what it has of the file instead. A file is identified by the
+ * rank that sends it and its index in the list. */
 #ifndef CHECKPOINT_CHECKPOINT_H
 #define CHECKPOINT_CHECKPOINT_H
 
@@ -99,17 +99,17 @@ void outdir_close(bool is_removed);
 bool server_open(void);
 /* Starts pulls. */
 void server_step(void);
-/* Gives up all files that are not whole, and refuses new ones. */
+/* Removes all incomplete files, and refuses new ones. */
 void server_stop(void);
 void server_close(void);
 hg_return_t server_on_part(hg_handle_t handle);
 
-/* From now on SIGINT and SIGTERM only set a mark. If the process has not ended
- * some seconds later, it removes its partial files and exits at once. */
+/* From now on SIGINT and SIGTERM only set stop_is_asked. If the process is
+ * still there 10 s later, it removes its partial files and exits at once. */
 void stop_install(void);
 extern volatile sig_atomic_t stop_is_asked;
-/* Ends the process the same way, with code 1 and a message, unless it is called
- * again within `seconds`; 0 ends the watch. */
+/* Watchdog: ends the process the same way, with code 1 and a message, unless
+ * this is called again within `seconds`; 0 turns it off. */
 void stop_watch(unsigned seconds);
 
 /* progress.c */
@@ -129,11 +129,10 @@ double stats_percentile_us(
 bool all_agree(bool is_fine);
 
 void progress_open(void); /* collective */
-/* By all ranks, again and again: exchanges words with rank 0, which shows what
- * has changed, a bar on a terminal, else a line a second. True: all ranks are
- * done. */
+/* By all ranks, again and again: exchanges messages with rank 0, which prints a
+ * bar on a terminal, else a line a second. True: all ranks are done. */
 bool progress_step(bool is_done);
-/* Reports the ranks that have been silent, if one was for twice job.wait_s. */
+/* Has a rank sent nothing for twice job.wait_s? Reports all silent ranks. */
 bool progress_is_silent(void);
 /* Collective: rank 0 prints the table of all ranks. */
 void progress_table(void);

@@ -20,8 +20,7 @@ enum {
     CLOSE_S = 60,    /* for closing; the library itself waits 30 s */
 };
 
-/* Sent where nothing is named: this project, without what was built in it, if
- * it is where the build found it. */
+/* Sent if no PATH is given: this project, if it is still at this place. */
 static char *own_tree[] = {CHECKPOINT_TREE "/README.md",
     CHECKPOINT_TREE "/CMakeLists.txt", CHECKPOINT_TREE "/CHANGELOG.md",
     CHECKPOINT_TREE "/LICENSE", CHECKPOINT_TREE "/include",
@@ -30,14 +29,15 @@ static char *own_tree[] = {CHECKPOINT_TREE "/README.md",
     CHECKPOINT_TREE "/tests", CHECKPOINT_TREE "/slurm", NULL};
 
 static const char usage[] =
-    "checkpoint [-o DIR] [-s SERVERS] [-d DEPTH] [-w SECONDS] [PATH...]\n"
-    "\n"
-    "  PATH        files and directories to send; this project's own tree\n"
-    "  -o DIR      output directory of the servers; default: a fresh one,\n"
-    "              removed once all files in it were verified\n"
-    "  -s SERVERS  number of server ranks, the first; default: a quarter\n"
-    "  -d DEPTH    files in flight per sender; default: 4\n"
-    "  -w SECONDS  how long a server may take to answer; default: 60\n";
+    "checkpoint [-o DIR] [-s SERVERS] [-d DEPTH] [-w SECONDS] [PATH...]\n\n"
+    "  PATH        files and directories to send; default: this project\n"
+    "  -o DIR      directory that the servers write into; default: a new one\n"
+    "              in TMPDIR, removed at the end unless a file failed\n"
+    "  -s SERVERS  number of server ranks, which are the lowest ranks;\n"
+    "              default: a quarter of all ranks, at least 1\n"
+    "  -d DEPTH    files that a client rank sends at a time; default: 4\n"
+    "  -w SECONDS  limit for a server's reply; the job is aborted if a rank\n"
+    "              sends nothing for twice that time; default: 60\n";
 
 static const char *out_dir; /* as the user named it; NULL: a fresh one */
 static char **paths;
@@ -50,10 +50,9 @@ static bool number_read(int letter, int max, int *ret)
     if (sscanf(optarg, "%9d%c", ret, &rest) == 1 && *ret >= 1 && *ret <= max)
         return true;
     if (job.rank == 0)
-        fprintf(stderr,
-            "checkpoint: -%c %s: a number from 1 to %d is wanted%s\n", letter,
-            optarg, max,
-            letter == 's' ? ", so that a rank is left to send" : "");
+        fprintf(stderr, "checkpoint: -%c %s: must be a number from 1 to %d%s\n",
+            letter, optarg, max,
+            letter == 's' ? ", as at least one rank must send" : "");
     return false;
 }
 
@@ -120,7 +119,7 @@ static void run_loop(void)
     while (!progress_step(is_done)) {
         if (stop_is_asked && !is_stopped) {
             is_stopped = true;
-            report(NOTE, "told to stop");
+            report(NOTE, "stopped by a signal");
             sender_stop();
             server_stop();
         }
@@ -153,7 +152,8 @@ static void run_files(void)
     if (job.cls != NULL)
         rc = amalgam_finalize(job.cls);
     if (rc != HG_SUCCESS)
-        report(ERROR, "cannot end the library: %s", HG_Error_to_string(rc));
+        report(
+            ERROR, "cannot finalize the library: %s", HG_Error_to_string(rc));
 }
 
 /* Collective: returns the worst code of all ranks. */
@@ -188,9 +188,9 @@ static int run_all(void)
         printf("All files were verified in %s%s\n", job.out_path,
             is_removed ? ", which is removed now (-o DIR keeps them)" : "");
     else if (job.rank == 0)
-        printf("%s %s %s\n",
-            code == STOP_CODE ? "Told to stop;" : "Not all could be stored;",
-            is_removed ? "removed" : "verified are the files in", job.out_path);
+        printf("%s; %s %s\n",
+            code == STOP_CODE ? "Stopped by a signal" : "Some files failed",
+            is_removed ? "removed" : "verified files are in", job.out_path);
     return code;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words between the ranks and to the user: error lines, the progress of all
- * senders, and the table at the end.
+/* Error lines, the progress of all senders, and the table at the end.
  *
- * Each rank sends its totals to rank 0 again and again. Rank 0 answers whether
- * all ranks are done; a rank that is done gets its answer late, or when all
- * are, so that they end at the same time. Nothing here waits for a rank, so a
- * silent one can be named: rank 0 misses its totals, the others the answer of
- * rank 0. */
+ * Each rank sends its status to rank 0 about ten times a second. Rank 0 replies
+ * whether all ranks are done; it delays its reply to a rank that is done until
+ * all are, or a tenth of a second has passed. All messages are nonblocking, so
+ * ranks detect one that is silent: rank 0 gets no status of it, or, if it is
+ * rank 0, the others get no reply. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <math.h>
@@ -19,19 +18,19 @@
 enum {
     BAR_LEN = 40,
     STATS_STEPS = 16, /* buckets in a power of two */
-    WORD_TAG = 1,
+    STATUS_TAG = 1,
     SILENT_FACTOR = 2, /* a rank may be silent that much longer than a call */
     NAMED_MAX = 8,     /* silent ranks that get a line of their own */
 };
 
-#define WORD_EVERY_S 0.1
-#define LINE_EVERY_S 1.0
+#define STATUS_EVERY_S 0.1
+#define LINE_EVERY_S   1.0
 
 struct peer {
     char host[MPI_MAX_PROCESSOR_NAME];
     struct totals totals;
-    double heard_s;  /* INFINITY: no more words are expected */
-    bool is_waiting; /* for the answer */
+    double heard_s;  /* INFINITY: no more messages are expected */
+    bool is_waiting; /* for the reply */
 };
 
 static struct {
@@ -85,7 +84,7 @@ bool all_agree(bool is_fine)
 
 void progress_open(void)
 {
-    /* The ranks write to mpiexec, whose launcher may know of a terminal. */
+    /* The ranks write to mpiexec; its launcher knows whether to a terminal. */
     const char *said = getenv("AMALGAM_TERMINAL");
     struct peer own = {.is_waiting = false};
     int len = 0;
@@ -122,20 +121,20 @@ static void progress_print(void)
     fflush(stdout);
 }
 
-/* On rank 0: takes the words that have come, and sums them up. */
-static void words_take(double now)
+/* On rank 0: receives what other ranks have sent, and sums it up. */
+static void statuses_receive(double now)
 {
     struct peer *peers = progress.peers;
     MPI_Status status;
     int has_come = 0;
 
-    while (MPI_Iprobe(MPI_ANY_SOURCE, WORD_TAG, MPI_COMM_WORLD, &has_come,
+    while (MPI_Iprobe(MPI_ANY_SOURCE, STATUS_TAG, MPI_COMM_WORLD, &has_come,
                &status) == MPI_SUCCESS &&
            has_come) {
         struct peer *peer = &peers[status.MPI_SOURCE];
 
         MPI_Recv(&peer->totals, sizeof(struct totals), MPI_BYTE,
-            status.MPI_SOURCE, WORD_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            status.MPI_SOURCE, STATUS_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         peer->heard_s = now;
         peer->is_waiting = true;
     }
@@ -148,10 +147,10 @@ static void words_take(double now)
     }
 }
 
-/* On rank 0: answers. True: all ranks know that all are done. */
-static bool words_answer(double now)
+/* On rank 0: replies. True: all ranks know that all are done. */
+static bool statuses_reply(double now)
 {
-    static const int answers[] = {0, 1};
+    static const int replies[] = {0, 1};
     int is_over = progress.sum.is_done == (unsigned)job.size;
     bool is_known = is_over;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -160,10 +159,10 @@ static bool words_answer(double now)
         struct peer *peer = &progress.peers[i];
 
         if (peer->is_waiting && (is_over || !peer->totals.is_done ||
-                                    now - peer->heard_s >= WORD_EVERY_S)) {
-            MPI_Isend(&answers[is_over], 1, MPI_INT, i, WORD_TAG,
+                                    now - peer->heard_s >= STATUS_EVERY_S)) {
+            MPI_Isend(&replies[is_over], 1, MPI_INT, i, STATUS_TAG,
                 MPI_COMM_WORLD, &request);
-            MPI_Request_free(&request); /* `answers` stay as they are */
+            MPI_Request_free(&request); /* `replies` stay as they are */
             peer->is_waiting = false;
             peer->heard_s = is_over ? INFINITY : peer->heard_s;
         }
@@ -172,50 +171,50 @@ static bool words_answer(double now)
     return is_known;
 }
 
-/* On the other ranks: sends the totals, and takes the answer, which is true
- * when all ranks are done. */
-static bool word_send(double now)
+/* On other ranks: sends the status, and receives the reply. True: all ranks are
+ * done. */
+static bool status_send(double now)
 {
     static MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    static struct totals totals; /* under way */
+    static struct totals totals; /* being sent */
     static double sent_s;
-    static int is_over; /* the answer */
+    static int is_over; /* the reply */
     int has_come = 0;
 
     if (requests[0] == MPI_REQUEST_NULL &&
-        (job.totals.is_done || now - sent_s >= WORD_EVERY_S)) {
+        (job.totals.is_done || now - sent_s >= STATUS_EVERY_S)) {
         sent_s = now;
         totals = job.totals;
         MPI_Irecv(
-            &is_over, 1, MPI_INT, 0, WORD_TAG, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(&totals, sizeof(totals), MPI_BYTE, 0, WORD_TAG,
+            &is_over, 1, MPI_INT, 0, STATUS_TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&totals, sizeof(totals), MPI_BYTE, 0, STATUS_TAG,
             MPI_COMM_WORLD, &requests[1]);
     }
     if (requests[0] != MPI_REQUEST_NULL)
         MPI_Test(&requests[0], &has_come, MPI_STATUS_IGNORE);
     if (!has_come)
         return false;
-    MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* it has come */
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* rank 0 has it */
     progress.peers[0].heard_s = now;
     return is_over;
 }
 
 bool progress_step(bool is_done)
 {
-    double every_s = progress.is_terminal ? WORD_EVERY_S : LINE_EVERY_S;
+    double every_s = progress.is_terminal ? STATUS_EVERY_S : LINE_EVERY_S;
     double now = MPI_Wtime();
 
     job.totals.is_done = is_done;
     if (job.rank != 0)
-        return word_send(now);
-    words_take(now);
+        return status_send(now);
+    statuses_receive(now);
     if (progress.sum.files != progress.shown_files &&
         now - progress.shown_s >= every_s) {
         progress.shown_s = now;
         progress.shown_files = progress.sum.files;
         progress_print();
     }
-    return words_answer(now);
+    return statuses_reply(now);
 }
 
 bool progress_is_silent(void)
@@ -228,7 +227,7 @@ bool progress_is_silent(void)
         longest_s = fmax(longest_s, now - progress.peers[i].heard_s);
     if (longest_s <= SILENT_FACTOR * job.wait_s)
         return false;
-    /* Others that fell silent with it may be a little below the limit. */
+    /* Others that stopped with it may be a little below the limit. */
     for (int i = 0; i < progress.peer_count; i++) {
         const struct peer *peer = &progress.peers[i];
 

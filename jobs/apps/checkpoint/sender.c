@@ -5,9 +5,8 @@
  * lanes, each with one file in flight, of which up to FILE_PARTS parts are: one
  * is read while others are pulled. A file that failed is dropped at its server
  * by a call of its own, once the calls in flight are answered. A file must not
- * change while it is read. It is read by calls and not mapped: behind the end
- * of a file that shrinks, a mapping ends the process by a signal, and a read
- * just ends. */
+ * change while it is read. It is read by pread() and not mapped: if the file
+ * shrinks, a mapping raises SIGBUS, and pread() returns fewer bytes. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <errno.h>
@@ -142,7 +141,7 @@ static void entry_visit(
     } else if (found->fts_info == FTS_SL) {
         entry_skip(found, "a symbolic link");
     } else if (found->fts_info == FTS_DEFAULT) {
-        entry_skip(found, "no file or directory");
+        entry_skip(found, "neither file nor directory");
     } else {
         report(ERROR, "%s: %s%s", found->fts_path,
             found->fts_info == FTS_DNR ? "cannot list the directory: " : "",
@@ -177,9 +176,9 @@ static char *root_read(const char *path)
     return root;
 }
 
-/* Whether the output of the last root would replace what is read from there, or
- * what an earlier one sends: the names of two roots must differ, and then so do
- * those below them. The whole file system has all names. */
+/* Whether the files of the last root would overwrite their sources, or files of
+ * an earlier root, which is impossible if the names of the roots differ. The
+ * root "/" clashes with all others. */
 static bool root_clashes(char *const *roots, int last, const char *out_dir)
 {
     const char *name = root_name(roots[last]);
@@ -219,7 +218,7 @@ static bool list_find(char **paths, int count, const char *out_dir)
     int last = 0;
 
     if (count == 0)
-        report(ERROR, "nothing to send: name files or directories");
+        report(ERROR, "nothing to send: give files or directories");
     if (out_dir != NULL)
         (void)stat(out_dir, &out);
     for (int i = 0; is_fine && i < count; i++) {
@@ -292,7 +291,7 @@ static hg_return_t on_reply(const struct hg_cb_info *info)
 {
     struct call *call = info->arg;
     struct lane *lane = call->lane;
-    const char *error = "it did not answer in time";
+    const char *error = "it did not reply in time";
     part_out_t out = {NULL};
     hg_return_t rc = info->ret;
 
@@ -325,8 +324,8 @@ static void call_check(struct call *call)
     call->is_late = true;
     if (!sender.servers[rank].is_silent)
         report(ERROR,
-            "server rank %d did not answer within %d s; nothing more is sent "
-            "there (-w sets the time)",
+            "server rank %d did not reply within %d s (option -w); no more "
+            "files are sent to it",
             rank, job.wait_s);
     sender.servers[rank].is_silent = true;
     /* A call to oneself cannot be canceled, and cannot be late for long. */
@@ -433,16 +432,16 @@ static bool lane_start(struct lane *lane)
     sender.next += (uint64_t)job.senders;
     if (sender.servers[lane->server].is_silent)
         return lane_fail(
-            lane, "not sent, server rank %d does not answer", lane->server);
+            lane, "not sent, server rank %d does not reply", lane->server);
     if (S_ISDIR(entry->mode))
         return true;
-    /* Must not wait if a pipe has taken the file's place. */
+    /* O_NONBLOCK: by now it may be a pipe, and open() would wait. */
     lane->fd = open(entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (lane->fd < 0 && errno == ENOENT)
         return lane_fail(lane, "has vanished since it was listed");
     if (lane->fd < 0 || fstat(lane->fd, &lane->status) != 0)
         return lane_fail(lane, "cannot open: %s", strerror(errno));
-    return S_ISREG(lane->status.st_mode) || lane_fail(lane, "is no file now");
+    return S_ISREG(lane->status.st_mode) || lane_fail(lane, "is now no file");
 }
 
 /* Sends what can be sent now. */
@@ -518,7 +517,7 @@ bool sender_open(void)
     for (int i = 0; rc == HG_SUCCESS && i < job.servers; i++)
         rc = amalgam_addr_rank(job.cls, i, &sender.servers[i].addr);
     if (rc != HG_SUCCESS)
-        report(ERROR, "no addresses of %d server ranks: %s", job.servers,
+        report(ERROR, "cannot look up %d server ranks: %s", job.servers,
             HG_Error_to_string(rc));
     return rc == HG_SUCCESS;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Server of files: pulls their parts, verifies and writes them.
  *
- * A part may come in any order: the file gets its name when as many bytes are
- * stored as it has. A file that failed stays partial until its sender drops it,
- * or the server closes. Memory is bounded: a request that finds no free slot
- * waits for one.
+ * Parts may arrive in any order: the file gets its final name once all of its
+ * bytes are stored. If some part fails, the file stays partial until its sender
+ * drops it, or the server closes. Memory is bounded: a request waits until one
+ * of SLOT_COUNT buffers is free.
  *
  * All partial files stand in a list, so that a signal handler can remove them:
- * it runs on the one thread that also changes the list, by single pointers. */
+ * it interrupts the only thread, which changes the list by single stores. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <errno.h>
@@ -25,12 +25,12 @@
 
 enum {
     SLOT_COUNT = 32,
-    BASE_LEN = 200,    /* of a long name, so that the addition fits too */
-    REMOVE_TRIES = 8,  /* walks; servers of one node disturb each other */
-    STOP_LIMIT_S = 10, /* mpiexec waits longer than that before it kills */
+    BASE_LEN = 200,    /* kept of a long name, so that the suffix fits too */
+    REMOVE_TRIES = 8,  /* servers of a node remove the same files */
+    STOP_LIMIT_S = 10, /* less than mpiexec waits before it kills */
 };
 
-/* A file that is being written, `.NAME.partial.RANK.NUMBER` until it is whole.
+/* A file being written, named `.NAME.partial.RANK.NUMBER` until complete.
  * Functions about it that return int return 0 or an errno. */
 struct partial {
     _Atomic(struct partial *) next;
@@ -116,7 +116,7 @@ static int partial_create(
         return ENOMEM;
     partial->number = number;
     partial->from = from;
-    do { /* a name may be taken by what is left of a job that was killed */
+    do { /* a job that was killed may have left a file of that name */
         snprintf(partial->path, sizeof(partial->path),
             "%.*s.%.*s.partial.%d.%u", (int)folder_len, name, (int)BASE_LEN,
             name + folder_len, from, serial++);
@@ -239,7 +239,8 @@ void outdir_close(bool is_removed)
         is_removed = access(job.out_path, F_OK) == 0;
     }
     if (is_removed)
-        report(NOTE, "cannot remove all of %s; please do", job.out_path);
+        report(
+            NOTE, "cannot remove all of %s; remove it by hand", job.out_path);
     if (job.out_fd > 0)
         close(job.out_fd);
 }
@@ -247,7 +248,7 @@ void outdir_close(bool is_removed)
 static void on_signal(int number)
 {
     static const char text[] =
-        "checkpoint: some rank does not come to the end; giving up\n";
+        "checkpoint: another rank did not finish in time; exiting\n";
 
     if (number != SIGALRM) {
         if (!stop_is_asked)
@@ -264,7 +265,7 @@ static void on_signal(int number)
 
 void stop_install(void)
 {
-    /* They restart system calls, and stay. */
+    /* BSD semantics: handlers stay, and system calls restart. */
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     signal(SIGALRM, on_signal);
@@ -283,7 +284,7 @@ static void slot_reply(struct slot *slot, const char *error)
     hg_return_t rc = HG_Respond(slot->handle, NULL, NULL, &out);
 
     if (rc != HG_SUCCESS)
-        report(ERROR, "cannot answer rank %d: %s", slot->from,
+        report(ERROR, "cannot reply to rank %d: %s", slot->from,
             HG_Error_to_string(rc));
     if (slot->in.name != NULL)
         HG_Free_input(slot->handle, &slot->in);
@@ -291,7 +292,7 @@ static void slot_reply(struct slot *slot, const char *error)
     slot->handle = HG_HANDLE_NULL;
 }
 
-/* Writes the bytes, names the file if it is whole, and replies. */
+/* Writes the bytes, renames the file if it is complete, and replies. */
 static void slot_store(struct slot *slot)
 {
     const part_in_t *in = &slot->in;
@@ -301,7 +302,7 @@ static void slot_store(struct slot *slot)
     int error = 0;
 
     if (XXH3_64bits(slot->bytes, in->len) != in->hash) {
-        slot_reply(slot, "other bytes arrived than were sent (wrong checksum)");
+        slot_reply(slot, "wrong checksum: the bytes differ from those sent");
         return;
     }
     if (partial == NULL)
@@ -326,7 +327,7 @@ static hg_return_t on_pulled(const struct hg_cb_info *info)
     struct slot *slot = info->arg;
 
     if (server.is_stopped)
-        slot_reply(slot, "the server was told to stop");
+        slot_reply(slot, "the server was stopped by a signal");
     else if (info->ret != HG_SUCCESS)
         slot_reply(slot, HG_Error_to_string(info->ret));
     else
@@ -353,14 +354,14 @@ static void slot_serve(struct slot *slot, hg_handle_t handle)
         partial_remove(partial_find(slot->from, in->file));
         slot_reply(slot, "");
     } else if (server.is_stopped) {
-        slot_reply(slot, "the server was told to stop");
+        slot_reply(slot, "the server was stopped by a signal");
     } else if (!name_is_safe(in->name)) {
-        slot_reply(slot, "its name leads out of the output directory");
+        slot_reply(slot, "its name points outside the output directory");
     } else if (in->len > PART_LEN || in->offset > in->size ||
                in->len > in->size - in->offset ||
                (in->len == 0 && in->size > 0) ||
                HG_Bulk_get_size(in->data) != in->len) {
-        slot_reply(slot, "the request has a wrong length");
+        slot_reply(slot, "the request has an invalid length");
     } else if (S_ISDIR(in->mode)) { /* an empty one */
         error = directories_make(job.out_fd, in->name, strlen(in->name));
         slot_reply(slot, error == 0 ? "" : "cannot make the directory");
@@ -377,7 +378,7 @@ static void slot_serve(struct slot *slot, hg_handle_t handle)
 void server_step(void)
 {
     for (int i = 0; i < SLOT_COUNT; i++)
-        /* A request that needs no pull leaves its slot free at once. */
+        /* A request that needs no pull frees its slot at once. */
         while (server.slots[i].handle == HG_HANDLE_NULL &&
                server.served < server.arrived)
             slot_serve(&server.slots[i],
@@ -408,7 +409,8 @@ bool server_open(void)
             job.cls, 1, &slot->bytes, &len, HG_BULK_WRITE_ONLY, &slot->bulk);
     }
     if (rc != HG_SUCCESS)
-        report(ERROR, "no memory to serve: %s", HG_Error_to_string(rc));
+        report(ERROR, "cannot register buffers to serve from: %s",
+            HG_Error_to_string(rc));
     return rc == HG_SUCCESS;
 }
 
@@ -430,5 +432,5 @@ void server_close(void)
             is_held |= server.slots[i].handle != HG_HANDLE_NULL ||
                        HG_Bulk_free(server.slots[i].bulk) != HG_SUCCESS;
     if (is_held)
-        report(ERROR, "a sender still holds on to memory of this server");
+        report(ERROR, "a transfer from a client has not ended");
 }

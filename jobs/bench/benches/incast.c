@@ -419,7 +419,7 @@ static void memory_run(struct incast *incast, enum load load)
         .unit = "MiB", .against = "limit",
         .control = "16 MiB, which it may take", .control_value = LIMIT_MIB,
         .batches = LARGE_ROUNDS};
-    struct ways_slice slice;
+    struct ways_slice slice = {.kps = 0.0};
     double idle = 0.0;
 
     if (limit_is_over(team->comm))

@@ -81,9 +81,10 @@ static void row_run(struct pair *pair, const char *const ops[2],
 {
     struct bulk *other = against->bulk == NULL ? bulk : against->bulk;
     struct duel duel = {ops[bulk->is_push], against->name, against->text,
-        .memory = bulk_memory(bulk), .size = size, .window = window,
-        .calls = bulk_calls(size, window), .warm = bulk_warm(size),
-        .figure = against->figure, .is_open = against->is_open,
+        .memory = bulk->shape.is_library ? "library" : "host", .size = size,
+        .window = window, .calls = bulk_calls(size, window),
+        .warm = bulk_warm(size), .figure = against->figure,
+        .is_open = against->is_open,
         .ours = {bulk_move, bulk, .enters = !against->is_open},
         .control = {against->control, other, .pair = against->pair,
             .enters = against->pair != NULL}};
@@ -289,9 +290,8 @@ void bench_bulk(struct pair *pair)
     pair_need_room(pair, room_needed(pair));
     like_open(pair, pair->room_len, &like);
     for (unsigned i = 0; has_all && i < 2; i++)
-        bulk_window_open(pair,
-            i == 1 ? BULK_WINDOW_CREATED : BULK_WINDOW_DYNAMIC,
-            i == 1 ? like.base : pair->landing, pair->room_len, &all[i]);
+        bulk_window_open(pair, i == 0, i == 1 ? like.base : pair->landing,
+            pair->room_len, &all[i]);
     for (unsigned i = 0; i < 2; i++)
         memory_run(pair, i == 1, &like, has_all ? &all[i] : NULL);
     for (unsigned i = 0; pair->options->size == NULL && i < 4; i++)

@@ -57,7 +57,6 @@ bool smaps_read(struct smaps *ret_smaps)
     const char *rollup = "/proc/self/smaps_rollup";
     struct smaps smaps = {.rss = 0.0};
     bool is_read = proc_scan(rollup, "Rss: %lf kB", &smaps.rss) &&
-                   proc_scan(rollup, "Pss: %lf kB", &smaps.pss) &&
                    proc_scan(rollup, "Anonymous: %lf kB", &smaps.anonymous);
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[LINE_CAP];

@@ -15,7 +15,6 @@ bool proc_scan(const char *path, const char *format, ...)
 /* In KiB. */
 struct smaps {
     double rss;            /* resident pages */
-    double pss;            /* the same, shared ones divided by their users */
     double anonymous;      /* of rss, the pages of this process alone */
     double shared_len;     /* of all shared writable mappings */
     double shared_touched; /* of that, what any process has touched */

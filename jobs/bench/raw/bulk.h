@@ -21,10 +21,7 @@ void like_close(struct like *like);
 
 /* A window of MPI to memory of rank 1; opening takes tens of milliseconds. */
 struct bulk_window {
-    enum bulk_window_kind {
-        BULK_WINDOW_CREATED, /* over memory there is */
-        BULK_WINDOW_DYNAMIC, /* to which memory there is was attached */
-    } kind;
+    bool is_dynamic; /* the memory was attached later */
     MPI_Win win;
     MPI_Aint base;         /* of the memory, as rank 0 names it */
     unsigned char *memory; /* rank 1 */
@@ -32,8 +29,8 @@ struct bulk_window {
 
 /* By both ranks. `memory` is what rank 1 has; it lives until
  * bulk_window_close(). */
-void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
-    unsigned char *memory, size_t len, struct bulk_window *ret_window);
+void bulk_window_open(struct pair *pair, bool is_dynamic, unsigned char *memory,
+    size_t len, struct bulk_window *ret_window);
 void bulk_window_close(struct pair *pair, struct bulk_window *window);
 
 /* The layout of exposed memory, and of the caller's. */
@@ -74,12 +71,6 @@ void bulk_fill(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far);
 void bulk_verify(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far);
-
-/* For a row: where the payload lies at the target. */
-static inline const char *bulk_memory(const struct bulk *bulk)
-{
-    return bulk->shape.is_library ? "library" : "host";
-}
 
 /* Transfers in a batch: a few milliseconds, and twice the window; and before
  * its clock starts: what is long is warm in its middle. */

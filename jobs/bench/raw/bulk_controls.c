@@ -255,15 +255,15 @@ double bulk_round(struct pair *pair, struct duel *duel)
     return elapsed_us;
 }
 
-void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
-    unsigned char *memory, size_t len, struct bulk_window *ret_window)
+void bulk_window_open(struct pair *pair, bool is_dynamic, unsigned char *memory,
+    size_t len, struct bulk_window *ret_window)
 {
     bool is_target = pair->rank == TARGET;
     struct bulk_window *window = ret_window;
 
-    *window =
-        (struct bulk_window){.kind = kind, .memory = is_target ? memory : NULL};
-    if (kind == BULK_WINDOW_CREATED) {
+    *window = (struct bulk_window){
+        .is_dynamic = is_dynamic, .memory = is_target ? memory : NULL};
+    if (!is_dynamic) {
         MPI_Win_create(window->memory, is_target ? (MPI_Aint)len : 0, 1,
             MPI_INFO_NULL, pair->comm, &window->win);
     } else {
@@ -281,7 +281,7 @@ void bulk_window_close(struct pair *pair, struct bulk_window *window)
 {
     MPI_Win_unlock_all(window->win);
     MPI_Barrier(pair->comm);
-    if (window->kind == BULK_WINDOW_DYNAMIC && pair->rank == TARGET)
+    if (window->is_dynamic && pair->rank == TARGET)
         MPI_Win_detach(window->win, window->memory);
     MPI_Win_free(&window->win);
 }

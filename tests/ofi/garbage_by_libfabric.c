@@ -122,12 +122,12 @@ static size_t noise_fill(uint8_t *bytes)
     return len;
 }
 
-static size_t hello_fill(
+static size_t connect_fill(
     uint8_t *bytes, const struct raw *raw, unsigned short port)
 {
     struct amg_ofi_header header = {.kind = AMG_OFI_MAGIC | AMG_OFI_CONNECT};
     struct sockaddr_in addr = raw->self;
-    struct amg_ofi_connect hello = {
+    struct amg_ofi_connect connect = {
         .magic = AMG_OFI_CONNECT_MAGIC,
         .version = (uint16_t)(AMG_OFI_VERSION + (rand() % 4 == 0)),
         .addr_len = sizeof(addr),
@@ -140,12 +140,12 @@ static size_t hello_fill(
         addr.sin_port = (in_port_t)noise();
     if (rand() % 8 == 0)
         addr.sin_port = htons(port); /* of the server */
-    memcpy(hello.addr, &addr, sizeof(addr));
+    memcpy(connect.addr, &addr, sizeof(addr));
     memcpy(bytes, &header, sizeof(header));
-    memcpy(bytes + sizeof(header), &hello, sizeof(hello));
+    memcpy(bytes + sizeof(header), &connect, sizeof(connect));
     if (rand() % 8 == 0)
-        bytes[rand() % (int)sizeof(hello)] = (uint8_t)noise();
-    return sizeof(header) + sizeof(hello);
+        bytes[rand() % (int)sizeof(connect)] = (uint8_t)noise();
+    return sizeof(header) + sizeof(connect);
 }
 
 static size_t message_fill(uint8_t *bytes)
@@ -221,7 +221,7 @@ static void test(struct servers *client)
     srand(11);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         size_t len = i % 3 == 0   ? noise_fill(bytes)
-                     : i % 3 == 1 ? hello_fill(bytes, &raw, port)
+                     : i % 3 == 1 ? connect_fill(bytes, &raw, port)
                                   : message_fill(bytes);
 
         raw_say(&raw, client, bytes, len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer that says what it likes, in its own name, in that of others and of
- * nobody: hellos, answers to what it was asked and to what it was not,
+ * nobody: CONNECTs, answers to what it was asked and to what it was not,
  * accesses, leases, bytes that are no message. It may listen: the numbers that
  * it was told are right in most of what it says. Two good peers next to it hear
  * each other as if nothing were, operations end, and nothing is left. */
@@ -35,8 +35,8 @@ enum step {
 /* What the liar knows of each side. */
 static struct lesson {
     uint64_t token;
-    uint16_t seq;  /* of its last hello */
-    uint32_t said; /* messages of its, but for hellos */
+    uint16_t seq;  /* of its last CONNECT */
+    uint32_t said; /* messages of its, but for CONNECTs */
     uint32_t cookies[AMG_OFI_KIND_COUNT][COOKIES];
     unsigned heard[AMG_OFI_KIND_COUNT];
 } lessons[OFI_SIDES];
@@ -51,7 +51,7 @@ struct draft {
 static void liar_hear(const uint8_t *bytes, size_t len)
 {
     struct amg_ofi_header header;
-    struct amg_ofi_connect hello;
+    struct amg_ofi_connect connect;
     struct sockaddr_in addr;
     unsigned kind = 0;
     unsigned side = 0;
@@ -61,13 +61,13 @@ static void liar_hear(const uint8_t *bytes, size_t len)
     kind = header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
     FUZZ_CHECK(kind < AMG_OFI_KIND_COUNT);
     if (kind == AMG_OFI_CONNECT || kind == AMG_OFI_ACCEPT) {
-        memcpy(&hello, bytes + sizeof(header), sizeof(hello));
-        memcpy(&addr, hello.addr, sizeof(addr));
+        memcpy(&connect, bytes + sizeof(header), sizeof(connect));
+        memcpy(&addr, connect.addr, sizeof(addr));
         side = ntohs(addr.sin_port) - OFI_PORT;
         FUZZ_CHECK(side < OFI_SIDES);
-        lessons[side].token = hello.token;
+        lessons[side].token = connect.token;
         if (kind == AMG_OFI_CONNECT)
-            lessons[side].seq = hello.seq;
+            lessons[side].seq = connect.seq;
         else
             lessons[side].said++;
         return;
@@ -104,23 +104,24 @@ static uint16_t port_choose(struct fuzz *fuzz, unsigned side)
     }
 }
 
-/* Room and counts; the truth in most hellos, else near it or far from it. */
+/* Room and counts; the truth in most CONNECTs, else near it or far from it. */
 static void counts_choose(struct fuzz *fuzz, const struct lesson *lesson,
-    struct amg_ofi_connect *hello)
+    struct amg_ofi_connect *connect)
 {
     uint8_t how = fuzz_u8(fuzz);
 
-    hello->credits = (uint16_t)(how % 2 == 0 ? OFI_CREDITS : fuzz_u8(fuzz));
-    hello->seq = how / 2 % 4 == 3 ? fuzz_u16(fuzz) : lesson->seq;
-    hello->received = how / 8 % 4 == 3 ? (uint32_t)fuzz_near(fuzz, lesson->said)
-                                       : lesson->said;
+    connect->credits = (uint16_t)(how % 2 == 0 ? OFI_CREDITS : fuzz_u8(fuzz));
+    connect->seq = how / 2 % 4 == 3 ? fuzz_u16(fuzz) : lesson->seq;
+    connect->received = how / 8 % 4 == 3
+                            ? (uint32_t)fuzz_near(fuzz, lesson->said)
+                            : lesson->said;
 }
 
-static void hello_say(struct fuzz *fuzz, unsigned side)
+static void connect_send(struct fuzz *fuzz, unsigned side)
 {
     struct draft draft = {.len = sizeof(struct amg_ofi_connect)};
     struct sockaddr_in addr;
-    struct amg_ofi_connect hello = {
+    struct amg_ofi_connect connect = {
         .magic = AMG_OFI_CONNECT_MAGIC,
         .version = AMG_OFI_VERSION,
         .addr_len = sizeof(addr),
@@ -131,14 +132,14 @@ static void hello_say(struct fuzz *fuzz, unsigned side)
     uint8_t how = fuzz_u8(fuzz);
 
     ofi_fake_addr(port_choose(fuzz, side), &addr);
-    counts_choose(fuzz, &lessons[side], &hello);
-    memcpy(hello.addr, &addr, sizeof(addr));
-    hello.version += how % 16 == 1 ? 1 : 0;
-    hello.token += how % 16 == 2 ? OFI_SIDES : 0;
-    hello.incarnation += how % 16 == 3 ? 1 : 0;
-    memcpy(draft.body, &hello, sizeof(hello));
+    counts_choose(fuzz, &lessons[side], &connect);
+    memcpy(connect.addr, &addr, sizeof(addr));
+    connect.version += how % 16 == 1 ? 1 : 0;
+    connect.token += how % 16 == 2 ? OFI_SIDES : 0;
+    connect.incarnation += how % 16 == 3 ? 1 : 0;
+    memcpy(draft.body, &connect, sizeof(connect));
     if (how % 16 == 4)
-        fuzz_spoil(fuzz, draft.body, sizeof(hello));
+        fuzz_spoil(fuzz, draft.body, sizeof(connect));
     if (how % 16 == 5)
         draft.len = fuzz_u16(fuzz) % (OFI_ROOM - sizeof(draft.header));
     draft.header = (struct amg_ofi_header){
@@ -316,7 +317,7 @@ static void step_run(struct fuzz *fuzz, enum step step)
     how /= 8;
     switch (step) {
     case STEP_HELLO:
-        hello_say(fuzz, index);
+        connect_send(fuzz, index);
         break;
     case STEP_BYTES:
         bytes_say(fuzz, index);

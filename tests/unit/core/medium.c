@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A medium for tests of waiting. */
+/* Fake transport for tests of waiting. */
 #include "medium.h"
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static hg_return_t fake_ep_open(
 
     if (rc == HG_SUCCESS) {
         (*ret_ep)->transport = &transport;
-        (*ret_ep)->pending = NULL; /* the fake poll has events of its own */
+        (*ret_ep)->pending = NULL; /* the fake poll has its own events */
     }
     return rc;
 }
@@ -53,7 +53,7 @@ static int fake_wait_fd(const struct amg_ep *ep)
     return medium.is_not_pollable ? -1 : medium.event_fd;
 }
 
-/* Announce, then look; medium_send() does the two the other way round. */
+/* Announces, then checks; medium_send() does it in the opposite order. */
 static bool fake_arm(struct amg_ep *ep)
 {
     (void)ep;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of the fake drivers of the tests of routes: the loopback under another
- * name, with peers that count their references. */
+/* Common parts of the fake drivers in the tests of routes: the loopback under
+ * another name, with peers that count their references. */
 #ifndef AMG_TESTS_ROUTE_DRIVER_H
 #define AMG_TESTS_ROUTE_DRIVER_H
 

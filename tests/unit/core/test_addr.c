@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses copy, compare, and survive their text; the user's are counted in
- * the class, those inside handles are not. */
+/* Addresses: copies, comparison, and address strings; the class counts those of
+ * the program, not those inside handles. */
 #include "core/addr.h"
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static void test_addr_self_is_itself(void **state)
     amg_addr_fini(&copy);
     assert_null(copy.peer);
     assert_false(amg_addr_is_same(&self, &copy));
-    amg_addr_fini(&copy); /* twice is fine */
+    amg_addr_fini(&copy); /* twice is allowed */
     amg_addr_fini(&self);
 }
 

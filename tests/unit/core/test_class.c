@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The limits of a class are those of its routes taken together. */
+/* Limits of a class, from those of all its routes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,12 +11,12 @@
 
 enum { REQUEST_LEN = 500 };
 
-/* A loopback that passes for a medium between processes. */
+/* A loopback that acts as a transport between processes. */
 static struct amg_transport medium;
 static bool medium_must_yield;
 static bool medium_is_bound;
 
-/* The same, which any thread may move. */
+/* The same, for any thread. */
 static struct amg_transport other;
 
 static hg_return_t other_open(
@@ -91,7 +91,7 @@ static void test_class_over_self_yields_its_core(void **state)
     assert_true(limits_of(AMG_ROUTE_SELF, false).must_yield);
 }
 
-/* The other route is there, or is there for nobody, or is not. */
+/* The other route does not exist, exists, or exists but is idle. */
 enum company { ALONE, BESIDE, BESIDE_IDLE };
 
 static enum company company;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A context is not closed under the feet of a thread that waits in it. */
+/* Closing of a context while a thread waits in it: refused. */
 #include "core/context.h"
 
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void test_context_with_an_owner_is_busy(void **state)
     amg_progress_disown(context);
 }
 
-/* The owner has left, and who waited has not seen it yet. */
+/* The owner has left, and the waiting thread has not noticed yet. */
 static void test_context_with_a_waiter_is_busy(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entries leave the queue once and in order, from any thread; who sleeps is
- * woken by a push and by a wake, also one that came before the sleep. */
+/* Completion queue: entries leave it once and in order, from any thread; a push
+ * or a wake ends a sleep, also if it came before the sleep. */
 #include "core/cq.h"
 
 #include <pthread.h>
@@ -85,7 +85,7 @@ static void test_cq_wake_ends_sleep(void **state)
     pthread_join(thread, NULL);
 }
 
-/* One thread's entries, each of which must come out once. */
+/* The entries of a thread; each must be popped once. */
 struct lot {
     struct amg_cq_entry entries[ENTRIES];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of a class: aligned, apart, zero where asked for, joined again
- * when it comes back, and of the heap when it is used up. */
+/* Memory pool of a class: blocks are aligned, disjoint, zeroed on request,
+ * joined when freed; the heap serves requests that do not fit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,13 +40,13 @@ static uint64_t live_now(void)
     return stats.live;
 }
 
-/* Each byte is like the next, and the first one is `value`. */
+/* All bytes of the block have this value. */
 static bool is_all(const unsigned char *bytes, size_t len, unsigned char value)
 {
     return bytes[0] == value && memcmp(bytes, bytes + 1, len - 1) == 0;
 }
 
-/* Bytes of memory behind the whole pool. */
+/* Bytes of memory in use for the whole pool. */
 static uint64_t pool_resident(const struct amg_class_pool *pool)
 {
     struct stat file;
@@ -79,7 +79,7 @@ static void test_pool_alloc_is_aligned_and_inside(void **state)
     amg_class_pool_destroy(pool);
 }
 
-/* In any order of giving back, the whole is there again afterwards. */
+/* After frees in any order the pool is one free block again. */
 static void test_pool_free_joins_neighbours(void **state)
 {
     static const int orders[][3] = {
@@ -228,7 +228,7 @@ struct worker {
     bool is_good;
 };
 
-/* Takes and gives back at random; every block keeps its own bytes. */
+/* Allocates and frees at random; every block keeps its bytes. */
 static void *worker_run(void *arg)
 {
     struct worker *worker = arg;

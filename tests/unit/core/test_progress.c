@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A context has one progress owner; others wait for what it queues, and one of
- * them takes over when it leaves. */
+/* Progress owner of a context: there is one, other threads wait for entries,
+ * and one of them takes over when it leaves. */
 #include "core/progress.h"
 
 #include <pthread.h>
@@ -76,7 +76,7 @@ static void *disown_run(void *arg)
     return NULL;
 }
 
-/* Waits while `run` does what ends the wait. */
+/* Waits, while `run` makes the wait end. */
 static void wait_for(void *(*run)(void *))
 {
     pthread_t thread;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the program asks beats the environment, which beats the default; what
- * makes no sense changes nothing, or is said and left out. */
+/* Progress configuration: options of the program override the environment,
+ * which overrides the default; invalid values change nothing, or are logged and
+ * ignored. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@ static unsigned logged_count(const char *text)
     return count;
 }
 
-/* A loopback that passes for a medium which only the program may move. */
+/* A loopback that acts as a transport which only threads of the program may
+ * call. */
 static struct amg_transport bound;
 
 static hg_return_t bound_open(
@@ -74,7 +76,7 @@ static hg_class_t *class_open(const struct amalgam_progress_options *options)
     return cls;
 }
 
-/* Two ranks that share one cpu, or have one each. */
+/* Two ranks that share a cpu, or have one each. */
 static void ranks_know(hg_class_t *cls, unsigned second_cpu)
 {
     struct amg_affinity_rank *ranks = amg_mem_zalloc(2 * sizeof(*ranks));
@@ -351,7 +353,8 @@ static void test_progress_config_of_the_owner_is_copied(void **state)
     amg_class_close(owner);
 }
 
-/* What HG_Init_opt2() makes of a progress_mode, which ends with it. */
+/* The options that HG_Init_opt2() derives from a progress_mode, valid during
+ * the call. */
 static hg_class_t *class_of_mode(uint8_t mode)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank of another node is called by the far route, and named by the main one,
- * whether it was called or heard of first. */
+/* Ranks of other nodes: called by the internode route, and named by the main
+ * one, whether this process called them or they called first. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static int parsed;
 static hg_return_t parse_ret;
 static hg_class_t *cls;
 
-/* Ranks 0 and 1 are on this node. Texts are in another order than ranks. */
+/* Ranks 0 and 1 are on this node. The texts are not in the order of ranks. */
 static const char *const texts[PEERS] = {
     "far://c", "far://a", "far://d", "far://b", "far://cc"};
 static const uint32_t order[RANKS] = {1, 3, 0, 2};
@@ -183,7 +183,7 @@ static int class_setup(void **state)
     return amg_class_open(&plan, &cls) != HG_SUCCESS;
 }
 
-/* Nothing is held any more, and the table was given back once. */
+/* No reference is left, and the table was released once. */
 static int class_teardown(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void test_route_rank_of_this_node_is_called_by_main_route(void **state)
     assert_int_equal(addr.route, AMG_ROUTE_MPI);
     amg_addr_fini(&addr);
     assert_int_equal(parsed, 0);
-    /* Should it be heard of all the same, it is who it is, and not kept. */
+    /* A request from it is still attributed to it, and the peer is not kept. */
     assert_ptr_equal(amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[1]),
         &main_peers[1]);
     assert_int_equal(far_peers[1].shares, 0);
@@ -240,7 +240,7 @@ static void test_route_origin_is_found_by_its_text(void **state)
     assert_int_equal(far_peers[STRANGER].shares, 0);
 }
 
-/* So its driver can say in a log line who is not reached. */
+/* So a log line of its driver can name the rank. */
 static void test_route_peer_has_its_rank(void **state)
 {
     const struct amg_domain *domain = cls->domains[AMG_ROUTE_OFI];
@@ -300,7 +300,7 @@ static void test_route_rank_not_reached_is_an_error(void **state)
     assert_int_equal(
         amg_addr_init(cls, AMG_ROUTE_MPI, &main_peers[2], &addr), HG_NOMEM);
     assert_null(addr.peer);
-    /* Who is heard of is known, also when it cannot be kept. */
+    /* A peer that called is known, also if it cannot be kept. */
     amg_mem_fail_nth(1);
     assert_ptr_equal(amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[2]),
         &main_peers[2]);

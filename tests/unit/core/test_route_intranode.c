@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer that is reached by two routes is called by the near one, and named by
- * the main one. */
+/* Peers on two routes: called by the intranode one, and named by the main one.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 enum { PEERS = 3 };
 
-/* Two media with peers of their own, beside the loopback. */
+/* Two fake transports with peers of their own, beside the loopback. */
 static struct amg_transport far;
 static struct amg_transport near;
 static struct amg_peer far_peers[PEERS] = {{0, 0}, {1, 0}, {2, 0}};
@@ -62,7 +62,7 @@ static hg_return_t near_format(const struct amg_domain *domain,
     return text_write("near://", peer, ret_text, len);
 }
 
-/* The first two are twins; the third ones have nobody. */
+/* The first two peers have both routes, the third ones have one each. */
 static hg_return_t join(hg_class_t *opened)
 {
     hg_return_t rc =
@@ -151,7 +151,7 @@ static void test_route_is_named_by_main_route(void **state)
     assert_ptr_equal(peer, &far_peers[1]);
     peer_unref(NULL, peer);
     amg_addr_fini(&addr);
-    /* A stranger who came that way. */
+    /* An unknown process that called by this route. */
     amg_addr_init_from(cls, AMG_ROUTE_SHM, &near_peers[2], &addr);
     assert_text(&addr, "near://2");
     assert_null(amg_addr_main_peer(&addr));
@@ -177,7 +177,7 @@ static void test_route_is_the_same_by_both_routes(void **state)
     amg_addr_fini(&far_addr);
 }
 
-/* Each allocation fails once, and nothing is left behind. */
+/* Each allocation fails once, and no memory is lost. */
 static void test_route_without_memory_leaves_nothing(void **state)
 {
     hg_return_t rc = HG_NOMEM;

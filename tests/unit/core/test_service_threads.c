@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of a context: one makes progress while no caller does, and sleeps
- * when nothing comes; others run what peers asked for. */
+/* Service threads of a context: one makes progress while no caller does, and
+ * blocks when idle; others run requests of peers. */
 #include "core/progress.h"
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ enum {
     FEW_POLLS = 100
 };
 
-/* Starts the threads that this asks for, all on one slot. */
+/* Starts the threads of this configuration, all on one slot. */
 static void threads_begin_on(enum amalgam_progress progress, unsigned handlers,
     struct amg_core_slot slot)
 {
@@ -62,7 +62,7 @@ static int close_all(void **state)
     assert_true(amg_service_threads_stop(medium_context));
     assert_null(medium_context->threads);
     assert_int_equal(medium_context->incoming_mode, AMG_SERVE_TRIGGER);
-    /* Nobody is rung for who is gone. */
+    /* A thread that has ended is not signaled. */
     assert_false(amg_cq_has_armed(&medium_context->cq));
     assert_false(atomic_load(&medium.is_armed));
     medium_close(medium_context);
@@ -82,7 +82,7 @@ static void until_taken(void)
         sched_yield();
 }
 
-/* An entry that says who ran it. */
+/* An entry that records the thread that ran it. */
 struct told {
     struct amg_cq_entry entry;
     atomic_uint ran;
@@ -144,7 +144,7 @@ static void test_service_threads_progress_on_own_core_receives_messages(
     }
 }
 
-/* Were it to think that the core is its own, it would look for 200 ms. */
+/* If it took the core for its own, it would poll for 200 ms. */
 static void test_service_threads_progress_without_its_core_blocks_at_once(
     void **state)
 {
@@ -178,7 +178,7 @@ static void test_service_threads_progress_takes_over_from_callers(void **state)
     threads_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
     for (unsigned i = 0; i < 5; i++) {
         until_thread_sleeps();
-        /* Ends what the thread has announced. */
+        /* Ends the announced wait of the thread. */
         assert_int_equal(
             HG_Progress(medium_context, i % 2 * SHORT_MS), HG_TIMEOUT);
     }
@@ -192,7 +192,7 @@ static void *wake_when_asleep(void *arg)
     (void)arg;
     while (!amg_cq_is_armed(&medium_context->cq, AMG_CQ_OWNER))
         sched_yield();
-    /* The thread gets out of the way; and if it is slow, it does not matter. */
+    /* The thread leaves progress to the caller, also if it is slow to do so. */
     for (unsigned i = 0; i < ENTRIES; i++)
         sched_yield();
     medium_send();
@@ -268,11 +268,12 @@ static void test_service_threads_handlers_run_what_is_served(void **state)
 }
 
 static atomic_uint nested_ended;
-/* Where another handler may run what one waits for, nothing tells that one. */
+/* If another handler may run the awaited entry, the waiting handler is not
+ * signaled. */
 static unsigned nested_wait_ms;
 
-/* A handler that starts something, and waits for its end as the main thread of
- * a program would. */
+/* A handler that starts an operation, and waits for its end as the main thread
+ * of a program would. */
 static void nested_run(struct amg_cq_entry *entry)
 {
     unsigned i = (unsigned)(amg_container_of(entry, struct told, entry) - told);
@@ -358,7 +359,7 @@ static void test_service_threads_stops_and_starts_again(void **state)
     }
 }
 
-/* Sends one at a time, while others call or not. */
+/* Sends one message at a time, while other threads call or not. */
 static atomic_bool is_over;
 
 static void *caller_main(void *arg)

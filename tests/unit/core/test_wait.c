@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The progress owner looks, then sleeps on descriptors, and whatever comes
- * wakes it; with an event loop of the user's in its place, or beside it. */
+/* Waits of the progress owner: it polls, then blocks on descriptors, and every
+ * event wakes it; also with an event loop of the program in its place, or
+ * beside it. */
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -45,7 +46,7 @@ static void *send_when_armed(void *arg)
     return NULL;
 }
 
-/* An entry that counts how often it ran. */
+/* An entry that counts its runs. */
 struct counted {
     struct amg_cq_entry entry;
     atomic_uint ran;
@@ -78,12 +79,12 @@ static void *post_when_armed(void *arg)
 {
     (void)arg;
     until_armed(1);
-    atomic_store(&medium.events, 1); /* not told by the medium */
+    atomic_store(&medium.events, 1); /* not an event of the transport */
     amg_context_posted(medium_context, AMG_ROUTE_OFI);
     return NULL;
 }
 
-/* HG_Progress() with no end, which `run` ends from another thread. */
+/* HG_Progress() without limit, which `run` ends from another thread. */
 static void sleep_for(void *(*run)(void *))
 {
     pthread_t thread;
@@ -121,7 +122,7 @@ static void test_wait_sleeps_until_its_time_is_over(void **state)
     assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
     polls = atomic_load(&medium.polls);
     assert_true(atomic_load(&medium.arms) >= 1);
-    /* Nothing to look at before the time is over: it did not. */
+    /* No event came before the time was over. */
     atomic_store(&medium.is_oversubscribed, true);
     assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
     assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
@@ -140,7 +141,7 @@ static void *one_at_a_time(void *arg)
     return NULL;
 }
 
-/* The message comes while the owner looks, arms, or sleeps. */
+/* The message comes while the owner polls, arms, or blocks. */
 static void test_wait_loses_no_message(void **state)
 {
     atomic_uint seen = 0;
@@ -172,7 +173,7 @@ static void *push_all(void *arg)
 static atomic_bool is_over;
 static atomic_uint ended;
 
-/* Both return what went wrong, or NULL. */
+/* Both return the failure, or NULL. */
 static void *progress_and_trigger(void *arg)
 {
     void *why = NULL;
@@ -228,7 +229,8 @@ static void push_to(void *(*const *runs)(void *), unsigned count)
     for (unsigned i = 0; i < PUSHERS; i++)
         pthread_join(pushers[i], NULL);
     atomic_store(&is_over, true);
-    /* Who waits behind the one that leaves goes on waiting in its place. */
+    /* A thread that waits behind a leaving owner goes on waiting in its place.
+     */
     while (atomic_load(&ended) < count) {
         medium_send();
         amg_cq_wake(&medium_context->cq);
@@ -266,7 +268,7 @@ static void test_wait_of_loop_beside_threads_loses_nothing(void **state)
     push_to(runs, 3);
 }
 
-/* The loop sleeps behind an owner; that one leaves without a word. */
+/* The loop blocks behind an owner, which leaves without an event. */
 static void test_wait_of_loop_ends_when_owner_leaves(void **state)
 {
     struct pollfd news = {.events = POLLIN};
@@ -279,7 +281,7 @@ static void test_wait_of_loop_ends_when_owner_leaves(void **state)
     assert_int_equal(poll(&news, 1, 0), 0);
     amg_progress_disown(medium_context);
     assert_int_equal(poll(&news, 1, MEDIUM_WAIT_MS), 1);
-    /* It is told of what the medium has, once it has asked again. */
+    /* Armed again, the loop gets events of the transport. */
     assert_false(HG_Event_ready(medium_context));
     assert_int_equal(poll(&news, 1, 0), 0);
     medium_send();
@@ -294,17 +296,17 @@ static void test_wait_on_shared_core_sleeps_at_once(void **state)
     unsigned before = 0;
 
     (void)state;
-    medium_context->spin_ns = UINT64_MAX / 2; /* it would look for ever */
+    medium_context->spin_ns = UINT64_MAX / 2; /* it would poll for ever */
     atomic_store(&medium.is_oversubscribed, true);
     sleep_for(send_when_armed);
     assert_true(atomic_load(&medium.asked) == 1);
-    /* And remembers it. */
+    /* The decision stays. */
     atomic_store(&medium.arms, 0);
     before = atomic_load(&medium.polls);
     sleep_for(send_when_armed);
     assert_true(atomic_load(&medium.polls) - before < FEW_POLLS);
     assert_true(atomic_load(&medium.asked) == 2);
-    /* Until the other one has left. */
+    /* Until the other thread has left. */
     atomic_store(&medium.is_oversubscribed, false);
     atomic_store(&medium.arms, 0);
     assert_int_equal(HG_Progress(medium_context, 2), HG_TIMEOUT);
@@ -322,13 +324,14 @@ static void test_wait_without_descriptor_only_polls(void **state)
     assert_true(HG_Event_ready(medium_context));
 }
 
-/* As long as a peer moves something here it does not nap. */
+/* It does not pause while a peer makes progress here. */
 static void test_wait_while_peer_moves_is_not_quiet(void **state)
 {
     uint64_t start_ns = amg_clock_ns();
 
     (void)state;
-    (void)amg_progress_wait(medium_context, 1); /* takes note of the opening */
+    (void)amg_progress_wait(
+        medium_context, 1); /* records the time of the opening */
     for (int moves = 0; moves < 2; moves++) {
         medium.has_moved = moves != 0;
         medium_context->wakeup.quiet_since_ns = 1;

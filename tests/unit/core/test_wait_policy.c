@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a wait does next depends on its core, on whether descriptors tell of
- * all, on what was wished, and on how long nothing has come. */
+/* Next step of a wait: depends on its core, on whether descriptors report all
+ * events, on the options, and on the time since the last event. */
 #include "core/wait_policy.h"
 
 #include <setjmp.h>

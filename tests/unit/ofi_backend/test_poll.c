@@ -105,14 +105,14 @@ static void receive(struct world *world, const void *bytes, size_t len)
     free(copy);
 }
 
-static void say_hello(struct world *world)
+static void connect_send(struct world *world)
 {
     struct {
         struct amg_ofi_header header;
-        struct amg_ofi_connect hello;
+        struct amg_ofi_connect connect;
     } message = {
         .header = {.kind = AMG_OFI_MAGIC | AMG_OFI_CONNECT},
-        .hello = {.magic = AMG_OFI_CONNECT_MAGIC,
+        .connect = {.magic = AMG_OFI_CONNECT_MAGIC,
             .version = AMG_OFI_VERSION,
             .addr_len = world->peer->addr_len,
             .incarnation = 77,
@@ -120,7 +120,7 @@ static void say_hello(struct world *world)
             .message_len = inside(world)->message_max},
     };
 
-    memcpy(message.hello.addr, world->peer->addr, world->peer->addr_len);
+    memcpy(message.connect.addr, world->peer->addr, world->peer->addr_len);
     receive(world, &message, sizeof(message));
 }
 
@@ -162,7 +162,7 @@ static void test_poll_wrong_fields_of_a_peer_do_no_harm(void **state)
         struct amg_ofi_header header;
         size_t len = sizeof(header) + (size_t)rand() % 200;
 
-        say_hello(&world);
+        connect_send(&world);
         assert_true(world.peer->state == AMG_OFI_PEER_CLAIMED ||
                     world.peer->state == AMG_OFI_PEER_OPEN);
         fill_random(bytes, len);
@@ -201,7 +201,7 @@ static void test_poll_leases_of_one_peer_are_bounded(void **state)
     world_open(&world);
     amg_ofi_transport.bulk.key(world.mem, &key);
     memcpy(&message.ask, key.bytes, sizeof(message.ask));
-    say_hello(&world);
+    connect_send(&world);
     message.header.token = world.peer->token;
     for (unsigned i = 0; i < LEASES; i++) {
         message.header.cookie = i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each call ends once, and each credit comes back once, whatever happens to a
- * call and in whichever order; over a medium that is made here. */
+/* Call engine over a fake medium: each call ends once, and each credit returns
+ * once, whatever happens to a call and in whichever order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ enum {
     MUCH = 1 << 30
 };
 
-/* A request, its operation and where it is. */
+/* A request, its operation and its state. */
 struct request {
     struct amg_post post;
     struct amg_op op;
@@ -166,7 +166,7 @@ static void leave(struct request *request)
     request->post.op = NULL;
 }
 
-/* The target answers; NULL: the engine knows of no such call. */
+/* The target answers. NULL: the engine has no such call. */
 static struct amg_op *answer(struct request *request, hg_return_t ret)
 {
     struct amg_op *op =
@@ -188,7 +188,7 @@ static void assert_ended(const struct request *request, hg_return_t ret)
     assert_int_equal(state_of(request), AMG_CALL_DONE);
 }
 
-/* Nothing is left of any call. */
+/* No call, credit or warning is left. */
 static void assert_nothing_left(void)
 {
     assert_int_equal(calls.warnings, 0);
@@ -276,11 +276,12 @@ static void test_calls_warnings_about_peers_are_bounded(void **state)
 static void test_calls_answer_without_a_call_is_refused(void **state)
 {
     (void)state;
-    assert_null(amg_calls_find_locked(&calls, 77, 0)); /* none was ever */
+    assert_null(
+        amg_calls_find_locked(&calls, 77, 0)); /* there was no such call */
     post_many(LIMIT + 1, true);
     assert_null(amg_calls_find_locked(&calls, requests[0].cookie, 1));
     assert_null(amg_calls_find_locked(&calls, 200, 0));
-    /* It waits, so the peer can only have guessed its cookie. */
+    /* The request waits, so the peer can only have guessed its cookie. */
     assert_null(amg_calls_find_locked(&calls, requests[LIMIT].post.cookie, 0));
     assert_non_null(answer(&requests[0], HG_SUCCESS));
     assert_null(answer(&requests[0], HG_SUCCESS));
@@ -494,7 +495,7 @@ static void test_calls_without_memory_change_nothing(void **state)
     assert_non_null(answer(&requests[0], HG_SUCCESS));
 }
 
-/* One event, drawn at random, in the life of a request. */
+/* A random event in the life of a request. */
 static void event(struct request *request, unsigned draw)
 {
     bool is_idle = !request->has_buf && !request->is_at_target &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Credits are never overdrawn, waiting keeps its order, what is owed is paid.
- */
+/* Flow control: credits are never overdrawn, requests wait in order, owed
+ * credits are returned. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void test_flow_waiting_leaves_in_order(void **state)
         amg_flow_wait(&peer, &requests[i]);
     assert_null(amg_flow_next(&flow, &peer));
     assert_true(amg_flow_give(&peer, 2));
-    /* Nobody overtakes those that wait. */
+    /* A request does not overtake those that wait. */
     assert_false(amg_flow_take(&flow, &peer));
     assert_ptr_equal(amg_flow_next(&flow, &peer), &requests[0]);
     assert_ptr_equal(amg_flow_next(&flow, &peer), &requests[1]);
@@ -131,7 +131,7 @@ static void test_flow_next_owing_lists_each_once(void **state)
     assert_true((first == &peer && second == &other) ||
                 (first == &other && second == &peer));
     assert_null(amg_flow_next_owing(&flow));
-    /* The message to `peer` did not leave. */
+    /* The message to `peer` was not sent. */
     assert_int_equal(amg_flow_take_owed(&peer, UINT16_MAX), 2);
     amg_flow_owe_again(&flow, &peer, 2);
     assert_ptr_equal(amg_flow_next_owing(&flow), &peer);

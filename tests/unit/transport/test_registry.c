@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drivers are found by whole schemes, and only whole drivers pass. */
+/* Registry of drivers: found by whole schemes; only complete drivers pass the
+ * check. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 #include "transport/registry.h"
 #include "transport/self.h"
 
-/* Only looked for, never called. */
+/* Only found, never called. */
 static const struct amg_transport other = {
     .name = "other", .schemes = "other other+fast third"};
 
@@ -53,7 +54,7 @@ static void test_registry_check_whole_driver_passes(void **state)
 
 static void test_registry_check_names_missing_slot(void **state)
 {
-    /* Every slot is one pointer; each of them is missed. */
+    /* Every slot is one pointer; the check misses each of them. */
     size_t first = offsetof(struct amg_transport, domain);
     size_t last = sizeof(struct amg_transport);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A number fits what it was given for, and nothing afterwards. */
+/* Table of numbers: a number finds its object, and nothing after the removal.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +54,7 @@ static void test_table_full_refuses(void **state)
     rewind(log);
     assert_non_null(fgets(line, sizeof(line), log));
     assert_non_null(strstr(line, "2 things are the limit of a class"));
-    assert_null(fgets(line, sizeof(line), log)); /* said once */
+    assert_null(fgets(line, sizeof(line), log)); /* logged once */
     assert_int_equal(fclose(log), 0);
     amg_table_remove(&table, cookie);
     assert_int_equal(

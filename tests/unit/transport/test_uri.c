@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Init strings and addresses fall into their parts; bad ones are refused. */
+/* Parsing of init strings and addresses; malformed ones are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Places in lists of segments: runs are joined where memory is adjacent, empty
- * segments are passed over, and nothing is taken behind the end. */
+/* Iterator over lists of segments: adjacent segments are joined, empty ones
+ * skipped, and no byte is taken beyond the end. */
 #include "transport/seg_iter.h"
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void test_seg_iter_counts_the_bytes_left(void **state)
         amg_seg_iter_is_whole(&(struct amg_seg_iter){list, 3, 2, 2}, 99));
 }
 
-/* Cuts `LEN` bytes of `base` into pieces, some empty, in a random order. */
+/* Cuts `LEN` bytes of `base` into segments, some empty, in a random order. */
 static uint32_t cut(struct amg_segment *list, unsigned char *base)
 {
     uint32_t count = 0;
@@ -75,7 +75,7 @@ static uint32_t cut(struct amg_segment *list, unsigned char *base)
     return count;
 }
 
-/* The byte that stands `offset` behind the start of the list. */
+/* The byte at `offset` from the start of the list. */
 static unsigned char *byte_of(
     const struct amg_segment *list, uint32_t count, uint64_t offset)
 {

@@ -150,7 +150,8 @@ static hg_return_t call_serve(hg_handle_t handle)
     if (!dht->is_find)
         key_entry(dht, input.key, false)->key = input.key;
     output.data = key_entry(dht, input.key, true)->value;
-    CHECK(dht->team, HG_Respond(handle, NULL, NULL, &output));
+    CHECK(dht->team,
+        HG_Respond(handle, NULL, NULL, output.len > 0 ? &output : NULL));
     return HG_Destroy(handle);
 }
 
@@ -183,8 +184,10 @@ static hg_return_t call_ended(const struct hg_cb_info *info)
     struct payload output = {dht->out, op_at(slot)->own->value};
 
     pair_check(dht->team, info->ret, "the call");
-    CHECK(dht->team, HG_Get_output(slot->handle, &output));
-    HG_Free_output(slot->handle, &output);
+    if (dht->out > 0) {
+        CHECK(dht->team, HG_Get_output(slot->handle, &output));
+        HG_Free_output(slot->handle, &output);
+    }
     if (output.len != dht->out)
         pair_fail(dht->team, "the answer has %u bytes", output.len);
     if (dht->is_find && dht->way == BY_LANDING)

@@ -284,21 +284,6 @@ static bool document_open(struct document *document, const char *option)
     return document_write(document);
 }
 
-static bool documents_open(const struct options *options)
-{
-    const char *json = options->json;
-    const char *csv = options->csv;
-
-    /* Two documents in one file would be none. */
-    if (json != NULL && csv != NULL && strcmp(json, csv) == 0) {
-        fprintf(stderr,
-            "amalgam_bench: --json and --csv are both %s: name two\n", csv);
-        return false;
-    }
-    return document_open(&documents[JSON], json) &&
-           document_open(&documents[CSV], csv);
-}
-
 static void document_add(struct document *document, const struct row *row)
 {
     bool is_json = document == &documents[JSON];
@@ -357,10 +342,20 @@ int report_open(const struct options *options, const char *command,
     report.start_us = clock_now_us();
     report.ranks = world->ranks;
     head_fill(options, command, world);
-    if ((options->expect != NULL && !expect_open(options->expect)) ||
-        !documents_open(options))
+    if (options->expect != NULL && !expect_open(options->expect))
         return REPORT_EXIT_USAGE;
-    return EXIT_SUCCESS;
+    /* Two documents in one file would be none. */
+    if (options->json != NULL && options->csv != NULL &&
+        strcmp(options->json, options->csv) == 0) {
+        fprintf(stderr,
+            "amalgam_bench: --json and --csv are both %s: name two\n",
+            options->csv);
+        return REPORT_EXIT_USAGE;
+    }
+    return document_open(&documents[JSON], options->json) &&
+                   document_open(&documents[CSV], options->csv)
+               ? EXIT_SUCCESS
+               : REPORT_EXIT_USAGE;
 }
 
 void report_progress(int rank, const char *progress)

@@ -77,6 +77,8 @@ struct fabric {
     struct fid_ep *ep;
     fi_addr_t peer;
     uint64_t next_key;
+    const struct duel *duel; /* of bulk data, as the next */
+    uint64_t far[2];         /* rank 1's memory: its address, and key */
     struct fabric_memory memories[MEMORIES];
     struct fabric_lane lanes[OPTIONS_WINDOW_MAX];
     struct fabric_op *ended[ENDED_MAX];
@@ -429,13 +431,23 @@ static bool replies_look(struct flight *flight)
     return true;
 }
 
-/* Rank 1: answers each of `calls` requests, at the place that it names. */
-static void requests_serve(
-    struct fabric *fabric, unsigned window, unsigned calls)
+double fabric_rate(struct pair *pair, struct duel *duel)
 {
+    struct fabric *fabric = fabric_of(pair);
+    unsigned calls = duel_warm(duel) + duel->calls;
+    unsigned window = duel->window;
+    struct flight flight = {pair, .arg = fabric, .post = request_post,
+        .look = replies_look, .window = window,
+        .timed_every = FLIGHT_TIMED_EVERY};
+
+    for (unsigned i = 0; pair->rank == 1 && i < window && i < calls; i++)
+        lane_receive(fabric, &fabric->lanes[i], TAG_REQUEST);
+    pair_barrier(pair);
+    if (pair->rank == 0)
+        return flight_batch(&flight, duel);
     for (unsigned i = 0; i < calls; i++) {
         struct fabric_lane *lane = &fabric->lanes[fabric_take(fabric)->place];
-        struct head head = head_check(fabric->pair, &lane->in, HEAD_LEN);
+        struct head head = head_check(pair, &lane->in, HEAD_LEN);
         struct fabric_lane *out = &fabric->lanes[head.place];
 
         fabric_settle(fabric, &out->send);
@@ -447,42 +459,19 @@ static void requests_serve(
     }
     for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
         fabric_settle(fabric, &fabric->lanes[i].send);
-}
-
-double fabric_rate(struct pair *pair, struct duel *duel)
-{
-    struct fabric *fabric = fabric_of(pair);
-    unsigned calls = duel_warm(duel) + duel->calls;
-    struct flight flight = {pair, .arg = fabric, .post = request_post,
-        .look = replies_look, .window = duel->window,
-        .timed_every = FLIGHT_TIMED_EVERY};
-
-    for (unsigned i = 0; pair->rank == 1 && i < duel->window && i < calls; i++)
-        lane_receive(fabric, &fabric->lanes[i], TAG_REQUEST);
-    pair_barrier(pair);
-    if (pair->rank == 0)
-        return flight_batch(&flight, duel);
-    requests_serve(fabric, duel->window, calls);
     return 0.0;
 }
 
-/* Transfers in flight; rank 0's. */
-struct mover {
-    struct fabric *fabric;
-    const struct duel *duel;
-    uint64_t place[2]; /* of rank 1's memory: its address, and key */
-};
-
+/* Rank 0: a transfer at that place of the window. */
 static void move_post(struct flight_slot *slot)
 {
-    struct mover *mover = slot->flight->arg;
-    struct fabric *fabric = mover->fabric;
-    const struct bulk *bulk = mover->duel->arg;
+    struct fabric *fabric = slot->flight->arg;
+    const struct bulk *bulk = fabric->duel->arg;
     struct fabric_op *op = &fabric->lanes[slot->number].receive;
-    size_t size = mover->duel->size;
+    size_t size = fabric->duel->size;
     size_t at = slot->number * size;
     struct iovec here = {fabric->memories[ROOM].base + at, size};
-    struct fi_rma_iov there = {mover->place[0] + at, size, mover->place[1]};
+    struct fi_rma_iov there = {fabric->far[0] + at, size, fabric->far[1]};
     void *desc = fi_mr_desc(fabric->memories[ROOM].mr);
     struct fi_msg_rma msg = {&here, &desc, 1, .addr = fabric->peer,
         .rma_iov = &there, .rma_iov_count = 1, .context = &op->context};
@@ -498,9 +487,7 @@ static void move_post(struct flight_slot *slot)
 
 static bool moves_look(struct flight *flight)
 {
-    struct mover *mover = flight->arg;
-
-    flight_ended(&flight->slots[fabric_take(mover->fabric)->place]);
+    flight_ended(&flight->slots[fabric_take(flight->arg)->place]);
     return true;
 }
 
@@ -509,20 +496,21 @@ double fabric_bulk(struct pair *pair, struct duel *duel)
     const struct bulk *bulk = duel->arg;
     struct fabric *fabric = fabric_of(pair);
     struct fabric_lane *lane = &fabric->lanes[0];
-    struct mover mover = {.fabric = fabric, .duel = duel};
-    struct flight flight = {pair, .arg = &mover, .post = move_post,
+    struct flight flight = {pair, .arg = fabric, .post = move_post,
         .look = moves_look, .window = duel->window, .timed_every = 1};
     unsigned char *far = pair->rank == 1 ? bulk->end : NULL;
     double elapsed_us = 0.0;
 
+    fabric->duel = duel;
     if (pair->rank == 1) {
         fabric_know(fabric, END, bulk->end, pair->room_len);
+        fabric->far[0] = 0;
         if ((fabric->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0)
-            mover.place[0] = (uint64_t)(uintptr_t)bulk->end;
-        mover.place[1] = fi_mr_key(fabric->memories[END].mr);
+            fabric->far[0] = (uint64_t)(uintptr_t)bulk->end;
+        fabric->far[1] = fi_mr_key(fabric->memories[END].mr);
         lane_receive(fabric, lane, TAG_STOP);
     }
-    MPI_Bcast(mover.place, 2, MPI_UINT64_T, 1, pair->comm);
+    MPI_Bcast(fabric->far, 2, MPI_UINT64_T, 1, pair->comm);
     bulk_fill(pair, duel, bulk, far);
     if (pair->rank == 0) {
         elapsed_us = flight_batch(&flight, duel);

@@ -19,8 +19,15 @@
 
 #include "mercury.h"
 #include "mercury_proc.h"
+#include "slow.h"
 
-enum { SHORT = 10, LONG = 100000, PAIRS = 4, TEXT_CAP = 256, DEADLINE_S = 50 };
+enum {
+    SHORT = 10,
+    LONG = 100000,
+    PAIRS = 4,
+    TEXT_CAP = 256,
+    DEADLINE_S = 50 * TEST_SLOW
+};
 
 /* What the other one was doing when it was killed. */
 enum victim {

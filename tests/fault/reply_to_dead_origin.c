@@ -15,8 +15,9 @@
 
 #include "mercury.h"
 #include "mercury_proc.h"
+#include "slow.h"
 
-enum { LEN = 1 << 20, TEXT_CAP = 256, DEADLINE_S = 60 };
+enum { LEN = 1 << 20, TEXT_CAP = 256, DEADLINE_S = 60 * TEST_SLOW };
 
 static char bytes[LEN];
 static hg_handle_t held;

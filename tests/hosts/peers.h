@@ -12,9 +12,11 @@
 
 #include "mercury.h"
 
+#include "../slow.h"
+
 enum {
     PEERS_TEXT_CAP = 256,
-    PEERS_DEADLINE_S = 40, /* of a wait */
+    PEERS_DEADLINE_S = 40 * TEST_SLOW, /* of a wait */
 };
 
 struct peers {

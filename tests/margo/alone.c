@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One process with an instance of Margo that calls itself. */
 #include "alone.h"
+#include "slow.h"
 
 #include <unistd.h>
 
-enum { ALARM_S = 50 }; /* below the limit of a test */
+enum { ALARM_S = 50 * TEST_SLOW }; /* below the limit of a test */
 
 void alone_open(const char *json, const struct margo_monitor *monitor)
 {

@@ -12,8 +12,9 @@
 
 #include "pair.h"
 #include "processes/processes.h"
+#include "slow.h"
 
-enum { LEN = 1 << 20, CALLS = 2, ALARM_S = 50 };
+enum { LEN = 1 << 20, CALLS = 2, ALARM_S = 50 * TEST_SLOW };
 
 static char bytes[LEN];
 static pid_t client;

@@ -9,8 +9,14 @@
 
 #include "pair.h"
 #include "processes/processes.h"
+#include "slow.h"
 
-enum { LEN = 1 << 20, PACKED_CAP = 1024, ALARM_S = 50, LIMIT_MS = 600000 };
+enum {
+    LEN = 1 << 20,
+    PACKED_CAP = 1024,
+    ALARM_S = 50 * TEST_SLOW,
+    LIMIT_MS = 600000
+};
 
 /* What the owner of the memory tells. */
 struct told {

@@ -9,8 +9,9 @@
 #include "margo-hg-shim.h"
 #include "pair.h"
 #include "processes/processes.h"
+#include "slow.h"
 
-enum { ALARM_S = 50 };
+enum { ALARM_S = 50 * TEST_SLOW };
 
 /* What the process without an instance has. */
 static struct {

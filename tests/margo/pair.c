@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include "processes/processes.h"
+#include "slow.h"
 
-enum { ALARM_S = 50 }; /* below the limit of a test */
+enum { ALARM_S = 50 * TEST_SLOW }; /* below the limit of a test */
 
 struct pair pair;
 

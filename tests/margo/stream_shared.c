@@ -7,10 +7,12 @@
 
 #include "one.h"
 
+#include "slow.h"
+
 enum {
     INSTANCES = 4,
     CALLS = 50,
-    ALARM_S = 50,
+    ALARM_S = 50 * TEST_SLOW,
     IDLE_MS = 500,
     A_DAY_MS = 86400000
 };

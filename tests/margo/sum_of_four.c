@@ -7,8 +7,9 @@
 
 #include "pair.h"
 #include "processes/processes.h"
+#include "slow.h"
 
-enum { NUMBERS = 10, CALLS = 4, ALARM_S = 50 };
+enum { NUMBERS = 10, CALLS = 4, ALARM_S = 50 * TEST_SLOW };
 
 MERCURY_GEN_PROC(ask_t, ((int32_t)(count))((hg_bulk_t)(numbers)))
 MERCURY_GEN_PROC(answer_t, ((int64_t)(sum)))

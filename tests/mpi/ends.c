@@ -19,7 +19,14 @@
 
 #include "amalgam.h"
 
-enum { SAID_MIN = 2, LIMIT_S = 50, TRIGGER_MAX = 16, LINE_CAP = 1024 };
+#include "../slow.h"
+
+enum {
+    SAID_MIN = 2,
+    LIMIT_S = 50 * TEST_SLOW,
+    TRIGGER_MAX = 16,
+    LINE_CAP = 1024
+};
 
 static hg_class_t *cls;
 static hg_context_t *context;

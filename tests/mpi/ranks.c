@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "slow.h"
+
 enum {
     LIMIT_S = 55,  /* of a whole test, fewer than ctest's */
     BEFORE_S = 15, /* a wait that takes too long ends before the test does */
@@ -19,7 +21,7 @@ enum {
 #define NS_PER_S 1000000000ull
 
 static struct ranks *open_ranks[OPEN_MAX];
-static unsigned wait_s = LIMIT_S - BEFORE_S;
+static unsigned wait_s = (LIMIT_S - BEFORE_S) * TEST_SLOW;
 
 uint64_t ranks_now_ns(void)
 {
@@ -73,8 +75,8 @@ void ranks_wait_turn(
 
 void ranks_limit(unsigned seconds)
 {
-    wait_s = seconds - BEFORE_S;
-    alarm(seconds);
+    wait_s = (seconds - BEFORE_S) * TEST_SLOW;
+    alarm(seconds * TEST_SLOW);
 }
 
 void ranks_start(int level)

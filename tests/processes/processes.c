@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "slow.h"
+
 #define ENV_COUNT "TEST_PROCESSES"
 #define ENV_RANK  "TEST_PROCESSES_RANK"
 #define ENV_FD    "TEST_PROCESSES_FD"
@@ -25,7 +27,7 @@ enum {
     ARGS_CAP = 4096,
     ARGS_MAX = 64,
     SHOWS_MAX = 16,
-    SHOW_S = 40
+    SHOW_S = 40 * TEST_SLOW
 };
 
 /* In the memory file. */

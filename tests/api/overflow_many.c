@@ -80,7 +80,8 @@ static void burst_without_handles(struct api *api, hg_id_t id)
     }
     for (unsigned i = 0; i < CALLS; i++)
         OK(api, api_wait(api, &calls[i]));
-    UNTIL(api, served == CALLS);
+    /* More, where a request that its origin canceled before was served late. */
+    UNTIL(api, served >= CALLS);
     api_sync(api);
 }
 

@@ -21,9 +21,11 @@ enum {
     SIZE_LAST = 64 * MIB,
 };
 
+/* Up to a 0. */
 static const size_t sizes[] = {4, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB,
-    MIB, 4 * MIB, 16 * MIB, SIZE_LAST};
-static const size_t quick_sizes[] = {4, 4 * KIB, 64 * KIB, 4 * MIB};
+    MIB, 4 * MIB, 16 * MIB, SIZE_LAST, 0};
+static const size_t quick_sizes[] = {4, 4 * KIB, 64 * KIB, 4 * MIB, 0};
+static const size_t smoke_sizes[] = {4, 4 * KIB, 64 * KIB, 0};
 static const size_t choice_sizes[] = {64 * KIB, 4 * KIB, MIB, 16 * MIB};
 static const unsigned windows[] = {1, WINDOW, 16};
 
@@ -56,22 +58,17 @@ static const struct against by_stream = {"mpi", BULK_STREAM_TEXT, bulk_stream,
                             by_copy = {"memcpy", BULK_COPY_TEXT, bulk_copy,
                                 .figure = DUEL_GBPS, .is_open = true};
 
-/* The sizes of rows; `ret_count` of them. */
-static const size_t *sizes_of(
-    const struct options *options, unsigned *ret_count)
+/* The sizes of rows, up to a 0. */
+static const size_t *sizes_of(const struct options *options)
 {
-    static size_t asked;
+    static size_t asked[2];
 
-    *ret_count = sizeof(sizes) / sizeof(sizes[0]);
-    if (options->size != NULL && *options->size != 0) {
-        asked = *options->size;
-        *ret_count = 1;
-        return &asked;
-    }
-    if (!options->is_smoke && !options->is_quick)
-        return sizes;
-    *ret_count = options->is_smoke ? 3 : 4;
-    return quick_sizes;
+    asked[0] = options->size == NULL ? 0 : *options->size;
+    if (asked[0] != 0)
+        return asked;
+    if (options->is_smoke)
+        return smoke_sizes;
+    return options->is_quick ? quick_sizes : sizes;
 }
 
 /* `ops` are the names of a pull and of a push. */
@@ -134,8 +131,6 @@ static void memory_run(struct pair *pair, bool is_library,
 {
     size_t len = pair->room_len;
     struct bulk_shape shape = {is_library, 1, len, len, len};
-    unsigned count = 0;
-    const size_t *all = sizes_of(pair->options, &count);
     struct bulk bulk;
 
     bulk_open(pair, &shape, like, &bulk);
@@ -144,8 +139,8 @@ static void memory_run(struct pair *pair, bool is_library,
         bulk_cross_init(pair, &bulk);
     for (unsigned direction = 0; direction < 2; direction++) {
         bulk.is_push = direction == 1;
-        for (unsigned i = 0; i < count; i++)
-            size_run(pair, &bulk, all[i]);
+        for (const size_t *size = sizes_of(pair->options); *size != 0; size++)
+            size_run(pair, &bulk, *size);
     }
     bulk_close(pair, &bulk);
 }
@@ -270,10 +265,10 @@ static size_t room_needed(const struct pair *pair)
 {
     const struct options *options = pair->options;
     unsigned window = options->window > WINDOW ? options->window : WINDOW;
-    unsigned count = 0;
-    const size_t *all = sizes_of(options, &count);
-    size_t len = all[count - 1];
+    size_t len = 0;
 
+    for (const size_t *size = sizes_of(options); *size != 0; size++)
+        len = *size;
     if (len <= SIZE_LAST / window)
         len *= window;
     if (options->size == NULL && len < STRIDED_ROOM)

@@ -317,7 +317,6 @@ static void calls_make(
     struct incast *incast = duel->arg;
     struct flight flight = {team, .arg = duel, .post = call_post,
         .look = flight_turn, .window = duel->window};
-    uint64_t sums[4] = {0};
 
     memset(incast->asked, 0, sizeof(incast->asked));
     memset(incast->served, 0, sizeof(incast->served));
@@ -329,12 +328,7 @@ static void calls_make(
         origin_call(incast, &flight, duel->size, ret_slice);
     flight_handles_free(&flight);
     pair_barrier_serving(team);
-    memcpy(sums, incast->asked, sizeof(incast->asked));
-    memcpy(sums + 2, incast->served, sizeof(incast->served));
-    MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, team->comm);
-    if (sums[0] != sums[2] || sums[1] != sums[3])
-        pair_fail(team, "%llu calls came instead of %llu",
-            (unsigned long long)sums[2], (unsigned long long)sums[0]);
+    served_verify(team, team->comm, incast->asked, incast->served);
 }
 
 static double calls_batch(struct pair *team, struct duel *duel)

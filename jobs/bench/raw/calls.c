@@ -291,19 +291,23 @@ void mpi_calls_open(struct mpi_calls *calls, struct pair *pair, MPI_Comm comm,
     mpi_serve_open(&calls->serve, &calls_ops, calls, window, places);
 }
 
+void served_verify(const struct pair *pair, MPI_Comm comm,
+    const uint64_t asked[2], const uint64_t served[2])
+{
+    uint64_t sums[4] = {asked[0], asked[1], served[0], served[1]};
+
+    MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, comm);
+    if (sums[0] != sums[2] || sums[1] != sums[3])
+        pair_fail(pair, "%llu requests came instead of %llu",
+            (unsigned long long)sums[2], (unsigned long long)sums[0]);
+}
+
 void mpi_calls_close(struct mpi_calls *calls)
 {
-    uint64_t sums[4] = {calls->asked[0], calls->asked[1], 0, 0};
-
     mpi_serve_meet(&calls->serve);
-    memcpy(&sums[2], calls->served, sizeof(calls->served));
     mpi_serve_close(&calls->serve);
-    MPI_Allreduce(
-        MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, calls->serve.comm);
-    if (sums[0] != sums[2] || sums[1] != sums[3])
-        pair_fail(calls->serve.pair,
-            "%llu requests of the control came instead of %llu",
-            (unsigned long long)sums[2], (unsigned long long)sums[0]);
+    served_verify(
+        calls->serve.pair, calls->serve.comm, calls->asked, calls->served);
 }
 
 /* One round trip, seen from either rank. */

@@ -107,6 +107,10 @@ struct mpi_calls {
  */
 void mpi_calls_open(struct mpi_calls *calls, struct pair *pair, MPI_Comm comm,
     size_t len, unsigned window, unsigned places);
+/* By all ranks of `comm`: ends the job when others were served, in all, than
+ * were asked for: how many, and the sum of their numbers. */
+void served_verify(const struct pair *pair, MPI_Comm comm,
+    const uint64_t asked[2], const uint64_t served[2]);
 /* By all ranks: serves until all have come, and checks how many have. */
 void mpi_calls_close(struct mpi_calls *calls);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the driver's tests with several ranks share: one domain and endpoint. */
+/* Common part of the driver's tests with several ranks: a domain and an
+ * endpoint. */
 #include "pair.h"
 
 #include <sched.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the driver's tests with several ranks share: one domain and endpoint. */
+/* Common part of the driver's tests with several ranks: a domain and an
+ * endpoint. */
 #ifndef TESTS_UNIT_MPI_BACKEND_PAIR_H
 #define TESTS_UNIT_MPI_BACKEND_PAIR_H
 
@@ -12,7 +13,7 @@
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_public.h"
 
-/* Ends all ranks: `expr` does not hold. */
+/* Ends all ranks: `expr` is false. */
 #define CHECK(expr) ((expr) ? (void)0 : pair_fail(__FILE__, __LINE__, #expr))
 
 /* Polls until `expr` holds; fails after 10 s. */
@@ -39,14 +40,14 @@ void pair_turn(uint64_t end_ns, const char *file, int line, const char *what);
 
 /* With MPI running; `credits` 0 is the default. */
 void pair_open(uint32_t credits);
-/* Quiesces, closes all; the others have to do so too. */
+/* Quiesces and closes all; the other ranks must do so, too. */
 void pair_close(void);
-/* Steps what is done; answers each request with its own bytes. */
+/* Completes finished operations; answers each request with its own bytes. */
 void pair_poll(void);
-/* All ranks have come here; polls meanwhile, or is silent. */
+/* Waits for all ranks; polls meanwhile, or is silent. */
 void pair_sync(bool is_silent);
 
-/* A number in memory of all ranks, 0 at first: whose turn it is, told without
+/* A number in memory shared by all ranks, 0 at first: the turn, changed without
  * a call of MPI. The ranks are on one node. */
 extern atomic_int *pair_turns;
 void pair_turns_make(void);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From made-up times to the choice between windows and messages, and to its
- * reason. */
+/* Choice between windows and messages, and its reason, from given times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +12,8 @@
 
 enum { US = 1000, MS = 1000000, KIB = 1024 };
 
-/* Windows take that many percent of the time of messages, which move 64 KiB in
- * 10 us and 1 MiB in 80. */
+/* Windows take so many percent of the time of messages, which move 64 KiB in 10
+ * us and 1 MiB in 80. */
 static void figures_set(struct amg_mpi_figures *figures,
     enum amg_mpi_memory memory, unsigned medium, unsigned large)
 {
@@ -114,7 +113,7 @@ static void test_choice_margin_is_exact(void **state)
     }
 }
 
-/* What no pair could measure in time goes by messages, and is not told. */
+/* Lengths that no pair measured in time go by messages, and are not logged. */
 static void test_choice_missing_time_means_messages(void **state)
 {
     struct amg_mpi_figures figures = {.needs_target = 1};

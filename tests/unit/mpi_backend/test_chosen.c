@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transfer takes the way that the table of its domain names for its memory
- * and length, and what the table never names is not attached to any window.
- * Between two ranks on one node, with windows and tables of the test. */
+/* Way of a transfer: it is the one in the domain's table for its memory and
+ * length; memory that the table never names is attached to no window. Two ranks
+ * on one node, with windows and tables of the test. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -60,7 +60,7 @@ static struct amg_mem *expose(
     return mem;
 }
 
-/* One transfer by rank 1; whether any of it went by a window. */
+/* A transfer by rank 1. Returns whether any of it went by a window. */
 static bool is_by_window(
     const struct exposed *exposed, bool is_put, uint64_t len)
 {
@@ -101,7 +101,7 @@ static void ways_check(const struct exposed exposed[AMG_MPI_MEMORIES])
                               choice, (enum amg_mpi_memory)which, lens[i])));
 }
 
-/* All ranks take the table, as if it had been measured. */
+/* All ranks take the table, as if it were measured. */
 static void table_set(unsigned long bits)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);

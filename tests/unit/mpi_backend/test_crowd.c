@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* More pieces in windows of a silent rank than one call looks at keep nobody
- * from moving data with another rank. */
+/* More fragments in windows of a silent rank than one call checks: transfers
+ * with another rank go on. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>

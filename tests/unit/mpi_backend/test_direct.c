@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transfers by windows that use the user's memory directly, and whose endpoint
- * is closed: they end, and MPI is through with the memory; what came in is what
- * the operation says, and not a byte more. Where the peer does not call MPI,
- * they end nevertheless, and the transfer is over when the peer is back. */
+ * is closed: they end, MPI uses the memory no more, and exactly the reported
+ * bytes came in. If the peer does not call MPI, they end nevertheless, and the
+ * transfer is over when the peer is back. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static struct amg_mpi_rma *rma(void)
     return amg_mpi_domain_of(pair_domain)->rma;
 }
 
-/* Rank 1: begins, and comes back from the middle of it. */
+/* Rank 1: begins, and returns from the middle of it. */
 static void middle_reach(struct pair_call *call, bool is_put)
 {
     pair_call_init(call);
@@ -38,7 +38,8 @@ static void middle_reach(struct pair_call *call, bool is_put)
     CHECK(call->done == 0);
 }
 
-/* Rank 1: closes its endpoint, with one operation; how many bytes it moved. */
+/* Rank 1: closes its endpoint, with one operation. Returns the bytes that it
+ * moved. */
 static uint64_t endpoint_close(const struct pair_call *call)
 {
     struct amg_events events;
@@ -64,8 +65,7 @@ static void bytes_check(
         CHECK(bytes[i] == value);
 }
 
-/* The peer answers: so MPI is through with the memory, and the count is true.
- */
+/* The peer answers, so MPI uses the memory no more, and the count is right. */
 static void closed_in_the_middle(bool is_put)
 {
     struct pair_call call;
@@ -110,7 +110,7 @@ static void closed_in_silence(bool is_put, int round)
     } else {
         uint64_t end_ns = pair_deadline_ns();
 
-        /* On a busy machine the close may be over before this rank looks. */
+        /* On a busy machine the close may be over before this rank checks. */
         while (abs(atomic_load(pair_turns)) != round)
             pair_poll();
         while (atomic_load(pair_turns) != -round) {

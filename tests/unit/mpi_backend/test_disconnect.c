@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end waits for all ranks; given up, it goes on, and says who is missing.
- */
+/* Disconnect: waits for all ranks; when it is abandoned, it ends, and names the
+ * missing ones. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { LOOKS = 200 };
 
-/* The last rank comes late: nobody is done before it. */
+/* The last rank comes late: no rank ends before it. */
 static void late_rank_is_waited_for(void)
 {
     pair_open(0);
@@ -51,7 +51,7 @@ static void ep_close(void)
     pair_t->domain.close(pair_domain);
 }
 
-/* The last rank never says goodbye; the others leave without it. */
+/* The last rank never disconnects; the others leave without it. */
 static void missing_rank_is_named(void)
 {
     pair_open(0);

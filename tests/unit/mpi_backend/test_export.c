@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a descriptor allows, what it refuses, and whose access it says is held.
- */
+/* Descriptors: permitted and refused accesses, and the rank that holds an
+ * access. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ static void test_export_closed_is_refused(void **state)
     assert_int_equal(amg_mpi_desc_accessor(words[AMG_MPI_DESC_ACCESS]), 7);
 }
 
-/* Whatever is untrue of the list. */
+/* Each wrong word of the list. */
 static void test_export_other_list_is_refused(void **state)
 {
     struct amg_mpi_exposed exposed = exposed_make(AMG_MEM_READ);

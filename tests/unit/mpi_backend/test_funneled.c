@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory with windows and MPI_THREAD_FUNNELED: another thread may expose and
- * free memory. What the main one exposed it can only free while that makes
- * progress; else it is told so, and no rank is accused. */
+/* Memory with windows at MPI_THREAD_FUNNELED: another thread may expose and
+ * free memory. It can free memory that the main thread exposed only while that
+ * one makes progress; otherwise the log says so, and blames no rank. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

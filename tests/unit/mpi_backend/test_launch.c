@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What launchers say of a job is read as they mean it. */
+/* Launch of the process, by the variables of launchers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static void test_launch_shell_of_a_step_says_nothing(void **state)
     setenv("SLURM_PTY_PORT", "41601", 1);
     assert_int_equal(amg_mpi_launch_read().tasks, 0);
     assert_false(amg_mpi_launch_read().is_by_step);
-    /* a manager that runs there counts its own */
+    /* a manager that runs there has its own count */
     manager("2", "1");
     assert_int_equal(amg_mpi_launch_read().tasks, 2);
 }
@@ -95,7 +95,7 @@ static void test_launch_step_of_helpers_does_not_count(void **state)
     setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     assert_int_equal(amg_mpi_launch_read().tasks, 1);
-    /* a manager that says no number */
+    /* a manager without a count */
     environment_clear(NULL);
     step_of_slurm("2", "1");
     setenv("PMI_PORT", "node:4711", 1);

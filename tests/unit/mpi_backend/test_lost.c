@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A message that MPI does not take, or takes and then cannot send, ends its
- * operation with an error, and costs no credit.
- * MPI_Isend and MPI_Testsome stand here, and say so. */
+/* Messages that MPI refuses, or accepts and then cannot send: their operation
+ * ends with an error, and costs no credit. The test replaces MPI_Isend and
+ * MPI_Testsome. */
 #include "pair.h"
 
 enum { ROUNDS = 5 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank that answers nothing while calls wait for it is named, once in a
- * period of it and then ever more seldom; one that answers is not. What MPI
- * cannot send is told of with MPI's text once, and then counted. */
+/* Silent ranks: one that answers nothing while calls wait for it is named,
+ * after one period and then ever more rarely; one that answers is not. A failed
+ * send is logged with MPI's text once, then counted. */
 #include <stdarg.h>
 #include <string.h>
 

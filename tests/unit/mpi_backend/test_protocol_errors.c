@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whatever bytes a rank sends, its peers drop or answer them, and go on. */
+/* Random bytes from a rank: its peers drop or answer them, and go on. */
 #include <string.h>
 
 #include "pair.h"
 
 enum { ROUNDS = 4000, BODY_MAX = 96, EXPOSED = 4096 };
 
-/* Fixed, so that a failure comes again. */
+/* Fixed, so that a failure repeats. */
 static uint64_t random_state = 0x9e3779b97f4a7c15ull;
 
 static uint32_t random_next(void)
@@ -31,8 +31,8 @@ static void message_send(const void *bytes, int len, int rank)
     }
 }
 
-/* Random bytes behind a header that often is right in part. BYE is left out:
- * it says nothing false of this rank that the end of the test could bear. */
+/* Random bytes behind a header that is often right in part. DISCONNECT is left
+ * out: a false one would disturb the end of the test. */
 static void noise_send(int rank)
 {
     struct {

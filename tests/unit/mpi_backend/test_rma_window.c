@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attached regions never overlap, referenced memory lies within one of them,
- * and a region without references is detached: against a model byte by byte. */
+/* Attached regions: they never overlap, referenced memory lies within one of
+ * them, and a region without references is detached; against a model byte by
+ * byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

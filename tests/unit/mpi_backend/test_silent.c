@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer that makes no progress holds nobody up: cancelled transfers with it
- * end, memory it uses stays until it answers, and nothing is lost later. */
+/* Peer without progress: cancelled transfers with it end, memory that it uses
+ * stays until it answers, and no resource is lost later. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI is started when nobody did, once, and ended at exit; "user" ends it too
- * early: then a class that is open fails, and does not hang. */
+/* Start of MPI: by the library if the program did not, once, and ended at exit.
+ * With "user" the program ends it too early: then an open class fails, and does
+ * not hang. */
 #include <string.h>
 
 #include "pair.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts that end early while one side has no memory: nothing of them stays
- * behind at the exposer, and no list is looked at that the user has freed. */
+/* Puts that end early while one side has no memory: the exposer keeps nothing
+ * of them, and freed lists are not read. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -66,8 +66,8 @@ static void end_check(void)
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 0) == HG_SUCCESS);
 }
 
-/* A put that goes ahead is stopped before there is memory for its access: who
- * closes an endpoint cancels final operations, too. */
+/* A put that goes ahead is stopped before there is memory for its access:
+ * closing an endpoint cancels uncancellable operations, too. */
 static void exposer_has_no_memory(void)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
@@ -95,7 +95,7 @@ static void exposer_has_no_memory(void)
     end_check();
 }
 
-/* Takes all memory for messages, so that nothing more can be said. */
+/* Takes all memory for messages, so that none can be sent. */
 static unsigned bufs_take(struct amg_buf *bufs[BUFS_MAX])
 {
     unsigned count = 0;

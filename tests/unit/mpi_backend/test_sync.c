@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A put by a window waits for its own contexts alone, at both ends: not for one
- * that another put goes to or comes from, and that nobody polls. */
+/* Put by a window: it waits for its own contexts alone, at both ends, and not
+ * for one that another put uses and that is not polled. */
 #include <string.h>
 
 #include "mpi_backend/mpi_rma.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A message to a context that is not open is received without waiting for its
- * sender: polls go on while it is on its way, and it is refused when it has
- * come. MPI_Recv, MPI_Imrecv and MPI_Test stand here, and make it late. */
+/* Message to a context that is not open: polls go on while it arrives, and then
+ * refuse it. The test replaces MPI_Recv, MPI_Imrecv and MPI_Test, to make it
+ * late. */
 #include "pair.h"
 
 enum { LOOKS = 5 };
@@ -54,7 +54,7 @@ int main(void)
         CHECK(pair_t->msg.send_request(pair_ep,
                   (struct amg_target){pair_peer(1), 1}, buf, buf->cap, true,
                   &call.op) == HG_SUCCESS);
-        pair_ask(1, 3); /* others are not kept waiting */
+        pair_ask(1, 3); /* other messages are not delayed */
         UNTIL(call.done == 1);
         CHECK(call.op.ret == HG_NOENTRY);
     } else {

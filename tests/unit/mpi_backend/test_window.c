@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers by windows, with a peer that does not call MPI: what is cancelled
- * ends at once and leaves memory alone, memory that is visited stays until the
- * visit is over, and windows that a silent rank kept from being freed are freed
- * when MPI_Finalize begins. */
+/* Transfers by windows with a peer that does not call MPI: cancelled ones end
+ * at once and leave memory alone, accessed memory stays until the access ends,
+ * and windows that a silent rank kept open are freed when MPI_Finalize begins.
+ */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void transfer_works(bool is_put)
     pair_sync(false);
 }
 
-/* Rank 0 frees while rank 1, which is inside, is silent. */
+/* Rank 0 frees while rank 1, which holds an access, is silent. */
 static void exposer_has_to_wait(struct amg_mem *mem)
 {
     struct pair_call call;
@@ -147,7 +147,7 @@ static struct amg_mem *expose(void)
     return mem;
 }
 
-/* Each gives the other up, and leaves the windows open. */
+/* Each gives up on the other, and leaves the windows open. */
 static void windows_are_left(void)
 {
     uint64_t end_ns = 0;

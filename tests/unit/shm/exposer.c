@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A child that makes its segment, exposes memory, and waits to be killed; and
- * what copies between it and us. */
+/* Child process that creates a segment, exposes memory, and waits to be killed;
+ * copies between it and the test. */
 #include "unit/shm/exposer.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A child that makes its segment, exposes memory, and waits to be killed; and
- * what copies between it and us. */
+/* Child process that creates a segment, exposes memory, and waits to be killed;
+ * copies between it and the test. */
 #ifndef TESTS_UNIT_SHM_EXPOSER_H
 #define TESTS_UNIT_SHM_EXPOSER_H
 
@@ -17,7 +17,7 @@ enum {
 static const uint64_t HUGE_LEN = 5ull << 30;
 static const uint64_t FAR_AT = (4ull << 30) - 5000;
 
-/* What the child exposes. */
+/* Memory that the child exposes. */
 enum {
     IN_HEAP,
     IN_AREA,
@@ -46,7 +46,7 @@ struct exposer {
     char *local;
 };
 
-/* The bytes that are in exposed memory, by their place in it. */
+/* The bytes of exposed memory, by their position in it. */
 char exposer_byte_at(uint64_t i);
 void exposer_fill(char *bytes, uint64_t from, size_t len);
 void exposer_assert_filled(const char *bytes, uint64_t from, size_t len);
@@ -60,10 +60,11 @@ int exposer_setup(void **state);
 int exposer_teardown(void **state);
 
 void exposer_kill(struct exposer *f);
-/* Chooses a way, and skips the test where the system forbids it. */
+/* Chooses a way of copying, and skips the test if the system forbids it. */
 void exposer_skip_without(struct exposer *f, enum amg_shm_copy copy);
 
-/* Moves all of it, step by step; how it ended, and how far it came. */
+/* Copies all of it, step by step. Returns the result, and the number of copied
+ * bytes. */
 hg_return_t exposer_move(struct exposer *f, int kind, uint32_t direction,
     uint64_t offset, uint64_t len, uint64_t *ret_moved);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A domain with one endpoint, in this process or in a child that serves. */
+/* Domain with one endpoint, in this process or in a child that serves. */
 #include "unit/shm/party.h"
 
 #include <poll.h>
@@ -104,7 +104,7 @@ void party_sleep(struct party *party)
         MUST(poll(&fd, 1, PARTY_ENOUGH_MS) == 1);
 }
 
-/* Has the parent said that it is enough, or gone? */
+/* Has the parent told it to end, or ended itself? */
 static bool is_told(int in)
 {
     struct pollfd fd = {.fd = in, .events = POLLIN};
@@ -112,7 +112,7 @@ static bool is_told(int in)
     return poll(&fd, 1, 0) != 0;
 }
 
-/* As party_sleep(), and wakes when told, too. */
+/* As party_sleep(); a byte from the parent also wakes it. */
 static void child_sleep(struct party *party, int in)
 {
     struct pollfd fds[] = {

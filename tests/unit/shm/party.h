@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A domain with one endpoint, in this process or in a child that serves. */
+/* Domain with one endpoint, in this process or in a child that serves. */
 #ifndef TESTS_UNIT_SHM_PARTY_H
 #define TESTS_UNIT_SHM_PARTY_H
 
@@ -14,13 +14,13 @@ enum {
     PARTY_BYE = 0xb1e,       /* the number of the last request */
 };
 
-/* What a child does with requests. */
+/* Behaviour of a child towards requests. */
 enum party_role {
     PARTY_ECHO,     /* answers with the same bytes; polls without pause */
-    PARTY_SLEEPER,  /* the same, and sleeps when there is nothing */
+    PARTY_SLEEPER,  /* the same, and blocks when idle */
     PARTY_NAMELESS, /* a sleeper whose segment has lost its name */
     PARTY_DEAF,     /* never polls */
-    PARTY_KEEPER,   /* takes them and does not answer */
+    PARTY_KEEPER,   /* receives them and does not reply */
     PARTY_LEAVER,   /* echoes, and closes at once after PARTY_BYE */
     PARTY_QUITTER,  /* the same, and exits without closing */
 };
@@ -42,21 +42,21 @@ struct party_child {
 /* `name` is chosen, or "". */
 void party_open(struct party *party, const char *name, uint32_t credits);
 void party_close(struct party *party);
-/* One poll: completes what has ended, and echoes. */
+/* One poll: takes completions, and echoes requests. */
 unsigned party_poll(struct party *party);
-/* Sleeps until there is news; at most PARTY_ENOUGH_MS. */
+/* Blocks until an event, at most PARTY_ENOUGH_MS. */
 void party_sleep(struct party *party);
 
-/* Before the process opens a domain of its own. */
+/* Call it before the process opens a domain of its own. */
 void party_child_start(
     struct party_child *child, enum party_role role, const char *name);
-/* Lets it close in order, and waits for its end. */
+/* Lets the child close its domain, and waits for its end. */
 void party_child_end(struct party_child *child);
 void party_child_kill(struct party_child *child);
-/* Waits until one has ended by itself. */
+/* Waits until a child has ended by itself. */
 void party_child_join(struct party_child *child);
 
-/* One call, with room for what became of it. */
+/* A call, with its result. */
 struct party_call {
     struct amg_op op;
     unsigned done;
@@ -65,11 +65,11 @@ struct party_call {
 /* Posts a request of `len` bytes; the first are `number`. */
 void party_ask(struct party *party, struct amg_peer *peer,
     struct party_call *call, uint32_t number, uint32_t len);
-/* Polls until it has ended; how. */
+/* Polls until the call has ended. Returns its result. */
 hg_return_t party_wait(struct party *party, struct party_call *call);
-/* The same, asleep. */
+/* The same, blocking. */
 hg_return_t party_wait_asleep(struct party *party, struct party_call *call);
-/* Gives the reply back; was it `number`? */
+/* Releases the reply. Was it `number`? */
 bool party_answer_is(
     struct party *party, struct party_call *call, uint32_t number);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies between two processes, by each way that needs no message: the bytes,
- * what is refused, memory that is not there, and an exposer that dies. */
+ * refusals, unmapped memory, and an exposer that dies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "unit/shm/exposer.h"
 
-/* Gets what is there, puts other bytes into it, and gets them back. */
+/* Gets the exposed bytes, puts others, and gets them back. */
 static void bytes_pass(struct exposer *f, int kind)
 {
     assert_int_equal(
@@ -127,7 +127,7 @@ static void test_copy_stops_where_memory_ends(void **state)
         HG_NA_ERROR);
     assert_int_equal(moved, HOLE_LEN / 2);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
-    /* It was this memory's fault, not that of the way. */
+    /* The memory was at fault, not the way. */
     assert_int_equal(
         exposer_move(f, IN_HEAP, AMG_MEM_READ, 0, 1, NULL), HG_SUCCESS);
 }
@@ -158,7 +158,7 @@ static void test_copy_from_a_dead_process_fails(void **state)
         exposer_move(f, IN_HEAP, AMG_MEM_WRITE, 0, LEN, NULL), HG_HOSTUNREACH);
 }
 
-/* One who died before the ways to it were found out. */
+/* The exposer died before the ways to it were determined. */
 static void test_copy_from_a_process_dead_for_long_needs_messages(void **state)
 {
     struct exposer *f = *state;

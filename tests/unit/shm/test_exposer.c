@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An exposer that stops or dies in the middle of transfers, by each way: they
- * can be cancelled, they end, and nothing is held afterwards.
- *
- * The exposer is a child that opens its own domain and serves until it is
- * killed. */
+/* Exposer that stops or dies during transfers, by each way: the transfers can
+ * be cancelled, they end, and no resource is held afterwards. The exposer is a
+ * child that opens its own domain and serves until it is killed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -246,7 +244,7 @@ static void test_exposer_killed_ends_transfers(void **state)
     nothing_is_held(f);
 }
 
-/* Only copies through the segment need the exposer to be awake. */
+/* Only copies through the segment need an exposer that runs. */
 static void test_exposer_stopped_transfers_can_be_cancelled(void **state)
 {
     struct fixture *f = *state;
@@ -258,7 +256,7 @@ static void test_exposer_stopped_transfers_can_be_cancelled(void **state)
     for (unsigned i = 0; i < CALLS; i++)
         assert_int_equal(shm->ep.cancel(f->ep, &f->ops[i]), HG_SUCCESS);
     all_end_as(f, HG_CANCELED, HG_SUCCESS);
-    /* What was asked for is answered later, and disturbs nobody. */
+    /* Late answers to cancelled transfers do no harm. */
     memset(f->locals, 9, LEN);
     kill(f->child, SIGCONT);
     nothing_is_held(f);
@@ -270,7 +268,7 @@ static void test_exposer_stopped_transfers_can_be_cancelled(void **state)
         assert_int_equal(f->locals[i], 7);
 }
 
-/* Answers that never come do not keep the domain from closing. */
+/* The domain closes without answers that never come. */
 static void test_exposer_stopped_domain_closes(void **state)
 {
     struct fixture *f = *state;
@@ -303,7 +301,7 @@ static void test_exposer_stopped_endpoint_closes_with_transfers(void **state)
     nothing_is_held(f);
 }
 
-/* Who sleeps while the exposer dies is woken by that. */
+/* The death of the exposer wakes a blocked initiator. */
 static void test_exposer_killed_wakes_sleeper(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of segments: chosen, in use, left behind by the dead, and none. */
+/* Names of segments: chosen, in use, left by dead processes, and missing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ enum { ROUNDS = 300, REMOVERS = 3 };
 
 static const struct amg_transport *const shm = &amg_shm_transport;
 
-/* A name that no other test, nor another run of this one, chooses. */
+/* A name that no other test or run chooses. */
 static const char *name_choose(char room[AMG_SHM_NAME_CAP], const char *what)
 {
     snprintf(room, AMG_SHM_NAME_CAP, "test.%s-%d", what, (int)getpid());
@@ -178,7 +178,7 @@ static void test_cleaning_removes_files_of_dead_processes_only(void **state)
     assert_false(has_file(living_name));
 }
 
-/* Removes what its owner left behind, and stops as soon as it is gone. */
+/* Removes the stale file, again until it is gone. */
 static void *remover(void *path)
 {
     uint32_t pid = 0;
@@ -308,7 +308,7 @@ static void test_without_descriptors_no_process_counts_as_dead(void **state)
         amg_shm_files_life(self.pid, self.start_time + 1), AMG_SHM_DEAD);
 }
 
-/* The next free descriptors, of which a limit allows so many. */
+/* A limit on descriptors that permits `more` further ones. */
 static rlim_t limit_of(unsigned more)
 {
     rlim_t limit = 0;
@@ -373,7 +373,7 @@ static void test_cleaning_leaves_doorbells_of_other_versions(void **state)
     assert_int_equal(access(doorbell, F_OK), -1);
 }
 
-/* What stands in the head decides, whatever the file is called. */
+/* The header decides, whatever the name of the file is. */
 static void test_damaged_segment_is_refused(void **state)
 {
     struct party_child child;

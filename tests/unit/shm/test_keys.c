@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of exposed memory: what it allows, what it refuses, and that
- * nobody is inside of memory that was removed. */
+/* Table of exposed memory: permitted and refused accesses; no access is in
+ * flight after memory was removed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -334,7 +334,7 @@ static void test_keys_remove_does_not_wait_for_dead_processes(void **state)
     amg_shm_access_release(accessor);
 }
 
-/* A process out of descriptors cannot find out whether an accessor lives. */
+/* A process without free descriptors cannot learn whether an accessor lives. */
 static void test_keys_remove_waits_for_processes_that_may_live(void **state)
 {
     struct fixture *f = *state;
@@ -387,14 +387,14 @@ static void test_keys_remove_checks_only_claimed_accessors(void **state)
 
     for (int i = 1; i < VISITORS; i++)
         accessor = amg_shm_access_claim(f->table, &me, most_live);
-    /* As many lines as removal would read, if it looked at them. */
+    /* As many lines as removal would read if it checked them. */
     for (int i = 0; i < VISITORS; i++)
         atomic_store(&f->table->accessors[i].accesses[0], access.key.index + 1);
     hide(f, mem);
     for (int i = 0; i < VISITORS; i++)
         atomic_store(&f->table->accessors[i].accesses[0], 0);
 
-    /* The place is used again, and one of them is there. */
+    /* The slot is used again, and one of them has an access to it. */
     mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     assert_int_equal(
         amg_shm_access_enter(f->table, accessor, &access, &visit, &view),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nobody is inside of exposed memory after it was removed. */
+/* Removal of exposed memory: no access is in flight afterwards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@ static enum amg_shm_life is_alive(uint32_t pid, uint64_t start_time)
     return AMG_SHM_ALIVE;
 }
 
-/* Exposed and removed again and again, while threads go in and out: what they
- * see inside is never what is written after the removal. */
+/* Exposes and removes again and again, while threads access: inside an access
+ * they never see the value written after the removal. */
 enum { SLOTS = 4, VISITORS = 3, TURNS = 20000 };
 
 struct race {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies between lists of two processes, by each way that needs no message:
- * memory of the library, other memory, both in one list, and rows that are not
- * there. */
+/* Copies between segment lists of two processes, by each way that needs no
+ * message: library memory, other memory, both in one list, and unmapped rows.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "unit/shm/exposer.h"
 
-/* As exposer_move(), from and to a list of our own. */
+/* As exposer_move(), from and to a local list. */
 static hg_return_t move_rows(struct exposer *f, int kind, uint32_t direction,
     uint64_t offset, uint64_t len, struct amg_seg_iter local,
     uint64_t *ret_moved)
@@ -42,7 +42,7 @@ static hg_return_t move_rows(struct exposer *f, int kind, uint32_t direction,
     return rc;
 }
 
-/* Our list: lengths that are not in step with the rows; `count` of them. */
+/* The local list: `count` segments whose lengths do not match the rows. */
 static struct amg_seg_iter scattered(struct exposer *f, uint64_t len,
     uint32_t count, struct amg_segment *ret_list)
 {
@@ -59,7 +59,7 @@ static struct amg_seg_iter scattered(struct exposer *f, uint64_t len,
     return (struct amg_seg_iter){ret_list, count, 0, 0};
 }
 
-/* Spans of the rows, to and from lists of ours of each kind. */
+/* Ranges of the rows, to and from local lists of each kind. */
 static void rows_pass(struct exposer *f, int kind)
 {
     static const uint32_t counts[] = {1, 3000};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers where the kernel has no pidfds: a wake looks at few of them, and a dead
- * one is noticed all the same, also before its parent has waited for it. */
+/* Peers without a pidfd: a wakeup checks few of them, and a dead one is
+ * detected, also before its parent has waited for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,11 +17,11 @@
 #include "shm/shm_transport.h"
 #include "unit/shm/party.h"
 
-#define PERIOD_NS (100 * AMG_NS_PER_MS) /* from one look to the next */
+#define PERIOD_NS (100 * AMG_NS_PER_MS) /* between two checks */
 
 enum {
     PEERS = 20,
-    LOOKS = 16, /* at most, of one wake */
+    LOOKS = 16, /* at most, in one wakeup */
     ROUNDS = 50,
     LIVING = 0, /* numbers of peers */
     ZOMBIE = 1,
@@ -82,7 +82,7 @@ static void wakes_look_at_few(struct party *party)
         assert_true(count <= LOOKS);
         seen += count;
     }
-    /* What wakes it meanwhile, makes it look no more often. */
+    /* Other wakeups in between cause no additional checks. */
     start_ns = amg_clock_ns();
     seen = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What might be missed: a context that closes before it was called, a doorbell
- * that cannot be rung, and a bounce buffer that comes back just before one
- * waits for it. */
+/* Events that might be missed: a context that closes before its first call, a
+ * doorbell that cannot be signaled, and a bounce buffer that is released just
+ * before a wait for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +77,7 @@ static void test_first_call_to_a_closed_context_is_refused(void **state)
     party_close(&server);
 }
 
-/* Nobody has opened a context there, and nobody will. */
+/* No context is open there, or ever will be. */
 static void test_call_to_a_class_that_ends_without_a_context(void **state)
 {
     const struct amg_open how = {
@@ -123,7 +123,7 @@ static void close_at_point(const char *name)
     context_close(party);
 }
 
-/* It closes between the caller's look and the caller's message. */
+/* It closes between the caller's check and the caller's message. */
 static void test_call_to_a_context_that_closes_meanwhile(void **state)
 {
     struct party server;
@@ -145,7 +145,7 @@ static void test_call_to_a_context_that_closes_meanwhile(void **state)
         party_poll(&client);
         assert_int_equal(call.done, 1);
         assert_int_equal(call.op.ret, HG_NOENTRY);
-        /* What was refused is not served by who comes next. */
+        /* A refused request is not served by the next context. */
         assert_int_equal(
             shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
         call_passes(&client, peer, &server);
@@ -245,8 +245,8 @@ static void mover_poll(struct mover *mover, unsigned ep)
     }
 }
 
-/* The second context has found no bounce buffer: now all of the first come
- * back. */
+/* The second context found no bounce buffer: now all of the first are released.
+ */
 static void drain_at_point(const char *name)
 {
     static bool is_inside;
@@ -334,7 +334,7 @@ static void test_chunk_that_comes_back_before_the_wait_is_seen(void **state)
 }
 #endif
 
-/* The sleeper's doorbell cannot be opened for a moment. */
+/* The doorbell of the blocked context cannot be opened for a moment. */
 static void test_sleeper_that_could_not_be_woken_is_woken_later(void **state)
 {
     struct party_child child;
@@ -366,7 +366,7 @@ static void test_sleeper_that_could_not_be_woken_is_woken_later(void **state)
         AMG_SHM_ASLEEP);
     assert_int_equal(call.done, 0);
     assert_int_equal(rename(kept, doorbell), 0);
-    /* Asleep itself: what is to be tried again ends its sleep. */
+    /* The sender blocks, too: the pending wakeup ends its wait. */
     assert_int_equal(party_wait_asleep(&client, &call), HG_SUCCESS);
     assert_true(party_answer_is(&client, &call, 6));
     shm->addr.unref(client.domain, peer);

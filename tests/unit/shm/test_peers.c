@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that die, close, stop, sleep, stay silent, come and go. */
+/* Peers that die, close, stop, block, stay silent, come and go. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,8 +109,8 @@ static void test_close_of_the_peer_ends_calls_and_waits(void **state)
     party_close(&party);
 }
 
-/* It has ended before its last answer is looked for. `calls_before`: how many
- * it answered while it was polled, so that its ring is known. */
+/* The peer ends before its last reply is received. `calls_before`: calls that
+ * it answered before, so that its ring is known. */
 static void last_answer_is_had(
     enum party_role role, unsigned calls_before, bool is_asleep, uint32_t len)
 {
@@ -135,7 +135,7 @@ static void last_answer_is_had(
                                : party_wait(&party, &call),
         HG_SUCCESS);
     assert_true(party_answer_is(&party, &call, PARTY_BYE));
-    /* It is known to have gone, though. */
+    /* But its end was detected. */
     party_ask(&party, peer, &call, 1, len);
     assert_int_equal(party_wait(&party, &call), HG_HOSTUNREACH);
     shm->addr.unref(party.domain, peer);
@@ -160,7 +160,7 @@ static void test_last_reply_of_an_exited_peer_arrives(void **state)
     last_answer_is_had(PARTY_QUITTER, 0, true, SHORT);
 }
 
-/* They look while it ends, which it does after the last of their calls. */
+/* The clients poll while it ends, which it does after their last calls. */
 static void callers_get_all(enum party_role role)
 {
     struct party_child child;
@@ -195,8 +195,8 @@ static void test_callers_get_all_of_a_peer_that_ends(void **state)
         callers_get_all(i % 8 == 0 ? PARTY_LEAVER : PARTY_QUITTER);
 }
 
-/* Rings, msgbufs and credits are used up by one that does not read; nothing is
- * lost, and the sender can sleep meanwhile. */
+/* A peer that does not read uses up ring, msgbufs and credits: no message is
+ * lost, and the sender can block meanwhile. */
 static void test_stopped_peer_gets_all_when_it_goes_on(void **state)
 {
     static struct party_call calls[CREDITS];
@@ -218,7 +218,7 @@ static void test_stopped_peer_gets_all_when_it_goes_on(void **state)
         party_ask(&party, peer, &calls[i], i, i % 2 == 0 ? LONG : SHORT);
     while (party_poll(&party) > 0)
         continue;
-    /* Full as the ring is: one may sleep. */
+    /* The sender may block although the ring is full. */
     assert_true(shm->ep.arm(party.ep));
     kill(child.pid, SIGCONT);
     for (uint32_t i = 0; i < CREDITS; i++) {
@@ -230,7 +230,7 @@ static void test_stopped_peer_gets_all_when_it_goes_on(void **state)
     party_close(&party);
 }
 
-/* Bytes in our doorbell: how often it was rung and not heard. */
+/* Bytes in our doorbell: signals that were not drained. */
 static int rings_left(const struct party *party)
 {
     int bytes = -1;
@@ -271,7 +271,7 @@ static void test_only_blocked_readers_are_signaled(void **state)
     party_close(&party);
 }
 
-/* Both sleep whenever there is nothing: one wake lost, and this hangs. */
+/* Both block when idle: a lost wakeup hangs the test. */
 static void test_no_wake_is_lost(void **state)
 {
     struct party_child child;
@@ -325,7 +325,7 @@ static void test_silent_peers_are_not_checked(void **state)
     party_close(&party);
 }
 
-/* Half of them close in order, the others are killed. */
+/* Half of the peers close, the others are killed. */
 static void visitors_come(struct party *party, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens rarely, and must not stay so for ever: doorbells that are late,
- * peers that close unseen, children of ours, and a context that never rests. */
+/* Rare events that must not be delayed for ever: late doorbells, peers that
+ * close unnoticed, children of this process, and a context that is never idle.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +47,7 @@ static bool is_awake(const struct party *party)
     return poll(&fd, 1, 0) != 0;
 }
 
-/* Polls until one may sleep. */
+/* Polls until the endpoint may block. */
 static void fall_asleep(struct party *party)
 {
     while (!shm->ep.arm(party->ep))
@@ -63,7 +64,8 @@ static void byte_send(const struct amg_shm_inbox *inbox)
     assert_int_equal(write(inbox->doorbell, "", 1), 1);
 }
 
-/* Who rings says so first, and writes then; in between, others may ring. */
+/* A sender announces the signal before it writes; others may signal in between.
+ */
 static void test_late_bytes_do_not_prevent_blocking(void **state)
 {
     struct party party;
@@ -85,7 +87,7 @@ static void test_late_bytes_do_not_prevent_blocking(void **state)
         party_poll(&party);
         for (unsigned i = 0; i < late; i++)
             byte_send(inbox);
-        fall_asleep(&party); /* in vain once, at most */
+        fall_asleep(&party); /* in vain at most once */
         party_poll(&party);
         fall_asleep(&party);
         assert_false(is_awake(&party));
@@ -117,7 +119,7 @@ static void test_peer_that_closed_before_the_first_call(void **state)
     party_close(&party);
 }
 
-/* Its claim is there, and nobody has ever looked at it. */
+/* It has a claim, but its ring was never read. */
 static void test_peer_that_closes_without_a_poll_wakes_callers(void **state)
 {
     const struct amg_open how = {
@@ -146,7 +148,7 @@ static void test_peer_that_closes_without_a_poll_wakes_callers(void **state)
     party_close(&party);
 }
 
-/* A child that we forked has all our descriptors, also that of the dead. */
+/* A forked child has all our descriptors, also that of the dead peer. */
 static void test_death_is_reported_once_also_with_a_child(void **state)
 {
     struct party_child child;
@@ -182,8 +184,8 @@ static void test_death_is_reported_once_also_with_a_child(void **state)
     party_close(&party);
 }
 
-/* One caller has let its ring of answers become full; another one calls so
- * eagerly that every poll finds something. The first gets its answers. */
+/* The ring of replies to one caller is full, while another one calls so often
+ * that every poll finds a request. The first gets its replies. */
 static void test_busy_context_answers_later(void **state)
 {
     static struct party_call calls[2 * AMG_SHM_CELLS];

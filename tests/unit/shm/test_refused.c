@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Senders that are refused, and slots: what was refused is never served, no
- * slot is lost, and answers and requests wait where all are taken. */
+/* Refused senders, and slots: refused requests are never served, no slot is
+ * lost, and requests and replies wait while all slots are taken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static unsigned slots_taken(const struct party *party)
     return count;
 }
 
-/* Polls without a descriptor that might be used; for long enough. */
+/* Polls without a free descriptor, as if for long. */
 static void poll_starved(struct party *party)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(party->domain);
@@ -65,7 +65,7 @@ static void poll_starved(struct party *party)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
 }
 
-/* How many lines of `log` say that. */
+/* Number of lines in `log` with this text. */
 static unsigned lines_count(FILE *log, const char *words)
 {
     char line[1024];
@@ -77,8 +77,8 @@ static unsigned lines_count(FILE *log, const char *words)
     return count;
 }
 
-/* The server has no descriptor, refuses, and has one again. Both say so once,
- * however often the client comes. */
+/* The server has no descriptor, refuses, and has one again. Both log it once,
+ * however often the client calls. */
 static void test_refused_requests_are_never_served(void **state)
 {
     struct party server;
@@ -124,7 +124,7 @@ static void test_refused_requests_are_never_served(void **state)
     assert_int_equal(fclose(log), 0);
 }
 
-/* A sender waits for a while until there is a descriptor to map it by. */
+/* A sender waits some time for a descriptor to map it. */
 static void test_sender_is_served_when_there_is_a_descriptor_again(void **state)
 {
     struct party server;
@@ -155,7 +155,7 @@ static void test_sender_is_served_when_there_is_a_descriptor_again(void **state)
     party_close(&server);
 }
 
-/* The slots of `party` are taken by somebody who lives, or free again. */
+/* A living process takes the slots of `party`, or frees them. */
 static void slots_fill_at(const struct amg_shm_region *region, bool is_full)
 {
     for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
@@ -187,7 +187,7 @@ static void test_answer_waits_for_a_slot(void **state)
     slots_fill(&client, true);
     peer = party_find(&client, server.address);
     party_ask(&client, peer, &call, 9, SHORT);
-    /* It has read the request, and fallen asleep. */
+    /* The server has read the request, and blocks. */
     while (atomic_load(&amg_shm_peer_of(peer)->first.out.ring->poll_state) ==
                AMG_SHM_UNSEEN ||
            (atomic_load(&amg_shm_peer_of(peer)->first.context->sleep) &
@@ -204,7 +204,7 @@ static void test_answer_waits_for_a_slot(void **state)
     party_close(&client);
 }
 
-/* And one that is cancelled meanwhile is not sent. */
+/* A cancelled request is not sent. */
 static void test_requests_wait_for_a_slot_in_order(void **state)
 {
     struct party server;
@@ -316,7 +316,7 @@ static void test_slot_that_was_freed_is_left_alone(void **state)
     party_close(&server);
 }
 
-/* Who is of another pid namespace has a pid that means nothing here. */
+/* The pid of a process in another pid namespace means nothing here. */
 static void test_stranger_keeps_its_slot(void **state)
 {
     struct party party;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring gives every cell once and in order, says when it is full, and between
- * a writer that does not look twice and a reader that rests, one notices. */
+/* Ring of cells: each is read once and in order, a full ring is detected, and
+ * either the writer or a blocking reader sees the other's store. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void test_ring_is_full_until_the_reader_reports(void **state)
     atomic_store(&ring.is_full, 1);
     for (uint32_t i = 0; i < AMG_SHM_CELLS; i++) {
         assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
-        /* The writer sleeps: it is to be told at every report. */
+        /* The writer blocks: it must be woken at every report. */
         assert_int_equal(amg_shm_in_pop(&in), (i + 1) % AMG_SHM_REPORT == 0);
         assert_int_equal(
             amg_shm_out_next(&out) != NULL, i + 1 >= AMG_SHM_REPORT);
@@ -78,7 +78,7 @@ static void test_reset_ring_begins_anew(void **state)
     assert_int_equal(number_of(amg_shm_in_peek(&in)), 77);
 }
 
-/* Numbers that pass 2^32 are as good as others. */
+/* Sequence numbers may pass 2^32. */
 static void test_numbers_may_wrap(void **state)
 {
     struct amg_shm_out out;
@@ -127,7 +127,7 @@ static void fence(bool needs_fence)
             syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0), 0);
 }
 
-/* Rests whenever the ring is empty, and then waits for news. */
+/* Blocks whenever the ring is empty, until an event. */
 static void rest_and_read(bool needs_fence)
 {
     struct amg_shm_in in;
@@ -154,8 +154,8 @@ static void rest_and_read(bool needs_fence)
         atomic_store_explicit(
             &ring.poll_state, AMG_SHM_DORMANT, memory_order_relaxed);
         fence(needs_fence);
-        /* From here on only news is looked at. It may be that of a cell that
-         * was read already; never may it fail to come. */
+        /* From here on only events are checked. An event may be that of a cell
+         * that was read already; it must never be missing. */
         deadline_ns = amg_clock_deadline_ns(ENOUGH_MS);
         if (amg_shm_in_peek(&in) == NULL)
             while (atomic_load(&news) == seen) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of segments in the exposer's table: an access may begin in one and end
- * in another, and what a broken owner says of their ends is not believed. */
+/* Segment lists in the exposer's table: an access may span segments, and wrong
+ * segment ends of a broken exposer are not trusted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static void hide(struct fixture *f, struct amg_mem *mem)
         amg_shm_exposer_remove(&f->keys, mem, LONG_MS), HG_SUCCESS);
 }
 
-/* The peer and the exposer itself say the same of it. */
+/* The peer and the exposer agree on it. */
 static hg_return_t try_both(
     struct fixture *f, const struct amg_shm_access *access)
 {
@@ -95,7 +95,7 @@ static hg_return_t try_both(
     return HG_SUCCESS;
 }
 
-/* Takes the view of an access to fragments, and finds the right ones. */
+/* Splits the view of an access into fragments, and finds the right ones. */
 static void view_is(struct fixture *f, const struct amg_shm_access *access,
     const struct amg_segment *runs, uint32_t count)
 {
@@ -196,7 +196,7 @@ static void test_view_more_than_64_bits_is_refused(void **state)
     hide(f, expose(f, parts, 2, &key));
 }
 
-/* The ends of the segments say nonsense, each in turn. */
+/* The ends of the segments are wrong, each in turn. */
 static void test_view_broken_list_is_not_trusted(void **state)
 {
     enum { SEGMENTS = 5 };

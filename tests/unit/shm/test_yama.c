@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Other processes are let in only where Yama keeps them out, and no longer than
- * until the last class is closed. */
+/* Permission for other processes to read memory: given only if Yama forbids it
+ * by default, and withdrawn when the last class is closed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

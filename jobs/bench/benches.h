@@ -22,7 +22,6 @@ void bench_controls(struct pair *pair);
 /* By all ranks. */
 void bench_scale(struct pair *pair);
 void bench_incast(struct pair *pair);
-void bench_dht(struct pair *pair);
 void bench_histogram(struct pair *pair);
 
 #endif

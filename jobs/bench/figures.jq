@@ -103,19 +103,6 @@ def incast_figure:
         (of("incast"; "incast_fair") |
             part("fairness"; "1: all ranks get as much done")));
 
-# Of several documents, what does most at once.
-def dht_figure:
-    rows_of("dht") | are_several as $several |
-    def word: if .op | endswith("_land") then "landing zone"
-        else "in the call, \(in_flight)" end;
-    figure("dht"; "A hash table on all ranks, by the size of a value";
-        ("insert", "find") as $what |
-        map(select(.op | startswith($what))) |
-        (if $several then widest([.order, .op, .against]) else . end) |
-        panel($what; "bytes of a value"; "thousand operations a second"; "size";
-            ours(word; .size; 1) +
-            (map(select(.against != "rpc")) | controls(in_flight; .size; 1))));
-
 # Memory beside what a process had before says little: ours alone is drawn.
 def scale_figure:
     only("scale") | named(true) | all_rows |
@@ -144,8 +131,8 @@ def figures:
     [latency_figure, rate_figures,
         bulk_figure("bulk_pull"; "bulk-pull"; "Pulls by the size of a transfer"),
         bulk_figure("bulk_push"; "bulk-push"; "Pushes by the size of a transfer"),
-        bulk_small_figure, overlap_figure, incast_figure, dht_figure,
-        histogram_figure, scale_figure];
+        bulk_small_figure, overlap_figure, incast_figure, histogram_figure,
+        scale_figure];
 
 # Each with what it says below its title.
 def figures_told:

@@ -42,8 +42,6 @@ static const struct bench {
         "null calls to a rank that sleeps"},
     {"silent", bench_silent, true, BENCH_OF_TWO,
         "null calls to a rank with many silent peers"},
-    {"dht", bench_dht, true, BENCH_OF_TEAM,
-        "a hash table on all ranks: values in calls, and in landing zones"},
     {"incast", bench_incast, true, BENCH_OF_TEAM,
         "all ranks call one: rate, fairness, and memory of that one"},
     {"histogram", bench_histogram, true, BENCH_OF_TEAM,

@@ -19,8 +19,6 @@ def choices: [
             {memory: "library", of: ", the library's"}) as $memory |
         {what: (.what + $memory.of), memory: $memory.memory, bench: "bulk",
             op: "bulk_pull", size, unit}),
-    {what: "hash table: insert 8 B by a call", bench: "dht", op: "insert_rpc", size: 8, window: 1},
-    {what: "hash table: insert 64 KiB into a landing zone", bench: "dht", op: "insert_land", size: 65536, against: "mpi"},
     {what: "one-way updates", bench: "histogram", op: "update", against: "mpi"},
     {what: "margo_forward", bench: "margo", op: "margo", size: 0},
     {what: "margo_forward of 64 threads", bench: "margo", op: "margo_rate"},

@@ -105,16 +105,12 @@ rows() {
 
 # What other benchmarks write.
 others() {
-    rows dht '.op = ("insert_rpc", "insert_land") | .unit = "k/s"' \
-        >"$dir/dht.json"
     rows incast '.op = ("incast", "incast_fair")' >"$dir/incast.json"
     # The number of ranks is an axis, so it tells no lines apart.
     rows scale '.op = ("scale_init", "scale_rss") | .ranks = 4' \
         >"$dir/scale.json"
     jq '.run.ranks = 8 | .rows[].ranks = 8' "$dir/scale.json" >"$dir/scale8.json"
-    "$plot" -o "$dir/others" "$dir"/{dht,incast,scale,scale8}.json
-    whole "$dir/others" dht "landing zone" "MPI, one at a time" \
-        "thousand operations a second"
+    "$plot" -o "$dir/others" "$dir"/{incast,scale,scale8}.json
     whole "$dir/others" incast "99th percentile" "fairness" "null calls"
     whole "$dir/others" scale "Amalgam shm, open" "KiB of the rank" ">4<" ">8<"
 }

@@ -58,13 +58,24 @@ struct histogram {
     struct message in[MPI_SERVE_PLACES];
 };
 
+/* The finaliser of SplitMix64 (S. Vigna, prng.di.unimi.it), which is one to
+ * one: numbers that look random and are the same at every rank. */
+static uint64_t mix64(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
 /* Message `number` of a rank; returns the rank to which it goes. */
 static int message_make(const struct histogram *histogram, int rank,
     unsigned number, struct message *ret_message)
 {
-    uint64_t first =
-        mix_first(histogram->team->seed, rank) + (uint64_t)number * (BATCH + 1);
-    int other = mix_choose(mix64(first), histogram->team->world->size - 1);
+    uint64_t first = ((uint64_t)histogram->team->seed << 48 |
+                         (uint64_t)(unsigned)rank << 32) +
+                     (uint64_t)number * (BATCH + 1);
+    int other = (int)((mix64(first) >> 32) %
+                      (unsigned)(histogram->team->world->size - 1));
 
     ret_message->count = histogram->batch;
     for (unsigned i = 0; i < histogram->batch; i++) {

@@ -5,7 +5,6 @@
  * host names, and what MPI calls a node, may pretend otherwise. */
 #include "jobs/bench/frame/world.h"
 
-#include <dlfcn.h>
 #include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,81 +14,41 @@
 
 #include "jobs/bench/frame/proc.h"
 
-enum { BLOCK = 65536 };
-
 /* FNV-1a, draft-eastlake-fnv: where a hash starts, and what it is multiplied by
  * for each byte. */
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 #define HASH_PRIME UINT64_C(0x100000001b3)
 
-static uint64_t hash_add(uint64_t hash, const void *bytes, size_t len)
+static uint64_t text_hash(uint64_t hash, const char *text)
 {
-    const unsigned char *at = bytes;
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ at[i]) * HASH_PRIME;
-    return hash;
-}
-
-static uint64_t file_hash(const char *path)
-{
-    static unsigned char block[BLOCK];
-    FILE *file = fopen(path, "rb");
-    uint64_t hash = HASH_START;
-    size_t len = 0;
-
-    if (file == NULL)
-        return 0;
-    while ((len = fread(block, 1, sizeof(block), file)) > 0)
-        hash = hash_add(hash, block, len);
-    if (ferror(file))
-        hash = 0;
-    fclose(file);
-    return hash;
-}
-
-/* Of the library that a symbol is in. */
-static uint64_t library_hash(const char *symbol)
-{
-    void *found = dlsym(RTLD_DEFAULT, symbol);
-    Dl_info info;
-
-    if (found == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL)
-        return 0;
-    return file_hash(info.dli_fname);
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * HASH_PRIME;
+    return hash * HASH_PRIME;
 }
 
 bool world_is_same(int argc, char **argv)
 {
-    static const char *const names[] = {"another amalgam_bench",
-        "another libamalgam", "another libamalgam_mpi", "other arguments"};
-    /* 0 where a file cannot be read. */
-    uint64_t own[] = {file_hash("/proc/self/exe"), library_hash("HG_Init"),
-        library_hash("amalgam_init"), HASH_START};
-    uint64_t wanted[4];
-    const char *what = NULL;
+    uint64_t own = HASH_START;
+    uint64_t wanted = 0;
     char host[WORLD_TEXT_CAP] = "";
     int rank = 0;
     int size = 0;
     int first = 0; /* that differs */
 
     for (int i = 1; i < argc; i++)
-        own[3] = hash_add(own[3], argv[i], strlen(argv[i]) + 1);
-    memcpy(wanted, own, sizeof(own));
+        own = text_hash(own, argv[i]);
+    wanted = own;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Bcast(wanted, 4, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    for (unsigned i = 0; i < 4 && what == NULL; i++)
-        if (own[i] != wanted[i] && own[i] != 0 && wanted[i] != 0)
-            what = names[i];
-    first = what == NULL ? size : rank;
+    MPI_Bcast(&wanted, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    first = own == wanted ? size : rank;
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     gethostname(host, sizeof(host) - 1);
     if (first == rank)
         fprintf(stderr,
-            "amalgam_bench: rank %d on %s has %s than rank 0: start the same "
-            "build in the same way everywhere\n",
-            rank, host, what);
+            "amalgam_bench: rank %d on %s has other arguments than rank 0: "
+            "start it in the same way everywhere\n",
+            rank, host);
     return first == size;
 }
 
@@ -180,8 +139,7 @@ static int machine_count(MPI_Comm comm, cpu_set_t *cores, int *ret_count)
 
     if (!proc_scan("/proc/sys/kernel/random/boot_id", "%63s", boot))
         gethostname(boot, sizeof(boot) - 1);
-    MPI_Comm_split(comm, (int)(hash_add(HASH_START, boot, strlen(boot)) >> 33),
-        0, &machine);
+    MPI_Comm_split(comm, (int)(text_hash(HASH_START, boot) >> 33), 0, &machine);
     MPI_Comm_rank(machine, &before);
     MPI_Comm_size(machine, ret_count);
     MPI_Allreduce(

@@ -25,8 +25,8 @@ struct world {
     struct world_rank *ranks; /* since world_tell() */
 };
 
-/* False at all ranks, with a line of the first one that differs, unless all run
- * the same program with the same arguments. */
+/* False at all ranks, with a line of the first one that differs, unless all
+ * have the same arguments. */
 bool world_is_same(int argc, char **argv);
 /* By all ranks. Rank 0 stays; rank 1 is the first of another node, or with
  * `is_near` of the same node; the others follow in MPI's order. */

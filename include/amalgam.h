@@ -21,6 +21,17 @@
 extern "C" {
 #endif
 
+/* Handles of one MPI mean something else in another one: a program does not
+ * link with a library that was built with an MPI of another family. */
+#if defined(OPEN_MPI)
+#define AMALGAM_MPI_FAMILY amalgam_for_open_mpi
+#else
+#define AMALGAM_MPI_FAMILY amalgam_for_mpich
+#endif
+HG_PUBLIC extern const char AMALGAM_MPI_FAMILY;
+static const char *const amalgam_mpi_family __attribute__((used)) =
+    &AMALGAM_MPI_FAMILY;
+
 /** Options of amalgam_init(). Start from AMALGAM_OPTIONS_INITIALIZER; zeros
  * select the defaults. */
 struct amalgam_options {
@@ -64,13 +75,16 @@ struct amalgam_options {
  * @return the class, or NULL; the log says why
  * Owns:      `comm` stays the caller's and may be freed at once; the caller
  *            owns the class; amalgam_finalize() frees it.
- * Errors:    NULL  `comm` is MPI_COMM_NULL or an intercommunicator; no such
- *                  transport (the log lists those there are); an option out
- *                  of range; "shm", and a rank on another node; ranks that
- *                  name different transports; libfabric, and a rank that
- *                  cannot open it, or has other providers; no memory;
- *                  MPI failed. Nothing is left behind, but the other ranks may
- *                  still wait in this call.
+ * Errors:    NULL  `comm` is MPI_COMM_NULL, freed (where MPI notices) or an
+ *                  intercommunicator; MPI has been finalised; the process
+ *                  runs an MPI of another family (MPICH, Open MPI) than the
+ *                  library was built with; no such transport (the log lists
+ *                  those there are); an option out of range; "shm", and a
+ *                  rank on another node; ranks that name different
+ *                  transports; libfabric, and a rank that cannot open it, or
+ *                  has other providers; no memory; MPI failed. Nothing is
+ *                  left behind, but the other ranks may still wait in this
+ *                  call.
  * Threads:   one that may call MPI. Blocks until all ranks have called it.
  * Undefined: MPI not initialised, and `comm` not from a session.
  * Source:    ours.

@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "mpi_backend/mpi_public.h"
 
@@ -40,6 +41,10 @@ static bool has_hook; /* the callback on MPI_COMM_SELF is set */
 static void (*stop_fn)(void);
 static bool has_world; /* the user chose one */
 static MPI_Comm world;
+/* Without MPI_Init, only sessions, the thread that opened the first domain is
+ * the main one: MPI_Is_thread_main() must not be asked then. */
+static bool has_opened;
+static _Thread_local bool was_first_to_open;
 /* This process gave up on ranks that MPI_Finalize would wait for. Published by
  * amg_mpi_comm_give_up(), read at exit. */
 static atomic_bool has_given_up;
@@ -117,9 +122,71 @@ bool amg_mpi_comm_is_main(void)
     static _Thread_local int answer;
     int flag = 0;
 
-    if (answer == 0 && MPI_Is_thread_main(&flag) == MPI_SUCCESS)
+    if (answer != 0)
+        return answer > 0;
+    MPI_Initialized(&flag);
+    if (!flag)
+        return was_first_to_open;
+    if (MPI_Is_thread_main(&flag) == MPI_SUCCESS)
         answer = flag ? 1 : -1;
     return answer > 0;
+}
+
+/* Whether the process runs an MPI of the family that the library was built
+ * with, whose handles mean the same; it must not have ended. Else logs why. */
+static bool mpi_is_usable(void)
+{
+#if defined(OPEN_MPI)
+    static const char built[] = "Open MPI";
+    const bool is_open = true;
+#else
+    static const char built[] = "MPICH or an MPI of its family";
+    const bool is_open = false;
+#endif
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int len = 0;
+
+    MPI_Get_library_version(text, &len);
+    AMG_ASSERT(len < MPI_MAX_LIBRARY_VERSION_STRING);
+    text[strcspn(text, "\t\n")] = '\0';
+    if ((strstr(text, "Open MPI") != NULL) != is_open) {
+        AMG_LOG_ERROR("mpi",
+            "libamalgam_mpi was built with %s, and this process runs \"%s\": "
+            "build Amalgam and the program with the MPI that launches them, "
+            "and look at LD_LIBRARY_PATH (ldd shows which libmpi is taken)",
+            built, text);
+        return false;
+    }
+    if (!amg_mpi_comm_is_over())
+        return true;
+    AMG_LOG_ERROR("mpi",
+        "MPI was finalised in this process, and starts only once; open the "
+        "class before MPI_Finalize");
+    return false;
+}
+
+bool amg_mpi_comm_is_usable(MPI_Comm comm)
+{
+    int is_inter = 0;
+    int rc = MPI_SUCCESS;
+
+    if (!mpi_is_usable())
+        return false;
+    if (comm == MPI_COMM_NULL) {
+        AMG_LOG_ERROR("mpi", "the communicator is MPI_COMM_NULL");
+        return false;
+    }
+    rc = MPI_Comm_test_inter(comm, &is_inter);
+    if (rc != MPI_SUCCESS) {
+        (void)amg_mpi_comm_error(
+            rc, "looking at the communicator, which may have been freed,");
+        return false;
+    }
+    if (is_inter)
+        AMG_LOG_ERROR("mpi",
+            "an intercommunicator: give an intracommunicator, for instance "
+            "one by MPI_Intercomm_merge()");
+    return !is_inter;
 }
 
 /* Runs at process exit if this library started MPI. A process that fails, or
@@ -283,16 +350,14 @@ static hg_return_t mpi_start_locked(bool may_start)
     int provided = 0;
     int rc = MPI_SUCCESS;
 
-    MPI_Finalized(&flag);
-    if (flag) {
-        AMG_LOG_ERROR("mpi",
-            "MPI was finalised in this process, and starts only once; open the "
-            "class before MPI_Finalize");
+    if (!mpi_is_usable())
         return HG_OPNOTSUPPORTED;
-    }
     MPI_Initialized(&flag);
-    if (!flag && !may_start)
-        return HG_SUCCESS; /* the user's session started it */
+    if (!flag && !may_start) { /* the user's session started it */
+        was_first_to_open = was_first_to_open || !has_opened;
+        has_opened = true;
+        return HG_SUCCESS;
+    }
     if (!flag) {
         rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
         if (rc != MPI_SUCCESS)
@@ -371,24 +436,6 @@ static int comm_dup(MPI_Comm user, MPI_Comm *ret_comm)
     return MPI_Comm_set_errhandler(*ret_comm, MPI_ERRORS_RETURN);
 }
 
-static hg_return_t comm_check(MPI_Comm user)
-{
-    int flag = 0;
-
-    if (user == MPI_COMM_NULL) {
-        AMG_LOG_ERROR("mpi", "the communicator is MPI_COMM_NULL");
-        return HG_INVALID_ARG;
-    }
-    MPI_Comm_test_inter(user, &flag);
-    if (flag) {
-        AMG_LOG_ERROR("mpi",
-            "the communicator joins two groups; MPI_Intercomm_merge makes one "
-            "that can be used");
-        return HG_INVALID_ARG;
-    }
-    return HG_SUCCESS;
-}
-
 static hg_return_t comm_fill(MPI_Comm user, struct amg_mpi_comm *comm)
 {
     int *tag_max = NULL;
@@ -422,7 +469,7 @@ static MPI_Comm world_get(void)
 
 hg_return_t amg_mpi_world_set(MPI_Comm comm)
 {
-    if (comm != MPI_COMM_NULL && comm_check(comm) != HG_SUCCESS)
+    if (comm != MPI_COMM_NULL && !amg_mpi_comm_is_usable(comm))
         return HG_INVALID_ARG;
     amg_lock_lock(&start_lock);
     has_world = comm != MPI_COMM_NULL;
@@ -454,9 +501,9 @@ hg_return_t amg_mpi_comm_open(
         return HG_OPNOTSUPPORTED;
     }
     amg_mpi_comm_lock(&comm);
-    if (user != NULL)
-        rc = comm_check(*user);
-    if (rc == HG_SUCCESS)
+    if (user != NULL && !amg_mpi_comm_is_usable(*user))
+        rc = HG_INVALID_ARG;
+    else
         rc = comm_fill(user != NULL ? *user : world_get(), &comm);
     if (rc != HG_SUCCESS) {
         amg_mpi_comm_unlock(&comm);

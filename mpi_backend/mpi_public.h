@@ -4,6 +4,7 @@
 #define AMG_MPI_BACKEND_MPI_PUBLIC_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "transport/boot.h"
 #include "transport/transport.h"
@@ -11,6 +12,10 @@
 extern const struct amg_transport amg_mpi_transport;
 /* The ranks of this node; of domains that amg_mpi_transport opened. */
 extern const struct amg_node_ops amg_mpi_node;
+
+/* Is it an intracommunicator of the MPI that the library was built with, before
+ * MPI_Finalize? If not, logs the cause. */
+bool amg_mpi_comm_is_usable(MPI_Comm comm);
 
 /* Sets the communicator of domains that are opened without one; MPI_COMM_NULL:
  * the world again. It stays the caller's, and must live while domains are being

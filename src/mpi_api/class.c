@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Classes of a communicator: opening, ranks, addresses and library memory. */
-#include "mpi_api/class.h"
-
 #include <stddef.h>
 #include <string.h>
 
@@ -14,22 +12,7 @@
 #include "init/init.h"
 #include "mpi_backend/mpi_public.h"
 
-bool amg_mpi_api_is_valid(MPI_Comm comm)
-{
-    int is_inter = 0;
-
-    if (comm == MPI_COMM_NULL) {
-        AMG_LOG_ERROR("cls", "the communicator is MPI_COMM_NULL");
-        return false;
-    }
-    if (MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter) {
-        AMG_LOG_ERROR("cls",
-            "an intercommunicator: give an intracommunicator, for instance "
-            "one by MPI_Intercomm_merge()");
-        return false;
-    }
-    return true;
-}
+const char AMALGAM_MPI_FAMILY = 0;
 
 void *amalgam_alloc(hg_class_t *hg_class, size_t len)
 {
@@ -260,7 +243,7 @@ hg_class_t *amalgam_init(
     struct amg_init init = {.info = transport};
     hg_class_t *cls = NULL;
 
-    if (!amg_mpi_api_is_valid(comm) || !options_read(options, &wanted) ||
+    if (!amg_mpi_comm_is_usable(comm) || !options_read(options, &wanted) ||
         !options_are_valid(&wanted))
         return NULL;
     init.how.job.comm = &comm;

@@ -9,7 +9,7 @@
 #include "amalgam_margo.h"
 
 #include "base/log.h"
-#include "mpi_api/class.h"
+#include "mpi_backend/mpi_public.h"
 #include "init/init.h"
 #include "margo/config.h"
 #include "margo/instance.h"
@@ -122,7 +122,7 @@ margo_instance_id amalgam_margo_init(
         .adapt = threads_adapt, .open = class_open, .arg = &opening};
     margo_instance_id mid = MARGO_INSTANCE_NULL;
 
-    if (!amg_mpi_api_is_valid(comm) || !info_is_valid(info))
+    if (!amg_mpi_comm_is_usable(comm) || !info_is_valid(info))
         return MARGO_INSTANCE_NULL;
     if (MPI_Query_thread(&opening.level) != MPI_SUCCESS)
         opening.level = MPI_THREAD_FUNNELED;

@@ -9,6 +9,8 @@ int main(void)
     struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm inter = MPI_COMM_NULL;
+    MPI_Comm freed = MPI_COMM_NULL;
+    MPI_Comm stale = MPI_COMM_NULL;
     FILE *log = NULL;
     int rank = 0;
 
@@ -21,6 +23,15 @@ int main(void)
     CHECK(ranks_log_has(log, "intercommunicator"));
     CHECK(amalgam_init(MPI_COMM_NULL, NULL, NULL) == NULL);
     CHECK(ranks_log_has(log, "MPI_COMM_NULL"));
+#if !defined(OPEN_MPI) /* which does not notice it */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &freed);
+    stale = freed;
+    MPI_Comm_free(&freed);
+    CHECK(amalgam_init(stale, NULL, NULL) == NULL);
+    CHECK(ranks_log_has(log, "which may have been freed"));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+#endif
     CHECK(amalgam_init(MPI_COMM_WORLD, "carrier+pigeon", NULL) == NULL);
     CHECK(ranks_log_has(log, "carrier+pigeon"));
     options.message_bytes = 16;

@@ -190,7 +190,7 @@ function(amalgam_test_settings test ranks)
         TIMEOUT ${arg_TIMEOUT}
         PROCESSORS ${busy}
         SKIP_RETURN_CODE 77)
-    if(arg_SERIAL OR busy GREATER 2)
+    if(arg_SERIAL)
         set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
     endif()
 endfunction()

@@ -81,5 +81,5 @@ build() {
 run_tests() {
     local dir=$1
     shift
-    (cd "$dir" && ctest --output-on-failure -j 4 "$@")
+    (cd "$dir" && ctest --output-on-failure -j "$((3 * cores))" "$@")
 }

@@ -19,11 +19,13 @@ struct filling {
 };
 
 /* To detect a type that is not committed, or invalid, this packs 0 elements of
- * it, over a communicator that returns errors: cheap, and never aborts. */
+ * it, over a communicator that returns errors: cheap, and never aborts. Open
+ * MPI does not look at the type in MPI_Pack_size(). */
 static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
 {
     MPI_Comm comm = amg_mpi_comm(cls->domains[AMG_ROUTE_MPI]);
     char text[MPI_MAX_ERROR_STRING] = "";
+    char none = 0;
     int len = 0;
     int err = MPI_SUCCESS;
 
@@ -31,7 +33,7 @@ static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
         AMG_LOG_ERROR("bulk", "the datatype is MPI_DATATYPE_NULL");
         return false;
     }
-    err = MPI_Pack_size(0, type, comm, &len);
+    err = MPI_Pack(&none, 0, type, text, 0, &len, comm);
     if (err == MPI_SUCCESS)
         return true;
     MPI_Error_string(err, text, &len);

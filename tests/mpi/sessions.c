@@ -5,7 +5,12 @@
 
 #include "ranks.h"
 
-#if MPI_VERSION >= 4
+/* Open MPI 5 has sessions, and calls itself MPI 3.1. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define HAS_SESSIONS
+#endif
+
+#ifdef HAS_SESSIONS
 static MPI_Comm session_comm(MPI_Session *ret_session)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -27,7 +32,7 @@ static MPI_Comm session_comm(MPI_Session *ret_session)
 
 int main(void)
 {
-#if MPI_VERSION >= 4
+#ifdef HAS_SESSIONS
     struct ranks all;
     MPI_Session session = MPI_SESSION_NULL;
     MPI_Comm comm = MPI_COMM_NULL;

@@ -37,6 +37,13 @@ enum {
     DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
     SLEEP_NS = 50000, /* between two tests for the others */
     REGIONS_FIRST = 16,
+#if defined(OPEN_MPI)
+    /* MPI_Win_attach() refuses the 65th region over osc/rdma, and then the next
+     * one never returns; osc/ucx refuses the 33rd. */
+    REGIONS_MAX = 24,
+#else
+    REGIONS_MAX = INT32_MAX,
+#endif
 };
 
 /* Guards the list of those left open. */
@@ -109,6 +116,15 @@ hg_return_t amg_mpi_regions_ref(
     if (at < regions->count &&
         (region->base <= base || region->base - base < len))
         return HG_OPNOTSUPPORTED;
+    if (regions->count >= regions->max) {
+        if (!regions->was_full)
+            AMG_LOG_INFO("mpi",
+                "MPI windows hold %u pieces of the program's memory, the most "
+                "that this MPI bears; others move by messages meanwhile",
+                (unsigned)regions->max);
+        regions->was_full = true;
+        return HG_OPNOTSUPPORTED;
+    }
     rc = regions_grow(regions);
     if (rc == HG_SUCCESS)
         rc = regions->ops.attach(regions->ops.arg, (void *)base, len);
@@ -257,6 +273,7 @@ static struct amg_mpi_windows *windows_alloc(
         windows->area = *area;
     windows->regions.ops =
         (struct amg_mpi_region_ops){region_attach, region_detach, windows};
+    windows->regions.max = REGIONS_MAX;
     windows->bytes = amg_mem_alloc_aligned(AMG_MPI_DESC_LEN, DESCS_LEN);
     if (windows->bytes == NULL) {
         amg_mem_free(windows);

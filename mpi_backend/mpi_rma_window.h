@@ -50,6 +50,8 @@ struct amg_mpi_regions {
     struct amg_mpi_region *list; /* in the order of their bases; apart */
     uint32_t count;
     uint32_t cap;
+    uint32_t max; /* attached at once */
+    bool was_full;
 };
 
 /* Owned by its domain; if a rank is silent when the domain closes, kept until
@@ -93,7 +95,8 @@ void amg_mpi_windows_stop(void);
 void amg_mpi_regions_fini(struct amg_mpi_regions *regions);
 
 /* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: a
- * part of them lies in other regions; HG_NOMEM; what attach() returned. */
+ * part of them lies in other regions, or `max` regions are attached; HG_NOMEM;
+ * what attach() returned. */
 hg_return_t amg_mpi_regions_ref(
     struct amg_mpi_regions *regions, const void *base, uint64_t len);
 /* Drops a reference to the same bytes; the last one in a region detaches it. */

@@ -58,8 +58,8 @@ static int setup(void **state)
     memset(owners, 0, sizeof(owners));
     attached = 0;
     attach_fails = false;
-    regions =
-        (struct amg_mpi_regions){.ops = {model_attach, model_detach, space}};
+    regions = (struct amg_mpi_regions){
+        .ops = {model_attach, model_detach, space}, .max = SPACE};
     *state = &regions;
     return 0;
 }
@@ -168,6 +168,23 @@ static void test_regions_failure_changes_nothing(void **state)
     assert_int_equal(attached, 0);
 }
 
+static void test_regions_beyond_their_number_are_refused(void **state)
+{
+    struct amg_mpi_regions *regions = *state;
+
+    regions->max = 2;
+    assert_int_equal(amg_mpi_regions_ref(regions, space, 8), HG_SUCCESS);
+    assert_int_equal(amg_mpi_regions_ref(regions, space + 8, 8), HG_SUCCESS);
+    assert_int_equal(
+        amg_mpi_regions_ref(regions, space + 16, 8), HG_OPNOTSUPPORTED);
+    assert_int_equal(amg_mpi_regions_ref(regions, space + 9, 2), HG_SUCCESS);
+    assert_int_equal(attached, 2);
+    amg_mpi_regions_unref(regions, space, 8);
+    assert_int_equal(amg_mpi_regions_ref(regions, space + 16, 8), HG_SUCCESS);
+    amg_mpi_regions_fini(regions);
+    assert_int_equal(attached, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +192,8 @@ int main(void)
             test_regions_any_order_holds_as_the_model, setup),
         cmocka_unit_test_setup(test_regions_fini_detaches_all, setup),
         cmocka_unit_test_setup(test_regions_failure_changes_nothing, setup),
+        cmocka_unit_test_setup(
+            test_regions_beyond_their_number_are_refused, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

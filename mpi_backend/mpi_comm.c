@@ -364,8 +364,7 @@ static hg_return_t mpi_start_locked(bool may_start)
             return amg_mpi_comm_error(rc, "MPI_Init_thread");
         if (on_exit(mpi_exit, NULL) != 0)
             AMG_LOG_WARNING("mpi", "no exit handler can be registered: the "
-                                   "library will not finalise "
-                                   "MPI");
+                                   "library will not finalise MPI");
     }
     if (has_hook)
         return HG_SUCCESS; /* the rest was done before */
@@ -501,10 +500,7 @@ hg_return_t amg_mpi_comm_open(
         return HG_OPNOTSUPPORTED;
     }
     amg_mpi_comm_lock(&comm);
-    if (user != NULL && !amg_mpi_comm_is_usable(*user))
-        rc = HG_INVALID_ARG;
-    else
-        rc = comm_fill(user != NULL ? *user : world_get(), &comm);
+    rc = comm_fill(user != NULL ? *user : world_get(), &comm);
     if (rc != HG_SUCCESS) {
         amg_mpi_comm_unlock(&comm);
         amg_mpi_comm_close(&comm, true);

@@ -36,8 +36,9 @@ struct amg_mpi_comm {
  * started, and duplicates `user` (NULL: the world, or what amg_mpi_world_set()
  * put in its place). Collective over it. At MPI_THREAD_SERIALIZED the caller
  * holds the lock of MPI calls afterwards, and releases it when the domain is
- * open. `stop`, always the same, is called once when MPI_Finalize begins, while
- * MPI still works. */
+ * open. The caller has checked `user` by amg_mpi_comm_is_usable(). `stop`,
+ * always the same, is called once when MPI_Finalize begins, while MPI still
+ * works. */
 hg_return_t amg_mpi_comm_open(
     const MPI_Comm *user, void (*stop)(void), struct amg_mpi_comm *ret_comm);
 /* From now on the process does not call MPI_Finalize at exit. */

@@ -315,7 +315,7 @@ struct margo_monitor_remove_xstream_args {
     hg_return_t ret;
 };
 
-/* What margo_monitor_call_user() was given. */
+/* Arguments of margo_monitor_call_user(). */
 struct margo_monitor_user_args {
     margo_monitor_data_t uctx;
     void *args; /* for the monitor and the program to agree upon */
@@ -340,7 +340,7 @@ struct margo_monitor {
     void (*dump)(void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args,
         bool reset);
     const char *(*name)(void);
-    /* What it was configured with, as an object of json-c that the caller
+    /* Its configuration, as an object of json-c that the caller
      * gives up; for margo_get_config(). */
     struct json_object *(*config)(void *uargs);
 /* on_progress, and so on; the time is that of ABT_get_wtime(). */

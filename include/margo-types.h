@@ -45,7 +45,7 @@ typedef struct margo_data *margo_data_ptr;
 /* Runs while an instance ends. */
 typedef void (*margo_finalize_callback_t)(void *);
 
-/* What a request waits for. */
+/* The operation that a request waits for. */
 typedef enum margo_request_type {
     MARGO_RESPONSE_REQUEST = 2,
     MARGO_FORWARD_REQUEST = 4,

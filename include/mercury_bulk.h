@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* What a peer may do with exposed memory. */
+/* Access of peers to exposed memory. */
 #define HG_BULK_READ_ONLY  (1 << 0)
 #define HG_BULK_WRITE_ONLY (1 << 1)
 #define HG_BULK_READWRITE  (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)

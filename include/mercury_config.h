@@ -42,9 +42,9 @@ typedef uint8_t hg_bool_t;
 
 #define HG_INLINE inline
 
-/* What programs ask for with #ifdef. MERCURY_GEN_PROC is there, so BOOST is
- * "on", although no Boost is used; several threads may progress one context.
- * What is not there stays undefined: HG_HAS_XDR, as bytes travel in the
+/* Features that programs test with #ifdef. MERCURY_GEN_PROC is there, so BOOST
+ * is "on", although no Boost is used; several threads may progress one context.
+ * Missing features stay undefined: HG_HAS_XDR, as bytes travel in the
  * machine's own order, and HG_HAS_DEBUG. */
 #define HG_BUILD_SHARED_LIBS
 #define HG_HAS_BOOST          1

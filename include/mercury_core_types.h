@@ -63,7 +63,7 @@ typedef enum hg_return { HG_RETURN_VALUES } hg_return_t;
 #define HG_NOMEM_ERROR   HG_NOMEM
 #define HG_NO_MATCH      HG_NOENTRY
 
-/* What an operation was, when its callback runs. */
+/* Type of the operation that a callback completes. */
 typedef enum hg_cb_type {
     HG_CB_LOOKUP,
     HG_CB_FORWARD,
@@ -155,7 +155,7 @@ struct hg_init_info {
             0, 0, 0, 0, 0, NA_TC_UNSPEC, false, 0, 0                           \
     }
 
-/* What a class has done; see HG_Class_get_counters(). */
+/* Counters of a class; see HG_Class_get_counters(). */
 struct hg_diag_counters {
     uint64_t rpc_req_sent_count;
     uint64_t rpc_req_recv_count;

@@ -51,7 +51,7 @@
 enum hg_log_level { HG_LOG_LEVELS };
 #undef X
 
-/* What an outlet is when no list names it. */
+/* State of an outlet that no list names. */
 enum hg_log_state {
     HG_LOG_PASS, /* as its parent */
     HG_LOG_OFF,

@@ -5,7 +5,7 @@
 
 #include <sys/param.h>
 
-/* What a C library may leave out. */
+/* Macros that some C libraries lack. */
 #ifndef MIN
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #endif

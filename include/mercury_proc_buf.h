@@ -199,7 +199,7 @@ HG_PUBLIC hg_return_t hg_proc_checksum_verify(
 HG_PUBLIC void hg_proc_checksum_update(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
-/* What procs written by hand are made of. Each codes `data`, which is a
+/* Macros for procs written by hand. Each codes `data`, which is a
  * pointer, and jumps to `label` with the error in `ret` if that fails:
  *
  *   HG_PROC_TYPE(proc, int32_t, &value, done, ret)

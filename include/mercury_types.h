@@ -89,7 +89,7 @@ typedef hg_return_t (*hg_cb_t)(const struct hg_cb_info *callback_info);
 /* Encodes, decodes or frees what `data` points to; see mercury_proc.h. */
 typedef hg_return_t (*hg_proc_cb_t)(hg_proc_t proc, void *data);
 
-/* What a proc callback is to do. */
+/* Task of a proc callback. */
 typedef enum { HG_ENCODE, HG_DECODE, HG_FREE } hg_proc_op_t;
 
 #endif

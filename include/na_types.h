@@ -91,7 +91,7 @@ enum na_mem_type {
     NA_MEM_TYPE_UNKNOWN
 };
 
-/* What a peer may do with memory. */
+/* Access of peers to memory. */
 #define NA_MEM_READ_ONLY  0x01
 #define NA_MEM_WRITE_ONLY 0x02
 #define NA_MEM_READWRITE  (NA_MEM_READ_ONLY | NA_MEM_WRITE_ONLY)

@@ -119,8 +119,9 @@ hg_return_t amg_mpi_regions_ref(
     if (regions->count >= regions->max) {
         if (!regions->was_full)
             AMG_LOG_INFO("mpi",
-                "MPI windows hold %u pieces of the program's memory, the most "
-                "that this MPI bears; others move by messages meanwhile",
+                "%u segments of the program's memory are attached to an MPI "
+                "window, the limit with this MPI; until some are freed, "
+                "further ones move by messages",
                 (unsigned)regions->max);
         regions->was_full = true;
         return HG_OPNOTSUPPORTED;

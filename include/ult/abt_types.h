@@ -315,8 +315,8 @@ typedef struct ABT_eventual_memory {
 #define ABT_RWLOCK_MEMORY_GET_HANDLE(memory)   ((ABT_rwlock)(void *)(memory))
 #define ABT_EVENTUAL_MEMORY_GET_HANDLE(memory) ((ABT_eventual)(void *)(memory))
 
-/* What ABT_info_query_config() tells, and in which type; ABT_bool where no
- * other stands. */
+/* Queries of ABT_info_query_config(). The answer is an ABT_bool unless another
+ * type is given. */
 typedef enum ABT_info_query_kind {
     ABT_INFO_QUERY_KIND_ENABLED_DEBUG,
     ABT_INFO_QUERY_KIND_ENABLED_PRINT_ERRNO,

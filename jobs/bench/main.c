@@ -107,7 +107,7 @@ static void bench_run(struct pair *pair, unsigned number)
     benches[number].run(pair);
 }
 
-/* What the ranks beyond two do next; else the number of a benchmark of all. */
+/* A command to the ranks beyond two: to end, or the number of a benchmark. */
 enum { COMMAND_END = -1, NAP_US = 100000 };
 
 static void command_tell(struct pair *pair, int command)

@@ -38,7 +38,7 @@ MERCURY_GEN_PROC(
                    (uint64_t)(len))((uint64_t)(hash))((uint32_t)(mode))(
                    (uint32_t)(is_drop))((hg_string_t)(name))((hg_bulk_t)(data)))
 
-/* What failed; empty on success. */
+/* The reply: an error text, empty on success. */
 MERCURY_GEN_PROC(part_out_t, ((hg_string_t)(error)))
 
 /* The work of a rank; zeros where it had no such role. */

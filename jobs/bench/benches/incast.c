@@ -48,7 +48,7 @@ enum {
 static const struct row fair_row = {
     .op = "incast_fair", .unit = "of 1", .better = "higher"};
 
-/* What calls carry: nothing, input, or the name of bulk data that the handler
+/* The input of a call: none, bytes, or a bulk handle whose data the handler
  * pulls. */
 enum load { NOTHING, INPUT, BULK, LOADS };
 

@@ -106,7 +106,7 @@ static void crowd_close(struct crowd *crowd, const struct pair *pair)
 
 void bench_silent(struct pair *pair)
 {
-    /* What opens the transport between the two in a class of one process. */
+    /* A class of one process reaches the other rank of its node by na+sm. */
     bool is_near = strcmp(pair->via, "sm") == 0 ||
                    strcmp(pair->via, "shm") == 0 ||
                    strcmp(pair->via, "na+sm") == 0;

@@ -174,7 +174,7 @@ static void values_write(
     fputs(form == JSON ? "}" : "", stream);
 }
 
-/* What is known of the run, and of so many ranks. */
+/* Writes the facts of the run, and of its first `ranks` ranks. */
 static void facts_write(FILE *stream, bool is_json, unsigned ranks)
 {
     enum form form = is_json ? JSON : REMARK;
@@ -296,7 +296,7 @@ static void document_add(struct document *document, const struct row *row)
     document_write(document);
 }
 
-/* What is known before anything is measured. */
+/* Sets all facts that are known before the first measurement. */
 static void head_fill(const struct options *options, const char *command,
     const struct world *world)
 {

@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include "amalgam_oneway.h"
 #include "amalgam_progress.h"
 #include "mercury.h"
 #include "mercury_bulk.h"
@@ -21,8 +22,8 @@
 extern "C" {
 #endif
 
-/* Handles of one MPI mean something else in another one: a program does not
- * link with a library that was built with an MPI of another family. */
+/* MPI implementations have different handles, so a program does not link with a
+ * library that was built with an MPI of another family. */
 #if defined(OPEN_MPI)
 #define AMALGAM_MPI_FAMILY amalgam_for_open_mpi
 #else
@@ -42,10 +43,10 @@ struct amalgam_options {
                               * 4096, from 256 to 65536 */
     unsigned contexts;       /* contexts with ids of their own; default 1, at
                               * most 256 */
-    hg_bool_t client_only;   /* true: receives no requests, only calls */
-    hg_bool_t no_overflow;   /* arguments beyond one message fail */
+    hg_bool_t client_only;   /* true: sends requests, and receives none */
+    hg_bool_t no_overflow;   /* arguments longer than one message fail */
     hg_bool_t no_bulk_eager; /* bulk data never travel in a request */
-    /* Options of progress; read in the call. NULL takes all defaults. */
+    /* Options of progress; read during the call. NULL takes all defaults. */
     const struct amalgam_progress_options *progress;
 };
 
@@ -57,20 +58,20 @@ struct amalgam_options {
 /**
  * Open a class whose peers are the ranks of a communicator.
  *
- * Collective over `comm`. Messages and bulk data go by the transport named;
- * every rank names the same.
+ * Collective over `comm`. Every rank names the same transport.
  *
  * @param comm       [in]  any intracommunicator: the world, a part of it, or
  *                         one made from an MPI-4 session
- * @param transport  [in]  "mpi+p2p": all by messages; "mpi+rma": bulk data by
- *                         windows; "mpi": bulk data by what is measured to be
- *                         faster; "shm": shared memory, and all ranks have to
- *                         be on one node; "ofi+tcp", "verbs" and other names
- *                         of libfabric: shared memory within each node and
- *                         that between them; NULL or "auto": shared memory
- *                         within each node, and between them "mpi" or what
- *                         AMALGAM_INTERNODE names. AMALGAM_TRANSPORT
- *                         overrides NULL and "auto", and the choice of "mpi"
+ * @param transport  [in]  "mpi+p2p": MPI messages; "mpi+rma": bulk data by MPI
+ *                         windows; "mpi": bulk data by the faster of the two,
+ *                         which is measured; "shm": shared memory; all ranks
+ *                         must be on one node; "ofi+tcp", "verbs" and other
+ *                         names of libfabric: libfabric between nodes, shared
+ *                         memory within each node; NULL or "auto": shared
+ *                         memory within each node, and between nodes "mpi" or
+ *                         the transport that AMALGAM_INTERNODE names.
+ *                         AMALGAM_TRANSPORT overrides NULL and "auto", and the
+ *                         measured choice of "mpi"
  * @param options    [in]  NULL takes all defaults
  * @return the class, or NULL; the log says why
  * Owns:      `comm` stays the caller's and may be freed at once; the caller
@@ -79,13 +80,12 @@ struct amalgam_options {
  *                  intercommunicator; MPI has been finalised; the process
  *                  runs an MPI of another family (MPICH, Open MPI) than the
  *                  library was built with; no such transport (the log lists
- *                  those there are); an option out of range; "shm", and a
- *                  rank on another node; ranks that name different
- *                  transports; libfabric, and a rank that cannot open it, or
- *                  has other providers; no memory; MPI failed. Nothing is
- *                  left behind, but the other ranks may still wait in this
- *                  call.
- * Threads:   one that may call MPI. Blocks until all ranks have called it.
+ *                  the known ones); an option is out of range; "shm", and a
+ *                  rank is on another node; the ranks name different
+ *                  transports; libfabric, and a rank cannot open it, or has
+ *                  other providers; no memory; MPI failed. Nothing is left
+ *                  behind, but the other ranks may still wait in this call.
+ * Threads:   a thread that may call MPI. Blocks until all ranks have called it.
  * Undefined: MPI not initialised, and `comm` not from a session.
  * Source:    ours.
  */
@@ -93,26 +93,27 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
     const struct amalgam_options *options);
 
 /**
- * End a class together with all its ranks.
+ * Close a class together with all its ranks.
  *
  * Collective over the ranks of the class. First checks whether this rank still
- * has open objects; then serves - progress and callbacks of all contexts -
+ * has open objects; then makes progress and runs callbacks of all contexts
  * until every rank has called it, destroys the contexts, and closes the class.
- * A rank that is early answers the others meanwhile.
+ * So a rank that calls it early still answers the others.
  *
  * @param hg_class  [in]  of amalgam_init() or HG_Init()
  * @return HG_SUCCESS or an error
  * Owns:      frees the class and its contexts, unless HG_BUSY is returned.
  * Errors:    HG_INVALID_ARG  hg_class is NULL
- *            HG_BUSY         bulk handles, RPC handles or addresses are still
- *                            open here; nothing was done, call again
- *            HG_TIMEOUT      ranks did not arrive within AMALGAM_GIVE_UP_MS, if
- *                            that is set; the log names them, and the class is
- *                            closed all the same
- * Threads:   one that may call MPI, and no other thread uses the class. Blocks
- *            until all ranks have called it; after AMALGAM_FINALIZE_TIMEOUT_MS
- *            (30 s) the log names the ranks that are missing, or those whose
- *            answers are due when HG_BUSY is returned.
+ *            HG_BUSY         bulk handles, RPC handles, addresses or memory of
+ *                            amalgam_alloc() are left; nothing was done: free
+ *                            them and call again
+ *            HG_TIMEOUT      ranks did not call it within AMALGAM_GIVE_UP_MS,
+ *                            if that is set; the log names them; the class is
+ *                            closed nevertheless
+ * Threads:   a thread that may call MPI, while no other thread uses the class.
+ *            Blocks until all ranks have called it; after
+ *            AMALGAM_FINALIZE_TIMEOUT_MS (30 s) the log names the missing
+ *            ranks, or with HG_BUSY the ranks that owe this rank answers.
  * Undefined: using the class or one of its contexts afterwards.
  * Source:    ours.
  */
@@ -124,7 +125,7 @@ HG_PUBLIC hg_return_t amalgam_finalize(hg_class_t *hg_class);
  * Takes constant time, and sends no message.
  *
  * @param hg_class  [in]   a class over MPI
- * @param rank      [in]   below the communicator's size; one's own is fine
+ * @param rank      [in]   below the communicator's size; may be the caller's
  * @param addr      [out]  the address
  * @return HG_SUCCESS or an error
  * Owns:      `addr` is the caller's: HG_Addr_free() it.
@@ -148,7 +149,7 @@ HG_PUBLIC hg_return_t amalgam_addr_rank(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     a NULL argument, or an address of another class
  *            HG_OPNOTSUPPORTED  the class is not over MPI
- *            HG_ADDRNOTAVAIL    a process that is no rank of the class
+ *            HG_ADDRNOTAVAIL    the process is no rank of the class
  * Threads:   any thread. Never blocks.
  * Undefined: nothing.
  * Source:    ours.
@@ -160,7 +161,7 @@ HG_PUBLIC hg_return_t amalgam_addr_get_rank(
  * Get the address of a rank of another communicator.
  *
  * @param hg_class  [in]   a class over MPI
- * @param comm      [in]   any communicator whose members are known here
+ * @param comm      [in]   any communicator of this process
  * @param rank      [in]   in `comm`; of its remote group when that is an
  *                         intercommunicator
  * @param addr      [out]  the address
@@ -171,7 +172,8 @@ HG_PUBLIC hg_return_t amalgam_addr_get_rank(
  *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
  *                               not call MPI
  *            HG_NOMEM           no memory
- * Threads:   one that may call MPI. Sends nothing, and does not wait.
+ *            HG_NA_ERROR        MPI failed
+ * Threads:   a thread that may call MPI. Sends nothing, and does not wait.
  * Undefined: nothing.
  * Source:    ours.
  */
@@ -196,16 +198,16 @@ HG_PUBLIC hg_return_t amalgam_class_ranks(
     hg_class_t *hg_class, int *rank, int *size);
 
 /**
- * Allocate memory of the class, the fastest for bulk transfers.
+ * Allocate memory from the class: the fastest memory for bulk transfers.
  *
  * Peers on the same node copy from and to it without a system call. It comes
- * from the AMALGAM_POOL_BYTES (1 GiB) of address space that each class keeps,
- * and from the heap when these are used up, which the log says once.
+ * from the AMALGAM_POOL_BYTES (1 GiB) of address space that each class
+ * reserves, or from the heap when these are used up, which is logged once.
  *
  * @param hg_class  [in]  any class
  * @param len       [in]  bytes; 0 gives an address, too
- * @return the memory, aligned to 64 bytes, and to pages where it is as long;
- *         or NULL
+ * @return the memory, aligned to 64 bytes, or to a page if it is at least as
+ *         long; or NULL
  * Owns:      the caller owns the result; amalgam_free() frees it.
  * Errors:    NULL  hg_class is NULL, or no memory. amalgam_finalize() returns
  *                  HG_BUSY while memory is not freed.
@@ -218,12 +220,12 @@ HG_PUBLIC void *amalgam_alloc(hg_class_t *hg_class, size_t len);
 /**
  * Free memory of amalgam_alloc().
  *
- * @param hg_class  [in]  the class that gave it
+ * @param hg_class  [in]  the class it was allocated from
  * @param ptr       [in]  NULL is allowed
- * Owns:      takes the memory.
+ * Owns:      the memory is consumed.
  * Errors:    HG_INVALID_ARG  hg_class is NULL
  * Threads:   any thread; never blocks.
- * Undefined: memory that is still exposed, or none of amalgam_alloc().
+ * Undefined: memory that is still exposed, or not of amalgam_alloc().
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
@@ -231,11 +233,10 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
 /**
  * Expose memory that an MPI datatype describes.
  *
- * The handle holds the bytes of `count` elements of `type` at `buf`, in the
- * order in which MPI_Pack() would take them; offsets of transfers count these
- * bytes and none of the gaps. Adjacent bytes are merged into one segment. The
- * other side of a transfer may be any handle: only the numbers of bytes have to
- * fit.
+ * The handle names the bytes of `count` elements of `type` at `buf`, in the
+ * order of MPI_Pack(); offsets of transfers count these bytes and not the gaps.
+ * Adjacent bytes are merged into one segment. The other side of a transfer may
+ * be any handle with enough bytes.
  *
  * @param hg_class  [in]   a class over MPI
  * @param buf       [in]   as for MPI_Send(); MPI_BOTTOM with a type made of
@@ -252,10 +253,10 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
  *            must live until HG_Bulk_free() succeeded.
  * Errors:    HG_INVALID_ARG  hg_class or handle is NULL, flags are unknown or
  *                            none, `count` is negative, `type` is
- *                            MPI_DATATYPE_NULL or not committed; bytes have no
- *                            address (`buf` with a displacement overflows, or
- *                            is NULL without being MPI_BOTTOM) or are 2^63 and
- *                            more; the log says which
+ *                            MPI_DATATYPE_NULL or not committed; an address is
+ *                            invalid (`buf` plus a displacement overflows, or
+ *                            `buf` is NULL and NULL is not MPI_BOTTOM), or
+ *                            there are 2^63 bytes or more; the log says which
  *            HG_OVERFLOW     2^32 segments or more
  *            HG_OPNOTSUPPORTED  the class is not over MPI, this thread may not
  *                            call MPI, or MPI made the type in a way that this
@@ -263,24 +264,24 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
  *            HG_NOMEM        no memory
  *            HG_NA_ERROR     MPI failed
  *            The program's MPI error handlers are called for none of these.
- * Threads:   one that may call MPI. Sends nothing, and does not wait; takes
- *            16 bytes of memory and some nanoseconds per segment.
- * Undefined: which bytes remain where a peer writes to a type that names a byte
- *            twice; a type that was freed.
+ * Threads:   a thread that may call MPI. Sends nothing, and does not wait;
+ *            takes 16 bytes of memory and some nanoseconds per segment.
+ * Undefined: a peer writes to a type that names a byte twice; a type that was
+ *            freed.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     MPI_Count count, MPI_Datatype type, hg_uint8_t flags, hg_bulk_t *handle);
 
-/* All that follows an offset. */
+/* Length: all bytes from the offset to the end. */
 #define AMALGAM_REST ((hg_size_t)-1)
 
 /**
  * Expose this rank's part of a window of the program.
  *
- * The memory is exposed as HG_Bulk_create() exposes any other: peers of the
- * class reach it without the window, so no epoch is needed, and the window is
- * neither locked nor used. Local.
+ * The memory is exposed as by HG_Bulk_create(): peers of the class access it
+ * without the window, so no epoch is needed, and the window is neither locked
+ * nor used. The call is local.
  *
  * @param hg_class  [in]   a class over MPI
  * @param win       [in]   made by MPI_Win_create(), MPI_Win_allocate() or
@@ -288,19 +289,19 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
  * @param offset    [in]   bytes from the start of this rank's part
  * @param len       [in]   bytes, or AMALGAM_REST
  * @param flags     [in]   HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY or both
- * @param handle    [out]  like one of HG_Bulk_create()
+ * @param handle    [out]  as of HG_Bulk_create()
  * @return HG_SUCCESS or an error
  * Owns:      `win` stays the caller's; MPI_Win_free() it after all handles of
  *            its memory were freed. `handle` is the caller's: HG_Bulk_free()
  *            it.
  * Errors:    HG_INVALID_ARG     a NULL argument, MPI_WIN_NULL, a dynamic window
- *                               (it has no part of its own: HG_Bulk_create()),
- *                               a range beyond the part, flags that are none
+ *                               (it has no memory: use HG_Bulk_create()), a
+ *                               range beyond the part, unknown or no flags
  *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
  *                               not call MPI
  *            HG_NOMEM           no memory
  *            HG_NA_ERROR        MPI failed
- * Threads:   one that may call MPI. Never blocks.
+ * Threads:   a thread that may call MPI. Never blocks.
  * Undefined: accesses of the program through the window that conflict with
  *            those of peers, in the same epoch.
  * Source:    ours.
@@ -313,29 +314,29 @@ HG_PUBLIC hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
  *
  * Makes progress on all contexts of the class, runs callbacks that are due, as
  * HG_Trigger() does, and then tests once, as MPI_Test() does. A loop over it
- * answers the calls of other ranks; a loop over MPI_Test() does not where the
- * class has no progress thread.
+ * answers the calls of other ranks; a loop over MPI_Test() does so only if the
+ * class has a progress thread.
  *
  * @param hg_class  [in]      a class over MPI
  * @param request   [in,out]  any request of the program; MPI_REQUEST_NULL and
  *                            an inactive request count as completed
  * @param flag      [out]     whether it has completed
- * @param status    [out]     of the completed request, as by MPI_Test(); NULL
- *                            or MPI_STATUS_IGNORE: not wanted
+ * @param status    [out]     of the completed request, as by MPI_Test(); may be
+ *                            NULL or MPI_STATUS_IGNORE
  * @return HG_SUCCESS or an error
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     hg_class, request or flag is NULL
  *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
  *                               not call MPI; nothing was served
- *            HG_NA_ERROR        MPI failed, the log has its text; if the
+ *            HG_NA_ERROR        MPI failed; the log has its error text; if the
  *                               operation itself failed, the request has
  *                               completed and MPI_ERROR of `status` says why
  *            The program's MPI error handlers are called for none of these.
- * Threads:   one that may call MPI; never blocks; runs the user's callbacks.
- *            With AMALGAM_PROGRESS_NONE it serves no calls.
- * Undefined: the request used by another thread at once; the error handlers of
- *            MPI_COMM_WORLD and MPI_COMM_SELF changed during the call; a
- *            context of the class destroyed during the call.
+ * Threads:   a thread that may call MPI; never blocks; runs the user's
+ *            callbacks. With AMALGAM_PROGRESS_NONE it serves no calls.
+ * Undefined: another thread uses the request at the same time; the error
+ *            handlers of MPI_COMM_WORLD and MPI_COMM_SELF changed during the
+ *            call; a context of the class destroyed during the call.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_test(
@@ -351,17 +352,17 @@ HG_PUBLIC hg_return_t amalgam_test(
  *
  * @param hg_class    [in]      a class over MPI
  * @param request     [in,out]  as for amalgam_test()
- * @param timeout_ms  [in]      milliseconds; 0 looks once
+ * @param timeout_ms  [in]      milliseconds; 0 tests once
  * @param status      [out]     as for amalgam_test()
  * @return HG_SUCCESS or an error
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     hg_class or request is NULL
- *            HG_TIMEOUT         it has not completed; the request is still
+ *            HG_TIMEOUT         the request has not completed, and is still
  *                               valid: wait again
  *            HG_OPNOTSUPPORTED  as amalgam_test()
  *            HG_NA_ERROR        as amalgam_test()
  *            The program's MPI error handlers are called for none of these.
- * Threads:   one that may call MPI; may wait up to its time-out; runs the
+ * Threads:   a thread that may call MPI; may wait up to its time-out; runs the
  *            user's callbacks. With AMALGAM_PROGRESS_NONE it serves no calls.
  * Undefined: as amalgam_test().
  * Source:    ours.
@@ -373,8 +374,8 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  * Wait until all ranks of the class have called it, and serve incoming calls
  * meanwhile.
  *
- * As MPI_Barrier() over the communicator of the class, but calls of other ranks
- * are answered while it waits, in the same way as by amalgam_wait().
+ * As MPI_Barrier() over the communicator of the class, but it answers calls of
+ * other ranks while it waits, as amalgam_wait() does.
  *
  * @param hg_class  [in]  a class over MPI
  * @return HG_SUCCESS or an error
@@ -387,13 +388,13 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  *            HG_BUSY            another thread is in a barrier of the class, or
  *                               the caller is a callback that a barrier runs
  *            HG_OPNOTSUPPORTED  the class is not over MPI, this thread may not
- *                               call MPI, or it is one of the library's, which
- *                               runs a handler
- *            HG_NA_ERROR        MPI failed; the log has its text
+ *                               call MPI, or the caller is a handler in a
+ *                               thread of the library
+ *            HG_NA_ERROR        MPI failed; the log has its error text
  *            The program's MPI error handlers are called for none of these.
- * Threads:   one that may call MPI; collective over the ranks of the class;
- *            runs the user's callbacks. With AMALGAM_PROGRESS_NONE it serves no
- *            calls.
+ * Threads:   a thread that may call MPI; collective over the ranks of the
+ *            class; runs the user's callbacks. With AMALGAM_PROGRESS_NONE it
+ *            serves no calls.
  * Undefined: a context of the class destroyed during the call.
  * Source:    ours.
  */

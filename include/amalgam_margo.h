@@ -3,7 +3,7 @@
  *
  * An instance made here is used with the calls of margo.h like any other;
  * amalgam_addr_rank(), amalgam_addr_get_rank() and amalgam_class_ranks() of
- * amalgam.h, given margo_get_class(), say which rank is which. */
+ * amalgam.h take its class, margo_get_class(). */
 #ifndef AMALGAM_MARGO_H
 #define AMALGAM_MARGO_H
 
@@ -18,14 +18,14 @@ extern "C" {
  * Open a Margo instance whose peers are the ranks of a communicator.
  *
  * Collective over `comm`. The instance listens, unless its JSON text has
- * "listening": false under "mercury", and makes progress by its own user-level
- * thread. margo_finalize() ends it together with all its ranks: when the calls
- * of this rank are over and its prefinalize callbacks have run, it goes on
- * serving the others, handlers included, until every rank has come as far. Then
- * the finalize callbacks run. After AMALGAM_FINALIZE_TIMEOUT_MS (30 s) the log
- * names the ranks that are missing, and the wait goes on, for
- * AMALGAM_GIVE_UP_MS if that is set. A rank may have 1,024 unanswered calls at
- * each peer, or AMALGAM_CREDITS; further calls wait.
+ * "listening": false under "mercury", and makes progress in a user-level thread
+ * of its own. margo_finalize() ends it together with all its ranks: when the
+ * calls of this rank have ended and its prefinalize callbacks have run, it
+ * serves the other ranks, handlers included, until all have reached this point.
+ * Then the finalize callbacks run. After AMALGAM_FINALIZE_TIMEOUT_MS (30 s) the
+ * log names the missing ranks, and the wait continues, for AMALGAM_GIVE_UP_MS
+ * if that is set. A rank may have 1,024 unanswered calls at each peer, or
+ * AMALGAM_CREDITS; further calls wait.
  *
  * @param comm       [in]  any intracommunicator, as for amalgam_init()
  * @param transport  [in]  as for amalgam_init(): NULL or "auto" lets the
@@ -36,11 +36,11 @@ extern "C" {
  * @return the instance, or MARGO_INSTANCE_NULL; the log says why
  * Owns:      `comm` stays the caller's and may be freed at once; the caller
  *            owns the result; margo_finalize() frees it.
- * Errors:    MARGO_INSTANCE_NULL  what makes amalgam_init() or
- *                                 margo_init_ext() fail; `info` has a class or
- *                                 a context. Nothing is left behind, but the
- *                                 other ranks may still wait in this call.
- * Threads:   one that may call MPI. Blocks until all ranks have called it.
+ * Errors:    MARGO_INSTANCE_NULL  amalgam_init() or margo_init_ext() would
+ *                                 fail; or `info` has a class or a context.
+ *                                 Nothing is left behind, but the other ranks
+ *                                 may still wait in this call.
+ * Threads:   a thread that may call MPI. Blocks until all ranks have called it.
  *            Below MPI_THREAD_MULTIPLE only the stream of that thread may move
  *            messages over MPI: if a progress thread was requested, the log
  *            warns, and the loop shares the caller's stream.

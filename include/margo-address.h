@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Find the address that a string names.
+ * Find an address by its string.
  *
  * @param mid   [in]
  * @param name  [in]
@@ -18,7 +18,7 @@ extern "C" {
  * Owns:      the caller owns the result; margo_addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_lookup2()
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -31,7 +31,7 @@ HG_PUBLIC hg_return_t margo_addr_lookup(
  *
  * @param mid   [in]
  * @param addr  [in]  HG_ADDR_NULL is allowed
- * Owns:      the address is consumed.
+ * Owns:      the caller's reference to the address is consumed.
  * Errors:    HG_INVALID_ARG mid is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
@@ -85,7 +85,7 @@ HG_PUBLIC hg_bool_t margo_addr_cmp(
     margo_instance_id mid, hg_addr_t addr1, hg_addr_t addr2);
 
 /**
- * Drop the state kept for a peer that will not answer any more.
+ * Declare a peer dead, as HG_Addr_set_remove() does: a hint without effect.
  *
  * @param mid   [in]
  * @param addr  [in]
@@ -103,14 +103,13 @@ HG_PUBLIC hg_return_t margo_addr_set_remove(
  * Write an address as a string.
  *
  * @param mid       [in]
- * @param buf       [out]  NULL: only the size is asked for
- * @param buf_size  [in,out]  room in the buffer; afterwards the size with the
- *                            0
+ * @param buf       [out]  NULL: only the size is wanted
+ * @param buf_size  [in,out]  size of the buffer; becomes the bytes needed, with
+ *                            NUL
  * @param addr      [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid, buf_size or addr is NULL
- *            HG_OVERFLOW    the buffer is too small; buf_size says what it
- *                           takes
+ *            HG_OVERFLOW    the buffer is too small; only buf_size is written
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.

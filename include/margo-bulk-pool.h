@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools of exposed buffers for repeated use.
  *
- * A pool has a number of buffers of one size, a poolset several pools whose
- * sizes are a first one and its multiples. Each buffer is a bulk handle;
- * margo_bulk_access() gives its memory. */
+ * A pool has a number of buffers of one size. A poolset has several pools; the
+ * buffers of each are a fixed multiple of the size of those before. Each buffer
+ * is a bulk handle; margo_bulk_access() returns its memory. */
 #ifndef MARGO_BULK_POOL_H
 #define MARGO_BULK_POOL_H
 
@@ -30,7 +30,7 @@ typedef struct margo_bulk_poolset *margo_bulk_poolset_t;
  * Owns:      the caller owns the result; margo_bulk_pool_destroy() frees it,
  *            before the instance ends.
  * Errors:    HG_INVALID_ARG    mid or pool is NULL, count or size is 0, or
- *                              their product is beyond what memory can be
+ *                              their product exceeds PTRDIFF_MAX
  *            HG_NOMEM_ERROR    no memory
  *            HG_OTHER_ERROR    the buffers cannot be exposed; the log says why
  * Threads:   any thread; never blocks.
@@ -45,11 +45,11 @@ HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
  *
  * @param pool  [in]
  * Owns:      the pool is consumed, if no error is returned.
- * Errors:    -1 pool is NULL, or buffers of it are lent out; the log says how
+ * Errors:    -1 pool is NULL, or buffers of it are in use; the log says how
  *               many
  * Threads:   any thread; never blocks.
- * Undefined: used during the call.
- * Source:    as Margo 0.24, but for buffers that are lent out.
+ * Undefined: the pool used during the call.
+ * Source:    as Margo 0.24, but refused while buffers are in use.
  */
 HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
 
@@ -60,10 +60,10 @@ HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
  *
  * @param pool  [in]
  * @param bulk  [out]  exposed memory of the size of the pool's buffers
- * Owns:      the caller borrows the result; margo_bulk_pool_release() returns
- *            it.
+ * Owns:      the result is borrowed from the pool; margo_bulk_pool_release()
+ *            returns it.
  * Errors:    -1 an argument is NULL
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: pool destroyed during the call.
  * Source:    as Margo 0.24.
@@ -74,9 +74,9 @@ HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
  * Get a buffer if one is free now.
  *
  * @param pool  [in]
- * @param bulk  [out]  HG_BULK_NULL: all are lent out
- * Owns:      the caller borrows the result; margo_bulk_pool_release() returns
- *            it.
+ * @param bulk  [out]  HG_BULK_NULL: all are in use
+ * Owns:      the result is borrowed from the pool; margo_bulk_pool_release()
+ *            returns it.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; never blocks.
  * Undefined: pool destroyed during the call.
@@ -87,11 +87,10 @@ HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
 /**
  * Release a buffer.
  *
- * @param pool  [in]  that it was borrowed from
+ * @param pool  [in]  the pool of the buffer
  * @param bulk  [in]
  * Owns:      the buffer is consumed, if no error is returned.
- * Errors:    -1 an argument is NULL, or the buffer is none that this pool has
- *               lent out
+ * Errors:    -1 an argument is NULL, or the buffer was not got from this pool
  * Threads:   any thread; never blocks.
  * Undefined: pool destroyed during the call.
  * Source:    as Margo 0.24.
@@ -101,8 +100,8 @@ HG_PUBLIC int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk);
 /**
  * Create a set of pools with growing buffer sizes.
  *
- * The first one has buffers of `first_size`, each further one buffers of
- * `size_multiple` times the size before.
+ * The first pool has buffers of `first_size` bytes, each further pool buffers
+ * of `size_multiple` times the size of those before.
  *
  * @param mid            [in]
  * @param npools         [in]   at least 1
@@ -114,7 +113,7 @@ HG_PUBLIC int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk);
  * Owns:      the caller owns the result; margo_bulk_poolset_destroy() frees it,
  *            before the instance ends.
  * Errors:    HG_INVALID_ARG    an argument is NULL or too small, or the last
- *                              size is beyond what memory can be
+ *                              size is too large
  *            HG_NOMEM_ERROR    no memory
  *            HG_OTHER_ERROR    the buffers cannot be exposed; the log says why
  * Threads:   any thread; never blocks.
@@ -130,11 +129,11 @@ HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
  *
  * @param poolset  [in]
  * Owns:      the poolset is consumed, if no error is returned.
- * Errors:    -1  poolset is NULL, or buffers of it are lent out; nothing is
- *                ended then, and the log says how many
+ * Errors:    -1 poolset is NULL, or buffers of it are in use; nothing is
+ *               destroyed then, and the log says how many
  * Threads:   any thread; never blocks.
- * Undefined: used during the call.
- * Source:    as Margo 0.24, but for buffers that are lent out.
+ * Undefined: the poolset used during the call.
+ * Source:    as Margo 0.24, but refused while buffers are in use.
  */
 HG_PUBLIC int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset);
 
@@ -159,10 +158,10 @@ HG_PUBLIC void margo_bulk_poolset_get_max(
  * @param poolset  [in]
  * @param size     [in]   bytes
  * @param bulk     [out]  may have more than `size` bytes
- * Owns:      the caller borrows the result; margo_bulk_poolset_release()
- *            returns it.
- * Errors:    -1 an argument is NULL, or `size` is beyond the largest buffers
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Owns:      the result is borrowed from the poolset;
+ *            margo_bulk_poolset_release() returns it.
+ * Errors:    -1 an argument is NULL, or no buffers are so large
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.
@@ -175,12 +174,12 @@ HG_PUBLIC int margo_bulk_poolset_get(
  *
  * @param poolset   [in]
  * @param size      [in]   bytes
- * @param any_flag  [in]   true: a larger one will do where all of the smallest
- *                         fitting size are lent out
- * @param bulk      [out]  HG_BULK_NULL: there is none
- * Owns:      the caller borrows the result; margo_bulk_poolset_release()
- *            returns it.
- * Errors:    -1 an argument is NULL, or `size` is beyond the largest buffers
+ * @param any_flag  [in]   true: get a larger one if all of the smallest fitting
+ *                         size are in use
+ * @param bulk      [out]  HG_BULK_NULL: none is free
+ * Owns:      the result is borrowed from the poolset;
+ *            margo_bulk_poolset_release() returns it.
+ * Errors:    -1 an argument is NULL, or no buffers are so large
  * Threads:   any thread; never blocks.
  * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.
@@ -191,11 +190,11 @@ HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
 /**
  * Release a buffer.
  *
- * @param poolset  [in]  that it was borrowed from
+ * @param poolset  [in]  the poolset of the buffer
  * @param bulk     [in]
  * Owns:      the buffer is consumed, if no error is returned.
- * Errors:    -1  an argument is NULL, or the buffer is none that this poolset
- *                has lent out
+ * Errors:    -1 an argument is NULL, or the buffer was not got from this
+ *               poolset
  * Threads:   any thread; never blocks.
  * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.

@@ -18,21 +18,22 @@ extern "C" {
  * have ended when it returns.
  *
  * @param mid            [in]
- * @param op             [in]  HG_BULK_PUSH: to the origin; HG_BULK_PULL: from
- * @param origin_addr    [in]  whose memory `origin_handle` names
+ * @param op             [in]  HG_BULK_PUSH: to the origin's memory;
+ *                             HG_BULK_PULL: from it
+ * @param origin_addr    [in]  the process that exposed `origin_handle`
  * @param origin_handle  [in]
  * @param origin_offset  [in]  bytes from the start of that handle
  * @param local_handle   [in]
  * @param local_offset   [in]  bytes from the start of that handle
- * @param size           [in]  bytes; 0 is fine
- * @param chunk_size     [in]  bytes of a chunk; the last one has the rest
+ * @param size           [in]  bytes; may be 0
+ * @param chunk_size     [in]  bytes of a chunk; the last one may be shorter
  * Owns:      the memory stays the caller's and must live until it returns.
  * Errors:    HG_INVALID_PARAM  mid is NULL, or chunk_size is 0 while size is
  *                              not
  *            HG_NOMEM          no memory
  *            and those of margo_bulk_transfer(): that of the first chunk that
  *            failed; then some of the bytes may have been moved
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: a handle freed during the call.
  * Source:    as Margo 0.24.

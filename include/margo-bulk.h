@@ -13,8 +13,8 @@ extern "C" {
  * Expose memory to other processes.
  *
  * @param mid        [in]
- * @param count      [in]  how many segments
- * @param buf_ptrs   [in]  NULL: the library takes memory
+ * @param count      [in]  number of segments
+ * @param buf_ptrs   [in]  NULL: the library allocates memory
  * @param buf_sizes  [in]
  * @param flags      [in]  HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY or
  *                          HG_BULK_READWRITE
@@ -32,7 +32,7 @@ HG_PUBLIC hg_return_t margo_bulk_create(margo_instance_id mid, uint32_t count,
     hg_bulk_t *handle);
 
 /**
- * Expose memory to other processes, with its kind.
+ * Expose memory to other processes, with attributes.
  *
  * @param mid        [in]
  * @param count      [in]
@@ -54,12 +54,12 @@ HG_PUBLIC hg_return_t margo_bulk_create_attr(margo_instance_id mid,
     const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
 
 /**
- * Release a bulk handle; its memory is exposed no longer.
+ * Release a bulk handle; the last release ends the exposure of the memory.
  *
  * @param handle  [in]
  * Owns:      the reference to the handle is consumed.
  * Errors:    those of HG_Bulk_free().
- * Threads:   any thread; waits for accesses that are under way.
+ * Threads:   any thread; waits for accesses in flight.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
@@ -126,7 +126,7 @@ HG_PUBLIC uint32_t margo_bulk_get_segment_count(hg_bulk_t handle);
  * Get the number of bytes that margo_bulk_serialize() writes for a bulk handle.
  *
  * @param handle  [in]
- * @param flags   [in]  HG_BULK_EAGER: with the data, where they are few
+ * @param flags   [in]  as for HG_Bulk_serialize()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -171,10 +171,11 @@ HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
 
 /**
  * Move data between exposed memory of another process and of this one, and wait
- * for the end, with a time limit.
+ * until the transfer has ended, with a time limit.
  *
  * @param mid            [in]
- * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
+ * @param op             [in]  HG_BULK_PULL: from the other process;
+ *                             HG_BULK_PUSH: to it
  * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
@@ -184,11 +185,11 @@ HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
  * @param timeout_ms     [in]  in milliseconds; 0: no limit
  * Owns:      the memory stays the caller's and must live until the completion.
  * Errors:    HG_INVALID_ARG an argument is NULL
- *            HG_TIMEOUT     the time is over
+ *            HG_TIMEOUT     the time limit has passed
  *            HG_PERMISSION  the memory is not exposed for that
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -200,7 +201,7 @@ HG_PUBLIC hg_return_t margo_bulk_transfer_timed(margo_instance_id mid,
 
 /**
  * Move data between exposed memory of another process and of this one, and wait
- * for the end.
+ * until the transfer has ended.
  *
  * As margo_bulk_transfer_timed(), without a limit.
  *
@@ -214,7 +215,7 @@ HG_PUBLIC hg_return_t margo_bulk_transfer_timed(margo_instance_id mid,
  * @param size           [in]
  * Owns:      the memory stays the caller's and must live until the completion.
  * Errors:    those of margo_bulk_transfer_timed().
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -233,7 +234,8 @@ static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
  * with a time limit; margo_wait() on the request waits for the end.
  *
  * @param mid            [in]
- * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
+ * @param op             [in]  HG_BULK_PULL: from the other process;
+ *                             HG_BULK_PUSH: to it
  * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
@@ -243,9 +245,9 @@ static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
  * @param timeout_ms     [in]  in milliseconds; 0: no limit
  * @param req            [out]
  * Owns:      the memory stays the caller's and must live until the completion.
- *            The request is the caller's; margo_wait() ends it.
+ *            The caller owns the request; margo_wait() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
- *            HG_TIMEOUT     the time is over
+ *            HG_TIMEOUT     the time limit has passed
  *            HG_PERMISSION  the memory is not exposed for that
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()
@@ -274,7 +276,7 @@ HG_PUBLIC hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid,
  * @param size           [in]
  * @param req            [out]
  * Owns:      the memory stays the caller's and must live until the completion.
- *            The request is the caller's; margo_wait() ends it.
+ *            The caller owns the request; margo_wait() frees it.
  * Errors:    those of margo_bulk_itransfer_timed().
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
@@ -294,7 +296,8 @@ static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
  * with a time limit, and call a function at its end.
  *
  * @param mid            [in]
- * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
+ * @param op             [in]  HG_BULK_PULL: from the other process;
+ *                             HG_BULK_PUSH: to it
  * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
@@ -302,13 +305,13 @@ static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
  * @param local_offset   [in]
  * @param size           [in]
  * @param timeout_ms     [in]  in milliseconds; 0: no limit
- * @param on_complete    [in]  called with the result, by the loop; must not
- *                             wait
- * @param uargs          [in]  handed to it
+ * @param on_complete    [in]  called by the progress loop, with `uargs` and the
+ *                             result; must not wait
+ * @param uargs          [in]  passed to it
  * Owns:      the memory stays the caller's and must live until the completion.
  *            `uargs` must live until the callback ran.
  * Errors:    HG_INVALID_ARG an argument is NULL
- *            HG_TIMEOUT     the time is over
+ *            HG_TIMEOUT     the time limit has passed
  *            HG_PERMISSION  the memory is not exposed for that
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()

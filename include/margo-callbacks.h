@@ -17,10 +17,10 @@ extern "C" {
  *
  * @param mid    [in]
  * @param cb     [in]
- * @param uargs  [in]  handed to it
+ * @param uargs  [in]  passed to it
  * Owns:      `uargs` must live until the callback ran, or is popped.
- * Errors:    none; the log names a NULL instance or callback, or lack of
- *            memory, and nothing is pushed.
+ * Errors:    none; for a NULL instance or callback, or without memory, nothing
+ *            is pushed, and the log says so.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -33,7 +33,7 @@ HG_PUBLIC void margo_push_prefinalize_callback(
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
- * Errors:    0 there is none; 1 it was taken back
+ * Errors:    0 there is none; 1 it was removed
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -60,12 +60,12 @@ HG_PUBLIC int margo_top_prefinalize_callback(
  * begins to end, while calls still work.
  *
  * @param mid    [in]
- * @param owner  [in]  whose callback it is; only compared
+ * @param owner  [in]  identifies the owner; only compared
  * @param cb     [in]
- * @param uargs  [in]  handed to it
+ * @param uargs  [in]  passed to it
  * Owns:      `uargs` must live until the callback ran, or is popped.
- * Errors:    none; the log names a NULL instance or callback, or lack of
- *            memory, and nothing is pushed.
+ * Errors:    none; for a NULL instance or callback, or without memory, nothing
+ *            is pushed, and the log says so.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -77,9 +77,9 @@ HG_PUBLIC void margo_provider_push_prefinalize_callback(margo_instance_id mid,
  * Remove the callback that an owner pushed last.
  *
  * @param mid    [in]
- * @param owner  [in]  whose callback it is; only compared
+ * @param owner  [in]  identifies the owner; only compared
  * Owns:      nothing changes hands.
- * Errors:    0 there is none; 1 it was taken back
+ * Errors:    0 there is none; 1 it was removed
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -91,7 +91,7 @@ HG_PUBLIC int margo_provider_pop_prefinalize_callback(
  * Get the callback that an owner pushed last.
  *
  * @param mid    [in]
- * @param owner  [in]  whose callback it is; only compared
+ * @param owner  [in]  identifies the owner; only compared
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
  * Owns:      nothing changes hands.
@@ -111,10 +111,10 @@ HG_PUBLIC int margo_provider_top_prefinalize_callback(margo_instance_id mid,
  *
  * @param mid    [in]
  * @param cb     [in]
- * @param uargs  [in]  handed to it
+ * @param uargs  [in]  passed to it
  * Owns:      `uargs` must live until the callback ran, or is popped.
- * Errors:    none; the log names a NULL instance or callback, or lack of
- *            memory, and nothing is pushed.
+ * Errors:    none; for a NULL instance or callback, or without memory, nothing
+ *            is pushed, and the log says so.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -127,7 +127,7 @@ HG_PUBLIC void margo_push_finalize_callback(
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
- * Errors:    0 there is none; 1 it was taken back
+ * Errors:    0 there is none; 1 it was removed
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -154,12 +154,12 @@ HG_PUBLIC int margo_top_finalize_callback(
  * has ended and calls no longer work.
  *
  * @param mid    [in]
- * @param owner  [in]  whose callback it is; only compared
+ * @param owner  [in]  identifies the owner; only compared
  * @param cb     [in]
- * @param uargs  [in]  handed to it
+ * @param uargs  [in]  passed to it
  * Owns:      `uargs` must live until the callback ran, or is popped.
- * Errors:    none; the log names a NULL instance or callback, or lack of
- *            memory, and nothing is pushed.
+ * Errors:    none; for a NULL instance or callback, or without memory, nothing
+ *            is pushed, and the log says so.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -171,9 +171,9 @@ HG_PUBLIC void margo_provider_push_finalize_callback(margo_instance_id mid,
  * Remove the callback that an owner pushed last.
  *
  * @param mid    [in]
- * @param owner  [in]  whose callback it is; only compared
+ * @param owner  [in]  identifies the owner; only compared
  * Owns:      nothing changes hands.
- * Errors:    0 there is none; 1 it was taken back
+ * Errors:    0 there is none; 1 it was removed
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -185,7 +185,7 @@ HG_PUBLIC int margo_provider_pop_finalize_callback(
  * Get the callback that an owner pushed last.
  *
  * @param mid    [in]
- * @param owner  [in]  whose callback it is; only compared
+ * @param owner  [in]  identifies the owner; only compared
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
  * Owns:      nothing changes hands.

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance as JSON text, and its pools and execution streams, which may be
- * added and removed while it runs. MARGO-CONFIG.md describes the text.
+/* Configuration of an instance as JSON text, and its pools and execution
+ * streams, which a program may add and remove at run time. MARGO-CONFIG.md
+ * describes the text.
  *
- * Pools and streams are known by handle, by name and by index; the names of one
- * kind differ, and begin with a letter or "_". An index is a position in a
- * list, so a removal changes the later ones. margo_find_pool() and the other
+ * A pool or stream is found by handle, by name or by index. Names are unique
+ * within their kind, and begin with a letter or "_". An index is a position in
+ * a list, so a removal changes the later ones. margo_find_pool() and the other
  * macros of this header choose the call by the type of their argument.
  *
- * Each has a count of references, which keeps it from being removed: an
- * RPC holds its pool, a stream holds the pools of its scheduler, and programs
- * hold what they use by margo_pool_ref_incr() and margo_xstream_ref_incr(). */
+ * A pool or stream with references is not removed: an RPC holds its pool, a
+ * stream holds the pools of its scheduler, and programs take references by
+ * margo_pool_ref_incr() and margo_xstream_ref_incr(). */
 #ifndef MARGO_CONFIG_H
 #define MARGO_CONFIG_H
 
@@ -26,9 +27,9 @@ extern "C" {
 
 /* For margo_get_config_opt(). */
 #define MARGO_CONFIG_PRETTY_JSON   0x1     /* in many lines, indented */
-#define MARGO_CONFIG_HIDE_EXTERNAL 0x2     /* only what it made itself */
+#define MARGO_CONFIG_HIDE_EXTERNAL 0x2     /* without the program's pools ... */
 #define MARGO_CONFIG_USE_NAMES     0x4     /* pools by name, not by index */
-#define MARGO_CONFIG_AMALGAM       0x10000 /* also what is Amalgam's: ours */
+#define MARGO_CONFIG_AMALGAM       0x10000 /* with fields of Amalgam: ours */
 
 /* A pool of an instance. */
 struct margo_pool_info {
@@ -51,7 +52,7 @@ struct margo_xstream_info {
  * @param mid  [in]
  * Owns:      the caller owns the result; free() frees it.
  * Errors:    NULL mid is NULL, or no memory
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -62,10 +63,10 @@ HG_PUBLIC char *margo_get_config(margo_instance_id mid);
  * Describe an instance as JSON text, as margo_get_config() does, with options.
  *
  * @param mid      [in]
- * @param options  [in]  MARGO_CONFIG_* or-ed; 0: none of them
+ * @param options  [in]  bits MARGO_CONFIG_*; 0: none of them
  * Owns:      the caller owns the result; free() frees it.
  * Errors:    NULL mid is NULL, or no memory
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -103,8 +104,8 @@ HG_PUBLIC size_t margo_get_num_xstreams(margo_instance_id mid);
  * @param pool, index, name  [in]
  * @param info   [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL; there are not
- *                            so many pools
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL; no pool has
+ *                            that index
  *            HG_NOENTRY      the instance has no pool of that handle or name
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
@@ -121,14 +122,13 @@ HG_PUBLIC hg_return_t margo_find_pool_by_name(
  * Create a pool from the JSON text of an element of "argobots.pools".
  *
  * @param mid   [in]
- * @param json  [in]   one JSON object; NULL: "{}", a name is made up
+ * @param json  [in]   one JSON object; NULL: "{}", the library chooses a name
  * @param info  [out]  may be NULL; `name` is borrowed from the pool
- * Owns:      the pool is the instance's; margo_remove_pool() or its end ends
- *            it.
- * Errors:    HG_INVALID_ARG  mid is NULL, or the text makes no sense: the log
- *                            names the field and the reason
+ * Owns:      the instance owns the pool, until it ends or margo_remove_pool().
+ * Errors:    HG_INVALID_ARG  mid is NULL, or the text is invalid: the log names
+ *                            the field and the reason
  *            HG_NOMEM        no memory
- *            HG_OTHER_ERROR  the pool could not be made; see log
+ *            HG_OTHER_ERROR  the pool could not be created; see log
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -140,12 +140,12 @@ HG_PUBLIC hg_return_t margo_add_pool_from_json(
  * Add a pool that the program created to an instance.
  *
  * @param mid             [in]
- * @param name            [in]   NULL: one is made up
+ * @param name            [in]   NULL: the library chooses one
  * @param pool            [in]
  * @param take_ownership  [in]   ABT_TRUE: freed when it is removed
  * @param info            [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      the pool stays the caller's, and must live until it is removed or
- *            the instance ended; or ownership passes to the instance.
+ *            the instance has ended; or the instance owns it.
  * Errors:    HG_INVALID_ARG  mid or pool is NULL; the pool is known already;
  *                            the name is taken or reserved
  *            HG_NOMEM        no memory
@@ -160,17 +160,17 @@ HG_PUBLIC hg_return_t margo_add_pool_external(margo_instance_id mid,
 /**
  * Remove a pool, by its handle, its index or its name.
  *
- * It is freed where the instance owns it.
+ * It is freed if the instance owns it.
  *
  * @param mid  [in]
  * @param pool, index, name  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
- *            HG_PERMISSION   it is in use: by a stream, an RPC, the progress
- *                            loop, the default of handlers, a reference of
- *                            the program; or it is the primary one, or threads
- *                            are in it. The log says which
+ *            HG_PERMISSION   it is in use by a stream, an RPC, the progress
+ *                            loop, as default pool of handlers, by a reference
+ *                            of the program; or it is the primary one, or has
+ *                            threads. The log says which
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -233,8 +233,7 @@ HG_PUBLIC hg_return_t margo_pool_ref_count_by_name(
  *            HG_PERMISSION   the program has no reference to it
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
- * Source:    as Margo 0.24, but only references of the program can be given
- *            back.
+ * Source:    as Margo 0.24, but only references of the program can be released.
  */
 HG_PUBLIC hg_return_t margo_pool_release_by_handle(
     margo_instance_id mid, ABT_pool handle);
@@ -268,14 +267,14 @@ HG_PUBLIC hg_return_t margo_find_xstream_by_name(
  * "argobots.xstreams".
  *
  * @param mid   [in]
- * @param json  [in]   one JSON object; its pools are those of the instance
+ * @param json  [in]   one JSON object; it names pools of the instance
  * @param info  [out]  may be NULL; `name` is borrowed from the stream
- * Owns:      the stream is the instance's; margo_remove_xstream() or its end
- *            ends it.
- * Errors:    HG_INVALID_ARG  mid is NULL, or the text makes no sense: the log
- *                            names the field and the reason
+ * Owns:      the instance owns the stream, until it ends or
+ *            margo_remove_xstream().
+ * Errors:    HG_INVALID_ARG  mid is NULL, or the text is invalid: the log names
+ *                            the field and the reason
  *            HG_NOMEM        no memory
- *            HG_OTHER_ERROR  the stream could not be made; see log
+ *            HG_OTHER_ERROR  the stream could not be created; see log
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -286,16 +285,15 @@ HG_PUBLIC hg_return_t margo_add_xstream_from_json(
 /**
  * Add an execution stream that the program created to an instance.
  *
- * The instance has to know the pools of its scheduler before:
- * margo_add_pool_external().
+ * First add the pools of its scheduler, by margo_add_pool_external().
  *
  * @param mid             [in]
- * @param name            [in]   NULL: one is made up
+ * @param name            [in]   NULL: the library chooses one
  * @param xstream         [in]
  * @param take_ownership  [in]   ABT_TRUE: joined and freed when it is removed
  * @param info            [out]  may be NULL; `name` is borrowed from the stream
  * Owns:      the stream stays the caller's, and must live until it is removed
- *            or the instance ended; or ownership passes to the instance.
+ *            or the instance has ended; or the instance owns it.
  * Errors:    HG_INVALID_ARG  mid or xstream is NULL; the stream is known
  *                            already; the instance does not know a pool of it;
  *                            the name is taken or reserved
@@ -311,19 +309,19 @@ HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
 /**
  * Remove an execution stream, by its handle, its index or its name.
  *
- * Where the instance owns it, it is joined and freed: it ends when its pools
- * have nothing for it to run.
+ * If the instance owns it, it is joined and freed: it ends when its pools have
+ * no thread for it to run.
  *
  * @param mid  [in]
  * @param xstream, index, name  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
- *            HG_PERMISSION   it is the primary one, the caller's own, or held
- *                            by a reference; or no other stream would run a
- *                            pool that is in use. The log says which
- * Threads:   any thread; waits until it has ended, and a user-level thread
- *            leaves its stream to others meanwhile.
+ *            HG_PERMISSION   it is the primary one, the caller's own, or has a
+ *                            reference; or no other stream runs a pool that is
+ *                            in use. The log says which
+ * Threads:   any thread; waits; other user-level threads of the stream run
+ *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -396,14 +394,13 @@ HG_PUBLIC hg_return_t margo_xstream_release_by_name(
 /**
  * Move the threads that are ready in one pool to another.
  *
- * Threads that wait for something are not in a pool; they wake up where they
- * were.
+ * Threads that wait are in no pool; they return to their former pool.
  *
  * @param origin_pool  [in]
  * @param target_pool  [in]  the same one: nothing is done
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  a pool is ABT_POOL_NULL
- *            HG_OTHER_ERROR  a pool refuses; see log
+ *            HG_OTHER_ERROR  a pool returned an error; see log
  * Threads:   any thread; never blocks for long.
  * Undefined: a pool freed during the call.
  * Source:    as Margo 0.24.
@@ -415,8 +412,8 @@ HG_PUBLIC hg_return_t margo_transfer_pool_content(
 }
 #else
 
-/* margo_find_pool(mid, "name", &info): the call of that name which the type of
- * the second argument asks for; an integer is an index. */
+/* margo_find_pool(mid, "name", &info): the type of the second argument selects
+ * one of the three calls; an integer is an index. */
 #define MARGO_POOL_CALL_(call, what)                                           \
     _Generic((what), ABT_pool                                                  \
              : margo_##call##_by_handle, char *                                \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls of RPCs: blocking, with a request, or with a callback.
  *
- * A call to a provider goes to the RPC of the handle's name at that provider,
- * whatever the provider in the handle's id is; the handle is that RPC's from
- * then on. */
+ * A call to a provider replaces the provider in the handle's id: it calls the
+ * RPC of the same name at that provider, and the handle keeps the new id. */
 #ifndef MARGO_FORWARD_H
 #define MARGO_FORWARD_H
 
@@ -16,29 +15,27 @@ extern "C" {
 /**
  * Call an RPC of a provider, and wait for the answer, with a time limit.
  *
- * Only the calling thread waits. Nothing is sent that fails at once.
+ * Only the calling thread waits. A call that fails at once sends nothing.
  *
- * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
- *                           id
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: that in the handle's id
  * @param handle       [in]
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * Owns:      `in_struct` may be reused when the call returns.
- * Errors:    HG_INVALID_ARG handle is NULL, or that of a request that came in;
- *                           or the limit is negative
- *            HG_TIMEOUT     the time is over; a late answer is dropped
- *            HG_CANCELED    it was cancelled
- *            HG_NOENTRY     the other side does not know the RPC or the
- *                           provider
- *            HG_PERMISSION  the other side is ending
+ * Errors:    HG_INVALID_ARG handle is NULL, or that of a received request; or
+ *                           timeout_ms is negative
+ *            HG_TIMEOUT     the time limit has passed; a late answer is dropped
+ *            HG_CANCELED    the call was cancelled
+ *            HG_NOENTRY     the target does not know the RPC or the provider
+ *            HG_PERMISSION  the target's instance is ending
  *            HG_NO_MATCH    there is an input, and the RPC was registered
  *                           without one
  *            HG_OTHER_ERROR the id is not registered any more, the instance
- *                           has ended, or the caller is a callback of the loop
- *                           and would block
+ *                           has ended, or the caller is a callback of the
+ *                           progress loop, which must not block
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; waits; other user-level
- *            threads of its stream run meanwhile.
+ *            threads of the stream run meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -56,7 +53,7 @@ HG_PUBLIC hg_return_t margo_provider_forward_timed(uint16_t provider_id,
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
  * Threads:   any thread, one at a time per handle; waits; other user-level
- *            threads of its stream run meanwhile.
+ *            threads of the stream run meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -78,7 +75,7 @@ static inline hg_return_t margo_forward_timed(
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
  * Threads:   any thread, one at a time per handle; waits; other user-level
- *            threads of its stream run meanwhile.
+ *            threads of the stream run meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -99,7 +96,7 @@ static inline hg_return_t margo_provider_forward(
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
  * Threads:   any thread, one at a time per handle; waits; other user-level
- *            threads of its stream run meanwhile.
+ *            threads of the stream run meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -113,26 +110,23 @@ static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
  * Start a call of a provider's RPC, with a time limit; margo_wait() on the
  * request waits for the answer.
  *
- * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
- *                            id
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: that in the handle's id
  * @param handle       [in]
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * @param req          [out]
  * Owns:      `in_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
- * Errors:    HG_INVALID_ARG handle is NULL, or that of a request that came in;
- *                           or the limit is negative
- *            HG_TIMEOUT     the time is over; a late answer is dropped
- *            HG_CANCELED    it was cancelled
- *            HG_NOENTRY     the other side does not know the RPC or the
- *                           provider
- *            HG_PERMISSION  the other side is ending
+ * Errors:    HG_INVALID_ARG handle is NULL, or that of a received request; or
+ *                           timeout_ms is negative
+ *            HG_TIMEOUT     the time limit has passed; a late answer is dropped
+ *            HG_CANCELED    the call was cancelled
+ *            HG_NOENTRY     the target does not know the RPC or the provider
+ *            HG_PERMISSION  the target's instance is ending
  *            HG_NO_MATCH    there is an input, and the RPC was registered
  *                           without one
- *            HG_OTHER_ERROR the id is not registered any more, the instance
- *                           has ended, or the caller is a callback of the loop
- *                           and would block
+ *            HG_OTHER_ERROR the id is not registered any more, or the instance
+ *                           has ended
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
@@ -216,27 +210,25 @@ static inline hg_return_t margo_iforward(
  * Start a call of a provider's RPC, with a time limit, and call a function when
  * the answer has arrived.
  *
- * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
- *                           id
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: that in the handle's id
  * @param handle       [in]
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
- * @param on_complete  [in]  called with the result, by the loop; must not wait
- * @param uargs        [in]  handed to it
+ * @param on_complete  [in]  called by the progress loop, with `uargs` and the
+ *                           result; must not wait
+ * @param uargs        [in]  passed to it
  * Owns:      `in_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
- * Errors:    HG_INVALID_ARG handle is NULL, or that of a request that came in;
- *                           or the limit is negative
- *            HG_TIMEOUT     the time is over; a late answer is dropped
- *            HG_CANCELED    it was cancelled
- *            HG_NOENTRY     the other side does not know the RPC or the
- *                           provider
- *            HG_PERMISSION  the other side is ending
+ * Errors:    HG_INVALID_ARG handle is NULL, or that of a received request; or
+ *                           timeout_ms is negative
+ *            HG_TIMEOUT     the time limit has passed; a late answer is dropped
+ *            HG_CANCELED    the call was cancelled
+ *            HG_NOENTRY     the target does not know the RPC or the provider
+ *            HG_PERMISSION  the target's instance is ending
  *            HG_NO_MATCH    there is an input, and the RPC was registered
  *                           without one
- *            HG_OTHER_ERROR the id is not registered any more, the instance
- *                           has ended, or the caller is a callback of the loop
- *                           and would block
+ *            HG_OTHER_ERROR the id is not registered any more, or the instance
+ *                           has ended
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles of calls and of requests, and their arguments. */
+/* Handles of calls and of received requests, and their arguments. */
 #ifndef MARGO_HANDLE_H
 #define MARGO_HANDLE_H
 
@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Create a handle for a call; from a cache, where there is one.
+ * Create a handle for a call, or take one from the instance's cache.
  *
  * @param mid     [in]
  * @param addr    [in]
@@ -70,7 +70,8 @@ HG_PUBLIC const struct hg_info *margo_get_info(hg_handle_t handle);
  * @param in_struct  [out]
  * Owns:      the caller owns its members; margo_free_input() frees them.
  * Errors:    HG_INVALID_ARG handle is NULL
- *            HG_NO_MATCH    the RPC was registered without an input
+ *            HG_NO_MATCH    the RPC was registered without an input, or is not
+ *                           registered any more
  *            and those of HG_Get_input()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
@@ -99,10 +100,10 @@ HG_PUBLIC hg_return_t margo_free_input(hg_handle_t handle, void *in_struct);
  * @param out_struct  [out]
  * Owns:      the caller owns its members; margo_free_output() frees them.
  * Errors:    HG_INVALID_ARG handle is NULL
- *            HG_NO_MATCH    the RPC was registered without an output
- *            HG_NOENTRY     the other side does not know the RPC or the
- *                           provider
- *            what else the other side answered in its place, and those of
+ *            HG_NO_MATCH    the RPC was registered without an output, or is not
+ *                           registered any more
+ *            HG_NOENTRY     the target does not know the RPC or the provider
+ *            any other error with which the target answered, and those of
  *            HG_Get_output()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
@@ -129,8 +130,8 @@ HG_PUBLIC hg_return_t margo_free_output(hg_handle_t handle, void *out_struct);
  *
  * @param handle         [in]
  * @param data           [in]
- * @param free_callback  [in]  called with `data` when the handle is given
- *                             back; may be NULL
+ * @param free_callback  [in]  called with `data` when the handle is freed; may
+ *                             be NULL
  * Owns:      `data` stays the caller's until `free_callback` is called.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -157,7 +158,7 @@ HG_PUBLIC void *margo_get_data(hg_handle_t handle);
  *
  * @param h  [in]
  * Owns:      the result is borrowed from the handle.
- * Errors:    NULL gives NULL, and a handle of no instance.
+ * Errors:    NULL gives NULL; so does a handle of no instance.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -169,7 +170,7 @@ HG_PUBLIC margo_instance_id margo_hg_handle_get_instance(hg_handle_t h);
  *
  * @param info  [in]
  * Owns:      the result is borrowed from the handle.
- * Errors:    NULL gives NULL, and a handle of no instance.
+ * Errors:    NULL gives NULL; so does a handle of no instance.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -193,10 +194,10 @@ HG_PUBLIC ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h);
 /**
  * Set the RPC on whose behalf the calling thread makes its calls.
  *
- * For monitoring; handlers have theirs.
+ * Monitoring records it. In a handler it is the RPC that the handler serves.
  *
- * @param mid            [in]  the calls are made by this instance
- * @param parent_rpc_id  [in]  0: in the name of none
+ * @param mid            [in]  the instance that makes the calls
+ * @param parent_rpc_id  [in]  0: none
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_OTHER_ERROR the caller is no user-level thread, or there is no

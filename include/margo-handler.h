@@ -23,9 +23,9 @@
  *       return amalgam_margo_serve(handle, _wrapper_for_sum);
  *   }
  *
- * of which the second is what MARGO_REGISTER() gives to the library. A program
- * that writes these two by hand uses the functions of the second part below, of
- * which amalgam_margo_serve() consists, in this order:
+ * MARGO_REGISTER() passes the second one to the library. A program that writes
+ * these two by hand calls the functions of the second part below, of which
+ * amalgam_margo_serve() consists, in this order:
  *
  *   hg_return_t _handler_for_sum(hg_handle_t handle)
  *   {
@@ -66,9 +66,9 @@ extern "C" {
  * ending, or no thread can be created, the request is answered with a code, and
  * the log says so.
  *
- * @param handle    [in]  as the callback of the RPC has got it
- * @param function  [in]  the program's; must end in margo_destroy()
- * Owns:      the handle is consumed, as by the callback.
+ * @param handle    [in]  as the callback of the RPC received it
+ * @param function  [in]  the program's handler; must call margo_destroy()
+ * Owns:      the handle is consumed.
  * Errors:    HG_INVALID_ARG an argument is NULL, or the handle is of no
  *                           instance
  * Threads:   any thread; never blocks.
@@ -82,26 +82,26 @@ HG_PUBLIC hg_return_t amalgam_margo_serve(
  * Perform one step of serving a request, for programs that write the two
  * functions by hand.
  *
- * A request that is counted as pending by __margo_internal_incr_pending() keeps
- * an instance from ending until __margo_internal_post_wrapper_hooks(), or
- * __margo_internal_decr_pending() where there is no thread that comes to it.
- * __margo_respond_with_error() answers with a code and without an output; the
- * handle stays the caller's. Between the hooks of the wrapper the calling
+ * A request that __margo_internal_incr_pending() counts as pending keeps the
+ * instance from ending until __margo_internal_post_wrapper_hooks(), or
+ * __margo_internal_decr_pending() if no thread calls that. The caller of
+ * __margo_respond_with_error(), which answers with a code and without an
+ * output, still owns the handle. Between the hooks of the wrapper the calling
  * thread is a handler: margo_finalize() does not wait in it.
  *
- * @param mid     [in]   of the handle
- * @param handle  [in]   as the callback of the RPC has got it
- * @param pool    [in]   in which the thread is made
+ * @param mid     [in]   the instance of the handle
+ * @param handle  [in]   as the callback of the RPC received it
+ * @param pool    [in]   the pool in which the thread is created
  * @param args    [out]  for the monitor; the same for the hooks before and
  *                       after
- * @param ret     [in]   what the origin's margo_forward() returns
- * Owns:      __margo_internal_set_handle_data() takes the handle for a
- *            margo_destroy(), which ends it.
+ * @param ret     [in]   the result of the origin's margo_forward()
+ * Owns:      after __margo_internal_set_handle_data() the handle must be freed
+ *            by margo_destroy().
  * Errors:    HG_INVALID_ARG the handle is NULL, or of no instance
  *            HG_NOMEM       no memory
- *            others: none; nothing is done where mid is NULL.
+ *            The other functions cannot fail; if mid is NULL they do nothing.
  * Threads:   any thread; never blocks.
- * Undefined: in another order.
+ * Undefined: calls in another order.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int __margo_internal_finalize_requested(margo_instance_id mid);
@@ -130,8 +130,7 @@ HG_PUBLIC void __margo_internal_post_wrapper_hooks(
     __MARGO_INTERNAL_RPC_WRAPPER(name_)                                        \
     __MARGO_INTERNAL_RPC_HANDLER(name_)
 
-/* The two functions and their bodies; `static` or `inline` may be put in
- * front. */
+/* The two functions and their bodies; `static` or `inline` may precede them. */
 #define __MARGO_INTERNAL_RPC_WRAPPER_BODY(name_)                               \
     margo_instance_id mid_ = margo_hg_handle_get_instance(handle);             \
     struct margo_monitor_rpc_ult_args told_;                                   \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls between a program that uses only Mercury's API and a Margo program: the
- * id of an RPC contains the provider's id, and its output begins with a code.
- * Each call takes the procs as arguments, as the registered ones code the
- * header.
+/* Calls between a program that uses only Mercury's API and a Margo program,
+ * whose RPC ids contain the provider's id, and whose outputs begin with a code.
+ * Each function takes the procs as arguments, because the registered procs code
+ * this header.
  *
- * A program that has no instance registers and calls by these functions in
- * place of HG_Register_name(), HG_Forward(), HG_Respond() and so on; all else,
- * as HG_Create() and HG_Progress(), stays as it is. */
+ * A program without an instance registers and calls by these functions instead
+ * of HG_Register_name(), HG_Forward(), HG_Respond() and so on; the others, such
+ * as HG_Create() and HG_Progress(), stay the same. */
 #ifndef MARGO_HG_SHIM_H
 #define MARGO_HG_SHIM_H
 
@@ -19,13 +19,13 @@ extern "C" {
 /**
  * Register an RPC under the id that Margo gives it.
  *
- * The id is that of an RPC which Margo registers for no provider:
- * MARGO_REGISTER() or margo_register_name() of the same name.
+ * The id is that of an RPC without provider, which the Margo program registers
+ * under the same name by MARGO_REGISTER().
  *
  * @param hg_class   [in]
- * @param func_name  [in]  as on the other side
+ * @param func_name  [in]  the name in the Margo program
  * @param rpc_cb     [in]  serves requests; NULL: this program only calls
- * Owns:      nothing changes hands; `func_name` is copied.
+ * Owns:      nothing changes hands.
  * Errors:    0 on any failure; the log says why.
  * Threads:   any thread, one at a time per class; never blocks.
  * Undefined: the class closed during the call.
@@ -37,15 +37,15 @@ HG_PUBLIC hg_id_t HG_Register_name_for_margo(
 /**
  * Call a Margo program as HG_Forward() does.
  *
- * @param handle      [in]  of an id of HG_Register_name_for_margo()
+ * @param handle      [in]  with an id of HG_Register_name_for_margo()
  * @param callback    [in]
- * @param arg         [in]  handed to the callback
+ * @param arg         [in]  passed to the callback
  * @param in_proc_cb  [in]  codes the input; NULL: there is none
  * @param in_struct   [in]  of the type that `in_proc_cb` codes; NULL: none
  * Owns:      `in_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id was not registered so
+ *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -57,15 +57,15 @@ HG_PUBLIC hg_return_t HG_Forward_to_margo(hg_handle_t handle, hg_cb_t callback,
 /**
  * Answer a Margo program as HG_Respond() does.
  *
- * @param handle       [in]  of an id of HG_Register_name_for_margo()
+ * @param handle       [in]  with an id of HG_Register_name_for_margo()
  * @param callback     [in]  may be NULL
- * @param arg          [in]  handed to the callback
+ * @param arg          [in]  passed to the callback
  * @param out_proc_cb  [in]  codes the output; NULL: there is none
  * @param out_struct   [in]  of the type that `out_proc_cb` codes; NULL: none
  * Owns:      `out_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id was not registered so
+ *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
  *            and those of HG_Respond()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -80,10 +80,10 @@ HG_PUBLIC hg_return_t HG_Respond_to_margo(hg_handle_t handle, hg_cb_t callback,
  * @param handle      [in]
  * @param in_proc_cb  [in]   codes the input
  * @param in_struct   [out]  of the type that `in_proc_cb` codes; NULL: only
- *                           look at the header
+ *                           decode the header
  * Owns:      the fields are the caller's until HG_Free_input_from_margo().
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id was not registered so
+ *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
  *            and those of HG_Get_input()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -97,10 +97,10 @@ HG_PUBLIC hg_return_t HG_Get_input_from_margo(
  *
  * @param handle      [in]
  * @param in_proc_cb  [in]  as it was given to HG_Get_input_from_margo()
- * @param in_struct   [in]  as it was filled
+ * @param in_struct   [in]  as that call filled it
  * Owns:      the fields are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id was not registered so
+ *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: called more often than HG_Get_input_from_margo().
  * Source:    as Margo 0.24.
@@ -114,12 +114,12 @@ HG_PUBLIC hg_return_t HG_Free_input_from_margo(
  * @param handle       [in]
  * @param out_proc_cb  [in]   codes the output
  * @param out_struct   [out]  of the type that `out_proc_cb` codes; NULL: only
- *                            look at the code
+ *                            decode the code
  * Owns:      the fields are the caller's until HG_Free_output_from_margo().
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id was not registered so
- *            HG_NOENTRY     the other side does not serve the RPC
- *            HG_PERMISSION  the other side is ending
+ *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
+ *            HG_NOENTRY     the Margo program does not serve the RPC
+ *            HG_PERMISSION  its instance is ending
  *            and those of HG_Get_output()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -133,10 +133,10 @@ HG_PUBLIC hg_return_t HG_Get_output_from_margo(
  *
  * @param handle       [in]
  * @param out_proc_cb  [in]  as it was given to HG_Get_output_from_margo()
- * @param out_struct   [in]  as it was filled
+ * @param out_struct   [in]  as that call filled it
  * Owns:      the fields are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id was not registered so
+ *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: called more often than HG_Get_output_from_margo().
  * Source:    as Margo 0.24.

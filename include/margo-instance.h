@@ -2,10 +2,11 @@
 /* Instances: creation, references and teardown.
  *
  * An instance begins with one reference, which the first margo_finalize()
- * releases when serving is over. The class, the context and the pools stay
- * until the last reference is released: addresses, handles, bulk handles and
- * decoded structs can be freed after margo_finalize(). Releasing the last
- * reference to an instance that was not finalized ends it. */
+ * releases when the instance serves no more. The class, the context and the
+ * pools stay until the last reference is released: with a reference, a program
+ * can free addresses, handles, bulk handles and decoded structs after
+ * margo_finalize(). Releasing the last reference to an instance that was not
+ * finalized ends it. */
 #ifndef MARGO_INSTANCE_H
 #define MARGO_INSTANCE_H
 
@@ -16,26 +17,26 @@ extern "C" {
 #endif
 
 /**
- * Create an instance: a class, its progress by a user-level thread, and pools
- * for handlers.
+ * Create an instance: a class, a user-level thread that makes progress, and
+ * pools for handlers.
  *
- * Calls ABT_init() if the program has not; ABT_finalize() follows when the
- * instance has ended.
+ * Calls ABT_init() if the program has not, and ABT_finalize() when the instance
+ * has ended.
  *
  * @param addr_str             [in]  as for HG_Init(): "tcp", "na+sm",
  *                                   "ofi+tcp://host:port"
  * @param mode                 [in]  MARGO_SERVER_MODE: others may call this
  *                                   process; MARGO_CLIENT_MODE
- * @param use_progress_thread  [in]  0: progress is made in the stream of the
- *                                   caller; else in one of its own
- * @param rpc_thread_count     [in]  0: handlers run in the stream of the
- *                                   caller; -1: in that of the progress; n: in
- *                                   n streams of their own
+ * @param use_progress_thread  [in]  0: the progress loop runs in the caller's
+ *                                   stream; else in a stream of its own
+ * @param rpc_thread_count     [in]  0: handlers run in the caller's stream; -1:
+ *                                   in that of the progress loop; n: in n
+ *                                   streams of their own
  * Owns:      the caller owns the result; margo_finalize() frees it.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind.
- * Threads:   one at a time. Becomes the primary user-level thread if it calls
- *            ABT_init().
+ * Threads:   one thread at a time. If ABT_init() is called, the caller becomes
+ *            the primary user-level thread.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
@@ -45,17 +46,16 @@ HG_PUBLIC margo_instance_id margo_init(const char *addr_str, int mode,
 /**
  * Create an instance as margo_init() does, with all options.
  *
- * @param addr_str  [in]  NULL is allowed where `args` has a class
+ * @param addr_str  [in]  may be NULL if `args` has a class
  * @param mode      [in]  MARGO_SERVER_MODE: others may call this process;
  *                        MARGO_CLIENT_MODE
  * @param args      [in]  NULL: all defaults
- * Owns:      the caller owns the result; margo_finalize() frees it. The fields
- *            of `args` say what is kept of it.
- * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
- *            is left behind. A field of the JSON text that makes no sense is
- *            named.
- * Threads:   one at a time. Becomes the primary user-level thread if it calls
- *            ABT_init().
+ * Owns:      the caller owns the result; margo_finalize() frees it. For the
+ *            fields of `args` see `struct margo_init_info`.
+ * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and names an
+ *            invalid field of the JSON text. Nothing is left behind.
+ * Threads:   one thread at a time. If ABT_init() is called, the caller becomes
+ *            the primary user-level thread.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
@@ -74,7 +74,7 @@ HG_PUBLIC margo_instance_id margo_init_ext(
  * Owns:      the caller owns the result; margo_finalize() frees it.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind.
- * Threads:   one at a time.
+ * Threads:   one thread at a time.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
@@ -84,7 +84,7 @@ HG_PUBLIC margo_instance_id margo_init_opt(const char *addr_str, int mode,
     int rpc_thread_count);
 
 /**
- * Create an instance on pools and a context of the program.
+ * Create an instance that uses pools and a context of the program.
  *
  * @param progress_pool  [in]
  * @param handler_pool   [in]
@@ -93,7 +93,7 @@ HG_PUBLIC margo_instance_id margo_init_opt(const char *addr_str, int mode,
  *            context, its class and the pools stay the caller's.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind.
- * Threads:   one at a time.
+ * Threads:   one thread at a time.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
@@ -109,8 +109,8 @@ HG_PUBLIC margo_instance_id margo_init_pool(
  * @param optional_json_config  [in]  its "argobots" object is read; NULL: 2
  *                                    MiB, and 8 stacks
  * Owns:      nothing changes hands.
- * Errors:    -1 the text makes no sense; the log says why
- * Threads:   one at a time.
+ * Errors:    -1 the text is invalid; the log says why
+ * Threads:   one thread at a time.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
@@ -121,15 +121,15 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  *
  * Prefinalize callbacks run first, while calls still work; then calls in flight
  * and handlers end, then the finalize callbacks run. Without handlers or calls
- * in flight, all of this is done when the call returns; called from a handler
- * or a callback, it is done after that has returned. Further calls have no
- * effect.
+ * in flight, all of this is done when margo_finalize() returns; if a handler or
+ * a callback called it, after that has returned. A second margo_finalize() has
+ * no effect.
  *
  * @param mid  [in]
- * Owns:      consumes a reference; with the last one the class, the context and
- *            the pools are destroyed, else they stay, without progress.
+ * Owns:      a reference is consumed; the last one ends the class, the context
+ *            and the pools, otherwise they stay, without progress.
  * Errors:    none; the log names an instance that is NULL or has ended.
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: use of the instance afterwards, except by its handlers and
  *            callbacks, by margo_wait_for_finalize(), and with a reference.
@@ -143,9 +143,9 @@ HG_PUBLIC void margo_finalize(margo_instance_id mid);
  * @param mid  [in]
  * Owns:      the instance is destroyed, unless references remain.
  * Errors:    none; the log names a NULL instance.
- * Threads:   any thread; waits; other user-level threads of its stream run
- *            meanwhile. Not from a handler or a callback of the instance, which
- *            would wait for itself: refused, and logged.
+ * Threads:   any thread; waits; other user-level threads of the stream run
+ *            meanwhile. A handler or a callback of the instance would wait for
+ *            itself: the call is refused, and logged.
  * Undefined: called after the instance has ended, without a reference.
  * Source:    as Margo 0.24.
  */
@@ -157,9 +157,9 @@ HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
  * @param mid  [in]
  * Owns:      the instance is consumed, unless references remain.
  * Errors:    none; the log names a NULL instance.
- * Threads:   any thread; waits; other user-level threads of its stream run
- *            meanwhile. Not from a handler or a callback of the instance: there
- *            it acts as margo_finalize(), and is logged.
+ * Threads:   any thread; waits; other user-level threads of the stream run
+ *            meanwhile. In a handler or a callback of the instance it acts as
+ *            margo_finalize(), and is logged.
  * Undefined: the instance used afterwards, without a reference.
  * Source:    as Margo 0.24.
  */
@@ -186,7 +186,8 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
  * pools after margo_finalize().
  *
  * @param mid  [in]
- * Owns:      a reference; margo_instance_release() ends it.
+ * Owns:      the caller owns the new reference; margo_instance_release()
+ *            releases it.
  * Errors:    HG_INVALID_ARG mid is NULL, or has ended
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
@@ -211,15 +212,15 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
 /**
  * Release a reference to an instance.
  *
- * The last one ends an instance that was not finalized, as margo_finalize()
- * does; of a finalized one it closes the class and the context and destroys the
- * pools.
+ * The last release ends an instance that was not finalized, as margo_finalize()
+ * does; of a finalized instance it closes the class and the context, and
+ * destroys the pools.
  *
  * @param mid  [in]
- * Owns:      consumes a reference.
+ * Owns:      a reference is consumed.
  * Errors:    HG_INVALID_ARG mid is NULL, has ended, or is ending and has no
  *                           reference but that of margo_finalize()
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance used afterwards, without another reference.
  * Source:    as Margo 0.24.
@@ -276,14 +277,14 @@ HG_PUBLIC hg_class_t *margo_get_class(margo_instance_id mid);
 HG_PUBLIC void margo_enable_remote_shutdown(margo_instance_id mid);
 
 /**
- * End the instance of another process that allows it.
+ * End an instance of another process, which must have called
+ * margo_enable_remote_shutdown().
  *
  * @param mid          [in]
  * @param remote_addr  [in]
  * Owns:      nothing changes hands.
- * Errors:    -1 it cannot be reached, or has not allowed it; the log says
- *            which
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Errors:    -1 it cannot be reached, or refuses; the log says which
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.

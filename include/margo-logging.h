@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Log lines of Margo, and of programs that use its log.
  *
- * Each instance has a logger and a level; a global pair serves lines of no
- * instance, and is the default of new instances. The default logger writes
- * "[level] text" and a newline to the standard error output. The global level
- * is MARGO_LOG_WARNING, or what the environment variable MARGO_LOG_LEVEL says:
- * trace, debug, info, warning, error or critical. */
+ * Each instance has a logger and a level. Lines of no instance have a global
+ * logger and level, which are also the defaults of new instances. The default
+ * logger writes "[level] text" and a newline to the standard error output. The
+ * default level is that of the environment variable MARGO_LOG_LEVEL (trace,
+ * debug, info, warning, error or critical), or MARGO_LOG_WARNING. */
 #ifndef MARGO_LOGGING_H
 #define MARGO_LOGGING_H
 
@@ -29,13 +29,13 @@ typedef enum margo_log_level {
     MARGO_LOG_CRITICAL
 } margo_log_level;
 
-/* Receives the line to print, without level or newline. */
+/* Receives a line, without level or newline. */
 typedef void (*margo_log_fn_t)(void *uargs, const char *message);
 
-/* Destination of lines. Any thread may call the functions, also several at the
- * same time; they must not wait for calls of Margo. */
+/* Functions that write lines, one for each level. Any thread may call them,
+ * also several at the same time; they must not wait for calls of Margo. */
 struct margo_logger {
-    void *uargs; /* handed to each of them */
+    void *uargs; /* passed to each function */
     margo_log_fn_t trace;
     margo_log_fn_t debug;
     margo_log_fn_t info;
@@ -51,7 +51,7 @@ struct margo_logger {
  * @param logger  [in]  copied; none of its functions is NULL
  * Owns:      `uargs` must live as long as the instance, or until the next call.
  * Errors:    -1 logger or one of its functions is NULL
- * Threads:   any thread, while no other one logs; never blocks.
+ * Threads:   any thread, while no other thread logs; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -61,10 +61,10 @@ HG_PUBLIC int margo_set_logger(
 /**
  * Set the log level of an instance.
  *
- * @param mid    [in]  NULL: those of no instance
+ * @param mid    [in]  NULL: the level of lines of no instance
  * @param level  [in]  lines below it are dropped
  * Owns:      nothing changes hands.
- * Errors:    -1 the level is none of the list
+ * Errors:    -1 no such level
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -76,9 +76,9 @@ HG_PUBLIC int margo_set_log_level(margo_instance_id mid, margo_log_level level);
  *
  * @param logger  [in]  copied; none of its functions is NULL
  * Owns:      `uargs` must live until the next call, and as long as instances
- *            that were made meanwhile.
+ *            that were created before that.
  * Errors:    -1 logger or one of its functions is NULL
- * Threads:   any thread, while no other one logs; never blocks.
+ * Threads:   any thread, while no other thread logs; never blocks.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
@@ -90,7 +90,7 @@ HG_PUBLIC int margo_set_global_logger(const struct margo_logger *logger);
  *
  * @param level  [in]  lines below it are dropped
  * Owns:      nothing changes hands.
- * Errors:    -1 the level is none of the list
+ * Errors:    -1 no such level
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
@@ -101,11 +101,11 @@ HG_PUBLIC int margo_set_global_log_level(margo_log_level level);
  * Log a line at level trace: single steps, for developers.
  *
  * @param mid  [in]  NULL: the global logger
- * @param fmt  [in]  as of printf(), with its arguments
+ * @param fmt  [in]  as for printf(), with its arguments
  * Owns:      nothing changes hands.
  * Errors:    none. Without memory a long line is cut.
- * Threads:   any thread; as long as the logger takes.
- * Undefined: arguments that are not those of `fmt`.
+ * Threads:   any thread; blocks as long as the logger does.
+ * Undefined: the arguments do not match `fmt`.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_trace(margo_instance_id mid, const char *fmt, ...)
@@ -115,11 +115,11 @@ HG_PUBLIC void margo_trace(margo_instance_id mid, const char *fmt, ...)
  * Log a line at level debug.
  *
  * @param mid  [in]  NULL: the global logger
- * @param fmt  [in]  as of printf(), with its arguments
+ * @param fmt  [in]  as for printf(), with its arguments
  * Owns:      nothing changes hands.
  * Errors:    none. Without memory a long line is cut.
- * Threads:   any thread; as long as the logger takes.
- * Undefined: arguments that are not those of `fmt`.
+ * Threads:   any thread; blocks as long as the logger does.
+ * Undefined: the arguments do not match `fmt`.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_debug(margo_instance_id mid, const char *fmt, ...)
@@ -129,25 +129,25 @@ HG_PUBLIC void margo_debug(margo_instance_id mid, const char *fmt, ...)
  * Log a line at level info.
  *
  * @param mid  [in]  NULL: the global logger
- * @param fmt  [in]  as of printf(), with its arguments
+ * @param fmt  [in]  as for printf(), with its arguments
  * Owns:      nothing changes hands.
  * Errors:    none. Without memory a long line is cut.
- * Threads:   any thread; as long as the logger takes.
- * Undefined: arguments that are not those of `fmt`.
+ * Threads:   any thread; blocks as long as the logger does.
+ * Undefined: the arguments do not match `fmt`.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_info(margo_instance_id mid, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**
- * Log a line at level warning: something is wrong, and the program goes on.
+ * Log a line at level warning: something is wrong, and the program continues.
  *
  * @param mid  [in]  NULL: the global logger
- * @param fmt  [in]  as of printf(), with its arguments
+ * @param fmt  [in]  as for printf(), with its arguments
  * Owns:      nothing changes hands.
  * Errors:    none. Without memory a long line is cut.
- * Threads:   any thread; as long as the logger takes.
- * Undefined: arguments that are not those of `fmt`.
+ * Threads:   any thread; blocks as long as the logger does.
+ * Undefined: the arguments do not match `fmt`.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_warning(margo_instance_id mid, const char *fmt, ...)
@@ -157,11 +157,11 @@ HG_PUBLIC void margo_warning(margo_instance_id mid, const char *fmt, ...)
  * Log a line at level error: something failed.
  *
  * @param mid  [in]  NULL: the global logger
- * @param fmt  [in]  as of printf(), with its arguments
+ * @param fmt  [in]  as for printf(), with its arguments
  * Owns:      nothing changes hands.
  * Errors:    none. Without memory a long line is cut.
- * Threads:   any thread; as long as the logger takes.
- * Undefined: arguments that are not those of `fmt`.
+ * Threads:   any thread; blocks as long as the logger does.
+ * Undefined: the arguments do not match `fmt`.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_error(margo_instance_id mid, const char *fmt, ...)
@@ -171,11 +171,11 @@ HG_PUBLIC void margo_error(margo_instance_id mid, const char *fmt, ...)
  * Log a line at level critical: the program cannot go on.
  *
  * @param mid  [in]  NULL: the global logger
- * @param fmt  [in]  as of printf(), with its arguments
+ * @param fmt  [in]  as for printf(), with its arguments
  * Owns:      nothing changes hands.
  * Errors:    none. Without memory a long line is cut.
- * Threads:   any thread; as long as the logger takes.
- * Undefined: arguments that are not those of `fmt`.
+ * Threads:   any thread; blocks as long as the logger does.
+ * Undefined: the arguments do not match `fmt`.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_critical(margo_instance_id mid, const char *fmt, ...)

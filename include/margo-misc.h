@@ -13,10 +13,10 @@ extern "C" {
  * Sleep for at least some milliseconds.
  *
  * @param mid         [in]
- * @param timeout_ms  [in]  0 and less: only yields
+ * @param timeout_ms  [in]  0 or less: only yields
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -24,7 +24,7 @@ extern "C" {
 HG_PUBLIC void margo_thread_sleep(margo_instance_id mid, double timeout_ms);
 
 /**
- * Get the default pool of handlers.
+ * Get the default pool for handlers.
  *
  * @param mid   [in]
  * @param pool  [out]
@@ -50,9 +50,9 @@ HG_PUBLIC int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool);
 HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
 
 /**
- * Refused: no profile of user-level threads is taken, with either Argobots.
+ * Not available: user-level threads are not profiled, with either Argobots.
  *
- * Monitoring measures calls, margo_state_dump() lists threads.
+ * Use monitoring to measure calls, margo_state_dump() to list threads.
  *
  * @param mid       [in]
  * @param detailed  [in]  not read
@@ -60,24 +60,24 @@ HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
  * Errors:    -1 always; the log says what to use instead
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
- * Source:    as Margo 0.24, but refused.
+ * Source:    as Margo 0.24, but not available.
  */
 HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
 
 /**
- * Refused, as margo_start_abt_profiling() is.
+ * Not available, as margo_start_abt_profiling().
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
  * Errors:    -1 always; the log says what to use instead
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
- * Source:    as Margo 0.24, but refused.
+ * Source:    as Margo 0.24, but not available.
  */
 HG_PUBLIC int margo_stop_abt_profiling(margo_instance_id mid);
 
 /**
- * Refused, as margo_start_abt_profiling() is.
+ * Not available, as margo_start_abt_profiling().
  *
  * @param mid                 [in]
  * @param file_name           [in]  not read
@@ -87,7 +87,7 @@ HG_PUBLIC int margo_stop_abt_profiling(margo_instance_id mid);
  * Errors:    -1 always; the log says what to use instead
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
- * Source:    as Margo 0.24, but refused.
+ * Source:    as Margo 0.24, but not available.
  */
 HG_PUBLIC int margo_dump_abt_profiling(margo_instance_id mid,
     const char *file_name, int uniquify, char **resolved_file_name);
@@ -97,8 +97,8 @@ HG_PUBLIC int margo_dump_abt_profiling(margo_instance_id mid,
  *
  * @param mid                 [in]
  * @param file_name           [in]  "-": the standard output
- * @param uniquify            [in]  not 0: host and process id are put into the
- *                                   name
+ * @param uniquify            [in]  not 0: the host and the process id become
+ *                                  part of the name
  * @param resolved_file_name  [out]  may be NULL
  * Owns:      the caller owns the name; free() frees it.
  * Errors:    -1 the file cannot be written; the log says why
@@ -142,7 +142,7 @@ HG_PUBLIC int margo_get_progress_timeout_ub_msec(
 /**
  * Make progress only while an operation of this process is in flight.
  *
- * For clients: requests of other processes are received only then.
+ * For clients: at other times no requests of other processes are received.
  *
  * @param mid          [in]
  * @param when_needed  [in]
@@ -161,8 +161,9 @@ HG_PUBLIC int margo_set_progress_when_needed(
  * @param mid       [in]
  * @param pool_idx  [in]  as in margo-config.h
  * Owns:      nothing changes hands.
- * Errors:    ABT_ERR_INV_POOL there is no such pool
+ * Errors:    ABT_ERR_INV_POOL no such pool
  *            ABT_ERR_INV_ARG  mid is NULL, or the instance has ended
+ *            and those of ABT_thread_migrate_to_pool()
  * Threads:   any thread; returns before the loop has moved.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -174,10 +175,11 @@ HG_PUBLIC int margo_migrate_progress_loop(
  * Set a parameter of an instance by name.
  *
  * @param mid    [in]
- * @param key    [in]  only "progress_timeout_ub_msec" (an "s" may follow)
- * @param value  [in]  its number as text
+ * @param key    [in]  "progress_timeout_ub_msec" or "progress_timeout_ub_msecs"
+ * @param value  [in]  a number of milliseconds as text
  * Owns:      nothing changes hands.
- * Errors:    -1 the key is unknown, or the value no number; the log says which
+ * Errors:    -1 an argument is NULL, the key is unknown, or the value is no
+ *               number; the log says which
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.

@@ -38,8 +38,7 @@
     X(REMOVE_XSTREAM, remove_xstream)                                          \
     X(USER, user)
 
-/* A bit for each event, in the same order, for sets of them in 32 bits; and how
- * many there are. */
+/* A bit for each event, in the same order; and the number of events. */
 #define MARGO_MONITOR_ON_PROGRESS         (1u << 0)
 #define MARGO_MONITOR_ON_TRIGGER          (1u << 1)
 #define MARGO_MONITOR_ON_REGISTER         (1u << 2)

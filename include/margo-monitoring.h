@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Monitoring of an instance: a monitor is called at the begin and the end of
- * each event, and may dump its results.
+/* Monitoring of an instance: the library calls a monitor at the start and the
+ * end of each event; the monitor may dump its results.
  *
- * A program gives a monitor in `struct margo_init_info`, or asks for the
- * default one, which keeps statistics and time series and writes them as JSON:
- * by margo_default_monitor there, or by MARGO_ENABLE_MONITORING in the
- * environment.
+ * A program names a monitor in `struct margo_init_info`: its own, or
+ * margo_default_monitor, which keeps statistics and time series and writes them
+ * as JSON. MARGO_ENABLE_MONITORING in the environment selects the latter, too.
  *
- * Each event has a struct of arguments, of which all but the results are there
- * at MARGO_MONITOR_FN_START, and all at MARGO_MONITOR_FN_END. Both get the same
- * struct, so `uctx` carries a value of the monitor from one to the other. The
- * thread that causes an event calls the function, several threads at the same
- * time; it must neither block nor call functions that are monitored.
+ * Each event has a struct of arguments. At MARGO_MONITOR_FN_START all members
+ * but the results are set, at MARGO_MONITOR_FN_END all of them. Both calls get
+ * the same struct, so a monitor can keep a value in `uctx` from one to the
+ * other. The thread that causes an event calls the monitor, several threads at
+ * the same time; it must neither block nor call functions that are monitored.
  */
 #ifndef MARGO_MONITORING_H
 #define MARGO_MONITORING_H
@@ -44,19 +43,19 @@ typedef union margo_monitor_data {
 } margo_monitor_data_t;
 
 typedef enum margo_monitor_event_t {
-    MARGO_MONITOR_FN_START, /* it begins */
-    MARGO_MONITOR_FN_END,   /* it has ended */
-    MARGO_MONITOR_POINT     /* it has no length */
+    MARGO_MONITOR_FN_START, /* the event starts */
+    MARGO_MONITOR_FN_END,   /* the event has ended */
+    MARGO_MONITOR_POINT     /* an event without duration */
 } margo_monitor_event_t;
 
-/* Takes a piece of a dump: `size` bytes of text, of which none is zero. */
+/* Receives a part of a dump: `size` bytes of text without NUL. */
 typedef void (*margo_monitor_dump_fn)(
     void *uargs, const char *content, size_t size);
 
-/* The results of an event stand below a line that says so; before
- * MARGO_MONITOR_FN_END they are 0 or NULL. */
+/* The members below the line "results" are 0 or NULL before
+ * MARGO_MONITOR_FN_END. */
 
-/* The loop waits for events, for up to so many milliseconds. */
+/* The progress loop calls HG_Progress(). */
 struct margo_monitor_progress_args {
     margo_monitor_data_t uctx;
     unsigned int timeout_ms;
@@ -64,13 +63,13 @@ struct margo_monitor_progress_args {
     hg_return_t ret;
 };
 
-/* The loop runs what has completed. */
+/* The progress loop runs callbacks. */
 struct margo_monitor_trigger_args {
     margo_monitor_data_t uctx;
     unsigned int timeout_ms;
     unsigned int max_count; /* callbacks that may run */
     /* results */
-    unsigned int actual_count; /* that ran */
+    unsigned int actual_count; /* callbacks that ran */
     hg_return_t ret;
 };
 
@@ -95,16 +94,16 @@ struct margo_monitor_deregister_args {
     hg_return_t ret;
 };
 
-/* An address is made of its text, or is asked for as the process's own. */
+/* margo_addr_lookup() or margo_addr_self(). */
 struct margo_monitor_lookup_args {
     margo_monitor_data_t uctx;
-    const char *name; /* NULL: the own one, by margo_addr_self() */
+    const char *name; /* NULL: margo_addr_self() */
     /* results */
     hg_addr_t addr;
     hg_return_t ret;
 };
 
-/* A handle is made, or taken from the cache. */
+/* A handle is created, or taken from the cache. */
 struct margo_monitor_create_args {
     margo_monitor_data_t uctx;
     hg_addr_t addr;
@@ -114,7 +113,7 @@ struct margo_monitor_create_args {
     hg_return_t ret;
 };
 
-/* A call is sent; its end is no answer, but that it is under way. */
+/* A call is sent; the event ends when the call is in flight. */
 struct margo_monitor_forward_args {
     margo_monitor_data_t uctx;
     uint16_t provider_id;
@@ -126,7 +125,7 @@ struct margo_monitor_forward_args {
     hg_return_t ret;
 };
 
-/* The callback of a call, an answer or a transfer runs: it is over. */
+/* The callback of a call, an answer or a transfer that has ended runs. */
 struct margo_monitor_cb_args {
     margo_monitor_data_t uctx;
     const struct hg_cb_info *info;
@@ -138,19 +137,19 @@ struct margo_monitor_cb_args {
 #define margo_monitor_respond_cb_args       margo_monitor_cb_args
 #define margo_monitor_bulk_transfer_cb_args margo_monitor_cb_args
 
-/* An answer is sent; its end is that it is under way. */
+/* An answer is sent; the event ends when the answer is in flight. */
 struct margo_monitor_respond_args {
     margo_monitor_data_t uctx;
     hg_handle_t handle;
     const void *data;
     double timeout_ms; /* 0: none */
-    bool error;        /* Margo answers with an error code in its stead */
+    bool error;        /* Margo answers with an error code instead */
     margo_request request;
     /* results */
     hg_return_t ret;
 };
 
-/* A reference to a handle is given up. */
+/* A reference to a handle is released. */
 struct margo_monitor_destroy_args {
     margo_monitor_data_t uctx;
     hg_handle_t handle;
@@ -170,7 +169,7 @@ struct margo_monitor_bulk_create_args {
     hg_return_t ret;
 };
 
-/* A transfer is started; its end is that it is under way. */
+/* A transfer is started; the event ends when it is in flight. */
 struct margo_monitor_bulk_transfer_args {
     margo_monitor_data_t uctx;
     hg_bulk_op_t op;
@@ -193,7 +192,7 @@ struct margo_monitor_bulk_free_args {
     hg_return_t ret;
 };
 
-/* A request has come in, and a thread is made that serves it. */
+/* A request has arrived, and a thread is created that serves it. */
 struct margo_monitor_rpc_handler_args {
     margo_monitor_data_t uctx;
     hg_handle_t handle;
@@ -209,7 +208,7 @@ struct margo_monitor_rpc_ult_args {
     hg_handle_t handle;
 };
 
-/* A thread waits for a request. */
+/* A thread waits for a margo_request. */
 struct margo_monitor_wait_args {
     margo_monitor_data_t uctx;
     margo_request request;
@@ -276,27 +275,26 @@ struct margo_monitor_free_output_args {
     hg_return_t ret;
 };
 
-/* The callbacks run that may still make calls. */
+/* The prefinalize callbacks run. */
 struct margo_monitor_prefinalize_args {
     margo_monitor_data_t uctx;
 };
 
-/* The callbacks run that may not. */
+/* The finalize callbacks run. */
 struct margo_monitor_finalize_args {
     margo_monitor_data_t uctx;
 };
 
 struct margo_monitor_add_pool_args {
     margo_monitor_data_t uctx;
-    const struct margo_pool_info *info; /* NULL at the start: it is made now */
+    const struct margo_pool_info *info; /* NULL at the start */
     /* results */
     hg_return_t ret;
 };
 
 struct margo_monitor_remove_pool_args {
     margo_monitor_data_t uctx;
-    const struct margo_pool_info
-        *info; /* NULL at the end of one that is gone */
+    const struct margo_pool_info *info; /* NULL at the end, if it was removed */
     /* results */
     hg_return_t ret;
 };
@@ -318,7 +316,7 @@ struct margo_monitor_remove_xstream_args {
 /* Arguments of margo_monitor_call_user(). */
 struct margo_monitor_user_args {
     margo_monitor_data_t uctx;
-    void *args; /* for the monitor and the program to agree upon */
+    void *args; /* of the program */
 };
 
 /* margo_monitor_progress_args_t, and so on for each event. */
@@ -327,21 +325,22 @@ struct margo_monitor_user_args {
 MARGO_EXPAND_MONITOR_MACROS
 #undef X
 
-/* A monitor. Any of its functions may be NULL: nothing is done. */
+/* A monitor. Any of its functions may be NULL. */
 struct margo_monitor {
-    void *uargs; /* given to initialize() */
-    /* As the instance opens, with "monitoring.config" of its configuration or
-     * NULL; what it returns is the `uargs` of all functions below. */
+    void *uargs; /* passed to initialize() */
+    /* Called when the instance opens, with "monitoring.config" of its
+     * configuration, or NULL; its result is the `uargs` of all functions
+     * below. */
     void *(*initialize)(
         margo_instance_id mid, void *uargs, struct json_object *config);
-    /* At the end of the instance; no event follows. */
+    /* Called when the instance ends; no event follows. */
     void (*finalize)(void *uargs);
-    /* For margo_monitor_dump(). */
+    /* Called by margo_monitor_dump(). */
     void (*dump)(void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args,
         bool reset);
     const char *(*name)(void);
-    /* Its configuration, as an object of json-c that the caller
-     * gives up; for margo_get_config(). */
+    /* Returns its configuration, as an object of json-c that the caller
+     * releases; for margo_get_config(). */
     struct json_object *(*config)(void *uargs);
 /* on_progress, and so on; the time is that of ABT_get_wtime(). */
 #define X(NAME, name)                                                          \
@@ -357,12 +356,12 @@ struct margo_monitor {
 HG_PUBLIC extern const struct margo_monitor *margo_default_monitor;
 
 /**
- * Make the monitor of an instance write what it has gathered.
+ * Make the monitor of an instance write its results.
  *
  * @param mid        [in]
  * @param dump_fn    [in]  called in this thread, any number of times
  * @param dump_args  [in]  its first argument; may be NULL
- * @param reset      [in]  and start again from zero
+ * @param reset      [in]  true: the monitor starts again from zero
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or dump_fn is NULL
  *            HG_NOENTRY      the instance has no monitor, or one that cannot
@@ -379,11 +378,11 @@ HG_PUBLIC hg_return_t margo_monitor_dump(margo_instance_id mid,
  *
  * @param mid         [in]
  * @param event_type  [in]
- * @param args        [in]  handed to on_user() as it is
+ * @param args        [in]  passed to on_user()
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG  mid is NULL, or event_type is none
- *            HG_NOENTRY      the instance has no monitor; one without on_user()
- *                            receives nothing, and the call succeeds
+ * Errors:    HG_INVALID_ARG  mid is NULL, or no such event_type
+ *            HG_NOENTRY      the instance has no monitor; with a monitor that
+ *                            has no on_user() the call succeeds
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -395,10 +394,10 @@ HG_PUBLIC hg_return_t margo_monitor_call_user(margo_instance_id mid,
  * Attach a value of a monitor to a handle.
  *
  * @param handle  [in]  of margo_create(), or of a handler
- * @param data    [in]  all zero at first, and when the handle is used again
+ * @param data    [in]  initially zero, also when the handle is used again
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  handle is NULL
- *            HG_NOENTRY      it is none of Margo's
+ *            HG_NOENTRY      the handle is not Margo's
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: handle destroyed during the call.
  * Source:    as Margo 0.24.
@@ -413,7 +412,7 @@ HG_PUBLIC hg_return_t margo_set_monitoring_data(
  * @param data    [out]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  an argument is NULL
- *            HG_NOENTRY      it is none of Margo's
+ *            HG_NOENTRY      the handle is not Margo's
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: handle destroyed during the call.
  * Source:    as Margo 0.24.
@@ -425,7 +424,7 @@ HG_PUBLIC hg_return_t margo_get_monitoring_data(
  * Attach a value of a monitor to a request.
  *
  * @param req   [in]
- * @param data  [in]  all zero at first
+ * @param data  [in]  initially zero
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  req is MARGO_REQUEST_NULL
  * Threads:   any thread, one at a time per request; never blocks.

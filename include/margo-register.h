@@ -2,7 +2,7 @@
 /* Registration of RPCs, with or without a provider.
  *
  * The id of an RPC is a hash of its name, with the provider in the 16 low bits;
- * so both sides have to name the same provider, or none. */
+ * so origin and target have to name the same provider, or none. */
 #ifndef MARGO_REGISTER_H
 #define MARGO_REGISTER_H
 
@@ -15,17 +15,18 @@ extern "C" {
 /**
  * Register an RPC for a provider.
  *
- * Registered again it is replaced, with a warning, if it had a handler.
+ * If the RPC is registered already, with a handler, it is replaced, and the log
+ * warns.
  *
  * @param mid          [in]
  * @param func_name    [in]
  * @param in_proc_cb   [in]  codes the input; NULL: there is none
  * @param out_proc_cb  [in]  codes the output; NULL: there is none
- * @param rpc_cb       [in]  serves it, as DEFINE_MARGO_RPC_HANDLER() made it;
- *                           NULL: this process only calls
- * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: of no provider
- * @param pool         [in]  where its handlers run; ABT_POOL_NULL: the default
- *                           one
+ * @param rpc_cb       [in]  serves it, as DEFINE_MARGO_RPC_HANDLER() defines
+ *                           it; NULL: this process only calls
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: no provider
+ * @param pool         [in]  pool of its handlers; ABT_POOL_NULL: the default
+ *                           pool
  * Owns:      nothing changes hands.
  * Errors:    0 on any failure; the log says why.
  * Threads:   any thread; never blocks.
@@ -39,14 +40,14 @@ HG_PUBLIC hg_id_t margo_provider_register_name(margo_instance_id mid,
 /**
  * Register an RPC for provider 0, which is not MARGO_DEFAULT_PROVIDER_ID.
  *
- * Both sides have to name the same provider.
+ * Origin and target have to name the same provider.
  *
  * @param mid          [in]
  * @param func_name    [in]
  * @param in_proc_cb   [in]  codes the input; NULL: there is none
  * @param out_proc_cb  [in]  codes the output; NULL: there is none
- * @param rpc_cb       [in]  serves it, as DEFINE_MARGO_RPC_HANDLER() made it;
- *                           NULL: this process only calls
+ * @param rpc_cb       [in]  serves it, as DEFINE_MARGO_RPC_HANDLER() defines
+ *                           it; NULL: this process only calls
  * Owns:      nothing changes hands.
  * Errors:    0 on any failure; the log says why.
  * Threads:   any thread; never blocks.
@@ -64,12 +65,12 @@ static inline hg_id_t margo_register_name(margo_instance_id mid,
 /**
  * Deregister an RPC.
  *
- * Requests that arrive later are answered with HG_NOENTRY; handlers that run
- * go on.
+ * Requests that arrive later are answered with HG_NOENTRY; running handlers
+ * continue.
  *
  * @param mid     [in]
  * @param rpc_id  [in]
- * Owns:      its data are freed by their callback.
+ * Owns:      the data of the RPC are freed by their callback.
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_NOENTRY     it is not registered
  * Threads:   any thread; never blocks.
@@ -79,11 +80,11 @@ static inline hg_id_t margo_register_name(margo_instance_id mid,
 HG_PUBLIC hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id);
 
 /**
- * Tell whether an RPC of no provider is registered under a name.
+ * Tell whether an RPC without provider is registered under a name.
  *
  * @param mid        [in]
  * @param func_name  [in]
- * @param id         [out]  its id, if so
+ * @param id         [out]  its id, if it is registered
  * @param flag       [out]  HG_TRUE: it is
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
@@ -100,7 +101,7 @@ HG_PUBLIC hg_return_t margo_registered_name(
  * @param mid          [in]
  * @param func_name    [in]
  * @param provider_id  [in]
- * @param id           [out]  its id, if so
+ * @param id           [out]  its id, if it is registered
  * @param flag         [out]  HG_TRUE: it is
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
@@ -116,9 +117,9 @@ HG_PUBLIC hg_return_t margo_provider_registered_name(margo_instance_id mid,
  *
  * @param mid            [in]
  * @param id             [in]
- * @param data           [in]  what was kept before is freed by its callback
- * @param free_callback  [in]  called with `data` when the RPC is forgotten or
- *                             the instance ends; may be NULL
+ * @param data           [in]  former data are freed by their callback
+ * @param free_callback  [in]  called with `data` when the RPC is deregistered
+ *                             or the instance ends; may be NULL
  * Owns:      `data` stays the caller's until `free_callback` is called.
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_OTHER_ERROR the RPC is not registered
@@ -145,7 +146,7 @@ HG_PUBLIC void *margo_registered_data(margo_instance_id mid, hg_id_t id);
 /**
  * Make an RPC one-way: its handlers do not respond.
  *
- * To be said on both sides, before the first call.
+ * Origin and target set this before the first call.
  *
  * @param mid           [in]
  * @param id            [in]
@@ -234,13 +235,14 @@ HG_PUBLIC hg_return_t margo_rpc_set_pool(
     margo_instance_id mid, hg_id_t id, ABT_pool pool);
 
 /**
- * Register the kind of a provider.
+ * Register the identity of a provider: the name of its kind.
  *
  * @param mid          [in]
  * @param provider_id  [in]
  * @param identity     [in]  copied
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG an argument is NULL, or the provider has said so
+ * Errors:    HG_INVALID_ARG an argument is NULL, or the provider has an
+ *                           identity already
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
@@ -256,7 +258,7 @@ HG_PUBLIC hg_return_t margo_provider_register_identity(
  * @param provider_id  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid is NULL
- *            HG_NOENTRY     it has not said so
+ *            HG_NOENTRY     the provider has no identity
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -265,12 +267,13 @@ HG_PUBLIC hg_return_t margo_provider_deregister_identity(
     margo_instance_id mid, uint16_t provider_id);
 
 /**
- * Get the kind of a provider of this instance.
+ * Get the identity of a provider of this instance.
  *
  * @param mid          [in]
  * @param provider_id  [in]
- * Owns:      the result is borrowed from the instance, until it is taken back.
- * Errors:    NULL the provider has not said so, or mid is NULL
+ * Owns:      the result is borrowed from the instance, until the identity is
+ *            deregistered.
+ * Errors:    NULL the provider has no identity, or mid is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -279,21 +282,20 @@ HG_PUBLIC const char *margo_provider_registered_identity(
     margo_instance_id mid, uint16_t provider_id);
 
 /**
- * Get the kind of a provider of another process.
+ * Get the identity of a provider of another process.
  *
  * @param mid          [in]
  * @param address      [in]
  * @param provider_id  [in]
- * @param buffer       [out]  the text and its 0
- * @param bufsize      [in,out]  room in the buffer; afterwards the room needed
+ * @param buffer       [out]  the text, with NUL
+ * @param bufsize      [in,out]  size of the buffer; becomes the bytes needed
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
- *            HG_NOENTRY     the provider has not said so, or is not there
- *            HG_NOMEM       the buffer is too small; bufsize says what it
- *                           takes
- *            HG_OTHER_ERROR the answer makes no sense
+ *            HG_NOENTRY     the provider has no identity, or does not exist
+ *            HG_NOMEM       the buffer is too small; only bufsize is written
+ *            HG_OTHER_ERROR the other process could not read the identity
  *            and those of margo_forward()
- * Threads:   any thread; waits; other user-level threads of its stream run
+ * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -313,8 +315,8 @@ HG_PUBLIC hg_return_t margo_provider_get_identity(margo_instance_id mid,
  *       hg_proc_sum_out_t, _handler_for_sum, MARGO_DEFAULT_PROVIDER_ID,
  *       ABT_POOL_NULL);
  *
- * with its semicolon, and gives the id. A type may be `void`, the handler NULL
- * where this process only calls. */
+ * with its semicolon, and returns the id. A type may be `void`; the handler is
+ * NULL if this process only calls. */
 #define MARGO_REGISTER(mid_, func_name_, in_t_, out_t_, handler_)              \
     margo_provider_register_name(mid_, func_name_,                             \
         HG_GEN_CAT(hg_proc_, in_t_), HG_GEN_CAT(hg_proc_, out_t_),             \
@@ -327,7 +329,7 @@ HG_PUBLIC hg_return_t margo_provider_get_identity(margo_instance_id mid,
         HG_GEN_CAT(hg_proc_, in_t_), HG_GEN_CAT(hg_proc_, out_t_),             \
         _handler_for_##handler_, provider_id_, pool_);
 
-/* The handler of an RPC that has none. */
+/* The handler of an RPC that this process only calls. */
 #define _handler_for_NULL NULL
 
 #endif

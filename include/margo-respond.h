@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers to requests, and waiting for started operations. */
+/* Answers to requests of origins, and waits for started operations. */
 #ifndef MARGO_RESPOND_H
 #define MARGO_RESPOND_H
 
@@ -17,12 +17,16 @@ extern "C" {
  * @param timeout_ms  [in]  in milliseconds; 0: no limit
  * Owns:      `out_struct` may be reused when the call returns.
  * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
- *                              the limit is negative
- *            HG_TIMEOUT        the time is over
+ *                              timeout_ms is negative
+ *            HG_TIMEOUT        the time limit has passed
  *            HG_OPNOTSUPPORTED the RPC is one-way
+ *            HG_NO_MATCH       there is an output, and the RPC was registered
+ *                              without one
+ *            HG_OTHER_ERROR    the instance has ended, or the caller is a
+ *                              callback of the progress loop and would wait
  *            and those of HG_Respond()
  * Threads:   any thread, one at a time per handle; waits; other user-level
- *            threads of its stream run meanwhile.
+ *            threads of the stream run meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -39,7 +43,7 @@ HG_PUBLIC hg_return_t margo_respond_timed(
  * Owns:      `out_struct` may be reused when the call returns.
  * Errors:    those of margo_respond_timed().
  * Threads:   any thread, one at a time per handle; waits; other user-level
- *            threads of its stream run meanwhile.
+ *            threads of the stream run meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -59,9 +63,12 @@ static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
  * Owns:      `out_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
  * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
- *                              the limit is negative
- *            HG_TIMEOUT        the time is over
+ *                              timeout_ms is negative
+ *            HG_TIMEOUT        the time limit has passed
  *            HG_OPNOTSUPPORTED the RPC is one-way
+ *            HG_NO_MATCH       there is an output, and the RPC was registered
+ *                              without one
+ *            HG_OTHER_ERROR    the instance has ended
  *            and those of HG_Respond()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
@@ -98,14 +105,18 @@ static inline hg_return_t margo_irespond(
  * @param handle       [in]
  * @param out_struct   [in]  NULL: there is no output
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
- * @param on_complete  [in]  called with the result, by the loop; must not wait
- * @param uargs        [in]  handed to it
+ * @param on_complete  [in]  called by the progress loop, with `uargs` and the
+ *                           result; must not wait
+ * @param uargs        [in]  passed to it
  * Owns:      `out_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
  * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
- *                              the limit is negative
- *            HG_TIMEOUT        the time is over
+ *                              timeout_ms is negative
+ *            HG_TIMEOUT        the time limit has passed
  *            HG_OPNOTSUPPORTED the RPC is one-way
+ *            HG_NO_MATCH       there is an output, and the RPC was registered
+ *                              without one
+ *            HG_OTHER_ERROR    the instance has ended
  *            and those of HG_Respond()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
@@ -137,38 +148,41 @@ static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
 }
 
 /**
- * Wait until an operation is over.
+ * Wait until an operation has ended.
  *
  * @param req  [in]
  * Owns:      the request is consumed.
- * Errors:    HG_INVALID_ARG req is NULL
- *            HG_OTHER_ERROR it is not over, and the caller is a callback of
- *                           the loop; the request stays good
- *            and what became of the operation
+ * Errors:    HG_INVALID_ARG req is NULL, was waited for before, or another
+ *                           thread waits for it
+ *            HG_OTHER_ERROR the operation has not ended, and the caller is a
+ *                           callback of the progress loop; the request stays
+ *                           valid
+ *            and the result of the operation
  * Threads:   any thread, one at a time per request; waits; other user-level
- *            threads of its stream run meanwhile.
+ *            threads of the stream run meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_wait(margo_request req);
 
 /**
- * Wait until one of several operations is over.
+ * Wait until one of several operations has ended.
  *
- * Entries that are MARGO_REQUEST_NULL are passed over. A request that is there
- * more than once counts at its first place, and becomes MARGO_REQUEST_NULL at
- * the others.
+ * Entries that are MARGO_REQUEST_NULL are skipped. Of a request that occurs
+ * more than once only the first entry counts; the others become
+ * MARGO_REQUEST_NULL.
  *
  * @param count  [in]
- * @param req    [in,out]  the one that is over becomes MARGO_REQUEST_NULL
- * @param index  [out]  which one; `count` when all are NULL
- * Owns:      the request that is over is consumed.
- * Errors:    HG_INVALID_ARG index is NULL, or req is and count is not 0
- *            HG_OTHER_ERROR none is over, and the caller is a callback of the
- *                           loop, which would wait for itself
- *            and what became of the operation
+ * @param req    [in,out]  the one that has ended becomes MARGO_REQUEST_NULL
+ * @param index  [out]  its index; `count` if all are MARGO_REQUEST_NULL
+ * Owns:      the request that has ended is consumed.
+ * Errors:    HG_INVALID_ARG index is NULL, or req is and count is not 0; or a
+ *                           request was waited for before
+ *            HG_OTHER_ERROR none has ended, and the caller is a callback of the
+ *                           progress loop, which would wait for itself
+ *            and the result of the operation
  * Threads:   any thread, one at a time per request; waits; other user-level
- *            threads of its stream run meanwhile.
+ *            threads of the stream run meanwhile.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -176,14 +190,14 @@ HG_PUBLIC hg_return_t margo_wait_any(
     size_t count, margo_request *req, size_t *index);
 
 /**
- * Tell whether an operation is over.
+ * Tell whether an operation has ended.
  *
  * @param req   [in]
- * @param flag  [out]  1: it is; margo_wait() is still to be called
+ * @param flag  [out]  1: it has; the caller must still call margo_wait()
  * Owns:      nothing changes hands.
- * Errors:    -1 an argument is NULL
- * Threads:   any thread; a user-level thread gives others of its stream a turn
- *            when it is not over, so that one may ask in a loop.
+ * Errors:    -1 an argument is NULL, or req was waited for before
+ * Threads:   any thread; a user-level thread yields if the operation has not
+ *            ended, so it may test in a loop.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
  */
@@ -194,7 +208,7 @@ HG_PUBLIC int margo_test(margo_request req, int *flag);
  *
  * @param req  [in]
  * Owns:      the result is borrowed from the request.
- * Errors:    HG_HANDLE_NULL for bulk, and for NULL.
+ * Errors:    HG_HANDLE_NULL for a bulk transfer, and for NULL.
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -202,7 +216,7 @@ HG_PUBLIC int margo_test(margo_request req, int *flag);
 HG_PUBLIC hg_handle_t margo_request_get_handle(margo_request req);
 
 /**
- * Get the kind of operation that a request waits for.
+ * Get the kind of operation of a request.
  *
  * @param req  [in]
  * Owns:      nothing changes hands.

@@ -22,14 +22,14 @@
 extern "C" {
 #endif
 
-/* Opaque, and pointers all of them. margo_instance_id is margo-logging.h's. */
+/* Opaque pointers. margo_instance_id is in margo-logging.h. */
 typedef struct margo_request_struct *margo_request;
 typedef struct margo_data *margo_data_ptr;
 
 #define MARGO_INSTANCE_NULL ((margo_instance_id)NULL)
 #define MARGO_REQUEST_NULL  ((margo_request)NULL)
 
-/* The `mode` of an instance: may others call it? */
+/* The `mode` of an instance: a server may be called by other processes. */
 #define MARGO_CLIENT_MODE 0
 #define MARGO_SERVER_MODE 1
 
@@ -42,10 +42,10 @@ typedef struct margo_data *margo_data_ptr;
 #define DEPRECATED(msg) __attribute__((deprecated(msg)))
 #endif
 
-/* Runs while an instance ends. */
+/* A callback that runs while an instance ends. */
 typedef void (*margo_finalize_callback_t)(void *);
 
-/* The operation that a request waits for. */
+/* Kind of the operation of a request. */
 typedef enum margo_request_type {
     MARGO_RESPONSE_REQUEST = 2,
     MARGO_FORWARD_REQUEST = 4,
@@ -55,19 +55,19 @@ typedef enum margo_request_type {
 
 struct margo_monitor;
 
-/* Options of margo_init_ext(); zeros select the defaults. Nothing is kept
- * unless a comment says so. */
+/* Options of margo_init_ext(); zeros select the defaults. They are only read
+ * during the call, unless a comment says otherwise. */
 struct margo_init_info {
     const char *json_config; /* the text that MARGO-CONFIG.md describes */
-    ABT_pool progress_pool;  /* where the loop runs, in place of the text's */
-    ABT_pool rpc_pool;       /* where handlers run, in place of the text's */
-    /* An open class, and a context of it; they stay the caller's, who closes
-     * them when the instance has ended. Without `hg_context`, one is made. */
+    ABT_pool progress_pool;  /* pool of the loop; overrides the text */
+    ABT_pool rpc_pool;       /* pool of handlers; overrides the text */
+    /* An open class, and a context of it; the caller closes them when the
+     * instance has ended. NULL as `hg_context`: the instance opens one. */
     hg_class_t *hg_class;
     hg_context_t *hg_context;
     struct hg_init_info *hg_init_info;   /* for the class that is opened */
-    struct margo_logger *logger;         /* copied; its `uargs` is kept */
-    const struct margo_monitor *monitor; /* copied; its `uargs` is kept */
+    struct margo_logger *logger;         /* copied; `uargs` must live on */
+    const struct margo_monitor *monitor; /* copied; `uargs` must live on */
     /* An instance whose pools and streams this one uses, and keeps alive. */
     margo_instance_id parent_mid;
 };

@@ -19,7 +19,7 @@ extern "C" {
  * @param max_num_stacks  [in]
  * Owns:      nothing changes hands.
  * Errors:    -1 ABT_init() was called already, or no memory; nothing was set
- * Threads:   one thread, before others use the environment; never blocks.
+ * Threads:   one thread, while no other uses the environment; never blocks.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
@@ -33,14 +33,14 @@ HG_PUBLIC int margo_set_abt_mem_max_num_stacks(unsigned max_num_stacks);
  * @param stacksize  [in]  bytes
  * Owns:      nothing changes hands.
  * Errors:    -1 ABT_init() was called already, or no memory; nothing was set
- * Threads:   one thread, before others use the environment; never blocks.
+ * Threads:   one thread, while no other uses the environment; never blocks.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_set_abt_thread_stacksize(unsigned stacksize);
 
 /**
- * Get the number of times the loop of an instance has called HG_Progress().
+ * Get the number of times the progress loop has called HG_Progress().
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
@@ -52,7 +52,7 @@ HG_PUBLIC int margo_set_abt_thread_stacksize(unsigned stacksize);
 HG_PUBLIC uint64_t margo_get_num_progress_calls(margo_instance_id mid);
 
 /**
- * Get the number of times the loop of an instance has called HG_Trigger().
+ * Get the number of times the progress loop has called HG_Trigger().
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.

@@ -5,16 +5,16 @@
  * The only header that programs need to include; it includes:
  *
  *   margo-types.h      types and constants
- *   margo-instance.h   begin and end
- *   margo-callbacks.h  what runs at the end
- *   margo-register.h   which RPCs and providers there are
- *   margo-handler.h    functions that serve them
- *   margo-address.h    whom to call
- *   margo-handle.h     one call's handle and arguments
- *   margo-forward.h    calling
- *   margo-respond.h    answering, and waiting for requests
- *   margo-bulk.h       large data
- *   margo-misc.h       what an instance is asked and told
+ *   margo-instance.h   creation and teardown of instances
+ *   margo-callbacks.h  callbacks of the teardown
+ *   margo-register.h   registration of RPCs and providers
+ *   margo-handler.h    functions that serve RPCs
+ *   margo-address.h    addresses of processes
+ *   margo-handle.h     handles and arguments of calls
+ *   margo-forward.h    calls
+ *   margo-respond.h    answers, and waits for operations
+ *   margo-bulk.h       bulk data
+ *   margo-misc.h       settings and diagnostics of an instance
  *
  * and the companions margo-version.h, margo-logging.h, margo-config.h and
  * margo-monitoring.h. Not in here: margo-timer.h, margo-util.h,

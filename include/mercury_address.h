@@ -17,15 +17,15 @@ extern "C" {
 /**
  * Find an address by its string, and pass it to a callback.
  *
- * It is found at once; the callback waits for HG_Trigger().
+ * It is found at once; the callback runs in a later HG_Trigger().
  *
  * @param context   [in]
- * @param callback  [in]   gets it in `info.lookup.addr`
+ * @param callback  [in]   gets the address in `info.lookup.addr`
  * @param arg       [in]
  * @param name      [in]   as HG_Addr_to_string() wrote it
  * @param op_id     [out]  HG_OP_ID_NULL; or HG_OP_ID_IGNORE
- * Owns:      `arg` must live until the callback ran. The address is the
- *            callback's; HG_Addr_free() ends it.
+ * Owns:      `arg` must live until the callback ran. The callback owns the
+ *            address; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG   context, callback or name is NULL, or the string
  *                             is no address
  *            HG_PROTONOSUPPORT the string names another transport
@@ -42,7 +42,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
 /**
  * Find an address by its string.
  *
- * Sends nothing. Over shared memory it checks that a process has the name.
+ * Sends nothing. Over shared memory it checks that the named process exists.
  *
  * @param hg_class  [in]
  * @param name      [in]   as HG_Addr_to_string() wrote it
@@ -55,7 +55,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but strings of other jobs are refused, and over
- *            shared memory names of processes that are not there.
+ *            shared memory those of processes that do not exist.
  */
 HG_PUBLIC hg_return_t HG_Addr_lookup2(
     hg_class_t *hg_class, const char *name, hg_addr_t *addr);
@@ -79,7 +79,7 @@ HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
  * transport here needs.
  *
  * @param hg_class  [in]
- * @param addr      [in]  still to be freed
+ * @param addr      [in]  the caller still frees it
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
  * Threads:   any thread; never blocks.
@@ -146,8 +146,8 @@ HG_PUBLIC uint8_t HG_Addr_cmp(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class, buf_size or addr is NULL, or the
  *                           address is of another class
- *            HG_OVERFLOW    too few bytes given; nothing but the size written,
- *                           and the log tells the address
+ *            HG_OVERFLOW    too few bytes given; only the size is written, and
+ *                           the log names the address
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but the size is written on HG_OVERFLOW too.

@@ -52,7 +52,7 @@ static HG_UTIL_INLINE void hg_atomic_fence(void)
  * @param value  [in]
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   one thread, before others know the variable.
+ * Threads:   one thread, before others use the variable.
  * Undefined: ptr is NULL.
  * Source:    as Mercury 2.4.
  */
@@ -189,7 +189,7 @@ static HG_UTIL_INLINE int32_t hg_atomic_and32(
 
 /**
  * Write `swap_value` to an atomic variable if it holds `compare_value`; returns
- * whether it was.
+ * true if it was written.
  *
  * @param ptr            [in,out]
  * @param compare_value  [in]
@@ -215,7 +215,7 @@ static HG_UTIL_INLINE bool hg_atomic_cas32(
  * @param value  [in]
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   one thread, before others know the variable.
+ * Threads:   one thread, before others use the variable.
  * Undefined: ptr is NULL.
  * Source:    as Mercury 2.4.
  */
@@ -352,7 +352,7 @@ static HG_UTIL_INLINE int64_t hg_atomic_and64(
 
 /**
  * Write `swap_value` to an atomic variable if it holds `compare_value`; returns
- * whether it was.
+ * true if it was written.
  *
  * @param ptr            [in,out]
  * @param compare_value  [in]

@@ -2,27 +2,27 @@
 /* A bounded queue of pointers for any number of pushing and popping threads,
  * without locks.
  *
- * After Vyukov's bounded queue, each slot carries a turn: 2 t says that the
- * push number t may fill the slot, 2 t + 1 that the pop number t may empty it,
- * and emptying sets 2 (t + count), for the push of the next round. So a thread
- * that is delayed between taking a number and finishing its slot delays only
- * threads that come to the same slot. */
+ * As in Vyukov's bounded queue, each slot has a turn: 2 t means that push
+ * number t may fill the slot, 2 t + 1 that pop number t may empty it, which
+ * sets 2 (t + count), for the push of the next round. So a thread that is
+ * delayed between taking a number and finishing its slot delays only threads
+ * that need the same slot. */
 #ifndef MERCURY_ATOMIC_QUEUE_H
 #define MERCURY_ATOMIC_QUEUE_H
 
 #include "mercury_atomic.h"
 
-/* No cache line is written by both sides. */
+/* Bytes of a cache line; pushing and popping threads write different ones. */
 #define HG_ATOMIC_QUEUE_LINE 64
 
 struct hg_atomic_queue_slot {
-    /* Publishes `entry`: set by the side that is done with the slot, and read
-     * by the other before it touches `entry`. */
+    /* Publishes `entry`: the side that has finished with the slot sets it, and
+     * the other side reads it before it accesses `entry`. */
     hg_atomic_int64_t turn;
     void *entry;
 };
 
-/* Owned by the program, from hg_atomic_queue_alloc() to hg_atomic_queue_free().
+/* The program owns it, from hg_atomic_queue_alloc() to hg_atomic_queue_free().
  * Only the functions below access its members. */
 struct hg_atomic_queue {
     hg_atomic_int64_t pushes; /* numbers given to pushing threads */
@@ -51,7 +51,7 @@ HG_UTIL_PUBLIC struct hg_atomic_queue *hg_atomic_queue_alloc(
     unsigned int count);
 
 /**
- * Destroy a queue; entries that are left in it are forgotten.
+ * Destroy a queue, without the entries that are left in it.
  *
  * @param queue  [in]  NULL is allowed
  * Owns:      the queue is consumed; the entries keep their owners.
@@ -66,7 +66,7 @@ HG_UTIL_PUBLIC void hg_atomic_queue_free(struct hg_atomic_queue *queue);
  * Append an entry to a queue.
  *
  * @param queue  [in]
- * @param entry  [in]  not NULL, which means "empty" to popping threads
+ * @param entry  [in]  not NULL, which a pop from an empty queue returns
  * Owns:      the thread that pops the entry owns it.
  * Errors:    HG_UTIL_FAIL the queue is full
  * Threads:   any thread; never blocks.
@@ -152,7 +152,7 @@ static HG_UTIL_INLINE void *hg_atomic_queue_pop_sc(
 }
 
 /**
- * Get the number of entries in a queue; while others use it, about how many.
+ * Get the number of entries in a queue; approximate while other threads use it.
  *
  * @param queue  [in]
  * Owns:      nothing changes hands.
@@ -172,7 +172,7 @@ static HG_UTIL_INLINE unsigned int hg_atomic_queue_count(
 }
 
 /**
- * Tell whether a queue is empty; while others use it, the answer may be old.
+ * Tell whether a queue is empty; approximate while other threads use it.
  *
  * @param queue  [in]
  * Owns:      nothing changes hands.

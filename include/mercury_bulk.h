@@ -18,8 +18,8 @@ extern "C" {
 #define HG_BULK_WRITE_ONLY (1 << 1)
 #define HG_BULK_READWRITE  (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
-/* Flags of HG_Bulk_serialize(): the data themselves travel in the descriptor
- * where they may; the descriptor is for a process of this node. */
+/* Flags of HG_Bulk_serialize(): the descriptor contains the data if peers may
+ * read them; the descriptor is for a process of this node. */
 #define HG_BULK_EAGER (1 << 2)
 #define HG_BULK_SM    (1 << 3)
 
@@ -38,10 +38,11 @@ typedef hg_cb_t hg_bulk_cb_t;
  * Owns:      the caller owns the result; HG_Bulk_free() frees it. The lists may
  *            be reused when the call returns; the memory stays the caller's and
  *            must live until HG_Bulk_free() succeeded. Memory that the library
- *            allocated ends with the handle; HG_Bulk_access() shows it.
+ *            allocated is freed with the handle; HG_Bulk_access() returns it.
  * Errors:    HG_INVALID_ARG hg_class, buf_sizes or handle is NULL, count is 0,
- *                           flags are unknown or none, an address is NULL where
- *                           its size is not 0, or sizes add up beyond 64 bits
+ *                           flags are unknown or none, an address is NULL and
+ *                           its size is not 0, or the sum of the sizes exceeds
+ *                           64 bits
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -59,12 +60,12 @@ HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t *hg_class, uint32_t count,
  * @param buf_ptrs   [in]
  * @param buf_sizes  [in]
  * @param flags      [in]
- * @param attrs      [in]   where the memory lies
+ * @param attrs      [in]   the kind of memory
  * @param handle     [out]
  * Owns:      as HG_Bulk_create().
  * Errors:    as HG_Bulk_create(), and
  *            HG_INVALID_ARG   attrs is NULL
- *            HG_OPNOTSUPPORTED the memory is not the host's
+ *            HG_OPNOTSUPPORTED it is not host memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but host memory only.
@@ -74,18 +75,17 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
     const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
 
 /**
- * Release a bulk handle; with the last reference the memory is exposed no more.
+ * Release a bulk handle; the last release ends the exposure of the memory.
  *
- * No new access begins; those in motion are finished or stopped before it
- * returns.
+ * No new access begins; accesses in flight end before it returns.
  *
  * @param handle  [in]  HG_BULK_NULL is allowed
  * Owns:      the caller's reference is consumed on success only.
- * Errors:    HG_BUSY a peer that is in the middle of an access did not react
- *                    within AMALGAM_FREE_TIMEOUT_MS (5 s; the log names its
- *                    rank); the handle stays, closed to new accesses, and the
- *                    memory must stay: call again
- * Threads:   any thread; may wait up to its time-out for such a peer.
+ * Errors:    HG_BUSY an access of a peer did not end within
+ *                    AMALGAM_FREE_TIMEOUT_MS (5 s; the log names the rank); the
+ *                    handle stays, closed to new accesses, and the memory must
+ *                    stay allocated: call again
+ * Threads:   any thread; may wait up to AMALGAM_FREE_TIMEOUT_MS.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but may return HG_BUSY.
  */
@@ -121,7 +121,7 @@ HG_PUBLIC hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle);
 HG_PUBLIC hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context);
 
 /**
- * Get the address of a bound handle, or HG_ADDR_NULL.
+ * Get the address of a bound handle; HG_ADDR_NULL if the handle is not bound.
  *
  * @param handle  [in]
  * Owns:      the result is borrowed from the handle.
@@ -133,7 +133,7 @@ HG_PUBLIC hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context);
 HG_PUBLIC hg_addr_t HG_Bulk_get_addr(hg_bulk_t handle);
 
 /**
- * Get the context id of a bound handle, or 0.
+ * Get the context id of a bound handle; 0 if the handle is not bound.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -150,14 +150,15 @@ HG_PUBLIC uint8_t HG_Bulk_get_context_id(hg_bulk_t handle);
  * @param handle        [in]
  * @param offset        [in]   bytes from the start of the handle
  * @param size          [in]   bytes wanted
- * @param flags         [in]   what is meant to be done; not looked at
- * @param max_count     [in]   pieces there is room for
+ * @param flags         [in]   the intended access; not read
+ * @param max_count     [in]   pieces for which the arrays have room
  * @param buf_ptrs      [out]  the addresses of the pieces; may be NULL
  * @param buf_sizes     [out]  their bytes; may be NULL
  * @param actual_count  [out]  how many pieces; may be NULL
  * Owns:      the pieces are borrowed from the handle.
- * Errors:    HG_INVALID_ARG handle is NULL, its memory is another process's, or
- *                           the range reaches beyond it
+ * Errors:    HG_INVALID_ARG handle is NULL, its memory is another process's and
+ *                           its data did not come with it, or the range reaches
+ *                           beyond it
  *            size 0 or max_count 0: HG_SUCCESS, nothing is written.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -222,11 +223,12 @@ HG_PUBLIC hg_size_t HG_Bulk_get_serialize_size(
  * Serialize a handle, for a program that sends the bytes itself.
  *
  * @param buf       [out]
- * @param buf_size  [in]  bytes there
- * @param flags     [in]  HG_BULK_EAGER: with the data, where they may be read;
+ * @param buf_size  [in]  size of `buf` in bytes
+ * @param flags     [in]  HG_BULK_EAGER: with the data, if peers may read them;
  *                        HG_BULK_SM: no effect; 0
  * @param handle    [in]
- * Owns:      the handle must live until the readers of the bytes are done.
+ * Owns:      the handle must live until all accesses by the receivers of the
+ *            bytes have ended.
  * Errors:    HG_INVALID_ARG buf or handle is NULL
  *            HG_OVERFLOW    buf_size is too small; nothing useful was written
  * Threads:   any thread; never blocks.
@@ -247,7 +249,8 @@ HG_PUBLIC hg_return_t HG_Bulk_serialize(
  *            be reused when the call returns.
  * Errors:    HG_INVALID_ARG    hg_class, handle or buf is NULL
  *            HG_OVERFLOW       the bytes end too early
- *            HG_PROTOCOL_ERROR they are no handle, or of another version
+ *            HG_PROTOCOL_ERROR they describe no handle, or are of another
+ *                              version
  *            HG_NOMEM          no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.

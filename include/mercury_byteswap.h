@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Turns the bytes of an integer around: bswap_16(), bswap_32(), bswap_64(). */
+/* Byte swaps of integers: bswap_16(), bswap_32(), bswap_64(). */
 #ifndef MERCURY_BYTESWAP_H
 #define MERCURY_BYTESWAP_H
 

@@ -14,7 +14,7 @@ extern "C" {
 /**
  * Get the version of the API that the library offers, at run time.
  *
- * @param major  [out]  may be NULL, as the other two
+ * @param major  [out]  may be NULL, like the other two
  * @param minor  [out]
  * @param patch  [out]
  * Owns:      nothing changes hands.
@@ -31,7 +31,7 @@ HG_PUBLIC hg_return_t HG_Version_get(
  *
  * @param errnum  [in]
  * Owns:      the result is borrowed from the library, for ever.
- * Errors:    NULL for a number that is no code.
+ * Errors:    NULL for a number that is no return code.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -41,21 +41,21 @@ HG_PUBLIC const char *HG_Error_to_string(hg_return_t errnum);
 /**
  * List the protocols that this process can open.
  *
- * Of each element, "class_name+protocol_name" is an init string, and the
- * device is the driver's name. MPI is listed where it is linked, loaded, or
- * named.
+ * Of each element, "class_name+protocol_name" is an init string, and
+ * `device_name` is the driver's name. MPI is listed if the program is linked
+ * with it or has loaded it, or if info_string names it.
  *
- * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p", "na+sm",
- *                                   "self": what it names
- * @param na_protocol_info_p  [out]  first of a list; none is changed
+ * @param info_string         [in]   NULL: all; else those that it names, for
+ *                                   instance "mpi", "mpi+p2p", "na+sm", "self"
+ * @param na_protocol_info_p  [out]  the first element of a list
  * Owns:      the caller owns the result; HG_Free_na_protocol_info() frees it.
  * Errors:    HG_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
  *                              init string
- *            HG_PROTONOSUPPORT nothing here is of that name
+ *            HG_PROTONOSUPPORT no transport here has that name
  *            HG_NOMEM          no memory
  * Threads:   any thread; may load a library.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but MPI shows too, and the self transport.
+ * Source:    as Mercury 2.4, but MPI and the self transport are listed too.
  */
 HG_PUBLIC hg_return_t HG_Get_na_protocol_info(
     const char *info_string, struct na_protocol_info **na_protocol_info_p);
@@ -81,8 +81,8 @@ HG_PUBLIC void HG_Free_na_protocol_info(
  * Owns:      the caller owns the result; HG_Finalize() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
- *            first one over libfabric sets environment variables: no other
- *            thread may read the environment or set a signal handler.
+ *            first call over libfabric sets environment variables: no other
+ *            thread may read the environment or set a signal handler then.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but over MPI as HG_Init_opt2() says.
  */
@@ -100,8 +100,8 @@ HG_PUBLIC hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen);
  *            may be reused when the call returns.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
- *            first one over libfabric sets environment variables: no other
- *            thread may read the environment or set a signal handler.
+ *            first call over libfabric sets environment variables: no other
+ *            thread may read the environment or set a signal handler then.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but over MPI as HG_Init_opt2() says.
  */
@@ -112,16 +112,17 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  * Open a class: the process takes part in RPC over one transport.
  *
  * The string names the transport: "na+sm", "sm" or "shm" for processes of this
- * host; "mpi" or "mpi+p2p" for the ranks of an MPI job; "auto" for these with
- * shared memory within each node; "self" for calls to oneself only. Over MPI
- * every rank of MPI_COMM_WORLD calls it, with the same string. If MPI was not
- * initialised it is, with MPI_THREAD_MULTIPLE, and is finalised when the
- * process exits, so a class may be opened again later; if it was, it is left
- * running. The thread level decides which threads may call: see
- * MPI_Init_thread(); a level that limits the library is logged.
+ * host; "mpi", "mpi+p2p" or "mpi+rma" for the ranks of an MPI job; "auto" for
+ * these with shared memory within each node; "tcp", "ofi+tcp", "verbs" and
+ * other names of libfabric; "self" for calls of this process to itself. Over
+ * MPI every rank of MPI_COMM_WORLD makes this call, with the same string. If
+ * the program has not initialised MPI, the library does, with
+ * MPI_THREAD_MULTIPLE, and finalises it when the process exits, so a class may
+ * be opened again later. The thread level of MPI decides which threads may call
+ * the library; the log names a level that is a limitation.
  *
- * With an NA class in the options (see na.h) the transports are those of that
- * class, open already; string, na_listen and `na_init_info` are not read then,
+ * With an NA class in the options (see na.h) the HG class uses the transports
+ * of that class; the string, na_listen and `na_init_info` are not read then,
  * and the string may be NULL. One HG class at a time uses an NA class.
  *
  * @param na_info_string  [in]  not read when the options name an NA class
@@ -135,8 +136,8 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  *            this build, options without a version or of a newer one, options
  *            that contradict each other, an NA class in use, no memory.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
- *            first one over libfabric sets environment variables: no other
- *            thread may read the environment or set a signal handler.
+ *            first call over libfabric sets environment variables: no other
+ *            thread may read the environment or set a signal handler then.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but collective over MPI.
  */
@@ -148,17 +149,17 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
  * Close a class.
  *
  * First checks that no bulk handle, context or address is left. Over MPI it
- * then serves until every rank has called it: after AMALGAM_FINALIZE_TIMEOUT_MS
- * (30 s) it logs the ranks that have not, and waits on; for AMALGAM_GIVE_UP_MS
- * at most, if that is set. Frees class data and RPC data by their callbacks. A
- * class over an NA class does not wait, and the NA class stays open: calls that
- * arrive meanwhile wait for the next class over it.
+ * then waits until every rank has called it: after AMALGAM_FINALIZE_TIMEOUT_MS
+ * (30 s) it logs the ranks that have not, and continues to wait; for
+ * AMALGAM_GIVE_UP_MS at most, if that is set. Frees class data and RPC data by
+ * their callbacks. A class over an NA class does not wait, and the NA class
+ * stays open: calls that arrive meanwhile wait for the next class over it.
  *
  * @param hg_class  [in]  invalid when HG_SUCCESS is returned
  * Owns:      the class is consumed on success only.
  * Errors:    HG_INVALID_ARG hg_class is NULL
- *            HG_BUSY        something is left; nothing was done, and nothing
- *                           sent to the other ranks: free it and call again
+ *            HG_BUSY        an object of the class is left, which the log
+ *                           names; nothing was done: free it and call again
  * Threads:   one thread, while no other uses the class; may wait for the other
  *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.
@@ -184,22 +185,22 @@ HG_PUBLIC void HG_Cleanup(void);
  *                     or "debug"; HG_LOG_LEVEL in the environment sets it too
  * Owns:      nothing changes hands.
  * Errors:    an unknown name changes nothing; the log says so.
- * Threads:   any thread; a lock is held for some instructions.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but it is the level of all outlets.
  */
 HG_PUBLIC void HG_Set_log_level(const char *level);
 
 /**
- * Choose which outlets write log lines: those of the library, and those that
- * the program registered; mercury_log.h names them.
+ * Choose the outlets that write log lines: those of the library, which
+ * mercury_log.h names, and those that the program registered.
  *
- * @param subsys  [in]  "a,b,~c": shows a and b, hides c, with what is below
- *                      them; NULL or "" shows all but those that are off by
- *                      default; HG_LOG_SUBSYS in the environment sets it too
+ * @param subsys  [in]  "a,b,~c": shows a and b and hides c, and the outlets
+ *                      below them; NULL or "" shows all but those that are off
+ *                      by default; HG_LOG_SUBSYS in the environment sets it too
  * Owns:      nothing changes hands.
  * Errors:    a list of 1024 bytes or more changes nothing; the log says so.
- * Threads:   any thread; a lock is held for some instructions.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -220,7 +221,7 @@ HG_PUBLIC void HG_Set_log_func(
     int (*log_func)(FILE *stream, const char *format, ...));
 
 /**
- * Choose where log lines go.
+ * Set the stream to which log lines of a level are written.
  *
  * @param level   [in]  a name as for HG_Set_log_level(); "fatal" and "error"
  *                      share a stream, and so do "min_debug", "info", "debug"
@@ -234,7 +235,8 @@ HG_PUBLIC void HG_Set_log_func(
 HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
 
 /**
- * Get the kind of transport of a class: "mpi", "na" (shared memory), or "self".
+ * Get the kind of transport of a class: "mpi", "na" (shared memory), "ofi"
+ * (libfabric), or "self".
  *
  * @param hg_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -246,7 +248,7 @@ HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
 HG_PUBLIC const char *HG_Class_get_name(const hg_class_t *hg_class);
 
 /**
- * Get the protocol within that kind, for instance "p2p" of "mpi", "sm" of "na".
+ * Get the protocol of the transport of a class, for instance "p2p" of "mpi".
  *
  * @param hg_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -298,16 +300,16 @@ HG_PUBLIC hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class);
 /**
  * Reserve bytes of every request for a header of the program.
  *
- * They are the first ones of HG_Get_input_buf(): the origin writes them before
+ * HG_Get_input_buf() begins with these bytes: the origin writes them before
  * HG_Forward(), the target reads them. They travel in the request itself, also
- * when the arguments are too long for it. Both sides set the same, before they
- * open a context; a request with another length is answered by
+ * when the arguments are too long for it. Both sides set the same length before
+ * they open a context; a request with another length is answered with
  * HG_PROTOCOL_ERROR.
  *
  * @param hg_class  [in]
  * @param offset    [in]  bytes, at most HG_Class_get_input_eager_size()
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too long
+ * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too large
  * Threads:   one thread, while no call of the class is made; never blocks.
  * Undefined: set while calls are in flight.
  * Source:    as Mercury 2.4, but sides that differ get an error.
@@ -318,15 +320,15 @@ HG_PUBLIC hg_return_t HG_Class_set_input_offset(
 /**
  * Reserve bytes of every reply for a header of the program.
  *
- * They are the first ones of HG_Get_output_buf(): the target writes them before
+ * HG_Get_output_buf() begins with these bytes: the target writes them before
  * HG_Respond(), the origin reads them once its callback runs. An answer that
- * the library gives by itself has none. Otherwise as
+ * the library sends by itself has none. Otherwise as
  * HG_Class_set_input_offset().
  *
  * @param hg_class  [in]
  * @param offset    [in]  bytes, at most HG_Class_get_output_eager_size()
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too long
+ * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too large
  * Threads:   one thread, while no call of the class is made; never blocks.
  * Undefined: set while calls are in flight.
  * Source:    as Mercury 2.4, but sides that differ get an error.
@@ -339,22 +341,21 @@ HG_PUBLIC hg_return_t HG_Class_set_output_offset(
  *
  * It may attach data to the handle by HG_Set_data(). At the origin HG_Create()
  * calls it. At the target handles are created when requests arrive, and are
- * reused: it is called once for each, inside HG_Progress(), and the data stay
- * until the class is closed, over all calls. It is not called for existing
- * handles.
+ * reused: the function is called once for each handle, inside HG_Progress(),
+ * and the data stay attached for all its calls, until the class is closed. It
+ * is not called for existing handles.
  *
  * @param hg_class  [in]
- * @param callback  [in]  its result, unless HG_SUCCESS, is what HG_Create()
- *                        returns, or the answer to the request; NULL removes
- *                        the function
- * @param arg       [in]  given to it
+ * @param callback  [in]  if it fails, HG_Create() returns its result, or the
+ *                        request is answered with it; NULL removes the function
+ * @param arg       [in]  passed to it
  * Owns:      `arg` must live until the class is closed.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  * Threads:   one thread, while no call of the class is made; never blocks.
  *            `callback` runs in any thread that creates or progresses.
  * Undefined: set while calls are in flight.
- * Source:    as Mercury 2.4, but handles of a target are made when they are
- *            needed.
+ * Source:    as Mercury 2.4, but handles of a target are created when requests
+ *            arrive.
  */
 HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
     hg_return_t (*callback)(hg_handle_t handle, void *arg), void *arg);
@@ -362,17 +363,20 @@ HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
 /**
  * Get the counters of a class.
  *
- * `rpc_multi_recv_copy_count` is 0: no message is copied on arrival. Replies of
- * the library itself count, too.
+ * `rpc_multi_recv_copy_count` is 0: no message is copied on arrival. Replies
+ * that the library sends by itself count, too. Requests and replies that are
+ * not in a packed message were messages of their own; messages of an NA class
+ * count for each class that uses it.
  *
  * @param hg_class  [in]
  * @param counters  [out]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class or counters is NULL
- * Threads:   any thread; never blocks. Exact when nothing is going on;
- *            meanwhile what happens just now may be missing.
+ * Threads:   any thread; never blocks. Exact if no other thread uses the class;
+ *            else the latest events may be missing.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but in every build.
+ * Source:    as Mercury 2.4, but in every build, and `packed_msg_count` and
+ *            `packed_call_count` are new.
  */
 HG_PUBLIC hg_return_t HG_Class_get_counters(
     const hg_class_t *hg_class, struct hg_diag_counters *counters);
@@ -381,7 +385,7 @@ HG_PUBLIC hg_return_t HG_Class_get_counters(
  * Write the counters of all open classes into the log.
  *
  * One line for each class, from the outlet "diag", at any level but "none". The
- * option `stats` does it when the class is closed.
+ * option `stats` writes that line when the class is closed.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes that compilers spell differently, under one name each. A compiler
- * that has none of them sees plain C. */
+/* Compiler attributes under portable names; empty for a compiler that has none
+ * of them. */
 #ifndef MERCURY_COMPILER_ATTRIBUTES_H
 #define MERCURY_COMPILER_ATTRIBUTES_H
 
@@ -33,7 +33,7 @@
 #define HG_ATTR_DESTRUCTOR
 #endif
 
-/* A packed type goes between the two, or in the parentheses. */
+/* A packed type stands between PUSH and POP, or in the parentheses. */
 #define HG_ATTR_PACKED(x) HG_ATTR_PACKED_PUSH x HG_ATTR_PACKED_POP
 
 #if defined(__GNUC__) && __GNUC__ >= 7

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Integer names, version, attributes and build switches of the Mercury API.
  *
- * The text is the same for every build: what a build lacks is refused at run
- * time, so that programs need not be compiled again. */
+ * This header is the same for every build: a feature that a build lacks is
+ * refused at run time, so that programs need not be compiled again. */
 #ifndef MERCURY_CONFIG_H
 #define MERCURY_CONFIG_H
 
@@ -27,7 +27,7 @@ typedef uint8_t hg_bool_t;
 #define HG_TRUE  1
 #define HG_FALSE 0
 
-/* The version of the API that is offered, not that of Amalgam itself. */
+/* Version of the Mercury API that is offered, not that of Amalgam itself. */
 #define HG_VERSION_MAJOR 2
 #define HG_VERSION_MINOR 4
 #define HG_VERSION_PATCH 1
@@ -42,10 +42,11 @@ typedef uint8_t hg_bool_t;
 
 #define HG_INLINE inline
 
-/* Features that programs test with #ifdef. MERCURY_GEN_PROC is there, so BOOST
- * is "on", although no Boost is used; several threads may progress one context.
- * Missing features stay undefined: HG_HAS_XDR, as bytes travel in the
- * machine's own order, and HG_HAS_DEBUG. */
+/* Features that programs test with #ifdef. HG_HAS_BOOST says that
+ * MERCURY_GEN_PROC exists, although no Boost is used; HG_HAS_MULTI_PROGRESS,
+ * that several threads may make progress on one context. Missing features stay
+ * undefined: HG_HAS_XDR, because arguments are encoded in native byte order,
+ * and HG_HAS_DEBUG. */
 #define HG_BUILD_SHARED_LIBS
 #define HG_HAS_BOOST          1
 #define HG_HAS_CHECKSUMS      1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts: where calls are made and arrive, and their progress.
+/* Contexts: the places where calls are made and arrive; progress and trigger.
  *
  * HG_Progress() moves messages and queues finished operations, HG_Trigger()
  * runs their callbacks. Without a progress thread (amalgam_progress.h) nothing
@@ -16,8 +16,8 @@ extern "C" {
 /**
  * Open a context with the lowest free id: 0 for programs with one context.
  *
- * Over na+sm and ofi a class that did not ask for more (max_contexts) may have
- * up to four.
+ * Over shared memory and libfabric a class that did not ask for more contexts
+ * (max_contexts) may have up to four.
  *
  * @param hg_class  [in]
  * Owns:      the caller owns the result; HG_Context_destroy() frees it.
@@ -46,33 +46,34 @@ HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
 /**
  * Close a context.
  *
- * Stops receiving, then waits up to 5 s for handles whose last operation is
- * ending. Frees the context's data by its callback.
+ * Stops receiving, then waits up to 5 s for operations in flight. Frees the
+ * context's data by its callback.
  *
  * @param context  [in]  invalid when HG_SUCCESS is returned
  * Owns:      the context is consumed on success only.
  * Errors:    HG_INVALID_ARG context is NULL
  *            HG_BUSY        handles are left, callbacks are still queued, or
- *                           another thread is in progress; the context receives
- *                           no more, else it is as before: call again
+ *                           another thread is in HG_Progress(): the context
+ *                           stays open, without new requests; or the caller is
+ *                           a handler in a thread of the library: nothing
+ *                           changed
  * Threads:   one thread, while no other uses the context; may wait up to 5 s.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but handles that the program holds, with nothing
- *            in flight, are not waited for.
+ * Source:    as Mercury 2.4, but it does not wait for handles that the program
+ *            holds and that have no operation in flight.
  */
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
 
 /**
- * Receive no more requests; calls in flight continue. Requests that come are
- * answered by HG_CANCELED.
+ * Receive no more requests; calls in flight continue. Requests that arrive
+ * later are answered with HG_CANCELED.
  *
  * @param context  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
- * Threads:   any thread; may wait up to 5 s. Again, or when not listening: no
- *            effect.
+ * Threads:   any thread; never blocks.
  * Undefined: context destroyed during the call.
- * Source:    as Mercury 2.4, but such requests are answered.
+ * Source:    as Mercury 2.4, but later requests are answered.
  */
 HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t *context);
 
@@ -132,15 +133,15 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  * Make progress on messages and transfers, until a callback is ready for
  * HG_Trigger().
  *
- * Several threads may call it: one of them progresses, the others wait for what
- * it queues. With time-out 0 it looks once and makes no system call.
+ * Several threads may call it: one of them makes progress, the others wait for
+ * callbacks that it queues. With time-out 0 it polls the transports once, and
+ * does not sleep.
  *
  * @param context  [in]
  * @param timeout  [in]  milliseconds
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
  *            HG_TIMEOUT     nothing happened and nothing is queued
- *            HG_NA_ERROR    the transport failed; see the log
  * Threads:   any thread; may wait up to its time-out. Over MPI below the level
  *            MPI_THREAD_SERIALIZED only the thread that initialised MPI.
  * Undefined: context destroyed during the call.
@@ -157,9 +158,9 @@ HG_PUBLIC hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout);
  * @param actual_count  [out]  how many ran, also when none; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
- *            HG_TIMEOUT     none was there, also for time-out 0
+ *            HG_TIMEOUT     none was queued, also for time-out 0
  * Threads:   any thread, several at once; may wait up to its time-out; runs the
- *            user's callbacks. It does not progress: with a time-out it waits
+ *            user's callbacks. It makes no progress: with a time-out it waits
  *            for another thread's HG_Progress().
  * Undefined: context destroyed during the call, or by a callback.
  * Source:    as Mercury 2.4.
@@ -170,18 +171,18 @@ HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 /**
  * Get a descriptor that becomes readable when HG_Progress() has work to do.
  *
- * One for all transports of the class and for its callbacks that are due, made
- * when first asked for, to be waited on with poll(2) or epoll(7) by one event
- * loop. It tells of what comes after an HG_Event_ready() that said false; that
- * has to be asked anew before each wait.
+ * There is one descriptor for all transports of the class and for callbacks
+ * that are due; one event loop waits on it with poll(2) or epoll(7). It reports
+ * events that follow an HG_Event_ready() that returned false, so call
+ * HG_Event_ready() before each wait.
  *
  * @param context  [in]
  * Owns:      the result is borrowed from the context; do not read from it or
  *            close it.
- * Errors:    -1: some peers are reached by a transport that has none (MPI to
- *                another node, or as the only one), the class was opened with
- *                NA_NO_BLOCK, no descriptor is left, or NULL was given. Then
- *                the context has to be polled.
+ * Errors:    -1: a transport in use has no descriptor (MPI to another node, or
+ *                as the only one), the class was opened with NA_NO_BLOCK, the
+ *                system gives no more descriptors, or context is NULL. Then the
+ *                program has to poll the context.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -189,10 +190,11 @@ HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t *context);
 
 /**
- * Tell whether work is pending, so that a wait on the descriptor could miss it.
+ * Tell whether work is pending that a wait on the descriptor could miss.
  *
- * To be asked each time before blocking on HG_Event_get_wait_fd(). Makes
- * progress once; false announces the wait to all who bring news.
+ * Call it each time before you block on HG_Event_get_wait_fd(). It makes
+ * progress once; if it returns false, the next event makes the descriptor
+ * readable.
  *
  * @param context  [in]
  * Owns:      nothing changes hands.
@@ -211,9 +213,8 @@ HG_PUBLIC bool HG_Event_ready(hg_context_t *context);
  * @param count_p  [out]  how many callbacks are queued now; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
- *            HG_NA_ERROR    the transport failed; see the log
  *            Nothing to do is HG_SUCCESS.
- * Threads:   any thread; never blocks. As HG_Progress() below MULTIPLE.
+ * Threads:   any thread; never blocks. Over MPI as HG_Progress().
  * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
  */
@@ -228,7 +229,7 @@ HG_PUBLIC hg_return_t HG_Event_progress(
  * @param actual_count  [out]  how many ran; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
- *            None queued is HG_SUCCESS with count 0.
+ *            No queued callback is HG_SUCCESS with count 0.
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: context destroyed during the call, or by a callback.
  * Source:    as Mercury 2.4.

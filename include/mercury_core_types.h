@@ -24,30 +24,30 @@ typedef uint64_t hg_id_t;   /* names an RPC; 0 names none */
 /* One list of names and numbers; a program may define X(name) and expand it.
  * See HG_Error_to_string(). The first 24 equal those of na_return_t. */
 #define HG_RETURN_VALUES                                                       \
-    X(HG_SUCCESS)        /* it is done, or will be */                          \
+    X(HG_SUCCESS)        /* done, or started */                                \
     X(HG_PERMISSION)     /* memory is not exposed for this */                  \
-    X(HG_NOENTRY)        /* no such thing is known */                          \
-    X(HG_INTERRUPT)      /* a signal came in between */                        \
+    X(HG_NOENTRY)        /* no such object is known */                         \
+    X(HG_INTERRUPT)      /* a signal interrupted the call */                   \
     X(HG_AGAIN)          /* not now; make progress and call again */           \
     X(HG_NOMEM)          /* memory is exhausted */                             \
     X(HG_ACCESS)         /* the system forbids it */                           \
-    X(HG_FAULT)          /* something needed for it was never set */           \
+    X(HG_FAULT)          /* something that the call needs was not set */       \
     X(HG_BUSY)           /* still in use; nothing was done */                  \
-    X(HG_EXIST)          /* there is one already */                            \
+    X(HG_EXIST)          /* it exists already */                               \
     X(HG_NODEV)          /* no such device */                                  \
     X(HG_INVALID_ARG)    /* the caller broke the documented contract */        \
-    X(HG_PROTOCOL_ERROR) /* a peer sent what it may not send */                \
+    X(HG_PROTOCOL_ERROR) /* a peer violated the protocol */                    \
     X(HG_OVERFLOW)       /* it does not fit, or reaches beyond an end */       \
     X(HG_MSGSIZE)        /* longer than a message may be */                    \
     X(HG_PROTONOSUPPORT) /* no such transport */                               \
     X(HG_OPNOTSUPPORTED) /* this build, class or thread cannot do it */        \
     X(HG_ADDRINUSE)      /* another uses the address */                        \
     X(HG_ADDRNOTAVAIL)   /* the address names no reachable process */          \
-    X(HG_HOSTUNREACH)    /* the peer is gone */                                \
-    X(HG_TIMEOUT)        /* the time given is over */                          \
+    X(HG_HOSTUNREACH)    /* the peer cannot be reached, or has ended */        \
+    X(HG_TIMEOUT)        /* the time limit has passed */                       \
     X(HG_CANCELED)       /* cancelled */                                       \
-    X(HG_IO_ERROR)       /* the medium failed */                               \
-    X(HG_HOSTFIREWALL)   /* the medium is closed to us */                      \
+    X(HG_IO_ERROR)       /* the network failed */                              \
+    X(HG_HOSTFIREWALL)   /* a firewall blocks the network */                   \
     X(HG_CHECKSUM_ERROR) /* the bytes are not those that were sent */          \
     X(HG_NA_ERROR)       /* the transport failed; see log */                   \
     X(HG_OTHER_ERROR)    /* none of the above; see log */                      \
@@ -74,14 +74,14 @@ typedef enum hg_cb_type {
 /* Which of the two arguments of an RPC. */
 typedef enum { HG_UNDEF, HG_INPUT, HG_OUTPUT } hg_op_t;
 
-/* How much of a message is covered by a checksum. */
+/* Part of a message that a checksum covers. */
 typedef enum {
     HG_CHECKSUM_NONE,
     HG_CHECKSUM_RPC_HEADERS,
     HG_CHECKSUM_RPC_PAYLOAD
 } hg_checksum_level_t;
 
-/* Where exposed memory lies; the order is that of enum na_mem_type. */
+/* Kind of exposed memory; the order is that of enum na_mem_type. */
 typedef enum hg_mem_type {
     HG_MEM_TYPE_HOST,
     HG_MEM_TYPE_CUDA,
@@ -95,56 +95,57 @@ typedef enum hg_mem_type {
 #define HG_CORE_SM (1 << 0)
 
 /* Options of HG_Init_opt2(). Start from HG_INIT_INFO_INITIALIZER; zeros select
- * the defaults. Every field is accepted over every transport; where one cannot
- * apply it is a wish without effect, and its comment says so. */
+ * the defaults. Every transport accepts every field; the comment of a field
+ * names those with which it has no effect. */
 struct hg_init_info {
     /* Options of the network layer, in their frozen form; see na_types.h. Not
      * read when `na_class` is set. */
     struct na_init_info_4_0 na_init_info;
     /* Use this class; the init string is ignored then. It stays the caller's,
-     * who ends it after HG_Finalize(). All transports. */
+     * and is closed after HG_Finalize(). All transports. */
     na_class_t *na_class;
-    /* Receives kept posted; 0: default. Without effect: how many requests can
-     * be on their way is set by the credits of each peer (AMALGAM_CREDITS), and
-     * each transport keeps as many receives as they need. */
+    /* Receives kept posted; 0: default. Without effect: AMALGAM_CREDITS limits
+     * the requests in flight from each peer, and each transport keeps as many
+     * receives as these need. */
     uint32_t request_post_init;
-    /* More at a time when they run out; 0: default, <0: none. Without effect,
-     * as above: credits bound what comes in, so they never run out. */
+    /* Receives to add when they run out; 0: default, <0: none. Without effect:
+     * because of the credits they never run out. */
     int32_t request_post_incr;
     /* Shared memory to processes of this host besides the main transport. Over
-     * MPI: as the init string "auto" does it, so "mpi" becomes that. Over self
-     * and shared memory itself: without effect, and a warning says so. */
+     * MPI the init string "mpi" then means "auto". Over self and shared memory:
+     * without effect, and the log warns. */
     uint8_t auto_sm;
-    /* A name for the shared memory of auto_sm, another one for each process of
-     * a host; NULL: one is made up. */
+    /* A name for the shared memory of auto_sm, unique for each process of a
+     * host; NULL: the library chooses one. */
     const char *sm_info_string;
-    /* How much of each message is guarded. All transports, self included; two
-     * ends with different levels understand each other. */
+    /* Part of each message that a checksum covers. All transports, self
+     * included; the two ends of a call may have different levels. */
     hg_checksum_level_t checksum_level;
     /* Never put bulk data into a request. All transports. */
     uint8_t no_bulk_eager;
-    /* Send calls to oneself by the medium. Where the main transport cannot
-     * reach its own process, or the class does not listen, the loopback is used
-     * all the same. Over "self" there is nothing else. */
+    /* Send calls of this process to itself over the main transport. If that
+     * cannot reach its own process, or the class does not listen, the calls use
+     * the loopback nevertheless. Over "self": without effect. */
     uint8_t no_loopback;
     /* Log the counters when the class is closed. All transports. */
     uint8_t stats;
-    /* One buffer per receive. Without effect: each request that comes in has a
-     * buffer of its own already. */
+    /* One buffer per receive. Without effect: each request that arrives has a
+     * buffer of its own anyway. */
     uint8_t no_multi_recv;
-    /* Give input buffers back when HG_Get_input() has decoded them, and not
-     * when the handle is destroyed. All transports. */
+    /* Release input buffers when HG_Get_input() has decoded them, and not when
+     * the handle is destroyed. All transports. */
     uint8_t release_input_early;
-    /* A wish for the network's quality of service; since 2.4, like all below.
-     * Without effect over self, shared memory and MPI, which know none. */
+    /* Quality of service of the network; since 2.4, like all below. Without
+     * effect over all transports. */
     enum na_traffic_class traffic_class;
-    /* Arguments beyond one message fail with HG_OVERFLOW. All transports. */
+    /* Arguments longer than one message fail with HG_OVERFLOW. All
+     * transports. */
     bool no_overflow;
     /* Buffers that many requests share; 0: default, 4. Without effect, as
      * no_multi_recv is. */
     unsigned int multi_recv_op_max;
-    /* When to copy requests out of those; at most multi_recv_op_max, which is
-     * checked. Without effect otherwise. */
+    /* Requests are copied when at most so many of these buffers are left; an
+     * error if above multi_recv_op_max. Otherwise without effect. */
     unsigned int multi_recv_copy_threshold;
 };
 
@@ -161,11 +162,13 @@ struct hg_diag_counters {
     uint64_t rpc_req_recv_count;
     uint64_t rpc_resp_sent_count;
     uint64_t rpc_resp_recv_count;
-    uint64_t rpc_req_extra_count;  /* requests longer than one message */
-    uint64_t rpc_resp_extra_count; /* replies longer than one message */
+    uint64_t rpc_req_extra_count;  /* requests longer than a usual message */
+    uint64_t rpc_resp_extra_count; /* replies longer than a usual message */
     uint64_t rpc_req_recv_active_count;
     uint64_t rpc_multi_recv_copy_count;
     uint64_t bulk_count;
+    uint64_t packed_msg_count;  /* sent messages with several calls, replies */
+    uint64_t packed_call_count; /* the calls and replies in them */
 };
 
 #endif

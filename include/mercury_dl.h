@@ -14,12 +14,12 @@ extern "C" {
 /**
  * Open a shared library and its dependencies.
  *
- * @param filename  [in]  a path, or a name to be searched for; NULL: the
- *                        program itself
+ * @param filename  [in]  a path, or a name as for dlopen(); NULL: the program
+ *                        itself
  * Owns:      the caller owns the result; hg_dl_close() frees it.
  * Errors:    NULL: it cannot be opened; hg_dl_error() says why.
- * Threads:   any thread; may do file system calls, and runs what the library
- *            does when it is opened.
+ * Threads:   any thread; may do file system calls, and runs the constructors of
+ *            the library.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -44,8 +44,8 @@ HG_UTIL_PUBLIC const char *hg_dl_error(void);
  * @param handle  [in]
  * @param symbol  [in]
  * Owns:      the result is borrowed from the library.
- * Errors:    NULL: an argument is; or there is none, and hg_dl_error() says
- *            why.
+ * Errors:    NULL: an argument is NULL; or there is no such symbol, and
+ *            hg_dl_error() says why.
  * Threads:   any thread; never blocks.
  * Undefined: the library closed during the call.
  * Source:    as Mercury 2.4.
@@ -59,7 +59,7 @@ HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
  * Owns:      the handle is consumed.
  * Errors:    HG_UTIL_FAIL handle is NULL; or the system refuses, and
  *                         hg_dl_error() says why
- * Threads:   any thread; runs what the library does when it is closed.
+ * Threads:   any thread; runs the destructors of the library.
  * Undefined: it was closed before.
  * Source:    as Mercury 2.4.
  */
@@ -70,10 +70,10 @@ HG_UTIL_PUBLIC int hg_dl_close(HG_DL_HANDLE handle);
  * the program.
  *
  * @param addr       [in]   of a function or a variable
- * @param path       [out]  room for the path
- * @param path_size  [in]   bytes of it, the 0 at the end included
+ * @param path       [out]  a buffer for the path
+ * @param path_size  [in]   its size in bytes, NUL counted
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL no file holds the address, path is NULL, or the room
+ * Errors:    HG_UTIL_FAIL no file has the address, path is NULL, or path_size
  *                         is too small; nothing is written then
  * Threads:   any thread; never blocks.
  * Undefined: nothing.

@@ -20,8 +20,8 @@
 #include "mercury_time.h"
 #include "mercury_util_config.h"
 
-/* Magic at the start of a log, to find it in a core dump; with room for the
- * beginning of its name. */
+/* Magic at the start of a log, to find it in a core dump; with space for the
+ * first characters of its name. */
 #define HG_DLOG_MAGICLEN 16
 #define HG_DLOG_STDMAGIC ">D.LO.G<"
 
@@ -30,11 +30,11 @@ struct hg_dlog_entry {
     unsigned int line;
     const char *func;
     const char *msg;  /* a text that lives as long as the log, or NULL */
-    const void *data; /* any pointer, or NULL; it is printed, not read */
+    const void *data; /* any pointer, or NULL; printed as an address */
     hg_time_t time;
 };
 
-/* A counter that a log knows. */
+/* A counter of a log. */
 struct hg_dlog_dcount32 {
     const char *name;
     const char *descr;
@@ -52,22 +52,22 @@ struct hg_dlog_dcount64 {
 STAILQ_HEAD(hg_dlog_list32, hg_dlog_dcount32);
 STAILQ_HEAD(hg_dlog_list64, hg_dlog_dcount64);
 
-/* Owned by the program; all but the magic is guarded by `dlock`. */
+/* The program owns it; `dlock` guards all members but the magic. */
 struct hg_dlog {
     char dlog_magic[HG_DLOG_MAGICLEN];
     hg_thread_mutex_t dlock;
     struct hg_dlog_list32 cnts32;
     struct hg_dlog_list64 cnts64;
-    struct hg_dlog_entry *le; /* the room for entries */
-    unsigned int lesize;      /* how many there is room for */
+    struct hg_dlog_entry *le; /* array of entries */
+    unsigned int lesize;      /* its length */
     int leloop;               /* overwrite the oldest when it is full */
-    unsigned int lefree;      /* the next place to write */
-    unsigned int leadds;      /* entries in it */
-    int lestop;               /* take no more */
-    int mallocd;              /* came from hg_dlog_alloc() */
+    unsigned int lefree;      /* index of the next entry to write */
+    unsigned int leadds;      /* number of entries written */
+    int lestop;               /* accept no more entries */
+    int mallocd;              /* hg_dlog_alloc() allocated it */
 };
 
-/* For a log that lives from the start, in the variable VAR. */
+/* Initialiser of a log in the static variable VAR. */
 #define HG_DLOG_INITIALIZER(NAME, VAR, LE, LESIZE, LELOOP)                     \
     {                                                                          \
         HG_DLOG_STDMAGIC NAME, HG_THREAD_MUTEX_INITIALIZER,                    \
@@ -83,11 +83,12 @@ extern "C" {
 /**
  * Create a log in memory.
  *
- * @param name    [in]  its beginning follows the magic
- * @param lesize  [in]  entries there is room for, at least 1
- * @param leloop  [in]  not 0: the oldest entry gives way when it is full
+ * @param name    [in]  its first characters follow the magic
+ * @param lesize  [in]  maximum number of entries, at least 1
+ * @param leloop  [in]  not 0: if the log is full, the oldest entry is
+ *                      overwritten
  * Owns:      the caller owns the result; hg_dlog_free() frees it.
- * Errors:    NULL: name is, lesize is 0, or no memory.
+ * Errors:    NULL: name is NULL, lesize is 0, or no memory.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -99,8 +100,7 @@ HG_UTIL_PUBLIC struct hg_dlog *hg_dlog_alloc(
  * Free a log's counters, and the log if hg_dlog_alloc() created it.
  *
  * @param d  [in]  NULL is allowed
- * Owns:      the counters are consumed, and the log that was made by
- *            hg_dlog_alloc().
+ * Owns:      the counters are consumed, and a log of hg_dlog_alloc().
  * Errors:    none.
  * Threads:   one thread, when no other uses the log or a counter.
  * Undefined: nothing.
@@ -109,7 +109,7 @@ HG_UTIL_PUBLIC struct hg_dlog *hg_dlog_alloc(
 HG_UTIL_PUBLIC void hg_dlog_free(struct hg_dlog *d);
 
 /**
- * Create a 32-bit counter, at 0, unless `*cptr` is one already.
+ * Create a 32-bit counter with value 0, unless `*cptr` is one already.
  *
  * @param d      [in]
  * @param cptr   [in,out]  NULL before, the counter afterwards
@@ -117,7 +117,7 @@ HG_UTIL_PUBLIC void hg_dlog_free(struct hg_dlog *d);
  * @param descr  [in]      likewise
  * Owns:      the counter is borrowed from the log.
  * Errors:    no memory: `*cptr` stays NULL, and the log says so.
- * Threads:   any thread; a lock is held for some instructions.
+ * Threads:   any thread; never blocks for long.
  * Undefined: an argument is NULL.
  * Source:    as Mercury 2.4.
  */
@@ -125,7 +125,7 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount32(struct hg_dlog *d,
     hg_atomic_int32_t **cptr, const char *name, const char *descr);
 
 /**
- * Create a 64-bit counter, at 0, unless `*cptr` is one already.
+ * Create a 64-bit counter with value 0, unless `*cptr` is one already.
  *
  * @param d      [in]
  * @param cptr   [in,out]  NULL before, the counter afterwards
@@ -133,7 +133,7 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount32(struct hg_dlog *d,
  * @param descr  [in]      likewise
  * Owns:      the counter is borrowed from the log.
  * Errors:    no memory: `*cptr` stays NULL, and the log says so.
- * Threads:   any thread; a lock is held for some instructions.
+ * Threads:   any thread; never blocks for long.
  * Undefined: an argument is NULL.
  * Source:    as Mercury 2.4.
  */
@@ -148,10 +148,10 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount64(struct hg_dlog *d,
  * @param line  [in]
  * @param func  [in]
  * @param msg   [in]
- * @param data  [in]  printed, not read; may be NULL
+ * @param data  [in]  printed as an address; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    0: the log is stopped, or full and does not overwrite. 1: added.
- * Threads:   any thread; a lock is held for some instructions.
+ * Threads:   any thread; never blocks for long.
  * Undefined: d is NULL.
  * Source:    as Mercury 2.4.
  */
@@ -165,7 +165,7 @@ HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog *d, const char *file,
  * @param stop  [in]  not 0: no more
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; a lock is held for some instructions.
+ * Threads:   any thread; never blocks for long.
  * Undefined: d is NULL.
  * Source:    as Mercury 2.4.
  */
@@ -177,7 +177,7 @@ HG_UTIL_PUBLIC void hg_dlog_setlogstop(struct hg_dlog *d, int stop);
  * @param d  [in]
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; a lock is held for some instructions.
+ * Threads:   any thread; never blocks for long.
  * Undefined: d is NULL.
  * Source:    as Mercury 2.4.
  */
@@ -188,8 +188,8 @@ HG_UTIL_PUBLIC void hg_dlog_resetlog(struct hg_dlog *d);
  *
  * @param d         [in]
  * @param log_func  [in]  called as fprintf() would be, once for each line
- * @param stream    [in]  handed to it
- * @param trylock   [in]  not 0: print nothing if another thread is at the log
+ * @param stream    [in]  passed to it
+ * @param trylock   [in]  not 0: print nothing if another thread uses the log
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; the log's lock is held while it prints.
@@ -204,8 +204,8 @@ HG_UTIL_PUBLIC void hg_dlog_dump(struct hg_dlog *d,
  *
  * @param d         [in]
  * @param log_func  [in]  called as fprintf() would be, once for each line
- * @param stream    [in]  handed to it
- * @param trylock   [in]  not 0: print nothing if another thread is at the log
+ * @param stream    [in]  passed to it
+ * @param trylock   [in]  not 0: print nothing if another thread uses the log
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; the log's lock is held while it prints.
@@ -220,8 +220,8 @@ HG_UTIL_PUBLIC void hg_dlog_dump_counters(struct hg_dlog *d,
  *
  * @param d        [in]
  * @param base     [in]
- * @param addpid   [in]  not 0: with the number of the process
- * @param trylock  [in]  not 0: print nothing if another thread is at the log
+ * @param addpid   [in]  not 0: with the process id
+ * @param trylock  [in]  not 0: print nothing if another thread uses the log
  * Owns:      nothing changes hands.
  * Errors:    a file that cannot be written is logged.
  * Threads:   any thread; the log's lock is held while it prints.

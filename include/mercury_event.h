@@ -34,25 +34,25 @@ HG_UTIL_PUBLIC int hg_event_create(void);
 HG_UTIL_PUBLIC int hg_event_destroy(int fd);
 
 /**
- * Set an event; once is enough, and more does no harm.
+ * Set an event. An event that is set stays set.
  *
  * @param fd  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL fd is no open descriptor
- * Threads:   any thread; never blocks. May be called by a handler of signals.
+ * Threads:   any thread; never blocks. A signal handler may call it.
  * Undefined: fd is no event.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_event_set(int fd);
 
 /**
- * Ask whether an event is set; it is not afterwards.
+ * Tell whether an event is set, and clear it.
  *
  * @param fd        [in]
  * @param notified  [out]  may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL fd is no open descriptor
- * Threads:   any thread; never blocks. Of several, one learns of it.
+ * Threads:   any thread; never blocks. Only one of several threads gets true.
  * Undefined: fd is no event.
  * Source:    as Mercury 2.4.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Handles: one call each, at its origin or at its target.
  *
- * The fast path is to create a handle once, and to HG_Reset() and forward it
- * again many times. A handle may be forwarded again when its callback ran. */
+ * It is fastest to create a handle once, and to HG_Reset() and forward it
+ * again many times. A handle may be forwarded again when its callback has
+ * run. */
 #ifndef MERCURY_HANDLE_H
 #define MERCURY_HANDLE_H
 
@@ -35,24 +36,24 @@ HG_PUBLIC hg_return_t HG_Create(
 /**
  * Release a reference to a handle.
  *
- * An operation in flight goes on and calls its callback: it has a reference of
- * its own. So has, at the target, the answer until it was sent: HG_Respond()
- * may follow. If no answer can follow, the origin gets HG_CANCELED: once the
- * callback that destroyed the handle has returned; a second later when it was
- * no callback; ten seconds later when that callback had started a call or a
- * transfer whose end may answer; and at once when the handle is destroyed
- * twice, or its context is.
+ * An operation in flight has a reference of its own: it continues and calls its
+ * callback. At the target the expected answer has one too, so HG_Respond() may
+ * follow HG_Destroy(). If no answer follows, the origin gets HG_CANCELED: when
+ * the callback that destroyed the handle has returned; after one second if no
+ * callback destroyed it; after ten seconds if that callback had started a call
+ * or a transfer whose callback may answer; and at once if the handle is
+ * destroyed twice, or its context is destroyed.
  *
  * @param handle  [in]  HG_HANDLE_NULL is allowed
- * Owns:      the caller's reference is consumed; when it has none, that of the
+ * Owns:      the caller's reference is consumed; if it has none, that of the
  *            answer, which ends the call.
- * Errors:    HG_INVALID_ARG the call was given up meanwhile
- * Threads:   any thread; never blocks, but where a peer is in the middle of
- *            pulling long arguments of a call that was cancelled: then it may
- *            wait for it, up to AMALGAM_FREE_TIMEOUT_MS, and leave them to it.
+ * Errors:    HG_INVALID_ARG the call was cancelled meanwhile
+ * Threads:   any thread; never blocks, except while a peer pulls the long
+ *            arguments of a cancelled call: then it may wait for the peer, up
+ *            to AMALGAM_FREE_TIMEOUT_MS, and leaves the arguments allocated.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but the origin of a call that is not answered gets
- *            to know.
+ *            HG_CANCELED.
  */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 
@@ -63,7 +64,7 @@ HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
  * @param addr    [in]  HG_ADDR_NULL: the address as before
  * @param id      [in]  0: the RPC as before
  * Owns:      the handle takes a reference to the new address.
- * Errors:    HG_INVALID_ARG handle is NULL, or this is the target
+ * Errors:    HG_INVALID_ARG handle is NULL, or this process is the target
  *            HG_BUSY        a call is in flight
  *            HG_NOENTRY     no such RPC is registered
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -91,7 +92,7 @@ HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
  * @param handle  [in]
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
- * Threads:   any thread; never blocks. Others may change it meanwhile.
+ * Threads:   any thread; never blocks. Other threads may change the number.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but NULL is allowed.
  */
@@ -110,9 +111,9 @@ HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle);
 HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
 
 /**
- * Attach a pointer of the program to a handle; HG_Reset() keeps it too.
+ * Attach a pointer of the program to a handle; HG_Reset() does not remove it.
  *
- * At a target it is kept as long as the call, or, with a function set by
+ * At a target it stays until the call ends; or, if a function was set by
  * HG_Class_set_handle_create_callback(), also for the calls that the handle
  * serves later, until the class is closed.
  *
@@ -124,8 +125,8 @@ HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but at a target without such a function nothing is
- *            left of an earlier call.
+ * Source:    as Mercury 2.4, but at a target without such a function the data
+ *            of an earlier call are removed.
  */
 HG_PUBLIC hg_return_t HG_Set_data(
     hg_handle_t handle, void *data, void (*free_callback)(void *));
@@ -143,14 +144,14 @@ HG_PUBLIC hg_return_t HG_Set_data(
 HG_PUBLIC void *HG_Get_data(hg_handle_t handle);
 
 /**
- * Choose the target's context that receives the call; 0 unless set.
+ * Choose the target's context that receives the call; 0 by default.
  *
  * @param handle  [in]
  * @param id      [in]  as the target gave to HG_Context_create_id()
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG handle is NULL, or this is the target
+ * Errors:    HG_INVALID_ARG handle is NULL, or this process is the target
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: called while the call is in flight.
+ * Undefined: the handle's call in flight.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
@@ -162,13 +163,14 @@ HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
  * @param in_struct  [out]  of the type that the input proc codes
  * Owns:      the fields are the caller's until HG_Free_input(), which must be
  *            called; the handle lives until then.
- * Errors:    HG_INVALID_ARG    an argument is NULL, or this is the origin
+ * Errors:    HG_INVALID_ARG    an argument is NULL, or this process is the
+ *                              origin
  *            HG_FAULT          the RPC has no input proc, or the input was
- *                              given back: HG_Release_input_buf(), or this call
- *                              was made before with release_input_early
+ *                              released: by HG_Release_input_buf(), or by an
+ *                              earlier HG_Get_input() with release_input_early
  *            HG_CHECKSUM_ERROR the bytes are not those that were sent
  *            HG_OVERFLOW       the message is shorter than the type needs
- *            and what the proc returns; nothing is to be freed then.
+ *            and the errors of the proc; then there is nothing to free.
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -181,8 +183,8 @@ HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
  * @param handle     [in]
  * @param in_struct  [in]  as HG_Get_input() filled it
  * Owns:      the fields are consumed.
- * Errors:    HG_INVALID_ARG an argument is NULL, or no input was got that
- *                           is not freed: the fields are not touched
+ * Errors:    HG_INVALID_ARG an argument is NULL, or every decoded input is
+ *                           freed already; the fields are not accessed
  *            HG_FAULT       the RPC has no input proc
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -197,13 +199,13 @@ HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
  * @param out_struct  [out]  of the type that the output proc codes
  * Owns:      the fields are the caller's until HG_Free_output(), which must be
  *            called; the handle lives until then.
- * Errors:    HG_INVALID_ARG    an argument is NULL, this is the target, or no
- *                              call of the handle has ended
+ * Errors:    HG_INVALID_ARG    an argument is NULL, this process is the target,
+ *                              or no call of the handle has ended
  *            HG_FAULT          the RPC has no output proc, or the call ended
  *                              without an output
  *            HG_CHECKSUM_ERROR the bytes are not those that were sent
  *            HG_OVERFLOW       the message is shorter than the type needs
- *            and what the proc returns; nothing is to be freed then.
+ *            and the errors of the proc; then there is nothing to free.
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -211,14 +213,14 @@ HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
 HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
 
 /**
- * Free the members that HG_Get_output() decoded; at the target, what the
- * program allocated for the output that it sent, by the output proc.
+ * Free the members that HG_Get_output() decoded. At the target: free, by the
+ * output proc, the members of an output that was sent.
  *
  * @param handle      [in]
  * @param out_struct  [in]  as HG_Get_output() filled it
  * Owns:      the fields are consumed.
- * Errors:    HG_INVALID_ARG an argument is NULL, or no output was got that
- *                           is not freed: the fields are not touched
+ * Errors:    HG_INVALID_ARG an argument is NULL, or every decoded output is
+ *                           freed already; the fields are not accessed
  *            HG_FAULT       the RPC has no output proc
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -255,17 +257,17 @@ HG_PUBLIC hg_size_t HG_Get_output_payload_size(hg_handle_t handle);
 /**
  * Get the message buffer of the input.
  *
- * It begins with the bytes that HG_Class_set_input_offset() reserved. At the
- * origin these are to be written before HG_Forward(), which sends them; they
- * stay with the handle, so what was written once is sent each time. At the
- * target the encoded input follows them, unless it was too long for the
- * message: then HG_Get_input_extra_buf() has it.
+ * It begins with the bytes that HG_Class_set_input_offset() reserved. The
+ * origin writes these before HG_Forward(), which sends them; they stay with the
+ * handle, so each later call sends them again. At the target the encoded input
+ * follows them, unless it was too long for the message: then
+ * HG_Get_input_extra_buf() returns it.
  *
  * @param handle       [in]
  * @param in_buf       [out]  aligned to 8
- * @param in_buf_size  [out]  bytes there: at the origin as
- *                            HG_Class_get_input_eager_size(), at the target
- *                            those that came; may be NULL
+ * @param in_buf_size  [out]  its size: at the origin as
+ *                            HG_Class_get_input_eager_size(), at the target the
+ *                            bytes received; may be NULL
  * Owns:      the result is borrowed from the handle, until it is destroyed.
  * Errors:    HG_INVALID_ARG handle or in_buf is NULL
  *            HG_FAULT       the input was released before
@@ -281,19 +283,18 @@ HG_PUBLIC hg_return_t HG_Get_input_buf(
 /**
  * Get the message buffer of the output.
  *
- * It begins with the bytes that HG_Class_set_output_offset() reserved. At the
- * target these are to be written before HG_Respond(), which sends them. At the
- * origin they are there once the callback runs, and the encoded output follows
- * them, unless it was too long for the message.
+ * It begins with the bytes that HG_Class_set_output_offset() reserved. The
+ * target writes these before HG_Respond(), which sends them. The origin may
+ * read them once its callback runs; the encoded output follows them, unless it
+ * was too long for the message.
  *
  * @param handle        [in]
  * @param out_buf       [out]  aligned to 8
- * @param out_buf_size  [out]  bytes there, as for HG_Get_input_buf(); may be
- *                             NULL
+ * @param out_buf_size  [out]  its size, as for HG_Get_input_buf(); may be NULL
  * Owns:      the result is borrowed from the handle, until it is sent again,
  *            reset or destroyed.
  * Errors:    HG_INVALID_ARG handle or out_buf is NULL
- *            HG_FAULT       the origin has no answer of the target's program
+ *            HG_FAULT       at the origin: no answer with output has arrived
  *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: written beyond its size.
@@ -306,18 +307,18 @@ HG_PUBLIC hg_return_t HG_Get_output_buf(
 /**
  * Return the message buffer of an input to the transport early.
  *
- * For a target that keeps a call for long, and has read its input. A one-way
- * call's message goes back at once, with the right to send another; that of a
- * call to be answered when its handle does, because the answer needs it.
- * Afterwards neither HG_Get_input() nor HG_Get_input_buf() finds it, also when
- * it is still there. Has no effect the second time.
+ * For a target that keeps a call for long, and has read its input. The message
+ * of a one-way call is released at once, and the origin may send another; that
+ * of a call to be answered is released with its handle, because the answer
+ * needs it. Afterwards HG_Get_input() and HG_Get_input_buf() return HG_FAULT. A
+ * second call has no effect.
  *
  * @param handle  [in]  of a call at its target
  * Owns:      the result of HG_Get_input_buf() is consumed.
- * Errors:    HG_INVALID_ARG handle is NULL, or this is the origin
+ * Errors:    HG_INVALID_ARG handle is NULL, or this process is the origin
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but for all transports alike.
+ * Source:    as Mercury 2.4, but with every transport.
  */
 HG_PUBLIC hg_return_t HG_Release_input_buf(hg_handle_t handle);
 
@@ -325,8 +326,8 @@ HG_PUBLIC hg_return_t HG_Release_input_buf(hg_handle_t handle);
  * Get the buffer of an input that was too long for one message.
  *
  * @param handle       [in]
- * @param in_buf       [out]  NULL when it fitted
- * @param in_buf_size  [out]  bytes there; may be NULL
+ * @param in_buf       [out]  NULL if the input fitted into the message
+ * @param in_buf_size  [out]  its size in bytes; may be NULL
  * Owns:      the result is borrowed from the handle, until it is reset or
  *            destroyed.
  * Errors:    HG_INVALID_ARG handle or in_buf is NULL
@@ -341,8 +342,8 @@ HG_PUBLIC hg_return_t HG_Get_input_extra_buf(
  * Get the buffer of an output that was too long for one message.
  *
  * @param handle        [in]
- * @param out_buf       [out]  NULL when it fitted
- * @param out_buf_size  [out]  bytes there; may be NULL
+ * @param out_buf       [out]  NULL if the output fitted into the message
+ * @param out_buf_size  [out]  its size in bytes; may be NULL
  * Owns:      the result is borrowed from the handle, until it is reset or
  *            destroyed.
  * Errors:    HG_INVALID_ARG handle or out_buf is NULL

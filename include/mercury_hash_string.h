@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash of a string, by which HG_Register_name() makes ids. */
+/* Hash of a string, as HG_Register_name() computes ids. */
 #ifndef MERCURY_HASH_STRING_H
 #define MERCURY_HASH_STRING_H
 

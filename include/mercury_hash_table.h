@@ -13,7 +13,7 @@ typedef struct hg_hash_table_iter hg_hash_table_iter_t;
 typedef void *hg_hash_table_key_t;
 typedef void *hg_hash_table_value_t;
 
-/* State of a walk over a table, for the functions below. */
+/* State of an iteration over a table, for the functions below. */
 struct hg_hash_table_iter {
     hg_hash_table_t *hash_table;
     hg_hash_table_entry_t *next_entry;
@@ -29,7 +29,7 @@ typedef unsigned int (*hg_hash_table_hash_func_t)(hg_hash_table_key_t key);
 typedef int (*hg_hash_table_equal_func_t)(
     hg_hash_table_key_t key1, hg_hash_table_key_t key2);
 
-/* Frees a key or value that has left the table. */
+/* Frees a key or value that was removed from the table. */
 typedef void (*hg_hash_table_key_free_func_t)(hg_hash_table_key_t key);
 typedef void (*hg_hash_table_value_free_func_t)(hg_hash_table_value_t value);
 
@@ -43,7 +43,7 @@ extern "C" {
  * @param hash_func   [in]
  * @param equal_func  [in]
  * Owns:      the caller owns the result; hg_hash_table_free() frees it.
- * Errors:    NULL: an argument is, or no memory.
+ * Errors:    NULL: an argument is NULL, or no memory.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -55,8 +55,8 @@ HG_UTIL_PUBLIC hg_hash_table_t *hg_hash_table_new(
  * Destroy a hash table.
  *
  * @param hash_table  [in]  NULL is allowed
- * Owns:      the table is consumed; keys and values go to the functions of
- *            hg_hash_table_register_free_functions().
+ * Owns:      the table is consumed; the functions of
+ *            hg_hash_table_register_free_functions() free keys and values.
  * Errors:    none.
  * Threads:   one thread, when no other uses the table.
  * Undefined: nothing.
@@ -65,14 +65,14 @@ HG_UTIL_PUBLIC hg_hash_table_t *hg_hash_table_new(
 HG_UTIL_PUBLIC void hg_hash_table_free(hg_hash_table_t *hash_table);
 
 /**
- * Set the functions that free keys and values when they leave the table: by
- * remove, by an insert for the same key, or with the table.
+ * Set the functions that free keys and values when they are removed, when an
+ * insert for the same key replaces them, or with the table.
  *
  * @param hash_table       [in]
  * @param key_free_func    [in]  NULL: keys stay the program's
  * @param value_free_func  [in]  NULL: values stay the program's
- * Owns:      what is in the table is the table's, for the kinds that have a
- *            function.
+ * Owns:      the table owns its keys, or values, if there is a function for
+ *            them.
  * Errors:    NULL has no effect.
  * Threads:   any thread, one at a time per table; never blocks.
  * Undefined: nothing.
@@ -87,11 +87,11 @@ HG_UTIL_PUBLIC void hg_hash_table_register_free_functions(
  *
  * @param hash_table  [in]
  * @param key         [in]
- * @param value       [in]  not HG_HASH_TABLE_NULL, which means none
+ * @param value       [in]  not HG_HASH_TABLE_NULL
  * Owns:      as hg_hash_table_register_free_functions() says; the older key and
- *            value leave the table.
- * Errors:    0: hash_table is NULL, or no memory; the table is as before. Not
- *            0: done.
+ *            value are removed.
+ * Errors:    0: hash_table is NULL, or no memory; nothing changed. Not 0:
+ *            inserted.
  * Threads:   any thread, one at a time per table; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -105,8 +105,8 @@ HG_UTIL_PUBLIC int hg_hash_table_insert(hg_hash_table_t *hash_table,
  * @param hash_table  [in]
  * @param key         [in]
  * Owns:      the result is borrowed from the table.
- * Errors:    HG_HASH_TABLE_NULL: the key is not there, or hash_table is NULL.
- * Threads:   any thread; never blocks. Several may look at once.
+ * Errors:    HG_HASH_TABLE_NULL: no such key, or hash_table is NULL.
+ * Threads:   any thread; never blocks.
  * Undefined: the table changed during the call.
  * Source:    as Mercury 2.4.
  */
@@ -118,8 +118,8 @@ HG_UTIL_PUBLIC hg_hash_table_value_t hg_hash_table_lookup(
  *
  * @param hash_table  [in]
  * @param key         [in]
- * Owns:      key and value leave the table.
- * Errors:    0: the key is not there, or hash_table is NULL. Not 0: done.
+ * Owns:      as hg_hash_table_register_free_functions() says.
+ * Errors:    0: no such key, or hash_table is NULL. Not 0: removed.
  * Threads:   any thread, one at a time per table; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -133,7 +133,7 @@ HG_UTIL_PUBLIC int hg_hash_table_remove(
  * @param hash_table  [in]
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
- * Threads:   any thread; never blocks. Several may ask at once.
+ * Threads:   any thread; never blocks.
  * Undefined: the table changed during the call.
  * Source:    as Mercury 2.4.
  */
@@ -141,13 +141,13 @@ HG_UTIL_PUBLIC unsigned int hg_hash_table_num_entries(
     hg_hash_table_t *hash_table);
 
 /**
- * Begin a walk over all values of a hash table, in no defined order.
+ * Begin an iteration over all values of a hash table, in no defined order.
  *
  * @param hash_table  [in]
  * @param iter        [out]
  * Owns:      nothing changes hands.
- * Errors:    NULL as hash_table gives a walk over nothing.
- * Threads:   any thread; never blocks. Several may walk at once.
+ * Errors:    NULL as hash_table gives an iteration without values.
+ * Threads:   any thread, one at a time per iteration; never blocks.
  * Undefined: iter is NULL.
  * Source:    as Mercury 2.4.
  */
@@ -155,7 +155,7 @@ HG_UTIL_PUBLIC void hg_hash_table_iterate(
     hg_hash_table_t *hash_table, hg_hash_table_iter_t *iter);
 
 /**
- * Tell whether a walk over a hash table has more values; 0: no.
+ * Tell whether an iteration over a hash table has more values; 0: no.
  *
  * @param iter  [in]
  * Owns:      nothing changes hands.
@@ -167,15 +167,15 @@ HG_UTIL_PUBLIC void hg_hash_table_iterate(
 HG_UTIL_PUBLIC int hg_hash_table_iter_has_more(hg_hash_table_iter_t *iter);
 
 /**
- * Get the next value of a walk over a hash table. The one returned last may be
- * removed before the next call, no other may.
+ * Get the next value of an iteration over a hash table. The program may remove
+ * the value returned last before the next call, but no other.
  *
  * @param iter  [in,out]
  * Owns:      the result is borrowed from the table.
  * Errors:    HG_HASH_TABLE_NULL: there is none.
  * Threads:   as hg_hash_table_iterate().
- * Undefined: iter is NULL; the table was changed in another way since the walk
- *            began.
+ * Undefined: iter is NULL; the table was changed in another way since the
+ *            iteration began.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC hg_hash_table_value_t hg_hash_table_iter_next(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Integers in the order of the network: the functions of <arpa/inet.h>, and
- * htonll() and ntohll() for those of 64 bits. */
+/* Integers in network byte order: the functions of <arpa/inet.h>, and htonll()
+ * and ntohll() for 64 bits. */
 #ifndef MERCURY_INET_H
 #define MERCURY_INET_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The older name of the header that declares HG_LIST_*. */
+/* Older name of mercury_queue.h, which declares HG_LIST_*. */
 #ifndef MERCURY_LIST_H
 #define MERCURY_LIST_H
 

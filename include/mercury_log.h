@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The log: outlets of programs beside those of the library.
+/* The log: outlets of the library, and outlets that programs register.
  *
  * An outlet is a source of lines, for instance a module of a program; a
  * sub-system is an outlet below another. There is one log: HG_LOG_LEVEL and
- * HG_LOG_SUBSYS in the environment, HG_Set_log_*() and the calls below are
- * about the lines of the library and of all registered outlets.
+ * HG_LOG_SUBSYS in the environment, HG_Set_log_*() and the calls below apply
+ * to the lines of the library and of all registered outlets.
  *
  *   HG_LOG_DECL_REGISTER(my_tool);
  *   HG_LOG_SUBSYS_DECL_REGISTER(my_disk, my_tool);
@@ -13,14 +13,15 @@
  *
  * prints "my_tool: error: my_disk: no room for 5 bytes (disk.c:12 save)".
  *
- * The list "a,b,~c" of names selects the outlets that are shown: the first of
- * it, its parent, the parent's parent... that the list names is shown, or
- * hidden with a ~. If none of them is named, those of state HG_LOG_OFF are
- * hidden, and the others shown unless the list shows something else only.
+ * The list "a,b,~c" of names selects the outlets that are shown. For an outlet
+ * the first name counts that the list has, of the outlet itself, its parent,
+ * the parent's parent and so on: it shows the outlet, or hides it with a ~. If
+ * the list has none of them, the first of them with state HG_LOG_ON or
+ * HG_LOG_OFF decides; else the outlet is shown unless the list shows another.
  *
- * The library's own: hg with cls, ctx, addr, rpc, bulk, proc, poll, diag, and
- * rpc_ref, poll_loop, perf, which are off; na with op, msg, mem, rma, mpi, shm,
- * ofi; and hg_util. */
+ * Outlets of the library: hg with cls, ctx, addr, rpc, bulk, proc, poll, diag,
+ * and rpc_ref, poll_loop, perf, which are off; na with op, msg, mem, rma, mpi,
+ * shm, ofi; and hg_util. */
 #ifndef MERCURY_LOG_H
 #define MERCURY_LOG_H
 
@@ -32,8 +33,8 @@
 #include "mercury_queue.h"
 #include "mercury_util_config.h"
 
-/* The levels, as a list of X(enumerator, name, stream) that a program may use
- * with an X of its own. */
+/* The levels, as a list of X(enumerator, name, stream); a program may define
+ * X. */
 #define HG_LOG_LEVELS                                                          \
     X(HG_LOG_LEVEL_NONE, "none", NULL)                                         \
     X(HG_LOG_LEVEL_FATAL, "fatal", &stderr)                                    \
@@ -53,7 +54,7 @@ enum hg_log_level { HG_LOG_LEVELS };
 
 /* State of an outlet that no list names. */
 enum hg_log_state {
-    HG_LOG_PASS, /* as its parent */
+    HG_LOG_PASS, /* like its parent */
     HG_LOG_OFF,
     HG_LOG_ON,
     HG_LOG_STATE_MAX
@@ -61,10 +62,10 @@ enum hg_log_state {
 
 typedef int (*hg_log_func_t)(FILE *stream, const char *format, ...);
 
-/* Owned by the program, which makes it by an initialiser below; it lives until
+/* The program owns it, and sets it by an initialiser below; it must live until
  * hg_log_outlet_deregister(). */
 struct hg_log_outlet {
-    HG_LIST_ENTRY(hg_log_outlet) entry; /* the registry's */
+    HG_LIST_ENTRY(hg_log_outlet) entry; /* of the registry */
     const char *name;
     enum hg_log_state state;
     hg_atomic_int32_t level; /* set by the library, read by HG_LOG_WRITE */
@@ -79,7 +80,7 @@ struct hg_log_outlet {
 #define HG_UTIL_CAT(a, b)    HG_UTIL_CAT_(a, b)
 #define HG_UTIL_STRINGIFY(x) #x
 
-/* The outlet above all of the library's; a program may define its own. */
+/* The root of the library's outlets; a program may define its own. */
 #ifndef HG_LOG_OUTLET_ROOT_NAME
 #define HG_LOG_OUTLET_ROOT_NAME hg
 #endif
@@ -88,7 +89,7 @@ struct hg_log_outlet {
 #define HG_LOG_OUTLET(name)      HG_UTIL_CAT(name, _log_outlet_g)
 #define HG_LOG_OUTLET_DECL(name) struct hg_log_outlet HG_LOG_OUTLET(name)
 
-/* The same of a sub-system: its own name suffices. */
+/* The same for a sub-system; the parent's name is not used. */
 #define HG_LOG_SUBSYS_DECL(name, parent_name)        HG_LOG_OUTLET_DECL(name)
 #define HG_LOG_OUTLET_SUBSYS_DECL(name, parent_name) HG_LOG_OUTLET_DECL(name)
 
@@ -118,8 +119,8 @@ struct hg_log_outlet {
     HG_DLOG_INITIALIZER("", HG_LOG_DEBUG_DLOG(name), HG_LOG_DEBUG_LE(name),    \
         HG_LOG_DEBUG_LESIZE, 1)
 
-/* Registers an outlet when the program (or its library) is loaded, and takes it
- * out when it is unloaded. */
+/* Registers an outlet when the program (or its library) is loaded, and
+ * deregisters it when that is unloaded. */
 #define HG_LOG_REGISTER(name)                                                  \
     static void HG_UTIL_CAT(name, _log_register)(void) HG_ATTR_CONSTRUCTOR;    \
     static void HG_UTIL_CAT(name, _log_register)(void)                         \
@@ -162,8 +163,8 @@ struct hg_log_outlet {
         HG_LOG_OUTLET_SUBSYS_DLOG_INITIALIZER(name, parent_name);              \
     HG_LOG_REGISTER(name)
 
-/* Writes a line: `HG_LOG_WRITE(outlet, level, format, ...)`. Where the outlet
- * does not show the level, that is one load and one comparison. */
+/* Writes a line: `HG_LOG_WRITE(outlet, level, format, ...)`. If the outlet does
+ * not show the level, this takes one load and one comparison. */
 #define HG_LOG_WRITE(name, log_level, ...)                                     \
     (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >= (int32_t)(log_level)       \
             ? hg_log_write(&HG_LOG_OUTLET(name), log_level, __FILE__,          \
@@ -172,8 +173,7 @@ struct hg_log_outlet {
 #define HG_LOG_SUBSYS_WRITE(sub_name, name, log_level, ...)                    \
     HG_LOG_WRITE(sub_name, log_level, __VA_ARGS__)
 
-/* The same for a place in the program that is told, not taken; and with what
- * follows the format as a va_list. */
+/* The same with explicit file, line and function; and with a va_list. */
 #define HG_LOG_WRITE_FUNC(name, log_level, file, line, func, no_return, ...)   \
     (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >= (int32_t)(log_level)       \
             ? hg_log_write(&HG_LOG_OUTLET(name), log_level, file, line, func,  \
@@ -186,8 +186,8 @@ struct hg_log_outlet {
                   no_return, format, ap)                                       \
             : (void)0)
 
-/* Writes a debug line at HG_LOG_LEVEL_DEBUG, and from MIN_DEBUG on keeps the
- * place and the format in the outlet's log in memory. */
+/* Writes a line at HG_LOG_LEVEL_DEBUG; from MIN_DEBUG on it keeps file, line,
+ * function and format in the outlet's log in memory. */
 #define HG_LOG_WRITE_DEBUG(name, ...)                                          \
     (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >=                            \
                 (int32_t)HG_LOG_LEVEL_MIN_DEBUG                                \
@@ -195,7 +195,7 @@ struct hg_log_outlet {
                   __func__, __VA_ARGS__)                                       \
             : (void)0)
 
-/* Makes a counter in the outlet's log in memory. */
+/* Creates a counter in the outlet's log in memory. */
 #define HG_LOG_ADD_COUNTER32(name, counter_ptr, counter_name, counter_desc)    \
     hg_dlog_mkcount32(HG_LOG_OUTLET(name).debug_log, counter_ptr,              \
         counter_name, counter_desc)
@@ -210,19 +210,19 @@ extern "C" {
 #endif
 
 /**
- * Choose the level of all outlets; those set for one are forgotten.
+ * Set the level of all outlets; levels of single outlets are dropped.
  *
  * @param log_level  [in]
  * Owns:      nothing changes hands.
- * Errors:    no such level: nothing changes.
- * Threads:   any thread; a lock is held for some instructions.
+ * Errors:    an unknown level changes nothing.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_log_set_level(enum hg_log_level log_level);
 
 /**
- * Get the level of all outlets that have none of their own.
+ * Get the level of all outlets without a level of their own.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -234,38 +234,38 @@ HG_UTIL_PUBLIC void hg_log_set_level(enum hg_log_level log_level);
 HG_UTIL_PUBLIC enum hg_log_level hg_log_get_level(void);
 
 /**
- * Choose which outlets are shown; as HG_Set_log_subsys().
+ * Choose the outlets that are shown; as HG_Set_log_subsys().
  *
  * @param log_subsys  [in]  "a,b,~c"; NULL or "" shows all that are not off
  * Owns:      nothing changes hands.
  * Errors:    a list of 1024 bytes or more changes nothing; the log says so.
- * Threads:   any thread; a lock is held for some instructions.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_log_set_subsys(const char *log_subsys);
 
 /**
- * Get the list that chooses which outlets are shown.
+ * Get the list of outlets that are shown.
  *
  * Owns:      the result is borrowed from the library, until a list is set.
  * Errors:    none.
- * Threads:   any thread, when none sets a list; never blocks.
+ * Threads:   any thread, while no other sets a list; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4; at first HG_LOG_SUBSYS of the environment.
  */
 HG_UTIL_PUBLIC const char *hg_log_get_subsys(void);
 
 /**
- * Choose the level of one outlet, and of those below it; one that is off is
- * shown by it.
+ * Set the level of one outlet, and of those below it; an outlet that is off is
+ * then shown.
  *
  * @param subsys     [in]  a name, at most 31 bytes; it may be registered later
  * @param log_level  [in]
  * Owns:      nothing changes hands.
- * Errors:    subsys is NULL or too long, no such level, or 32 outlets have a
- *            level of their own: nothing changes, and the log says so.
- * Threads:   any thread; a lock is held for some instructions.
+ * Errors:    subsys is NULL or too long, the level is unknown, or 32 outlets
+ *            have a level of their own: nothing changes, and the log says so.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -273,11 +273,11 @@ HG_UTIL_PUBLIC void hg_log_set_subsys_level(
     const char *subsys, enum hg_log_level log_level);
 
 /**
- * Get the level of a name, in small or capital letters.
+ * Get the level of a name, in lower or upper case.
  *
  * @param log_level  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_LOG_LEVEL_MAX: there is none of that name, or it is NULL.
+ * Errors:    HG_LOG_LEVEL_MAX: unknown name, or NULL.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -288,8 +288,8 @@ HG_UTIL_PUBLIC enum hg_log_level hg_log_name_to_level(const char *log_level);
  * Get the name of a level.
  *
  * @param log_level  [in]
- * Owns:      the result is static.
- * Errors:    NULL: no such level.
+ * Owns:      the result is borrowed from the library, for ever.
+ * Errors:    NULL: unknown level.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -321,8 +321,8 @@ HG_UTIL_PUBLIC void hg_log_set_func(hg_log_func_t log_func);
 HG_UTIL_PUBLIC hg_log_func_t hg_log_get_func(void);
 
 /**
- * Set the stream of lines: debug receives those of min_debug, info and debug,
- * warning its own, and error those of error and fatal.
+ * Set the stream of lines: _debug of levels min_debug, info and debug, _warning
+ * of warning, and _error of error and fatal.
  *
  * @param stream  [in]  NULL: stderr again
  * Owns:      the stream stays the caller's, and open until another is set.
@@ -338,8 +338,7 @@ HG_UTIL_PUBLIC void hg_log_set_stream_error(FILE *stream);
 /**
  * Get the stream of lines.
  *
- * Owns:      the result is borrowed from the caller that set it; initially
- *            stderr.
+ * Owns:      the result stays its owner's; initially it is stderr.
  * Errors:    none.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -350,26 +349,26 @@ HG_UTIL_PUBLIC FILE *hg_log_get_stream_warning(void);
 HG_UTIL_PUBLIC FILE *hg_log_get_stream_error(void);
 
 /**
- * Register an outlet, which gets its level now and at each change. Until then
- * it shows nothing.
+ * Register an outlet, which writes nothing before. The library sets its level
+ * now and at each change.
  *
  * @param outlet  [in]  its parent need not be registered
  * Owns:      the outlet stays the caller's and must live until
  *            hg_log_outlet_deregister(), and so must its parents.
- * Errors:    NULL or one that is known has no effect.
- * Threads:   any thread; a lock is held for some instructions.
+ * Errors:    NULL, or an outlet that is registered, has no effect.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_log_outlet_register(struct hg_log_outlet *outlet);
 
 /**
- * Deregister an outlet; it shows nothing any more.
+ * Deregister an outlet; it writes no more lines.
  *
  * @param outlet  [in]
  * Owns:      nothing changes hands.
- * Errors:    NULL or one that is not known has no effect.
- * Threads:   any thread; a lock is held for some instructions.
+ * Errors:    NULL, or an outlet that is not registered, has no effect.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -392,16 +391,16 @@ HG_UTIL_PUBLIC void hg_log_dump_counters(struct hg_log_outlet *outlet);
  *
  * @param outlet     [in]
  * @param log_level  [in]
- * @param file       [in]  where it is written, or NULL
+ * @param file       [in]  the source file, or NULL
  * @param line       [in]
  * @param func       [in]  may be NULL
- * @param no_return  [in]  do not end the line, the program continues it
- * @param format     [in]  and what follows, as of printf()
+ * @param no_return  [in]  true: write no newline
+ * @param format     [in]  as for printf(), with its arguments
  * Owns:      nothing changes hands.
  * Errors:    NULL as outlet has no effect. Text is cut at 1023 bytes.
- * Threads:   any thread; lines of several do not mix.
- * Undefined: format is NULL, or does not fit what follows.
- * Source:    as Mercury 2.4; how the line looks is ours.
+ * Threads:   any thread; lines of several threads do not mix.
+ * Undefined: format is NULL, or the arguments do not match it.
+ * Source:    as Mercury 2.4, but the format of a line is ours.
  */
 HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet *outlet,
     enum hg_log_level log_level, const char *file, unsigned int line,
@@ -413,17 +412,17 @@ HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet *outlet,
  *
  * @param outlet     [in]
  * @param log_level  [in]
- * @param file       [in]  where it is written, or NULL
+ * @param file       [in]  the source file, or NULL
  * @param line       [in]
  * @param func       [in]  may be NULL
- * @param no_return  [in]  do not end the line, the program continues it
+ * @param no_return  [in]  true: write no newline
  * @param format     [in]
  * @param ap         [in]
- * Owns:      nothing changes hands; `ap` is used up.
+ * Owns:      nothing changes hands; `ap` is indeterminate afterwards.
  * Errors:    as hg_log_write().
  * Threads:   as hg_log_write().
  * Undefined: as hg_log_write().
- * Source:    as Mercury 2.4; how the line looks is ours.
+ * Source:    as Mercury 2.4, but the format of a line is ours.
  */
 HG_UTIL_PUBLIC void hg_log_vwrite(struct hg_log_outlet *outlet,
     enum hg_log_level log_level, const char *file, unsigned int line,
@@ -437,12 +436,12 @@ HG_UTIL_PUBLIC void hg_log_vwrite(struct hg_log_outlet *outlet,
  * @param file    [in]  texts that live as long as the log in memory
  * @param line    [in]
  * @param func    [in]
- * @param format  [in]  likewise; it is kept as it is
+ * @param format  [in]  likewise; kept without its arguments
  * Owns:      nothing changes hands.
  * Errors:    as hg_log_write().
  * Threads:   as hg_log_write().
  * Undefined: as hg_log_write().
- * Source:    ours; what Mercury does inside its macro.
+ * Source:    ours; Mercury's macro does the same inline.
  */
 HG_UTIL_PUBLIC void hg_log_write_debug(struct hg_log_outlet *outlet,
     const char *file, unsigned int line, const char *func, const char *format,

@@ -2,9 +2,9 @@
 /* Macros that write types and procs from a list of fields, and register RPCs
  * with them.
  *
- * Fields are written `((type)(name))`, one after the other, as many as wanted,
- * with white space or nothing between them. A type `t` is coded by hg_proc_t,
- * so it has one name: a typedef, of this library or generated here before.
+ * A field is written `((type)(name))`; any number of fields follow each other,
+ * with or without white space. The function hg_proc_t codes a type `t`, so the
+ * type must be one word: a typedef of this library or of the program.
  *
  *   MERCURY_GEN_PROC(sum_in_t, ((int32_t)(x))((hg_string_t)(name)))
  *
@@ -41,8 +41,8 @@
  *       return ret_;
  *   }
  *
- * The second half frees the fields in front of one that could not be decoded,
- * so that a message that lies about its length leaves nothing behind.
+ * The second half frees the fields before one that could not be decoded, so
+ * that a message with a wrong length leaves nothing behind.
  *
  *   MERCURY_REGISTER(hg_class, "sum", sum_in_t, sum_out_t, sum_cb)
  *
@@ -68,10 +68,10 @@
 #define HG_GEN_CAT(a, b)  HG_GEN_CAT_(a, b)
 #define HG_GEN_CAT_(a, b) a##b
 
-/* HG_GEN_x_A((t)(f))((t)(f))... turns one element into its text and names
- * HG_GEN_x_B for the next, which names HG_GEN_x_A again; what is named after
- * the last one gets _END pasted on, and so vanishes. The element `(t)(f)`
- * serves as the arguments of two macros, one after the other. */
+/* HG_GEN_x_A((t)(f))((t)(f))... expands one element and is followed by
+ * HG_GEN_x_B for the next one, which is followed by HG_GEN_x_A again; the last
+ * of these names gets the suffix _END, and expands to nothing. The element
+ * `(t)(f)` has the arguments of two macros, one after the other. */
 
 #define HG_GEN_FIELDS(seq)   HG_GEN_CAT(HG_GEN_FIELD_A seq, _END)
 #define HG_GEN_FIELD_A(elem) HG_GEN_FIELD_TYPE elem HG_GEN_FIELD_B

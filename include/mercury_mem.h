@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that is aligned, has a header, is of huge pages, or is shared. */
+/* Aligned memory, memory with a header, huge pages, and shared memory. */
 #ifndef MERCURY_MEM_H
 #define MERCURY_MEM_H
 
 #include "mercury_util_config.h"
 
-/* Usual values; hg_mem_get_page_size() asks this machine. */
+/* Usual values; hg_mem_get_page_size() returns that of this machine. */
 #define HG_MEM_CACHE_LINE_SIZE 64
 #define HG_MEM_PAGE_SIZE       4096
 
@@ -28,7 +28,7 @@ HG_UTIL_PUBLIC long hg_mem_get_page_size(void);
  * Get the default size of a huge page in bytes.
  *
  * Owns:      nothing changes hands.
- * Errors:    -1: the system does not say.
+ * Errors:    -1: the system does not provide it.
  * Threads:   any thread; reads a file the first time.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -67,8 +67,8 @@ HG_UTIL_PUBLIC void hg_mem_aligned_free(void *mem_ptr);
  * @param header_size  [in]  bytes in front
  * @param alignment    [in]  of the memory; a power of two
  * @param size         [in]  bytes of the memory
- * Owns:      the result, which is the place behind the header, is the caller's;
- *            hg_mem_header_free() ends it.
+ * Owns:      the caller owns the result, the address behind the header;
+ *            hg_mem_header_free() frees it.
  * Errors:    NULL: alignment is no power of two, or no memory.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -80,25 +80,25 @@ HG_UTIL_PUBLIC void *hg_mem_header_alloc(
 /**
  * Free memory with a header.
  *
- * @param header_size  [in]  as it was got
- * @param alignment    [in]  as it was got
+ * @param header_size  [in]  as for hg_mem_header_alloc()
+ * @param alignment    [in]  as for hg_mem_header_alloc()
  * @param mem_ptr      [in]  NULL is allowed
  * Owns:      the memory is consumed.
  * Errors:    none.
  * Threads:   any thread; never blocks.
- * Undefined: other sizes than those it was got by.
+ * Undefined: a different size or alignment.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_mem_header_free(
     size_t header_size, size_t alignment, void *mem_ptr);
 
 /**
- * Allocate memory of huge pages, which the system must have reserved
+ * Allocate memory in huge pages, which the system must have reserved
  * (/proc/sys/vm/nr_hugepages).
  *
  * @param size  [in]  bytes; rounded up to whole pages
  * Owns:      the caller owns the result; hg_mem_huge_free() frees it.
- * Errors:    NULL: size is 0, or there are not so many huge pages.
+ * Errors:    NULL: size is 0, or too few huge pages are free.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -106,14 +106,14 @@ HG_UTIL_PUBLIC void hg_mem_header_free(
 HG_UTIL_PUBLIC void *hg_mem_huge_alloc(size_t size);
 
 /**
- * Free memory of huge pages.
+ * Free memory in huge pages.
  *
  * @param mem_ptr  [in]  NULL is allowed
- * @param size     [in]  as it was got
+ * @param size     [in]  as for hg_mem_huge_alloc()
  * Owns:      the memory is consumed.
  * Errors:    HG_UTIL_FAIL it is no such memory
  * Threads:   any thread; never blocks.
- * Undefined: another size.
+ * Undefined: a different size.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_mem_huge_free(void *mem_ptr, size_t size);
@@ -121,30 +121,31 @@ HG_UTIL_PUBLIC int hg_mem_huge_free(void *mem_ptr, size_t size);
 /**
  * Map memory that processes of this machine share under a name.
  *
- * @param name    [in]  a '/', and a name without any
+ * @param name    [in]  begins with '/', and has no other
  * @param size    [in]  bytes, at least 1
- * @param create  [in]  make it, if it is not there; zero at first
+ * @param create  [in]  true: create it if it does not exist, filled with zeros
  * Owns:      the caller owns the result; hg_mem_shm_unmap() frees it. The name
  *            stays until a process unmaps it by name.
- * Errors:    NULL: it is not there and not to be made, is smaller than `size`,
- *            belongs to another user, or there is no memory; the log says why.
+ * Errors:    NULL: it does not exist and `create` is false, it is smaller than
+ *            `size`, belongs to another user, or there is no memory; the log
+ *            says why.
  * Threads:   any thread; may do file system calls.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but what is there is never made smaller.
+ * Source:    as Mercury 2.4, but existing memory is never made smaller.
  */
 HG_UTIL_PUBLIC void *hg_mem_shm_map(const char *name, size_t size, bool create);
 
 /**
  * Unmap shared memory, and remove its name.
  *
- * @param name     [in]  NULL: the name stays, for others to map it by
- * @param mem_ptr  [in]  NULL: only the name goes
- * @param size     [in]  as it was mapped
+ * @param name     [in]  NULL: the name stays
+ * @param mem_ptr  [in]  NULL: only the name is removed
+ * @param size     [in]  as for hg_mem_shm_map()
  * Owns:      the mapping of this process is removed; other processes keep
  *            theirs.
- * Errors:    HG_UTIL_FAIL there is no such name or memory; the log says why
+ * Errors:    HG_UTIL_FAIL no such name or memory; the log says why
  * Threads:   any thread; may do file system calls.
- * Undefined: another size.
+ * Undefined: a different size.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_mem_shm_unmap(

@@ -7,12 +7,13 @@
 
 struct hg_mem_pool;
 
-/* Registers a new block, for instance with a network; each of its chunks comes
- * with `*handle`. Returns HG_UTIL_SUCCESS, or anything else. */
+/* Registers a new block, for instance with a network; hg_mem_pool_alloc()
+ * returns `*handle` with each chunk. Returns HG_UTIL_SUCCESS, or another value
+ * on failure. */
 typedef int (*hg_mem_pool_register_func_t)(const void *buf, size_t size,
     unsigned long flags, void **handle, void *arg);
 
-/* Ends a registration. */
+/* Deregisters a block. */
 typedef int (*hg_mem_pool_deregister_func_t)(void *handle, void *arg);
 
 #ifdef __cplusplus
@@ -24,11 +25,12 @@ extern "C" {
  *
  * @param chunk_size       [in]  bytes of a chunk
  * @param chunk_count      [in]  chunks of a block
- * @param block_count      [in]  blocks at once; more are got when these are out
+ * @param block_count      [in]  blocks at first; the pool adds one whenever all
+ *                               chunks are in use
  * @param register_func    [in]  NULL: blocks are not registered
- * @param flags            [in]  handed to register_func
+ * @param flags            [in]  passed to register_func
  * @param deregister_func  [in]  may be NULL
- * @param arg              [in]  handed to both
+ * @param arg              [in]  passed to both functions
  * Owns:      the caller owns the result; hg_mem_pool_destroy() frees it. `arg`
  *            must live until then.
  * Errors:    NULL: a size or count is 0, no memory, or a block was not
@@ -47,7 +49,7 @@ HG_UTIL_PUBLIC struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size,
  *
  * @param hg_mem_pool  [in]  NULL is allowed
  * Owns:      the pool is consumed, and all its chunks.
- * Errors:    none; a block whose registration does not end is logged.
+ * Errors:    none; if a block cannot be deregistered, the log says so.
  * Threads:   one thread, when no other uses the pool or a chunk.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -55,17 +57,17 @@ HG_UTIL_PUBLIC struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size,
 HG_UTIL_PUBLIC void hg_mem_pool_destroy(struct hg_mem_pool *hg_mem_pool);
 
 /**
- * Allocate a chunk from a pool of memory; gets one more block when there is
- * none.
+ * Allocate a chunk from a pool of memory; if all are in use, the pool adds a
+ * block.
  *
  * @param hg_mem_pool  [in]
  * @param size         [in]   bytes wanted, at most those of a chunk
- * @param mr_handle    [out]  the registration of its block; may be NULL where
+ * @param mr_handle    [out]  the registration of its block; may be NULL if
  *                            blocks are not registered
  * Owns:      the caller owns the chunk; hg_mem_pool_free() frees it.
- * Errors:    NULL: an argument is, size is too large, no memory, or a new block
- *            was not registered.
- * Threads:   any thread; a lock is held for some instructions. May call
+ * Errors:    NULL: an argument is NULL, size is too large, no memory, or a new
+ *            block cannot be registered.
+ * Threads:   any thread; never blocks for long. May call
  *            register_func in the calling thread, with no lock held.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -78,10 +80,11 @@ HG_UTIL_PUBLIC void *hg_mem_pool_alloc(
  *
  * @param hg_mem_pool  [in]
  * @param mem_ptr      [in]  NULL is allowed
- * @param mr_handle    [in]  as it was got; the pool finds the block by itself
+ * @param mr_handle    [in]  of hg_mem_pool_alloc(); not read
  * Owns:      the chunk is consumed.
- * Errors:    none; what is no chunk of the pool is logged, and left alone.
- * Threads:   any thread; a lock is held for some instructions.
+ * Errors:    none; memory that is no chunk of the pool is logged, and not
+ *            freed.
+ * Threads:   any thread; never blocks for long.
  * Undefined: it was freed before.
  * Source:    as Mercury 2.4.
  */
@@ -93,10 +96,10 @@ HG_UTIL_PUBLIC void hg_mem_pool_free(
  *
  * @param hg_mem_pool  [in]
  * @param mem_ptr      [in]
- * @param mr_handle    [in]  as it was got
+ * @param mr_handle    [in]  of hg_mem_pool_alloc()
  * Owns:      nothing changes hands.
- * Errors:    0 for what is no chunk of the pool; the log says so.
- * Threads:   any thread; a lock is held for some instructions.
+ * Errors:    0 for memory that is no chunk of the pool; the log says so.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arithmetic of <sys/param.h>: MIN, MAX, howmany, roundup, powerof2. */
+/* Arithmetic macros of <sys/param.h>: MIN, MAX, howmany, roundup, powerof2. */
 #ifndef MERCURY_PARAM_H
 #define MERCURY_PARAM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for events on any of several descriptors. */
+/* Sets of descriptors, and waits for events on them. */
 #ifndef MERCURY_POLL_H
 #define MERCURY_POLL_H
 
@@ -7,7 +7,7 @@
 
 typedef struct hg_poll_set hg_poll_set_t;
 
-/* Data that an event of a descriptor returns. */
+/* Data that an event of a descriptor carries. */
 typedef union hg_poll_data {
     void *ptr;
     int fd;
@@ -17,12 +17,12 @@ typedef union hg_poll_data {
 
 /* Events to wait for, and events that occurred. */
 struct hg_poll_event {
-    uint32_t events; /* of the flags below */
+    uint32_t events; /* the flags below */
     hg_poll_data_t data;
 };
 
-#define HG_POLLIN   (1 << 0) /* there is something to read */
-#define HG_POLLOUT  (1 << 1) /* there is room to write */
+#define HG_POLLIN   (1 << 0) /* ready for reading */
+#define HG_POLLOUT  (1 << 1) /* ready for writing */
 #define HG_POLLERR  (1 << 2) /* an error; always reported */
 #define HG_POLLHUP  (1 << 3) /* hang-up of the other side; always reported */
 #define HG_POLLINTR (1 << 4) /* a signal ended the wait; `data` is 0 */
@@ -58,8 +58,8 @@ HG_UTIL_PUBLIC hg_poll_set_t *hg_poll_create(void);
 HG_UTIL_PUBLIC int hg_poll_destroy(hg_poll_set_t *poll_set);
 
 /**
- * Get a descriptor that is readable while any in the set is ready; it can
- * itself be added to another set.
+ * Get a descriptor that is readable while any descriptor in the set is ready;
+ * it can itself be added to another set.
  *
  * @param poll_set  [in]
  * Owns:      the result is borrowed from the set.
@@ -76,7 +76,7 @@ HG_UTIL_PUBLIC int hg_poll_get_fd(hg_poll_set_t *poll_set);
  * @param poll_set  [in]
  * @param fd        [in]
  * @param event     [in]  the events, and the data to return with them
- * Owns:      nothing changes hands; `fd` is to be removed before it is closed.
+ * Owns:      nothing changes hands; remove `fd` before you close it.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or fd is not open, is in the set
  *                         already or cannot be waited for; the log says why
  * Threads:   any thread; never blocks. A waiting thread sees the change at
@@ -105,14 +105,14 @@ HG_UTIL_PUBLIC int hg_poll_remove(hg_poll_set_t *poll_set, int fd);
  * Wait until a descriptor of a set is ready.
  *
  * @param poll_set       [in]
- * @param timeout        [in]   milliseconds; 0: look once
- * @param max_events     [in]   at least 1; more than HG_POLL_MAX_EVENTS is no
- *                              more than that
+ * @param timeout        [in]   milliseconds; 0: test once
+ * @param max_events     [in]   at least 1; a value above HG_POLL_MAX_EVENTS is
+ *                              reduced to that
  * @param events         [out]
- * @param actual_events  [out]  how many there were; 0: the time is over
+ * @param actual_events  [out]  how many there were; 0: the time-out has passed
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL an argument is NULL, or max_events is 0. A signal is
- *                         one event, HG_POLLINTR.
+ * Errors:    HG_UTIL_FAIL an argument is NULL, or max_events is 0
+ *            A signal is no error, but one event, HG_POLLINTR.
  * Threads:   any thread; may wait up to its time-out.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Procs: coding arguments as bytes, and back.
+/* Procs: objects that encode arguments to bytes, and decode them.
  *
- * One function per type serves all three directions, as the proc's operation
- * says: HG_ENCODE writes `*data` to the proc's buffer, HG_DECODE reads it from
- * there, HG_FREE frees what decoding allocated. Bytes are in native order,
+ * One function per type performs all three operations of a proc: HG_ENCODE
+ * writes `*data` to the proc's buffer, HG_DECODE reads it from there, HG_FREE
+ * frees memory that decoding allocated. Bytes are in native order,
  * without padding. An encoding that outgrows its buffer continues in an extra
  * buffer of the proc.
  *
- * A type of the program's needs a function like these:
+ * A type of the program needs a function like this:
  *
  *   static hg_return_t hg_proc_point_t(hg_proc_t proc, void *data)
  *   {
@@ -17,7 +17,7 @@
  *       return ret != HG_SUCCESS ? ret : hg_proc_int32_t(proc, &point->y);
  *   }
  *
- * A decoding that fails leaves nothing behind that would have to be freed. */
+ * A decoding that fails leaves nothing behind to free. */
 #ifndef MERCURY_PROC_H
 #define MERCURY_PROC_H
 
@@ -35,10 +35,11 @@
 #define unlikely(x) (x)
 #endif
 
-/* The sum that a proc keeps of all bytes that pass. */
+/* The checksum that a proc computes of all bytes that it codes. */
 typedef enum { HG_CRC16, HG_CRC32, HG_CRC64, HG_NOHASH } hg_proc_hash_t;
 
-/* Flags of a proc: the peer is on this node; bulk data may be coded too. */
+/* Flags of a proc: the peer is on this node; bulk handles may be coded with
+ * their data. */
 #define HG_PROC_SM         (1 << 0)
 #define HG_PROC_BULK_EAGER (1 << 1)
 
@@ -49,7 +50,7 @@ extern "C" {
 /**
  * Create a proc without a buffer; hg_proc_reset() gives it one.
  *
- * @param hg_class  [in]   for types that need it, as hg_bulk_t; may be NULL
+ * @param hg_class  [in]   for types that need it, like hg_bulk_t; may be NULL
  * @param hash      [in]
  * @param proc      [out]
  * Owns:      the caller owns the result; hg_proc_free() frees it.
@@ -67,7 +68,7 @@ HG_PUBLIC hg_return_t hg_proc_create(
  *
  * @param hg_class  [in]   may be NULL
  * @param buf       [in]   NULL for HG_FREE only
- * @param buf_size  [in]   bytes there
+ * @param buf_size  [in]   its size in bytes
  * @param op        [in]
  * @param hash      [in]
  * @param proc      [out]
@@ -94,12 +95,12 @@ HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
 HG_PUBLIC hg_return_t hg_proc_free(hg_proc_t proc);
 
 /**
- * Reset a proc to a buffer and an operation. The checksum starts again too; an
- * extra buffer is freed unless it was taken.
+ * Reset a proc to a buffer and an operation. The checksum starts again, too; an
+ * extra buffer is freed unless the caller has taken it.
  *
  * @param proc      [in]
  * @param buf       [in]  NULL for HG_FREE only
- * @param buf_size  [in]  bytes there
+ * @param buf_size  [in]  its size in bytes
  * @param op        [in]
  * Owns:      the buffer stays the caller's and must live as long as it is used.
  * Errors:    HG_INVALID_ARG proc is NULL, or buf is and op is not HG_FREE

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Procs for integers and plain bytes. Comes with mercury_proc.h.
  *
- * There are none for floating point: code their bytes by hg_proc_bytes(). */
+ * There are none for floating-point numbers: code their bytes by
+ * hg_proc_bytes(). */
 #ifndef MERCURY_PROC_BASE_H
 #define MERCURY_PROC_BASE_H
 
@@ -15,11 +16,11 @@ extern "C" {
  * Code bytes as they are.
  *
  * @param proc       [in]
- * @param data       [in,out]  may be NULL when there are none
+ * @param data       [in,out]  may be NULL if data_size is 0
  * @param data_size  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_OVERFLOW they are not there to decode; `data` is not written
- *            HG_NOMEM    they do not fit, and there is no memory
+ * Errors:    HG_OVERFLOW fewer bytes are left to decode; `data` is not written
+ *            HG_NOMEM    no memory for an extra buffer
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
@@ -136,7 +137,7 @@ HG_PUBLIC hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data);
 HG_PUBLIC hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data);
 
 /* Other names of these types. An id is coded in 32 bits, as Mercury does: ids
- * made of names have no more. */
+ * of names have no more bits. */
 #define hg_proc_hg_int8_t   hg_proc_int8_t
 #define hg_proc_hg_uint8_t  hg_proc_uint8_t
 #define hg_proc_hg_int16_t  hg_proc_int16_t

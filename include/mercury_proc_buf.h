@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffer of a proc: sizes, raw access, overflow, checksum. Comes with
+/* Buffer of a proc: sizes, raw access, extra buffer, checksum. Comes with
  * mercury_proc.h. */
 #ifndef MERCURY_PROC_BUF_H
 #define MERCURY_PROC_BUF_H
@@ -49,15 +49,15 @@ HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
 HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
 
 /**
- * Enlarge the buffer of a proc: move to the extra one, or grow that, to a
- * multiple of the page size.
+ * Enlarge the buffer of a proc to a multiple of the page size: move to an extra
+ * buffer, or enlarge that.
  *
  * @param proc           [in]
- * @param req_buf_size   [in]  bytes wanted, more than there are
+ * @param req_buf_size   [in]  bytes wanted, more than the buffer has
  * Owns:      pointers of hg_proc_save_ptr() and hg_proc_get_extra_buf() are
- *            void afterwards.
+ *            invalid afterwards.
  * Errors:    HG_INVALID_ARG proc is NULL or freeing, or the size is not larger
- *            HG_OVERFLOW    the proc is decoding: there is no more
+ *            HG_OVERFLOW    the proc is decoding: there are no more bytes
  *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
@@ -72,17 +72,17 @@ HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size);
  * @param proc       [in]
  * @param data_size  [in]
  * Owns:      the result is borrowed from the proc, until it codes more.
- * Errors:    NULL: proc is NULL or freeing, they are not there to decode, or no
- *            memory.
+ * Errors:    NULL: proc is NULL or freeing, fewer bytes are left to decode, or
+ *            no memory.
  * Threads:   any thread, one at a time per proc; never blocks.
- * Undefined: more is read or written.
+ * Undefined: access beyond these bytes.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
 
 /**
- * End the coding by hand of the bytes of hg_proc_save_ptr(); they are added to
- * the sum.
+ * End the coding by hand of the bytes of hg_proc_save_ptr(), and add them to
+ * the checksum.
  *
  * @param proc       [in]
  * @param data       [in]  as hg_proc_save_ptr() returned it
@@ -101,7 +101,7 @@ HG_PUBLIC hg_return_t hg_proc_restore_ptr(
  * first buffer was large enough.
  *
  * @param proc  [in]
- * Owns:      the result is borrowed from the proc, unless it is taken; see
+ * Owns:      the result is borrowed from the proc, unless the caller takes it:
  *            hg_proc_set_extra_buf_is_mine().
  * Errors:    NULL gives NULL.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -126,8 +126,8 @@ HG_PUBLIC hg_size_t hg_proc_get_extra_size(hg_proc_t proc);
  * Set the owner of the extra buffer of a proc.
  *
  * @param proc    [in]
- * @param theirs  [in]  HG_TRUE: the caller takes it, and ends it by free();
- *                      HG_FALSE: it is the proc's, as at first
+ * @param theirs  [in]  HG_TRUE: the caller owns it, and calls free();
+ *                      HG_FALSE: the proc owns it, as initially
  * Owns:      as `theirs` says.
  * Errors:    HG_INVALID_ARG proc is NULL or has none
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -150,14 +150,14 @@ HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
 HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
 
 /**
- * Get the checksum of a proc: 2, 4 or 8 bytes, in the machine's own order.
+ * Get the checksum of a proc: 2, 4 or 8 bytes, in native order.
  *
  * @param proc       [in]
  * @param hash       [out]
- * @param hash_size  [in]  bytes there
+ * @param hash_size  [in]  its size in bytes
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG    proc or hash is NULL
- *            HG_OPNOTSUPPORTED the proc keeps none
+ *            HG_OPNOTSUPPORTED the proc computes none
  *            HG_OVERFLOW       hash_size is too small
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
@@ -167,15 +167,15 @@ HG_PUBLIC hg_return_t hg_proc_checksum_get(
     hg_proc_t proc, void *hash, hg_size_t hash_size);
 
 /**
- * Compare the checksum of a proc with one that was sent.
+ * Compare the checksum of a proc with one that was received.
  *
  * @param proc       [in]
  * @param hash       [in]
- * @param hash_size  [in]  bytes there
+ * @param hash_size  [in]  its size in bytes
  * Owns:      nothing changes hands.
  * Errors:    HG_CHECKSUM_ERROR they differ
  *            HG_INVALID_ARG    proc or hash is NULL
- *            HG_OPNOTSUPPORTED the proc keeps none
+ *            HG_OPNOTSUPPORTED the proc computes none
  *            HG_OVERFLOW       hash_size is too small
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
@@ -221,9 +221,9 @@ HG_PUBLIC void hg_proc_checksum_update(
 #define HG_PROC_TYPE(proc, type, data, label, ret)                             \
     HG_PROC_BYTES(proc, data, sizeof(type), label, ret)
 
-/* The same in steps: see to it that there is room, or that the bytes have come;
- * copy them at the cursor; pass them; add them to the sum. When freeing there
- * is nothing to copy or to pass. */
+/* The same in steps: check that there is room, or that the bytes have arrived;
+ * copy them at the cursor; advance the cursor; add them to the checksum. When
+ * freeing, there is nothing to copy or to advance. */
 #define HG_PROC_CHECK_SIZE(proc, size, label, ret)                             \
     do {                                                                       \
         (ret) = HG_SUCCESS;                                                    \

@@ -13,16 +13,16 @@ extern "C" {
 /**
  * Code a bulk handle.
  *
- * The data of a small handle that peers may only read travel with it, when they
- * fit in the request; a later pull of them is a local copy.
+ * A small handle that peers may only read travels with its data if these fit
+ * into the request; a later pull of the data is a local copy.
  *
  * @param proc  [in]
  * @param data  [in,out]  a `hg_bulk_t *`; the handle may be HG_BULK_NULL
- * Owns:      HG_DECODE makes a handle, and HG_FREE releases one reference:
+ * Owns:      HG_DECODE creates a handle, and HG_FREE releases one reference:
  *            HG_Bulk_ref_incr() to keep it.
  * Errors:    HG_INVALID_ARG    an argument is NULL
  *            HG_OVERFLOW       the bytes end too early
- *            HG_PROTOCOL_ERROR they are no handle
+ *            HG_PROTOCOL_ERROR they describe no handle
  *            HG_NOMEM          no memory
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.

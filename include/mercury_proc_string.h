@@ -20,13 +20,13 @@ extern "C" {
 #endif
 
 /**
- * Code a string; what is decoded ends in NUL whatever was sent.
+ * Code a string; a decoded string always ends in NUL.
  *
  * @param proc  [in]
  * @param data  [in,out]  a `hg_string_t *`; the string may be NULL
- * Owns:      HG_DECODE makes a string that HG_FREE ends, or free().
+ * Owns:      HG_DECODE allocates a string; HG_FREE or free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
- *            HG_OVERFLOW    the length sent is more than what is left
+ *            HG_OVERFLOW    the string is longer than the message
  *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
@@ -39,7 +39,7 @@ HG_PUBLIC hg_return_t hg_proc_hg_string_t(hg_proc_t proc, void *data);
  *
  * @param proc  [in]
  * @param data  [in,out]  a `hg_const_string_t *`; the string may be NULL
- * Owns:      HG_DECODE makes a string that HG_FREE ends, or free().
+ * Owns:      HG_DECODE allocates a string; HG_FREE or free() frees it.
  * Errors:    as hg_proc_hg_string_t().
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
@@ -52,8 +52,8 @@ HG_PUBLIC hg_return_t hg_proc_hg_const_string_t(hg_proc_t proc, void *data);
  *
  * @param proc  [in]
  * @param data  [in,out]  a `hg_string_object_t *`
- * Owns:      HG_DECODE makes a string that HG_FREE ends, or
- *            hg_string_object_free().
+ * Owns:      HG_DECODE allocates a string; HG_FREE or hg_string_object_free()
+ *            frees it.
  * Errors:    as hg_proc_hg_string_t().
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.

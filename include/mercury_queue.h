@@ -2,8 +2,9 @@
 /* Queues and lists whose links live in the objects, under Mercury's names; the
  * macros of <sys/queue.h> come with them.
  *
- * HG_QUEUE_*: in at the tail, out at the head (a STAILQ). HG_LIST_*: in at the
- * head or beside another, out anywhere (a LIST). Neither locks nor allocates.
+ * HG_QUEUE_*: push at the tail, pop at the head (a STAILQ). HG_LIST_*: insert
+ * at the head or next to an element, remove any element (a LIST). They neither
+ * lock nor allocate.
  *
  *   struct job {
  *       int what;
@@ -18,7 +19,7 @@
 
 #include "mercury_sys_queue.h"
 
-/* Declares a head: its type unnamed, or both named and made. */
+/* Declares a head: of an unnamed type; as a named type; as a variable. */
 #define HG_QUEUE_HEAD(entry_type)                                              \
     struct {                                                                   \
         struct entry_type *stqh_first;                                         \
@@ -37,7 +38,7 @@
 #define HG_QUEUE_NEXT(elem, field) STAILQ_NEXT(elem, field)
 #define HG_QUEUE_PUSH_TAIL(head, elem, field)                                  \
     STAILQ_INSERT_TAIL(head, elem, field)
-/* Only where there is one. */
+/* The queue must not be empty. */
 #define HG_QUEUE_POP_HEAD(head, field) STAILQ_REMOVE_HEAD(head, field)
 #define HG_QUEUE_REMOVE(head, elem, entry_type, field)                         \
     STAILQ_REMOVE(head, elem, entry_type, field)

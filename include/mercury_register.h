@@ -18,10 +18,10 @@ extern "C" {
  * @param func_name    [in]  "hello" has the id 261238937 everywhere
  * @param in_proc_cb   [in]  codes the input; NULL: there is none
  * @param out_proc_cb  [in]  codes the output; NULL: there is none
- * @param rpc_cb       [in]  serves the calls; NULL at a mere origin
- * Owns:      nothing changes hands; the name is copied where it is kept.
- * Errors:    0: an argument is NULL, or no memory; the log says which. Another
- *            name of the same id is overwritten, with a warning.
+ * @param rpc_cb       [in]  serves the calls; NULL: this process only calls
+ * Owns:      nothing changes hands.
+ * Errors:    0: hg_class or func_name is NULL, or no memory; the log says
+ *            which. Another name with the same id is replaced, with a warning.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -30,7 +30,7 @@ HG_PUBLIC hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
     hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb);
 
 /**
- * Tell whether an RPC of a name is registered.
+ * Tell whether an RPC with a name is registered.
  *
  * @param hg_class   [in]
  * @param func_name  [in]
@@ -48,7 +48,8 @@ HG_PUBLIC hg_return_t HG_Registered_name(
 /**
  * Register an RPC by an id that the program chooses.
  *
- * Registered again, the procs and the callback are replaced, with a warning.
+ * If the id is registered already, the procs and the callback are replaced,
+ * with a warning.
  *
  * @param hg_class     [in]
  * @param id           [in]  not 0
@@ -60,7 +61,7 @@ HG_PUBLIC hg_return_t HG_Registered_name(
  *            HG_NOMEM       no memory for the entry
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but id 0 is refused at once.
+ * Source:    as Mercury 2.4, but id 0 is refused.
  */
 HG_PUBLIC hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
     hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb);
@@ -82,7 +83,7 @@ HG_PUBLIC hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
 HG_PUBLIC hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id);
 
 /**
- * Tell whether an RPC of an id is registered.
+ * Tell whether an RPC with an id is registered.
  *
  * @param hg_class  [in]
  * @param id        [in]
@@ -118,9 +119,9 @@ HG_PUBLIC hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
  *
  * @param hg_class       [in]
  * @param id             [in]
- * @param data           [in]  what was kept before is freed by its callback
- * @param free_callback  [in]  called with `data` when the RPC is forgotten or
- *                             the class closed; may be NULL
+ * @param data           [in]  former data are freed by their callback
+ * @param free_callback  [in]  called with `data` when the RPC is deregistered
+ *                             or the class closed; may be NULL
  * Owns:      `data` stays the caller's until `free_callback` is called.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  *            HG_NOENTRY     not registered
@@ -147,7 +148,7 @@ HG_PUBLIC void *HG_Registered_data(hg_class_t *hg_class, hg_id_t id);
 /**
  * Make an RPC one-way: its target sends no reply.
  *
- * To be set by origin and target, before handles of that id are created.
+ * Origin and target set this before they create handles with that id.
  *
  * @param hg_class  [in]
  * @param id        [in]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests: waiting for callbacks as if calls were blocking.
+/* Requests, by which a program waits for callbacks as if calls were blocking.
  *
- * A callback completes a request, hg_request_wait() drives progress and trigger
- * until then. Of several waiting threads, one drives for all. */
+ * A callback completes a request; hg_request_wait() calls progress and trigger
+ * until then. Of several waiting threads, one does so for all. */
 #ifndef MERCURY_REQUEST_H
 #define MERCURY_REQUEST_H
 
@@ -11,8 +11,8 @@
 typedef struct hg_request_class hg_request_class_t;
 typedef struct hg_request hg_request_t;
 
-/* Progresses for at most `timeout` milliseconds; returns HG_UTIL_SUCCESS, or
- * HG_UTIL_FAIL when there was nothing. */
+/* Makes progress for at most `timeout` milliseconds; returns HG_UTIL_SUCCESS,
+ * or HG_UTIL_FAIL if nothing happened. */
 typedef int (*hg_request_progress_func_t)(unsigned int timeout, void *arg);
 
 /* Runs callbacks, waiting at most `timeout` milliseconds for the first one;
@@ -25,11 +25,11 @@ extern "C" {
 #endif
 
 /**
- * Create a class of requests that the same two functions drive.
+ * Create a class of requests that use the same two functions.
  *
  * @param progress_func  [in]
  * @param trigger_func   [in]
- * @param arg            [in]  handed to both
+ * @param arg            [in]  passed to both
  * Owns:      the caller owns the result; hg_request_finalize() frees it. `arg`
  *            must live until then.
  * Errors:    NULL: a function is NULL, or no memory.
@@ -45,11 +45,11 @@ HG_UTIL_PUBLIC hg_request_class_t *hg_request_init(
  * Destroy a class of requests.
  *
  * @param request_class  [in]   NULL is allowed
- * @param arg            [out]  what hg_request_init() was given; may be NULL
+ * @param arg            [out]  the `arg` of hg_request_init(); may be NULL
  * Owns:      the class is consumed.
  * Errors:    none.
  * Threads:   one thread, when no other uses the class.
- * Undefined: requests of the class are left.
+ * Undefined: requests of the class still exist.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_request_finalize(
@@ -96,7 +96,8 @@ HG_UTIL_PUBLIC int hg_request_reset(hg_request_t *request);
  * Complete a request; threads that wait for it return.
  *
  * @param request  [in]
- * Owns:      nothing changes hands; it is not touched after the waiter knows.
+ * Owns:      nothing changes hands; a thread that waits may destroy the request
+ *            as soon as its wait returns.
  * Errors:    NULL has no effect.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -105,14 +106,14 @@ HG_UTIL_PUBLIC int hg_request_reset(hg_request_t *request);
 HG_UTIL_PUBLIC void hg_request_complete(hg_request_t *request);
 
 /**
- * Wait until a request is complete, driving progress and trigger.
+ * Wait until a request is complete, and call progress and trigger meanwhile.
  *
  * @param request  [in]
- * @param timeout  [in]   milliseconds; 0: trigger and look, once
- * @param flag     [out]  HG_UTIL_TRUE when complete; may be NULL
+ * @param timeout  [in]   milliseconds; 0: trigger and test once
+ * @param flag     [out]  HG_UTIL_TRUE if complete, HG_UTIL_FALSE after the
+ *                        time-out, which is no error; may be NULL
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL request is NULL. Time over is a success, and the flag
- *            HG_UTIL_FALSE.
+ * Errors:    HG_UTIL_FAIL request is NULL
  * Threads:   any thread; may wait up to its time-out; runs the user's callbacks
  *            of this thread and of others.
  * Undefined: called by a callback for a request that needs another callback of
@@ -128,12 +129,12 @@ HG_UTIL_PUBLIC int hg_request_wait(
  * @param count    [in]
  * @param request  [in]
  * @param timeout  [in]   milliseconds, for all together
- * @param flag     [out]  HG_UTIL_TRUE when all are complete; may be NULL
+ * @param flag     [out]  HG_UTIL_TRUE if all are complete; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL count is negative, or a request is NULL
  * Threads:   as hg_request_wait().
  * Undefined: as hg_request_wait().
- * Source:    as Mercury 2.4, but the flag is about all, not the last one.
+ * Source:    as Mercury 2.4, but there the flag is that of the last request.
  */
 HG_UTIL_PUBLIC int hg_request_waitall(int count, hg_request_t *request[],
     unsigned int timeout, unsigned int *flag);

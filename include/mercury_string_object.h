@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A string with a flag that tells who frees it. */
+/* A string with a flag that says whether the object frees it. */
 #ifndef MERCURY_STRING_OBJECT_H
 #define MERCURY_STRING_OBJECT_H
 
@@ -8,7 +8,7 @@
 typedef struct hg_string_object {
     char *data;         /* NULL, or ends in NUL */
     hg_bool_t is_const; /* not to be written */
-    hg_bool_t is_owned; /* the object's, to be freed as by free() */
+    hg_bool_t is_owned; /* the object owns it, and calls free() */
 } hg_string_object_t;
 
 #ifdef __cplusplus
@@ -32,8 +32,8 @@ HG_PUBLIC hg_return_t hg_string_object_init(hg_string_object_t *string);
  *
  * @param string    [out]
  * @param s         [in]  may be NULL
- * @param is_owned  [in]  HG_TRUE: `s` came from malloc(), and is taken
- * Owns:      `s` is the object's if `is_owned`, else it must outlive it.
+ * @param is_owned  [in]  HG_TRUE: `s` is of malloc(), and the object owns it
+ * Owns:      as `is_owned` says; otherwise `s` must outlive the object.
  * Errors:    HG_INVALID_ARG string is NULL
  * Threads:   any thread, one at a time per object; never blocks.
  * Undefined: nothing.
@@ -47,8 +47,8 @@ HG_PUBLIC hg_return_t hg_string_object_init_char(
  *
  * @param string    [out]
  * @param s         [in]  may be NULL
- * @param is_owned  [in]  HG_TRUE: `s` came from malloc(), and is taken
- * Owns:      `s` is the object's if `is_owned`, else it must outlive it.
+ * @param is_owned  [in]  HG_TRUE: `s` is of malloc(), and the object owns it
+ * Owns:      as `is_owned` says; otherwise `s` must outlive the object.
  * Errors:    HG_INVALID_ARG string is NULL
  * Threads:   any thread, one at a time per object; never blocks.
  * Undefined: nothing.
@@ -58,8 +58,8 @@ HG_PUBLIC hg_return_t hg_string_object_init_const_char(
     hg_string_object_t *string, const char *s, hg_bool_t is_owned);
 
 /**
- * Free the string of a string object if it owns it; the object has none
- * afterwards.
+ * Free the string of a string object, if the object owns it; afterwards the
+ * object has no string.
  *
  * @param string  [in,out]
  * Owns:      an owned string is consumed.
@@ -75,7 +75,7 @@ HG_PUBLIC hg_return_t hg_string_object_free(hg_string_object_t *string);
  *
  * @param string      [in]
  * @param new_string  [out]
- * Owns:      the copy is the new object's; hg_string_object_free() ends it.
+ * Owns:      the new object owns the copy; hg_string_object_free() frees it.
  * Errors:    HG_INVALID_ARG new_string is NULL
  *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per object; never blocks.
@@ -91,8 +91,8 @@ HG_PUBLIC hg_return_t hg_string_object_dup(
  *
  * @param string  [in,out]
  * @param s       [in]  may be NULL
- * Owns:      the caller owns the result if the object owned it, and calls
- *            free(); else its owner is as before.
+ * Owns:      if the object owned the old string, the caller owns it now, and
+ *            calls free(); else its owner does not change.
  * Errors:    NULL: there was no string, or `string` is NULL.
  * Threads:   any thread, one at a time per object; never blocks.
  * Undefined: nothing.

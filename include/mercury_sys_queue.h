@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists and queues whose links live in the objects: those of <sys/queue.h>,
- * with what some C libraries leave out of it.
+ * and macros that some C libraries lack.
  *
- * The _SAFE loops keep the next one in `tvar`, so that the body may remove or
- * free `var`. */
+ * The _SAFE loops keep the next element in `tvar`, so that the body may remove
+ * or free `var`. */
 #ifndef MERCURY_SYS_QUEUE_H
 #define MERCURY_SYS_QUEUE_H
 

@@ -38,7 +38,7 @@ HG_UTIL_PUBLIC void hg_thread_init(hg_thread_t *thread);
  *
  * @param thread  [out]
  * @param f       [in]
- * @param data    [in]   handed to it
+ * @param data    [in]   passed to it
  * Owns:      the caller owns the thread; hg_thread_join() frees it. `data` must
  *            live as long as `f` uses it.
  * Errors:    HG_UTIL_FAIL thread or f is NULL, or the system gives no more
@@ -53,11 +53,11 @@ HG_UTIL_PUBLIC int hg_thread_create(
 /**
  * End the calling thread.
  *
- * @param ret  [in]  lost
+ * @param ret  [in]  ignored
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   a thread of hg_thread_create(); does not return.
- * Undefined: locks are held.
+ * Undefined: the thread holds a lock.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_thread_exit(hg_thread_ret_t ret);
@@ -78,10 +78,10 @@ HG_UTIL_PUBLIC int hg_thread_join(hg_thread_t thread);
  * Request cancellation of a thread at its next POSIX cancellation point.
  *
  * @param thread  [in]
- * Owns:      nothing changes hands; it is still to be joined.
- * Errors:    HG_UTIL_FAIL the system knows it no more
+ * Owns:      nothing changes hands; the caller still joins the thread.
+ * Errors:    HG_UTIL_FAIL the system does not know the thread
  * Threads:   any thread; never blocks.
- * Undefined: joined or detached before; it is inside a call of this library.
+ * Undefined: joined or detached before; it is in a call of this library.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_cancel(hg_thread_t thread);
@@ -101,8 +101,8 @@ HG_UTIL_PUBLIC int hg_thread_yield(void);
  * Create a key for a thread-local pointer, initially NULL.
  *
  * @param key  [out]
- * Owns:      the caller owns the key; hg_thread_key_delete() frees it. What
- *            threads keep under it stays theirs to free.
+ * Owns:      the caller owns the key; hg_thread_key_delete() frees it. The
+ *            program frees the pointers.
  * Errors:    HG_UTIL_FAIL key is NULL, or there are no more keys
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -143,7 +143,7 @@ HG_UTIL_PUBLIC int hg_thread_getaffinity(
  * @param cpu_mask  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL cpu_mask is NULL, or names no core that the process
- *                         may use; the thread stays where it was
+ *                         may use; nothing changed
  * Threads:   any thread; never blocks.
  * Undefined: joined or detached before.
  * Source:    as Mercury 2.4.

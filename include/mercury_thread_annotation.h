@@ -13,7 +13,7 @@
 /* A type that is a lock. */
 #define HG_LOCK_CAPABILITY(x) HG_LOCK_ANNOTATION(capability(x))
 
-/* Effect of a function on a lock. */
+/* Effects of a function on a lock. */
 #define HG_LOCK_ACQUIRE(...) HG_LOCK_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define HG_LOCK_ACQUIRE_SHARED(...)                                            \
     HG_LOCK_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
@@ -25,7 +25,7 @@
 #define HG_LOCK_TRY_ACQUIRE_SHARED(...)                                        \
     HG_LOCK_ANNOTATION(try_acquire_shared_capability(__VA_ARGS__))
 
-/* Condition under which a function may be called, or a variable used. */
+/* Conditions under which a function may be called, or a variable used. */
 #define HG_LOCK_REQUIRES(...)                                                  \
     HG_LOCK_ANNOTATION(requires_capability(__VA_ARGS__))
 #define HG_LOCK_REQUIRES_SHARED(...)                                           \

@@ -11,7 +11,7 @@
 
 typedef pthread_cond_t hg_thread_cond_t;
 
-/* For one that lives from the start; it needs no hg_thread_cond_init(). */
+/* Initialiser of a static one, instead of hg_thread_cond_init(). */
 #define HG_THREAD_COND_INITIALIZER PTHREAD_COND_INITIALIZER
 
 #ifdef __cplusplus
@@ -25,7 +25,7 @@ extern "C" {
  * Owns:      the caller owns the condition; hg_thread_cond_destroy() frees it.
  * Errors:    HG_UTIL_FAIL cond is NULL, or no memory
  * Threads:   any thread; never blocks.
- * Undefined: a condition is there already.
+ * Undefined: it was initialised before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
@@ -37,7 +37,7 @@ HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
  * Owns:      the condition is consumed.
  * Errors:    HG_UTIL_FAIL cond is NULL
  * Threads:   one thread, when no thread waits.
- * Undefined: a thread waits.
+ * Undefined: a thread waits for the condition.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_cond_destroy(hg_thread_cond_t *cond);
@@ -79,9 +79,9 @@ static HG_UTIL_INLINE int hg_thread_cond_broadcast(hg_thread_cond_t *cond)
  * @param cond   [in]
  * @param mutex  [in]  held by the caller, before and after
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller does not hold the lock
+ * Errors:    HG_UTIL_FAIL the caller does not hold the mutex
  * Threads:   any thread; waits without limit.
- * Undefined: an argument is NULL; the caller does not hold a fast lock.
+ * Undefined: an argument is NULL; the caller does not hold a fast mutex.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE int hg_thread_cond_wait(
@@ -96,11 +96,11 @@ static HG_UTIL_INLINE int hg_thread_cond_wait(
  *
  * @param cond     [in]
  * @param mutex    [in]  held by the caller, before and after, also on failure
- * @param timeout  [in]  milliseconds, on a clock that never goes back
+ * @param timeout  [in]  milliseconds, on a monotonic clock
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the time was over, or an argument is NULL
+ * Errors:    HG_UTIL_FAIL the time-out has passed, or an argument is NULL
  * Threads:   any thread; may wait up to its time-out.
- * Undefined: the caller does not hold a fast lock.
+ * Undefined: the caller does not hold a fast mutex.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_cond_timedwait(

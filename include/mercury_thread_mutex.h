@@ -10,7 +10,7 @@
 
 typedef pthread_mutex_t hg_thread_mutex_t;
 
-/* For one that lives from the start; it needs no hg_thread_mutex_init(). */
+/* Initialiser of a static one, instead of hg_thread_mutex_init(). */
 #define HG_THREAD_MUTEX_INITIALIZER PTHREAD_MUTEX_INITIALIZER
 
 #ifdef __cplusplus
@@ -25,20 +25,20 @@ extern "C" {
  * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.
  * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
  * Threads:   any thread; never blocks.
- * Undefined: a lock is there already.
- * Source:    as Mercury 2.4, but misuse is answered in every build.
+ * Undefined: it was initialised before.
+ * Source:    as Mercury 2.4, but every build detects misuse.
  */
 HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t *mutex);
 
 /**
- * Initialise a mutex, unlocked, that spins for a while before it sleeps; it
- * does not answer misuse.
+ * Initialise a fast mutex, unlocked: it spins for a while before it sleeps, and
+ * does not detect misuse.
  *
  * @param mutex  [out]
  * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.
  * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
  * Threads:   any thread; never blocks.
- * Undefined: a lock is there already.
+ * Undefined: it was initialised before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex);
@@ -60,9 +60,9 @@ HG_UTIL_PUBLIC int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex);
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller holds it, and it was not made fast
+ * Errors:    HG_UTIL_FAIL the caller holds it, and it is no fast mutex
  * Threads:   any thread; waits without limit.
- * Undefined: mutex is NULL; the caller holds a fast lock.
+ * Undefined: mutex is NULL; the caller holds a fast mutex.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE int hg_thread_mutex_lock(hg_thread_mutex_t *mutex)
@@ -97,9 +97,9 @@ static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller does not hold it, and it was not made fast
+ * Errors:    HG_UTIL_FAIL the caller does not hold it, and it is no fast mutex
  * Threads:   the thread that holds it; never blocks.
- * Undefined: mutex is NULL; the caller does not hold a fast lock.
+ * Undefined: mutex is NULL; the caller does not hold a fast mutex.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE int hg_thread_mutex_unlock(hg_thread_mutex_t *mutex)

@@ -9,12 +9,12 @@
 
 typedef struct hg_thread_pool hg_thread_pool_t;
 
-/* Owned by the program; it fills in `func` and `args`, and keeps the struct
- * until `func` was called: from then on it may be used again, or freed. */
+/* The program owns it, sets `func` and `args`, and keeps it until `func` is
+ * called: from then on it may be used again, or freed. */
 struct hg_thread_work {
-    hg_thread_func_t func; /* what it returns is lost */
+    hg_thread_func_t func; /* its result is ignored */
     void *args;
-    HG_QUEUE_ENTRY(hg_thread_work) entry; /* the pool's, while posted */
+    HG_QUEUE_ENTRY(hg_thread_work) entry; /* of the pool, while posted */
 };
 
 #ifdef __cplusplus
@@ -27,8 +27,8 @@ extern "C" {
  * @param thread_count  [in]   at least 1
  * @param pool          [out]
  * Owns:      the caller owns the result; hg_thread_pool_destroy() frees it.
- * Errors:    HG_UTIL_FAIL thread_count is 0 or pool is NULL, or there is no
- *                         memory or no thread; nothing is left behind
+ * Errors:    HG_UTIL_FAIL thread_count is 0, pool is NULL, no memory, or the
+ *                         system gives no more threads; nothing is left behind
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -42,9 +42,8 @@ HG_UTIL_PUBLIC int hg_thread_pool_init(
  * @param pool  [in]  NULL is allowed
  * Owns:      the pool is consumed.
  * Errors:    none.
- * Threads:   one thread, none of the pool's; waits for the work.
- * Undefined: work is posted during the call by a thread that is none of the
- *            pool's.
+ * Threads:   one thread, which is not in the pool; waits for the work.
+ * Undefined: a thread that is not in the pool posts work during the call.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_pool_destroy(hg_thread_pool_t *pool);
@@ -57,9 +56,9 @@ HG_UTIL_PUBLIC int hg_thread_pool_destroy(hg_thread_pool_t *pool);
  * Owns:      the memory stays the caller's and must live until its function is
  *            called.
  * Errors:    HG_UTIL_FAIL an argument or the function is NULL
- * Threads:   any thread; never blocks. The function is called in a thread of
- *            the pool's, with no lock held.
- * Undefined: work that is posted already.
+ * Threads:   any thread; never blocks. A thread of the pool calls the function,
+ *            with no lock held.
+ * Undefined: the work is posted already.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_pool_post(

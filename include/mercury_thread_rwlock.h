@@ -5,7 +5,7 @@
 
 #include "mercury_util_config.h"
 
-/* The room of a pthread_rwlock_t, which strict C hides. */
+/* Storage for a pthread_rwlock_t, which <pthread.h> hides in strict C. */
 typedef union hg_thread_rwlock {
     long long align;
     char room[64];
@@ -22,7 +22,7 @@ extern "C" {
  * Owns:      the caller owns the lock; hg_thread_rwlock_destroy() frees it.
  * Errors:    HG_UTIL_FAIL rwlock is NULL, or no memory
  * Threads:   any thread; never blocks.
- * Undefined: a lock is there already.
+ * Undefined: it was initialised before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);

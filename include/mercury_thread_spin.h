@@ -6,7 +6,7 @@
 
 #include "mercury_util_config.h"
 
-/* The room of a pthread_spinlock_t, which strict C hides. */
+/* Storage for a pthread_spinlock_t, which <pthread.h> hides in strict C. */
 typedef volatile int hg_thread_spin_t;
 
 #ifdef __cplusplus
@@ -20,7 +20,7 @@ extern "C" {
  * Owns:      the caller owns the lock; hg_thread_spin_destroy() frees it.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   any thread; never blocks.
- * Undefined: a lock is there already.
+ * Undefined: it was initialised before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_spin_init(hg_thread_spin_t *lock);

@@ -7,12 +7,12 @@
 
 #include "mercury_util_config.h"
 
-/* A time since a fixed point, the same until the machine reboots; or a
- * duration. 0 <= tv_nsec < 10^9, also where it is negative: then tv_sec is the
- * next whole second below. */
+/* A time since a fixed point, which is the same until the machine reboots; or a
+ * duration. 0 <= tv_nsec < 10^9 also if it is negative: tv_sec is rounded
+ * down. */
 typedef struct timespec hg_time_t;
 
-/* Bytes that hold any result of hg_time_stamp(). */
+/* Maximum length of a result of hg_time_stamp(), NUL counted. */
 #define HG_UTIL_STAMP_MAX 128
 
 #ifdef __cplusplus
@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /**
- * Get the current time, to the nanosecond.
+ * Get the current time, with a resolution of nanoseconds.
  *
  * @param tv  [out]
  * Owns:      nothing changes hands.
@@ -32,7 +32,7 @@ extern "C" {
 HG_UTIL_PUBLIC int hg_time_get_current(hg_time_t *tv);
 
 /**
- * Get the current time, to some milliseconds; cheaper to get.
+ * Get the current time, with a resolution of some milliseconds, at less cost.
  *
  * @param tv  [out]
  * Owns:      nothing changes hands.
@@ -48,8 +48,8 @@ HG_UTIL_PUBLIC int hg_time_get_current_ms(hg_time_t *tv);
  *
  * @param rqt  [in]  not negative
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL rqt is no duration
- * Threads:   any thread; waits as long as it says.
+ * Errors:    HG_UTIL_FAIL rqt is no valid duration
+ * Threads:   any thread; sleeps for that duration.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -63,7 +63,7 @@ HG_UTIL_PUBLIC int hg_time_sleep(const hg_time_t rqt);
  * Errors:    none.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but each thread has its own text.
+ * Source:    as Mercury 2.4, but each thread has its own buffer.
  */
 HG_UTIL_PUBLIC char *hg_time_stamp(void);
 
@@ -83,13 +83,13 @@ static HG_UTIL_INLINE double hg_time_to_double(hg_time_t tv)
 }
 
 /**
- * Convert seconds to a duration; below a nanosecond it is cut.
+ * Convert seconds to a duration, rounded down to nanoseconds.
  *
  * @param d  [in]
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
- * Undefined: so many seconds that tv_sec does not hold them.
+ * Undefined: the result exceeds the range of tv_sec.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE hg_time_t hg_time_from_double(double d)
@@ -109,13 +109,13 @@ static HG_UTIL_INLINE hg_time_t hg_time_from_double(double d)
 }
 
 /**
- * Convert a duration to milliseconds; what is below one is cut.
+ * Convert a duration to milliseconds, rounded down.
  *
  * @param tv  [in]  not negative
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
- * Undefined: more than an unsigned int holds.
+ * Undefined: the result exceeds the range of unsigned int.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE unsigned int hg_time_to_ms(hg_time_t tv)
@@ -184,7 +184,7 @@ static HG_UTIL_INLINE double hg_time_diff(hg_time_t in1, hg_time_t in2)
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
- * Undefined: it is more than tv_sec holds.
+ * Undefined: the result exceeds the range of tv_sec.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE hg_time_t hg_time_add(hg_time_t in1, hg_time_t in2)

@@ -14,13 +14,14 @@ extern "C" {
  * Move bytes between exposed memory of `origin_addr` and local memory.
  *
  * Returns at once; the callback runs in a later HG_Trigger(), when the bytes
- * are where they belong. Size 0 is allowed, and completes the same way.
+ * are in place. Size 0 is allowed, and completes in the same way.
  *
  * @param context        [in]
  * @param callback       [in]
  * @param arg            [in]
- * @param op             [in]   HG_BULK_PUSH: to the origin; HG_BULK_PULL: from
- * @param origin_addr    [in]   whose memory `origin_handle` names
+ * @param op             [in]   HG_BULK_PUSH: to the origin's memory;
+ *                              HG_BULK_PULL: from it
+ * @param origin_addr    [in]   the process that exposed `origin_handle`
  * @param origin_handle  [in]   not bound
  * @param origin_offset  [in]   bytes from the start of that handle
  * @param local_handle   [in]   of this process
@@ -41,8 +42,9 @@ extern "C" {
  *            HG_OPNOTSUPPORTED this thread may not use the transport
  *            No callback follows an error. The callback gets HG_SUCCESS,
  *            HG_CANCELED, HG_NOENTRY (the origin has freed the handle),
- *            HG_PERMISSION, HG_OVERFLOW (the descriptor lied), HG_HOSTUNREACH,
- *            HG_NA_ERROR; then some of the bytes may have been moved.
+ *            HG_PERMISSION, HG_OVERFLOW (the descriptor is wrong),
+ *            HG_HOSTUNREACH, HG_NA_ERROR; after an error some of the bytes may
+ *            have been moved.
  * Threads:   any thread; never blocks.
  * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
@@ -53,8 +55,8 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback,
     hg_size_t size, hg_op_id_t *op_id);
 
 /**
- * Move bytes between the memory of a bound handle, from any sender, and local
- * memory.
+ * Move bytes between the memory of a bound handle and local memory; any process
+ * may have sent the handle.
  *
  * @param context        [in]   as for HG_Bulk_transfer(), like all others
  * @param callback       [in]
@@ -109,8 +111,7 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t *context,
  * Request the early end of a transfer.
  *
  * The callback still runs, once: with HG_CANCELED or with the result that came
- * first. Has no effect on a transfer that has ended, and an id never comes
- * again.
+ * first. Has no effect on a transfer that has ended; ids are not reused.
  *
  * @param op_id  [in]
  * Owns:      nothing changes hands.

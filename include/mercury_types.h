@@ -5,8 +5,8 @@
 
 #include "mercury_core_types.h"
 
-/* All objects are opaque. Classes and contexts are named by a pointer to the
- * type, the others by a type that is the pointer. */
+/* All objects are opaque. hg_class_t and hg_context_t are structs, the other
+ * types are pointers. */
 typedef struct hg_class hg_class_t;
 typedef struct hg_context hg_context_t;
 typedef struct hg_addr *hg_addr_t;
@@ -23,30 +23,31 @@ typedef struct hg_op_id *hg_op_id_t;
 /* Given as `op_id` of a call: no operation id is wanted back. */
 #define HG_OP_ID_IGNORE ((hg_op_id_t *)1)
 
-/* Facts of a handle's call, borrowed from the handle: HG_Addr_dup() the address
- * to keep it longer. */
+/* Properties of a handle's call, borrowed from the handle: HG_Addr_dup() the
+ * address to keep it longer. */
 struct hg_info {
     hg_class_t *hg_class;
     hg_context_t *context;
-    hg_addr_t addr;     /* the other side: target at the origin, and back */
-    hg_id_t id;         /* which RPC */
-    uint8_t context_id; /* the other side's context */
+    hg_addr_t addr;     /* at the origin the target's, at the target the
+                         * origin's */
+    hg_id_t id;         /* of the RPC */
+    uint8_t context_id; /* of the context at that side */
 };
 
 /* Direction of bulk data, seen from the process that starts the transfer. */
 typedef enum {
-    HG_BULK_PUSH, /* local memory to the origin's */
-    HG_BULK_PULL  /* the origin's memory to the local one */
+    HG_BULK_PUSH, /* from local memory to the origin's */
+    HG_BULK_PULL  /* from the origin's memory to local memory */
 } hg_bulk_op_t;
 
 /* Options of HG_Bulk_create_attr(). */
 struct hg_bulk_attr {
     hg_mem_type_t mem_type;
-    uint64_t device; /* which device, when the memory is on one */
+    uint64_t device; /* number of the device that has the memory */
 };
 
 struct hg_cb_info_lookup {
-    hg_addr_t addr; /* the callback's: HG_Addr_free() it */
+    hg_addr_t addr; /* owned by the callback: HG_Addr_free() it */
 };
 
 struct hg_cb_info_forward {
@@ -71,10 +72,10 @@ struct hg_cb_info {
         struct hg_cb_info_forward forward;
         struct hg_cb_info_respond respond;
         struct hg_cb_info_bulk bulk;
-    } info; /* the one that `type` names */
+    } info; /* `type` says which member is set */
     void *arg;
     hg_cb_type_t type;
-    hg_return_t ret; /* how the operation ended */
+    hg_return_t ret; /* result of the operation */
 };
 
 /* Serves an RPC at its target; runs inside HG_Trigger(). It must end in
@@ -82,8 +83,8 @@ struct hg_cb_info {
  * value is ignored. */
 typedef hg_return_t (*hg_rpc_cb_t)(hg_handle_t handle);
 
-/* Learns how an operation ended; runs inside HG_Trigger(). The return value is
- * ignored. */
+/* Receives the result of an operation; runs inside HG_Trigger(). The return
+ * value is ignored. */
 typedef hg_return_t (*hg_cb_t)(const struct hg_cb_info *callback_info);
 
 /* Encodes, decodes or frees what `data` points to; see mercury_proc.h. */

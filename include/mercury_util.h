@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The helpers as a whole: their version, and their log.
+/* Version and log of the helpers.
  *
  * There is one log for the library, the helpers and the outlets of programs;
- * see mercury_log.h. The calls below are those of HG_Set_log_*() by another
- * name, for programs that use the helpers alone. */
+ * see mercury_log.h. The calls below are other names of HG_Set_log_*(), for
+ * programs that use the helpers alone. */
 #ifndef MERCURY_UTIL_H
 #define MERCURY_UTIL_H
 
@@ -31,7 +31,7 @@ HG_UTIL_PUBLIC int HG_Util_version_get(
     unsigned int *major, unsigned int *minor, unsigned int *patch);
 
 /**
- * Choose which log lines are written; as HG_Set_log_level().
+ * Set the log level; as HG_Set_log_level().
  *
  * @param level  [in]  "none", "fatal", "error", "warning", "min_debug", "info"
  *                     or "debug"
@@ -44,7 +44,7 @@ HG_UTIL_PUBLIC int HG_Util_version_get(
 HG_UTIL_PUBLIC void HG_Util_set_log_level(const char *level);
 
 /**
- * Choose which outlets write log lines; as HG_Set_log_subsys().
+ * Choose the outlets that write log lines; as HG_Set_log_subsys().
  *
  * @param subsys  [in]  "a,b,~c": shows a and b, hides c; NULL or "" shows all
  *                      but those that are off by default
@@ -71,7 +71,8 @@ HG_UTIL_PUBLIC void HG_Util_set_log_func(
     int (*log_func)(FILE *stream, const char *format, ...));
 
 /**
- * Choose where log lines go; as HG_Set_log_stream().
+ * Set the stream to which log lines of a level are written; as
+ * HG_Set_log_stream().
  *
  * @param level   [in]  a name as for HG_Util_set_log_level(); "fatal" and
  *                      "error" share a stream, and so do "min_debug", "info"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results, integer names, version and attributes of the helpers that know
- * nothing of RPC. */
+/* Results, integer names, version and attributes of the helpers, which do not
+ * depend on RPC. */
 #ifndef MERCURY_UTIL_CONFIG_H
 #define MERCURY_UTIL_CONFIG_H
 
@@ -24,7 +24,7 @@ typedef uint8_t hg_util_bool_t;
 #define HG_UTIL_SUCCESS 0
 #define HG_UTIL_FAIL    -1
 
-/* The version of the API that is offered, not that of Amalgam itself. */
+/* Version of the Mercury API that is offered, not that of Amalgam itself. */
 #define HG_UTIL_VERSION_MAJOR HG_VERSION_MAJOR
 #define HG_UTIL_VERSION_MINOR HG_VERSION_MINOR
 #define HG_UTIL_VERSION_PATCH HG_VERSION_PATCH

@@ -2,10 +2,10 @@
 /* An opaque network class: transports that are opened before an HG class, and
  * given to it in `hg_init_info.na_class`.
  *
- * It is for programs that were written this way, and for those that open one
- * HG class after another over the same transports. It can be asked for
- * addresses; messages go by RPC only, so the rest of Mercury's network layer is
- * not declared here. One HG class at a time uses it. */
+ * It is for programs that were written for Mercury's network layer, and for
+ * those that open one HG class after another over the same transports. It
+ * offers addresses, but no messages, so the rest of that layer is not declared
+ * here. One HG class at a time uses it. */
 #ifndef NA_H
 #define NA_H
 
@@ -18,7 +18,7 @@ extern "C" {
 /**
  * Get the version of the NA API that the library offers, at run time.
  *
- * @param major  [out]  may be NULL, as the other two
+ * @param major  [out]  may be NULL, like the other two
  * @param minor  [out]
  * @param patch  [out]
  * Owns:      nothing changes hands.
@@ -35,7 +35,7 @@ NA_PUBLIC na_return_t NA_Version_get(
  *
  * @param errnum  [in]
  * Owns:      the result is borrowed from the library, for ever.
- * Errors:    NULL for a number that is no code.
+ * Errors:    NULL for a number that is no return code.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -56,18 +56,19 @@ NA_PUBLIC const char *NA_Error_to_string(na_return_t errnum);
 NA_PUBLIC void NA_Set_log_level(const char *level);
 
 /**
- * List the protocols that this process can open; HG_Get_na_protocol_info().
+ * List the protocols that this process can open; as HG_Get_na_protocol_info().
  *
- * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p": what it names
+ * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p": those that it
+ *                                   names
  * @param na_protocol_info_p  [out]
  * Owns:      the caller owns the result; NA_Free_protocol_info() frees it.
  * Errors:    NA_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
  *                              init string
- *            NA_PROTONOSUPPORT nothing here is of that name
+ *            NA_PROTONOSUPPORT no transport here has that name
  *            NA_NOMEM          no memory
  * Threads:   any thread; may load a library.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but MPI shows too.
+ * Source:    as Mercury 2.4, but MPI and the self transport are listed too.
  */
 NA_PUBLIC na_return_t NA_Get_protocol_info(
     const char *info_string, struct na_protocol_info **na_protocol_info_p);
@@ -87,8 +88,8 @@ NA_PUBLIC void NA_Free_protocol_info(struct na_protocol_info *na_protocol_info);
 /**
  * Open transports with default options: NA_Initialize_opt2() without any.
  *
- * @param info_string  [in]  which transport; as for HG_Init_opt2()
- * @param listen       [in]  whether HG classes made of it can be called
+ * @param info_string  [in]  the transport; as for HG_Init_opt2()
+ * @param listen       [in]  true: HG classes over it receive calls
  * Owns:      the caller owns the result; NA_Finalize() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
@@ -102,8 +103,8 @@ NA_PUBLIC na_class_t *NA_Initialize(const char *info_string, bool listen);
  *
  * The traffic class of `struct na_init_info` is not read.
  *
- * @param info_string   [in]  which transport; as for HG_Init_opt2()
- * @param listen        [in]  whether HG classes made of it can be called
+ * @param info_string   [in]  the transport; as for HG_Init_opt2()
+ * @param listen        [in]  true: HG classes over it receive calls
  * @param na_init_info  [in]  NULL: defaults
  * Owns:      the caller owns the result; NA_Finalize() frees it. The options
  *            may be reused when the call returns.
@@ -118,10 +119,10 @@ NA_PUBLIC na_class_t *NA_Initialize_opt(const char *info_string, bool listen,
 /**
  * Open transports for use by HG classes.
  *
- * What HG_Init_opt2() says of transports, MPI and threads holds here.
+ * For transports, MPI and threads see HG_Init_opt2().
  *
- * @param info_string   [in]  which transport; as for HG_Init_opt2()
- * @param listen        [in]  whether HG classes made of it can be called
+ * @param info_string   [in]  the transport; as for HG_Init_opt2()
+ * @param listen        [in]  true: HG classes over it receive calls
  * @param version       [in]  NA_VERSION(major, minor) that the options were
  *                            written for; not read when they are NULL
  * @param na_init_info  [in]  NULL: defaults
@@ -138,23 +139,23 @@ NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
 /**
  * Close the transports.
  *
- * Over MPI it waits for the other ranks as HG_Finalize() does; that of an HG
- * class over an NA class does not wait.
+ * Over MPI it waits for the other ranks, as HG_Finalize() does for a class that
+ * has no NA class.
  *
  * @param na_class  [in]  invalid when NA_SUCCESS is returned
  * Owns:      the class is consumed on success only.
  * Errors:    NA_INVALID_ARG na_class is NULL
  *            NA_BUSY        an HG class still uses it, or addresses are left;
  *                           nothing was done: close them and call again
- * Threads:   one thread, while no other uses the class; may wait up to its
- *            time-out. Collective over MPI_COMM_WORLD when over MPI.
+ * Threads:   one thread, while no other uses the class; may wait for the other
+ *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but says NA_BUSY, and waits over MPI.
+ * Source:    as Mercury 2.4, but may return NA_BUSY, and waits over MPI.
  */
 NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
 
 /**
- * Remove files that crashed processes of this user left in the system;
+ * Remove files that crashed processes of this user left in the system; as
  * HG_Cleanup().
  *
  * Owns:      nothing changes hands.
@@ -166,7 +167,7 @@ NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
 NA_PUBLIC void NA_Cleanup(void);
 
 /**
- * Get the kind of transport, for instance "mpi".
+ * Get the kind of transport of a class, for instance "mpi".
  *
  * @param na_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -178,7 +179,7 @@ NA_PUBLIC void NA_Cleanup(void);
 NA_PUBLIC const char *NA_Get_class_name(const na_class_t *na_class);
 
 /**
- * Get the protocol within that kind, for instance "p2p".
+ * Get the protocol of the transport of a class, for instance "p2p" of "mpi".
  *
  * @param na_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -202,8 +203,8 @@ NA_PUBLIC const char *NA_Get_class_protocol(const na_class_t *na_class);
 NA_PUBLIC bool NA_Is_listening(const na_class_t *na_class);
 
 /**
- * Tell whether NA messages have an optional feature: never, as NA messages are
- * not offered.
+ * Tell whether NA messages have an optional feature: always false, because NA
+ * messages are not offered.
  *
  * @param na_class  [in]
  * @param flags     [in]  NA_OPT_MULTI_RECV, NA_OPT_FIREWALL_ADDR
@@ -211,15 +212,15 @@ NA_PUBLIC bool NA_Is_listening(const na_class_t *na_class);
  * Errors:    none: false.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4 with a transport that has none of them.
+ * Source:    as Mercury 2.4 with a transport that has none of these features.
  */
 NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
 
 /**
- * Find an address by its string; HG_Addr_lookup2() for a network class.
+ * Find an address by its string; as HG_Addr_lookup2() for a network class.
  *
- * An address belongs to the class that it was found by: HG calls do not take
- * those of NA, and the other way round. The string is good for both.
+ * An address belongs to the class in which it was found: HG calls do not take
+ * addresses of NA, nor NA calls those of HG. Both take the same strings.
  *
  * @param na_class  [in]
  * @param name      [in]   as NA_Addr_to_string() or HG_Addr_to_string() wrote
@@ -243,7 +244,7 @@ NA_PUBLIC na_return_t NA_Addr_lookup(
  * @param na_class  [in]
  * @param addr      [in]  NULL is allowed
  * Owns:      the caller's reference to the address is consumed.
- * Errors:    none; an address of another class stays as it is, and is logged.
+ * Errors:    none; an address of another class is not freed, and is logged.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -254,7 +255,7 @@ NA_PUBLIC void NA_Addr_free(na_class_t *na_class, na_addr_t *addr);
  * Declare a peer dead, so that its cached state may be freed.
  *
  * @param na_class  [in]
- * @param addr      [in]  still to be freed
+ * @param addr      [in]  the caller still frees it
  * Owns:      nothing changes hands.
  * Errors:    NA_INVALID_ARG an argument is NULL
  * Threads:   any thread; never blocks.
@@ -334,7 +335,7 @@ NA_PUBLIC bool NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr);
  * Owns:      nothing changes hands.
  * Errors:    NA_INVALID_ARG na_class, buf_size or addr is NULL, or the address
  *                           is of another class
- *            NA_OVERFLOW    too few bytes given; nothing but the size written
+ *            NA_OVERFLOW    too few bytes given; only the size is written
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but the size is written on NA_OVERFLOW too.

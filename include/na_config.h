@@ -5,7 +5,7 @@
 
 #include "mercury_config.h"
 
-/* The version of Mercury's network layer whose options and names these are. */
+/* Version of Mercury's network layer whose options and names are offered. */
 #define NA_VERSION_MAJOR 6
 #define NA_VERSION_MINOR 0
 #define NA_VERSION_PATCH 0
@@ -21,10 +21,10 @@
 #define NA_INLINE             HG_INLINE
 
 /* Macros that programs test with #ifdef: the transports that may be named.
- * "na+sm" is in every build; where libfabric is not, "ofi+..." is refused when
+ * "na+sm" is in every build; a build without libfabric refuses "ofi+..." when
  * the class is opened. NA_HAS_MPI stays undefined, although "mpi" may be named:
- * by it a program asks whether it may give NA_MPI_Set_init_intra_comm() its
- * servers' communicator only. */
+ * programs that find it give NA_MPI_Set_init_intra_comm() the communicator of
+ * their servers only. */
 #define NA_BUILD_SHARED_LIBS
 #define NA_HAS_SM  1
 #define NA_HAS_OFI 1

@@ -8,7 +8,7 @@
 
 #include "na_config.h"
 
-/* Opaque; a class is made by NA_Initialize() and given to HG_Init_opt2(). */
+/* Opaque; NA_Initialize() creates a class, HG_Init_opt2() takes it. */
 typedef struct na_class na_class_t;
 typedef struct na_context na_context_t;
 typedef struct na_addr na_addr_t;
@@ -28,8 +28,8 @@ typedef uint32_t na_tag_t;
 /* The longest time-out that means "a long time", in milliseconds (1 hour). */
 #define NA_MAX_IDLE_TIME (3600 * 1000)
 
-/* Numerically the same as the first 24 of hg_return_t. A list of X(name), to
- * be defined by the program that uses it. */
+/* Equal to the first 24 values of hg_return_t. A program that uses this list
+ * defines X(name). */
 #define NA_RETURN_VALUES                                                       \
     X(NA_SUCCESS)                                                              \
     X(NA_PERMISSION)                                                           \
@@ -61,7 +61,7 @@ typedef uint32_t na_tag_t;
 typedef enum na_return { NA_RETURN_VALUES } na_return_t;
 #undef X
 
-/* Which kind of address strings to prefer. */
+/* Preferred kind of addresses. */
 enum na_addr_format {
     NA_ADDR_UNSPEC,
     NA_ADDR_IPV4,
@@ -69,7 +69,7 @@ enum na_addr_format {
     NA_ADDR_NATIVE
 };
 
-/* A wish for the network's quality of service. */
+/* Requested quality of service of the network. */
 enum na_traffic_class {
     NA_TC_UNSPEC,
     NA_TC_BEST_EFFORT,
@@ -81,7 +81,7 @@ enum na_traffic_class {
     NA_TC_MAX
 };
 
-/* Where memory lies. */
+/* Kind of memory. */
 enum na_mem_type {
     NA_MEM_TYPE_HOST,
     NA_MEM_TYPE_CUDA,
@@ -96,12 +96,13 @@ enum na_mem_type {
 #define NA_MEM_WRITE_ONLY 0x02
 #define NA_MEM_READWRITE  (NA_MEM_READ_ONLY | NA_MEM_WRITE_ONLY)
 
-/* progress_mode: busy polling without anything to wait on; and errors that
- * say "again" handed to the caller. */
+/* progress_mode: progress polls and never sleeps; NA_AGAIN is returned to the
+ * caller. */
 #define NA_NO_BLOCK 0x01
 #define NA_NO_RETRY 0x02
 
-/* thread_mode: what the program promises to call from one thread only. */
+/* thread_mode: the program promises to use the class, or each context, in one
+ * thread only. */
 #define NA_THREAD_MODE_SINGLE_CLS 0x01
 #define NA_THREAD_MODE_SINGLE_CTX 0x02
 #define NA_THREAD_MODE_SINGLE                                                  \
@@ -117,7 +118,7 @@ struct na_segment {
     size_t len;
 };
 
-/* One usable protocol, an element of a single linked list. */
+/* A usable protocol, an element of a singly linked list. */
 struct na_protocol_info {
     struct na_protocol_info *next;
     char *class_name;
@@ -125,52 +126,50 @@ struct na_protocol_info {
     char *device_name;
 };
 
-/* Options of the network layer. Zeros select the defaults. Every field is
- * accepted over every transport; where one cannot apply it is a wish without
- * effect, and its comment says so. */
+/* Options of the network layer. Zeros select the defaults. Every transport
+ * accepts every field; the comment of a field names those with which it has no
+ * effect. */
 struct na_init_info {
-    /* "a.b.c.d/len" or IPv6: where our address lies. Over libfabric an
-     * interface in that subnet is taken, or the class is not opened. Without
-     * effect over self, shared memory, MPI, and networks that have no IP
-     * addresses. */
+    /* "a.b.c.d/len" or IPv6: subnet of our address. Over libfabric the class
+     * uses an interface in that subnet, or is not opened. Without effect over
+     * self, shared memory, MPI, and networks that have no IP addresses. */
     const char *ip_subnet;
     /* The job's key, in the provider's own form; on Slingshot "SERVICE:VNI".
-     * NULL over libfabric: what the launcher gave, see AMALGAM_SLINGSHOT_VNI.
-     * Without effect over self, shared memory and MPI: the processes of a job,
-     * or of a user on a host, are told apart by the system, and strangers are
-     * refused by what their addresses name. */
+     * NULL over libfabric: the launcher's key, see AMALGAM_SLINGSHOT_VNI.
+     * Without effect over self, shared memory and MPI: the system separates
+     * jobs, and users on a host, and addresses of other jobs are refused. */
     const char *auth_key;
     /* Bytes of the longest request and of the longest reply; 0: default
      * (AMALGAM_MESSAGE_BYTES). The larger of the two holds for both, within the
-     * limits of the transport; over MPI the ranks agree on the smallest wish.
-     * All transports; HG_Class_get_input_eager_size() tells what came of it. */
+     * limits of the transport; over MPI the ranks agree on the smallest value.
+     * All transports; HG_Class_get_input_eager_size() follows from it. */
     size_t max_unexpected_size;
     size_t max_expected_size;
     /* NA_NO_BLOCK: progress never sleeps, and has no descriptor to wait on; all
-     * transports; over libfabric the provider keeps none, either. NA_NO_RETRY
-     * is without effect: what a medium cannot take at once waits inside. */
+     * transports; over libfabric the provider has no descriptor either.
+     * NA_NO_RETRY is without effect: the library queues a message that a
+     * transport cannot take at once. */
     uint8_t progress_mode;
-    /* Which kind of addresses to take. Over libfabric NA_ADDR_IPV4 and
-     * NA_ADDR_IPV6 are wishes that have to be fulfilled, others take what the
-     * provider prefers. Without effect over self, shared memory and MPI, each
-     * of which has one kind. */
+    /* Preferred kind of addresses. Over libfabric NA_ADDR_IPV4 and NA_ADDR_IPV6
+     * are requirements, other values leave the choice to the provider. Without
+     * effect over self, shared memory and MPI, each of which has one kind. */
     enum na_addr_format addr_format;
     /* Contexts with ids of their own, from 0 on; 0 means 1. All transports.
      * Over libfabric they share one endpoint, since some NICs have few. */
     uint8_t max_contexts;
     /* NA_THREAD_MODE_*, a promise; 0: any thread. Without effect: over MPI the
-     * level of MPI_Init_thread() says it, elsewhere any thread may call. */
+     * level of MPI_Init_thread() decides, elsewhere any thread may call. */
     uint8_t thread_mode;
     /* Device memory will be exposed. Without effect: only host memory can be,
      * see HG_Bulk_create_attr(). */
     bool request_mem_device;
-    /* A wish for the network's quality of service; since 5.0. Without effect
+    /* Requested quality of service of the network; since 5.0. Without effect
      * over all transports. */
     enum na_traffic_class traffic_class;
 };
 
-/* The same before the traffic class was added; frozen. What a field means and
- * where it has no effect stands above. */
+/* The same options before the traffic class was added; frozen. The comments
+ * above describe the fields. */
 struct na_init_info_4_0 {
     const char *ip_subnet;
     const char *auth_key;

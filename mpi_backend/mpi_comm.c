@@ -29,10 +29,18 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "mpi_backend/mpi_public.h"
 
-enum { LOG_NAME_CAP = 32 };
+enum {
+    LOG_NAME_CAP = 32,
+    YIELDS = 200,     /* tests before a thread sleeps between them */
+    SLEEP_NS = 50000, /* the first time, later up to 2 ms */
+    SLEEP_MORE_NS = 4000,
+    SLEEPS_MAX = 500,
+};
 
 /* Written under `start_lock`, or before other threads can read them. */
 static struct amg_lock start_lock;
@@ -59,11 +67,74 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
     return HG_NA_ERROR;
 }
 
+/* The longer it has waited, the longer it sleeps: hundreds of ranks that wait
+ * for eight may have the cores that these need. */
+void amg_mpi_comm_pause(unsigned tests)
+{
+    unsigned sleeps = tests - YIELDS;
+
+    if (tests < YIELDS)
+        sched_yield();
+    else
+        amg_clock_sleep_ns(sleeps < SLEEPS_MAX
+                               ? SLEEP_NS + (uint64_t)sleeps * SLEEP_MORE_NS
+                               : SLEEP_NS + SLEEPS_MAX * SLEEP_MORE_NS);
+}
+
+int amg_mpi_comm_wait(int count, MPI_Request *requests)
+{
+    unsigned tests = 0;
+    int i = 0;
+
+    while (i < count) {
+        int flag = 0;
+        int rc = MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+
+        if (rc != MPI_SUCCESS)
+            return rc;
+        i += flag;
+        tests = flag ? 0 : tests + 1;
+        if (!flag)
+            amg_mpi_comm_pause(tests);
+    }
+    return MPI_SUCCESS;
+}
+
+int amg_mpi_comm_probe(int source, int tag, MPI_Comm comm,
+    MPI_Message *ret_message, MPI_Status *ret_status)
+{
+    int flag = 0;
+
+    for (unsigned tests = 0;; tests++) {
+        int rc = MPI_Improbe(source, tag, comm, &flag, ret_message, ret_status);
+
+        if (rc != MPI_SUCCESS || flag)
+            return rc;
+        amg_mpi_comm_pause(tests);
+    }
+}
+
+bool amg_mpi_comm_is_window(int code, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len = 0;
+
+    if (code == MPI_SUCCESS)
+        return true;
+    MPI_Error_string(code, text, &len);
+    AMG_LOG_INFO("mpi", "this MPI refuses %s: %s", what, text);
+    return false;
+}
+
 bool amg_mpi_comm_all(MPI_Comm comm, bool is_mine)
 {
+    MPI_Request request = MPI_REQUEST_NULL;
     int all = is_mine;
-    int rc = MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+    int rc =
+        MPI_Iallreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm, &request);
 
+    if (rc == MPI_SUCCESS)
+        rc = amg_mpi_comm_wait(1, &request);
     if (rc != MPI_SUCCESS)
         (void)amg_mpi_comm_error(rc, "agreeing with all ranks");
     return rc == MPI_SUCCESS && all != 0;
@@ -403,58 +474,6 @@ static int thread_level_get(void)
     return level;
 }
 
-/* Finds the ranks of this node, and whether they outnumber the cores. */
-static int node_find(struct amg_mpi_comm *comm)
-{
-    cpu_set_t mine;
-    cpu_set_t all;
-    int rc = MPI_Comm_split_type(comm->data, MPI_COMM_TYPE_SHARED, comm->rank,
-        MPI_INFO_NULL, &comm->node);
-
-    if (rc != MPI_SUCCESS)
-        return rc;
-    MPI_Comm_set_errhandler(comm->node, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(comm->node, &comm->node_rank);
-    MPI_Comm_size(comm->node, &comm->node_size);
-    CPU_ZERO(&mine);
-    CPU_ZERO(&all);
-    if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
-        CPU_SET(0, &mine);
-    rc = MPI_Allreduce(
-        &mine, &all, (int)sizeof(all), MPI_BYTE, MPI_BOR, comm->node);
-    comm->must_yield = comm->node_size > CPU_COUNT(&all);
-    return rc;
-}
-
-static int comm_dup(MPI_Comm user, MPI_Comm *ret_comm)
-{
-    int rc = MPI_Comm_dup(user, ret_comm);
-
-    if (rc != MPI_SUCCESS)
-        return rc;
-    return MPI_Comm_set_errhandler(*ret_comm, MPI_ERRORS_RETURN);
-}
-
-static hg_return_t comm_fill(MPI_Comm user, struct amg_mpi_comm *comm)
-{
-    int *tag_max = NULL;
-    int flag = 0;
-    int rc = comm_dup(user, &comm->messages);
-
-    if (rc == MPI_SUCCESS)
-        rc = comm_dup(user, &comm->data);
-    if (rc != MPI_SUCCESS)
-        return amg_mpi_comm_error(rc, "duplicating the communicator");
-    MPI_Comm_rank(comm->messages, &comm->rank);
-    MPI_Comm_size(comm->messages, &comm->size);
-    rc = MPI_Comm_get_attr(comm->messages, MPI_TAG_UB, &tag_max, &flag);
-    comm->tag_max = rc == MPI_SUCCESS && flag ? *tag_max : 32767;
-    rc = node_find(comm);
-    if (rc != MPI_SUCCESS)
-        return amg_mpi_comm_error(rc, "finding the ranks of this node");
-    return HG_SUCCESS;
-}
-
 static MPI_Comm world_get(void)
 {
     MPI_Comm found = MPI_COMM_WORLD;
@@ -477,12 +496,11 @@ hg_return_t amg_mpi_world_set(MPI_Comm comm)
     return HG_SUCCESS;
 }
 
-hg_return_t amg_mpi_comm_open(
-    const MPI_Comm *user, void (*stop)(void), struct amg_mpi_comm *ret_comm)
+hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
+    struct amg_mpi_comm *ret_comm, MPI_Comm *ret_user)
 {
-    struct amg_mpi_comm comm = {.messages = MPI_COMM_NULL,
-        .data = MPI_COMM_NULL,
-        .node = MPI_COMM_NULL};
+    struct amg_mpi_comm comm = {
+        .messages = MPI_COMM_NULL, .data = MPI_COMM_NULL};
     hg_return_t rc = HG_SUCCESS;
     int flag = 0;
 
@@ -500,15 +518,10 @@ hg_return_t amg_mpi_comm_open(
         return HG_OPNOTSUPPORTED;
     }
     amg_mpi_comm_lock(&comm);
-    rc = comm_fill(user != NULL ? *user : world_get(), &comm);
-    if (rc != HG_SUCCESS) {
-        amg_mpi_comm_unlock(&comm);
-        amg_mpi_comm_close(&comm, true);
-        return rc;
-    }
+    *ret_user = user != NULL ? *user : world_get();
     MPI_Initialized(&flag);
     if (!flag) /* a session: there is no world to be named after */
-        log_name_set(comm.messages);
+        log_name_set(*ret_user);
     *ret_comm = comm;
     return HG_SUCCESS;
 }
@@ -523,8 +536,6 @@ void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole)
     if (!is_whole)
         return;
     amg_mpi_comm_lock(comm);
-    if (comm->node != MPI_COMM_NULL)
-        MPI_Comm_free(&comm->node);
     if (comm->data != MPI_COMM_NULL)
         MPI_Comm_free(&comm->data);
     if (comm->messages != MPI_COMM_NULL)

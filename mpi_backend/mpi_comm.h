@@ -10,17 +10,22 @@
 #include "base/bias.h"
 #include "base/process.h"
 #include "mercury_core_types.h"
+#include "mpi_backend/mpi_facts.h"
+
+struct amg_mpi_place;
 
 /* Owned by the domain that embeds it; constant while it is open. */
 struct amg_mpi_comm {
     MPI_Comm messages; /* our duplicates of the user's communicator */
     MPI_Comm data;
-    MPI_Comm node; /* those of `data` on this node */
     int rank;
     int size;
+    int tag_max;
+    struct amg_mpi_place *place; /* of its node, while the domain opens */
+    uint32_t node_first;         /* rank */
     int node_rank;
     int node_size;
-    int tag_max;
+    struct amg_mpi_facts facts; /* of all ranks, once the domain is open */
     /* Which threads may call MPI:
      *   SINGLE      the main one; posts of other threads of the user are
      *               refused, and those of the library's wait for it
@@ -33,14 +38,14 @@ struct amg_mpi_comm {
 };
 
 /* Starts MPI with MPI_THREAD_MULTIPLE when `user` is NULL and it was not
- * started, and duplicates `user` (NULL: the world, or what amg_mpi_world_set()
- * put in its place). Collective over it. At MPI_THREAD_SERIALIZED the caller
- * holds the lock of MPI calls afterwards, and releases it when the domain is
- * open. The caller has checked `user` by amg_mpi_comm_is_usable(). `stop`,
- * always the same, is called once when MPI_Finalize begins, while MPI still
- * works. */
-hg_return_t amg_mpi_comm_open(
-    const MPI_Comm *user, void (*stop)(void), struct amg_mpi_comm *ret_comm);
+ * started. Returns a `ret_comm` without communicators, and in `ret_user` the
+ * one to duplicate: `*user`, or for NULL the world, or what amg_mpi_world_set()
+ * put in its place. At MPI_THREAD_SERIALIZED the caller holds the lock of MPI
+ * calls afterwards, and releases it when the domain is open. The caller has
+ * checked `user` by amg_mpi_comm_is_usable(). `stop`, always the same, is
+ * called once when MPI_Finalize begins, while MPI still works. */
+hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
+    struct amg_mpi_comm *ret_comm, MPI_Comm *ret_user);
 /* From now on the process does not call MPI_Finalize at exit. */
 void amg_mpi_comm_give_up(void);
 /* `is_whole` false: a member is gone, or MPI may still use them; the
@@ -76,6 +81,15 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
     int *ret_indices, MPI_Status *ret_statuses);
 
+/* Gives the core away between two tests of MPI; `tests` counts those that found
+ * nothing. A blocking call of MPI keeps it, while the rank that it waits for
+ * may have none. */
+void amg_mpi_comm_pause(unsigned tests);
+/* As MPI_Waitall, with such pauses. */
+int amg_mpi_comm_wait(int count, MPI_Request *requests);
+/* As MPI_Mprobe, the same. */
+int amg_mpi_comm_probe(int source, int tag, MPI_Comm comm,
+    MPI_Message *ret_message, MPI_Status *ret_status);
 /* Whether all ranks say yes; false also when MPI failed. Collective. */
 bool amg_mpi_comm_all(MPI_Comm comm, bool is_mine);
 
@@ -88,6 +102,10 @@ struct amg_mpi_launch {
 };
 
 struct amg_mpi_launch amg_mpi_launch_read(void);
+
+/* Whether MPI created a window; else tells, at level info, why not: some MPIs
+ * have none for THREAD_MULTIPLE and several nodes. */
+bool amg_mpi_comm_is_window(int code, const char *what);
 
 /* Logs MPI's text for `code` and the failed action. Returns HG_NA_ERROR. */
 hg_return_t amg_mpi_comm_error(int code, const char *what);

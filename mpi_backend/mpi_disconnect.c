@@ -1,244 +1,218 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective disconnect of all ranks.
+/* Collective disconnect of all ranks: messages and log lines of its protocol,
+ * which is in mpi_disconnect_tree.c.
  *
- *   rank r                   rank 0
- *   DISCONNECT ------------> notes r
- *                            (all noted, or it gives up)
- *         <----------------- DISCONNECT_ALL, with those that are missing
- *
- * A rank sends DISCONNECT when all its requests were answered, or their credits
+ * A rank is closing when all its requests were answered, or their credits
  * returned, and it uses no window any more: so none of its messages is in
  * flight when DISCONNECT_ALL lets the others close.
  *
- * It is flat, because one rank must know the missing ranks to log them; 10,000
- * messages of 16 bytes take rank 0 a few milliseconds, once. It never blocks.
- * Both messages use the control tag, where the probe for unmatched messages
- * finds them.
- */
+ * It never blocks. All messages use the control tag, where the probe for
+ * unmatched messages finds them, also while the class is still open.
+ *
+ * Only rank 0 can know the missing ranks. It asks for them when the wait gets
+ * long, and logs them. A rank with requests of its own that were not answered
+ * logs these, and rank 1 that rank 0 may be the missing one. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_msgbuf.h"
+#include "mpi_backend/mpi_send.h"
 
 enum {
-    RESULTS_PER_STEP = 64, /* so that rank 0 needs few msgbufs for many ranks */
     NAMES_CAP = AMG_MPI_NAMED_MAX * 12, /* 10 digits, a comma and a space */
+    UNASKED_CAP = 80,
+    SKEW_MS = 500, /* between the ranks' giving up */
 };
-
-/* Rank 0 notes that `rank` has sent DISCONNECT, or it itself needs no peer. */
-static void ready_note(struct amg_mpi_domain *domain, uint32_t rank)
-{
-    AMG_ASSERT(domain->comm.rank == 0);
-    domain->disconnect.ready_count += !domain->peers[rank].is_ready;
-    domain->peers[rank].is_ready = true;
-}
-
-void amg_mpi_disconnect_on_one_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
-{
-    if (domain->comm.rank != 0)
-        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
-            AMG_MPI_DISCONNECT, domain->comm.rank);
-    else
-        ready_note(domain, message->rank);
-    amg_mpi_msgbuf_put_locked(message->msgbuf);
-}
 
 /* `is_over`: this rank gives up. */
 static void missing_log(
-    const struct amg_mpi_disconnect_all *missing, int size, bool is_over)
+    const struct amg_mpi_missing *missing, int size, bool is_over)
 {
     char names[NAMES_CAP] = "";
-    uint32_t named = missing->missing_count < AMG_MPI_NAMED_MAX
-                         ? missing->missing_count
-                         : AMG_MPI_NAMED_MAX;
+    char unasked[UNASKED_CAP] = "";
+    uint32_t named =
+        missing->count < AMG_MPI_NAMED_MAX ? missing->count : AMG_MPI_NAMED_MAX;
     size_t len = 0;
 
+    AMG_ASSERT(missing->count > 0);
     for (uint32_t i = 0; i < named; i++)
         len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%u",
-            i == 0 ? "" : ", ", missing->missing[i]);
+            i == 0 ? "" : ", ", missing->ranks[i]);
+    if (missing->unasked > 0)
+        snprintf(unasked, sizeof(unasked),
+            "; %u more cannot be asked, as some of these do not answer",
+            missing->unasked);
     AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
-        "%u of %d ranks %s: rank %s%s; we %s", missing->missing_count, size,
+        "%u of %d ranks %s: rank %s%s%s; we %s", missing->count, size,
         is_over ? "did not close their class in time"
                 : "have not closed their class",
-        names, named < missing->missing_count ? ", ..." : "",
+        names, named < missing->count ? ", ..." : "", unasked,
         is_over ? "go on without them (AMALGAM_GIVE_UP_MS sets how long is "
                   "waited)"
                 : "are waiting for them");
 }
 
-void amg_mpi_disconnect_on_all_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+static void message_send_locked(
+    struct amg_mpi_msgbuf *msgbuf, const struct amg_mpi_tree_message *message)
 {
-    struct amg_mpi_disconnect *disconnect = &domain->disconnect;
-    struct amg_mpi_disconnect_all missing;
+    bool has_body = message->kind == AMG_MPI_DISCONNECT_ALL ||
+                    message->kind == AMG_MPI_DISCONNECT_MISSING;
+    uint32_t len = has_body ? (uint32_t)sizeof(message->missing) : 0;
 
-    memcpy(&missing, message->msgbuf->data, sizeof(missing));
-    amg_mpi_msgbuf_put_locked(message->msgbuf);
-    if (message->rank != 0 || !disconnect->is_sent) {
-        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
-            AMG_MPI_DISCONNECT_ALL, (long)message->rank);
-        return;
-    }
-    if (disconnect->is_over)
-        return;
-    disconnect->is_over = true;
-    disconnect->is_broken = missing.missing_count > 0;
-    if (disconnect->is_broken)
-        missing_log(&missing, domain->comm.size, true);
-}
-
-static void control_send_locked(struct amg_mpi_msgbuf *msgbuf, int rank,
-    enum amg_mpi_kind kind, uint32_t len)
-{
-    AMG_ASSERT(rank != msgbuf->domain->comm.rank);
+    AMG_ASSERT(message->rank != (uint32_t)msgbuf->domain->comm.rank);
+    memcpy(msgbuf->data, &message->missing, len);
     msgbuf->post.op = NULL;
     msgbuf->header.context = 0;
-    msgbuf->header.cookie = 0;
-    amg_mpi_send_address(msgbuf, (uint32_t)rank, 0, kind, len);
+    msgbuf->header.cookie = message->round;
+    amg_mpi_send_address(msgbuf, message->rank, 0, message->kind, len);
     msgbuf->tag = amg_mpi_tag(msgbuf->domain, AMG_MPI_TAG_CONTROL);
     if (amg_mpi_send_locked(msgbuf) != HG_SUCCESS)
         amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
-/* Sends DISCONNECT_ALL to up to `max` more of the ranks that sent DISCONNECT.
- */
-static void result_send_locked(struct amg_mpi_domain *domain,
-    const struct amg_mpi_disconnect_all *missing, int max)
-{
-    struct amg_mpi_disconnect *disconnect = &domain->disconnect;
-
-    for (; disconnect->notified_count < domain->comm.size && max > 0; max--) {
-        struct amg_mpi_msgbuf *msgbuf = NULL;
-
-        if (disconnect->notified_count == 0 ||
-            !domain->peers[disconnect->notified_count].is_ready) {
-            disconnect->notified_count++;
-            continue;
-        }
-        msgbuf = amg_mpi_msgbuf_get_locked(domain);
-        if (msgbuf == NULL)
-            return;
-        memcpy(msgbuf->data, missing, sizeof(*missing));
-        control_send_locked(msgbuf, disconnect->notified_count,
-            AMG_MPI_DISCONNECT_ALL, sizeof(*missing));
-        disconnect->notified_count++;
-    }
-}
-
-static void notice_send_locked(struct amg_mpi_domain *domain)
+/* Without a msgbuf the rest is sent the next time. */
+static void all_send_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_msgbuf *msgbuf = NULL;
+    struct amg_mpi_tree_message message;
 
-    if (domain->comm.rank == 0) {
-        domain->disconnect.is_sent = true;
-        ready_note(domain, 0);
-        return;
-    }
-    msgbuf = amg_mpi_msgbuf_get_locked(domain);
-    if (msgbuf == NULL)
-        return; /* the next step tries again */
-    domain->disconnect.is_sent = true;
-    control_send_locked(msgbuf, 0, AMG_MPI_DISCONNECT, 0);
+    while ((msgbuf = amg_mpi_msgbuf_get_locked(domain)) != NULL &&
+           amg_mpi_tree_next(&domain->disconnect, &message))
+        message_send_locked(msgbuf, &message);
+    if (msgbuf != NULL)
+        amg_mpi_msgbuf_put_locked(msgbuf);
+}
+
+void amg_mpi_disconnect_on_message_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_tree *tree = &domain->disconnect;
+    struct amg_mpi_tree_message received = {.rank = message->rank,
+        .round = message->msgbuf->header.cookie,
+        .kind = message->kind};
+    bool was_over = tree->is_over;
+
+    if (message->len > 0)
+        memcpy(
+            &received.missing, message->msgbuf->data, sizeof(received.missing));
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
+    if (!amg_mpi_tree_receive(tree, &received, amg_clock_ns()))
+        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
+            message->kind, (long)message->rank);
+    if (tree->is_broken && !was_over)
+        missing_log(&tree->missing, domain->comm.size, true);
+    all_send_locked(domain);
+}
+
+void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_tree *tree = &domain->disconnect;
+
+    if (tree->is_asking)
+        amg_mpi_tree_look(tree, amg_clock_ns());
+    if (tree->is_asking || tree->is_closing || tree->is_over)
+        all_send_locked(domain);
 }
 
 bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain)
 {
-    static const struct amg_mpi_disconnect_all nobody;
-    struct amg_mpi_disconnect *disconnect = &domain->disconnect;
+    struct amg_mpi_tree *tree = &domain->disconnect;
 
-    if (!disconnect->is_sent && amg_mpi_msg_pending_peer_locked(domain) < 0 &&
+    if (!tree->is_closing && !amg_mpi_msg_is_pending_locked(domain) &&
         amg_mpi_rma_is_idle_locked(domain))
-        notice_send_locked(domain);
-    if (disconnect->is_over || domain->comm.rank != 0)
-        return disconnect->is_over;
-    AMG_ASSERT(disconnect->ready_count <= domain->comm.size);
-    if (disconnect->ready_count < domain->comm.size)
-        return false;
-    if (amg_list_is_empty(&domain->sends))
-        result_send_locked(domain, &nobody, RESULTS_PER_STEP);
-    disconnect->is_over = disconnect->notified_count == domain->comm.size &&
-                          amg_list_is_empty(&domain->sends);
-    return disconnect->is_over;
+        amg_mpi_tree_close(tree);
+    amg_mpi_disconnect_move_locked(domain);
+    if (amg_mpi_tree_is_answered(tree) && tree->missing.count > 0)
+        missing_log(&tree->missing, domain->comm.size, false);
+    return amg_mpi_tree_is_done(tree) &&
+           (tree->is_broken || amg_list_is_empty(&domain->sends));
 }
 
-/* Logs the rank that this one must wait for before its DISCONNECT; false: none.
+/* Logs the rank that this one must wait for before it is closing; false: none.
  */
-static bool pending_peer_log_locked(const struct amg_mpi_domain *domain)
+static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
 {
-    int rank = amg_mpi_msg_pending_peer_locked(domain);
+    const struct amg_mpi_peer *peer = amg_mpi_msg_pending_peer_locked(domain);
 
-    if (rank >= 0)
+    if (peer != NULL)
         AMG_LOG_WARNING("cls",
-            "rank %d has not answered %u requests of rank %d; it must make "
+            "rank %u has not answered %u requests of rank %d; it must make "
             "progress and trigger until all have closed",
-            rank, domain->peers[rank].calls.unanswered, domain->comm.rank);
-    return rank >= 0;
+            peer->rank, peer->calls.unanswered, domain->comm.rank);
+    return peer != NULL;
 }
 
-/* The ranks that have not sent DISCONNECT; only rank 0 can know them. */
-static void missing_find(const struct amg_mpi_domain *domain,
-    struct amg_mpi_disconnect_all *ret_missing)
+/* A rank that cannot know which ranks are missing. `is_over`: as above. Rank 1
+ * warns of rank 0 until that one asks, as then it logs all. */
+static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
 {
-    ret_missing->missing_count = 0;
-    for (int rank = 0; rank < domain->comm.size && domain->comm.rank == 0;
-         rank++) {
-        if (domain->peers[rank].is_ready)
-            continue;
-        if (ret_missing->missing_count < AMG_MPI_NAMED_MAX)
-            ret_missing->missing[ret_missing->missing_count] = (uint32_t)rank;
-        ret_missing->missing_count++;
-    }
+    bool is_watch = domain->comm.rank == 1 && domain->disconnect.round == 0;
+
+    AMG_LOG(is_over    ? AMG_LOG_LEVEL_ERROR
+            : is_watch ? AMG_LOG_LEVEL_WARNING
+                       : AMG_LOG_LEVEL_INFO,
+        "cls",
+        "rank 0 has not said%s that all %d ranks close their class; it, or one "
+        "that it waits for, is missing; we %s them",
+        is_over ? " in time" : " yet", domain->comm.size,
+        is_over ? "go on without" : "are waiting for");
 }
 
-/* Logs the missing ranks, as far as this rank knows them. `is_over`: as
- * above. */
-static void end_log(const struct amg_mpi_domain *domain,
-    const struct amg_mpi_disconnect_all *missing, bool is_over)
+void amg_mpi_disconnect_report_locked(struct amg_mpi_domain *domain)
 {
-    if (domain->comm.rank != 0)
-        AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
-            "rank 0 has not said%s that all %d ranks close their class; it, or "
-            "one that it waits for, is missing; we %s them",
-            is_over ? " in time" : " yet", domain->comm.size,
-            is_over ? "go on without" : "are waiting for");
-    else if (is_over || missing->missing_count > 0)
-        missing_log(missing, domain->comm.size, is_over);
-}
+    struct amg_mpi_tree *tree = &domain->disconnect;
 
-void amg_mpi_disconnect_report_locked(const struct amg_mpi_domain *domain)
-{
-    const struct amg_mpi_disconnect *disconnect = &domain->disconnect;
-    struct amg_mpi_disconnect_all missing;
-
-    if (disconnect->is_over || pending_peer_log_locked(domain) ||
-        !disconnect->is_sent)
+    if (tree->is_over || pending_peer_log_locked(domain) || !tree->is_closing)
         return;
-    missing_find(domain, &missing);
-    end_log(domain, &missing, false);
+    if (domain->comm.rank == 0)
+        amg_mpi_tree_ask(tree, amg_clock_ns());
+    else
+        wait_log(domain, false);
+}
+
+unsigned amg_mpi_disconnect_settle_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_tree *tree = &domain->disconnect;
+
+    if (tree->is_over)
+        return 0;
+    if (!tree->is_closing) {
+        (void)pending_peer_log_locked(domain);
+        amg_mpi_tree_close(tree);
+    }
+    if (domain->comm.rank == 0)
+        amg_mpi_tree_ask(tree, amg_clock_ns());
+    all_send_locked(domain);
+    return amg_mpi_tree_answer_ms(tree) + SKEW_MS;
+}
+
+bool amg_mpi_disconnect_is_settled_locked(const struct amg_mpi_domain *domain)
+{
+    const struct amg_mpi_tree *tree = &domain->disconnect;
+
+    return tree->is_over ||
+           (domain->comm.rank == 0 && tree->is_asking && tree->asked == 0);
 }
 
 void amg_mpi_disconnect_abandon_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_disconnect *disconnect = &domain->disconnect;
-    struct amg_mpi_disconnect_all missing;
+    struct amg_mpi_tree *tree = &domain->disconnect;
+    bool was_over = tree->is_over;
 
-    if (disconnect->is_over)
-        return;
-    disconnect->is_over = true;
-    disconnect->is_broken = true;
-    if (!disconnect->is_sent) {
-        (void)pending_peer_log_locked(domain);
-        notice_send_locked(domain);
-    }
-    missing_find(domain, &missing);
-    end_log(domain, &missing, true);
-    if (domain->comm.rank == 0)
-        result_send_locked(domain, &missing, domain->comm.size);
+    if (!was_over)
+        amg_mpi_tree_give_up(tree);
+    if (!tree->is_broken)
+        was_over = true; /* the last ones came now */
+    if (!was_over && domain->comm.rank == 0)
+        missing_log(&tree->missing, domain->comm.size, true);
+    else if (!was_over)
+        wait_log(domain, true);
+    all_send_locked(domain);
 }

@@ -15,8 +15,11 @@
 #include "base/bias.h"
 #include "base/pool.h"
 #include "mpi_backend/mpi_comm.h"
+#include "mpi_backend/mpi_disconnect_tree.h"
 #include "mpi_backend/mpi_wire.h"
+#include "transport/boot.h"
 #include "transport/calls.h"
+#include "transport/pack.h"
 #include "transport/transport.h"
 
 enum {
@@ -46,9 +49,14 @@ struct amg_mpi_msgbuf {
     int rank; /* destination */
     int tag;
     uint32_t len;       /* with the header */
+    atomic_uint others; /* calls that were received in it, besides one */
     struct amg_buf buf; /* buf.data points to data[] below */
-    struct amg_arrival arrival;
-    _Alignas(64) struct amg_mpi_header header; /* the message begins here */
+    struct amg_pack_arrival arrival;
+    struct amg_pack pack; /* while it is being packed */
+    /* A message of several calls begins here; then `header` is a head. Kind 0:
+     * it has one call. */
+    _Alignas(64) struct amg_mpi_header packed;
+    struct amg_mpi_header header; /* any other message begins here */
     unsigned char data[];
 };
 
@@ -70,15 +78,6 @@ struct amg_mpi_ep {
     struct amg_mpi_msgbuf *msgbufs[AMG_MPI_RECEIVES];
 };
 
-/* State of the collective disconnect of all ranks; see mpi_disconnect.c. */
-struct amg_mpi_disconnect {
-    bool is_sent;       /* this rank has sent DISCONNECT */
-    bool is_over;       /* all have sent DISCONNECT, or rank 0 gave up */
-    bool is_broken;     /* ranks are missing */
-    int ready_count;    /* rank 0: ranks that have sent DISCONNECT */
-    int notified_count; /* rank 0: ranks that were sent DISCONNECT_ALL */
-};
-
 /* Detection of silent ranks; see mpi_peer.c. */
 struct amg_mpi_liveness {
     uint64_t period_ns; /* AMALGAM_SILENT_MS */
@@ -98,6 +97,13 @@ struct amg_mpi_unmatched {
 struct amg_mpi_barrier {
     MPI_Request request; /* MPI_REQUEST_NULL: none is pending */
     bool is_claimed;     /* between its begin() and end() */
+};
+
+/* The end of opening at all ranks; see mpi_job.c. */
+struct amg_mpi_joining {
+    MPI_Request request; /* a barrier behind all collective calls of opening */
+    bool has_begun;
+    uint32_t looks; /* to make once it is complete */
 };
 
 /* Kinds of exposed memory; each has a window of its own. */
@@ -148,12 +154,16 @@ struct amg_mpi_domain {
     struct amg_bias *lock;
     struct amg_bias own_lock;
     struct amg_mpi_comm comm;
-    uint64_t nonce;       /* of the job and communicator */
-    uint64_t salt;        /* of this process, in its keys */
-    int stamp;            /* shifted; added to all tags of messages */
-    uint32_t message_len; /* of an eager message, with our header */
-    uint32_t room_len;    /* of the longest one */
-    uint32_t small_len;   /* bytes of a put or get that go inside a message */
+    struct amg_boot boot;    /* of this node, while the class opens */
+    void *cards;             /* the same, one of each rank of the node */
+    uint64_t nonce;          /* of the job and communicator */
+    uint64_t salt;           /* of this process, in its keys */
+    int stamp;               /* shifted; added to all tags of messages */
+    uint32_t wanted_len;     /* the shortest message that a rank asked for */
+    uint32_t wanted_credits; /* and the fewest credits */
+    uint32_t message_len;    /* of an eager message, with our header */
+    uint32_t room_len;       /* of the longest one */
+    uint32_t small_len; /* bytes of a put or get that go inside a message */
     uint32_t fragment_len;
     uint32_t max_contexts;
     bool is_listening;
@@ -163,9 +173,14 @@ struct amg_mpi_domain {
      * takes it pairs with the exchange that put it there. */
     _Atomic(struct amg_mpi_msgbuf *) hot;
 
-    struct amg_calls calls; /* the peers hold their parts of the credits */
-    struct amg_flow bulk;   /* of transfers, the same */
-    struct amg_mpi_peer *peers;
+    struct amg_calls calls;      /* the peers hold their parts of the credits */
+    struct amg_packer packer;    /* and of this */
+    struct amg_flow bulk;        /* of transfers, the same */
+    struct amg_mpi_peer **peers; /* by rank; NULL before the first contact */
+    struct amg_mpi_peer *met;    /* all of them, singly linked */
+    struct amg_mpi_peer *spare;  /* for the next one; NULL: no memory */
+    uint32_t oneways;            /* one-way requests without their credit */
+    uint32_t asked; /* a slot of calls.table to look at first when closing */
     struct amg_mpi_ep **eps; /* by context; NULL where none is open */
 
     struct amg_link *msgbufs;     /* free ones, singly linked */
@@ -189,10 +204,11 @@ struct amg_mpi_domain {
     void *sink;          /* receives refused fragments; allocated when needed */
     uint32_t mem_serial; /* of the newest exposed memory */
     int tags_half;       /* the tags of gets; those of puts follow */
-    struct amg_mpi_disconnect disconnect;
+    struct amg_mpi_tree disconnect;
     struct amg_mpi_liveness liveness;
     struct amg_mpi_unmatched unmatched;
     struct amg_mpi_barrier barrier;
+    struct amg_mpi_joining joining;
     struct amg_mpi_rma *rma;         /* NULL: it has no windows */
     struct amg_mpi_exports *exports; /* of `rma`, or NULL */
 };

@@ -4,17 +4,28 @@
  * MPI cannot cancel a barrier that a rank has entered. So a barrier whose
  * caller stopped waiting stays pending, and the next call resumes it: all ranks
  * pass as many as they call. It uses the communicator of messages, on which
- * there are no other collective calls. */
-#include <limits.h>
-
+ * there is one other collective call, before these.
+ *
+ * That one is for a class that calls other nodes by libfabric, and so polls MPI
+ * no more once it is open. MPI may have sent a rank's part of the last
+ * collective call only half (MPICH over tcp;ofi_rxm does so until the next call
+ * of MPI), and the receiver would stay in amalgam_init. So each rank enters a
+ * non-blocking barrier at the end of opening, and tests it from time to time:
+ * complete, it shows that all ranks are past the blocking calls. The same may
+ * happen to messages of that barrier; for these a rank calls MPI JOINED_LOOKS
+ * times more, and no rank blocks for them. */
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "transport/boot.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_meet.h"
 #include "mpi_backend/mpi_peer.h"
+#include "mpi_backend/mpi_place.h"
 #include "mpi_backend/mpi_public.h"
+
+enum { JOINED_LOOKS = 16 };
 
 hg_return_t amg_mpi_peer_of_rank(
     struct amg_domain *base, int rank, struct amg_peer **ret_peer)
@@ -133,23 +144,68 @@ void amg_mpi_barrier_end(struct amg_domain *base)
     amg_bias_unlock(domain->lock);
 }
 
-/* Behind amg_node.impl. The domain's communicator outlives it. */
-struct mpi_node {
-    struct amg_boot boot;
-    const struct amg_mpi_comm *comm;
-    _Alignas(16) unsigned char cards[]; /* of all ranks of the node */
-};
+/* After it began: true once all ranks have entered. */
+static bool joining_test_locked(struct amg_mpi_joining *joining)
+{
+    int flag = 0;
+    int rc = MPI_Test(&joining->request, &flag, MPI_STATUS_IGNORE);
+
+    if (rc != MPI_SUCCESS) {
+        (void)amg_mpi_comm_error(rc, "the barrier at the end of opening");
+        joining->request = MPI_REQUEST_NULL;
+    }
+    return joining->request == MPI_REQUEST_NULL;
+}
+
+static uint32_t joining_look_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_joining *joining = &domain->joining;
+    int rc = MPI_SUCCESS;
+    int flag = 0;
+
+    if (!joining->has_begun) {
+        rc = MPI_Ibarrier(domain->comm.messages, &joining->request);
+        joining->has_begun = true;
+        joining->looks = JOINED_LOOKS;
+    }
+    if (rc != MPI_SUCCESS) {
+        (void)amg_mpi_comm_error(rc, "MPI_Ibarrier");
+        joining->request = MPI_REQUEST_NULL;
+    }
+    if (joining->request != MPI_REQUEST_NULL)
+        return joining_test_locked(joining) ? joining->looks
+                                            : AMG_JOINED_NOT_YET;
+    if (joining->looks == 0)
+        return 0;
+    /* Only to make progress. */
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, domain->comm.data, &flag, MPI_STATUS_IGNORE);
+    return --joining->looks;
+}
+
+static uint32_t node_joined(struct amg_domain *base)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    uint32_t looks = 0;
+
+    if (!amg_mpi_comm_may_call(&domain->comm))
+        return AMG_JOINED_NOT_YET;
+    amg_bias_lock(domain->lock);
+    if (!domain->is_dead)
+        looks = joining_look_locked(domain);
+    amg_bias_unlock(domain->lock);
+    return looks;
+}
 
 static const struct amg_mpi_comm *boot_comm(struct amg_boot *boot)
 {
-    return amg_container_of(boot, struct mpi_node, boot)->comm;
+    return &amg_container_of(boot, struct amg_mpi_domain, boot)->comm;
 }
 
-/* Takes the lock of MPI calls; returns the communicator of the node. */
-static MPI_Comm boot_begin(struct amg_boot *boot)
+/* Takes the lock of MPI calls. */
+static const struct amg_mpi_comm *boot_begin(struct amg_boot *boot)
 {
     amg_mpi_comm_lock(boot_comm(boot));
-    return boot_comm(boot)->node;
+    return boot_comm(boot);
 }
 
 static hg_return_t boot_end(struct amg_boot *boot, int rc, const char *what)
@@ -164,13 +220,9 @@ static hg_return_t boot_end(struct amg_boot *boot, int rc, const char *what)
 static hg_return_t boot_allgather(
     struct amg_boot *boot, const void *mine, size_t len, void *ret_all)
 {
-    int rc = MPI_SUCCESS;
-
-    if (!AMG_CONTRACT(len <= INT_MAX))
-        return HG_INVALID_ARG;
-    rc = MPI_Allgather(mine, (int)len, MPI_BYTE, ret_all, (int)len, MPI_BYTE,
-        boot_begin(boot));
-    return boot_end(boot, rc, "MPI_Allgather");
+    int rc =
+        amg_mpi_place_allgather(boot_begin(boot)->place, mine, len, ret_all);
+    return boot_end(boot, rc, "gathering on a node");
 }
 
 static hg_return_t boot_bcast(
@@ -178,10 +230,10 @@ static hg_return_t boot_bcast(
 {
     int rc = MPI_SUCCESS;
 
-    if (!AMG_CONTRACT(len <= INT_MAX && root < boot->size))
+    if (!AMG_CONTRACT(root < boot->size))
         return HG_INVALID_ARG;
-    rc = MPI_Bcast(bytes, (int)len, MPI_BYTE, (int)root, boot_begin(boot));
-    return boot_end(boot, rc, "MPI_Bcast");
+    rc = amg_mpi_place_bcast(boot_begin(boot)->place, bytes, len, (int)root);
+    return boot_end(boot, rc, "distributing on a node");
 }
 
 static const struct amg_boot_ops boot_ops = {
@@ -189,69 +241,37 @@ static const struct amg_boot_ops boot_ops = {
     .bcast = boot_bcast,
 };
 
-/* Whether this rank's world has more than `size` processes. False if MPI was
- * started by sessions only. */
-static bool world_is_larger(int size)
+static void node_open(struct amg_domain *base, struct amg_node *ret_node)
 {
-    int has_world = 0;
-    int all = 0;
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    const struct amg_mpi_comm *comm = &domain->comm;
 
-    return MPI_Initialized(&has_world) == MPI_SUCCESS && has_world &&
-           MPI_Comm_size(MPI_COMM_WORLD, &all) == MPI_SUCCESS && all > size;
-}
-
-/* Number of nodes; 0: a rank has no memory. */
-static int nodes_count(const struct amg_mpi_comm *comm, bool has_memory,
-    uint32_t *ret_nodes, bool *ret_is_part)
-{
-    int mine[3] = {
-        comm->node_rank == 0, !has_memory, world_is_larger(comm->size)};
-    int sums[3] = {0, 0, 0};
-    int rc = MPI_Allreduce(mine, sums, 3, MPI_INT, MPI_SUM, comm->data);
-
-    *ret_nodes = rc == MPI_SUCCESS && sums[1] == 0 ? (uint32_t)sums[0] : 0;
-    *ret_is_part = sums[2] > 0;
-    return rc;
-}
-
-static hg_return_t node_open(
-    struct amg_domain *domain, size_t card_len, struct amg_node *ret_node)
-{
-    const struct amg_mpi_comm *comm = &amg_mpi_domain_of(domain)->comm;
-    struct mpi_node *mpi =
-        amg_mem_zalloc(sizeof(*mpi) + (size_t)comm->node_size * card_len);
-    uint32_t nodes = 0;
-    bool is_part = false;
-    int rc = MPI_SUCCESS;
-
-    amg_mpi_comm_lock(comm);
-    rc = nodes_count(comm, mpi != NULL, &nodes, &is_part);
-    amg_mpi_comm_unlock(comm);
-    if (rc != MPI_SUCCESS || nodes == 0) {
-        amg_mem_free(mpi);
-        return rc == MPI_SUCCESS ? HG_NOMEM
-                                 : amg_mpi_comm_error(rc, "counting nodes");
-    }
-    mpi->boot = (struct amg_boot){.ops = &boot_ops,
+    AMG_ASSERT(domain->cards != NULL);
+    domain->boot = (struct amg_boot){.ops = &boot_ops,
         .rank = (uint32_t)comm->node_rank,
         .size = (uint32_t)comm->node_size};
-    mpi->comm = comm;
     *ret_node = (struct amg_node){
-        .boot = &mpi->boot,
+        .boot = &domain->boot,
         .rank = (uint32_t)comm->rank,
+        .first = comm->node_first,
         .size = (uint32_t)comm->size,
-        .node_count = nodes,
-        .is_part = is_part,
-        .cards = mpi->cards,
-        .impl = mpi,
+        .node_count = comm->facts.nodes,
+        .message_len = domain->wanted_len,
+        .credits = domain->wanted_credits,
+        .is_part = comm->facts.is_part != 0,
+        .cards = domain->cards,
     };
-    return HG_SUCCESS;
 }
 
 static void node_close(struct amg_node *node)
 {
-    amg_mem_free(node->impl);
-    node->impl = NULL;
+    struct amg_mpi_domain *domain =
+        amg_container_of(node->boot, struct amg_mpi_domain, boot);
+
+    amg_mem_free(domain->cards);
+    domain->cards = NULL;
+    amg_mpi_place_leave(domain->comm.place);
+    domain->comm.place = NULL;
 }
 
 static hg_return_t node_peer(
@@ -266,107 +286,25 @@ static uint32_t node_rank(
     return (uint32_t)amg_mpi_rank_of_peer(domain, peer);
 }
 
-static hg_return_t largest_agree(
-    const struct amg_mpi_comm *comm, uint64_t *words, uint32_t count)
-{
-    int rc = MPI_Allreduce(
-        MPI_IN_PLACE, words, (int)count, MPI_UINT64_T, MPI_MAX, comm->data);
-
-    return rc == MPI_SUCCESS ? HG_SUCCESS
-                             : amg_mpi_comm_error(rc, "agreeing on a number");
-}
-
 static hg_return_t node_largest(
     const struct amg_node *node, uint64_t *words, uint32_t count)
 {
-    const struct amg_mpi_comm *comm = boot_comm(node->boot);
-    hg_return_t rc = HG_SUCCESS;
+    const struct amg_mpi_comm *comm = boot_begin(node->boot);
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, MPI_UINT64_T,
+        MPI_MAX, comm->data, &request);
 
-    amg_mpi_comm_lock(comm);
-    rc = largest_agree(comm, words, count);
-    amg_mpi_comm_unlock(comm);
-    return rc;
-}
-
-/* Record exchange between the first ranks of all nodes. */
-struct exchange {
-    MPI_Comm firsts;
-    MPI_Datatype record;
-    int *counts; /* of each node, and behind these their offsets */
-    char *mine;  /* those of this node */
-};
-
-static bool exchange_make(
-    const struct amg_node *node, uint32_t len, struct exchange *exchange)
-{
-    exchange->counts = amg_mem_zalloc(2 * node->node_count * sizeof(int));
-    exchange->mine = amg_mem_alloc((size_t)node->boot->size * len);
-    return exchange->counts != NULL && exchange->mine != NULL;
-}
-
-static void exchange_end(struct exchange *exchange)
-{
-    if (exchange->firsts != MPI_COMM_NULL)
-        MPI_Comm_free(&exchange->firsts);
-    if (exchange->record != MPI_DATATYPE_NULL)
-        MPI_Type_free(&exchange->record);
-    amg_mem_free(exchange->counts);
-    amg_mem_free(exchange->mine);
-}
-
-/* Gathers the records of all nodes; called by the first ranks. */
-static int exchange_run(
-    const struct amg_node *node, struct exchange *exchange, void *ret_all)
-{
-    int count = (int)node->boot->size;
-    int *starts = exchange->counts + node->node_count;
-    int rc = MPI_Allgather(
-        &count, 1, MPI_INT, exchange->counts, 1, MPI_INT, exchange->firsts);
-
-    for (uint32_t i = 1; rc == MPI_SUCCESS && i < node->node_count; i++)
-        starts[i] = starts[i - 1] + exchange->counts[i - 1];
-    if (rc != MPI_SUCCESS)
-        return rc;
-    return MPI_Allgatherv(exchange->mine, count, exchange->record, ret_all,
-        exchange->counts, starts, exchange->record, exchange->firsts);
+    if (rc == MPI_SUCCESS)
+        rc = amg_mpi_comm_wait(1, &request);
+    return boot_end(node->boot, rc, "agreeing on a number");
 }
 
 static hg_return_t node_collect(const struct amg_node *node, const void *record,
     uint32_t len, void *ret_all)
 {
-    const struct amg_mpi_comm *comm = boot_comm(node->boot);
-    bool is_first = comm->node_rank == 0;
-    struct exchange exchange = {
-        .firsts = MPI_COMM_NULL, .record = MPI_DATATYPE_NULL};
-    uint64_t lacks_memory =
-        is_first && !exchange_make(node, len, &exchange) ? 1 : 0;
-    hg_return_t rc = HG_SUCCESS;
-    int code = MPI_SUCCESS;
+    int rc = amg_mpi_meet_collect(boot_begin(node->boot), record, len, ret_all);
 
-    amg_mpi_comm_lock(comm);
-    rc = largest_agree(comm, &lacks_memory, 1);
-    if (rc == HG_SUCCESS && lacks_memory != 0)
-        rc = HG_NOMEM;
-    if (rc != HG_SUCCESS)
-        goto out;
-    code = MPI_Comm_split(comm->data, is_first ? 0 : MPI_UNDEFINED,
-        (int)node->rank, &exchange.firsts);
-    if (code == MPI_SUCCESS)
-        code = MPI_Type_contiguous((int)len, MPI_BYTE, &exchange.record);
-    if (code == MPI_SUCCESS)
-        code = MPI_Type_commit(&exchange.record);
-    if (code == MPI_SUCCESS)
-        code = MPI_Gather(record, 1, exchange.record, exchange.mine, 1,
-            exchange.record, 0, comm->node);
-    if (code == MPI_SUCCESS && is_first)
-        code = exchange_run(node, &exchange, ret_all);
-    if (code != MPI_SUCCESS)
-        rc = amg_mpi_comm_error(code, "exchanging addresses between nodes");
-
-out:
-    exchange_end(&exchange);
-    amg_mpi_comm_unlock(comm);
-    return rc;
+    return boot_end(node->boot, rc, "exchanging addresses between nodes");
 }
 
 static const char *node_way(const struct amg_domain *domain)
@@ -385,6 +323,7 @@ const struct amg_node_ops amg_mpi_node = {
     .rank = node_rank,
     .largest = node_largest,
     .collect = node_collect,
+    .joined = node_joined,
     .way = node_way,
     .reason = node_reason,
     .close = node_close,

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mpi_backend/mpi_peer.h"
+#include "base/log.h"
 #include "mpi_backend/mpi_msgbuf.h"
+#include "mpi_backend/mpi_send.h"
+#include "mpi_backend/mpi_peer.h"
 
 static struct amg_mpi_msgbuf *msgbuf_of_post(struct amg_post *post)
 {
@@ -20,11 +22,6 @@ static struct amg_mpi_msgbuf *msgbuf_of_post(struct amg_post *post)
 static struct amg_mpi_msgbuf *msgbuf_of_buf(struct amg_buf *buf)
 {
     return amg_container_of(buf, struct amg_mpi_msgbuf, buf);
-}
-
-static struct amg_mpi_msgbuf *msgbuf_of_arrival(struct amg_arrival *arrival)
-{
-    return amg_container_of(arrival, struct amg_mpi_msgbuf, arrival);
 }
 
 static hg_return_t request_send_locked(
@@ -39,10 +36,15 @@ static hg_return_t request_send_locked(
 
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
-    (void)calls;
+    struct amg_mpi_domain *domain =
+        amg_container_of(calls, struct amg_mpi_domain, calls);
+
+    domain->oneways -= !post->wants_reply;
     amg_mpi_msgbuf_put_locked(msgbuf_of_post(post));
 }
 
+/* Credits go to the context of the last request of the rank; with a wish for
+ * more, to that of the request that waits. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
@@ -52,24 +54,24 @@ static bool credits_pay_locked(
         amg_container_of(owed, struct amg_mpi_peer, calls);
     struct amg_mpi_msgbuf *msgbuf =
         domain->is_dead ? NULL : amg_mpi_msgbuf_get_locked(domain);
+    uint8_t context = peer->context;
 
     if (msgbuf == NULL)
         return false;
-    amg_mpi_send_control_locked(msgbuf, (uint32_t)(peer - domain->peers),
-        peer->context, AMG_MPI_CREDIT, 0, 0);
+    if (owed->wishes > 0 && owed->waiting != NULL)
+        context = (uint8_t)(amg_mpi_msgbuf_of_link(owed->waiting)->tag -
+                            domain->stamp);
+    amg_mpi_send_control_locked(msgbuf, peer->rank, context, AMG_MPI_CREDIT,
+        amg_calls_note_locked(calls, owed), 0);
     return true;
 }
 
 static void peer_name(const struct amg_calls *calls,
     const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP])
 {
-    const struct amg_mpi_domain *domain =
-        amg_container_of(calls, struct amg_mpi_domain, calls);
-    ptrdiff_t rank =
-        amg_container_of(peer, struct amg_mpi_peer, calls) - domain->peers;
-
-    AMG_ASSERT(rank >= 0 && rank < domain->comm.size);
-    snprintf(ret_text, AMG_PEER_NAME_CAP, "rank %td", rank);
+    (void)calls;
+    snprintf(ret_text, AMG_PEER_NAME_CAP, "rank %u",
+        amg_container_of(peer, struct amg_mpi_peer, calls)->rank);
 }
 
 static const struct amg_calls_ops calls_ops = {
@@ -105,12 +107,28 @@ void amg_mpi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
     amg_mpi_msgbuf_put(msgbuf_of_buf(buf));
 }
 
+static inline hg_return_t request_post_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
+{
+    bool wants_reply = msgbuf->post.wants_reply;
+    hg_return_t rc = HG_SUCCESS;
+
+    msgbuf->post.peer = &peer->calls;
+    domain->oneways += !wants_reply;
+    rc = amg_calls_post_locked(
+        &domain->calls, &msgbuf->post, peer->rank, request_send_locked);
+    if (!AMG_LIKELY(rc == HG_SUCCESS))
+        domain->oneways -= !wants_reply;
+    return rc;
+}
+
 hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_target to,
     struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
     struct amg_mpi_msgbuf *msgbuf = msgbuf_of_buf(buf);
     uint32_t rank = amg_mpi_rank_of(domain, to.peer);
+    struct amg_mpi_peer *peer = NULL;
     hg_return_t rc = amg_mpi_send_check(domain);
 
     if (rc != HG_SUCCESS)
@@ -119,16 +137,27 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_target to,
         return HG_MSGSIZE;
     msgbuf->post.op = op;
     msgbuf->post.ep = base;
-    msgbuf->post.peer = &domain->peers[rank].calls;
     msgbuf->post.wants_reply = wants_reply;
     msgbuf->header.context = base->context_id;
     amg_mpi_send_address(msgbuf, rank, to.context_id,
         wants_reply ? AMG_MPI_REQUEST : AMG_MPI_ONEWAY, len);
     amg_bias_lock(domain->lock);
-    rc = amg_calls_post_locked(
-        &domain->calls, &msgbuf->post, rank, request_send_locked);
+    peer = amg_mpi_peer_get_locked(domain, rank);
+    rc = AMG_LIKELY(peer != NULL) ? request_post_locked(domain, msgbuf, peer)
+                                  : HG_NOMEM;
     amg_bias_unlock(domain->lock);
     return rc;
+}
+
+/* A request of the peer is answered, or released. */
+static inline void request_close_locked(
+    struct amg_mpi_domain *domain, const struct amg_arrival *arrival)
+{
+    struct amg_mpi_peer *peer =
+        amg_mpi_peer_of_locked(domain, amg_mpi_rank_of(domain, arrival->from));
+
+    AMG_ASSERT(peer->open > 0);
+    peer->open -= peer->open > 0;
 }
 
 hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
@@ -155,7 +184,9 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
         amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
     }
     rc = amg_mpi_send_locked(msgbuf);
-    if (rc != HG_SUCCESS && op != NULL)
+    if (AMG_LIKELY(rc == HG_SUCCESS))
+        request_close_locked(domain, arrival);
+    else if (op != NULL)
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     amg_bias_unlock(domain->lock);
     return rc;
@@ -167,12 +198,13 @@ static void credit_owe_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank)
     struct amg_mpi_domain *domain = msgbuf->domain;
 
     amg_mpi_msgbuf_put_locked(msgbuf);
-    (void)amg_calls_owe_locked(&domain->calls, &domain->peers[rank].calls);
+    (void)amg_calls_owe_locked(
+        &domain->calls, &amg_mpi_peer_of_locked(domain, rank)->calls);
 }
 
 void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 {
-    struct amg_mpi_msgbuf *msgbuf = msgbuf_of_arrival(arrival);
+    struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
     struct amg_mpi_domain *domain = msgbuf->domain;
 
     (void)ep; /* may be closed already */
@@ -181,6 +213,7 @@ void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
         return;
     }
     amg_bias_lock(domain->lock);
+    request_close_locked(domain, arrival);
     credit_owe_locked(msgbuf, amg_mpi_rank_of(domain, arrival->from));
     amg_bias_unlock(domain->lock);
 }
@@ -194,59 +227,101 @@ void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     amg_mpi_msgbuf_put(amg_call_ptr(op));
 }
 
-static void request_refuse_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
-    bool is_one_way, hg_return_t code)
+/* The msgbuf for a refusal of what came in this one, which it frees or is.
+ * NULL: other calls use it, and there is no memory. */
+static struct amg_mpi_msgbuf *refusal_get_locked(struct amg_mpi_msgbuf *msgbuf)
 {
-    uint8_t context = msgbuf->header.context;
-    struct amg_mpi_refuse refuse = {(uint32_t)code};
+    struct amg_mpi_msgbuf *other = msgbuf;
 
-    if (is_one_way) {
-        credit_owe_locked(msgbuf, rank);
+    if (amg_mpi_kind_of(&msgbuf->header) == AMG_MPI_PACK) {
+        other = amg_mpi_msgbuf_get_locked(msgbuf->domain);
+        amg_mpi_msgbuf_put_locked(msgbuf);
+    }
+    return other;
+}
+
+static void refusal_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
+    uint8_t context, uint32_t cookie, hg_return_t code)
+{
+    struct amg_mpi_refuse refuse = {(uint32_t)code};
+    struct amg_mpi_msgbuf *answer = refusal_get_locked(msgbuf);
+
+    if (answer == NULL) {
+        AMG_LOG_ERROR("mpi",
+            "no memory to refuse a request of rank %u, whose call will not end",
+            rank);
         return;
     }
-    memcpy(msgbuf->data, &refuse, sizeof(refuse));
-    amg_mpi_send_control_locked(msgbuf, rank, context, AMG_MPI_REFUSE,
-        msgbuf->header.cookie, sizeof(refuse));
+    memcpy(answer->data, &refuse, sizeof(refuse));
+    amg_mpi_send_control_locked(
+        answer, rank, context, AMG_MPI_REFUSE, cookie, sizeof(refuse));
 }
 
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival)
 {
-    request_refuse_locked(msgbuf_of_arrival(arrival),
-        amg_mpi_rank_of(domain, arrival->from), arrival->is_one_way,
-        HG_CANCELED);
+    struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
+    uint32_t rank = amg_mpi_rank_of(domain, arrival->from);
+
+    request_close_locked(domain, arrival);
+    if (arrival->is_one_way)
+        credit_owe_locked(msgbuf, rank);
+    else
+        refusal_send_locked(msgbuf, rank, arrival->origin_context,
+            (uint32_t)arrival->token, HG_CANCELED);
 }
 
 static void arrival_give_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, struct amg_list *list,
     bool is_one_way)
 {
-    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
+    struct amg_arrival *arrival = &message->arrival->arrival;
 
-    msgbuf->arrival.from = amg_mpi_peer_at(domain, message->rank);
-    msgbuf->arrival.data = msgbuf->data;
-    msgbuf->arrival.len = message->len;
-    msgbuf->arrival.origin_context = msgbuf->header.context;
-    msgbuf->arrival.is_one_way = is_one_way;
-    msgbuf->arrival.is_late = list == &domain->calls.late;
-    msgbuf->arrival.token = msgbuf->header.cookie;
-    amg_list_push(list, &msgbuf->arrival.link);
+    message->arrival->whole = message->msgbuf;
+    arrival->from = amg_mpi_peer_at(domain, message->rank);
+    arrival->data = message->body;
+    arrival->len = message->len;
+    arrival->origin_context = message->header->context;
+    arrival->is_one_way = is_one_way;
+    arrival->is_late = list == &domain->calls.late;
+    arrival->token = message->header->cookie;
+    amg_list_push(list, &arrival->link);
+}
+
+/* Why this request cannot be served; HG_SUCCESS: it can. */
+static hg_return_t request_check_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message, struct amg_mpi_peer *peer)
+{
+    if (!AMG_LIKELY(amg_flow_is_within(
+            &domain->calls.flow, &peer->calls, peer->open + 1u))) {
+        amg_calls_violation(&domain->calls, &peer->calls, AMG_VIOLATION_LIMIT,
+            message->kind, (long)peer->open);
+        return HG_AGAIN;
+    }
+    if (AMG_LIKELY(message->ep != NULL && domain->is_listening))
+        return HG_SUCCESS;
+    return domain->disconnect.is_closing ? HG_CANCELED
+           : message->ep == NULL         ? HG_NOENTRY
+                                         : HG_OPNOTSUPPORTED;
 }
 
 void amg_mpi_msg_on_request_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
+    struct amg_mpi_peer *peer = amg_mpi_peer_of_locked(domain, message->rank);
     bool is_one_way = message->kind == AMG_MPI_ONEWAY;
+    hg_return_t why = request_check_locked(domain, message, peer);
 
-    domain->peers[message->rank].context = msgbuf->header.context;
-    if (message->ep != NULL && domain->is_listening)
+    peer->context = message->header->context;
+    if (AMG_LIKELY(why == HG_SUCCESS)) {
+        peer->open++;
         arrival_give_locked(domain, message, &message->ep->arrived, is_one_way);
-    else
-        request_refuse_locked(msgbuf, message->rank, is_one_way,
-            domain->disconnect.is_sent ? HG_CANCELED
-            : message->ep == NULL      ? HG_NOENTRY
-                                       : HG_OPNOTSUPPORTED);
+    } else if (is_one_way) {
+        credit_owe_locked(message->msgbuf, message->rank);
+    } else {
+        refusal_send_locked(message->msgbuf, message->rank,
+            message->header->context, message->header->cookie, why);
+    }
 }
 
 /* The operation that waits for this answer, or amg_call_cancelled; NULL: none
@@ -254,7 +329,7 @@ void amg_mpi_msg_on_request_locked(
 static struct amg_op *call_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    uint32_t cookie = message->msgbuf->header.cookie;
+    uint32_t cookie = message->header->cookie;
     struct amg_op *op =
         amg_calls_find_locked(&domain->calls, cookie, message->rank);
 
@@ -262,8 +337,8 @@ static struct amg_op *call_end_locked(
         amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
             AMG_MPI_REPLY, (long)cookie);
     else
-        amg_calls_settle_locked(
-            &domain->calls, cookie, &domain->peers[message->rank].calls);
+        amg_calls_settle_locked(&domain->calls, cookie,
+            &amg_mpi_peer_of_locked(domain, message->rank)->calls);
     return op;
 }
 
@@ -280,7 +355,7 @@ void amg_mpi_msg_on_reply_locked(
         amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
-    op->data = message->msgbuf->data;
+    op->data = message->body;
     op->len = message->len;
     op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)message->msgbuf;
     amg_mpi_op_end_locked(op, HG_SUCCESS);
@@ -292,26 +367,123 @@ void amg_mpi_msg_on_refuse_locked(
     struct amg_op *op = call_end_locked(domain, message);
     struct amg_mpi_refuse refuse;
 
-    memcpy(&refuse, message->msgbuf->data, sizeof(refuse));
+    memcpy(&refuse, message->body, sizeof(refuse));
     amg_mpi_msgbuf_put_locked(message->msgbuf);
     if (op == NULL || op == &amg_call_cancelled)
         return;
     amg_mpi_op_end_locked(op, amg_call_refusal(refuse.code));
 }
 
+/* Checked: a call of such a kind may have this length. */
+static void call_take_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    switch (message->kind) {
+    case AMG_MPI_REQUEST:
+    case AMG_MPI_ONEWAY:
+        amg_mpi_msg_on_request_locked(domain, message);
+        return;
+    case AMG_MPI_REPLY:
+        amg_mpi_msg_on_reply_locked(domain, message);
+        return;
+    case AMG_MPI_REFUSE:
+        if (message->len == sizeof(struct amg_mpi_refuse)) {
+            amg_mpi_msg_on_refuse_locked(domain, message);
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_FORM,
+        message->kind, (long)message->len);
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
+}
+
+void amg_mpi_msg_on_pack_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
+    struct amg_mpi_message call = *message;
+    struct amg_mpi_header header = {.credits = 0};
+    struct amg_pack_part part;
+    struct amg_pack_iter iter;
+
+    if (message->len > domain->message_len - sizeof(header) ||
+        !amg_pack_iter_init(&iter, message->body, message->len,
+            message->header->cookie, domain->packer.count_max)) {
+        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_FORM,
+            AMG_MPI_PACK, (long)message->header->cookie);
+        amg_mpi_msgbuf_put_locked(msgbuf);
+        return;
+    }
+    call.header = &header;
+    call.arrival = amg_pack_arrivals(message->body, message->len);
+    while (amg_pack_iter_next(&iter, &part)) {
+        header.kind = part.head.kind;
+        header.context = part.head.context;
+        header.cookie = part.head.cookie;
+        call.kind = amg_mpi_kind_of(&header);
+        call.body = message->body + (part.body - message->body);
+        call.len = part.head.len;
+        amg_pack_share(&msgbuf->others);
+        call_take_locked(domain, &call);
+        call.arrival++;
+    }
+    amg_mpi_msgbuf_put_locked(msgbuf);
+}
+
+/* Ends the operations of the endpoint whose messages are kept. */
+static void kept_detach_locked(
+    struct amg_mpi_domain *domain, const struct amg_ep *ep)
+{
+    struct amg_link *link = amg_list_first(&domain->packer.kept);
+
+    for (; link != NULL; link = amg_list_next(&domain->packer.kept, link)) {
+        const struct amg_post *post =
+            &amg_container_of(link, struct amg_mpi_msgbuf, pack.link)->post;
+
+        if (post->op != NULL && post->ep == ep)
+            amg_calls_cancel_locked(&domain->calls, post->op);
+    }
+}
+
 void amg_mpi_msg_drop_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
 {
+    kept_detach_locked(domain, &ep->base);
     amg_calls_drop_locked(&domain->calls, &ep->base);
     amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
     amg_calls_detach_locked(&domain->calls, &domain->deferred, &ep->base);
 }
 
-int amg_mpi_msg_pending_peer_locked(const struct amg_mpi_domain *domain)
+void amg_mpi_msg_on_credits_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits)
 {
-    for (int rank = 0; rank < domain->comm.size; rank++)
-        if (amg_calls_is_waiting_locked(
-                &domain->calls, &domain->peers[rank].calls, (uint32_t)rank))
-            return rank;
-    return -1;
+    if (credits <= peer->calls.unanswered)
+        domain->oneways -=
+            credits < domain->oneways ? credits : domain->oneways;
+    amg_calls_credit_locked(&domain->calls, &peer->calls, credits);
+}
+
+bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain)
+{
+    return domain->oneways > 0 ||
+           amg_calls_pending_locked(&domain->calls, &domain->asked) != NULL;
+}
+
+const struct amg_mpi_peer *amg_mpi_msg_pending_peer_locked(
+    struct amg_mpi_domain *domain)
+{
+    const struct amg_table_slot *slot =
+        amg_calls_pending_locked(&domain->calls, &domain->asked);
+    const struct amg_mpi_peer *peer = domain->met;
+
+    if (slot != NULL)
+        return amg_mpi_peer_of_locked(domain, slot->owner_or_next);
+    if (domain->oneways == 0)
+        return NULL;
+    while (peer != NULL && peer->calls.unanswered == 0)
+        peer = peer->next;
+    return peer;
 }

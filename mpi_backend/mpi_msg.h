@@ -29,13 +29,22 @@ void amg_mpi_msg_on_reply_locked(
 void amg_mpi_msg_on_refuse_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
+void amg_mpi_msg_on_pack_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+
 /* The request will not be served: informs its origin. */
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival);
 
-/* A rank that has not answered a request of ours, or returned the credit of a
- * one-way one, or -1. Calls that were cancelled do not count. */
-int amg_mpi_msg_pending_peer_locked(const struct amg_mpi_domain *domain);
+/* The peer returned the credits of so many one-way requests. */
+void amg_mpi_msg_on_credits_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits);
+/* Has any rank not answered a request of ours, or not returned the credit of a
+ * one-way one? Calls that were cancelled do not count. */
+bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain);
+/* One of these, for the log, or NULL. */
+const struct amg_mpi_peer *amg_mpi_msg_pending_peer_locked(
+    struct amg_mpi_domain *domain);
 
 /* Ends all requests and replies of an endpoint that is closing as canceled. */
 void amg_mpi_msg_drop_locked(
@@ -43,18 +52,21 @@ void amg_mpi_msg_drop_locked(
 
 /* Disconnect of all ranks: mpi_disconnect.c */
 
-/* Handlers of received messages; each takes the msgbuf. */
-void amg_mpi_disconnect_on_one_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
-void amg_mpi_disconnect_on_all_locked(
+/* Handler of received messages; takes the msgbuf. */
+void amg_mpi_disconnect_on_message_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Sends DISCONNECT and takes the next step. True: the disconnect is complete.
- */
+/* Sends what is to be sent, also while the class is open. */
+void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain);
+/* A step of this rank's closing. True: the disconnect is complete. */
 bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain);
-/* Logs the ranks that this one waits for. */
-void amg_mpi_disconnect_report_locked(const struct amg_mpi_domain *domain);
-/* Gives up, and logs the missing ranks. */
+/* Logs the ranks that this one waits for; rank 0 asks which these are. */
+void amg_mpi_disconnect_report_locked(struct amg_mpi_domain *domain);
+/* This rank gives up. Rank 0 asks which ranks are missing, and the others wait
+ * for its answer: returns the longest time that this takes. */
+unsigned amg_mpi_disconnect_settle_locked(struct amg_mpi_domain *domain);
+bool amg_mpi_disconnect_is_settled_locked(const struct amg_mpi_domain *domain);
+/* Ends it, and logs the missing ranks. */
 void amg_mpi_disconnect_abandon_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (msgbufs): their pool, sends in flight, posted receives. */
+/* Message buffers (msgbufs): their pool, and posted receives. */
 #ifndef AMG_MPI_BACKEND_MPI_MSGBUF_H
 #define AMG_MPI_BACKEND_MPI_MSGBUF_H
 
@@ -25,45 +25,14 @@ static inline struct amg_mpi_msgbuf *amg_mpi_msgbuf_of_link(
     return amg_container_of(link, struct amg_mpi_msgbuf, post.link);
 }
 
-/* Checks whether this thread may post to the domain. HG_NA_ERROR: MPI has
- * ended. HG_OPNOTSUPPORTED: MPI_THREAD_SINGLE, and this is another thread. */
-hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain);
-
-/* Writes the destination and header of the msgbuf. */
-static inline void amg_mpi_send_address(struct amg_mpi_msgbuf *msgbuf,
-    uint32_t rank, uint8_t context, enum amg_mpi_kind kind, uint32_t body_len)
-{
-    msgbuf->rank = (int)rank;
-    msgbuf->tag = amg_mpi_tag(msgbuf->domain, context);
-    msgbuf->len = (uint32_t)sizeof(msgbuf->header) + body_len;
-    msgbuf->header.kind = (uint8_t)(AMG_MPI_MAGIC | kind);
-}
-
-/* Sends an addressed msgbuf, and takes it; `msgbuf->post.op` ends when it has
- * left. On an error the msgbuf stays the caller's, and MPI's reason is logged.
- */
-hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf);
-
-/* For messages of the driver, whose result is not reported: always takes the
- * msgbuf. */
-void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
-    uint8_t context, enum amg_mpi_kind kind, uint32_t cookie,
-    uint32_t body_len);
-
-/* Tests the sends that are not complete, and sends the messages of threads that
- * may not call MPI. Called by a thread that may call MPI. */
-void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
-
-/* The same, once for each send in flight now. */
-void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
-
-/* At close: keeps the msgbufs that MPI has not completed allocated. */
-void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain);
-
-/* A received message; the msgbuf is the receiver's. */
+/* A received message, or a call in one; the msgbuf is the receiver's, and of a
+ * call its share of it. */
 struct amg_mpi_message {
     struct amg_mpi_msgbuf *msgbuf;
-    struct amg_mpi_ep *ep; /* its endpoint; NULL: none is open */
+    const struct amg_mpi_header *header;
+    unsigned char *body;
+    struct amg_pack_arrival *arrival; /* to be used for this call */
+    struct amg_mpi_ep *ep;            /* its endpoint; NULL: none is open */
     uint32_t rank;
     uint32_t len;  /* of the body */
     unsigned kind; /* enum amg_mpi_kind, or a number beyond */

@@ -2,14 +2,18 @@
 /* The ranks of the communicator as peers: their addresses, and detection of
  * silent ones.
  *
- * Memory: 56 bytes per rank of the communicator, in one table. That is two
- * counts of flow control (24 bytes each) and its flags. The table does not grow
- * with traffic.
+ * Memory: a table of pointers, 8 bytes per rank of the communicator, whose
+ * pages exist once they are written; and 200 bytes for each rank that this one
+ * has exchanged a message with: two counts of flow control (80 bytes each), its
+ * kept message (transport/pack.h) and its flags. One of these is in reserve,
+ * because a message that MPI has delivered must not be lost for lack of memory:
+ * without it none is received.
  *
  * A peer is a pointer into the table, so rank and peer are found from each
- * other by arithmetic. An address is "mpi://NONCE/RANK": the nonce is drawn by
- * rank 0 for each communicator, so a string of another job, or of another
- * communicator with other ranks, is never accepted here.
+ * other by arithmetic. Nothing walks over the table. An address is
+ * "mpi://NONCE/RANK": the nonce is drawn by rank 0 for each communicator, so a
+ * string of another job, or of another communicator with other ranks, is never
+ * accepted here.
  *
  * MPI does not report dead ranks, so a call to one never ends, and the log must
  * name the rank. Every AMALGAM_SILENT_MS a poll walks over the operations
@@ -40,32 +44,52 @@ enum {
     WHAT_CAP = 80,
 };
 
-static_assert(sizeof(struct amg_mpi_peer) == 56, "the text above says so");
+static_assert(sizeof(struct amg_mpi_peer) == 200, "the text above says so");
 
-uint32_t amg_mpi_rank_of(
-    const struct amg_mpi_domain *domain, const struct amg_peer *peer)
+bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain)
 {
-    ptrdiff_t rank =
-        (const struct amg_mpi_peer *)(const void *)peer - domain->peers;
-
-    AMG_ASSERT(rank >= 0 && rank < domain->comm.size);
-    return (uint32_t)rank;
+    AMG_ASSERT(domain->spare == NULL);
+    domain->spare = amg_mem_zalloc(sizeof(*domain->spare));
+    return domain->spare != NULL;
 }
 
-struct amg_peer *amg_mpi_peer_at(
-    const struct amg_mpi_domain *domain, uint32_t rank)
+struct amg_mpi_peer *amg_mpi_peer_meet_locked(
+    struct amg_mpi_domain *domain, uint32_t rank)
 {
-    AMG_ASSERT(rank < (uint32_t)domain->comm.size);
-    return (struct amg_peer *)(void *)&domain->peers[rank];
+    struct amg_mpi_peer *peer = NULL;
+
+    AMG_ASSERT(domain->peers[rank] == NULL);
+    if (!amg_mpi_peer_reserve_locked(domain))
+        return NULL;
+    peer = domain->spare;
+    domain->spare = NULL;
+    peer->rank = rank;
+    peer->next = domain->met;
+    domain->met = peer;
+    domain->peers[rank] = peer;
+    (void)amg_mpi_peer_reserve_locked(domain);
+    return peer;
+}
+
+void amg_mpi_peers_fini(struct amg_mpi_domain *domain)
+{
+    while (domain->met != NULL) {
+        struct amg_mpi_peer *peer = domain->met;
+
+        domain->met = peer->next;
+        amg_mem_free(peer);
+    }
+    amg_mem_free(domain->spare);
+    amg_mem_free(domain->peers);
 }
 
 hg_return_t amg_mpi_peer_lost(
     struct amg_mpi_domain *domain, uint32_t rank, int code)
 {
-    struct amg_mpi_peer *peer = &domain->peers[rank];
+    struct amg_mpi_peer *peer = amg_mpi_peer_get_locked(domain, rank);
     char what[WHAT_CAP];
 
-    if (peer->is_lost) {
+    if (peer == NULL || peer->is_lost) {
         domain->liveness.lost++;
         return HG_NA_ERROR;
     }
@@ -192,7 +216,7 @@ static unsigned work_count(const struct amg_mpi_domain *domain, uint32_t rank)
 
 static void silent_log(const struct amg_mpi_domain *domain, uint32_t rank)
 {
-    const struct amg_mpi_peer *peer = &domain->peers[rank];
+    const struct amg_mpi_peer *peer = amg_mpi_peer_of_locked(domain, rank);
     uint64_t past_ns = (peer->silent - 1u) * domain->liveness.period_ns;
 
     AMG_LOG_WARNING("mpi",
@@ -227,7 +251,7 @@ static void table_check(struct amg_mpi_domain *domain,
 
         if (slot->object == NULL)
             continue;
-        peer = &domain->peers[slot->owner_or_next];
+        peer = amg_mpi_peer_of_locked(domain, slot->owner_or_next);
         if (peer->check == (uint8_t)domain->liveness.checks)
             continue; /* it has more than one */
         peer->check = (uint8_t)domain->liveness.checks;

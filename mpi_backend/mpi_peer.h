@@ -7,30 +7,83 @@
 #include "mpi_backend/mpi_domain.h"
 #include "transport/flow.h"
 
-/* One of the table of all ranks; indexed by rank. */
+/* State of a rank, from its first contact with this one on. Owned by the
+ * domain, and guarded by its lock. */
 struct amg_mpi_peer {
     struct amg_flow_peer calls;
     struct amg_flow_peer bulk;
+    struct amg_pack_peer pack;
+    struct amg_mpi_peer *next; /* the one met before it */
+    uint32_t rank;
     uint8_t context; /* source of its last request */
     bool is_heard;   /* a message came since the last check */
     uint8_t silent;  /* checks in a row with work of ours and no message */
     uint8_t check;   /* serial of the last check at which it had work */
-    bool is_ready;   /* rank 0: it has sent DISCONNECT */
     bool is_lost;    /* MPI could not send it a message */
+    uint16_t open;   /* its requests that are not answered or released */
 };
 
-uint32_t amg_mpi_rank_of(
-    const struct amg_mpi_domain *domain, const struct amg_peer *peer);
-struct amg_peer *amg_mpi_peer_at(
-    const struct amg_mpi_domain *domain, uint32_t rank);
+/* A peer of the contract is the address of its rank's slot in the table. */
+static inline uint32_t amg_mpi_rank_of(
+    const struct amg_mpi_domain *domain, const struct amg_peer *peer)
+{
+    ptrdiff_t rank =
+        (struct amg_mpi_peer *const *)(const void *)peer - domain->peers;
+
+    AMG_ASSERT(rank >= 0 && rank < domain->comm.size);
+    return (uint32_t)rank;
+}
+
+static inline struct amg_peer *amg_mpi_peer_at(
+    const struct amg_mpi_domain *domain, uint32_t rank)
+{
+    AMG_ASSERT(rank < (uint32_t)domain->comm.size);
+    return (struct amg_peer *)(void *)&domain->peers[rank];
+}
+
+/* The first contact with a rank. NULL: no memory. */
+struct amg_mpi_peer *amg_mpi_peer_meet_locked(
+    struct amg_mpi_domain *domain, uint32_t rank);
+/* Makes the reserve for the next one. */
+bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain);
+void amg_mpi_peers_fini(struct amg_mpi_domain *domain);
+
+/* Whether a message of any rank can be taken: else it must wait in MPI. */
+static inline bool amg_mpi_peer_reserve_locked(struct amg_mpi_domain *domain)
+{
+    return AMG_LIKELY(domain->spare != NULL) ||
+           amg_mpi_peer_reserve_make_locked(domain);
+}
+
+/* NULL: no memory. */
+static inline struct amg_mpi_peer *amg_mpi_peer_get_locked(
+    struct amg_mpi_domain *domain, uint32_t rank)
+{
+    struct amg_mpi_peer *peer = NULL;
+
+    AMG_ASSERT(rank < (uint32_t)domain->comm.size);
+    peer = domain->peers[rank];
+    return AMG_LIKELY(peer != NULL) ? peer
+                                    : amg_mpi_peer_meet_locked(domain, rank);
+}
+
+/* One that was met. */
+static inline struct amg_mpi_peer *amg_mpi_peer_of_locked(
+    const struct amg_mpi_domain *domain, uint32_t rank)
+{
+    AMG_ASSERT(
+        rank < (uint32_t)domain->comm.size && domain->peers[rank] != NULL);
+    return domain->peers[rank];
+}
 
 /* As amg_calls_violation(), of a rank. */
 static inline void amg_mpi_peer_violation(struct amg_mpi_domain *domain,
     uint32_t rank, enum amg_violation what, unsigned kind, long number)
 {
-    AMG_ASSERT(rank < (uint32_t)domain->comm.size);
-    amg_calls_violation(
-        &domain->calls, &domain->peers[rank].calls, what, kind, number);
+    struct amg_mpi_peer *peer = amg_mpi_peer_get_locked(domain, rank);
+
+    if (peer != NULL)
+        amg_calls_violation(&domain->calls, &peer->calls, what, kind, number);
 }
 
 /* MPI could not send a message to `rank`, with `code`: logs MPI's text once per
@@ -42,7 +95,7 @@ hg_return_t amg_mpi_peer_lost(
 static inline void amg_mpi_peer_heard_locked(
     struct amg_mpi_domain *domain, uint32_t rank)
 {
-    domain->peers[rank].is_heard = true;
+    amg_mpi_peer_of_locked(domain, rank)->is_heard = true;
     domain->liveness.heard++;
 }
 

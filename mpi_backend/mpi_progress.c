@@ -23,6 +23,7 @@
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_msgbuf.h"
+#include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_transfer.h"
@@ -34,16 +35,18 @@ enum {
     IDLE_MAX = 256,   /* this many, which is about 0.1 ms */
     CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
     ANSWER_MS = 500,  /* part of it: for peers to answer a cancelled get */
-    VERDICT_MS = 500, /* for rank 0 to report the missing ranks */
     RANKS_CAP = 32,
 };
 
-/* Only its credits count. */
+/* The credits of its header were taken. */
 static void on_credit_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    (void)domain;
+    uint32_t note = message->msgbuf->header.cookie;
+
     amg_mpi_msgbuf_put_locked(message->msgbuf);
+    amg_calls_on_note_locked(
+        &domain->calls, &domain->peers[message->rank]->calls, note);
 }
 
 /* Length of the body of each kind, and its handler. */
@@ -59,6 +62,8 @@ static const struct kind_row {
     [AMG_MPI_REFUSE] = {sizeof(struct amg_mpi_refuse),
         sizeof(struct amg_mpi_refuse), amg_mpi_msg_on_refuse_locked},
     [AMG_MPI_CREDIT] = {0, 0, on_credit_locked},
+    [AMG_MPI_PACK] = {AMG_PACK_HEAD_LEN, UINT32_MAX,
+        amg_mpi_msg_on_pack_locked},
     [AMG_MPI_GET] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
         amg_mpi_access_on_request_locked},
     [AMG_MPI_PUT] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
@@ -76,16 +81,19 @@ static const struct kind_row {
     [AMG_MPI_HALT] = {0, 0, amg_mpi_transfer_on_halt_locked},
     [AMG_MPI_SYNC] = {sizeof(struct amg_mpi_sync), sizeof(struct amg_mpi_sync),
         amg_mpi_sync_on_message_locked},
-    [AMG_MPI_DISCONNECT] = {0, 0, amg_mpi_disconnect_on_one_locked},
-    [AMG_MPI_DISCONNECT_ALL] = {sizeof(struct amg_mpi_disconnect_all),
-        sizeof(struct amg_mpi_disconnect_all),
-        amg_mpi_disconnect_on_all_locked},
+    [AMG_MPI_DISCONNECT] = {0, 0, amg_mpi_disconnect_on_message_locked},
+    [AMG_MPI_DISCONNECT_ALL] = {sizeof(struct amg_mpi_missing),
+        sizeof(struct amg_mpi_missing), amg_mpi_disconnect_on_message_locked},
+    [AMG_MPI_DISCONNECT_ASK] = {0, 0, amg_mpi_disconnect_on_message_locked},
+    [AMG_MPI_DISCONNECT_MISSING] = {sizeof(struct amg_mpi_missing),
+        sizeof(struct amg_mpi_missing), amg_mpi_disconnect_on_message_locked},
 };
 
 static void message_take_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     const struct amg_mpi_header *header = &message->msgbuf->header;
+    struct amg_mpi_peer *peer = NULL;
     unsigned kind = message->kind;
 
     AMG_ASSERT(message->rank < (uint32_t)domain->comm.size);
@@ -96,10 +104,15 @@ static void message_take_locked(
         amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
-    amg_mpi_peer_heard_locked(domain, message->rank);
+    peer = amg_mpi_peer_get_locked(domain, message->rank);
+    if (peer == NULL) { /* no memory while an endpoint closes */
+        amg_mpi_msgbuf_put_locked(message->msgbuf);
+        return;
+    }
+    peer->is_heard = true;
+    domain->liveness.heard++;
     if (header->credits > 0)
-        amg_calls_credit_locked(&domain->calls,
-            &domain->peers[message->rank].calls, header->credits);
+        amg_mpi_msg_on_credits_locked(domain, peer, header->credits);
     kind_rows[kind].on_message(domain, message);
 }
 
@@ -138,8 +151,8 @@ static unsigned ep_receive_locked(
 
     if (ep->posted < AMG_MPI_RECEIVES)
         amg_mpi_receive_fill_locked(ep);
-    while (
-        count < max && amg_mpi_receive_next_locked(ep, count > 0, &message)) {
+    while (count < max && amg_mpi_peer_reserve_locked(domain) &&
+           amg_mpi_receive_next_locked(ep, count > 0, &message)) {
         message_take_locked(domain, &message);
         count++;
     }
@@ -152,7 +165,7 @@ static unsigned unmatched_take_locked(struct amg_mpi_domain *domain)
     struct amg_mpi_ep *backlog = NULL;
     unsigned count = 0;
 
-    while (count < DOMAIN_MAX &&
+    while (count < DOMAIN_MAX && amg_mpi_peer_reserve_locked(domain) &&
            amg_mpi_receive_unmatched_locked(domain, &message, &backlog)) {
         message_take_locked(domain, &message);
         count++;
@@ -176,6 +189,9 @@ static void pipelines_move_locked(struct amg_mpi_domain *domain)
 
 static void domain_move_locked(struct amg_mpi_domain *domain)
 {
+    amg_packer_turn(&domain->packer);
+    if (!amg_packer_is_empty(&domain->packer))
+        amg_mpi_send_kept_locked(domain);
     if (domain->send_count >= AMG_MPI_SENDS ||
         !amg_list_is_empty(&domain->deferred))
         amg_mpi_send_poll_locked(domain);
@@ -215,6 +231,7 @@ static void ep_progress_locked(
     is_due = (++domain->polls & PROBE_MASK) == 0;
     if (is_due) {
         count += unmatched_take_locked(domain);
+        amg_mpi_disconnect_move_locked(domain);
         amg_mpi_peer_check_locked(domain);
     }
     if (is_due || count == 0)
@@ -264,6 +281,7 @@ static unsigned domain_poll_locked(struct amg_mpi_domain *domain)
             count += ep_receive_locked(domain, domain->eps[i], DOMAIN_MAX);
     }
     count += unmatched_take_locked(domain);
+    amg_mpi_disconnect_move_locked(domain);
     domain_move_locked(domain);
     amg_mpi_send_poll_locked(domain);
     (void)amg_calls_pay_one_locked(&domain->calls);
@@ -468,9 +486,11 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
         return HG_AGAIN;
     }
     amg_bias_lock(domain->lock);
-    if (!domain->disconnect.is_over)
-        (void)domain_poll_locked(domain);
     is_over = amg_mpi_disconnect_step_locked(domain);
+    if (!is_over) {
+        (void)domain_poll_locked(domain);
+        is_over = amg_mpi_disconnect_step_locked(domain);
+    }
     is_broken = domain->disconnect.is_broken;
     amg_bias_unlock(domain->lock);
     if (!is_over)
@@ -489,9 +509,11 @@ void amg_mpi_close_report(struct amg_domain *base)
     amg_bias_unlock(domain->lock);
 }
 
-static bool has_verdict(const struct amg_mpi_domain *domain)
+static void disconnect_abandon_locked(struct amg_mpi_domain *domain)
 {
-    return domain->comm.rank == 0 || domain->disconnect.is_over;
+    wait_until_locked(domain, amg_mpi_disconnect_is_settled_locked,
+        amg_mpi_disconnect_settle_locked(domain));
+    amg_mpi_disconnect_abandon_locked(domain);
 }
 
 void amg_mpi_close_abandon(struct amg_domain *base)
@@ -501,16 +523,14 @@ void amg_mpi_close_abandon(struct amg_domain *base)
     if (domain->is_dead)
         return;
     amg_bias_lock(domain->lock);
-    /* Rank 0 alone knows the missing ranks, and gives up at about the same
-     * time. */
-    wait_until_locked(domain, has_verdict, VERDICT_MS);
-    amg_mpi_disconnect_abandon_locked(domain);
+    disconnect_abandon_locked(domain);
     amg_bias_unlock(domain->lock);
 }
 
 static bool has_sent_all(const struct amg_mpi_domain *domain)
 {
-    return amg_list_is_empty(&domain->sends);
+    return amg_list_is_empty(&domain->sends) &&
+           amg_packer_is_empty(&domain->packer);
 }
 
 static void eps_each_locked(struct amg_mpi_domain *domain,
@@ -528,12 +548,26 @@ static void work_end_locked(struct amg_mpi_domain *domain)
     eps_each_locked(domain, amg_mpi_msg_drop_locked);
 }
 
-/* False: ranks never entered the program's barrier, and the communicator of
- * messages must stay allocated. */
+static bool has_joined(const struct amg_mpi_domain *domain)
+{
+    int flag = 0;
+
+    return MPI_Request_get_status(domain->joining.request, &flag,
+               MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+           flag;
+}
+
+/* False: ranks never entered a barrier, and the communicator of messages must
+ * stay allocated. */
 static bool barrier_end_locked(struct amg_mpi_domain *domain)
 {
     int flag = 0;
 
+    wait_until_locked(domain, has_joined, CLOSE_MS);
+    if (MPI_Test(&domain->joining.request, &flag, MPI_STATUS_IGNORE) ==
+            MPI_SUCCESS &&
+        !flag)
+        return false;
     if (MPI_Test(&domain->barrier.request, &flag, MPI_STATUS_IGNORE) !=
             MPI_SUCCESS ||
         flag)
@@ -561,7 +595,7 @@ bool amg_mpi_close_leave(
     if (!is_over && verdict == AMG_PATIENCE_TELL)
         amg_mpi_disconnect_report_locked(domain);
     if (!is_over && verdict == AMG_PATIENCE_OVER) {
-        amg_mpi_disconnect_abandon_locked(domain);
+        disconnect_abandon_locked(domain);
         is_over = true;
     }
     amg_bias_unlock(domain->lock);

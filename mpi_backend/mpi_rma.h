@@ -142,9 +142,9 @@ void amg_mpi_sync_on_message_locked(
 
 /* Creates the windows, with all ranks, and the domain's RMA state; the domain
  * has none if windows cannot be created. `area` may be NULL. HG_OPNOTSUPPORTED:
- * no rank has windows; the cause is logged. */
+ * no rank has windows; `is_asked`: as in amg_mpi_windows_open(). */
 hg_return_t amg_mpi_rma_open(
-    struct amg_mpi_domain *domain, const struct amg_area *area);
+    struct amg_mpi_domain *domain, const struct amg_area *area, bool is_asked);
 /* Collective where `is_whole`; see amg_mpi_windows_close(). */
 void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole);
 
@@ -162,7 +162,10 @@ bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain);
 /* Makes progress on all of them. */
 void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain);
 
-/* Selection between windows and messages: mpi_bulk_select.c */
+/* Measurement of windows and messages: mpi_bulk_measure.c */
+
+/* Bytes of the pulls that are measured, by enum amg_mpi_size. */
+enum { AMG_MPI_MEASURED_MEDIUM = 65536, AMG_MPI_MEASURED_LARGE = 1048576 };
 
 /* Measured times of a get. One MPI_Allreduce with MPI_MAX shares all words; 0
  * means not measured. None exceeds INT64_MAX, because MPICH 4.0.2 compares
@@ -172,10 +175,18 @@ struct amg_mpi_figures {
     /* INT64_MAX - the fastest, ns */
     uint64_t message_inverse[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
     uint64_t needs_target; /* 1: a window needs its owner to call MPI */
+    uint64_t is_blocking;  /* 1: the post of an access waits for its owner */
     uint64_t failed;       /* 1 + the rank whose log says what failed */
     uint64_t ranks;        /* that measured */
     uint64_t took_ns;
 };
+
+/* Measures on some ranks. Collective over all; the result is the same on all
+ * ranks. HG_NA_ERROR: MPI failed. */
+hg_return_t amg_mpi_figures_measure(
+    const struct amg_mpi_comm *comm, struct amg_mpi_figures *ret_figures);
+
+/* Selection between windows and messages: mpi_bulk_select.c */
 
 /* Decides, with all ranks of the domain, how its bulk data moves; fills
  * `domain->choice`, and opens the windows if some transfers use them. `how` is

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_msgbuf.h"
+#include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_transfer.h"
 
 enum {

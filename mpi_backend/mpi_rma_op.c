@@ -507,7 +507,7 @@ bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain)
 }
 
 hg_return_t amg_mpi_rma_open(
-    struct amg_mpi_domain *domain, const struct amg_area *area)
+    struct amg_mpi_domain *domain, const struct amg_area *area, bool is_asked)
 {
     struct amg_mpi_rma *rma = NULL;
     hg_return_t rc = HG_SUCCESS;
@@ -522,7 +522,7 @@ hg_return_t amg_mpi_rma_open(
     }
     rma = amg_mem_zalloc(sizeof(*rma));
     rc = amg_mpi_windows_open(
-        &domain->comm, area, rma == NULL ? NULL : &rma->windows);
+        &domain->comm, area, is_asked, rma == NULL ? NULL : &rma->windows);
     if (rc != HG_SUCCESS) {
         amg_mem_free(rma);
         return rc;

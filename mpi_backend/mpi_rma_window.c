@@ -175,16 +175,14 @@ static void region_detach(void *arg, void *base)
         (void)amg_mpi_comm_error(rc, "detaching memory from a window");
 }
 
-/* Sets up a window that MPI has just created, or logs why it did not. */
+/* Sets up a window that MPI has just created, or tells why it did not. */
 static bool window_begin(int rc, MPI_Win window, const char *what)
 {
     if (rc == MPI_SUCCESS)
         rc = MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
     if (rc == MPI_SUCCESS)
         rc = MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
-    if (rc != MPI_SUCCESS)
-        (void)amg_mpi_comm_error(rc, what);
-    return rc == MPI_SUCCESS;
+    return amg_mpi_comm_is_window(rc, what);
 }
 
 /* One step: all ranks have created the window, or none keeps it. A window that
@@ -201,10 +199,12 @@ static bool window_agree(
 /* Unique, as no rank gets the same time twice. */
 static int number_agree(struct amg_mpi_windows *windows)
 {
+    MPI_Request request = MPI_REQUEST_NULL;
     uint64_t now_ns = amg_clock_ns();
+    int rc = MPI_Iallreduce(&now_ns, &windows->number, 1, MPI_UINT64_T, MPI_MAX,
+        windows->comm, &request);
 
-    return MPI_Allreduce(
-        &now_ns, &windows->number, 1, MPI_UINT64_T, MPI_MAX, windows->comm);
+    return rc == MPI_SUCCESS ? amg_mpi_comm_wait(1, &request) : rc;
 }
 
 /* Collective; a step that fails at one rank is the last one for all. */
@@ -212,8 +212,11 @@ static bool windows_make(struct amg_mpi_windows *windows, MPI_Comm comm)
 {
     MPI_Win *pool = &windows->ways[AMG_MPI_WAY_POOL];
     MPI_Win *dynamic = &windows->ways[AMG_MPI_WAY_DYNAMIC];
-    int rc = MPI_Comm_dup(comm, &windows->comm);
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = MPI_Comm_idup(comm, &windows->comm, &request);
 
+    if (rc == MPI_SUCCESS)
+        rc = amg_mpi_comm_wait(1, &request);
     if (!amg_mpi_comm_all(comm, rc == MPI_SUCCESS)) {
         windows->comm = MPI_COMM_NULL;
         return false;
@@ -224,15 +227,14 @@ static bool windows_make(struct amg_mpi_windows *windows, MPI_Comm comm)
         return false;
     rc = MPI_Win_create(
         windows->bytes, DESCS_LEN, 1, MPI_INFO_NULL, comm, &windows->descs);
-    if (!window_agree(comm, rc, &windows->descs, "making the window of keys"))
+    if (!window_agree(comm, rc, &windows->descs, "a window of keys"))
         return false;
     rc = MPI_Win_create(windows->area.base, (MPI_Aint)windows->area.len, 1,
         MPI_INFO_NULL, comm, pool);
-    if (!window_agree(
-            comm, rc, pool, "making the window of the library's memory"))
+    if (!window_agree(comm, rc, pool, "a window of the library's memory"))
         return false;
     rc = MPI_Win_create_dynamic(MPI_INFO_NULL, comm, dynamic);
-    return window_agree(comm, rc, dynamic, "making the dynamic window");
+    return window_agree(comm, rc, dynamic, "a dynamic window");
 }
 
 static void window_free(MPI_Win *window)
@@ -285,7 +287,8 @@ static struct amg_mpi_windows *windows_alloc(
 }
 
 hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
-    const struct amg_area *area, struct amg_mpi_windows **ret_windows)
+    const struct amg_area *area, bool is_asked,
+    struct amg_mpi_windows **ret_windows)
 {
     uint64_t start_ns = amg_clock_ns();
     struct amg_mpi_windows *windows =
@@ -301,10 +304,11 @@ hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
         return HG_OPNOTSUPPORTED;
     }
     if (!windows_make(windows, comm->data)) {
-        AMG_LOG_WARNING("mpi",
-            "not all of %d ranks could make their windows; bulk data moves by "
-            "messages",
-            comm->size);
+        if (is_asked && comm->rank == 0)
+            AMG_LOG_WARNING("mpi",
+                "mpi+rma: this MPI did not create windows for all of %d ranks; "
+                "bulk data moves by messages (AMALGAM_LOG=info tells why)",
+                comm->size);
         amg_mpi_windows_close(windows, true);
         return HG_OPNOTSUPPORTED;
     }

@@ -73,10 +73,12 @@ struct amg_mpi_windows {
 };
 
 /* Creates them, with all ranks of the communicator; `area` may be NULL. All
- * ranks get theirs, or none: HG_OPNOTSUPPORTED, the cause is logged. A caller
- * without memory gives NULL for `ret_windows`, and no rank gets any. */
+ * ranks get theirs, or none: HG_OPNOTSUPPORTED. If the user asked for windows
+ * (`is_asked`), rank 0 warns of that; else it is normal with some MPIs. A
+ * caller without memory gives NULL for `ret_windows`, and no rank gets any. */
 hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
-    const struct amg_area *area, struct amg_mpi_windows **ret_windows);
+    const struct amg_area *area, bool is_asked,
+    struct amg_mpi_windows **ret_windows);
 
 /* Announces that this rank will free them; true: all ranks will. Never blocks;
  * false: call again. */

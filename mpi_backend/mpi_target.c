@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_msgbuf.h"
+#include "mpi_backend/mpi_send.h"
 
 static struct amg_mpi_access *access_of(struct amg_link *link)
 {

@@ -42,6 +42,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_msgbuf.h"
+#include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_peer.h"
 
 enum {
@@ -52,7 +53,7 @@ enum {
 static struct amg_flow_peer *transfer_queue(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer)
 {
-    return &domain->peers[transfer->rank].bulk;
+    return &amg_mpi_peer_of_locked(domain, (uint32_t)transfer->rank)->bulk;
 }
 
 void amg_mpi_transfer_op_end_locked(
@@ -457,7 +458,9 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
     op->len = 0;
     op->data = NULL;
     amg_call_set(op, AMG_MPI_OP_TRANSFER, transfer, &ep->base);
-    rc = transfer_post_locked(domain, transfer);
+    rc = amg_mpi_peer_get_locked(domain, (uint32_t)transfer->rank) == NULL
+             ? HG_NOMEM
+             : transfer_post_locked(domain, transfer);
     if (rc != HG_SUCCESS)
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     amg_bias_unlock(domain->lock);

@@ -14,6 +14,8 @@
 #include "mpi_backend/mpi_progress.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_export.h"
+#include "mpi_backend/mpi_meet.h"
+#include "mpi_backend/mpi_place.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_transfer.h"
 #include "mpi_backend/mpi_msgbuf.h"
@@ -44,28 +46,11 @@ static uint64_t random_draw(void)
     return number;
 }
 
-/* Values that all ranks agree on: the minimum over the ranks. */
-struct agreement {
-    uint32_t message_len;
-    uint32_t credits;
-    uint32_t protocol; /* equal on all ranks if the smallest */
-    uint32_t inverse;  /* number and the largest are */
-};
-
-static hg_return_t options_agree(const struct amg_open *how,
-    const struct amg_mpi_comm *comm, struct agreement *agreement,
-    uint64_t *ret_nonce)
+/* Have all ranks been opened for the same transports? */
+static hg_return_t protocols_compare(
+    const struct amg_open *how, const struct amg_mpi_greeting *all)
 {
-    uint64_t nonce = comm->rank == 0 ? random_draw() : 0;
-    int rc = MPI_Allreduce(
-        MPI_IN_PLACE, agreement, 4, MPI_UINT32_T, MPI_MIN, comm->data);
-
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Bcast(&nonce, sizeof(nonce), MPI_BYTE, 0, comm->data);
-    *ret_nonce = nonce;
-    if (rc != MPI_SUCCESS)
-        return amg_mpi_comm_error(rc, "agreeing on the length of messages");
-    if (agreement->protocol == ~agreement->inverse)
+    if (all->protocol == ~all->inverse)
         return HG_SUCCESS;
     AMG_LOG_ERROR("cls",
         "the ranks ask for different transports; this one is to open '%s': "
@@ -88,22 +73,38 @@ static void tags_set(struct amg_mpi_domain *domain)
         (int)(half <= AMG_TABLE_INDEX_MASK ? half : AMG_TABLE_INDEX_MASK + 1u);
 }
 
-static void domain_set(struct amg_mpi_domain *domain,
-    const struct amg_open *how, const struct agreement *agreement)
+static uint64_t at_most(uint64_t value, uint64_t max)
 {
+    return value < max ? value : max;
+}
+
+static void domain_set(struct amg_mpi_domain *domain,
+    const struct amg_open *how, const struct amg_mpi_greeting *all)
+{
+    domain->nonce = all->nonce;
+    domain->wanted_len = all->message_len;
+    domain->wanted_credits = all->credits;
     domain->base.transport = &amg_mpi_transport;
     amg_bias_init(&domain->own_lock);
     domain->lock =
         &domain->own_lock; /* the opener holds the lock of MPI calls */
-    domain->message_len = agreement->message_len;
-    domain->room_len = agreement->message_len * AMG_ROOM_FACTOR;
-    domain->small_len = SMALL_FACTOR * agreement->message_len;
+    domain->message_len = (uint32_t)at_most(all->message_len, MESSAGE_LEN_MAX);
+    if (domain->message_len < MESSAGE_LEN_MIN)
+        domain->message_len = MESSAGE_LEN_MIN;
+    domain->room_len = domain->message_len * AMG_ROOM_FACTOR;
+    domain->small_len = SMALL_FACTOR * domain->message_len;
     domain->fragment_len = (uint32_t)amg_env_number(AMG_ENV_FRAGMENT_BYTES);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;
     domain->salt = random_draw();
     tags_set(domain);
-    amg_mpi_msg_init(domain, (uint16_t)agreement->credits);
+    amg_mpi_msg_init(domain, (uint16_t)at_most(all->credits, CREDITS_MAX));
+    amg_calls_limit(&domain->calls, all->max_kib * 1024ull, domain->room_len,
+        (uint64_t)domain->comm.size);
+    amg_packer_init(&domain->packer,
+        domain->message_len - (uint32_t)sizeof(struct amg_mpi_header),
+        domain->room_len - (uint32_t)sizeof(struct amg_mpi_header));
+    domain->base.packs = &domain->packer.counts;
     amg_flow_init(&domain->bulk, AMG_MPI_TRANSFERS);
     amg_list_init(&domain->sends);
     amg_list_init(&domain->deferred);
@@ -122,6 +123,9 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_pool_init(&domain->access_pool, sizeof(struct amg_mpi_access),
         sizeof(void *) * 2);
     domain->barrier.request = MPI_REQUEST_NULL;
+    amg_mpi_tree_init(&domain->disconnect, (uint32_t)domain->comm.rank,
+        (uint32_t)domain->comm.size);
+    domain->joining.request = MPI_REQUEST_NULL;
 }
 
 static hg_return_t domain_fill(struct amg_mpi_domain *domain)
@@ -129,7 +133,10 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
     domain->peers =
         amg_mem_zalloc((size_t)domain->comm.size * sizeof(*domain->peers));
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
-    if (domain->peers == NULL || domain->eps == NULL ||
+    domain->cards =
+        amg_mem_zalloc((size_t)domain->comm.node_size * AMG_NODE_CARD_LEN);
+    if (domain->peers == NULL || domain->eps == NULL || domain->cards == NULL ||
+        !amg_mpi_peer_reserve_locked(domain) ||
         amg_pool_fill(&domain->transfer_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
         return HG_NOMEM;
     return amg_mpi_msgbuf_init(domain);
@@ -145,8 +152,9 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_table_fini(&domain->transfers);
     amg_calls_fini(&domain->calls);
     amg_mem_free(domain->eps);
+    amg_mem_free(domain->cards);
     amg_mpi_msgbuf_fini(domain);
-    amg_mem_free(domain->peers);
+    amg_mpi_peers_fini(domain);
     amg_mem_free(domain);
 }
 
@@ -205,13 +213,14 @@ static uint32_t protocol_id(const char *protocol, const char *internode)
 }
 
 static hg_return_t options_read(
-    const struct amg_open *how, struct agreement *ret_agreement)
+    const struct amg_open *how, struct amg_mpi_greeting *ret_mine)
 {
     uint64_t message_len = how->message_len != 0
                                ? how->message_len
                                : amg_env_number(AMG_ENV_MESSAGE_BYTES);
     uint64_t credits =
         how->credits != 0 ? how->credits : amg_env_number(AMG_ENV_CREDITS);
+    uint64_t max_kib = amg_env_number(AMG_ENV_MAX_REQUEST_BYTES) / 1024;
 
     if (how->info != NULL && how->info[0] != '\0') {
         AMG_LOG_ERROR("cls",
@@ -222,66 +231,79 @@ static hg_return_t options_read(
     if (!AMG_CONTRACT(
             how->max_contexts >= 1 && how->max_contexts <= AMG_MPI_CONTEXTS))
         return HG_INVALID_ARG;
-    if (message_len < MESSAGE_LEN_MIN)
-        message_len = MESSAGE_LEN_MIN;
-    if (message_len > MESSAGE_LEN_MAX)
-        message_len = MESSAGE_LEN_MAX;
-    if (credits > CREDITS_MAX)
-        credits = CREDITS_MAX;
-    ret_agreement->message_len = (uint32_t)message_len;
-    ret_agreement->credits = (uint32_t)credits;
-    ret_agreement->protocol = protocol_id(how->protocol, how->job.internode);
-    ret_agreement->inverse = ~ret_agreement->protocol;
+    *ret_mine = (struct amg_mpi_greeting){
+        .message_len = (uint32_t)at_most(message_len, UINT32_MAX),
+        .credits = (uint32_t)at_most(credits, UINT32_MAX),
+        .max_kib = (uint32_t)at_most(max_kib, UINT32_MAX),
+        .protocol = protocol_id(how->protocol, how->job.internode),
+        .nonce = random_draw(),
+    };
+    ret_mine->inverse = ~ret_mine->protocol;
     return HG_SUCCESS;
 }
 
+static struct amg_mpi_domain *domain_create(const struct amg_open *how,
+    const struct amg_mpi_comm *comm, const struct amg_mpi_greeting *all)
+{
+    struct amg_mpi_domain *domain = amg_mem_zalloc(sizeof(*domain));
+
+    if (domain == NULL)
+        return NULL;
+    domain->comm = *comm;
+    domain_set(domain, how, all);
+    if (domain_fill(domain) == HG_SUCCESS)
+        return domain;
+    domain_free(domain);
+    return NULL;
+}
+
 /* The collective steps of opening, so that no rank waits for one that failed:
- * agree, create the local parts, agree that all succeeded. */
-static hg_return_t domain_create(const struct amg_open *how,
-    const struct amg_mpi_comm *comm, struct agreement *agreement,
+ * greet, meet, create the local parts, agree that all succeeded. */
+static hg_return_t domain_open(const struct amg_open *how, MPI_Comm user,
+    struct amg_mpi_comm *comm, struct amg_mpi_greeting *greeting,
     struct amg_mpi_domain **ret_domain)
 {
     struct amg_mpi_domain *domain = NULL;
-    uint64_t nonce = 0;
-    hg_return_t rc = options_agree(how, comm, agreement, &nonce);
+    hg_return_t rc = amg_mpi_meet_greet(user, greeting, comm);
 
+    if (rc == HG_SUCCESS)
+        rc = protocols_compare(how, greeting);
     if (rc != HG_SUCCESS)
         return rc;
-    domain = amg_mem_zalloc(sizeof(*domain));
-    if (domain != NULL) {
-        domain->comm = *comm;
-        domain->nonce = nonce;
-        domain_set(domain, how, agreement);
-        if (domain_fill(domain) != HG_SUCCESS) {
+    rc = amg_mpi_meet_ranks(user, greeting->nonce, comm);
+    if (rc == HG_SUCCESS)
+        domain = domain_create(how, comm, greeting);
+    if (rc != HG_SUCCESS && rc != HG_NOMEM)
+        return rc;
+    rc = amg_mpi_meet_facts(comm, domain == NULL);
+    if (rc != HG_SUCCESS) {
+        if (domain != NULL)
             domain_free(domain);
-            domain = NULL;
-        }
+        return rc;
     }
-    if (amg_mpi_comm_all(comm->data, domain != NULL)) {
-        *ret_domain = domain;
-        return HG_SUCCESS;
-    }
-    if (domain != NULL)
-        domain_free(domain);
-    return HG_NOMEM;
+    domain->comm = *comm;
+    *ret_domain = domain;
+    return HG_SUCCESS;
 }
 
 static hg_return_t transport_open(
     const struct amg_open *how, struct amg_domain **ret_domain)
 {
     struct amg_mpi_domain *domain = NULL;
+    struct amg_mpi_greeting greeting;
     struct amg_mpi_comm comm;
-    struct agreement agreement;
-    hg_return_t rc = options_read(how, &agreement);
+    MPI_Comm user = MPI_COMM_NULL;
+    hg_return_t rc = options_read(how, &greeting);
 
     if (rc != HG_SUCCESS)
         return rc;
-    rc = amg_mpi_comm_open(how->job.comm, domains_stop, &comm);
+    rc = amg_mpi_comm_open(how->job.comm, domains_stop, &comm, &user);
     if (rc != HG_SUCCESS)
         return rc;
-    rc = domain_create(how, &comm, &agreement, &domain);
+    rc = domain_open(how, user, &comm, &greeting, &domain);
     if (rc != HG_SUCCESS) {
         amg_mpi_comm_unlock(&comm);
+        amg_mpi_place_leave(comm.place);
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
@@ -291,6 +313,7 @@ static hg_return_t transport_open(
     amg_mpi_comm_unlock(&comm);
     if (rc != HG_SUCCESS) {
         /* MPI may still use memory of the domain. */
+        amg_mpi_place_leave(comm.place);
         amg_mpi_comm_close(&comm, false);
         return rc;
     }
@@ -335,6 +358,7 @@ static void transport_close(struct amg_domain *base)
     amg_list_remove(&domain->all);
     amg_lock_unlock(&domains_lock);
     amg_mpi_close_domain(domain, true);
+    amg_mpi_place_leave(domain->comm.place);
     domain_free(domain);
 }
 
@@ -352,6 +376,7 @@ static hg_return_t ep_open(
     ep->base.transport = base->transport;
     ep->base.domain = base;
     ep->base.context_id = context_id;
+    ep->base.kept = &domain->packer.kept_count;
     amg_list_init(&ep->done);
     amg_list_init(&ep->arrived);
     amg_bias_lock(domain->lock);
@@ -375,10 +400,17 @@ static int ep_wait_fd(const struct amg_ep *ep)
     return -1;
 }
 
+/* A message that another thread's post has kept since the last poll must leave
+ * before this one sleeps. */
 static bool ep_arm(struct amg_ep *ep)
 {
-    (void)ep;
-    return true;
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(ep->domain);
+    bool is_kept = false;
+
+    amg_bias_lock(domain->lock);
+    is_kept = !amg_packer_is_empty(&domain->packer) && amg_mpi_may_call(domain);
+    amg_bias_unlock(domain->lock);
+    return !is_kept;
 }
 
 /* amg_limits.must_yield has this information. */
@@ -436,6 +468,7 @@ const struct amg_transport amg_mpi_transport = {
     .msg =
         {
             .get_buf = amg_mpi_msg_get_buf,
+            .get_long_buf = amg_calls_no_long_buf,
             .put_buf = amg_mpi_msg_put_buf,
             .send_request = amg_mpi_msg_send_request,
             .send_reply = amg_mpi_msg_send_reply,

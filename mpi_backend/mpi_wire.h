@@ -8,14 +8,20 @@
  *   kind     the magic bits 0xa0 and one of the kinds below
  *   context  the context of the sender, to which answers go
  *   credits  number of released one-way requests of the receiver
- *   cookie   index of the call or transfer in the tables of its origin
+ *   cookie   index of the call or transfer in the tables of its origin; of
+ *            DISCONNECT_ASK and its answer: number of the question; of CREDIT:
+ *            a note of flow control (transport/flow.h); of PACK: the number of
+ *            calls in it
  *
  *   kind            from       body, amg_mpi_*       means
  *   REQUEST         origin     the poster's bytes    wants a reply
  *   ONEWAY          origin     the poster's bytes    no reply
  *   REPLY           target     the poster's bytes    returns one credit
  *   REFUSE          target     refuse                the same, with a code
- *   CREDIT          target     -                     only header.credits
+ *   CREDIT          either     -                     credits, and a note
+ *   PACK            either     calls                 several of the four kinds
+ *                                                    of REQUEST to REFUSE, see
+ *                                                    transport/pack.h
  *   GET             initiator  bulk_request          send these bytes
  *   PUT             initiator  bulk_request          bytes to be written
  *   PUT_AHEAD       initiator  bulk_request          the same; the first
@@ -28,8 +34,10 @@
  *                                                    more than this was sent
  *   HALT            exposer    -                     asks for STOP
  *   SYNC            initiator  sync                  make progress and answer
- *   DISCONNECT      any rank   -                     to rank 0: is closing
- *   DISCONNECT_ALL  rank 0     disconnect_all        all others are closing
+ *   DISCONNECT          below  -                     these ranks are closing
+ *   DISCONNECT_ALL      above  missing               all are closing
+ *   DISCONNECT_ASK      above  -                     which are not closing?
+ *   DISCONNECT_MISSING  below  missing               these
  *
  * Integers are in the order of the machine: the ranks of one job run on one
  * kind of machine. Large transfers move as messages without any header, on a
@@ -46,6 +54,7 @@ enum amg_mpi_kind {
     AMG_MPI_REPLY,
     AMG_MPI_REFUSE,
     AMG_MPI_CREDIT,
+    AMG_MPI_PACK,
     AMG_MPI_GET,
     AMG_MPI_PUT,
     AMG_MPI_PUT_AHEAD,
@@ -58,11 +67,14 @@ enum amg_mpi_kind {
     AMG_MPI_SYNC,
     AMG_MPI_DISCONNECT,
     AMG_MPI_DISCONNECT_ALL,
+    AMG_MPI_DISCONNECT_ASK,
+    AMG_MPI_DISCONNECT_MISSING,
     AMG_MPI_KIND_COUNT
 };
 
 enum {
-    AMG_MPI_MAGIC = 0xa0, /* the three high bits of the first byte */
+    AMG_MPI_WIRE_VERSION = 3, /* to be raised with each change of this file */
+    AMG_MPI_MAGIC = 0xa0,     /* the three high bits of the first byte */
     AMG_MPI_MAGIC_MASK = 0xe0,
     AMG_MPI_NAMED_MAX = 16, /* missing ranks that are named; the rest counted */
 };
@@ -115,9 +127,11 @@ struct amg_mpi_sync {
     uint32_t number; /* counts the SYNCs to this rank */
 };
 
-struct amg_mpi_disconnect_all {
-    uint32_t missing_count;
-    uint32_t missing[AMG_MPI_NAMED_MAX]; /* the first ones' ranks */
+/* Ranks that are not closing, or do not answer. */
+struct amg_mpi_missing {
+    uint32_t count;
+    uint32_t unasked; /* ranks below those that do not answer */
+    uint32_t ranks[AMG_MPI_NAMED_MAX]; /* the first ones */
 };
 
 static inline unsigned amg_mpi_kind_of(const struct amg_mpi_header *header)

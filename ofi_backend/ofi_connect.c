@@ -45,7 +45,9 @@
 
 enum {
     RETRY_SHIFT_MAX = 8,
-    ACCEPTS_MAX = 256, /* owed at once: each may be to a false address */
+    RETRIES_MAX = 256, /* peers in one poll; the others follow in the next */
+    ACCEPTS_MAX = 256, /* owed at once to processes that are no ranks of this
+                        * job: each may be at a false address */
 };
 
 static void accept_owe(struct amg_peer *peer, bool is_owed)
@@ -93,7 +95,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_mem_lost_locked(peer);
     amg_ofi_rma_lost_locked(peer);
     AMG_ASSERT(amg_list_is_empty(&peer->unsent) && peer->granted == 0);
-    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1);
+    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1, 1);
     if (peer->state != AMG_OFI_PEER_UNKNOWN)
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_UNKNOWN);
     amg_ofi_peer_unref_locked(peer);
@@ -112,6 +114,7 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .incarnation = domain->incarnation,
         .message_len = domain->message_max,
         .credits = domain->calls.flow.limit,
+        .first = domain->calls.flow.first,
         .seq = kind == AMG_OFI_ACCEPT    ? peer->their_seq
                : peer->seq == UINT16_MAX ? 1
                                          : peer->seq + 1u,
@@ -187,6 +190,7 @@ static void identity_set(
     peer->incarnation = connect->incarnation;
     peer->my_token = connect->token;
     peer->credit_limit = connect->credits;
+    peer->credit_first = connect->first;
     amg_ofi_tcp_probe_end_locked(peer);
     peer->heard_tick = peer->domain->tick;
 }
@@ -223,7 +227,8 @@ static void peer_open_locked(struct amg_peer *peer)
         return;
     AMG_ASSERT(peer->my_token != 0 && peer->token != 0);
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
-    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->credit_limit);
+    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->credit_limit,
+        peer->credit_first);
     amg_ofi_peer_set_deadline(peer);
     amg_ofi_peer_set_pending_locked(peer);
     /* Sends requests that waited. */
@@ -336,20 +341,31 @@ static void claim_note_locked(
     amg_ofi_peer_set_pending_locked(peer);
 }
 
+/* May one more ACCEPT be owed? Others may ask again in a second. */
+static bool may_accept(const struct amg_peer *peer)
+{
+    const struct amg_domain *base = &peer->domain->base;
+
+    return peer->domain->accepts < ACCEPTS_MAX ||
+           (base->rank_of != NULL &&
+               base->rank_of(base->ranks, peer) != UINT32_MAX);
+}
+
 void amg_ofi_connect_on_connect_locked(
     struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len)
 {
     const struct amg_ofi_connect connect = connect_read(body, len);
     struct amg_peer *peer = NULL;
+    bool may = false;
 
-    /* When too many answers are owed, others may ask again in a second. */
-    if (!connect_is_ours(domain, &connect) || domain->accepts >= ACCEPTS_MAX ||
+    if (!connect_is_ours(domain, &connect) ||
         amg_ofi_peer_get_locked(
             domain, connect.addr, connect.addr_len, &peer) != HG_SUCCESS)
         return;
-    if (version_is_ours(peer, &connect))
+    may = may_accept(peer);
+    if (may && version_is_ours(peer, &connect))
         claim_note_locked(peer, &connect);
-    else
+    else if (may)
         incompatible_note_locked(peer, &connect);
     amg_ofi_peer_unref_locked(peer);
 }
@@ -422,6 +438,7 @@ static bool send_try_locked(struct amg_peer *peer)
         msgbuf = amg_container_of(link, struct amg_ofi_msgbuf, post.link);
         code = amg_ofi_send_post_locked(msgbuf);
         if (code == 0) {
+            peer->domain->unsent_count--;
             has_left = true;
             amg_ofi_peer_set_deadline(peer);
             continue;
@@ -435,16 +452,26 @@ static bool send_try_locked(struct amg_peer *peer)
     return has_left;
 }
 
+/* Is there something to send as soon as there is room? Messages to a peer that
+ * is not OPEN wait for its ACCEPT. */
+static bool has_more(const struct amg_peer *peer)
+{
+    return peer->owes_connect || peer->owes_accept ||
+           (peer->state == AMG_OFI_PEER_OPEN &&
+               !amg_list_is_empty(&peer->unsent));
+}
+
 void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
 {
     struct amg_list all;
     struct amg_list sent;
     struct amg_link *link = NULL;
+    unsigned count = 0;
 
     amg_list_init(&all);
     amg_list_init(&sent);
     amg_list_splice(&all, &domain->pending);
-    while ((link = amg_list_pop(&all)) != NULL) {
+    while (count++ < RETRIES_MAX && (link = amg_list_pop(&all)) != NULL) {
         struct amg_peer *peer =
             amg_container_of(link, struct amg_peer, pending);
         bool has_left = false;
@@ -453,14 +480,14 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
         peer->is_pending = false;
         (void)amg_ofi_peer_ref(peer);
         has_left = send_try_locked(peer);
-        if ((peer->owes_connect || peer->owes_accept ||
-                !amg_list_is_empty(&peer->unsent)) &&
-            !peer->is_pending) {
+        if (has_more(peer) && !peer->is_pending) {
             peer->is_pending = true;
             amg_list_push(has_left ? &sent : &domain->pending, link);
         }
         amg_ofi_peer_unref_locked(peer);
     }
     /* Peers share the room: those that got some queue behind the others. */
-    amg_list_splice(&domain->pending, &sent);
+    amg_list_splice(&all, &domain->pending);
+    amg_list_splice(&all, &sent);
+    amg_list_splice(&domain->pending, &all);
 }

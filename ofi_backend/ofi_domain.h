@@ -17,11 +17,11 @@
 
 #include "base/bias.h"
 #include "base/list.h"
-#include "base/map.h"
 #include "base/pool.h"
 #include "ofi_backend/ofi_call.h"
 #include "ofi_backend/ofi_wire.h"
 #include "transport/calls.h"
+#include "transport/pack.h"
 #include "transport/providers.h"
 #include "transport/transport.h"
 
@@ -30,6 +30,7 @@ enum {
     AMG_OFI_RECEIVES = 4,   /* posted buffers, of many messages each */
     AMG_OFI_STACK_CAP = 64, /* a name such as "tcp;ofi_rxm" */
     AMG_OFI_TEXT_CAP = AMG_PEER_NAME_CAP, /* an address string with its NUL */
+    AMG_OFI_WHEEL = 16, /* ticks; more than a peer waits for its next look */
 };
 
 /* State of a put or get, in addition to those of calls; PTR is its transfer. */
@@ -39,12 +40,21 @@ struct amg_ofi_domain;
 struct amg_ofi_conn;
 struct amg_peer;
 
-/* Peers by the token that this process gave them. Tokens are random, so their
- * low bits choose the bucket. */
-struct amg_ofi_tokens {
+/* Peers by a number of 64 random bits, of which the low ones choose the bucket:
+ * the token that this process gave them, or the hash of their address. */
+enum { AMG_OFI_BY_TOKEN, AMG_OFI_BY_ADDR, AMG_OFI_INDEXES };
+
+struct amg_ofi_index {
     struct amg_peer **buckets;
     uint32_t mask;  /* buckets - 1 */
-    uint32_t count; /* peers with a token */
+    uint32_t count; /* peers in it */
+};
+
+/* Links of a call that was sent, in the list of its peer: indices in the table
+ * of calls, plus 1; 0: none. */
+struct amg_ofi_call_link {
+    uint32_t next;
+    uint32_t prev;
 };
 
 struct amg_ofi_work;
@@ -74,13 +84,13 @@ enum amg_ofi_peer_state {
 struct amg_peer {
     struct amg_ofi_domain *domain;
     atomic_int refs;
-    enum amg_ofi_peer_state state;   /* written by amg_ofi_peer_set_state() */
-    struct amg_link all;             /* on the domain's list */
-    struct amg_peer *next_same_hash; /* the next one with the same hash */
-    uint64_t hash;                   /* of the address */
-    fi_addr_t fi_addr;               /* FI_ADDR_NOTAVAIL: not inserted yet */
-    struct amg_peer *next_token;     /* the next one in the same bucket */
-    uint32_t number;                 /* owner of slots in our tables */
+    enum amg_ofi_peer_state state; /* written by amg_ofi_peer_set_state() */
+    struct amg_link all;           /* on the domain's list */
+    /* The next one in the same bucket of each index. */
+    struct amg_peer *next[AMG_OFI_INDEXES];
+    uint64_t hash;        /* of the address */
+    fi_addr_t fi_addr;    /* FI_ADDR_NOTAVAIL: not inserted yet */
+    uint32_t number;      /* owner of slots in our tables */
     uint64_t token;       /* that it puts into its messages; 0: none now */
     uint64_t my_token;    /* that ours to it carry; 0: not known */
     uint64_t incarnation; /* 0: not known */
@@ -96,9 +106,11 @@ struct amg_peer {
     uint16_t seq;          /* number of our last CONNECT; 0: none was sent */
     uint16_t their_seq;    /* number of its last CONNECT */
 
-    uint16_t credit_limit; /* requests of ours that it takes at once */
+    uint16_t credit_limit; /* requests of ours that it takes at once, at most */
+    uint16_t credit_first; /* those from the start */
     uint32_t open;         /* its requests that are not answered */
     uint32_t granted;      /* leases of our memory that it has */
+    uint32_t asked;        /* our calls to it: index of the newest, plus 1 */
     uint8_t context;       /* the context that its last request came from */
     bool owes_connect;     /* a CONNECT is to be sent */
     bool owes_accept;
@@ -108,6 +120,12 @@ struct amg_peer {
     unsigned heard_tick;   /* when its last message came */
     unsigned connect_tick; /* when our last CONNECT left */
 
+    /* The next look at it by a tick: see ofi_peer.c. */
+    struct amg_link look; /* on a list of `wheel`, or on `resting`, or on none
+                           */
+    unsigned look_tick; /* of that look; in `resting`: when it began to rest */
+    bool is_watched;    /* on a list of `wheel` */
+
     /* A TCP connection that tests whether its host refuses: ofi_tcp_state.c. */
     unsigned probe_tick; /* no probe before this tick */
     int probe;           /* its descriptor; -1: none */
@@ -115,14 +133,17 @@ struct amg_peer {
     uint8_t probe_wait;  /* ticks before the next one */
     uint8_t refusals;    /* in a row */
 
-    uint64_t deadline_ns;
-    uint64_t retry_ns;  /* no CONNECT or ACCEPT before; 0: now */
-    uint8_t tries;      /* failed posts of it */
-    uint8_t extensions; /* of the deadline of the first CONNECT */
+    uint64_t deadline_ns; /* of amg_ofi_clock_ns() */
+    uint64_t retry_ns;    /* no CONNECT or ACCEPT before; 0: now */
+    uint8_t tries;        /* failed posts of it */
+    uint8_t extensions;   /* of the deadline of the first CONNECT */
     struct amg_flow_peer calls;
-    struct amg_list unsent; /* msgbufs, oldest first */
+    struct amg_list unsent;      /* msgbufs, oldest first; then comes */
+    struct amg_pack_peer packed; /* the one that is kept */
     struct amg_link pending;
+    struct amg_list sends;      /* msgbufs in flight, by post.waiting */
     struct amg_list leases;     /* of its memory, ours */
+    struct amg_list grants;     /* leases of our memory, its */
     struct amg_list transfers;  /* our puts and gets */
     struct amg_list blocked;    /* those that wait for `rma_unanswered` */
     unsigned rma_unanswered;    /* messages of puts and gets */
@@ -132,8 +153,8 @@ struct amg_peer {
     _Alignas(8) uint8_t addr[]; /* in the provider's format */
 };
 
-/* Buffer of one message: in the pool, with the user, in flight, or with the
- * user as an arrival. */
+/* Buffer of one message: in the pool, with the user, kept for further calls, in
+ * flight, or with the user as one or several arrivals and replies. */
 struct amg_ofi_msgbuf {
     struct amg_ofi_work work;
     struct amg_post post;
@@ -142,10 +163,13 @@ struct amg_ofi_msgbuf {
     struct amg_ofi_block *block;
     uint32_t epoch;     /* of the peer when it came or was posted */
     uint32_t len;       /* with the header */
-    bool has_credit;    /* an arrival whose release returns a credit */
-    struct amg_buf buf; /* buf.data points to data[] below */
-    struct amg_arrival arrival;
-    _Alignas(64) struct amg_ofi_header header; /* the message begins here */
+    atomic_uint others; /* calls of a PACK that use it, but one */
+    struct amg_pack pack;
+    struct amg_buf buf;              /* buf.data points to data[] below */
+    struct amg_pack_arrival arrival; /* of a message that is no PACK */
+    _Alignas(64) uint64_t packed[AMG_PACK_HEAD_LEN / 8]; /* a PACK begins here,
+                                                          */
+    struct amg_ofi_header header; /* and other messages here */
     unsigned char data[];
 };
 
@@ -156,6 +180,10 @@ struct amg_ofi_message {
     const struct amg_ofi_header *header;
     const unsigned char *body;
     uint32_t len; /* of the body */
+    /* A call of a PACK: a copy of all, and room for the arrival in it. NULL:
+     * there is none. */
+    struct amg_ofi_msgbuf *whole;
+    struct amg_pack_arrival *arrival;
 };
 
 /* Owned by core, from open to close. */
@@ -243,16 +271,21 @@ struct amg_ofi_domain {
     struct amg_ofi_ep **eps; /* by context; NULL where none is open */
     unsigned armed_count;    /* endpoints that are armed */
     struct amg_peer *self;
-    struct amg_map peers_by_hash;
-    struct amg_list peers;   /* all */
-    struct amg_list pending; /* peers with something to send */
+    struct amg_ofi_index indexes[AMG_OFI_INDEXES]; /* of the peers */
+    struct amg_list peers;                         /* all */
+    struct amg_list pending; /* peers with something to send now */
+    size_t unsent_count;     /* messages in `unsent` of all peers */
+    struct amg_list wheel[AMG_OFI_WHEEL]; /* peers to look at, by tick */
+    struct amg_list resting; /* peers that wait for nothing, oldest first */
     struct amg_table peer_numbers;
-    struct amg_ofi_tokens tokens;
     unsigned universe; /* peers that the provider makes room for */
     unsigned accepts;  /* peers with `owes_accept` */
     bool has_warned;   /* of messages from unknown senders */
 
     struct amg_calls calls;
+    struct amg_packer packer;
+    struct amg_ofi_call_link *call_links; /* one for each slot of its table */
+    uint32_t call_links_cap;
     struct amg_table fragments; /* struct amg_ofi_fragment, by message */
     struct amg_table leases;    /* struct amg_ofi_lease, ours */
     struct amg_table grants;    /* struct grant (ofi_mem.c), to peers */
@@ -285,6 +318,7 @@ struct amg_ofi_domain {
     unsigned polls;
     unsigned tick;    /* counts intervals of 0.1 s */
     uint64_t tick_ns; /* end of the current one */
+    uint64_t away_ns; /* time that no thread polled, and does not count */
 };
 
 static inline struct amg_ofi_domain *amg_ofi_domain_of(
@@ -302,6 +336,19 @@ static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(
     const struct amg_ofi_ep *ep)
 {
     return amg_ofi_domain_of(ep->base.domain);
+}
+
+/* Longest body of a PACK, and bytes for it and its arrivals; equal in peers. */
+static inline uint32_t amg_ofi_pack_room(const struct amg_ofi_domain *domain)
+{
+    return (domain->message_max - (uint32_t)sizeof(struct amg_ofi_header)) /
+           AMG_PACK_ALIGN * AMG_PACK_ALIGN;
+}
+
+static inline uint32_t amg_ofi_pack_len(const struct amg_ofi_domain *domain)
+{
+    return amg_ofi_pack_room(domain) / (AMG_ROOM_FACTOR * AMG_PACK_ALIGN) *
+           AMG_PACK_ALIGN;
 }
 
 /* Is this process a child of the one that opened the domain? After a fork() a

@@ -35,9 +35,10 @@ enum {
     GRANTS_MAX = 4096, /* to one peer; further transfers go by messages */
 };
 
-/* One peer's lease. Owned by the memory's list. */
+/* One peer's lease. Owned by the memory's lists. */
 struct grant {
-    struct amg_link link;
+    struct amg_link link;    /* on its memory's `grants` or `revoked` */
+    struct amg_link of_peer; /* on its peer's list */
     struct amg_ofi_mem *mem;
     struct amg_peer *peer; /* a reference */
     uint32_t id;           /* ours; RETURN names it */
@@ -65,6 +66,7 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     mem->count = count;
     mem->flags = flags;
     amg_list_init(&mem->grants);
+    amg_list_init(&mem->revoked);
     if (count > 0)
         memcpy(mem->segments, segments, list_len);
     amg_bias_lock(&domain->lock);
@@ -173,6 +175,7 @@ static void grant_end_locked(struct grant *grant)
     AMG_ASSERT(grant->peer->granted > 0);
     amg_table_remove(&grant->mem->domain->grants, grant->id);
     amg_list_remove(&grant->link);
+    amg_list_remove(&grant->of_peer);
     grant->peer->granted--;
     AMG_ASSERT(!grant->is_revoked || grant->peer->revoked > 0);
     if (grant->is_revoked)
@@ -201,6 +204,7 @@ static hg_return_t grant_make_locked(struct amg_ofi_mem *mem,
     grant->peer = amg_ofi_peer_ref(message->peer);
     grant->peer->granted++;
     amg_list_push(&mem->grants, &grant->link);
+    amg_list_push(&grant->peer->grants, &grant->of_peer);
     *ret_grant = grant;
     return HG_SUCCESS;
 }
@@ -369,48 +373,39 @@ void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 
 void amg_ofi_mem_lost_locked(struct amg_peer *peer)
 {
-    struct amg_ofi_domain *domain = peer->domain;
+    struct amg_link *link = NULL;
 
-    for (uint32_t i = 0; i < domain->grants.cap; i++) {
-        struct amg_table_slot *slot = &domain->grants.slots[i];
-
-        if (slot->object != NULL && slot->owner_or_next == peer->number)
-            grant_end_locked(slot->object);
-    }
-}
-
-/* The first lease that is not revoked yet, or NULL. */
-static struct grant *grant_unrevoked(const struct amg_ofi_mem *mem)
-{
-    struct amg_link *link = amg_list_first(&mem->grants);
-
-    while (
-        link != NULL && amg_container_of(link, struct grant, link)->is_revoked)
-        link = amg_list_next(&mem->grants, link);
-    return link == NULL ? NULL : amg_container_of(link, struct grant, link);
+    while ((link = amg_list_first(&peer->grants)) != NULL)
+        grant_end_locked(amg_container_of(link, struct grant, of_peer));
 }
 
 bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem)
 {
-    struct grant *grant = NULL;
+    struct amg_link *link = NULL;
 
     mem->is_closed = true;
-    while ((grant = grant_unrevoked(mem)) != NULL) {
+    while ((link = amg_list_first(&mem->grants)) != NULL) {
+        struct grant *grant = amg_container_of(link, struct grant, link);
+
         if (!amg_ofi_send_control_locked(grant->peer,
                 (struct amg_ofi_header){.kind = AMG_OFI_REVOKE,
                     .target = grant->context,
                     .cookie = grant->cookie},
                 NULL, 0))
-            break; /* no memory; the next call tries again */
+            return false; /* no memory; the next call tries again */
+        AMG_ASSERT(!grant->is_revoked);
         grant->is_revoked = true;
         grant->peer->revoked++;
+        amg_list_remove(link);
+        amg_list_push(&mem->revoked, link);
     }
-    return amg_list_is_empty(&mem->grants);
+    return amg_list_is_empty(&mem->revoked);
 }
 
 void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
 {
-    const struct amg_link *link = amg_list_first(&mem->grants);
+    const struct amg_link *link = amg_list_first(
+        amg_list_is_empty(&mem->grants) ? &mem->revoked : &mem->grants);
     char text[AMG_OFI_TEXT_CAP];
 
     AMG_ASSERT(mem->is_closed && link != NULL);
@@ -424,7 +419,8 @@ void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
 
 void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem)
 {
-    AMG_ASSERT(mem->is_closed && amg_list_is_empty(&mem->grants));
+    AMG_ASSERT(mem->is_closed && amg_list_is_empty(&mem->grants) &&
+               amg_list_is_empty(&mem->revoked));
     mrs_close_locked(mem);
     amg_table_remove(&mem->domain->mems, mem->number);
     amg_mem_free(mem);

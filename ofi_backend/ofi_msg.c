@@ -4,12 +4,16 @@
  * The driver refuses a request to a context that is not open here. It does not
  * send a reply for a process that is gone to a new one at its address. Each
  * side announces how many requests of one peer it holds, and refuses further
- * ones. */
+ * ones.
+ *
+ * The calls to a peer that wait for their answers are in a list, so that its
+ * loss ends these and looks at no others. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/mem.h"
 #include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_peer.h"
 
@@ -18,12 +22,59 @@ static struct amg_ofi_msgbuf *msgbuf_of_post(struct amg_post *post)
     return amg_container_of(post, struct amg_ofi_msgbuf, post);
 }
 
+/* False: no memory. */
+static bool call_links_grow(struct amg_ofi_domain *domain)
+{
+    uint32_t cap = domain->calls.table.cap;
+    struct amg_ofi_call_link *links =
+        amg_mem_realloc(domain->call_links, cap * sizeof(*links));
+
+    if (links == NULL)
+        return false;
+    domain->call_links = links;
+    domain->call_links_cap = cap;
+    return true;
+}
+
+/* Adds a call to the list of its peer. */
+static void call_push_locked(struct amg_peer *peer, uint32_t cookie)
+{
+    struct amg_ofi_call_link *links = peer->domain->call_links;
+    uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
+
+    links[index] = (struct amg_ofi_call_link){.next = peer->asked};
+    if (peer->asked != 0)
+        links[peer->asked - 1].prev = index + 1;
+    peer->asked = index + 1;
+}
+
+static void call_remove_locked(struct amg_peer *peer, uint32_t cookie)
+{
+    struct amg_ofi_call_link *links = peer->domain->call_links;
+    uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
+    struct amg_ofi_call_link link = links[index];
+
+    AMG_ASSERT(peer->asked != 0);
+    if (link.next != 0)
+        links[link.next - 1].prev = link.prev;
+    if (link.prev != 0)
+        links[link.prev - 1].next = link.next;
+    else
+        peer->asked = link.next;
+}
+
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
     struct amg_ofi_msgbuf *msgbuf = msgbuf_of_post(post);
+    struct amg_ofi_domain *domain = msgbuf->domain;
 
-    (void)calls;
+    if (post->wants_reply) {
+        if (domain->call_links_cap < calls->table.cap &&
+            !call_links_grow(domain))
+            return HG_NOMEM;
+        call_push_locked(msgbuf->peer, post->cookie);
+    }
     msgbuf->header.cookie = post->cookie;
     amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;
@@ -39,12 +90,16 @@ static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
     struct amg_peer *peer = amg_container_of(owed, struct amg_peer, calls);
+    struct amg_ofi_header header = {
+        .kind = AMG_OFI_CREDIT, .target = peer->context};
 
-    (void)calls;
-    return amg_ofi_send_control_locked(peer,
-        (struct amg_ofi_header){
-            .kind = AMG_OFI_CREDIT, .target = peer->context},
-        NULL, 0);
+    if (peer->state != AMG_OFI_PEER_OPEN)
+        return true; /* what was owed to it is not any more */
+    header.cookie = amg_calls_note_locked(calls, owed);
+    if (amg_ofi_send_control_locked(peer, header, NULL, 0))
+        return true;
+    amg_flow_note_again(owed, header.cookie);
+    return false;
 }
 
 static void peer_name(const struct amg_calls *calls,
@@ -67,6 +122,13 @@ static const struct amg_calls_ops calls_ops = {
 void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits)
 {
     amg_calls_init(&domain->calls, credits, &calls_ops);
+}
+
+void amg_ofi_msg_fini(struct amg_ofi_domain *domain)
+{
+    amg_calls_fini(&domain->calls);
+    amg_mem_free(domain->call_links);
+    domain->call_links = NULL;
 }
 
 hg_return_t amg_ofi_msg_get_buf(
@@ -95,7 +157,7 @@ static void msgbuf_put(struct amg_ofi_msgbuf *msgbuf)
     if (amg_ofi_is_child(domain))
         return;
     amg_bias_lock(&domain->lock);
-    amg_ofi_msgbuf_put_locked(msgbuf);
+    amg_ofi_msgbuf_end_locked(msgbuf);
     amg_bias_unlock(&domain->lock);
 }
 
@@ -182,7 +244,7 @@ static void credit_owe_locked(struct amg_peer *peer)
 
     if (peer->state != AMG_OFI_PEER_OPEN)
         return;
-    if (amg_list_is_empty(&peer->unsent))
+    if (amg_list_is_empty(&peer->unsent) && peer->packed.kept == NULL)
         (void)amg_calls_owe_locked(&domain->calls, &peer->calls);
     else /* the waiting messages carry them */
         (void)amg_flow_owe(&domain->calls.flow, &peer->calls);
@@ -197,12 +259,12 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     if (amg_ofi_is_child(domain))
         return;
     amg_bias_lock(&domain->lock);
-    if (msgbuf->has_credit && msgbuf->epoch == msgbuf->peer->epoch) {
+    if (arrival->is_one_way && msgbuf->epoch == msgbuf->peer->epoch) {
         request_close_locked(msgbuf->peer);
         credit_owe_locked(msgbuf->peer);
         amg_ofi_wait_shorten_locked(domain);
     }
-    amg_ofi_msgbuf_put_locked(msgbuf);
+    amg_ofi_msgbuf_end_locked(msgbuf);
     amg_bias_unlock(&domain->lock);
 }
 
@@ -225,8 +287,7 @@ static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
             peer, 0, context, AMG_OFI_REFUSE, cookie, why);
 }
 
-/* A copy of the message, which outlives the buffer it came in. */
-static struct amg_ofi_msgbuf *msgbuf_of_message_locked(
+struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
     const struct amg_ofi_message *message)
 {
     struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(message->domain);
@@ -239,26 +300,52 @@ static struct amg_ofi_msgbuf *msgbuf_of_message_locked(
     return msgbuf;
 }
 
-static void arrival_fill(
+/* The copy that the message is in, or a new one. */
+static struct amg_ofi_msgbuf *msgbuf_of_message_locked(
+    const struct amg_ofi_message *message)
+{
+    if (message->whole == NULL)
+        return amg_ofi_msg_copy_locked(message);
+    amg_pack_share(&message->whole->others);
+    return message->whole;
+}
+
+static void *data_of(
     struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message)
 {
-    msgbuf->arrival.from = msgbuf->peer;
-    msgbuf->arrival.data = msgbuf->data;
-    msgbuf->arrival.len = message->len;
-    msgbuf->arrival.origin_context = message->header->context;
-    msgbuf->arrival.token = message->header->cookie;
+    return message->whole == NULL
+               ? msgbuf->data
+               : msgbuf->data + (message->body - msgbuf->data);
+}
+
+static struct amg_arrival *arrival_fill(struct amg_ofi_msgbuf *msgbuf,
+    const struct amg_ofi_message *message, bool is_one_way, bool is_late)
+{
+    struct amg_pack_arrival *arrival =
+        message->whole == NULL ? &msgbuf->arrival : message->arrival;
+
+    *arrival = (struct amg_pack_arrival){
+        .arrival = {.from = msgbuf->peer,
+            .data = data_of(msgbuf, message),
+            .len = message->len,
+            .origin_context = message->header->context,
+            .is_one_way = is_one_way,
+            .is_late = is_late,
+            .token = message->header->cookie},
+        .whole = msgbuf,
+    };
+    return &arrival->arrival;
 }
 
 static void request_give_locked(struct amg_ofi_ep *ep,
     struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message,
     bool is_one_way)
 {
-    arrival_fill(msgbuf, message);
-    msgbuf->arrival.is_one_way = is_one_way;
-    msgbuf->arrival.is_late = false;
-    msgbuf->has_credit = is_one_way;
+    struct amg_arrival *arrival =
+        arrival_fill(msgbuf, message, is_one_way, false);
+
     msgbuf->peer->open++;
-    amg_list_push(&ep->arrived, &msgbuf->arrival.link);
+    amg_list_push(&ep->arrived, &arrival->link);
     amg_ofi_wait_wake_locked(ep);
 }
 
@@ -267,12 +354,9 @@ static void late_give_locked(
     struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message)
 {
     struct amg_ofi_domain *domain = message->domain;
+    struct amg_arrival *arrival = arrival_fill(msgbuf, message, false, true);
 
-    arrival_fill(msgbuf, message);
-    msgbuf->arrival.is_one_way = false;
-    msgbuf->arrival.is_late = true;
-    msgbuf->has_credit = false;
-    amg_list_push(&domain->calls.late, &msgbuf->arrival.link);
+    amg_list_push(&domain->calls.late, &arrival->link);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             amg_ofi_wait_wake_locked(domain->eps[i]);
@@ -319,11 +403,13 @@ static struct amg_op *call_end_locked(const struct amg_ofi_message *message)
     uint32_t cookie = message->header->cookie;
     struct amg_op *op = amg_calls_find_locked(calls, cookie, peer->number);
 
-    if (op == NULL)
+    if (op == NULL) {
         amg_ofi_peer_violation(
             peer, AMG_VIOLATION_ANSWER, AMG_OFI_REPLY, (long)cookie);
-    else
-        amg_calls_settle_locked(calls, cookie, &peer->calls);
+        return NULL;
+    }
+    call_remove_locked(peer, cookie);
+    amg_calls_settle_locked(calls, cookie, &peer->calls);
     return op;
 }
 
@@ -344,7 +430,7 @@ void amg_ofi_msg_on_reply_locked(const struct amg_ofi_message *message)
         amg_ofi_op_end_locked(op, HG_NOMEM);
         return;
     }
-    op->data = msgbuf->data;
+    op->data = data_of(msgbuf, message);
     op->len = message->len;
     op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)msgbuf;
     amg_ofi_op_end_locked(op, HG_SUCCESS);
@@ -368,6 +454,7 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
 
     amg_calls_lost_waiting_locked(&domain->calls, &peer->calls);
     while ((link = amg_list_pop(&peer->unsent)) != NULL) {
+        domain->unsent_count--;
         struct amg_ofi_msgbuf *msgbuf =
             amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 
@@ -375,8 +462,13 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
             amg_ofi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
         amg_ofi_msgbuf_put_locked(msgbuf);
     }
-    amg_calls_lost_asked_locked(
-        &domain->calls, &peer->calls, peer->number, NULL, NULL);
+    while (peer->asked != 0) {
+        uint32_t index = peer->asked - 1;
+
+        call_remove_locked(peer, index);
+        amg_calls_lost_at_locked(&domain->calls, index);
+    }
+    peer->calls.unanswered = 0;
     amg_ofi_send_lost_locked(peer);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
 }
@@ -386,15 +478,15 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&ep->arrived)) != NULL) {
-        struct amg_ofi_msgbuf *msgbuf =
-            amg_container_of(link, struct amg_ofi_msgbuf, arrival.link);
-        const struct amg_arrival *arrival = &msgbuf->arrival;
+        struct amg_arrival *arrival =
+            amg_container_of(link, struct amg_arrival, link);
+        struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_arrival(arrival);
 
         if (msgbuf->epoch == msgbuf->peer->epoch) {
             request_close_locked(msgbuf->peer);
             request_refuse_locked(msgbuf->peer, arrival->origin_context,
                 (uint32_t)arrival->token, arrival->is_one_way, HG_NOENTRY);
         }
-        amg_ofi_msgbuf_put_locked(msgbuf);
+        amg_ofi_msgbuf_end_locked(msgbuf);
     }
 }

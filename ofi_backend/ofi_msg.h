@@ -14,7 +14,13 @@ static inline struct amg_ofi_msgbuf *amg_ofi_msgbuf_of_buf(struct amg_buf *buf)
 static inline struct amg_ofi_msgbuf *amg_ofi_msgbuf_of_arrival(
     const struct amg_arrival *arrival)
 {
-    return amg_container_of(arrival, struct amg_ofi_msgbuf, arrival);
+    return amg_container_of(arrival, struct amg_pack_arrival, arrival)->whole;
+}
+
+static inline struct amg_ofi_header *amg_ofi_header_of(
+    struct amg_ofi_msgbuf *msgbuf)
+{
+    return msgbuf->pack.count > 1 ? (void *)msgbuf->packed : &msgbuf->header;
 }
 
 /* HG_NOMEM, or what registering returned. */
@@ -25,15 +31,24 @@ void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain);
 struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain);
 /* Ends its reference to the peer, too. */
 void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf);
+/* The same by one of the arrivals and replies in it; the last one counts. */
+static inline void amg_ofi_msgbuf_end_locked(struct amg_ofi_msgbuf *msgbuf)
+{
+    if (amg_pack_unshare(&msgbuf->others))
+        amg_ofi_msgbuf_put_locked(msgbuf);
+}
 
 /* Fills in all of the head but its cookie: a message of `body_len` bytes to
  * context `target`. Takes a reference to the peer for the msgbuf. */
 void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,
     uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len);
 
-/* Sends, now or when the peer is known and the provider has room. Takes the
- * msgbuf, and ends its operation when it has left, or failed. */
+/* Sends, now, with calls that follow, or when the peer is known and the
+ * provider has room. Takes the msgbuf, and ends its operation when it has left,
+ * or its bytes are in the message of other calls, or it failed. */
 void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf);
+/* Sends all that is kept for further calls. */
+void amg_ofi_send_kept_locked(struct amg_ofi_domain *domain);
 
 /* Sends a message of the driver. False: no memory, nothing was sent. */
 bool amg_ofi_send_control_locked(struct amg_peer *peer,
@@ -50,12 +65,14 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf);
 
 /* The endpoint closes: ends all its requests and replies as canceled. */
 void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep);
-/* The peer is lost: ends the operations of sends in flight to it. */
-void amg_ofi_send_lost_locked(const struct amg_peer *peer);
+/* The peer is lost: ends the operations of sends in flight to it, and of kept
+ * ones. */
+void amg_ofi_send_lost_locked(struct amg_peer *peer);
 /* Libfabric's endpoint is closed: no send is in flight any more. */
 void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain);
 
 void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits);
+void amg_ofi_msg_fini(struct amg_ofi_domain *domain);
 
 /* The slots of the contract. */
 hg_return_t amg_ofi_msg_get_buf(
@@ -73,6 +90,11 @@ void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
 void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message);
 void amg_ofi_msg_on_reply_locked(const struct amg_ofi_message *message);
 void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message);
+
+/* A copy of the message, which outlives the buffer that it came in. NULL: no
+ * memory. */
+struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
+    const struct amg_ofi_message *message);
 
 /* The peer is lost: all messages to it end, and no credit is taken or owed any
  * more. */

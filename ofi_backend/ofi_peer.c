@@ -2,15 +2,24 @@
 /* Peers: other processes, as addresses, tokens and states.
  *
  * A peer is the address of a process, whichever process is there: the first
- * contact tells (ofi_connect.c). It takes about 350 bytes, besides those of the
- * provider, and is found by a hash of its address. It lives while it is
- * referenced: by the user, by a message, and by itself unless it is UNKNOWN.
+ * contact tells (ofi_connect.c). It takes 460 bytes and about 40 in tables,
+ * besides those of the provider, and is found by a hash of its address. It
+ * lives while it is referenced: by the user, by a message, and by itself unless
+ * it is UNKNOWN.
  *
  * A process that knows a peer's token counts as that peer, so all 64 bits of a
  * token come from the system's generator: no process can derive the tokens of
- * others from its own. A table of chains, which grows with the peers, finds the
- * sender of a message by its token; without memory for that, the chains grow.
- */
+ * others from its own. Two indexes, by the token and by the address, have
+ * chains that grow in number with the peers; without memory for that, in
+ * length.
+ *
+ * Ten times a second a tick (ofi_poll.c) looks at some peers, and never at all.
+ * A peer that this process sends to, or waits for, is watched: it is on the
+ * list of the tick at which its silence begins to matter, in a wheel of 16
+ * lists. A look that finds nothing to wait for lets it rest. A minute later the
+ * tick looks again, as its process may be gone; but not at ranks of this job,
+ * whose end ends the job. So peers without traffic cost no time in a tick, and
+ * one with traffic costs a look a second. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <errno.h>
@@ -27,7 +36,7 @@
 #include "ofi_backend/ofi_select.h"
 
 /* Silence before a peer is checked; part of its time to answer. */
-#define SILENT_NS (1000 * AMG_NS_PER_MS)
+#define SILENT_NS (AMG_OFI_SILENT_TICKS * AMG_OFI_TICK_NS)
 
 enum {
     BUCKETS_MIN = 64,
@@ -69,9 +78,8 @@ static bool token_read(uint64_t *ret_token)
            (ssize_t)sizeof(*ret_token);
 }
 
-hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain)
+hg_return_t amg_ofi_peers_init(struct amg_ofi_domain *domain)
 {
-    struct amg_ofi_tokens *tokens = &domain->tokens;
     uint64_t token = 0;
 
     if (!token_read(&token)) {
@@ -81,17 +89,24 @@ hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain)
             strerror(errno));
         return HG_OPNOTSUPPORTED;
     }
-    tokens->buckets = amg_mem_zalloc(BUCKETS_MIN * sizeof(tokens->buckets[0]));
-    if (tokens->buckets == NULL)
-        return HG_NOMEM;
-    tokens->mask = BUCKETS_MIN - 1;
+    for (unsigned which = 0; which < AMG_OFI_INDEXES; which++) {
+        struct amg_ofi_index *index = &domain->indexes[which];
+
+        index->buckets =
+            amg_mem_zalloc(BUCKETS_MIN * sizeof(index->buckets[0]));
+        if (index->buckets == NULL)
+            return HG_NOMEM;
+        index->mask = BUCKETS_MIN - 1;
+    }
     return HG_SUCCESS;
 }
 
-void amg_ofi_token_fini(struct amg_ofi_domain *domain)
+void amg_ofi_peers_fini(struct amg_ofi_domain *domain)
 {
-    amg_mem_free(domain->tokens.buckets);
-    domain->tokens.buckets = NULL;
+    for (unsigned which = 0; which < AMG_OFI_INDEXES; which++) {
+        amg_mem_free(domain->indexes[which].buckets);
+        domain->indexes[which].buckets = NULL;
+    }
 }
 
 uint64_t amg_ofi_token_draw(void)
@@ -108,53 +123,72 @@ uint64_t amg_ofi_token_draw(void)
     return token;
 }
 
-static void bucket_push(struct amg_ofi_tokens *tokens, struct amg_peer *peer)
+/* The bucket of the peer, as a link to its first one. */
+static struct amg_peer **bucket_of(
+    const struct amg_ofi_index *index, const struct amg_peer *peer)
 {
-    struct amg_peer **bucket = &tokens->buckets[peer->token & tokens->mask];
+    bool is_by_token = index == &peer->domain->indexes[AMG_OFI_BY_TOKEN];
 
-    peer->next_token = *bucket;
+    return &index->buckets[(is_by_token ? peer->token : peer->hash) &
+                           index->mask];
+}
+
+static void bucket_push(struct amg_peer *peer, unsigned which)
+{
+    struct amg_peer **bucket = bucket_of(&peer->domain->indexes[which], peer);
+
+    peer->next[which] = *bucket;
     *bucket = peer;
 }
 
-static void buckets_grow(struct amg_ofi_tokens *tokens)
+static void index_grow(struct amg_ofi_index *index, unsigned which)
 {
-    struct amg_peer **before = tokens->buckets;
-    uint32_t count = tokens->mask + 1;
+    struct amg_peer **before = index->buckets;
+    uint32_t count = index->mask + 1;
     struct amg_peer **more = amg_mem_zalloc(2 * count * sizeof(more[0]));
 
     if (more == NULL)
         return;
-    tokens->buckets = more;
-    tokens->mask = 2 * count - 1;
+    index->buckets = more;
+    index->mask = 2 * count - 1;
     for (uint32_t i = 0; i < count; i++)
         while (before[i] != NULL) {
             struct amg_peer *peer = before[i];
 
-            before[i] = peer->next_token;
-            bucket_push(tokens, peer);
+            before[i] = peer->next[which];
+            bucket_push(peer, which);
         }
     amg_mem_free(before);
 }
 
+static void index_add(struct amg_peer *peer, unsigned which)
+{
+    struct amg_ofi_index *index = &peer->domain->indexes[which];
+
+    bucket_push(peer, which);
+    if (++index->count > index->mask)
+        index_grow(index, which);
+}
+
+static void index_remove(struct amg_peer *peer, unsigned which)
+{
+    struct amg_ofi_index *index = &peer->domain->indexes[which];
+    struct amg_peer **at = bucket_of(index, peer);
+
+    AMG_ASSERT(index->count > 0);
+    while (*at != peer)
+        at = &(*at)->next[which];
+    *at = peer->next[which];
+    index->count--;
+}
+
 void amg_ofi_token_set_locked(struct amg_peer *peer, uint64_t token)
 {
-    struct amg_ofi_tokens *tokens = &peer->domain->tokens;
-
-    if (peer->token != 0) {
-        struct amg_peer **at = &tokens->buckets[peer->token & tokens->mask];
-
-        AMG_ASSERT(tokens->count > 0);
-        while (*at != peer)
-            at = &(*at)->next_token;
-        *at = peer->next_token;
-        tokens->count--;
-    }
+    if (peer->token != 0)
+        index_remove(peer, AMG_OFI_BY_TOKEN);
     peer->token = token;
-    if (token == 0)
-        return;
-    bucket_push(tokens, peer);
-    if (++tokens->count > tokens->mask)
-        buckets_grow(tokens);
+    if (token != 0)
+        index_add(peer, AMG_OFI_BY_TOKEN);
 }
 
 /* FNV-1a, 64 bits. */
@@ -203,32 +237,28 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     peer->addr_len = len;
     memcpy(peer->addr, addr, len);
     amg_list_init(&peer->unsent);
+    amg_list_init(&peer->sends);
     amg_list_init(&peer->leases);
+    amg_list_init(&peer->grants);
     amg_list_init(&peer->transfers);
     amg_list_init(&peer->blocked);
-    amg_flow_bound(&domain->calls.flow, &peer->calls, 1); /* until it is OPEN */
+    amg_flow_bound(&domain->calls.flow, &peer->calls, 1, 1); /* until OPEN */
     atomic_init(&peer->refs, 1);
     rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
-    if (rc != HG_SUCCESS)
-        goto free_peer;
-    peer->next_same_hash = amg_map_get(&domain->peers_by_hash, hash);
-    rc = amg_map_put(&domain->peers_by_hash, hash, peer);
-    if (rc != HG_SUCCESS)
-        goto remove_number;
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(peer);
+        return rc;
+    }
+    index_add(peer, AMG_OFI_BY_ADDR);
     amg_list_push(&domain->peers, &peer->all);
     *ret_peer = peer;
     return HG_SUCCESS;
-
-remove_number:
-    amg_table_remove(&domain->peer_numbers, peer->number);
-free_peer:
-    amg_mem_free(peer);
-    return rc;
 }
 
 hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     const void *bytes, uint16_t len, struct amg_peer **ret_peer)
 {
+    const struct amg_ofi_index *index = &domain->indexes[AMG_OFI_BY_ADDR];
     uint8_t addr[AMG_OFI_ADDR_MAX];
     struct amg_peer *peer = NULL;
     uint64_t hash = 0;
@@ -238,9 +268,10 @@ hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     memcpy(addr, bytes, len);
     addr_clean(domain, addr, len);
     hash = hash_of(addr, len);
-    peer = amg_map_get(&domain->peers_by_hash, hash);
-    for (; peer != NULL; peer = peer->next_same_hash)
-        if (peer->addr_len == len && memcmp(peer->addr, addr, len) == 0) {
+    peer = index->buckets[hash & index->mask];
+    for (; peer != NULL; peer = peer->next[AMG_OFI_BY_ADDR])
+        if (peer->hash == hash && peer->addr_len == len &&
+            memcmp(peer->addr, addr, len) == 0) {
             *ret_peer = amg_ofi_peer_ref(peer);
             return HG_SUCCESS;
         }
@@ -251,26 +282,6 @@ struct amg_peer *amg_ofi_peer_ref(struct amg_peer *peer)
 {
     atomic_fetch_add_explicit(&peer->refs, 1, memory_order_relaxed);
     return peer;
-}
-
-/* Takes it out of the chain of its hash. */
-static void peer_unhash_locked(
-    struct amg_ofi_domain *domain, struct amg_peer *peer)
-{
-    struct amg_peer *first = amg_map_get(&domain->peers_by_hash, peer->hash);
-    struct amg_peer *at = first;
-
-    if (first != peer) {
-        while (at->next_same_hash != peer)
-            at = at->next_same_hash;
-        at->next_same_hash = peer->next_same_hash;
-        return;
-    }
-    if (peer->next_same_hash == NULL)
-        (void)amg_map_remove(&domain->peers_by_hash, peer->hash);
-    else /* replaces a value, which needs no memory */
-        (void)amg_map_put(
-            &domain->peers_by_hash, peer->hash, peer->next_same_hash);
 }
 
 static void peer_free_locked(struct amg_peer *peer)
@@ -285,9 +296,11 @@ static void peer_free_locked(struct amg_peer *peer)
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_ofi_token_set_locked(peer, 0);
     amg_table_remove(&domain->peer_numbers, peer->number);
-    peer_unhash_locked(domain, peer);
+    index_remove(peer, AMG_OFI_BY_ADDR);
     if (peer->is_pending)
         amg_list_remove(&peer->pending);
+    if (amg_link_is_listed(&peer->look))
+        amg_list_remove(&peer->look);
     amg_list_remove(&peer->all);
     amg_mem_free(peer);
 }
@@ -371,11 +384,50 @@ bool amg_ofi_peer_is_awaited(const struct amg_peer *peer)
 
 void amg_ofi_peer_set_deadline(struct amg_peer *peer)
 {
-    peer->deadline_ns = amg_clock_ns() + peer->domain->connect_ns;
+    peer->deadline_ns =
+        amg_ofi_clock_ns(peer->domain) + peer->domain->connect_ns;
+}
+
+void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+
+    AMG_ASSERT(ticks > 0 && ticks < AMG_OFI_WHEEL);
+    if (amg_link_is_listed(&peer->look))
+        amg_list_remove(&peer->look);
+    peer->is_watched = true;
+    peer->look_tick = domain->tick + ticks;
+    amg_list_push(&domain->wheel[peer->look_tick % AMG_OFI_WHEEL], &peer->look);
+}
+
+unsigned amg_ofi_peer_patience(const struct amg_peer *peer)
+{
+    uint64_t connect_ticks = peer->domain->connect_ns / AMG_OFI_TICK_NS;
+    unsigned silent = peer->domain->tick - peer->heard_tick;
+    unsigned most = connect_ticks < AMG_OFI_SILENT_TICKS
+                        ? (unsigned)connect_ticks
+                        : AMG_OFI_SILENT_TICKS;
+
+    return silent < most ? most - silent : 1;
+}
+
+struct amg_peer *amg_ofi_peer_next_watched_locked(
+    const struct amg_ofi_domain *domain, const struct amg_peer *peer)
+{
+    unsigned at = peer == NULL ? 0 : peer->look_tick % AMG_OFI_WHEEL;
+    struct amg_link *link =
+        peer == NULL ? amg_list_first(&domain->wheel[0])
+                     : amg_list_next(&domain->wheel[at], &peer->look);
+
+    while (link == NULL && ++at < AMG_OFI_WHEEL)
+        link = amg_list_first(&domain->wheel[at]);
+    return link == NULL ? NULL : amg_container_of(link, struct amg_peer, look);
 }
 
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer)
 {
+    if (!peer->is_watched || peer->look_tick - peer->domain->tick > 1)
+        amg_ofi_peer_look_in_locked(peer, 1);
     if (peer->is_pending)
         return;
     peer->is_pending = true;

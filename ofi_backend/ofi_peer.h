@@ -5,7 +5,12 @@
 #ifndef AMG_OFI_BACKEND_OFI_PEER_H
 #define AMG_OFI_BACKEND_OFI_PEER_H
 
+#include "base/clock.h"
 #include "ofi_backend/ofi_domain.h"
+
+#define AMG_OFI_TICK_NS (100 * AMG_NS_PER_MS) /* between two ticks */
+
+enum { AMG_OFI_SILENT_TICKS = 10 }; /* a second: such a silence matters */
 
 /* The peer at these bytes, known or new; the reference is the caller's.
  * HG_NOMEM, HG_INVALID_ARG: too long. */
@@ -28,6 +33,26 @@ static inline void amg_ofi_peer_violation(
     amg_calls_violation(&peer->domain->calls, &peer->calls, what, kind, number);
 }
 
+/* The clock of deadlines, which stands still while no thread polls. */
+static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
+{
+    return amg_clock_ns() - domain->away_ns;
+}
+
+/* Sets the next look at the peer, in that many ticks. */
+void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks);
+/* Ticks until the silence of the peer matters; at least 1. */
+unsigned amg_ofi_peer_patience(const struct amg_peer *peer);
+/* This process may wait for the peer from now on: the ticks look at it. */
+static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
+{
+    if (!AMG_LIKELY(peer->is_watched))
+        amg_ofi_peer_look_in_locked(peer, amg_ofi_peer_patience(peer));
+}
+/* The watched peer after `peer`; NULL: the first, or there is none. */
+struct amg_peer *amg_ofi_peer_next_watched_locked(
+    const struct amg_ofi_domain *domain, const struct amg_peer *peer);
+
 /* Has this process something to send to it? Then its deadline counts. */
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
 /* Do operations of this process wait for the peer? */
@@ -44,11 +69,13 @@ void amg_ofi_peer_connect_locked(struct amg_peer *peer);
 /* After an error of the peer: checks by a CONNECT that it is still there. */
 void amg_ofi_peer_check_locked(struct amg_peer *peer);
 
-/* Tokens: random numbers that identify the sender of a message. */
+/* The indexes of peers. HG_NOMEM, HG_OPNOTSUPPORTED: this system gives no
+ * random numbers. */
+hg_return_t amg_ofi_peers_init(struct amg_ofi_domain *domain);
+/* Accepts zeroed memory. */
+void amg_ofi_peers_fini(struct amg_ofi_domain *domain);
 
-/* HG_NOMEM, HG_OPNOTSUPPORTED: this system gives no random numbers. */
-hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain);
-void amg_ofi_token_fini(struct amg_ofi_domain *domain);
+/* Tokens: random numbers that identify the sender of a message. */
 
 /* A random number, not 0. */
 uint64_t amg_ofi_token_draw(void);
@@ -59,10 +86,11 @@ void amg_ofi_token_set_locked(struct amg_peer *peer, uint64_t token);
 static inline struct amg_peer *amg_ofi_token_find_locked(
     const struct amg_ofi_domain *domain, uint64_t token)
 {
-    struct amg_peer *peer = domain->tokens.buckets[token & domain->tokens.mask];
+    const struct amg_ofi_index *index = &domain->indexes[AMG_OFI_BY_TOKEN];
+    struct amg_peer *peer = index->buckets[token & index->mask];
 
     while (peer != NULL && peer->token != token)
-        peer = peer->next_token;
+        peer = peer->next[AMG_OFI_BY_TOKEN];
     return peer;
 }
 

@@ -9,7 +9,8 @@
  * answer, and has received nothing for a second, sends CONNECT again: that
  * fails if there is no process, and brings another token if there is another
  * one. A busy process answers late, without consequences. A silent peer for
- * which no operation waits gets a CONNECT once a minute, to free dead ones. */
+ * which no operation waits gets a CONNECT once in one or two minutes, to free
+ * dead ones; ranks of the same job get none. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
@@ -26,12 +27,9 @@
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
 
-#define TICK_NS (TICK_MS * AMG_NS_PER_MS)
-
 enum {
-    TICK_MS = 100,
-    SILENT_TICKS = 10,     /* a second */
-    IDLE_TICKS = 600,      /* a minute */
+    REST_TICKS = 600,      /* a minute */
+    RESTS_MAX = 64,        /* peers that one tick looks at for their rest */
     LEASE_TICKS = 3,       /* 0.3 s that an unused lease is kept */
     EXTENSIONS_MAX = 11,   /* of the time to answer; 2 minutes by default */
     CONN_LEN = 20 << 20,   /* tcp;ofi_rxm maps 17 MiB for a connection */
@@ -41,8 +39,14 @@ enum {
     CLOCK_MASK = 63,       /* when busy, one poll of 64 reads the clock */
 };
 
-/* Length of the body of each kind, and its handler. NULL: CREDIT has only the
- * credits of its header, and the sender of CONNECT is not known yet. */
+static void on_credit_locked(const struct amg_ofi_message *message)
+{
+    amg_calls_on_note_locked(&message->domain->calls, &message->peer->calls,
+        message->header->cookie);
+}
+
+/* Length of the body of each kind, and its handler. NULL: the sender of CONNECT
+ * is not known yet, and a PACK has several messages. */
 static const struct kind_row {
     uint32_t len_min;
     uint32_t len_max;
@@ -56,7 +60,7 @@ static const struct kind_row {
     [AMG_OFI_REPLY] = {0, UINT32_MAX, amg_ofi_msg_on_reply_locked},
     [AMG_OFI_REFUSE] = {sizeof(struct amg_ofi_refuse),
         sizeof(struct amg_ofi_refuse), amg_ofi_msg_on_refuse_locked},
-    [AMG_OFI_CREDIT] = {0, 0, NULL},
+    [AMG_OFI_CREDIT] = {0, 0, on_credit_locked},
     [AMG_OFI_GET] = {sizeof(struct amg_ofi_access),
         sizeof(struct amg_ofi_access), amg_ofi_mem_on_get_locked},
     [AMG_OFI_PUT] = {sizeof(struct amg_ofi_access) + 1, UINT32_MAX,
@@ -72,6 +76,7 @@ static const struct kind_row {
         sizeof(struct amg_ofi_refuse), amg_ofi_rma_on_deny_locked},
     [AMG_OFI_REVOKE] = {0, 0, amg_ofi_rma_on_revoke_locked},
     [AMG_OFI_RETURN] = {0, 0, amg_ofi_mem_on_return_locked},
+    [AMG_OFI_PACK] = {AMG_PACK_HEAD_LEN, UINT32_MAX, NULL},
 };
 
 static void unknown_warn(struct amg_ofi_domain *domain, size_t len)
@@ -83,6 +88,73 @@ static void unknown_warn(struct amg_ofi_domain *domain, size_t len)
             "reported",
             len);
     domain->has_warned = true;
+}
+
+static bool message_is_well_formed(
+    const struct amg_ofi_message *message, unsigned kind)
+{
+    if (message->len >= kind_rows[kind].len_min &&
+        message->len <= kind_rows[kind].len_max)
+        return true;
+    amg_ofi_peer_violation(
+        message->peer, AMG_VIOLATION_FORM, kind, (long)message->len);
+    return false;
+}
+
+/* Hands on the calls of a PACK. One of them may lose the peer, which makes the
+ * others void. */
+static void pack_read_locked(const struct amg_ofi_message *pack,
+    struct amg_pack_iter *iter, struct amg_ofi_msgbuf *whole)
+{
+    struct amg_ofi_header header = *pack->header;
+    struct amg_ofi_message message = {
+        .domain = pack->domain,
+        .peer = pack->peer,
+        .header = &header,
+        .whole = whole,
+    };
+    struct amg_pack_part part;
+    uint32_t epoch = pack->peer->epoch;
+
+    if (whole != NULL)
+        message.arrival = amg_pack_arrivals(whole->data, pack->len);
+    while (pack->peer->epoch == epoch && amg_pack_iter_next(iter, &part)) {
+        unsigned kind = part.head.kind;
+
+        header.context = part.head.context;
+        header.cookie = part.head.cookie;
+        header.kind = (uint8_t)(AMG_OFI_MAGIC | kind);
+        message.body = part.body;
+        message.len = part.head.len;
+        if (kind < AMG_OFI_REQUEST || kind > AMG_OFI_CREDIT)
+            amg_ofi_peer_violation(
+                pack->peer, AMG_VIOLATION_FORM, AMG_OFI_PACK, (long)kind);
+        else if (message_is_well_formed(&message, kind))
+            kind_rows[kind].on_message(&message);
+        message.arrival += whole != NULL ? 1 : 0;
+    }
+}
+
+static void pack_take_locked(const struct amg_ofi_message *pack)
+{
+    struct amg_ofi_domain *domain = pack->domain;
+    struct amg_ofi_msgbuf *whole = NULL;
+    struct amg_pack_iter iter;
+    uint32_t count = pack->header->cookie;
+
+    if (pack->len > amg_ofi_pack_len(domain) ||
+        !amg_pack_iter_init(
+            &iter, pack->body, pack->len, count, domain->packer.count_max)) {
+        amg_ofi_peer_violation(
+            pack->peer, AMG_VIOLATION_FORM, AMG_OFI_PACK, (long)count);
+        return;
+    }
+    whole = amg_ofi_msg_copy_locked(pack);
+    if (whole != NULL) /* else each call finds no memory, or needs none */
+        iter.at = whole->data;
+    pack_read_locked(pack, &iter, whole);
+    if (whole != NULL)
+        amg_ofi_msgbuf_end_locked(whole);
 }
 
 static void message_take_locked(
@@ -123,19 +195,17 @@ static void message_take_locked(
     if (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_ACCEPT &&
         !amg_ofi_connect_prove_locked(message.peer))
         return;
-    if (message.len < kind_rows[kind].len_min ||
-        message.len > kind_rows[kind].len_max) {
-        amg_ofi_peer_violation(
-            message.peer, AMG_VIOLATION_FORM, kind, (long)message.len);
-        return;
-    }
     (void)amg_ofi_peer_ref(message.peer);
-    message.peer->heard_tick = domain->tick;
-    if (header.credits > 0)
-        amg_calls_credit_locked(
-            &domain->calls, &message.peer->calls, header.credits);
-    if (kind_rows[kind].on_message != NULL)
-        kind_rows[kind].on_message(&message);
+    if (message_is_well_formed(&message, kind)) {
+        message.peer->heard_tick = domain->tick;
+        if (header.credits > 0)
+            amg_calls_credit_locked(
+                &domain->calls, &message.peer->calls, header.credits);
+        if (kind == AMG_OFI_PACK)
+            pack_take_locked(&message);
+        else
+            kind_rows[kind].on_message(&message);
+    }
     amg_ofi_peer_unref_locked(message.peer);
 }
 
@@ -267,24 +337,6 @@ static bool has_memory(void)
     return memory != NULL;
 }
 
-/* Extends the deadline of a first contact. A process may compute before it
- * serves for the first time. If its host accepted a TCP connection, it would
- * report its end; of other networks nothing is known unless posts fail. So
- * there is no limit for ranks of a job, and that of busy peers for others. */
-static bool deadline_extend_locked(struct amg_peer *peer)
-{
-    if (peer->state != AMG_OFI_PEER_CONNECTING ||
-        (!peer->domain->is_joined && peer->extensions >= EXTENSIONS_MAX) ||
-        (peer->domain->facts.is_tcp &&
-            !amg_ofi_tcp_is_connected_locked(peer)) ||
-        !has_memory())
-        return false;
-    AMG_ASSERT(peer->extensions <= EXTENSIONS_MAX);
-    peer->extensions += peer->extensions < EXTENSIONS_MAX ? 1 : 0;
-    amg_ofi_peer_set_deadline(peer);
-    return true;
-}
-
 /* The resource that this process lacks for a connection, or "". */
 static const char *lack_of(const struct amg_peer *peer)
 {
@@ -301,6 +353,29 @@ static const char *lack_of(const struct amg_peer *peer)
     default:
         return "";
     }
+}
+
+/* Extends the deadline of a first contact. A process may compute before it
+ * serves for the first time. If its host accepted a TCP connection, it would
+ * report its end; of other networks nothing is known unless posts fail. So
+ * there is no limit for ranks of a job, and that of busy peers for others.
+ * Without a TCP connection a rank has that limit, too, as its host drops
+ * requests for connections when many ranks begin at once. */
+static bool deadline_extend_locked(struct amg_peer *peer)
+{
+    bool is_joined = peer->domain->is_joined;
+    bool may_live =
+        !peer->domain->facts.is_tcp || amg_ofi_tcp_is_connected_locked(peer);
+
+    if (peer->state != AMG_OFI_PEER_CONNECTING ||
+        (!(is_joined && may_live) && peer->extensions >= EXTENSIONS_MAX) ||
+        (!may_live && (!is_joined || lack_of(peer)[0] != '\0')) ||
+        !has_memory())
+        return false;
+    AMG_ASSERT(peer->extensions <= EXTENSIONS_MAX);
+    peer->extensions += peer->extensions < EXTENSIONS_MAX ? 1 : 0;
+    amg_ofi_peer_set_deadline(peer);
+    return true;
 }
 
 static void peer_time_out_locked(struct amg_peer *peer)
@@ -325,13 +400,16 @@ static bool is_silent(const struct amg_peer *peer, uint64_t ns)
     return peer->state == AMG_OFI_PEER_OPEN &&
            (amg_ofi_peer_is_awaited(peer) ||
                !amg_list_is_empty(&peer->unsent)) &&
-           (peer->domain->tick - peer->heard_tick) * TICK_NS >= ns;
+           (peer->domain->tick - peer->heard_tick) * AMG_OFI_TICK_NS >= ns;
 }
 
-static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
+static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
 
+    /* It was set while no thread polled. */
+    if (peer->deadline_ns > now_ns + peer->domain->connect_ns)
+        peer->deadline_ns = now_ns + peer->domain->connect_ns;
     if (is_silent(peer, peer->domain->connect_ns) &&
         amg_ofi_tcp_end_if_dead_locked(peer)) {
         amg_ofi_connect_lost_locked(peer,
@@ -339,7 +417,7 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
         return;
     }
     if ((peer->state == AMG_OFI_PEER_CONNECTING ||
-            is_silent(peer, SILENT_TICKS * TICK_NS)) &&
+            is_silent(peer, AMG_OFI_SILENT_TICKS * AMG_OFI_TICK_NS)) &&
         amg_ofi_tcp_is_refused_locked(peer)) {
         amg_ofi_connect_lost_locked(peer,
             "its host refuses connections to that port; is the address right, "
@@ -352,43 +430,63 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
         peer_time_out_locked(peer);
         return;
     }
-    if (tick - peer->connect_tick < SILENT_TICKS)
+    if (tick - peer->connect_tick < AMG_OFI_SILENT_TICKS)
         return;
     if (peer->state == AMG_OFI_PEER_CONNECTING) {
         peer->owes_connect = true; /* the peer may have been too busy */
         amg_ofi_peer_set_pending_locked(peer);
     } else if (tick - peer->heard_tick >=
-               (amg_ofi_peer_is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
+               (amg_ofi_peer_is_awaited(peer) ? (unsigned)AMG_OFI_SILENT_TICKS
+                                              : (unsigned)REST_TICKS)) {
         amg_ofi_peer_check_locked(peer);
     }
 }
 
-/* No thread polled for a while: extends all deadlines by `away_ns`. */
-static void deadlines_extend_locked(
-    struct amg_ofi_domain *domain, uint64_t now_ns, uint64_t away_ns)
+/* A tick has looked at it: sets the next look, if there is one. */
+static void look_next_locked(struct amg_peer *peer)
 {
-    struct amg_link *link = amg_list_first(&domain->peers);
+    struct amg_ofi_domain *domain = peer->domain;
 
-    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
-        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
+    if (peer->state == AMG_OFI_PEER_CONNECTING || amg_ofi_peer_is_waiting(peer))
+        amg_ofi_peer_look_in_locked(peer, 1);
+    else if (amg_ofi_peer_is_awaited(peer))
+        amg_ofi_peer_look_in_locked(peer, amg_ofi_peer_patience(peer));
+    if (peer->is_watched || peer->state == AMG_OFI_PEER_UNKNOWN ||
+        (peer->state == AMG_OFI_PEER_OPEN && domain->is_joined))
+        return;
+    peer->look_tick = domain->tick;
+    amg_list_push(&domain->resting, &peer->look);
+}
 
-        peer->deadline_ns += away_ns;
-        if (peer->deadline_ns > now_ns + domain->connect_ns)
-            peer->deadline_ns = now_ns + domain->connect_ns;
-    }
+/* `peer` was taken off its list. */
+static void peer_look_locked(struct amg_peer *peer, uint64_t now_ns)
+{
+    (void)amg_ofi_peer_ref(peer);
+    peer->is_watched = false;
+    peer_check_locked(peer, now_ns);
+    if (!peer->is_watched)
+        look_next_locked(peer);
+    amg_ofi_peer_unref_locked(peer);
 }
 
 static void peers_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
 {
-    struct amg_link *link = amg_list_first(&domain->peers);
+    struct amg_list due;
+    struct amg_link *link = NULL;
+    unsigned count = 0;
 
-    while (link != NULL) {
-        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
+    amg_list_init(&due);
+    amg_list_splice(&due, &domain->wheel[domain->tick % AMG_OFI_WHEEL]);
+    while ((link = amg_list_pop(&due)) != NULL)
+        peer_look_locked(amg_container_of(link, struct amg_peer, look), now_ns);
+    while (count++ < RESTS_MAX &&
+           (link = amg_list_first(&domain->resting)) != NULL) {
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, look);
 
-        (void)amg_ofi_peer_ref(peer);
-        peer_tick_locked(peer, now_ns);
-        link = amg_list_next(&domain->peers, link);
-        amg_ofi_peer_unref_locked(peer);
+        if (domain->tick - peer->look_tick < REST_TICKS)
+            return;
+        amg_list_remove(link);
+        peer_look_locked(peer, now_ns);
     }
 }
 
@@ -400,8 +498,8 @@ static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
     uint64_t late_ns = now_ns - domain->tick_ns;
     uint64_t counted_ns = domain->connect_ns / POLLS_MIN;
 
-    if (counted_ns < TICK_NS)
-        counted_ns = TICK_NS;
+    if (counted_ns < AMG_OFI_TICK_NS)
+        counted_ns = AMG_OFI_TICK_NS;
     return domain->tick_ns != 0 && late_ns > counted_ns ? late_ns - counted_ns
                                                         : 0;
 }
@@ -409,18 +507,15 @@ static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
 static void clock_read_locked(struct amg_ofi_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
-    uint64_t away = 0;
 
     if (now_ns < domain->tick_ns)
         return;
-    away = away_ns(domain, now_ns);
-    if (away > 0)
-        deadlines_extend_locked(domain, now_ns, away);
-    domain->tick_ns = now_ns + TICK_NS;
+    domain->away_ns += away_ns(domain, now_ns);
+    domain->tick_ns = now_ns + AMG_OFI_TICK_NS;
     domain->tick++;
     amg_ofi_ep_refill_all_locked(domain);
     amg_ofi_wait_tick_locked(domain);
-    peers_tick_locked(domain, now_ns);
+    peers_tick_locked(domain, now_ns - domain->away_ns);
     amg_ofi_lease_return_idle_locked(domain, LEASE_TICKS);
 }
 
@@ -431,15 +526,18 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
     /* First: some providers buffer messages that find no posted buffer. */
     if (domain->wants_receive)
         amg_ofi_ep_refill_all_locked(domain);
+    amg_packer_turn(&domain->packer);
+    amg_ofi_send_kept_locked(domain);
     count = completions_take_locked(domain, max);
     if (!amg_list_is_empty(&domain->pending))
         amg_ofi_connect_retry_locked(domain);
     if (!amg_list_is_empty(&domain->transfers))
         amg_ofi_rma_move_locked(domain);
-    if (count == 0 && domain->calls.flow.owing != NULL)
+    if (count == 0 && amg_flow_is_owing(&domain->calls.flow))
         (void)amg_calls_pay_one_locked(&domain->calls);
     if (count == 0 || (++domain->polls & CLOCK_MASK) == 0)
         clock_read_locked(domain);
+    amg_ofi_send_kept_locked(domain); /* what came of all that */
     return count;
 }
 
@@ -472,6 +570,7 @@ bool amg_ofi_arm(struct amg_ep *base)
     if (ep->wait_fd < 0 || amg_ofi_is_child(domain))
         return true;
     amg_bias_lock(&domain->lock);
+    amg_ofi_send_kept_locked(domain); /* by other threads since the poll */
     is_quiet =
         amg_list_is_empty(&ep->done) && amg_list_is_empty(&ep->arrived) &&
         amg_list_is_empty(&domain->calls.late) && is_quiet_locked(domain);

@@ -331,6 +331,7 @@ static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
     }
     transfer->lease = lease;
     amg_list_push(&transfer->peer->transfers, &transfer->of_peer);
+    amg_ofi_peer_watch_locked(transfer->peer);
     if (lease != NULL && lease->state == AMG_OFI_LEASE_ASKED)
         amg_list_push(&lease->waiting, &transfer->link);
     else if (lease != NULL)

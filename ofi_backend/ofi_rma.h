@@ -18,10 +18,11 @@ struct amg_ofi_mem {
     uint32_t number; /* its place in the table */
     uint32_t count;
     uint8_t flags;
-    uint32_t serial;        /* of its key */
-    bool is_closed;         /* its key is invalid; peers may hold leases */
-    struct fid_mr **mrs;    /* one per segment; NULL, too, before it is used */
-    struct amg_list grants; /* leases that peers hold */
+    uint32_t serial;         /* of its key */
+    bool is_closed;          /* its key is invalid; peers may hold leases */
+    struct fid_mr **mrs;     /* one per segment; NULL, too, before it is used */
+    struct amg_list grants;  /* leases that peers hold, */
+    struct amg_list revoked; /* and that they were asked to return */
     struct amg_segment segments[];
 };
 

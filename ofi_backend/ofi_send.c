@@ -8,6 +8,11 @@
  * buffer from being posted again. Memory that no message filled is never
  * touched.
  *
+ * Calls to one peer that the program posts between two polls, or while messages
+ * wait for room, leave in one message (transport/pack.h); but not while a
+ * thread blocks, as the next poll may be far off. The kept message is the last
+ * one that waits for its peer.
+ *
  * A short message is injected: it has left when the post returns. A longer one
  * completes later. Any post may return EAGAIN, if the provider has no room or
  * no connection yet; then the message waits in the queue of its peer, in order,
@@ -123,7 +128,7 @@ void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf)
         amg_ofi_peer_unref_locked(msgbuf->peer);
     msgbuf->peer = NULL;
     msgbuf->post.op = NULL;
-    msgbuf->has_credit = false;
+    msgbuf->pack.count = 0;
     msgbuf->post.wants_reply = false;
     msgbuf->post.link.next = msgbuf->domain->msgbufs;
     msgbuf->domain->msgbufs = &msgbuf->post.link;
@@ -152,10 +157,15 @@ static void msgbuf_left_locked(struct amg_ofi_msgbuf *msgbuf, hg_return_t ret)
     amg_ofi_msgbuf_put_locked(msgbuf);
 }
 
-/* A CONNECT does not count, as it carries no token. */
-static bool is_counted(const struct amg_ofi_msgbuf *msgbuf)
+static unsigned kind_of(const struct amg_ofi_header *header)
 {
-    return msgbuf->header.kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
+    return header->kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
+}
+
+/* A CONNECT does not count, as it carries no token. */
+static bool is_counted(struct amg_ofi_msgbuf *msgbuf)
+{
+    return amg_ofi_header_of(msgbuf)->kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
 }
 
 static void on_sent_locked(struct amg_ofi_domain *domain,
@@ -170,9 +180,10 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
     (void)entry;
     AMG_ASSERT(peer->posts_in_flight > 0);
     amg_list_remove(&msgbuf->post.link);
+    amg_list_remove(&msgbuf->post.waiting);
     peer->posts_in_flight--;
     if (is_counted(msgbuf) && epoch == peer->epoch &&
-        msgbuf->header.token == peer->my_token)
+        amg_ofi_header_of(msgbuf)->token == peer->my_token)
         peer->sending--;
     msgbuf_left_locked(msgbuf, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
     if (error != 0 && peer->epoch == epoch)
@@ -184,31 +195,31 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_ofi_domain *domain = msgbuf->domain;
     struct amg_peer *peer = msgbuf->peer;
-    unsigned kind = msgbuf->header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
+    struct amg_ofi_header *header = amg_ofi_header_of(msgbuf);
+    unsigned kind = kind_of(header);
     bool is_short =
         msgbuf->len <= domain->facts.inject_len && kind > AMG_OFI_ACCEPT;
     ssize_t code = 0;
 
     AMG_ASSERT(peer->fi_addr != FI_ADDR_NOTAVAIL);
-    msgbuf->header.token = peer->my_token;
+    header->token = peer->my_token;
     /* A CONNECT goes to a peer that does not know this process yet. */
-    msgbuf->header.credits =
+    header->credits =
         kind == AMG_OFI_CONNECT
             ? 0
             : (uint8_t)amg_flow_take_owed(&peer->calls, CREDITS_PER_MESSAGE);
     msgbuf->epoch = peer->epoch;
     if (is_short) {
         code = amg_ofi_call->inject(
-            domain->ep, &msgbuf->header, msgbuf->len, peer->fi_addr);
+            domain->ep, header, msgbuf->len, peer->fi_addr);
     } else {
         msgbuf->work.done = on_sent_locked;
-        code = amg_ofi_call->send(domain->ep, &msgbuf->header, msgbuf->len,
+        code = amg_ofi_call->send(domain->ep, header, msgbuf->len,
             amg_ofi_reg_desc(msgbuf->block->mr), peer->fi_addr,
             &msgbuf->work.context);
     }
     if (code != 0) {
-        amg_flow_owe_again(
-            &domain->calls.flow, &peer->calls, msgbuf->header.credits);
+        amg_flow_owe_again(&domain->calls.flow, &peer->calls, header->credits);
         return code;
     }
     if (peer->calls.owed > 0) /* more than one message can carry */
@@ -221,15 +232,18 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
         peer->sending += kind == AMG_OFI_CONNECT ? 0 : 1;
         peer->posts_in_flight++;
         amg_list_push(&domain->sends, &msgbuf->post.link);
+        amg_list_push(&peer->sends, &msgbuf->post.waiting);
     }
     return 0;
 }
 
-void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
+/* Posts it, or has it wait. */
+static void message_send_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_peer *peer = msgbuf->peer;
     ssize_t code = -FI_EAGAIN;
 
+    amg_ofi_peer_watch_locked(peer);
     /* A peer that sent a CONNECT first gets the ACCEPT before anything else. */
     if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_accept &&
         peer->fi_addr != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
@@ -239,12 +253,83 @@ void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
     if (amg_list_is_empty(&peer->unsent))
         amg_ofi_peer_set_deadline(peer);
     amg_list_push(&peer->unsent, &msgbuf->post.link);
+    peer->domain->unsent_count++;
     amg_ofi_peer_set_pending_locked(peer);
     if (code != -FI_EAGAIN)
         amg_ofi_peer_break_locked(peer, (int)-code);
     else if (peer->state == AMG_OFI_PEER_UNKNOWN ||
              peer->state == AMG_OFI_PEER_CLAIMED)
         amg_ofi_peer_connect_locked(peer);
+}
+
+static void kept_send_locked(
+    struct amg_ofi_domain *domain, struct amg_pack *pack)
+{
+    struct amg_ofi_msgbuf *msgbuf =
+        amg_container_of(pack, struct amg_ofi_msgbuf, pack);
+
+    amg_packer_take(&domain->packer, pack);
+    if (pack->count > 1) {
+        const struct amg_ofi_header header = {
+            .kind = AMG_OFI_MAGIC | AMG_OFI_PACK,
+            .target = pack->target,
+            .cookie = pack->count,
+        };
+
+        memcpy(msgbuf->packed, &header, sizeof(header));
+        msgbuf->len = (uint32_t)sizeof(header) + pack->len;
+    }
+    message_send_locked(msgbuf);
+}
+
+void amg_ofi_send_kept_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_pack *pack = NULL;
+
+    while ((pack = amg_packer_first(&domain->packer)) != NULL)
+        kept_send_locked(domain, pack);
+}
+
+/* Asks the packer; a thread polls soon. */
+static enum amg_pack_verdict call_keep_locked(struct amg_ofi_msgbuf *msgbuf)
+{
+    struct amg_packer *packer = &msgbuf->domain->packer;
+    struct amg_peer *peer = msgbuf->peer;
+
+    if (!amg_list_is_empty(&peer->unsent))
+        peer->packed.turn = packer->turn; /* earlier ones have not left */
+    msgbuf->pack = (struct amg_pack){
+        .head = {.kind = (uint8_t)kind_of(&msgbuf->header),
+            .context = msgbuf->header.context,
+            .cookie = msgbuf->header.cookie},
+        .body = msgbuf->data,
+        .len = msgbuf->len - (uint32_t)sizeof(msgbuf->header),
+        .target = msgbuf->header.target,
+    };
+    return amg_packer_post(packer, &peer->packed, &msgbuf->pack);
+}
+
+void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
+{
+    struct amg_ofi_domain *domain = msgbuf->domain;
+    struct amg_pack_peer *packed = &msgbuf->peer->packed;
+    enum amg_pack_verdict verdict = AMG_PACK_SEND;
+    unsigned kind = kind_of(&msgbuf->header);
+
+    if (kind >= AMG_OFI_REQUEST && kind <= AMG_OFI_CREDIT &&
+        domain->armed_count == 0)
+        verdict = call_keep_locked(msgbuf);
+    else if (packed->kept != NULL) /* it must not be overtaken */
+        kept_send_locked(domain, packed->kept);
+    if (verdict == AMG_PACK_FULL) {
+        kept_send_locked(domain, packed->kept);
+        verdict = call_keep_locked(msgbuf);
+    }
+    AMG_ASSERT(verdict != AMG_PACK_FULL);
+    if (verdict == AMG_PACK_SEND)
+        message_send_locked(msgbuf);
+    else if (verdict == AMG_PACK_JOINED)
+        msgbuf_left_locked(msgbuf, HG_SUCCESS);
 }
 
 bool amg_ofi_send_control_locked(struct amg_peer *peer,
@@ -287,27 +372,31 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
 void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
-    struct amg_link *link = amg_list_first(&domain->pending);
+    struct amg_peer *peer = NULL;
 
+    amg_ofi_send_kept_locked(domain);
+    peer = amg_ofi_peer_next_watched_locked(domain, NULL);
     amg_calls_drop_locked(&domain->calls, &ep->base);
     amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
-    for (; link != NULL; link = amg_list_next(&domain->pending, link))
-        amg_calls_detach_locked(&domain->calls,
-            &amg_container_of(link, struct amg_peer, pending)->unsent,
-            &ep->base);
+    for (; peer != NULL; peer = amg_ofi_peer_next_watched_locked(domain, peer))
+        amg_calls_detach_locked(&domain->calls, &peer->unsent, &ep->base);
 }
 
-void amg_ofi_send_lost_locked(const struct amg_peer *peer)
+void amg_ofi_send_lost_locked(struct amg_peer *peer)
 {
-    struct amg_list *sends = &peer->domain->sends;
-    struct amg_link *link =
-        peer->posts_in_flight > 0 ? amg_list_first(sends) : NULL;
+    struct amg_link *link = amg_list_first(&peer->sends);
+    struct amg_pack *kept = peer->packed.kept;
 
-    for (; link != NULL; link = amg_list_next(sends, link)) {
+    if (kept != NULL) {
+        amg_packer_take(&peer->domain->packer, kept);
+        msgbuf_left_locked(amg_container_of(kept, struct amg_ofi_msgbuf, pack),
+            HG_HOSTUNREACH);
+    }
+    for (; link != NULL; link = amg_list_next(&peer->sends, link)) {
         struct amg_ofi_msgbuf *msgbuf =
-            amg_container_of(link, struct amg_ofi_msgbuf, post.link);
+            amg_container_of(link, struct amg_ofi_msgbuf, post.waiting);
 
-        if (msgbuf->post.op == NULL || msgbuf->peer != peer)
+        if (msgbuf->post.op == NULL)
             continue;
         amg_ofi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
         msgbuf->post.op = NULL;
@@ -324,6 +413,7 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
 
         AMG_ASSERT(msgbuf->peer->posts_in_flight > 0);
         msgbuf->peer->posts_in_flight--;
+        amg_list_remove(&msgbuf->post.waiting);
         msgbuf_left_locked(msgbuf, HG_CANCELED);
     }
 }

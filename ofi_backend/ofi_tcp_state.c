@@ -9,8 +9,8 @@
  * So this file finds the connections of the provider among the descriptors of
  * the process: those that lead to the peer's address, and those that came in
  * from its host. It reads their state only while a peer is silent, twice a
- * second for all peers together. It shuts dead ones down, which the provider
- * takes for the end of the connection.
+ * second for all peers together, and sorts them by address. It shuts dead ones
+ * down, which the provider takes for the end of the connection.
  *
  * The host of a process that was killed refuses connections at once, which
  * providers do not report: rxm returns EAGAIN without end. So while a peer is
@@ -68,16 +68,25 @@ static union addr addr_of(const struct amg_peer *peer)
     return addr;
 }
 
-/* The port has the same offset in both families. */
-static bool is_same(const union addr *one, const union addr *other)
+/* Some order of addresses; 0: the same. The port has the same offset in both
+ * families. */
+static int order(const union addr *one, const union addr *other)
 {
-    if (one->four.sin_port != other->four.sin_port ||
-        one->any.sa_family != other->any.sa_family)
-        return false;
+    if (one->any.sa_family != other->any.sa_family)
+        return one->any.sa_family < other->any.sa_family ? -1 : 1;
+    if (one->four.sin_port != other->four.sin_port)
+        return one->four.sin_port < other->four.sin_port ? -1 : 1;
     return one->any.sa_family == AF_INET
-               ? one->four.sin_addr.s_addr == other->four.sin_addr.s_addr
+               ? memcmp(&one->four.sin_addr, &other->four.sin_addr,
+                     sizeof(one->four.sin_addr))
                : memcmp(&one->six.sin6_addr, &other->six.sin6_addr,
-                     sizeof(one->six.sin6_addr)) == 0;
+                     sizeof(one->six.sin6_addr));
+}
+
+static int conn_order(const void *one, const void *other)
+{
+    return order(&((const struct amg_ofi_conn *)one)->remote,
+        &((const struct amg_ofi_conn *)other)->remote);
 }
 
 /* False: `fd` is no TCP connection. */
@@ -157,18 +166,47 @@ static bool conns_read_locked(const struct amg_peer *peer)
             !conn_push(domain, &conn))
             domain->has_conns = false;
     closedir(all);
+    if (domain->conn_count > 1)
+        qsort(domain->conns, domain->conn_count, sizeof(domain->conns[0]),
+            conn_order);
     return domain->has_conns;
+}
+
+/* The first connection that is not ordered before those to `remote`. */
+static unsigned conn_find(
+    const struct amg_ofi_domain *domain, const union addr *remote)
+{
+    unsigned from = 0;
+    unsigned to = domain->conn_count;
+
+    while (from < to) {
+        unsigned middle = from + (to - from) / 2;
+
+        if (order(&domain->conns[middle].remote, remote) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Is there a connection to `remote` at this index? */
+static bool is_conn(const struct amg_ofi_domain *domain,
+    const union addr *remote, unsigned index)
+{
+    return index < domain->conn_count &&
+           order(&domain->conns[index].remote, remote) == 0;
 }
 
 /* Does a connection to `remote` have this state? */
 static bool has_conn(const struct amg_ofi_domain *domain,
     const union addr *remote, unsigned state)
 {
-    for (unsigned i = 0; i < domain->conn_count; i++)
-        if (domain->conns[i].state == state &&
-            is_same(&domain->conns[i].remote, remote))
-            return true;
-    return false;
+    unsigned i = conn_find(domain, remote);
+
+    while (is_conn(domain, remote, i) && domain->conns[i].state != state)
+        i++;
+    return is_conn(domain, remote, i);
 }
 
 /* Shuts dead connections to `remote` down. Duplicates each descriptor and reads
@@ -176,17 +214,15 @@ static bool has_conn(const struct amg_ofi_domain *domain,
 static void conns_end(
     const struct amg_ofi_domain *domain, const union addr *remote)
 {
-    for (unsigned i = 0; i < domain->conn_count; i++) {
+    for (unsigned i = conn_find(domain, remote); is_conn(domain, remote, i);
+         i++) {
         struct amg_ofi_conn now;
-        int fd = -1;
+        int fd = fcntl(domain->conns[i].fd, F_DUPFD_CLOEXEC, 0);
 
-        if (!is_same(&domain->conns[i].remote, remote))
-            continue;
-        fd = fcntl(domain->conns[i].fd, F_DUPFD_CLOEXEC, 0);
         if (fd < 0)
             continue;
         if (conn_read(domain, fd, &now) && now.state == CONN_DEAD &&
-            is_same(&now.remote, remote))
+            order(&now.remote, remote) == 0)
             (void)shutdown(fd, SHUT_RDWR);
         close(fd);
     }

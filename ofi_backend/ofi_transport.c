@@ -5,9 +5,10 @@
  * messages leave, and then sends DISCONNECT to all peers that know it, which
  * ends their operations with it.
  *
- * Ranks of a job close together, by way of another transport. A rank is quiet
- * here when all peers have answered it and returned their credits. From then on
- * the loss of a peer is not logged.
+ * Ranks of a job close together, by way of another transport, which tells each
+ * of them when all may end: so they send no DISCONNECT. A rank is quiet here
+ * when all peers have answered it and returned their credits. From then on the
+ * loss of a peer is not logged.
  *
  * If memory is bound to the endpoint, the provider closes the endpoint only
  * after all memory is deregistered, and memory only after all posts have ended.
@@ -65,15 +66,9 @@ static bool has_rma_in_flight(void *arg)
 static bool is_sending(void *arg)
 {
     const struct amg_ofi_domain *domain = arg;
-    const struct amg_link *link = amg_list_first(&domain->pending);
 
-    if (!amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0)
-        return true;
-    for (; link != NULL; link = amg_list_next(&domain->pending, link))
-        if (!amg_list_is_empty(
-                &amg_container_of(link, struct amg_peer, pending)->unsent))
-            return true;
-    return false;
+    return !amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0 ||
+           domain->unsent_count > 0 || !amg_packer_is_empty(&domain->packer);
 }
 
 /* Without a context no thread polls, so peers could not revoke leases. */
@@ -115,15 +110,12 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
 static struct amg_peer *pending_peer_find_locked(
     const struct amg_ofi_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->peers);
+    struct amg_peer *peer = amg_ofi_peer_next_watched_locked(domain, NULL);
 
-    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
-        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
-
-        if (peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers))
-            return peer;
-    }
-    return NULL;
+    while (peer != NULL && peer->calls.unanswered == 0 &&
+           amg_list_is_empty(&peer->transfers))
+        peer = amg_ofi_peer_next_watched_locked(domain, peer);
+    return peer;
 }
 
 static hg_return_t domain_quiesce(struct amg_domain *base)
@@ -177,7 +169,8 @@ static void domain_abandon(struct amg_domain *base)
     pending_peer_log(amg_ofi_domain_of(base), true);
 }
 
-/* Sends DISCONNECT to all peers that know this process. */
+/* Sends DISCONNECT to all peers that know this process, unless they close
+ * with it. */
 static void disconnect_send_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
@@ -185,7 +178,8 @@ static void disconnect_send_locked(struct amg_ofi_domain *domain)
     /* May receive the DISCONNECT of a peer, which then gets none. */
     (void)amg_ofi_poll_domain_locked(domain);
     amg_ofi_lease_return_idle_locked(domain, 0);
-    link = amg_list_first(&domain->peers);
+    if (!domain->is_joined || !domain->peers_may_close)
+        link = amg_list_first(&domain->peers);
     for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
@@ -263,8 +257,8 @@ static void domain_free(struct amg_ofi_domain *domain)
     domain->is_closing = true;
     ep_end_locked(domain);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
-        amg_ofi_msgbuf_put_locked(
-            amg_container_of(late, struct amg_ofi_msgbuf, arrival.link));
+        amg_ofi_msgbuf_end_locked(amg_ofi_msgbuf_of_arrival(
+            amg_container_of(late, struct amg_arrival, link)));
     amg_ofi_send_abandon_locked(domain);
     peers_end_locked(domain);
     if (domain->self != NULL)
@@ -278,11 +272,10 @@ static void domain_free(struct amg_ofi_domain *domain)
     amg_table_fini(&domain->grants);
     amg_table_fini(&domain->leases);
     amg_table_fini(&domain->fragments);
-    amg_calls_fini(&domain->calls);
+    amg_ofi_msg_fini(domain);
     amg_table_fini(&domain->peer_numbers);
-    amg_ofi_token_fini(domain);
+    amg_ofi_peers_fini(domain);
     amg_ofi_tcp_fini(domain);
-    amg_map_fini(&domain->peers_by_hash, NULL);
     amg_mem_free(domain->eps);
     amg_mem_free(domain);
 }
@@ -359,10 +352,15 @@ static void domain_set(
     domain->no_block = how->nic.no_block;
     amg_list_init(&domain->peers);
     amg_list_init(&domain->pending);
+    for (unsigned i = 0; i < AMG_OFI_WHEEL; i++)
+        amg_list_init(&domain->wheel[i]);
+    amg_list_init(&domain->resting);
     amg_list_init(&domain->sends);
     amg_list_init(&domain->transfers);
     amg_list_init(&domain->idle);
     amg_ofi_msg_init(domain, (uint16_t)clamp(credits, 1, CREDITS_MAX));
+    amg_calls_limit(&domain->calls, amg_env_number(AMG_ENV_MAX_REQUEST_BYTES),
+        domain->message_max, domain->universe);
     amg_table_init(&domain->peer_numbers, table_max, "peers");
     amg_table_init(
         &domain->fragments, table_max, "fragments of transfers in flight");
@@ -399,8 +397,12 @@ static hg_return_t domain_fill(
 {
     uint8_t addr[AMG_OFI_ADDR_MAX];
     uint16_t len = 0;
-    hg_return_t rc = amg_ofi_ep_open(domain, how, addr, &len);
+    hg_return_t rc = HG_SUCCESS;
 
+    amg_packer_init(
+        &domain->packer, amg_ofi_pack_len(domain), amg_ofi_pack_room(domain));
+    domain->base.packs = &domain->packer.counts;
+    rc = amg_ofi_ep_open(domain, how, addr, &len);
     if (rc == HG_SUCCESS)
         rc = amg_ofi_peer_get_locked(domain, addr, len, &domain->self);
     if (rc == HG_SUCCESS)
@@ -442,7 +444,7 @@ static hg_return_t domain_open(
         return open_without_memory(how);
     domain_set(domain, how);
     amg_bias_lock(&domain->lock);
-    rc = amg_ofi_token_init(domain);
+    rc = amg_ofi_peers_init(domain);
     if (rc == HG_SUCCESS) {
         domain->incarnation = amg_ofi_token_draw();
         domain->salt = amg_ofi_token_draw();
@@ -506,6 +508,7 @@ static hg_return_t ep_open(
     ep->base.transport = &amg_ofi_transport;
     ep->base.domain = base;
     ep->base.context_id = context_id;
+    ep->base.kept = &domain->packer.kept_count;
     amg_list_init(&ep->done);
     amg_list_init(&ep->arrived);
     amg_ofi_wait_init(ep);
@@ -577,6 +580,7 @@ const struct amg_transport amg_ofi_transport = {
     .msg =
         {
             .get_buf = amg_ofi_msg_get_buf,
+            .get_long_buf = amg_calls_no_long_buf,
             .put_buf = amg_ofi_msg_put_buf,
             .send_request = amg_ofi_msg_send_request,
             .send_reply = amg_ofi_msg_send_reply,

@@ -105,7 +105,7 @@ static uint64_t wait_ns(const struct amg_ofi_domain *domain)
     if (domain->cq_fd < 0)
         return WAIT_MUTE_NS;
     if (!amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0 ||
-        domain->calls.flow.owing != NULL)
+        amg_flow_is_owing(&domain->calls.flow))
         return WAIT_FLIGHT_NS;
     return WAIT_IDLE_NS;
 }

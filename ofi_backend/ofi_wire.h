@@ -9,7 +9,8 @@
  *   context  context of the sender; an answer goes there
  *   target   context of the receiver
  *   credits  number of one-way requests of the receiver that were released
- *   cookie   number of the call, fragment or lease in a table of its initiator
+ *   cookie   number of the call, fragment or lease in a table of its initiator;
+ *            of CREDIT: a note of flow control (transport/flow.h)
  *   token    number that the receiver gave the sender at first contact: 64
  *            random bits drawn for that contact alone. It names the sender; no
  *            other process knows it; and it is unknown to a later process at
@@ -23,7 +24,7 @@
  *   ONEWAY      origin     the poster's bytes          wants no answer
  *   REPLY       target     the poster's bytes          returns one credit
  *   REFUSE      target     struct amg_ofi_refuse       REPLY with an error
- *   CREDIT      target     -                           only header.credits
+ *   CREDIT      either     -                           credits, and a note
  *   GET         initiator  struct amg_ofi_access       wants these bytes
  *   PUT         initiator  struct amg_ofi_access,      writes these bytes
  *                          bytes
@@ -36,6 +37,10 @@
  * amg_ofi_refuse       LEASE refused, with error REVOKE      exposer    - the
  * exposure ends RETURN      initiator  -                           no access is
  * in flight
+ *   PACK        either     calls of transport/pack.h   messages of the kinds
+ *                                                      from REQUEST to CREDIT
+ *                                                      for one context; the
+ *                                                      cookie is their number
  *
  * Integers have the byte order of the machine; with another order the magic
  * number differs. The fields of CONNECT and ACCEPT stay in place in all
@@ -64,6 +69,7 @@ enum amg_ofi_kind {
     AMG_OFI_DENY,
     AMG_OFI_REVOKE,
     AMG_OFI_RETURN,
+    AMG_OFI_PACK,
     AMG_OFI_KIND_COUNT
 };
 
@@ -71,7 +77,7 @@ enum amg_ofi_kind {
 #define AMG_OFI_CONNECT_MAGIC 0x4f474d41u
 
 enum {
-    AMG_OFI_VERSION = 2,
+    AMG_OFI_VERSION = 4,
     AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte, */
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
@@ -104,7 +110,8 @@ struct amg_ofi_connect {
                            * that it answers */
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* of the sender */
     uint32_t received; /* messages of the receiver that came with its token */
-    uint32_t unused;
+    uint16_t first;    /* credits of the receiver from the start */
+    uint16_t unused;
 };
 
 struct amg_ofi_key {

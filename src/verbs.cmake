@@ -127,7 +127,7 @@ set(run_lists RANKS ARGS ENV LABELS)
 #     [SERIAL])
 #
 # Registers a test called LABEL.NAME, which runs PROGRAM alone; or, with RANKS,
-# one test LABEL.NAME.nN for each number, under `mpiexec -n N`. It passes with
+# one test LABEL.NAME.nN for each number, under `${launch} -n N`. It passes with
 # exit code 0, and 77 skips it. AMALGAM_PROGRESS is caller, unless ENV says so.
 # TIMEOUT is 60 s, and three times that under a sanitizer. LABELS are more labels, for instance long. SERIAL: nothing else
 # runs at the same time; so it is for more ranks than the usual machine's cores,
@@ -147,8 +147,8 @@ function(amalgam_run label name)
         amalgam_test_settings(${label}.${name} 1)
     endif()
     foreach(ranks IN LISTS arg_RANKS)
-        add_test(NAME ${label}.${name}.n${ranks} COMMAND ${MPIEXEC_EXECUTABLE}
-            ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${program} ${arg_ARGS})
+        add_test(NAME ${label}.${name}.n${ranks} COMMAND ${launch}
+            -n ${ranks} ${program} ${arg_ARGS})
         amalgam_test_settings(${label}.${name}.n${ranks} ${ranks})
     endforeach()
 endfunction()
@@ -156,16 +156,29 @@ endfunction()
 # The environment in which the sanitizers and MPI bear each other: UCX must not
 # put hooks into malloc, and what other libraries leak is not ours to report.
 # hwloc's plugins are closed before the leaks are counted, and so have no name
-# that a suppression could match: they are not loaded. A library that is opened
-# by name is not found beside the one that asks, because the sanitizer asks.
+# that a suppression could match: they are not loaded (see test_env). A library
+# that is opened by name is not found beside the one that asks, because the
+# sanitizer asks.
 set(sanitize_env
     "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib"
     "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
     "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp"
-    "UCX_MEM_EVENTS=n" "UCX_MEM_MMAP_HOOK_MODE=none"
-    "HWLOC_PLUGINS_PATH=/nowhere")
+    "UCX_MEM_EVENTS=n" "UCX_MEM_MMAP_HOOK_MODE=none")
+
+# The environment of each test, which must not depend on the machine: hwloc has
+# plugins where Open MPI is installed, and looks through them for 30 ms in each
+# process. MPIEXEC and its flags are for tests/processes/launch, by which tests
+# start ranks.
+set(test_env "HWLOC_PLUGINS_PATH=/nowhere")
+set(launch ${PROJECT_SOURCE_DIR}/tests/processes/launch)
+if(AMALGAM_MPI)
+    list(JOIN MPIEXEC_PREFLAGS " " before)
+    list(JOIN MPIEXEC_POSTFLAGS " " after)
+    list(APPEND test_env "MPIEXEC=${MPIEXEC_EXECUTABLE}"
+        "MPIEXEC_PREFLAGS=${before}" "MPIEXEC_POSTFLAGS=${after}")
+endif()
 
 # The part of amalgam_run() that is the same for all; sees its arg_ variables.
 function(amalgam_test_settings test ranks)
@@ -176,6 +189,7 @@ function(amalgam_test_settings test ranks)
         math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")
         list(PREPEND arg_ENV ${sanitize_env})
     endif()
+    list(PREPEND arg_ENV ${test_env})
     set(busy ${ranks})
     if(arg_PROCESSORS)
         set(busy ${arg_PROCESSORS})

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Log lines that the library wrote, kept as one text for the checks of a test:
+/* Capture of the library's log lines as one text, for the checks of a test:
  * amg_log_func_set(log_keep), or HG_Set_log_func(log_keep). */
 #ifndef TESTS_LOG_KEPT_H
 #define TESTS_LOG_KEPT_H
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One thread at a time writes it; read when that thread is done. */
+/* Written by one thread at a time; read when that thread has ended. */
 static char log_text[1 << 16];
 static size_t log_len;
 static atomic_uint log_lines;

@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-# Whether this machine has what column "found by" of tests/packages names.
+# Does this machine have the "found by" of tests/packages?
 is_here() {
     case $2 in
     -) dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null |
@@ -33,11 +33,20 @@ missing_packages() {
     done <"$root/tests/packages"
 }
 
-# Installs what is missing of the packages for "$@", and says which. Where that
-# may not be done (AMALGAM_INSTALL=no, no root, another system), it says so and
-# goes on: the build tells what it cannot do without.
+# Runs a command as root.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+# Installs missing packages for "$@", and lists them. Without permission
+# (AMALGAM_INSTALL=no, no root, another system), it says so and goes on: the
+# build reports those that it needs.
 install_packages() {
-    local missing as_root=()
+    local missing
 
     missing=$(missing_packages "$@" | paste -sd ' ')
     [ -n "$missing" ] || return 0
@@ -47,17 +56,16 @@ install_packages() {
         return 0
     fi
     echo "Installing Debian packages: $missing"
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-    "${as_root[@]}" apt-get update -q ||
+    as_root apt-get update -q ||
         echo "apt-get update failed; going on with the lists that are here"
     # shellcheck disable=SC2086
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
         --no-install-recommends $missing ||
         fail "apt-get could not install: $missing;" \
             "AMALGAM_INSTALL=no goes on without"
-    # Its daemon may have been started; the tests have one of their own.
+    # Its daemon may have been started; the tests use their own.
     [[ " $missing " != *' munge '* ]] ||
-        "${as_root[@]}" service munge stop >/dev/null 2>&1 || true
+        as_root service munge stop >/dev/null 2>&1 || true
 }
 
 # configure PRESET DIR [CMAKE-ARGUMENT...]

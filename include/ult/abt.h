@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User-level threads, as Argobots 1.2 declares them: the whole of it. */
+/* User-level threads: the whole API of Argobots 1.2. */
 #ifndef ABT_H
 #define ABT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Eventuals and futures: values that are set later. */
+/* Eventuals and futures: values that threads wait for. */
 #ifndef ABT_EVENTUAL_H
 #define ABT_EVENTUAL_H
 
@@ -14,7 +14,7 @@ extern "C" {
 /**
  * Create an eventual, which passes one value to all threads that wait for it.
  *
- * @param nbytes       [in]  of its value; 0: it has none
+ * @param nbytes       [in]  size of its value; 0: it has none
  * @param neweventual  [out]  the eventual
  * Owns:      the caller owns the result; ABT_eventual_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  neweventual is NULL
@@ -29,9 +29,9 @@ ABT_API_PUBLIC int ABT_eventual_create(int nbytes, ABT_eventual *neweventual);
 /**
  * Destroy an eventual that was created.
  *
- * @param eventual  [in,out]  the eventual; becomes its NULL constant
- * Owns:      the eventual is consumed, and its value.
- * Errors:    ABT_ERR_INV_EVENTUAL  it is NULL
+ * @param eventual  [in,out]  the eventual; becomes ABT_EVENTUAL_NULL
+ * Owns:      the eventual and its value are consumed.
+ * Errors:    ABT_ERR_INV_EVENTUAL  *eventual is ABT_EVENTUAL_NULL
  *            ABT_ERR_EVENTUAL  a thread waits for it; nothing changed
  * Threads:   one thread, when no other uses the eventual.
  * Undefined: nothing.
@@ -77,7 +77,7 @@ ABT_API_PUBLIC int ABT_eventual_timedwait(
  *
  * @param eventual  [in]  the eventual
  * @param value     [out]  its value, if it is; may be NULL
- * @param is_ready  [out]  the answer
+ * @param is_ready  [out]  the result
  * Owns:      the value is borrowed from the eventual.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
  *            ABT_ERR_INV_ARG  is_ready is NULL
@@ -93,12 +93,12 @@ ABT_API_PUBLIC int ABT_eventual_test(
  *
  * @param eventual  [in]  the eventual
  * @param value     [in]  copied; may be NULL if it has none
- * @param nbytes    [in]  at most that of its creation
+ * @param nbytes    [in]  at most the `nbytes` of its creation
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
  *            ABT_ERR_EVENTUAL  it is set already; nothing changed
  *            ABT_ERR_INV_ARG  nbytes is negative or too large, or value is
- *              NULL and it is not 0
+ *              NULL and nbytes is not 0
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -121,9 +121,9 @@ ABT_API_PUBLIC int ABT_eventual_reset(ABT_eventual eventual);
 /**
  * Create a future, which waits for several values.
  *
- * @param num_compartments  [in]  how many values make it ready
- * @param cb_func           [in]  called by the thread that sets the last one,
- *                                with all of them; may be NULL
+ * @param num_compartments  [in]  number of values that make it ready
+ * @param cb_func           [in]  called with all values by the thread that sets
+ *                                the last one; may be NULL
  * @param newfuture         [out]  the future
  * Owns:      the caller owns the result; ABT_future_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newfuture is NULL
@@ -138,9 +138,9 @@ ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
 /**
  * Destroy a future.
  *
- * @param future  [in,out]  the future; becomes its NULL constant
- * Owns:      the future is consumed; the values are the program's.
- * Errors:    ABT_ERR_INV_FUTURE  it is NULL
+ * @param future  [in,out]  the future; becomes ABT_FUTURE_NULL
+ * Owns:      the future is consumed; the values stay the program's.
+ * Errors:    ABT_ERR_INV_FUTURE  *future is ABT_FUTURE_NULL
  *            ABT_ERR_FUTURE  a thread waits for it; nothing changed
  * Threads:   one thread, when no other uses the future.
  * Undefined: nothing.
@@ -165,7 +165,7 @@ ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
  * Tell whether a future has received all its values.
  *
  * @param future    [in]  the future
- * @param is_ready  [out]  the answer
+ * @param is_ready  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_FUTURE  future is NULL
  *            ABT_ERR_INV_ARG  is_ready is NULL
@@ -176,13 +176,13 @@ ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
 ABT_API_PUBLIC int ABT_future_test(ABT_future future, ABT_bool *is_ready);
 
 /**
- * Give one value to a future; the last one wakes all threads that wait.
+ * Set one value of a future; the last one wakes all threads that wait.
  *
  * @param future  [in]  the future
- * @param value   [in]  kept as it is
+ * @param value   [in]  not interpreted
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_FUTURE  future is NULL
- *            ABT_ERR_FUTURE  all have come already; nothing changed
+ *            ABT_ERR_FUTURE  all values are set already; nothing changed
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

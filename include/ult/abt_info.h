@@ -13,11 +13,11 @@ extern "C" {
 /**
  * Get one value of the configuration.
  *
- * @param query_kind  [in]  which
- * @param val         [out]  room for its type, told where the kinds are
+ * @param query_kind  [in]  the value
+ * @param val         [out]  of the type that its enumerator's comment names
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  val is NULL
- *            ABT_ERR_INV_QUERY_KIND  no such one
+ *            ABT_ERR_INV_QUERY_KIND  no such value
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -135,14 +135,14 @@ ABT_API_PUBLIC int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr);
 ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
 
 /**
- * Print the bytes of a thread's stack that are in use.
+ * Print the used bytes of a thread's stack.
  *
  * @param fp      [in]  where it is written
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
- *            ABT_ERR_INV_THREAD  it runs, or has no stack of its own
+ *            ABT_ERR_INV_THREAD  it is running, or has no stack of its own
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -150,7 +150,7 @@ ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
 ABT_API_PUBLIC int ABT_info_print_thread_stack(FILE *fp, ABT_thread thread);
 
 /**
- * Print the bytes in use of the stacks of all ready threads of a pool.
+ * Print the used bytes of the stacks of all ready threads of a pool.
  *
  * @param fp    [in]  where it is written
  * @param pool  [in]  the pool
@@ -165,19 +165,18 @@ ABT_API_PUBLIC int ABT_info_print_thread_stacks_in_pool(
     FILE *fp, ABT_pool pool);
 
 /**
- * Write the stacks of all threads when all streams have stopped for it.
+ * Not available: print the stacks of all threads while all streams are stopped.
  *
- * @param fp       [in]  where it is written
- * @param timeout  [in]  seconds; negative: as long as it takes
- * @param cb_func  [in]  called afterwards; is the answer unsafe, since not all
- *                       stopped? may be NULL
- * @param arg      [in]  handed to it as it is
+ * @param fp       [in]  not used
+ * @param timeout  [in]  not used
+ * @param cb_func  [in]  not called
+ * @param arg      [in]  not used
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_FEATURE_NA  always: see
  *              ABT_info_print_thread_stacks_in_pool()
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Argobots 1.2 where that cannot do it.
+ * Source:    as an Argobots 1.2 that was built without this feature.
  */
 ABT_API_PUBLIC int ABT_info_trigger_print_all_thread_stacks(
     FILE *fp, double timeout, void (*cb_func)(ABT_bool, void *), void *arg);

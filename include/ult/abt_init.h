@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start and end of the runtime, error texts, timers. */
+/* Start and end of the runtime, error names, timers. */
 #ifndef ABT_INIT_H
 #define ABT_INIT_H
 
@@ -13,31 +13,30 @@ extern "C" {
  * Start the runtime; the calling thread becomes the primary thread of the
  * primary stream.
  *
- * Each call but the first only counts.
+ * Further calls only increment a counter.
  *
- * @param argc  [in]  not looked at
- * @param argv  [in]  not looked at
+ * @param argc  [in]  not read
+ * @param argv  [in]  not read
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_MEM  no memory
  *            ABT_ERR_SYS  the OS refuses a stack; the log says why
- * Threads:   one thread at a time; the first and the last call by the same
- *              one.
+ * Threads:   one thread at a time; the same one makes the first and the last
+ *            call.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_init(int argc, char **argv);
 
 /**
- * End the runtime that ABT_init() started; the last call ends the runtime.
+ * Undo one ABT_init(); the last call ends the runtime.
  *
  * Streams that were not freed are joined first.
  *
  * Owns:      nothing changes hands.
- * Errors:    ABT_ERR_UNINITIALIZED  not begun
- *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the last call is not by
- *              the primary thread; nothing changed
- * Threads:   one thread at a time; the first and the last call by the same
- *              one.
+ * Errors:    ABT_ERR_UNINITIALIZED  the runtime was not started
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  another thread than the
+ *              primary one makes the last call; nothing changed
+ * Threads:   one thread at a time; the primary thread makes the last call.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
  */
@@ -58,9 +57,9 @@ ABT_API_PUBLIC int ABT_initialized(void);
 /**
  * Get the name of an error code.
  *
- * @param err  [in]  what a function said
- * @param str  [out]  room for the name and its end; may be NULL
- * @param len  [out]  the length of the name without its end; may be NULL
+ * @param err  [in]  a result of a function
+ * @param str  [out]  the name, with NUL; may be NULL
+ * @param len  [out]  the length of the name without NUL; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  no such error
  * Threads:   any thread; never blocks.
@@ -70,7 +69,7 @@ ABT_API_PUBLIC int ABT_initialized(void);
 ABT_API_PUBLIC int ABT_error_get_str(int err, char *str, size_t *len);
 
 /**
- * Get the seconds since a fixed time.
+ * Get the seconds since a fixed point in time.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -111,9 +110,9 @@ ABT_API_PUBLIC int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer);
 /**
  * Destroy a stopwatch.
  *
- * @param timer  [in,out]  the timer; becomes its NULL constant
- * Owns:      it is consumed.
- * Errors:    ABT_ERR_INV_TIMER  it is NULL
+ * @param timer  [in,out]  the timer; becomes ABT_TIMER_NULL
+ * Owns:      the timer is consumed.
+ * Errors:    ABT_ERR_INV_TIMER  *timer is ABT_TIMER_NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -148,7 +147,7 @@ ABT_API_PUBLIC int ABT_timer_stop(ABT_timer timer);
  * Get the seconds from the start of a stopwatch to its stop.
  *
  * @param timer  [in]  the timer
- * @param secs   [out]  the answer
+ * @param secs   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  *            ABT_ERR_INV_ARG  secs is NULL
@@ -162,7 +161,7 @@ ABT_API_PUBLIC int ABT_timer_read(ABT_timer timer, double *secs);
  * Stop a stopwatch, and read it.
  *
  * @param timer  [in]  the timer
- * @param secs   [out]  the answer
+ * @param secs   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  *            ABT_ERR_INV_ARG  secs is NULL
@@ -173,10 +172,10 @@ ABT_API_PUBLIC int ABT_timer_read(ABT_timer timer, double *secs);
 ABT_API_PUBLIC int ABT_timer_stop_and_read(ABT_timer timer, double *secs);
 
 /**
- * Stop a stopwatch, and add what it reads.
+ * Stop a stopwatch, and add its seconds to a variable.
  *
  * @param timer  [in]  the timer
- * @param secs   [in,out]  added to
+ * @param secs   [in,out]  the variable
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TIMER  timer is NULL
  *            ABT_ERR_INV_ARG  secs is NULL
@@ -189,7 +188,7 @@ ABT_API_PUBLIC int ABT_timer_stop_and_add(ABT_timer timer, double *secs);
 /**
  * Get the seconds that one start and stop of a stopwatch take by themselves.
  *
- * @param overhead  [out]  the answer
+ * @param overhead  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  overhead is NULL
  * Threads:   any thread; never blocks.

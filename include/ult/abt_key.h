@@ -12,8 +12,8 @@ extern "C" {
 /**
  * Create a key for a thread-local value.
  *
- * @param destructor  [in]  gets each value that is not NULL when its thread is
- *                          freed; NULL: nothing does
+ * @param destructor  [in]  called with each value that is not NULL when its
+ *                          thread is freed; may be NULL
  * @param newkey      [out]  the key
  * Owns:      the caller owns the result; ABT_key_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newkey is NULL
@@ -26,11 +26,11 @@ ABT_API_PUBLIC int ABT_key_create(
     void (*destructor)(void *value), ABT_key *newkey);
 
 /**
- * Destroy a key; values that threads have are still destroyed with them.
+ * Destroy a key; its destructor is still called for existing values.
  *
- * @param key  [in,out]  the key; becomes its NULL constant
+ * @param key  [in,out]  the key; becomes ABT_KEY_NULL
  * Owns:      the key is consumed.
- * Errors:    ABT_ERR_INV_KEY  it is NULL
+ * Errors:    ABT_ERR_INV_KEY  *key is ABT_KEY_NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -41,7 +41,7 @@ ABT_API_PUBLIC int ABT_key_free(ABT_key *key);
  * Set the caller's value of a key.
  *
  * @param key    [in]  the key
- * @param value  [in]  handed to the destructor when the thread is freed
+ * @param value  [in]  passed to the destructor when the thread is freed
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_KEY  key is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -53,10 +53,10 @@ ABT_API_PUBLIC int ABT_key_free(ABT_key *key);
 ABT_API_PUBLIC int ABT_key_set(ABT_key key, void *value);
 
 /**
- * Get the caller's value of a key; NULL: it was not set.
+ * Get the caller's value of a key, or NULL if it was not set.
  *
  * @param key    [in]  the key
- * @param value  [out]  the answer
+ * @param value  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_KEY  key is NULL
  *            ABT_ERR_INV_ARG  value is NULL

@@ -40,9 +40,9 @@ ABT_API_PUBLIC int ABT_mutex_create_with_attr(
 /**
  * Destroy a mutex that was created.
  *
- * @param mutex  [in,out]  the mutex; becomes its NULL constant
+ * @param mutex  [in,out]  the mutex; becomes ABT_MUTEX_NULL
  * Owns:      the mutex is consumed.
- * Errors:    ABT_ERR_INV_MUTEX  it is NULL
+ * Errors:    ABT_ERR_INV_MUTEX  *mutex is ABT_MUTEX_NULL
  *            ABT_ERR_MUTEX  a thread waits for it; nothing changed
  * Threads:   one thread, when no other uses the mutex.
  * Undefined: a thread holds it.
@@ -107,7 +107,7 @@ ABT_API_PUBLIC int ABT_mutex_trylock(ABT_mutex mutex);
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
- * Source:    as Argobots 1.2, but it does not spin for ever.
+ * Source:    as Argobots 1.2, but it spins for a limited time.
  */
 ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
 
@@ -117,9 +117,9 @@ ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_MUTEX  no thread holds it
- *            ABT_ERR_INV_THREAD  it is recursive, and the caller does not hold
- *              it
+ *            ABT_ERR_MUTEX  no thread holds the mutex
+ *            ABT_ERR_INV_THREAD  the mutex is recursive, and the caller does
+ *              not hold it
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -157,7 +157,7 @@ ABT_API_PUBLIC int ABT_mutex_unlock_de(ABT_mutex mutex);
  *
  * @param mutex1  [in]  the mutex
  * @param mutex2  [in]  the mutex
- * @param result  [out]  the answer
+ * @param result  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  result is NULL
  * Threads:   any thread; never blocks.
@@ -198,10 +198,10 @@ ABT_API_PUBLIC int ABT_mutex_attr_create(ABT_mutex_attr *newattr);
 /**
  * Destroy attributes of mutexes.
  *
- * @param attr  [in,out]  the attributes; becomes its NULL constant
- * Owns:      the attributes are consumed; mutexes made with them are not
- *            concerned.
- * Errors:    ABT_ERR_INV_MUTEX_ATTR  it is NULL
+ * @param attr  [in,out]  the attributes; becomes ABT_MUTEX_ATTR_NULL
+ * Owns:      the attributes are consumed; mutexes created with them are not
+ *            affected.
+ * Errors:    ABT_ERR_INV_MUTEX_ATTR  *attr is ABT_MUTEX_ATTR_NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -212,7 +212,7 @@ ABT_API_PUBLIC int ABT_mutex_attr_free(ABT_mutex_attr *attr);
  * Choose whether the owner of a mutex with these attributes may lock it again.
  *
  * @param attr       [in]  the attributes
- * @param recursive  [in]  may it?
+ * @param recursive  [in]  ABT_TRUE: it may
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.
@@ -226,7 +226,7 @@ ABT_API_PUBLIC int ABT_mutex_attr_set_recursive(
  * Tell whether the owner of a mutex with these attributes may lock it again.
  *
  * @param attr       [in]  the attributes
- * @param recursive  [out]  the answer
+ * @param recursive  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  recursive is NULL

@@ -12,16 +12,16 @@ extern "C" {
 /**
  * Create a pool of a built-in kind.
  *
- * @param kind       [in]  fifo, fifo_wait, randws, or one of ours
- * @param access     [in]  which streams push and pop; all but
- *                         ABT_POOL_ACCESS_PRIV are as safe as
- *                         ABT_POOL_ACCESS_MPMC
- * @param automatic  [in]  freed with the last scheduler that uses it
+ * @param kind       [in]  ABT_POOL_FIFO, _FIFO_WAIT, _RANDWS, or AMALGAM_POOL_*
+ * @param access     [in]  the streams that may push and pop; all but
+ *                         ABT_POOL_ACCESS_PRIV act as ABT_POOL_ACCESS_MPMC
+ * @param automatic  [in]  ABT_TRUE: freed with the last scheduler that uses it
  * @param newpool    [out]  the pool
  * Owns:      the caller owns the result; ABT_pool_free() frees it, unless it is
  *            automatic.
  * Errors:    ABT_ERR_INV_ARG  newpool is NULL
- *            ABT_ERR_INV_POOL_KIND, ABT_ERR_INV_POOL_ACCESS  no such one
+ *            ABT_ERR_INV_POOL_KIND, ABT_ERR_INV_POOL_ACCESS  no such kind, or
+ *              access
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -33,20 +33,19 @@ ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
 /**
  * Create a pool with user-defined functions.
  *
- * What a definition leaves out has a default where one is possible.
+ * Functions that a definition lacks have defaults, except the required ones.
  *
  * @param def      [in]  of ABT_pool_user_def_create(), or the address of an
  *                       ABT_pool_def; only read during the call
- * @param config   [in]  may be ABT_POOL_CONFIG_NULL; handed to the
+ * @param config   [in]  may be ABT_POOL_CONFIG_NULL; passed to the
  *                       definition's init
  * @param newpool  [out]  the pool
  * Owns:      the caller owns the result; ABT_pool_free() frees it.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_ARG  newpool is NULL
- *            ABT_ERR_INV_POOL_USER_DEF  it lacks one of the functions that
- *              each must have
+ *            ABT_ERR_INV_POOL_USER_DEF  it lacks one of the required functions
  *            ABT_ERR_MEM  no memory
- *            what the definition's init says, if not ABT_SUCCESS
+ *            and the errors of the definition's init
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -57,9 +56,9 @@ ABT_API_PUBLIC int ABT_pool_create(
 /**
  * Destroy a pool.
  *
- * @param pool  [in,out]  the pool; becomes its NULL constant
+ * @param pool  [in,out]  the pool; becomes ABT_POOL_NULL
  * Owns:      the pool is consumed.
- * Errors:    ABT_ERR_INV_POOL  it is NULL
+ * Errors:    ABT_ERR_INV_POOL  *pool is ABT_POOL_NULL
  *            ABT_ERR_POOL  a scheduler uses it, or threads are in it; nothing
  *              changed
  * Threads:   one thread, when no other uses the pool.
@@ -69,10 +68,10 @@ ABT_API_PUBLIC int ABT_pool_create(
 ABT_API_PUBLIC int ABT_pool_free(ABT_pool *pool);
 
 /**
- * Tell which streams may push into a pool and pop from it.
+ * Get the access of a pool: the streams that may push and pop.
  *
  * @param pool    [in]  the pool
- * @param access  [out]  the answer
+ * @param access  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  access is NULL
@@ -83,10 +82,10 @@ ABT_API_PUBLIC int ABT_pool_free(ABT_pool *pool);
 ABT_API_PUBLIC int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access);
 
 /**
- * Get the number of threads that belong to a pool: ready, blocked or suspended.
+ * Get the number of threads of a pool: ready, blocked or suspended.
  *
  * @param pool  [in]  the pool
- * @param size  [out]  the answer
+ * @param size  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  size is NULL
@@ -100,7 +99,7 @@ ABT_API_PUBLIC int ABT_pool_get_total_size(ABT_pool pool, size_t *size);
  * Get the number of threads that are ready in a pool.
  *
  * @param pool  [in]  the pool
- * @param size  [out]  the answer
+ * @param size  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  size is NULL
@@ -114,7 +113,7 @@ ABT_API_PUBLIC int ABT_pool_get_size(ABT_pool pool, size_t *size);
  * Tell whether no thread is ready in a pool.
  *
  * @param pool      [in]  the pool
- * @param is_empty  [out]  the answer
+ * @param is_empty  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  is_empty is NULL
@@ -128,7 +127,7 @@ ABT_API_PUBLIC int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty);
  * Get a number that is unique among the existing pools.
  *
  * @param pool  [in]  the pool
- * @param id    [out]  the answer
+ * @param id    [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  id is NULL
@@ -142,7 +141,7 @@ ABT_API_PUBLIC int ABT_pool_get_id(ABT_pool pool, int *id);
  * Attach a pointer of the program to a pool.
  *
  * @param pool  [in]  the pool
- * @param data  [in]  never looked at
+ * @param data  [in]  not interpreted
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  * Threads:   any thread; never blocks.
@@ -152,10 +151,10 @@ ABT_API_PUBLIC int ABT_pool_get_id(ABT_pool pool, int *id);
 ABT_API_PUBLIC int ABT_pool_set_data(ABT_pool pool, void *data);
 
 /**
- * Get the pointer that ABT_pool_set_data() kept, or NULL.
+ * Get the pointer that ABT_pool_set_data() attached, or NULL.
  *
  * @param pool  [in]  the pool
- * @param data  [out]  the answer
+ * @param data  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  data is NULL
@@ -226,11 +225,11 @@ ABT_API_PUBLIC int ABT_pool_pop_timedwait(
 ABT_API_PUBLIC int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread);
 
 /**
- * Pop the next thread of a pool, and tell a user-defined pool why.
+ * Pop the next thread of a pool, with a context for a user-defined pool.
  *
  * @param pool          [in]  the pool
  * @param thread        [out]  ABT_THREAD_NULL: there is none
- * @param pool_context  [in]  handed to the pool's own functions
+ * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
@@ -245,9 +244,9 @@ ABT_API_PUBLIC int ABT_pool_pop_thread_ex(
  * Pop several threads of a pool.
  *
  * @param pool     [in]  the pool
- * @param threads  [out]  room for `len`
+ * @param threads  [out]  array of `len`
  * @param len      [in]  how many at most
- * @param num      [out]  how many it were
+ * @param num      [out]  how many were popped
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  threads or num is NULL
@@ -259,13 +258,13 @@ ABT_API_PUBLIC int ABT_pool_pop_threads(
     ABT_pool pool, ABT_thread *threads, size_t len, size_t *num);
 
 /**
- * Pop several threads of a pool, and tell a user-defined pool why.
+ * Pop several threads of a pool, with a context for a user-defined pool.
  *
  * @param pool          [in]  the pool
- * @param threads       [out]  room for `len`
+ * @param threads       [out]  array of `len`
  * @param len           [in]  how many at most
- * @param num           [out]  how many it were
- * @param pool_context  [in]  handed to the pool's own functions
+ * @param num           [out]  how many were popped
+ * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  threads or num is NULL
@@ -293,13 +292,13 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread(
     ABT_pool pool, ABT_thread *thread, double time_secs);
 
 /**
- * Pop the next thread of a pool, wait for one, and tell a user-defined pool
- * why.
+ * Pop the next thread of a pool, and wait for one, with a context for a
+ * user-defined pool.
  *
  * @param pool          [in]  the pool
  * @param thread        [out]  ABT_THREAD_NULL: none came in time
  * @param time_secs     [in]  seconds from now
- * @param pool_context  [in]  handed to the pool's own functions
+ * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
@@ -311,7 +310,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
     ABT_thread *thread, double time_secs, ABT_pool_context pool_context);
 
 /**
- * Remove a ready unit from a pool, from any position.
+ * Remove a ready unit from a pool, at any position.
  *
  * @param pool  [in]  the pool
  * @param unit  [in]  the unit
@@ -358,11 +357,11 @@ ABT_API_PUBLIC int ABT_pool_push(ABT_pool pool, ABT_unit unit);
 ABT_API_PUBLIC int ABT_pool_push_thread(ABT_pool pool, ABT_thread thread);
 
 /**
- * Push a thread that was popped, and tell a user-defined pool why.
+ * Push a thread that was popped, with a context for a user-defined pool.
  *
  * @param pool          [in]  the pool
  * @param thread        [in]  the thread
- * @param pool_context  [in]  handed to the pool's own functions
+ * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_THREAD  thread is NULL
@@ -393,12 +392,12 @@ ABT_API_PUBLIC int ABT_pool_push_threads(
     ABT_pool pool, const ABT_thread *threads, size_t num);
 
 /**
- * Push several threads, and tell a user-defined pool why.
+ * Push several threads, with a context for a user-defined pool.
  *
  * @param pool          [in]  the pool
  * @param threads       [in]  `num` of them
  * @param num           [in]  how many
- * @param pool_context  [in]  handed to the pool's own functions
+ * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  threads is NULL and num is not 0
@@ -412,12 +411,12 @@ ABT_API_PUBLIC int ABT_pool_push_threads_ex(ABT_pool pool,
     const ABT_thread *threads, size_t num, ABT_pool_context pool_context);
 
 /**
- * Run a scheduler as a thread of the pool: the stream that pops it runs its
- * pools until it is told to end.
+ * Run a scheduler as a thread of a pool: the stream that pops this thread runs
+ * the scheduler's pools until the scheduler is asked to end.
  *
  * @param pool   [in]  the pool
  * @param sched  [in]  the scheduler
- * Owns:      the scheduler is the pool's until it ends.
+ * Owns:      the pool owns the scheduler until that ends.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_SCHED  it is in use already
@@ -432,12 +431,12 @@ ABT_API_PUBLIC int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched);
  * Call a function for each ready unit of a pool.
  *
  * @param pool      [in]  the pool
- * @param arg       [in]  handed to it as it is
- * @param print_fn  [in]  gets `arg` and the unit; must not touch the pool
+ * @param arg       [in]  passed to it
+ * @param print_fn  [in]  called with `arg` and the unit; must not use the pool
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  print_fn is NULL
- *            ABT_ERR_POOL  a user-defined pool without such a function
+ *            ABT_ERR_POOL  a user-defined pool without print_all
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -449,12 +448,13 @@ ABT_API_PUBLIC int ABT_pool_print_all(
  * Call a function for each ready thread of a pool.
  *
  * @param pool      [in]  the pool
- * @param arg       [in]  handed to it as it is
- * @param print_fn  [in]  gets `arg` and the thread; must not touch the pool
+ * @param arg       [in]  passed to it
+ * @param print_fn  [in]  called with `arg` and the thread; must not use the
+ *                        pool
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  print_fn is NULL
- *            ABT_ERR_POOL  a user-defined pool without such a function
+ *            ABT_ERR_POOL  a user-defined pool without print_all
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

@@ -10,13 +10,13 @@ extern "C" {
 #endif
 
 /**
- * Create a definition of a pool, with the functions that each must have.
+ * Create a definition of a pool, with the required functions.
  *
- * @param p_create_unit  [in]  makes what the pool keeps for a thread
- * @param p_free_unit    [in]  ends one
- * @param p_is_empty     [in]  is nothing ready?
- * @param p_pop          [in]  takes one out
- * @param p_push         [in]  puts one in
+ * @param p_create_unit  [in]  creates the unit of a thread
+ * @param p_free_unit    [in]  frees a unit
+ * @param p_is_empty     [in]  tells whether the pool is empty
+ * @param p_pop          [in]  pops a thread
+ * @param p_push         [in]  pushes a unit
  * @param newdef         [out]  the definition
  * Owns:      the caller owns the result; ABT_pool_user_def_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newdef is NULL
@@ -33,11 +33,11 @@ ABT_API_PUBLIC int ABT_pool_user_def_create(
     ABT_pool_user_push_fn p_push, ABT_pool_user_def *newdef);
 
 /**
- * Destroy a definition of a pool; pools that were made of it stay.
+ * Destroy a definition of a pool; pools that use it stay.
  *
- * @param def  [in,out]  the definition; becomes its NULL constant
+ * @param def  [in,out]  the definition; becomes ABT_POOL_USER_DEF_NULL
  * Owns:      the definition is consumed.
- * Errors:    ABT_ERR_INV_POOL_USER_DEF  it is NULL
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  *def is ABT_POOL_USER_DEF_NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -48,7 +48,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_free(ABT_pool_user_def *def);
  * Set the function that is called for each new pool of the definition.
  *
  * @param def     [in]  the definition
- * @param p_init  [in]  NULL: nothing is
+ * @param p_init  [in]  NULL: no function
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
@@ -63,7 +63,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_init(
  * Set the function that is called when a pool of the definition ends.
  *
  * @param def     [in]  the definition
- * @param p_free  [in]  NULL: nothing is
+ * @param p_free  [in]  NULL: no function
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
@@ -138,7 +138,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_push_many(
  * Set the function that visits the ready units of a pool.
  *
  * @param def          [in]  the definition
- * @param p_print_all  [in]  NULL: ABT_pool_print_all() says ABT_ERR_POOL
+ * @param p_print_all  [in]  NULL: ABT_pool_print_all() returns ABT_ERR_POOL
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
@@ -165,9 +165,9 @@ ABT_API_PUBLIC int ABT_pool_config_create(ABT_pool_config *config);
 /**
  * Destroy a configuration of a pool.
  *
- * @param config  [in,out]  the configuration; becomes its NULL constant
+ * @param config  [in,out]  the configuration; becomes ABT_POOL_CONFIG_NULL
  * Owns:      the configuration is consumed.
- * Errors:    ABT_ERR_INV_POOL_CONFIG  it is NULL
+ * Errors:    ABT_ERR_INV_POOL_CONFIG  *config is ABT_POOL_CONFIG_NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -180,7 +180,7 @@ ABT_API_PUBLIC int ABT_pool_config_free(ABT_pool_config *config);
  * @param config  [in]  the configuration
  * @param key     [in]  any number; negative ones are the library's
  * @param type    [in]  of the value
- * @param val     [in]  the value is copied; NULL: the key is forgotten
+ * @param val     [in]  the value is copied; NULL: the key is removed
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL_CONFIG  config is NULL
  *            ABT_ERR_INV_ARG  no such type
@@ -219,7 +219,7 @@ ABT_API_PUBLIC int ABT_pool_config_get(
  * Errors:    ABT_ERR_INV_UNIT  unit is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
- *            ABT_ERR_OTHER  the pool's function made none
+ *            ABT_ERR_OTHER  the pool's function created none
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -227,7 +227,7 @@ ABT_API_PUBLIC int ABT_pool_config_get(
 ABT_API_PUBLIC int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool);
 
 /**
- * Get the thread that a unit stands for.
+ * Get the thread of a unit.
  *
  * @param unit    [in]  the unit
  * @param thread  [out]  the thread

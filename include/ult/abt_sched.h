@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers: what a stream runs next. */
+/* Schedulers, which select the thread that a stream runs next. */
 #ifndef ABT_SCHED_H
 #define ABT_SCHED_H
 
@@ -12,11 +12,11 @@ extern "C" {
 /**
  * Create a user-defined scheduler.
  *
- * @param def        [in]  what it does; only read during the call
+ * @param def        [in]  its functions; only read during the call
  * @param num_pools  [in]  how many
- * @param pools      [in]  its pools, first ones first; NULL, or ABT_POOL_NULL
- *                         among them: new ones
- * @param config     [in]  may be ABT_SCHED_CONFIG_NULL; handed to the
+ * @param pools      [in]  its pools in order; NULL, or ABT_POOL_NULL among
+ *                         them: new pools
+ * @param config     [in]  may be ABT_SCHED_CONFIG_NULL; passed to the
  *                         definition's init
  * @param newsched   [out]  the scheduler
  * Owns:      the caller owns the result; ABT_sched_free() frees it, unless it
@@ -25,7 +25,7 @@ extern "C" {
  *            ABT_ERR_INV_ARG  def, its run or free is NULL, or num_pools is
  *              negative
  *            ABT_ERR_MEM  no memory
- *            what the definition's init says, if not ABT_SUCCESS
+ *            and the errors of the definition's init
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -40,14 +40,14 @@ ABT_API_PUBLIC int ABT_sched_create(ABT_sched_def *def, int num_pools,
  *
  * @param predef     [in]  which one
  * @param num_pools  [in]  how many; 0: as many new ones as the kind needs
- * @param pools      [in]  its pools, first ones first; NULL, or ABT_POOL_NULL
- *                         among them: new ones
+ * @param pools      [in]  its pools in order; NULL, or ABT_POOL_NULL among
+ *                         them: new pools
  * @param config     [in]  may be ABT_SCHED_CONFIG_NULL
  * @param newsched   [out]  the scheduler
  * Owns:      the caller owns the result; ABT_sched_free() frees it, unless it
  *            is automatic, which is the default here.
  * Errors:    ABT_ERR_INV_ARG  newsched is NULL
- *            ABT_ERR_INV_SCHED_PREDEF  no such one
+ *            ABT_ERR_INV_SCHED_PREDEF  no such scheduler
  *            ABT_ERR_INV_ARG  num_pools is negative
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
@@ -59,11 +59,11 @@ ABT_API_PUBLIC int ABT_sched_create_basic(ABT_sched_predef predef,
     ABT_sched *newsched);
 
 /**
- * Destroy a scheduler, and its pools that are automatic.
+ * Destroy a scheduler and its automatic pools.
  *
- * @param sched  [in,out]  the scheduler; becomes its NULL constant
+ * @param sched  [in,out]  the scheduler; becomes ABT_SCHED_NULL
  * Owns:      the scheduler is consumed.
- * Errors:    ABT_ERR_INV_SCHED  it is NULL
+ * Errors:    ABT_ERR_INV_SCHED  *sched is ABT_SCHED_NULL
  *            ABT_ERR_SCHED  a stream uses it; nothing changed
  * Threads:   one thread, when no other uses the scheduler.
  * Undefined: nothing.
@@ -75,7 +75,7 @@ ABT_API_PUBLIC int ABT_sched_free(ABT_sched *sched);
  * Get the number of pools of a scheduler.
  *
  * @param sched      [in]  the scheduler
- * @param num_pools  [out]  the answer
+ * @param num_pools  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  num_pools is NULL
@@ -90,13 +90,13 @@ ABT_API_PUBLIC int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools);
  *
  * @param sched      [in]  the scheduler
  * @param max_pools  [in]  how many at most
- * @param idx        [in]  the first one, from 0
- * @param pools      [out]  room for `max_pools`
+ * @param idx        [in]  index of the first one
+ * @param pools      [out]  array of `max_pools`
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  pools is NULL
- *            ABT_ERR_INV_ARG  idx or max_pools is negative, or there are not
- *              so many
+ *            ABT_ERR_INV_ARG  idx or max_pools is negative, or there are fewer
+ *              pools
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -108,7 +108,7 @@ ABT_API_PUBLIC int ABT_sched_get_pools(
  * Get the number of threads that are ready in the pools of a scheduler.
  *
  * @param sched  [in]  the scheduler
- * @param size   [out]  the answer
+ * @param size   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  size is NULL
@@ -119,10 +119,11 @@ ABT_API_PUBLIC int ABT_sched_get_pools(
 ABT_API_PUBLIC int ABT_sched_get_size(ABT_sched sched, size_t *size);
 
 /**
- * Get the number of threads that belong to the pools of a scheduler.
+ * Get the number of threads of the pools of a scheduler: ready, blocked or
+ * suspended.
  *
  * @param sched  [in]  the scheduler
- * @param size   [out]  the answer
+ * @param size   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  size is NULL
@@ -135,7 +136,8 @@ ABT_API_PUBLIC int ABT_sched_get_total_size(ABT_sched sched, size_t *size);
 /**
  * Ask a scheduler to end when its pools are empty.
  *
- * It looks when it next calls ABT_sched_has_to_stop(), and is woken for that.
+ * It sees the request in its next ABT_sched_has_to_stop(); if it sleeps, it is
+ * woken.
  *
  * @param sched  [in]  the scheduler
  * Owns:      nothing changes hands.
@@ -149,7 +151,8 @@ ABT_API_PUBLIC int ABT_sched_finish(ABT_sched sched);
 /**
  * Ask a scheduler to end at once; its threads stay in their pools.
  *
- * It looks when it next calls ABT_sched_has_to_stop(), and is woken for that.
+ * It sees the request in its next ABT_sched_has_to_stop(); if it sleeps, it is
+ * woken.
  *
  * @param sched  [in]  the scheduler
  * Owns:      nothing changes hands.
@@ -161,10 +164,10 @@ ABT_API_PUBLIC int ABT_sched_finish(ABT_sched sched);
 ABT_API_PUBLIC int ABT_sched_exit(ABT_sched sched);
 
 /**
- * Tell the run function of a scheduler whether it is to return now.
+ * Tell the run function of a scheduler whether it must return.
  *
  * @param sched  [in]  the scheduler
- * @param stop   [out]  the answer
+ * @param stop   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  stop is NULL
@@ -178,7 +181,7 @@ ABT_API_PUBLIC int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop);
  * Attach a pointer of the program to a scheduler.
  *
  * @param sched  [in]  the scheduler
- * @param data   [in]  never looked at
+ * @param data   [in]  not interpreted
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  * Threads:   any thread; never blocks.
@@ -188,10 +191,10 @@ ABT_API_PUBLIC int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop);
 ABT_API_PUBLIC int ABT_sched_set_data(ABT_sched sched, void *data);
 
 /**
- * Get the pointer that ABT_sched_set_data() kept, or NULL.
+ * Get the pointer that ABT_sched_set_data() attached, or NULL.
  *
  * @param sched  [in]  the scheduler
- * @param data   [out]  the answer
+ * @param data   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  data is NULL
@@ -206,7 +209,7 @@ ABT_API_PUBLIC int ABT_sched_get_data(ABT_sched sched, void **data);
  *
  * @param config  [out]  the configuration
  * @param ...     [in]  pairs of an ABT_sched_config_var and a value of its
- *                      type, and ABT_sched_config_var_end as the last one
+ *                      type, and then ABT_sched_config_var_end
  * Owns:      the caller owns the result; ABT_sched_config_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  config is NULL
  *            ABT_ERR_INV_SCHED_CONFIG  no such type
@@ -222,8 +225,8 @@ ABT_API_PUBLIC int ABT_sched_config_create(ABT_sched_config *config, ...);
  *
  * @param config    [in]  the configuration
  * @param num_vars  [in]  how many
- * @param ...       [out]  where those of index 0, 1 ... are put; NULL is
- *                         skipped, and so is what was not set
+ * @param ...       [out]  addresses for the values of index 0, 1 ...; NULL is
+ *                         skipped, and so is a value that was not set
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
  *            ABT_ERR_INV_ARG  ... is NULL
@@ -238,9 +241,9 @@ ABT_API_PUBLIC int ABT_sched_config_read(
  * Set a value in a scheduler configuration.
  *
  * @param config  [in]  the configuration
- * @param idx     [in]  that of an ABT_sched_config_var
+ * @param idx     [in]  of an ABT_sched_config_var
  * @param type    [in]  of the value
- * @param val     [in]  the value is copied; NULL: it is forgotten
+ * @param val     [in]  the value is copied; NULL: it is removed
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
  *            ABT_ERR_INV_ARG  no such type
@@ -272,9 +275,9 @@ ABT_API_PUBLIC int ABT_sched_config_get(
 /**
  * Destroy a configuration of a scheduler.
  *
- * @param config  [in,out]  the configuration; becomes its NULL constant
+ * @param config  [in,out]  the configuration; becomes ABT_SCHED_CONFIG_NULL
  * Owns:      the configuration is consumed.
- * Errors:    ABT_ERR_INV_SCHED_CONFIG  it is NULL
+ * Errors:    ABT_ERR_INV_SCHED_CONFIG  *config is ABT_SCHED_CONFIG_NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.

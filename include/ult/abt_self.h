@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queries and switches of the calling thread. */
+/* Queries about the calling thread, and switches to other threads. */
 #ifndef ABT_SELF_H
 #define ABT_SELF_H
 
@@ -25,7 +25,7 @@ ABT_API_PUBLIC int ABT_self_get_xstream(ABT_xstream *xstream);
 /**
  * Get the rank of the caller's stream.
  *
- * @param rank  [out]  the answer
+ * @param rank  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  rank is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on none
@@ -51,7 +51,7 @@ ABT_API_PUBLIC int ABT_self_get_thread(ABT_thread *thread);
 /**
  * Get the number of the calling thread.
  *
- * @param id  [out]  the answer
+ * @param id  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  id is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -61,7 +61,7 @@ ABT_API_PUBLIC int ABT_self_get_thread(ABT_thread *thread);
  */
 ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
 
-/* The same, in words of tasklets. */
+/* The same for tasklets. */
 #define ABT_self_get_task    ABT_self_get_thread
 #define ABT_self_get_task_id ABT_self_get_thread_id
 
@@ -69,7 +69,7 @@ ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
  * Get the kind of the caller; ABT_UNIT_TYPE_EXT for an OS thread that is no
  * stream.
  *
- * @param type  [out]  the answer
+ * @param type  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  type is NULL
  * Threads:   any thread; never blocks.
@@ -81,7 +81,7 @@ ABT_API_PUBLIC int ABT_self_get_type(ABT_unit_type *type);
 /**
  * Tell whether the caller is the thread that called ABT_init().
  *
- * @param is_primary  [out]  the answer
+ * @param is_primary  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  is_primary is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -94,7 +94,7 @@ ABT_API_PUBLIC int ABT_self_is_primary(ABT_bool *is_primary);
 /**
  * Tell whether the caller is on the primary stream.
  *
- * @param on_primary  [out]  the answer
+ * @param on_primary  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  on_primary is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -105,9 +105,9 @@ ABT_API_PUBLIC int ABT_self_is_primary(ABT_bool *is_primary);
 ABT_API_PUBLIC int ABT_self_on_primary_xstream(ABT_bool *on_primary);
 
 /**
- * Tell whether the caller frees itself when it ends.
+ * Tell whether the caller is unnamed, and so is freed when it ends.
  *
- * @param is_unnamed  [out]  the answer
+ * @param is_unnamed  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  is_unnamed is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -133,7 +133,7 @@ ABT_API_PUBLIC int ABT_self_get_last_pool(ABT_pool *pool);
 /**
  * Get the number of the pool of the calling thread.
  *
- * @param pool_id  [out]  the answer
+ * @param pool_id  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  pool_id is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -158,7 +158,7 @@ ABT_API_PUBLIC int ABT_self_get_last_pool_id(int *pool_id);
 ABT_API_PUBLIC int ABT_self_set_associated_pool(ABT_pool pool);
 
 /**
- * Get the unit that stands for the caller.
+ * Get the unit of the caller.
  *
  * @param unit  [out]  the unit
  * Owns:      nothing changes hands.
@@ -185,7 +185,7 @@ ABT_API_PUBLIC int ABT_self_set_arg(void *arg);
 /**
  * Get the argument of the calling thread.
  *
- * @param arg  [out]  the answer
+ * @param arg  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  arg is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -198,7 +198,7 @@ ABT_API_PUBLIC int ABT_self_get_arg(void **arg);
 /**
  * Get the function of the calling thread.
  *
- * @param thread_func  [out]  the answer
+ * @param thread_func  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  thread_func is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -212,7 +212,7 @@ ABT_API_PUBLIC int ABT_self_get_thread_func(void (**thread_func)(void *));
  * Set the calling thread's value of a key.
  *
  * @param key    [in]  the key
- * @param value  [in]  handed to the key's destructor when the thread is freed
+ * @param value  [in]  passed to the key's destructor when the thread is freed
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_KEY  key is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -224,10 +224,10 @@ ABT_API_PUBLIC int ABT_self_get_thread_func(void (**thread_func)(void *));
 ABT_API_PUBLIC int ABT_self_set_specific(ABT_key key, void *value);
 
 /**
- * Get the calling thread's value of a key; NULL: it was not set.
+ * Get the calling thread's value of a key, or NULL if it was not set.
  *
  * @param key    [in]  the key
- * @param value  [out]  the answer
+ * @param value  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_KEY  key is NULL
  *            ABT_ERR_INV_ARG  value is NULL
@@ -251,9 +251,9 @@ ABT_API_PUBLIC int ABT_self_get_specific(ABT_key key, void **value);
 ABT_API_PUBLIC int ABT_self_yield(void);
 
 /**
- * Switch to a thread that is ready; the caller is pushed into its pool.
+ * Switch to a ready thread; the caller is pushed into its own pool.
  *
- * @param thread  [in]  the thread
+ * @param thread  [in]  in its pool, or popped from it
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -265,7 +265,7 @@ ABT_API_PUBLIC int ABT_self_yield(void);
 ABT_API_PUBLIC int ABT_self_yield_to(ABT_thread thread);
 
 /**
- * Switch to a thread that is suspended; the caller is pushed into its pool.
+ * Switch to a suspended thread; the caller is pushed into its own pool.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -291,9 +291,9 @@ ABT_API_PUBLIC int ABT_self_resume_yield_to(ABT_thread thread);
 ABT_API_PUBLIC int ABT_self_suspend(void);
 
 /**
- * Suspend the calling thread, and switch to a thread that is ready.
+ * Suspend the calling thread, and switch to a ready thread.
  *
- * @param thread  [in]  the thread
+ * @param thread  [in]  in its pool, or popped from it
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -305,7 +305,7 @@ ABT_API_PUBLIC int ABT_self_suspend(void);
 ABT_API_PUBLIC int ABT_self_suspend_to(ABT_thread thread);
 
 /**
- * Suspend the calling thread, and switch to a thread that is suspended.
+ * Suspend the calling thread, and switch to a suspended thread.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -331,9 +331,9 @@ ABT_API_PUBLIC int ABT_self_resume_suspend_to(ABT_thread thread);
 ABT_API_PUBLIC int ABT_self_exit(void);
 
 /**
- * End the calling thread, and switch to one that is ready.
+ * End the calling thread, and switch to a ready thread.
  *
- * @param thread  [in]  the thread
+ * @param thread  [in]  in its pool, or popped from it
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
@@ -346,7 +346,7 @@ ABT_API_PUBLIC int ABT_self_exit(void);
 ABT_API_PUBLIC int ABT_self_exit_to(ABT_thread thread);
 
 /**
- * End the calling thread, and switch to one that is suspended.
+ * End the calling thread, and switch to a suspended thread.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.

@@ -26,9 +26,9 @@ ABT_API_PUBLIC int ABT_cond_create(ABT_cond *newcond);
 /**
  * Destroy a condition variable that was created.
  *
- * @param cond  [in,out]  the condition; becomes its NULL constant
+ * @param cond  [in,out]  the condition; becomes ABT_COND_NULL
  * Owns:      the condition is consumed.
- * Errors:    ABT_ERR_INV_COND  it is NULL
+ * Errors:    ABT_ERR_INV_COND  *cond is ABT_COND_NULL
  *            ABT_ERR_COND  a thread waits for it; nothing changed
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -44,7 +44,7 @@ ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_COND  cond is NULL
  *            ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_INV_MUTEX  others wait with another mutex; nothing
+ *            ABT_ERR_INV_MUTEX  other threads wait with another mutex; nothing
  *              changed
  *            ABT_ERR_MUTEX  the caller does not hold the mutex
  *            ABT_ERR_COND  the caller is a tasklet
@@ -60,12 +60,12 @@ ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
  * @param cond     [in]  the condition
  * @param mutex    [in]  the caller holds it; the same one for all waiting
  *                       threads
- * @param abstime  [in]  of CLOCK_REALTIME
+ * @param abstime  [in]  the deadline, by CLOCK_REALTIME
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_COND  cond is NULL
  *            ABT_ERR_INV_MUTEX  mutex is NULL
  *            ABT_ERR_COND_TIMEDOUT  no signal came; the mutex is held again
- *            ABT_ERR_INV_MUTEX  others wait with another mutex; nothing
+ *            ABT_ERR_INV_MUTEX  other threads wait with another mutex; nothing
  *              changed
  *            ABT_ERR_INV_ARG  abstime is NULL
  *            ABT_ERR_MUTEX  the caller does not hold the mutex
@@ -117,9 +117,9 @@ ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
 /**
  * Destroy a readers-writer lock that was created.
  *
- * @param rwlock  [in,out]  the lock; becomes its NULL constant
+ * @param rwlock  [in,out]  the lock; becomes ABT_RWLOCK_NULL
  * Owns:      the lock is consumed.
- * Errors:    ABT_ERR_INV_RWLOCK  it is NULL
+ * Errors:    ABT_ERR_INV_RWLOCK  *rwlock is ABT_RWLOCK_NULL
  *            ABT_ERR_RWLOCK  a thread waits for it; nothing changed
  * Threads:   one thread, when no other uses the lock.
  * Undefined: nothing.
@@ -201,9 +201,9 @@ ABT_API_PUBLIC int ABT_barrier_reinit(
 /**
  * Destroy a barrier.
  *
- * @param barrier  [in,out]  the barrier; becomes its NULL constant
+ * @param barrier  [in,out]  the barrier; becomes ABT_BARRIER_NULL
  * Owns:      the barrier is consumed.
- * Errors:    ABT_ERR_INV_BARRIER  it is NULL
+ * Errors:    ABT_ERR_INV_BARRIER  *barrier is ABT_BARRIER_NULL
  *            ABT_ERR_BARRIER  a thread waits; nothing changed
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -228,7 +228,7 @@ ABT_API_PUBLIC int ABT_barrier_wait(ABT_barrier barrier);
  * Get the number of threads that a barrier waits for.
  *
  * @param barrier      [in]  the barrier
- * @param num_waiters  [out]  the answer
+ * @param num_waiters  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_BARRIER  barrier is NULL
  *            ABT_ERR_INV_ARG  num_waiters is NULL

@@ -13,9 +13,9 @@ extern "C" {
  * Create a tasklet, ready in a pool.
  *
  * @param pool       [in]  the pool
- * @param task_func  [in]  what it runs
- * @param arg        [in]  handed to it as it is
- * @param newtask    [out]  NULL: it has no name, and frees itself when it ends
+ * @param task_func  [in]  its function
+ * @param arg        [in]  passed to it
+ * @param newtask    [out]  NULL: it is unnamed, and freed when it ends
  * Owns:      the caller owns the result; ABT_task_free() frees it.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  task_func is NULL
@@ -31,8 +31,8 @@ ABT_API_PUBLIC int ABT_task_create(
  * Create a tasklet, ready in the first pool of a stream.
  *
  * @param xstream    [in]  the stream
- * @param task_func  [in]  what it runs
- * @param arg        [in]  handed to it as it is
+ * @param task_func  [in]  its function
+ * @param arg        [in]  passed to it
  * @param newtask    [out]  as for ABT_task_create()
  * Owns:      the caller owns the result; ABT_task_free() frees it.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
@@ -49,8 +49,8 @@ ABT_API_PUBLIC int ABT_task_create_on_xstream(ABT_xstream xstream,
  * Revive a tasklet that has ended, with a new function.
  *
  * @param pool       [in]  the pool
- * @param task_func  [in]  what it runs
- * @param arg        [in]  handed to it as it is
+ * @param task_func  [in]  its function
+ * @param arg        [in]  passed to it
  * @param task       [in,out]  stays the same
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
@@ -67,9 +67,9 @@ ABT_API_PUBLIC int ABT_task_revive(
 /**
  * Join a tasklet, and destroy it.
  *
- * @param task  [in,out]  the tasklet; becomes its NULL constant
+ * @param task  [in,out]  the tasklet; becomes ABT_TASK_NULL
  * Owns:      the tasklet is consumed.
- * Errors:    ABT_ERR_INV_TASK  it is NULL
+ * Errors:    ABT_ERR_INV_TASK  *task is ABT_TASK_NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -89,7 +89,7 @@ ABT_API_PUBLIC int ABT_task_free(ABT_task *task);
 ABT_API_PUBLIC int ABT_task_join(ABT_task task);
 
 /**
- * Request that a tasklet end without having run.
+ * Request that a tasklet ends without running.
  *
  * @param task  [in]  the tasklet
  * Owns:      nothing changes hands.
@@ -117,7 +117,7 @@ ABT_API_PUBLIC int ABT_task_self(ABT_task *task);
 /**
  * Get the number of the calling tasklet.
  *
- * @param id  [out]  the answer
+ * @param id  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  id is NULL
  *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_TASK  the caller is none
@@ -145,7 +145,7 @@ ABT_API_PUBLIC int ABT_task_get_xstream(ABT_task task, ABT_xstream *xstream);
  * Get the state of a tasklet.
  *
  * @param task   [in]  the tasklet
- * @param state  [out]  the answer
+ * @param state  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  state is NULL
@@ -173,7 +173,7 @@ ABT_API_PUBLIC int ABT_task_get_last_pool(ABT_task task, ABT_pool *pool);
  * Get the number of the pool of a tasklet.
  *
  * @param task  [in]  the tasklet
- * @param id    [out]  the answer
+ * @param id    [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  id is NULL
@@ -187,7 +187,7 @@ ABT_API_PUBLIC int ABT_task_get_last_pool_id(ABT_task task, int *id);
  * Choose whether a tasklet may migrate.
  *
  * @param task  [in]  the tasklet
- * @param flag  [in]  may it?
+ * @param flag  [in]  ABT_TRUE: it may
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  * Threads:   any thread; never blocks.
@@ -200,7 +200,7 @@ ABT_API_PUBLIC int ABT_task_set_migratable(ABT_task task, ABT_bool flag);
  * Tell whether a tasklet may migrate.
  *
  * @param task  [in]  the tasklet
- * @param flag  [out]  the answer
+ * @param flag  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  flag is NULL
@@ -211,10 +211,10 @@ ABT_API_PUBLIC int ABT_task_set_migratable(ABT_task task, ABT_bool flag);
 ABT_API_PUBLIC int ABT_task_is_migratable(ABT_task task, ABT_bool *flag);
 
 /**
- * Tell whether a tasklet frees itself when it ends.
+ * Tell whether a tasklet is unnamed, and so is freed when it ends.
  *
  * @param task  [in]  the tasklet
- * @param flag  [out]  the answer
+ * @param flag  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  flag is NULL
@@ -229,7 +229,7 @@ ABT_API_PUBLIC int ABT_task_is_unnamed(ABT_task task, ABT_bool *flag);
  *
  * @param task1   [in]  the tasklet
  * @param task2   [in]  the tasklet
- * @param result  [out]  the answer
+ * @param result  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  result is NULL
  * Threads:   any thread; never blocks.
@@ -243,7 +243,7 @@ ABT_API_PUBLIC int ABT_task_equal(
  * Get the number of a tasklet, unique in the process and never reused.
  *
  * @param task     [in]  the tasklet
- * @param task_id  [out]  the answer
+ * @param task_id  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  task_id is NULL
@@ -257,7 +257,7 @@ ABT_API_PUBLIC int ABT_task_get_id(ABT_task task, ABT_unit_id *task_id);
  * Get the argument of a tasklet.
  *
  * @param task  [in]  the tasklet
- * @param arg   [out]  the answer
+ * @param arg   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  arg is NULL
@@ -272,7 +272,7 @@ ABT_API_PUBLIC int ABT_task_get_arg(ABT_task task, void **arg);
  *
  * @param task   [in]  the tasklet
  * @param key    [in]  the key
- * @param value  [in]  handed to the key's destructor when the tasklet is freed
+ * @param value  [in]  passed to the key's destructor when the tasklet is freed
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_KEY  key is NULL
@@ -285,11 +285,11 @@ ABT_API_PUBLIC int ABT_task_set_specific(
     ABT_task task, ABT_key key, void *value);
 
 /**
- * Get the value of a key for a tasklet; NULL: it was not set.
+ * Get the value of a key for a tasklet, or NULL if it was not set.
  *
  * @param task   [in]  the tasklet
  * @param key    [in]  the key
- * @param value  [out]  the answer
+ * @param value  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_KEY  key is NULL

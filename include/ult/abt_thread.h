@@ -13,11 +13,10 @@ extern "C" {
  * Create a user-level thread, ready in a pool.
  *
  * @param pool         [in]  the pool
- * @param thread_func  [in]  what it runs
- * @param arg          [in]  handed to it as it is
+ * @param thread_func  [in]  its function
+ * @param arg          [in]  passed to it
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
- * @param newthread    [out]  NULL: it has no name, and frees itself when it
- *                            ends
+ * @param newthread    [out]  NULL: it is unnamed, and freed when it ends
  * Owns:      the caller owns the result; ABT_thread_free() frees it.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
@@ -31,18 +30,18 @@ ABT_API_PUBLIC int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *),
 
 /**
  * Create a user-level thread, and switch to it at once; the caller is pushed
- * into its pool.
+ * into its own pool.
  *
  * @param pool         [in]  the pool
- * @param thread_func  [in]  what it runs
- * @param arg          [in]  handed to it as it is
+ * @param thread_func  [in]  its function
+ * @param arg          [in]  passed to it
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
  * @param newthread    [out]  as for ABT_thread_create()
  * Owns:      the caller owns the result; ABT_thread_free() frees it.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
- *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no thread
- *              that can yield
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no
+ *              user-level thread
  *            ABT_ERR_MEM  no memory for it or its stack
  * Threads:   a user-level thread; yields.
  * Undefined: the object freed during the call.
@@ -56,8 +55,8 @@ ABT_API_PUBLIC int ABT_thread_create_to(ABT_pool pool,
  * Create a user-level thread, ready in the first pool of a stream.
  *
  * @param xstream      [in]  the stream
- * @param thread_func  [in]  what it runs
- * @param arg          [in]  handed to it as it is
+ * @param thread_func  [in]  its function
+ * @param arg          [in]  passed to it
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
  * @param newthread    [out]  as for ABT_thread_create()
  * Owns:      the caller owns the result; ABT_thread_free() frees it.
@@ -79,14 +78,14 @@ ABT_API_PUBLIC int ABT_thread_create_on_xstream(ABT_xstream xstream,
  * @param pool_list         [in]  a pool for each
  * @param thread_func_list  [in]  a function for each
  * @param arg_list          [in]  an argument for each; NULL: all get NULL
- * @param attr              [in]  for all; without a stack of its own; may be
- *                                ABT_THREAD_ATTR_NULL
- * @param newthread_list    [out]  room for all; NULL: they have no names
+ * @param attr              [in]  for all; without a stack of the program; may
+ *                                be ABT_THREAD_ATTR_NULL
+ * @param newthread_list    [out]  an array; NULL: they are unnamed
  * Owns:      the caller owns the results; ABT_thread_free() frees each.
  * Errors:    ABT_ERR_INV_ARG  a list is NULL, or attr has a stack
- *            ABT_ERR_INV_POOL  a pool is ABT_POOL_NULL; those before it were
- *              made
- *            ABT_ERR_MEM  no memory for one; those before it were made
+ *            ABT_ERR_INV_POOL  a pool is ABT_POOL_NULL; the threads before it
+ *              were created
+ *            ABT_ERR_MEM  no memory for one; those before it were created
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -99,8 +98,8 @@ ABT_API_PUBLIC int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
  * Revive a thread that has ended, with a new function.
  *
  * @param pool         [in]  the pool
- * @param thread_func  [in]  what it runs
- * @param arg          [in]  handed to it as it is
+ * @param thread_func  [in]  its function
+ * @param arg          [in]  passed to it
  * @param thread       [in,out]  stays the same
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
@@ -116,16 +115,17 @@ ABT_API_PUBLIC int ABT_thread_revive(
 
 /**
  * Revive a thread that has ended, with a new function, and switch to it at
- * once; the caller is pushed into its pool.
+ * once; the caller is pushed into its own pool.
  *
  * @param pool         [in]  the pool
- * @param thread_func  [in]  what it runs
- * @param arg          [in]  handed to it as it is
+ * @param thread_func  [in]  its function
+ * @param arg          [in]  passed to it
  * @param thread       [in,out]  stays the same
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
- *            ABT_ERR_INV_THREAD  it has not ended, or the caller cannot yield
+ *            ABT_ERR_INV_THREAD  it has not ended, or the caller is no
+ *              user-level thread
  *            ABT_ERR_INV_ARG  thread_func is NULL
  * Threads:   a user-level thread; yields.
  * Undefined: the object freed during the call.
@@ -137,9 +137,9 @@ ABT_API_PUBLIC int ABT_thread_revive_to(
 /**
  * Join a thread, and destroy it.
  *
- * @param thread  [in,out]  the thread; becomes its NULL constant
+ * @param thread  [in,out]  the thread; becomes ABT_THREAD_NULL
  * Owns:      the thread is consumed.
- * Errors:    ABT_ERR_INV_THREAD  it is NULL
+ * Errors:    ABT_ERR_INV_THREAD  *thread is ABT_THREAD_NULL
  *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
@@ -151,8 +151,8 @@ ABT_API_PUBLIC int ABT_thread_free(ABT_thread *thread);
  * Join many threads, and destroy them.
  *
  * @param num_threads  [in]  how many
- * @param thread_list  [in,out]  each becomes ABT_THREAD_NULL, and is skipped
- *                               if it is
+ * @param thread_list  [in,out]  ABT_THREAD_NULL is skipped; each becomes
+ *                               ABT_THREAD_NULL
  * Owns:      the threads are consumed.
  * Errors:    ABT_ERR_INV_ARG  thread_list is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
@@ -169,7 +169,7 @@ ABT_API_PUBLIC int ABT_thread_free_many(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
- *            ABT_ERR_INV_THREAD  the caller is a tasklet, and it has not ended
+ *            ABT_ERR_INV_THREAD  it has not ended, and the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -232,7 +232,7 @@ ABT_API_PUBLIC int ABT_thread_self(ABT_thread *thread);
 /**
  * Get the number of the calling thread.
  *
- * @param id  [out]  the answer
+ * @param id  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  id is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is no user-level thread
@@ -261,7 +261,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_xstream(
  * Get the state of a thread.
  *
  * @param thread  [in]  the thread
- * @param state   [out]  the answer
+ * @param state   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  state is NULL
@@ -290,7 +290,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool);
  * Get the number of the pool of a thread.
  *
  * @param thread  [in]  the thread
- * @param id      [out]  the answer
+ * @param id      [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  id is NULL
@@ -301,7 +301,7 @@ ABT_API_PUBLIC int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool);
 ABT_API_PUBLIC int ABT_thread_get_last_pool_id(ABT_thread thread, int *id);
 
 /**
- * Get the unit that stands for a thread in its pool.
+ * Get the unit of a thread in its pool.
  *
  * @param thread  [in]  the thread
  * @param unit    [out]  the unit
@@ -324,7 +324,7 @@ ABT_API_PUBLIC int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
- *            ABT_ERR_OTHER  the pool's function made none
+ *            ABT_ERR_OTHER  the pool's function created none
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -333,12 +333,13 @@ ABT_API_PUBLIC int ABT_thread_set_associated_pool(
     ABT_thread thread, ABT_pool pool);
 
 /**
- * Switch to another thread that is ready; the caller is pushed into its pool.
+ * Switch to a ready thread in its pool; the caller is pushed into its own pool.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_INV_THREAD  it is the caller, or has ended
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream
+ *            ABT_ERR_INV_THREAD  it is the caller, or not ready in its pool
  * Threads:   a user-level thread; yields.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -349,8 +350,7 @@ ABT_API_PUBLIC int ABT_thread_yield_to(ABT_thread thread);
  * Let other threads of the stream run.
  *
  * Owns:      nothing changes hands.
- * Errors:    none; from an OS thread that is no stream, the core is given
- *              away.
+ * Errors:    none; an OS thread that is no stream yields its core.
  * Threads:   any thread; a user-level thread yields.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -363,7 +363,7 @@ ABT_API_PUBLIC int ABT_thread_yield(void);
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_THREAD  it is not blocked
+ *            ABT_ERR_THREAD  it has not suspended itself
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -426,7 +426,7 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_sched(
 ABT_API_PUBLIC int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool);
 
 /**
- * Request migration of a thread to some other stream.
+ * Request migration of a thread to any other stream.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.

@@ -25,10 +25,10 @@ ABT_API_PUBLIC int ABT_thread_attr_create(ABT_thread_attr *newattr);
 /**
  * Destroy attributes of threads.
  *
- * @param attr  [in,out]  the attributes; becomes its NULL constant
- * Owns:      the attributes are consumed; threads made with them are not
- *            concerned.
- * Errors:    ABT_ERR_INV_THREAD_ATTR  it is NULL
+ * @param attr  [in,out]  the attributes; becomes ABT_THREAD_ATTR_NULL
+ * Owns:      the attributes are consumed; threads created with them are not
+ *            affected.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  *attr is ABT_THREAD_ATTR_NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -40,12 +40,13 @@ ABT_API_PUBLIC int ABT_thread_attr_free(ABT_thread_attr *attr);
  *
  * @param attr       [in]  the attributes
  * @param stackaddr  [in]  its lowest address, a multiple of 8; NULL: the
- *                         library's
+ *                         library allocates it
  * @param stacksize  [in]  bytes
  * Owns:      the memory stays the caller's and must live until the thread has
- *              ended.
+ *            ended.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
- *            ABT_ERR_INV_ARG  the address is odd, or the size too small
+ *            ABT_ERR_INV_ARG  the address is not aligned, or stacksize is below
+ *              4096
  * Threads:   any thread, one at a time per attr; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -54,11 +55,11 @@ ABT_API_PUBLIC int ABT_thread_attr_set_stack(
     ABT_thread_attr attr, void *stackaddr, size_t stacksize);
 
 /**
- * Get the stack that attributes of threads name.
+ * Get the stack of attributes of threads.
  *
  * @param attr       [in]  the attributes
- * @param stackaddr  [out]  NULL: the library's
- * @param stacksize  [out]  the answer
+ * @param stackaddr  [out]  NULL: the library allocates it
+ * @param stacksize  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  stackaddr or stacksize is NULL
@@ -70,14 +71,14 @@ ABT_API_PUBLIC int ABT_thread_attr_get_stack(
     ABT_thread_attr attr, void **stackaddr, size_t *stacksize);
 
 /**
- * Set the size of the stack that the library gives a thread with these
+ * Set the size of the stack that the library allocates for a thread with these
  * attributes.
  *
  * @param attr       [in]  the attributes
- * @param stacksize  [in]  bytes; rounded up to what the system maps
+ * @param stacksize  [in]  bytes; rounded up to pages
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
- *            ABT_ERR_INV_ARG  too small
+ *            ABT_ERR_INV_ARG  stacksize is below 4096
  * Threads:   any thread, one at a time per attr; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -86,10 +87,10 @@ ABT_API_PUBLIC int ABT_thread_attr_set_stacksize(
     ABT_thread_attr attr, size_t stacksize);
 
 /**
- * Get the size of the stack that attributes of threads ask for.
+ * Get the stack size of attributes of threads.
  *
  * @param attr       [in]  the attributes
- * @param stacksize  [out]  the answer
+ * @param stacksize  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  *            ABT_ERR_INV_ARG  stacksize is NULL
@@ -104,8 +105,8 @@ ABT_API_PUBLIC int ABT_thread_attr_get_stacksize(
  * Set the function that is called when a thread with these attributes migrates.
  *
  * @param attr     [in]  the attributes
- * @param cb_func  [in]  NULL: nothing is
- * @param cb_arg   [in]  handed to it as it is
+ * @param cb_func  [in]  NULL: no function
+ * @param cb_arg   [in]  passed to it
  * Owns:      `cb_arg` must live until the thread is freed.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.
@@ -119,7 +120,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_callback(ABT_thread_attr attr,
  * Choose whether a thread with these attributes may migrate.
  *
  * @param attr           [in]  the attributes
- * @param is_migratable  [in]  may it?
+ * @param is_migratable  [in]  ABT_TRUE: it may
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queries and settings of a user-level thread. */
+/* Queries about a user-level thread, and its settings. */
 #ifndef ABT_THREAD_INFO_H
 #define ABT_THREAD_INFO_H
 
@@ -13,8 +13,8 @@ extern "C" {
  * Set the function that is called when a thread migrates.
  *
  * @param thread   [in]  the thread
- * @param cb_func  [in]  NULL: nothing is
- * @param cb_arg   [in]  handed to it as it is
+ * @param cb_func  [in]  NULL: no function
+ * @param cb_arg   [in]  passed to it
  * Owns:      `cb_arg` must live until the thread is freed.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  * Threads:   any thread; never blocks.
@@ -28,7 +28,7 @@ ABT_API_PUBLIC int ABT_thread_set_callback(ABT_thread thread,
  * Choose whether a thread may migrate.
  *
  * @param thread      [in]  the thread
- * @param migratable  [in]  may it?
+ * @param migratable  [in]  ABT_TRUE: it may
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_THREAD  it is the primary one
@@ -43,7 +43,7 @@ ABT_API_PUBLIC int ABT_thread_set_migratable(
  * Tell whether a thread may migrate.
  *
  * @param thread         [in]  the thread
- * @param is_migratable  [out]  the answer
+ * @param is_migratable  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  is_migratable is NULL
@@ -58,7 +58,7 @@ ABT_API_PUBLIC int ABT_thread_is_migratable(
  * Tell whether a thread is the one that called ABT_init().
  *
  * @param thread      [in]  the thread
- * @param is_primary  [out]  the answer
+ * @param is_primary  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  is_primary is NULL
@@ -70,10 +70,10 @@ ABT_API_PUBLIC int ABT_thread_is_primary(
     ABT_thread thread, ABT_bool *is_primary);
 
 /**
- * Tell whether a thread frees itself when it ends.
+ * Tell whether a thread is unnamed, and so is freed when it ends.
  *
  * @param thread      [in]  the thread
- * @param is_unnamed  [out]  the answer
+ * @param is_unnamed  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  is_unnamed is NULL
@@ -89,7 +89,7 @@ ABT_API_PUBLIC int ABT_thread_is_unnamed(
  *
  * @param thread1  [in]  the thread
  * @param thread2  [in]  the thread
- * @param result   [out]  the answer
+ * @param result   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  result is NULL
  * Threads:   any thread; never blocks.
@@ -100,10 +100,10 @@ ABT_API_PUBLIC int ABT_thread_equal(
     ABT_thread thread1, ABT_thread thread2, ABT_bool *result);
 
 /**
- * Get the size of a thread's stack in bytes; 0: it has none of its own.
+ * Get the size of a thread's stack in bytes; 0 if it has none of its own.
  *
  * @param thread     [in]  the thread
- * @param stacksize  [out]  the answer
+ * @param stacksize  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  stacksize is NULL
@@ -115,12 +115,12 @@ ABT_API_PUBLIC int ABT_thread_get_stacksize(
     ABT_thread thread, size_t *stacksize);
 
 /**
- * Get the lowest address and the size of a thread's stack; NULL and 0: it has
+ * Get the lowest address and the size of a thread's stack; NULL and 0 if it has
  * none of its own.
  *
  * @param thread     [in]  the thread
- * @param stackaddr  [out]  where it lies
- * @param stacksize  [out]  what the thread can use of it
+ * @param stackaddr  [out]  the address
+ * @param stacksize  [out]  bytes that the thread can use
  * Owns:      the stack is borrowed from the thread.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  stackaddr or stacksize is NULL
@@ -135,7 +135,7 @@ ABT_API_PUBLIC int ABT_thread_get_stack(
  * Get the number of a thread, unique in the process and never reused.
  *
  * @param thread     [in]  the thread
- * @param thread_id  [out]  the answer
+ * @param thread_id  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  thread_id is NULL
@@ -146,7 +146,7 @@ ABT_API_PUBLIC int ABT_thread_get_stack(
 ABT_API_PUBLIC int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id);
 
 /**
- * Change the argument of a thread that has not begun.
+ * Change the argument of a thread that has not started to run.
  *
  * @param thread  [in]  the thread
  * @param arg     [in]  for its function
@@ -162,7 +162,7 @@ ABT_API_PUBLIC int ABT_thread_set_arg(ABT_thread thread, void *arg);
  * Get the argument of a thread.
  *
  * @param thread  [in]  the thread
- * @param arg     [out]  the answer
+ * @param arg     [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  arg is NULL
@@ -176,7 +176,7 @@ ABT_API_PUBLIC int ABT_thread_get_arg(ABT_thread thread, void **arg);
  * Get the function of a thread.
  *
  * @param thread       [in]  the thread
- * @param thread_func  [out]  the answer
+ * @param thread_func  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
@@ -192,7 +192,7 @@ ABT_API_PUBLIC int ABT_thread_get_thread_func(
  *
  * @param thread  [in]  the thread
  * @param key     [in]  the key
- * @param value   [in]  handed to the key's destructor when the thread is freed
+ * @param value   [in]  passed to the key's destructor when the thread is freed
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_KEY  key is NULL
@@ -205,11 +205,11 @@ ABT_API_PUBLIC int ABT_thread_set_specific(
     ABT_thread thread, ABT_key key, void *value);
 
 /**
- * Get the value of a key for a thread; NULL: it was not set.
+ * Get the value of a key for a thread, or NULL if it was not set.
  *
  * @param thread  [in]  the thread
  * @param key     [in]  the key
- * @param value   [out]  the answer
+ * @param value   [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_KEY  key is NULL

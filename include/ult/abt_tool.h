@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Callbacks for tools. */
+/* Callbacks for tools, which are not available. */
 #ifndef ABT_TOOL_H
 #define ABT_TOOL_H
 
@@ -12,9 +12,9 @@ extern "C" {
 /**
  * Register a callback for events of threads.
  *
- * @param cb_func     [in]  what is called
+ * @param cb_func     [in]  not called
  * @param event_mask  [in]  of ABT_TOOL_EVENT_THREAD_*
- * @param user_arg    [in]  handed to it as it is
+ * @param user_arg    [in]  not used
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_FEATURE_NA  always; ABT_INFO_QUERY_KIND_ENABLED_TOOL says
  *              so
@@ -28,10 +28,10 @@ ABT_API_PUBLIC int ABT_tool_register_thread_callback(
 /**
  * Get details of an event.
  *
- * @param context     [in]  as the callback got it
- * @param event       [in]  as the callback got it
- * @param query_kind  [in]  what
- * @param val         [out]  the answer
+ * @param context     [in]  not used
+ * @param event       [in]  not used
+ * @param query_kind  [in]  not used
+ * @param val         [out]  not written
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_FEATURE_NA  always
  * Threads:   any thread; never blocks.

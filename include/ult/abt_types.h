@@ -12,7 +12,7 @@
 #define ABT_VERSION    "1.2"
 #define ABT_NUMVERSION 10200300
 
-/* That number, made of its parts. */
+/* Computes such a number from its parts. */
 #define ABT_RELEASE_TYPE_ALPHA 0
 #define ABT_RELEASE_TYPE_BETA  1
 #define ABT_RELEASE_TYPE_RC    2
@@ -49,7 +49,7 @@ typedef struct ABT_barrier_opaque *ABT_barrier;
 typedef struct ABT_timer_opaque *ABT_timer;
 typedef struct ABT_tool_context_opaque *ABT_tool_context;
 typedef struct ABT_pool_def ABT_pool_def;
-typedef ABT_pool_def *ABT_pool_user_def; /* made, or the address of one */
+typedef ABT_pool_def *ABT_pool_user_def; /* created, or an address */
 
 typedef uint64_t ABT_unit_id;
 typedef uint64_t ABT_thread_id;
@@ -101,19 +101,19 @@ typedef enum ABT_task_state {
 typedef enum ABT_unit_type {
     ABT_UNIT_TYPE_THREAD,
     ABT_UNIT_TYPE_TASK,
-    ABT_UNIT_TYPE_XSTREAM, /* nothing has it any more */
+    ABT_UNIT_TYPE_XSTREAM, /* not used any more */
     ABT_UNIT_TYPE_EXT,     /* an OS thread that is no stream */
 } ABT_unit_type;
 
 typedef enum ABT_sched_predef {
-    ABT_SCHED_DEFAULT,    /* basic_wait */
-    ABT_SCHED_BASIC,      /* its pools in turn */
-    ABT_SCHED_PRIO,       /* a pool only when those before it are empty */
-    ABT_SCHED_RANDWS,     /* its first pool, else steals from another */
-    ABT_SCHED_BASIC_WAIT, /* its pools in turn */
+    ABT_SCHED_DEFAULT,    /* ABT_SCHED_BASIC_WAIT */
+    ABT_SCHED_BASIC,      /* runs its pools in turn */
+    ABT_SCHED_PRIO,       /* runs a pool only if those before it are empty */
+    ABT_SCHED_RANDWS,     /* runs its first pool, else steals from another */
+    ABT_SCHED_BASIC_WAIT, /* runs its pools in turn */
 } ABT_sched_predef;
 
-/* Nothing tells it any more. */
+/* No function returns this type any more. */
 typedef enum ABT_sched_state {
     ABT_SCHED_STATE_READY,
     ABT_SCHED_STATE_RUNNING,
@@ -129,8 +129,9 @@ typedef enum ABT_sched_type {
 typedef enum ABT_pool_kind {
     ABT_POOL_FIFO,
     ABT_POOL_FIFO_WAIT,
-    ABT_POOL_RANDWS, /* owners at one end, thieves at the other */
-    /* Ours: threads that have run before go first; oldest creation first. */
+    ABT_POOL_RANDWS, /* owners pop at one end, other streams at the other */
+    /* Ours: threads that have run before are popped first; the thread that was
+     * created first is popped first. */
     AMALGAM_POOL_PRIO_WAIT,
     AMALGAM_POOL_EARLIEST_FIRST,
 } ABT_pool_kind;
@@ -143,8 +144,8 @@ typedef enum ABT_pool_access {
     ABT_POOL_ACCESS_MPMC,
 } ABT_pool_access;
 
-/* Why a user-defined pool is called: bits, to be tested by masks; one of each
- * group, or none. */
+/* Reason of a call of a user-defined pool: bits, at most one of each group, to
+ * be tested with masks. */
 #define ABT_POOL_CONTEXT_PRIO_DEFAULT              ((ABT_pool_context)0x0)
 #define ABT_POOL_CONTEXT_PRIO_HIGH                 ((ABT_pool_context)0x1)
 #define ABT_POOL_CONTEXT_PRIO_LOW                  ((ABT_pool_context)0x2)
@@ -163,7 +164,7 @@ typedef enum ABT_pool_access {
 #define ABT_POOL_CONTEXT_OP_THREAD_RESUME_YIELD_TO ((ABT_pool_context)0x100000)
 #define ABT_POOL_CONTEXT_OP_THREAD_MIGRATE         ((ABT_pool_context)0x200000)
 
-/* A pool of the program's own, as ABT_pool_user_def_create() wants it. */
+/* Functions of a user-defined pool, for ABT_pool_user_def_create(). */
 typedef ABT_unit (*ABT_pool_user_create_unit_fn)(
     ABT_pool pool, ABT_thread thread);
 typedef void (*ABT_pool_user_free_unit_fn)(ABT_pool pool, ABT_unit unit);
@@ -184,7 +185,7 @@ typedef void (*ABT_pool_user_push_many_fn)(ABT_pool pool, const ABT_unit *units,
 typedef void (*ABT_pool_user_print_all_fn)(
     ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_thread));
 
-/* The same in the older form. */
+/* The same in the older form, for ABT_pool_def. */
 typedef ABT_unit_type (*ABT_unit_get_type_fn)(ABT_unit unit);
 typedef ABT_thread (*ABT_unit_get_thread_fn)(ABT_unit unit);
 typedef ABT_task (*ABT_unit_get_task_fn)(ABT_unit unit);
@@ -235,7 +236,7 @@ typedef struct ABT_pool_config_var {
     ABT_pool_config_type type;
 } ABT_pool_config_var;
 
-/* A scheduler of the program's own. */
+/* Functions of a user-defined scheduler. */
 typedef int (*ABT_sched_init_fn)(ABT_sched sched, ABT_sched_config config);
 typedef void (*ABT_sched_run_fn)(ABT_sched sched);
 typedef int (*ABT_sched_free_fn)(ABT_sched sched);
@@ -264,24 +265,24 @@ typedef struct ABT_sched_config_var {
 extern "C" {
 #endif
 
-/* The last of a list; pools that have not been made (an ABT_pool_access); is
- * it freed with its stream; how often it looks for events, which ours do
- * always. */
+/* In this order: the end of a list; the access of pools that are created (an
+ * ABT_pool_access); whether the scheduler is freed with its stream; how often
+ * it checks for events, without effect. */
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_var_end;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_access;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_automatic;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_basic_freq;
 
-/* Is the pool freed with its last scheduler? */
+/* Whether the pool is freed with its last scheduler. */
 extern ABT_API_PUBLIC const ABT_pool_config_var ABT_pool_config_automatic;
 
 #ifdef __cplusplus
 }
 #endif
 
-/* Room for an object that need not be created: put there by an initialiser,
- * used through the handle, never freed. The first word is what it is, the rest
- * begins as zeros. */
+/* Memory of an object that need not be created: an initialiser sets it, the
+ * program uses it by its handle, and never frees it. The first word has the
+ * kind of the object, the rest is initially zero. */
 typedef struct ABT_mutex_memory {
     uint64_t kind; /* 1: recursive */
     uint64_t state[9];
@@ -315,8 +316,8 @@ typedef struct ABT_eventual_memory {
 #define ABT_RWLOCK_MEMORY_GET_HANDLE(memory)   ((ABT_rwlock)(void *)(memory))
 #define ABT_EVENTUAL_MEMORY_GET_HANDLE(memory) ((ABT_eventual)(void *)(memory))
 
-/* Queries of ABT_info_query_config(). The answer is an ABT_bool unless another
- * type is given. */
+/* Values of ABT_info_query_config(). The type is ABT_bool unless a comment
+ * names another one. */
 typedef enum ABT_info_query_kind {
     ABT_INFO_QUERY_KIND_ENABLED_DEBUG,
     ABT_INFO_QUERY_KIND_ENABLED_PRINT_ERRNO,

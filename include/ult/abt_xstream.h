@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Execution streams: the OS threads that run pools. */
+/* Execution streams: OS threads that run the threads of pools. */
 #ifndef ABT_XSTREAM_H
 #define ABT_XSTREAM_H
 
@@ -12,15 +12,15 @@ extern "C" {
 /**
  * Create an execution stream.
  *
- * @param sched       [in]  what it runs; ABT_SCHED_NULL: a basic_wait one with
- *                          a pool of its own
+ * @param sched       [in]  its scheduler; ABT_SCHED_NULL: a new basic_wait
+ *                          scheduler with a new pool
  * @param newxstream  [out]  the stream
  * Owns:      the caller owns the result; ABT_xstream_free() frees it. The
- *            scheduler is the stream's.
+ *            stream owns the scheduler.
  * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
  *            ABT_ERR_SCHED  a stream uses it already
  *            ABT_ERR_MEM  no memory
- *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
  * Threads:   any thread; never blocks.
@@ -34,16 +34,16 @@ ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
  *
  * @param predef      [in]  which one
  * @param num_pools   [in]  how many; 0: as many new ones as the kind needs
- * @param pools       [in]  its pools, first ones first; NULL, or ABT_POOL_NULL
- *                          among them: new ones
+ * @param pools       [in]  its pools in order; NULL, or ABT_POOL_NULL among
+ *                          them: new pools
  * @param config      [in]  may be ABT_SCHED_CONFIG_NULL
  * @param newxstream  [out]  the stream
  * Owns:      the caller owns the result; ABT_xstream_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
- *            ABT_ERR_INV_SCHED_PREDEF  no such one
+ *            ABT_ERR_INV_SCHED_PREDEF  no such scheduler
  *            ABT_ERR_INV_ARG  num_pools is negative
  *            ABT_ERR_MEM  no memory
- *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
  * Threads:   any thread; never blocks.
@@ -55,18 +55,18 @@ ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
     ABT_xstream *newxstream);
 
 /**
- * Create an execution stream of a certain rank.
+ * Create an execution stream with a given rank.
  *
  * @param sched       [in]  as for ABT_xstream_create()
  * @param rank        [in]  from 1
  * @param newxstream  [out]  the stream
  * Owns:      the caller owns the result; ABT_xstream_free() frees it. The
- *            scheduler is the stream's.
+ *            stream owns the scheduler.
  * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
  *            ABT_ERR_INV_XSTREAM_RANK  it is negative, or a stream has it
  *            ABT_ERR_SCHED  a stream uses the scheduler already
  *            ABT_ERR_MEM  no memory
- *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
  * Threads:   any thread; never blocks.
@@ -83,7 +83,7 @@ ABT_API_PUBLIC int ABT_xstream_create_with_rank(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_XSTREAM_STATE  it has not ended
- *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -93,11 +93,11 @@ ABT_API_PUBLIC int ABT_xstream_revive(ABT_xstream xstream);
 /**
  * Join a stream, and destroy it.
  *
- * @param xstream  [in,out]  the stream; becomes its NULL constant
- * Owns:      the stream is consumed, and its scheduler, if that is automatic.
- * Errors:    ABT_ERR_INV_XSTREAM  it is NULL
+ * @param xstream  [in,out]  the stream; becomes ABT_XSTREAM_NULL
+ * Owns:      the stream is consumed, and its scheduler if that is automatic.
+ * Errors:    ABT_ERR_INV_XSTREAM  *xstream is ABT_XSTREAM_NULL
  *            ABT_ERR_INV_XSTREAM  it is the primary one, or that of the caller
- * Threads:   waits as ABT_xstream_join().
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
  */
@@ -161,7 +161,7 @@ ABT_API_PUBLIC int ABT_xstream_self(ABT_xstream *xstream);
 /**
  * Get the rank of the caller's stream.
  *
- * @param rank  [out]  the answer
+ * @param rank  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  rank is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on none
@@ -190,7 +190,7 @@ ABT_API_PUBLIC int ABT_xstream_set_rank(ABT_xstream xstream, int rank);
  * Get the rank of a stream; the primary one has 0.
  *
  * @param xstream  [in]  the stream
- * @param rank     [out]  the answer
+ * @param rank     [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  rank is NULL
@@ -203,20 +203,19 @@ ABT_API_PUBLIC int ABT_xstream_get_rank(ABT_xstream xstream, int *rank);
 /**
  * Replace the scheduler of a stream.
  *
- * The caller's stream, or one that has ended. Threads that are ready or
- * blocked in automatic pools that no scheduler has any more go to the first
- * pool of the new one.
+ * Ready and blocked threads of automatic pools that no scheduler has any more
+ * move to the first pool of the new one.
  *
- * @param xstream  [in]  the stream
- * @param sched    [in]  what it runs from now on; ABT_SCHED_NULL: a basic_wait
- *                       one with a pool of its own
- * Owns:      the scheduler is the stream's; the former one is freed, if it is
- *              automatic.
+ * @param xstream  [in]  the caller's stream, or one that has ended
+ * @param sched    [in]  the new scheduler; ABT_SCHED_NULL: a new basic_wait
+ *                       scheduler with a new pool
+ * Owns:      the stream owns the scheduler; the former one is freed if it is
+ *            automatic.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_XSTREAM_STATE  it runs, and is not the caller's
  *            ABT_ERR_SCHED  a stream uses the scheduler already
  *            ABT_ERR_MEM  no memory
- * Threads:   a user-level thread of the stream, or anyone when it has ended.
+ * Threads:   a user-level thread of the stream; any, if it has ended.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -229,14 +228,15 @@ ABT_API_PUBLIC int ABT_xstream_set_main_sched(
  * @param xstream    [in]  the stream
  * @param predef     [in]  which one
  * @param num_pools  [in]  how many; 0: as many new ones as the kind needs
- * @param pools      [in]  its pools, first ones first; NULL, or ABT_POOL_NULL
- *                         among them: new ones
+ * @param pools      [in]  its pools in order; NULL, or ABT_POOL_NULL among
+ *                         them: new pools
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_INV_SCHED_PREDEF  no such one
+ *            ABT_ERR_INV_SCHED_PREDEF  no such scheduler
+ *            ABT_ERR_INV_ARG  num_pools is negative
  *            ABT_ERR_XSTREAM_STATE  it runs, and is not the caller's
  *            ABT_ERR_MEM  no memory
- * Threads:   a user-level thread of the stream, or anyone when it has ended.
+ * Threads:   a user-level thread of the stream; any, if it has ended.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -263,8 +263,8 @@ ABT_API_PUBLIC int ABT_xstream_get_main_sched(
  *
  * @param xstream    [in]  the stream
  * @param max_pools  [in]  how many at most
- * @param pools      [out]  room for `max_pools`; what is beyond the last one
- *                          is not written
+ * @param pools      [out]  array of `max_pools`; elements beyond the last pool
+ *                          are not written
  * Owns:      the results are borrowed from the stream.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  pools is NULL
@@ -280,7 +280,7 @@ ABT_API_PUBLIC int ABT_xstream_get_main_pools(
  * Tell whether a stream runs.
  *
  * @param xstream  [in]  the stream
- * @param state    [out]  the answer
+ * @param state    [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  state is NULL
@@ -296,7 +296,7 @@ ABT_API_PUBLIC int ABT_xstream_get_state(
  *
  * @param xstream1  [in]  the stream
  * @param xstream2  [in]  the stream
- * @param result    [out]  the answer
+ * @param result    [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  result is NULL
  * Threads:   any thread; never blocks.
@@ -307,9 +307,9 @@ ABT_API_PUBLIC int ABT_xstream_equal(
     ABT_xstream xstream1, ABT_xstream xstream2, ABT_bool *result);
 
 /**
- * Get the number of streams, ended ones too.
+ * Get the number of streams, also of those that have ended.
  *
- * @param num_xstreams  [out]  the answer
+ * @param num_xstreams  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  num_xstreams is NULL
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and ABT_finalize()
@@ -323,7 +323,7 @@ ABT_API_PUBLIC int ABT_xstream_get_num(int *num_xstreams);
  * Tell whether a stream is the one on which ABT_init() was called.
  *
  * @param xstream     [in]  the stream
- * @param is_primary  [out]  the answer
+ * @param is_primary  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  is_primary is NULL
@@ -335,7 +335,7 @@ ABT_API_PUBLIC int ABT_xstream_is_primary(
     ABT_xstream xstream, ABT_bool *is_primary);
 
 /**
- * Run what a scheduler popped from a pool, until it yields, blocks or ends.
+ * Run a unit that a scheduler popped, until it yields, blocks or ends.
  *
  * @param unit  [in]  the unit
  * @param pool  [in]  the pool
@@ -343,7 +343,7 @@ ABT_API_PUBLIC int ABT_xstream_is_primary(
  * Errors:    ABT_ERR_INV_UNIT  unit is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- * Threads:   a scheduler of the program's.
+ * Threads:   a scheduler of the program.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -352,8 +352,8 @@ ABT_API_PUBLIC int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool);
 /**
  * Let a scheduler check for requests to its stream.
  *
- * Schedulers of the program's call it now and then, as Argobots wants it; here
- * ABT_sched_has_to_stop() looks by itself.
+ * Argobots requires that schedulers call it now and then; here it is optional,
+ * because ABT_sched_has_to_stop() checks, too.
  *
  * @param sched  [in]  the scheduler
  * Owns:      nothing changes hands.
@@ -368,10 +368,10 @@ ABT_API_PUBLIC int ABT_xstream_check_events(ABT_sched sched);
  * Bind a stream to a core.
  *
  * @param xstream  [in]  the stream
- * @param cpuid    [in]  a number of the OS
+ * @param cpuid    [in]  the core's number in the OS
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_CPUID  the process may not run there
+ *            ABT_ERR_CPUID  the process may not run on that core
  *            ABT_ERR_FEATURE_NA  the system cannot bind
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
@@ -380,10 +380,10 @@ ABT_API_PUBLIC int ABT_xstream_check_events(ABT_sched sched);
 ABT_API_PUBLIC int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid);
 
 /**
- * Get a core on which a stream may run; the first one, if it may on several.
+ * Get the first core on which a stream may run.
  *
  * @param xstream  [in]  the stream
- * @param cpuid    [out]  the answer
+ * @param cpuid    [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  cpuid is NULL
@@ -398,12 +398,12 @@ ABT_API_PUBLIC int ABT_xstream_get_cpubind(ABT_xstream xstream, int *cpuid);
  * Bind a stream to several cores.
  *
  * @param xstream     [in]  the stream
- * @param num_cpuids  [in]  how many; 0: to those that the process may use
- * @param cpuids      [in]  numbers of the OS
+ * @param num_cpuids  [in]  how many; 0: all cores that the process may use
+ * @param cpuids      [in]  numbers of cores in the OS
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_INV_ARG  num_cpuids is negative, or cpuids is NULL and it
- *              is not 0
+ *            ABT_ERR_INV_ARG  num_cpuids is negative, or cpuids is NULL and
+ *              num_cpuids is not 0
  *            ABT_ERR_CPUID  the process may not run on one of them; nothing
  *              changed
  *            ABT_ERR_FEATURE_NA  the system cannot bind
@@ -419,13 +419,13 @@ ABT_API_PUBLIC int ABT_xstream_set_affinity(
  *
  * @param xstream     [in]  the stream
  * @param max_cpuids  [in]  how many at most
- * @param cpuids      [out]  room for `max_cpuids`; may be NULL if that is 0
- * @param num_cpuids  [out]  how many there are, also if that is more; may be
- *                           NULL
+ * @param cpuids      [out]  array of `max_cpuids`; may be NULL if that is 0
+ * @param num_cpuids  [out]  how many there are, also if more than max_cpuids;
+ *                           may be NULL
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_INV_ARG  max_cpuids is negative, or cpuids is NULL and it
- *              is not 0
+ *            ABT_ERR_INV_ARG  max_cpuids is negative, or cpuids is NULL and
+ *              max_cpuids is not 0
  *            ABT_ERR_FEATURE_NA  the system cannot tell
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
@@ -454,9 +454,9 @@ ABT_API_PUBLIC int ABT_xstream_barrier_create(
 /**
  * Destroy a barrier of streams.
  *
- * @param barrier  [in,out]  the barrier; becomes its NULL constant
+ * @param barrier  [in,out]  the barrier; becomes ABT_XSTREAM_BARRIER_NULL
  * Owns:      the barrier is consumed.
- * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  it is NULL
+ * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  *barrier is ABT_XSTREAM_BARRIER_NULL
  * Threads:   one thread, when no other waits at it.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -477,15 +477,14 @@ ABT_API_PUBLIC int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier);
 ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
 
 /**
- * Run what a scheduler popped, until it yields, blocks or ends.
+ * Run a thread that a scheduler popped, until it yields, blocks or ends.
  *
  * @param thread  [in]  the thread
- * @param pool    [in]  it belongs to this one from then on; ABT_POOL_NULL: to
- *                      its own
+ * @param pool    [in]  its pool from now on; ABT_POOL_NULL: its former pool
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- * Threads:   a scheduler of the program's.
+ * Threads:   a scheduler of the program.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */

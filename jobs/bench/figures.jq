@@ -123,9 +123,7 @@ def histogram_figure:
         del(.p50_us, .p99_us, .control_p50_us, .control_p99_us)) |
     figure("histogram"; "Random updates of bins on all ranks";
         (of("histogram"; "update") |
-            dots("one a message"; "million updates a second"; "Amalgam")),
-        (of("histogram"; "update_64") |
-            dots("64 a message"; "million updates a second"; "Amalgam")));
+            dots("one a call"; "million updates a second"; "Amalgam")));
 
 def figures:
     [latency_figure, rate_figures,

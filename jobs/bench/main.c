@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/clock.h"
@@ -195,7 +194,6 @@ static int ranks_run(
         .rank = world->rank,
         .options = options,
         .world = world,
-        .other_pid = (long)getpid(),
     };
     struct place place;
     int next = COMMAND_END;
@@ -213,8 +211,6 @@ static int ranks_run(
     pin_set(&pin, pair.comm, &place);
     pair.pin = &pin;
     world_tell(world);
-    MPI_Sendrecv_replace(&pair.other_pid, 1, MPI_LONG, 1 - pair.rank, 0,
-        1 - pair.rank, 0, pair.comm, MPI_STATUS_IGNORE);
     rc = two_run(&pair, command, &place);
     pin_restore(&pin);
     command_tell(&pair, COMMAND_END);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report of amalgam_info as one JSON document.
+/* Report of amalgam_info as one JSON document.
  *
- * Names of fields are for programs: they stay. What is not known is null. Where
- * memory runs out json-c refuses to add, and the whole is not written. */
+ * Field names are stable, for programs. Unknown values are null. After a
+ * failed allocation json-c refuses additions, and no incomplete document is
+ * written. */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -356,6 +357,30 @@ static void put_libfabric(struct doc *doc, struct json_object *root)
         put_provider(doc, providers, &report->providers[i].facts);
 }
 
+static void put_need(struct doc *doc, struct json_object *parent,
+    const char *key, uint32_t ranks)
+{
+    const struct amg_shm_need *need = &doc->report->need;
+    struct json_object *one = put_object(doc, parent, key);
+
+    put_number(doc, one, "opened_bytes", need->opened * ranks);
+    put_number(doc, one, "called_bytes", need->called * ranks);
+    put_number(doc, one, "most_bytes", need->most * ranks);
+}
+
+static void put_shm(struct doc *doc, struct json_object *root)
+{
+    const struct report *report = doc->report;
+    struct json_object *one = put_object(doc, root, "shared_memory");
+
+    put_number(doc, one, "total_bytes", report->shm_total);
+    put_number(doc, one, "free_bytes", report->shm_free);
+    put_number(doc, one, "ranks", report->local_count);
+    put_number(doc, one, "contexts", report->need.contexts);
+    put_need(doc, one, "rank", 1);
+    put_need(doc, one, "node", report->local_count);
+}
+
 bool json_is_there(void)
 {
     return true;
@@ -376,6 +401,7 @@ bool json_write(const struct report *report)
     put_job(&doc, root);
     put_machine(&doc, root);
     put_placement(&doc, root);
+    put_shm(&doc, root);
     put_libfabric(&doc, root);
     if (doc.is_whole)
         text = json_object_to_json_string_ext(

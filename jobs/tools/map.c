@@ -198,7 +198,7 @@ const char *map_list(
 
     ret_text[0] = '\0';
     for (uint32_t i = 0, end = 0; i < count; i = end) {
-        char part[32]; /* two numbers of ten digits, and what joins them */
+        char part[32]; /* two numbers of ten digits, and their separator */
         size_t part_len = 0;
 
         for (end = i + 1; end < count && numbers[end] == numbers[end - 1] + 1;)

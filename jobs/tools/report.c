@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -172,6 +173,18 @@ static void providers_learn(struct report *report)
     }
 }
 
+static void shm_learn(struct report *report)
+{
+    struct statvfs status;
+
+    amg_shm_node_need(
+        &report->cls->plan.how, report->local_count, &report->need);
+    if (statvfs("/dev/shm", &status) != 0)
+        return;
+    report->shm_total = (uint64_t)status.f_blocks * status.f_frsize;
+    report->shm_free = (uint64_t)status.f_bavail * status.f_frsize;
+}
+
 bool report_make(struct report *report, hg_class_t *cls, const char *transport)
 {
     *report = (struct report){.cls = cls, .transport = transport};
@@ -184,6 +197,7 @@ bool report_make(struct report *report, hg_class_t *cls, const char *transport)
         return false;
     amg_init_offer(report->offer, sizeof(report->offer));
     address_learn(report);
+    shm_learn(report);
     providers_learn(report);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "core/class.h"
 #include "affinity/policy.h"
+#include "shm/shm_transport.h"
 #include "transport/providers.h"
 
 enum {
@@ -61,6 +62,11 @@ struct report {
     bool are_all_known; /* `locals` has all ranks of the node */
     /* Mode that a class of amalgam_init() would have. */
     enum amalgam_progress own_progress;
+    /* Bytes that the segments of this node's ranks need in /dev/shm, its size,
+     * and its free bytes; 0: unknown. */
+    struct amg_shm_need need;
+    uint64_t shm_total;
+    uint64_t shm_free;
 
     bool has_libfabric;
     char libfabric[2][REPORT_FIELD_CAP]; /* loaded, built with */

@@ -81,6 +81,27 @@ static void ranks_print(const struct report *report)
     printf("  library            %s\n", report->library);
 }
 
+static void need_print(const char *when, uint64_t bytes, uint32_t ranks)
+{
+    printf("      %-16s %12" PRIu64 " %12" PRIu64 "\n", when, bytes,
+        bytes * ranks);
+}
+
+static void shm_print(const struct report *report)
+{
+    const struct amg_shm_need *need = &report->need;
+
+    printf("  /dev/shm           %" PRIu64 " bytes, %" PRIu64 " free\n",
+        report->shm_total, report->shm_free);
+    printf("      %-16s %12s %12s  ranks %" PRIu32 ", contexts of each %" PRIu32
+           "\n",
+        "bytes needed", "a rank", "the node", report->local_count,
+        need->contexts);
+    need_print("opened", need->opened, report->local_count);
+    need_print("called by all", need->called, report->local_count);
+    need_print("at most", need->most, report->local_count);
+}
+
 static void provider_print(const struct amg_provider *provider)
 {
     printf("  %s\n", provider->init);
@@ -115,6 +136,7 @@ void text_class(const struct report *report, const struct map *map)
 {
     class_print(report);
     ranks_print(report);
+    shm_print(report);
     text_node(report, map);
     providers_print(report);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all tutorial programs do the same way. */
+/* Common parts of the tutorial programs. */
 #include "common.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Nobody waits for ever: after this long without an end, the job is given up.
- * Far more than any of these programs needs, also under a sanitizer. */
+/* Limit of a wait: after this long without an end, the job is aborted. Far more
+ * than any of these programs needs, also under a sanitizer. */
 static const double patience_s = 40.0;
 
 void job_words(int argc, char **argv, int most)
@@ -81,13 +81,13 @@ void job_wait(hg_context_t *context, const bool *done)
     hg_return_t ret = HG_SUCCESS;
 
     while (!*done) {
-        /* First the callbacks of what has happened ... */
+        /* First run the callbacks of finished operations ... */
         ret = HG_Trigger(context, 0, 1, NULL);
         if (ret == HG_SUCCESS)
             continue;
         if (ret != HG_TIMEOUT)
             job_check(ret, "HG_Trigger");
-        /* ... and when there are none, wait up to 100 ms for more. */
+        /* ... and without any, wait up to 100 ms for one. */
         ret = HG_Progress(context, 100);
         if (ret != HG_TIMEOUT)
             job_check(ret, "HG_Progress");
@@ -104,7 +104,7 @@ hg_handle_t job_create_call(const struct job *job, hg_id_t id)
     job_check(
         amalgam_addr_rank(job->hg_class, SERVER, &server), "amalgam_addr_rank");
     job_check(HG_Create(job->context, server, id, &handle), "HG_Create");
-    /* The handle keeps the address alive by itself. */
+    /* The handle keeps its own reference to the address. */
     job_check(HG_Addr_free(job->hg_class, server), "HG_Addr_free");
     return handle;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keeps a server's state with class, context and RPC instead of in globals.
  *
- * A handler gets nothing but its handle. From there it reaches three pointers
- * that the program has left with the library:
+ * A handler gets nothing but its handle. From there it finds three pointers
+ * that the program has attached:
  *
- *   class data    what the process has once:        the bank with its balance
- *   context data  what each context has for itself: the calls served there
- *   RPC data      what differs from RPC to RPC:     the sign of the amount
+ *   class data    state of the process:  the bank with its balance
+ *   context data  state of each context: the calls served there
+ *   RPC data      state of each RPC:     the sign of the amount
  *
  * Two RPCs, deposit and withdraw, share one handler, and the RPC data tells
- * which one it serves. A pointer may come with a function, to which it is
- * given when the library lets it go: there the bank closes its books, after
- * the last rank has come to the end.
+ * which one it serves. A pointer may be attached with a function that frees
+ * it: there the bank closes its books, after all ranks have ended.
  *
  * Rank 0 serves, all other ranks are clients. */
 #include <stdio.h>
@@ -47,7 +46,7 @@ static hg_return_t book(hg_handle_t handle)
     bank->balance += *sign * in.value;
     desk->calls++;
     job_check(HG_Free_input(handle, &in), "HG_Free_input");
-    /* An answer without content: all is booked. */
+    /* A reply without output: the amount is booked. */
     job_check(HG_Respond(handle, NULL, NULL, NULL), "HG_Respond");
     job_check(HG_Destroy(handle), "HG_Destroy");
     return HG_SUCCESS;
@@ -69,7 +68,7 @@ static void bank_close(void *data)
     free(bank);
 }
 
-/* Leaves a bank with the class. */
+/* Attaches a bank to the class. */
 static void bank_open(const struct job *job)
 {
     struct bank *bank = calloc(1, sizeof(*bank));
@@ -81,7 +80,7 @@ static void bank_open(const struct job *job)
         "HG_Class_set_data");
 }
 
-/* Leaves a desk with the context. */
+/* Attaches a desk to the context. */
 static void desk_open(const struct job *job)
 {
     struct desk *desk = calloc(1, sizeof(*desk));
@@ -92,9 +91,9 @@ static void desk_open(const struct job *job)
         "HG_Context_set_data");
 }
 
-/* Has handlers run within the program's own calls alone. A context gets its
- * data when it is there already: a thread of the library might serve a call
- * before that. And bank and desk need no locks. */
+/* Lets handlers run only within the program's own calls. A context must exist
+ * before it gets its data, and a thread of the library might serve a call in
+ * between. So bank and desk need no locks, either. */
 static void threads_refuse(const struct job *job)
 {
     struct amalgam_progress_options options =
@@ -105,7 +104,7 @@ static void threads_refuse(const struct job *job)
         amalgam_set_progress(job->hg_class, &options), "amalgam_set_progress");
 }
 
-/* Registers an RPC, and leaves its sign with it; nothing is to be freed. */
+/* Registers an RPC with its sign as data, which needs no free function. */
 static hg_id_t rpc_register(
     const struct job *job, const char *name, const int *sign)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls a function of another rank that takes nothing and answers nothing.
+/* Calls a function of another rank, without arguments and without a reply.
  *
  * An RPC has a name, and a function at its target. Both sides register the
- * name, and get the same id for it. This one is one-way: no answer is sent, so
+ * name, and get the same id for it. This one is one-way: no reply is sent, so
  * the caller's callback means that the request has left, and not that it was
  * served.
  *
@@ -13,24 +13,25 @@
 #include "common.h"
 #include "mercury_macros.h"
 
-/* Calls that rank 0 has served. The program context_data shows how to do
- * without a global variable. */
+/* Calls that rank 0 has served. The program context_data shows how to avoid a
+ * global variable. */
 static atomic_int greetings;
 
-/* Runs at rank 0, once for each request: in a thread of the library where that
- * has one, and also within the calls that wait, as job_close() does. So two may
- * run at the same time, and what they share is atomic, or has a lock. */
+/* Runs at rank 0, once for each request: in a thread of the library if it has
+ * one, and also within calls that wait, such as job_close(). So two may run at
+ * the same time, and shared variables are atomic, or have a lock. */
 static hg_return_t hello(hg_handle_t handle)
 {
     atomic_fetch_add(&greetings, 1);
     printf("rank %d: hello from rank %d\n", SERVER, job_caller(handle));
-    /* The call is over here; one with an answer would HG_Respond() before. */
+    /* The call ends here; an RPC with a reply would call HG_Respond()
+     * before. */
     job_check(HG_Destroy(handle), "HG_Destroy");
     return HG_SUCCESS;
 }
 
-/* Runs at the client, within HG_Trigger(), when the request has left: what the
- * program starts ends there, in the thread that asks. */
+/* Runs at the client, within HG_Trigger(), when the request has left: callbacks
+ * run in the thread that calls HG_Trigger(). */
 static hg_return_t request_left(const struct hg_cb_info *info)
 {
     bool *done = info->arg;
@@ -46,13 +47,12 @@ static void call_server(const struct job *job, hg_id_t hello_id)
     hg_addr_t server = HG_ADDR_NULL;
     bool done = false;
 
-    /* Whom to call: a rank. No message is needed to find it. */
+    /* The target is a rank. Finding it takes no message. */
     job_check(
         amalgam_addr_rank(job->hg_class, SERVER, &server), "amalgam_addr_rank");
-    /* A handle is one call, to be made now or later. */
+    /* A handle is one call, to be sent now or later. */
     job_check(HG_Create(job->context, server, hello_id, &handle), "HG_Create");
-    /* Returns at once. What it leads to, the callback, happens within
-     * job_wait(). */
+    /* Returns at once. The callback runs within job_wait(). */
     job_check(HG_Forward(handle, request_left, &done, NULL), "HG_Forward");
     job_wait(job->context, &done);
 
@@ -71,12 +71,12 @@ int main(int argc, char **argv)
     hello_id = MERCURY_REGISTER(job.hg_class, "hello", void, void, hello);
     if (hello_id == 0)
         job_fail("MERCURY_REGISTER: the lines above say why");
-    /* One-way, as both sides have to know. */
+    /* One-way; both sides must declare it. */
     job_check(HG_Registered_disable_response(job.hg_class, hello_id, HG_TRUE),
         "HG_Registered_disable_response");
     job_begin(&job);
 
-    /* Rank 0 goes on to job_close() at once, and serves in there. */
+    /* Rank 0 calls job_close() at once, which serves. */
     if (job.rank != SERVER)
         call_server(&job, hello_id);
     job_close(&job);

@@ -2,13 +2,13 @@
 /* Opens the library on all ranks, shows their addresses, and closes it.
  *
  * A class is one use of the library: here over all ranks of the job, each of
- * which can be called by the others. A context is the place where calls are
- * made and arrive; most programs have one. An address says where a call goes.
- * In an MPI job one seldom needs its text, for amalgam_addr_rank() makes it
- * from a rank; but it has one, and reading that gives the address again.
+ * which can be called by the others. Calls are made and arrive in a context;
+ * most programs have one. An address is the destination of a call. An MPI job
+ * seldom needs its text, as amalgam_addr_rank() makes it from a rank; but it
+ * has one, and parsing that gives the address again.
  *
- * Rank 0 serves and the others are its clients, in this program and in all
- * that follow; only that there is no call yet. */
+ * Rank 0 serves and the others are its clients, as in all programs that follow;
+ * but here is no call yet. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static int rank_of(hg_class_t *hg_class, const char *text)
     return rank;
 }
 
-/* Brings all addresses to rank 0, which prints them in the order of ranks. The
+/* Gathers all addresses at rank 0, which prints them in the order of ranks. The
  * library leaves MPI_COMM_WORLD to the program, so this is plain MPI. */
 static void print_addresses(hg_class_t *hg_class, int rank, int ranks)
 {
@@ -79,21 +79,21 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 
-    /* All ranks together. The first NULL leaves the choice of transport to the
-     * library, or to AMALGAM_TRANSPORT in the environment; the second one
-     * takes all options as they are. */
+    /* Collective. The first NULL leaves the choice of transport to the library,
+     * or to AMALGAM_TRANSPORT in the environment; the second one means default
+     * options. */
     hg_class = amalgam_init(MPI_COMM_WORLD, NULL, NULL);
     if (hg_class == NULL)
         job_fail("amalgam_init: the lines above say why");
-    /* From here on this rank can be called; RPCs would be registered before. */
+    /* From here on this rank can be called; RPCs must be registered before. */
     if (HG_Context_create(hg_class) == NULL)
         job_fail("HG_Context_create: the lines above say why");
 
     print_addresses(hg_class, rank, ranks);
 
-    /* All ranks together again: each answers the others until the last one
-     * has come here. So a server needs no message that tells it to stop. The
-     * contexts are closed too. */
+    /* Collective again: each rank serves the others until the last one has
+     * called it. So a server needs no message that tells it to stop. The
+     * contexts are closed, too. */
     job_check(amalgam_finalize(hg_class), "amalgam_finalize");
     MPI_Finalize();
     return 0;

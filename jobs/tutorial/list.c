@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends a linked list, by a proc that is written by hand.
+/* Sends a linked list, by a hand-written proc.
  *
- * MERCURY_GEN_PROC knows fields of known types. For a type of the program's
- * own, say T, one writes the function hg_proc_T(); the macros use it by that
- * name, so T may then be a field like others. It serves three directions: to
- * write the bytes, to read them, and to free what reading has made.
+ * MERCURY_GEN_PROC knows fields of known types. For a type of its own, say T, a
+ * program defines the function hg_proc_T(); the macros use it by that name, so
+ * T may be a field like others. It has three tasks: to encode the bytes, to
+ * decode them, and to free what decoding has allocated.
  *
- * Bytes from elsewhere may be wrong. So reading believes no length before it
- * has seen that so much is there, and frees what it made when it fails: then
- * nobody will ask it to.
+ * Received bytes may be wrong. So decoding trusts no length before it has
+ * checked that so many bytes are there, and frees its memory when it fails:
+ * then it is not called again to free it.
  *
  * Rank 0 serves, all other ranks are clients. */
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void list_free(int_list_t *list)
     }
 }
 
-/* Puts a value in front. */
+/* Inserts a value at the front. */
 static hg_return_t list_add(int_list_t *list, int32_t value)
 {
     struct node *node = malloc(sizeof(*node));
@@ -97,7 +97,7 @@ static hg_return_t list_decode(hg_proc_t proc, int_list_t *ret_list)
             return ret;
         }
     }
-    list_reverse(&list); /* each was put in front of those before it */
+    list_reverse(&list); /* each was inserted in front of the others */
     *ret_list = list;
     return HG_SUCCESS;
 }
@@ -131,15 +131,15 @@ static hg_return_t reverse(hg_handle_t handle)
     for (const struct node *node = in.list; node != NULL; node = node->next)
         out.sum += node->value;
     list_reverse(&in.list);
-    out.list = in.list; /* shared: the answer is written down at once */
+    out.list = in.list; /* shared: the reply is encoded at once */
     job_check(HG_Respond(handle, NULL, NULL, &out), "HG_Respond");
     job_check(HG_Free_input(handle, &in), "HG_Free_input");
     job_check(HG_Destroy(handle), "HG_Destroy");
     return HG_SUCCESS;
 }
 
-/* Sends 1, 2, ... `length`. Where this does not fit into one message, the
- * library has the rest fetched; the program need not know. */
+/* Sends 1, 2, ... `length`. If this does not fit into one message, the library
+ * lets the target pull the rest, transparently. */
 static void call_server(const struct job *job, hg_id_t id, int32_t length)
 {
     hg_handle_t handle = job_create_call(job, id);
@@ -164,7 +164,7 @@ static void call_server(const struct job *job, hg_id_t id, int32_t length)
     job_check(HG_Destroy(handle), "HG_Destroy");
 }
 
-/* A message that claims 2^61 numbers and brings one. */
+/* Decodes a message that claims 2^61 numbers and has one. */
 static void read_lie(const struct job *job)
 {
     const uint64_t length = UINT64_C(1) << 61;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Has numbers summed by a margo_server, wherever it is; no MPI.
+/* Has numbers summed by a margo_server, on any host; no MPI.
  *
  *   margo_client ADDRESS [CALLS]
  *
- * ADDRESS is the line that the server has written, CALLS how often to ask
+ * ADDRESS is the line that the server has written, CALLS the number of calls
  * (4). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,12 +25,12 @@ int main(int argc, char **argv)
         fputs("margo_client ADDRESS [CALLS]\n", stderr);
         return 2;
     }
-    /* An address begins with the transport that leads to it. */
+    /* An address begins with its transport. */
     snprintf(
         scheme, sizeof(scheme), "%.*s", (int)strcspn(argv[1], ":;"), argv[1]);
     mid = margo_init(scheme, MARGO_CLIENT_MODE, 0, 0);
     if (mid == MARGO_INSTANCE_NULL)
-        return EXIT_FAILURE; /* the lines above say why */
+        return EXIT_FAILURE; /* the lines above give the reason */
     id = sum_register(mid);
     sum_check(margo_addr_lookup(mid, argv[1], &server), argv[1]);
     for (int i = 1; i <= calls; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums numbers of other processes, wherever they are; no MPI.
+/* Sums numbers of other processes, on any host; no MPI.
  *
  *   margo_server [TRANSPORT [CALLS]]
  *
  * Writes its address to stdout, for margo_client, and ends after CALLS calls
- * (4). TRANSPORT is "tcp", or what else HG_Init() knows. */
+ * (4). TRANSPORT is "tcp", or any other of HG_Init(). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,13 +38,13 @@ int main(int argc, char **argv)
     }
     mid = margo_init(argc > 1 ? argv[1] : "tcp", MARGO_SERVER_MODE, 0, 0);
     if (mid == MARGO_INSTANCE_NULL)
-        return EXIT_FAILURE; /* the lines above say why */
+        return EXIT_FAILURE; /* the lines above give the reason */
     ABT_init(0, NULL); /* the lock is used until the end of this function */
     ABT_mutex_create(&server.lock);
     sum_serve(mid, &server);
     address_tell(mid);
     /* The handler of the last call ends the instance. Until then this thread
-     * sleeps, and its stream serves. */
+     * blocks, and its stream serves. */
     margo_wait_for_finalize(mid);
     ABT_mutex_free(&server.lock);
     ABT_finalize();

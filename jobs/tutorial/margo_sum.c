@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums numbers that another rank pulls, by handlers that wait like functions.
+/* Sums numbers that another rank pulls, with handlers that wait like functions.
  *
  * The same RPC as in margo_server.c and margo_client.c, between the ranks of a
- * job: nobody writes down an address. Rank 0 serves, all others ask, for sums
- * of several lengths. */
+ * job, where no address is written down. Rank 0 serves, all others call it,
+ * with several lengths. */
 #include <stdio.h>
 
 #include "amalgam_margo.h"
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         sum_serve(mid, &server);
     else
         server_ask(mid, sum_register(mid), rank);
-    /* Serves until all ranks have come here. */
+    /* Serves until all ranks have called it. */
     margo_finalize_and_wait(mid);
     ABT_mutex_free(&server.lock);
     MPI_Finalize();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asks for a sum: exposes the numbers, and waits for the answer. */
+/* Caller of the sum: exposes the numbers, and waits for the reply. */
 #include "margo_sum.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ hg_id_t sum_register(margo_instance_id mid)
 int64_t sum_call(
     margo_instance_id mid, hg_id_t id, hg_addr_t server, uint64_t count)
 {
-    /* A server that is not there must not keep anybody for ever. */
+    /* Bounds the wait for a server that does not exist. */
     const double patience_ms = 30000;
     int32_t *numbers = malloc(count * sizeof(*numbers));
     void *memory = numbers;
@@ -35,12 +35,12 @@ int64_t sum_call(
         sum_check(HG_NOMEM, "the numbers");
     for (uint64_t i = 0; i < count; i++)
         numbers[i] = (int32_t)(i + 1);
-    /* From here on peers that are given `in.numbers` may read them. */
+    /* From here on peers with `in.numbers` may read them. */
     sum_check(margo_bulk_create(
                   mid, 1, &memory, &len, HG_BULK_READ_ONLY, &in.numbers),
         "margo_bulk_create");
     sum_check(margo_create(mid, server, id, &handle), "margo_create");
-    /* Returns when the answer is here; other threads run meanwhile. */
+    /* Returns when the reply has arrived; other threads run meanwhile. */
     sum_check(margo_forward_timed(handle, &in, patience_ms), "margo_forward");
     sum_check(margo_get_output(handle, &out), "margo_get_output");
     sum_check((hg_return_t)out.ret, "the sum, at the server");

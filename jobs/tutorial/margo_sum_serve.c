@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Serves the sum: a handler that reads like a plain function.
+/* Handler of the sum, which reads like a plain function.
  *
- * It runs as a user-level thread with a stack of its own. Where it has to wait
- * - for the numbers, for the answer to be gone - other handlers run, and so
- * does the thread that moves the messages; no core waits. */
+ * It runs as a user-level thread with its own stack. While it waits - for the
+ * numbers, for the reply to leave - other handlers and the progress loop run;
+ * no core is blocked. */
 #include "margo_sum.h"
 
 #include <stdlib.h>
@@ -20,8 +20,8 @@ static hg_return_t numbers_pull(
 
     if (ret != HG_SUCCESS)
         return ret;
-    /* Returns when the bytes are here. A length that is more than the caller
-     * has exposed is an error, and moves nothing. */
+    /* Returns when the bytes have arrived. A length beyond the exposed memory
+     * is an error, and moves nothing. */
     ret = margo_bulk_transfer(
         mid, HG_BULK_PULL, from, in->numbers, 0, here, 0, len);
     margo_bulk_free(here);
@@ -35,7 +35,7 @@ static hg_return_t sum_make(
     int32_t *numbers = NULL;
     hg_return_t ret = HG_SUCCESS;
 
-    /* Never believe a length that came from somebody else. */
+    /* Never trust a length from another process. */
     if (in->count == 0 || in->count > COUNT_MAX)
         return HG_INVALID_ARG;
     numbers = malloc(in->count * sizeof(*numbers));
@@ -71,12 +71,12 @@ static void sum(hg_handle_t handle)
     sum_out_t out = {HG_SUCCESS, 0};
 
     sum_check(margo_get_input(handle, &in), "margo_get_input");
-    /* What went wrong is the caller's to know: the server goes on. */
+    /* The caller gets the error: the server goes on. */
     out.ret = (int32_t)sum_make(handle, &in, &out.sum);
     sum_check(margo_free_input(handle, &in), "margo_free_input");
     sum_check(margo_respond(handle, &out), "margo_respond");
     sum_check(margo_destroy(handle), "margo_destroy");
-    /* Nothing of this handler is used by the instance any more. */
+    /* The instance uses nothing of this handler any more. */
     if (call_count(server))
         margo_finalize(mid);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fetches a matrix in pieces, and works on one while the next ones arrive.
+/* Pulls a matrix in pieces, and works on one while the next ones arrive.
  *
- * A server that waits for all data before it begins to work pays for the whole
- * way first, and needs memory for everything. This one has room for four
+ * A server that waits for all data before it begins to work wastes the time of
+ * the transfer, and needs memory for everything. This one has buffers for four
  * pieces. It starts four transfers; whenever one has ended, it works on that
- * piece, and starts the next transfer into the same room, while three others
- * are on their way.
+ * piece, and starts the next transfer into the same buffer, while three others
+ * are in flight.
  *
- * The client's data do not lie in one piece: they are the inner columns of a
- * larger matrix, one segment per row. The server need not care: an offset in a
- * bulk handle counts through all segments as if there were no gaps, and a
- * piece may begin in one row and end in another.
+ * The client's data are not contiguous: they are the inner columns of a larger
+ * matrix, one segment per row. The server need not care: an offset in a bulk
+ * handle counts through all segments as if there were no gaps, and a piece may
+ * begin in one row and end in another.
  *
- * Pieces that come at the same time may be worked on in two threads, one of the
- * library and one that waits in a call. So what they count has a lock; the work
- * itself needs none.
+ * Pieces that arrive at the same time may be worked on in two threads, one of
+ * the library and one that waits in a call. So their counters have a lock; the
+ * work itself needs none.
  *
  * Rank 0 serves, all other ranks are clients. */
 #include <pthread.h>
@@ -26,17 +26,17 @@
 
 enum {
     BULK_NX = 16,         /* rows, each a segment */
-    BULK_NY = 5000,       /* bytes of a row that are sent */
-    MARGIN = 120,         /* and that are not, on either side of them */
-    PIPELINE_SIZE = 4,    /* pieces on their way at once */
+    BULK_NY = 5000,       /* sent bytes of a row */
+    MARGIN = 120,         /* other bytes, on either side of them */
+    PIPELINE_SIZE = 4,    /* pieces in flight at once */
     PIECE_LEN = 3 * 1024, /* bytes; the last piece is shorter */
 };
 
 MERCURY_GEN_PROC(work_in_t, ((hg_bulk_t)(data)))
 MERCURY_GEN_PROC(work_out_t, ((int32_t)(error))((uint64_t)(checksum)))
 
-/* The work: adds up the bytes, each times its place. So the sum shows a byte
- * at a wrong place, but pieces may come in any order. */
+/* The work: adds up the bytes, each times its position. So the sum detects a
+ * byte at a wrong place, but pieces may come in any order. */
 static uint64_t work(const unsigned char *bytes, uint64_t offset, uint64_t len)
 {
     uint64_t sum = 0;
@@ -48,12 +48,12 @@ static uint64_t work(const unsigned char *bytes, uint64_t offset, uint64_t len)
 
 struct pipeline;
 
-/* Room for one piece. */
+/* Buffer of one piece. */
 struct slot {
     struct pipeline *pipeline;
     unsigned char bytes[PIECE_LEN];
     hg_bulk_t local; /* `bytes`, exposed to be written by transfers */
-    uint64_t offset; /* of the piece that is on its way */
+    uint64_t offset; /* of the piece in flight */
 };
 
 /* One call while it is served. */
@@ -62,7 +62,7 @@ struct pipeline {
     work_in_t in;
     struct slot slots[PIPELINE_SIZE];
     uint64_t len;         /* bytes in all */
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     uint64_t started;     /* bytes for which a transfer was started */
     int pieces;
     int in_flight;
@@ -92,8 +92,8 @@ static void pipeline_end(struct pipeline *pipeline)
 
 static hg_return_t piece_came(const struct hg_cb_info *info);
 
-/* Starts the next transfer into this room, if there is anything left. To post
- * it runs no callback, so the lock may be held meanwhile. */
+/* Starts the next transfer into this buffer, if any data are left. Posting it
+ * runs no callback, so the lock may be held meanwhile. */
 static void slot_fill_locked(struct slot *slot)
 {
     struct pipeline *pipeline = slot->pipeline;
@@ -114,7 +114,7 @@ static void slot_fill_locked(struct slot *slot)
         pipeline->most_in_flight = pipeline->in_flight;
 }
 
-/* Runs at rank 0, when a piece is there. */
+/* Runs at rank 0 when a piece has arrived. */
 static hg_return_t piece_came(const struct hg_cb_info *info)
 {
     struct slot *slot = info->arg;
@@ -138,7 +138,7 @@ static hg_return_t piece_came(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Runs at rank 0 for each request: sets the pipeline going. */
+/* Runs at rank 0 for each request: starts the pipeline. */
 static hg_return_t pull_and_work(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
@@ -164,14 +164,15 @@ static hg_return_t pull_and_work(hg_handle_t handle)
     pthread_mutex_lock(&pipeline->lock);
     for (int i = 0; i < PIPELINE_SIZE; i++)
         slot_fill_locked(&pipeline->slots[i]);
-    is_empty = pipeline->in_flight == 0; /* there was nothing to fetch */
+    is_empty = pipeline->in_flight == 0; /* there was nothing to pull */
     pthread_mutex_unlock(&pipeline->lock);
     if (is_empty)
         pipeline_end(pipeline);
     return HG_SUCCESS;
 }
 
-/* The checksum of the rows as they lie in memory; shows them to `ret_rows`. */
+/* The checksum of the rows as they lie in memory; returns them in
+ * `ret_rows`. */
 static uint64_t matrix_fill(
     unsigned char matrix[BULK_NX][MARGIN + BULK_NY + MARGIN], int rank,
     void *ret_rows[BULK_NX], hg_size_t ret_lens[BULK_NX])

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Saves a file's content at another rank, which fetches it as bulk data.
+/* Saves a file's content at another rank, which pulls it as bulk data.
  *
  *   save [FILE [DIRECTORY]]
  *
- * FILE is this program itself, and DIRECTORY a fresh one that is removed at
- * the end, where nothing else is said.
+ * By default, FILE is this program itself, and DIRECTORY a new one that is
+ * removed at the end.
  *
  * Large data do not travel as arguments. The client exposes its memory, and
- * sends a handle of it; the server decides when to fetch, and moves the bytes
+ * sends a handle of it; the server decides when to pull, and moves the bytes
  * straight from the client's memory to its own. A transfer ends in a callback,
- * so serving has two halves: save() starts the transfer, and data_came() goes
- * on where it has ended, maybe in another thread. What both need lives in a
- * struct between them, which one at a time has.
+ * so serving has two halves: save() starts the transfer, and data_came()
+ * continues after it, maybe in another thread. Their common state is a struct
+ * that belongs to one of them at a time.
  *
  * Rank 0 serves, all other ranks are clients. */
 #include <errno.h>
@@ -28,10 +28,10 @@
 #include "save_file.h"
 
 MERCURY_GEN_PROC(save_in_t, ((hg_string_t)(name))((hg_bulk_t)(content)))
-/* `error` is an errno; `checksum` is that of the file as it was written. */
+/* `error` is an errno; `checksum` is that of the written file. */
 MERCURY_GEN_PROC(save_out_t, ((int32_t)(error))((uint64_t)(checksum)))
 
-/* The server's, kept as class data. */
+/* State of the server, kept as class data. */
 struct store {
     char path[PATH_MAX];
     atomic_int files;
@@ -42,12 +42,12 @@ struct saving {
     struct store *store;
     hg_handle_t handle;
     save_in_t in;
-    void *bytes; /* the content, when it has come */
+    void *bytes; /* the content, after the transfer */
     hg_size_t len;
     hg_bulk_t local; /* `bytes`, exposed to be written by the transfer */
 };
 
-/* Answers, and gives back all that the call had. */
+/* Replies, and frees all objects of the call. */
 static void saving_end(struct saving *saving, int error, uint64_t checksum)
 {
     save_out_t out = {error, checksum};
@@ -60,7 +60,7 @@ static void saving_end(struct saving *saving, int error, uint64_t checksum)
     free(saving);
 }
 
-/* The second half, when the content is here: writes it, and reads the file
+/* Second half, when the content has arrived: writes it, and reads the file
  * again for its checksum. */
 static hg_return_t data_came(const struct hg_cb_info *info)
 {
@@ -94,7 +94,7 @@ static bool name_is_plain(const char *name)
            strchr(name, '/') == NULL;
 }
 
-/* The first half, when a request came. */
+/* First half, when a request arrives. */
 static hg_return_t save(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
@@ -114,7 +114,7 @@ static hg_return_t save(hg_handle_t handle)
     job_check(HG_Bulk_create(info->hg_class, 1, &saving->bytes, &saving->len,
                   HG_BULK_WRITE_ONLY, &saving->local),
         "HG_Bulk_create");
-    /* Returns at once: other calls are served while the bytes are moving. */
+    /* Returns at once: other calls are served during the transfer. */
     job_check(HG_Bulk_transfer(info->context, data_came, saving, HG_BULK_PULL,
                   info->addr, saving->in.content, 0, saving->local, 0,
                   saving->len, HG_OP_ID_IGNORE),
@@ -135,7 +135,7 @@ static bool send_content(
                   &in.content),
         "HG_Bulk_create");
     job_forward(job, handle, &in);
-    /* The answer tells that the server needs the memory no more. */
+    /* The reply means that the server needs the memory no more. */
     job_check(HG_Bulk_free(in.content), "HG_Bulk_free");
 
     job_check(HG_Get_output(handle, &out), "HG_Get_output");
@@ -152,7 +152,7 @@ static bool send_content(
     return is_saved;
 }
 
-/* A client that cannot read its file says so, and is no trouble to others. */
+/* A client that cannot read its file says so, and does not disturb others. */
 static bool client_run(const struct job *job, hg_id_t id, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -174,7 +174,7 @@ static bool client_run(const struct job *job, hg_id_t id, const char *path)
     return is_saved;
 }
 
-/* Chooses or makes the directory, before calls are served. */
+/* Chooses or creates the directory, before calls are served. */
 static void store_open(struct store *store, const char *path)
 {
     int err = 0;

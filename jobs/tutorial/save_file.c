@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads to the end of `file`, whose length the file system may not tell. */
+/* Reads to the end of `file`, whose length the file system may not know. */
 static int stream_read(FILE *file, void **ret_bytes, size_t *ret_len)
 {
     size_t cap = 64 * 1024;
@@ -112,7 +112,7 @@ int folder_destroy(const char *path)
 
     if (dir == NULL)
         return errno;
-    /* The directories "." and ".." are no files, and so they stay. */
+    /* The directories "." and ".." are no files, and stay. */
     while ((entry = readdir(dir)) != NULL)
         (void)unlinkat(dirfd(dir), entry->d_name, 0);
     closedir(dir);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends two numbers to another rank, and gets their sum back.
  *
- * Arguments travel as bytes, so somebody has to write them down and read them.
- * MERCURY_GEN_PROC makes a struct of a list of fields, and the function that
- * codes it; MERCURY_REGISTER then says which RPC takes and gives which struct.
+ * Arguments travel as bytes, so they have to be encoded and decoded.
+ * MERCURY_GEN_PROC makes a struct of a list of fields, and its proc, the
+ * function that does both; MERCURY_REGISTER then sets the input and output
+ * struct of an RPC.
  *
  * Rank 0 serves, all other ranks are clients. */
 #include <stdio.h>
@@ -22,26 +23,26 @@ static hg_return_t sum(hg_handle_t handle)
     sum_in_t in;
     sum_out_t out;
 
-    /* Reading the input may make things, such as strings, and HG_Free_input()
-     * ends them. Here it makes none, but the pair belongs together. */
+    /* Decoding may allocate memory, such as strings, which HG_Free_input()
+     * frees. Here it does not, but the pair belongs together. */
     job_check(HG_Get_input(handle, &in), "HG_Get_input");
     out.sum = in.x + in.y;
     job_check(HG_Free_input(handle, &in), "HG_Free_input");
 
-    /* The output is written down before HG_Respond() returns, and the handle
-     * may be given up at once: the library keeps it until the answer left. */
+    /* HG_Respond() encodes the output before it returns, and the handle may be
+     * destroyed at once: the library keeps it until the reply has left. */
     job_check(HG_Respond(handle, NULL, NULL, &out), "HG_Respond");
     job_check(HG_Destroy(handle), "HG_Destroy");
     return HG_SUCCESS;
 }
 
-/* What the client's callback needs to know. */
+/* State for the client's callback. */
 struct wait {
     int32_t sum;
     bool is_done;
 };
 
-/* Runs at the client, within HG_Trigger(), when the answer is there. */
+/* Runs at the client, within HG_Trigger(), when the reply has arrived. */
 static hg_return_t answer_came(const struct hg_cb_info *info)
 {
     struct wait *wait = info->arg;
@@ -58,13 +59,13 @@ static hg_return_t answer_came(const struct hg_cb_info *info)
 
 static void call_server(const struct job *job, hg_id_t sum_id)
 {
-    /* As the program hello does it: an address, then a handle. */
+    /* As in the program hello: an address, then a handle. */
     hg_handle_t handle = job_create_call(job, sum_id);
     sum_in_t in = {.x = job->rank, .y = 100};
     struct wait wait = {0, false};
 
-    /* `in` is written down before HG_Forward() returns; `wait` must live until
-     * the callback ran. */
+    /* HG_Forward() encodes `in` before it returns; `wait` must live until the
+     * callback ran. */
     job_check(HG_Forward(handle, answer_came, &wait, &in), "HG_Forward");
     job_wait(job->context, &wait.is_done);
     job_check(HG_Destroy(handle), "HG_Destroy");

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Computes on a grid of which each rank has a block, and exchanges the edges.
  *
- * An MPI program has words for such memory already: a column of a block is a
- * subarray, or a vector. amalgam_bulk_create_type() takes these words, so that
- * a column is one bulk handle and one transfer, however many cells it has. The
- * two sides of a transfer need not use the same word: here an edge is a
- * subarray at its owner, and goes into a vector at the neighbour.
+ * MPI has datatypes for such memory: a column of a block is a subarray, or a
+ * vector. amalgam_bulk_create_type() takes such a type, so that a column is one
+ * bulk handle and one transfer, however many cells it has. Both sides of a
+ * transfer may use different types: here an edge is a subarray at its owner,
+ * and a vector at the neighbour.
  *
- * In each step a rank tells its neighbours that their side of the edge is there
- * to be taken, by an RPC with the handle. They pull it into their halo, and
- * answer. A step may be computed when all neighbours have answered, which
- * means that the edges may change again, and all of their edges are here.
+ * In each step a rank offers its edges to its neighbours, by an RPC with the
+ * bulk handle. They pull the edge into their halo, and reply. The step may be
+ * computed when all neighbours have replied, so that the edges may change
+ * again, and all of their edges have arrived.
  *
  * A neighbour may be one step ahead, but never two: it needs an edge of this
- * rank for that. So two arrays that change places are enough, and the number
- * of the step says into which of them an edge goes. */
+ * rank for that. So two arrays that are swapped suffice, and the number of the
+ * step selects the one that an edge goes into. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,18 +24,18 @@
 
 enum { STEPS = 20, BLOCK_ROWS = 24, BLOCK_COLS = 16 };
 
-/* Where a neighbour is; the one opposite of `side` is `side ^ 1`. */
+/* The side of a neighbour; the opposite of `side` is `side ^ 1`. */
 enum { UP, DOWN, LEFT, RIGHT, SIDES };
 
 MERCURY_GEN_PROC(
     edge_in_t, ((int32_t)(step))((int32_t)(side))((hg_bulk_t)(edge)))
 
-/* What there is on one side; the bulk handles are for even and odd steps. */
+/* One side of the block; the bulk handles are for even and odd steps. */
 struct side {
     int rank;          /* the neighbour, or -1: the grid ends there */
-    hg_handle_t call;  /* to it, used again in each step */
-    hg_bulk_t edge[2]; /* this rank's own cells, to be read by it */
-    hg_bulk_t halo[2]; /* room for its cells */
+    hg_handle_t call;  /* to it, reused in each step */
+    hg_bulk_t edge[2]; /* this rank's own cells, which it reads */
+    hg_bulk_t halo[2]; /* space for its cells */
 };
 
 /* This rank's part of the exchange. */
@@ -47,13 +47,13 @@ struct exchange {
     struct side sides[SIDES];
     int neighbours;
     int step;
-    int answered;   /* calls of this step */
+    int answered;   /* replies in this step */
     int arrived[2]; /* edges, for even and odd steps */
     int pulled;     /* edges in all */
     bool is_done;   /* the step may be computed */
 };
 
-/* An edge on its way. */
+/* An edge while it is pulled. */
 struct taking {
     struct exchange *exchange;
     hg_handle_t handle;
@@ -67,7 +67,7 @@ static void exchange_look(struct exchange *exchange)
         exchange->arrived[exchange->step % 2] == exchange->neighbours;
 }
 
-/* Runs within HG_Trigger(), when a neighbour's edge is here. */
+/* Runs within HG_Trigger(), when a neighbour's edge has arrived. */
 static hg_return_t edge_came(const struct hg_cb_info *info)
 {
     struct taking *taking = info->arg;
@@ -108,7 +108,7 @@ static hg_return_t edge_take(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Runs when a neighbour has taken an edge of this rank. */
+/* Runs when a neighbour has pulled an edge of this rank. */
 static hg_return_t edge_taken(const struct hg_cb_info *info)
 {
     struct exchange *exchange = info->arg;
@@ -152,7 +152,7 @@ static hg_bulk_t edge_expose(
     return type_expose(&exchange->job, cells, type, HG_BULK_READ_ONLY);
 }
 
-/* The row or column of the frame beside it. */
+/* The row or column of the halo beside it. */
 static hg_bulk_t halo_expose(
     const struct exchange *exchange, int side, double *cells)
 {
@@ -231,8 +231,8 @@ static void exchange_step(struct exchange *exchange, int step)
     exchange->arrived[step % 2] = 0; /* for the step after the next */
 }
 
-/* Does it all again, alone, and compares: to the last bit, because the sums
- * are the same ones. */
+/* Repeats the computation alone, and compares bit by bit, as the sums are the
+ * same. */
 static void result_compare(const struct exchange *exchange)
 {
     int rows = exchange->dims[0] * BLOCK_ROWS;
@@ -250,9 +250,9 @@ static void result_compare(const struct exchange *exchange)
     block_destroy(&all);
 }
 
-/* Has handlers run within job_wait() alone. In each step a rank waits for its
- * neighbours anyway: a thread of the library would have to hand every edge over
- * to it, and what they count together would need a lock. */
+/* Lets handlers run only within job_wait(). In each step a rank waits for its
+ * neighbours anyway: a thread of the library would have to pass every edge to
+ * it, and their common counters would need a lock. */
 static void threads_refuse(const struct job *job)
 {
     struct amalgam_progress_options options =

@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-/* What no cell ever holds: it would show in every sum. */
+/* A value that no cell ever has, and that would show in every sum. */
 #define UNSET (-1e9)
 
 static double *cell_at(const struct block *block, double *cells, int row,
-    int col) /* counted in the frame's rows and columns */
+    int col) /* in rows and columns of the frame */
 {
     return &cells[row * (block->cols + 2) + col];
 }

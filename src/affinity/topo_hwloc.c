@@ -195,12 +195,26 @@ static void env_check(hwloc_topology_t topology)
     }
 }
 
+/* Leaves out what hwloc would look at besides: displays ("gl" connects to ten
+ * of X11), GPUs, and the names of PCI devices. It finds NICs without these. Not
+ * every hwloc has all of them. */
+static void components_exclude(hwloc_topology_t topology)
+{
+    static const char *const names[] = {
+        "gl", "opencl", "cuda", "nvml", "rsmi", "levelzero", "pci"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        (void)hwloc_topology_set_components(
+            topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, names[i]);
+}
+
 /* Says what is to be loaded, and loads it. 0 or -1, as hwloc. */
 static int topology_load(
     hwloc_topology_t topology, enum amg_topo_source source, const char *text)
 {
     int rc = 0;
 
+    components_exclude(topology);
     if (source == AMG_TOPO_XML)
         rc = hwloc_topology_set_xml(topology, text);
     if (source == AMG_TOPO_SYNTHETIC)

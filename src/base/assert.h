@@ -25,6 +25,10 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object);
  * and reserve stack on paths that do not need them. */
 #define AMG_NOINLINE __attribute__((noinline))
 
+/* A function of the fast path that is always inlined, as part of its callers:
+ * so they keep what it is given in registers. */
+#define AMG_INLINE inline __attribute__((always_inline))
+
 /* A false condition is a bug of the library. Checked in every build. */
 #define AMG_ASSERT(expr)                                                       \
     (AMG_LIKELY(expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))

@@ -121,6 +121,7 @@ bool amg_bias_trylock_slowly(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
     uintptr_t owner = 0;
+    unsigned from = AMG_LOCK_FREE;
 
     while ((owner = bias_settle(bias, mark)) != OWNER_SHARED) {
         if (owner == mark && amg_bias_enter(bias, mark))
@@ -136,6 +137,17 @@ bool amg_bias_trylock_slowly(struct amg_bias *bias)
     /* For a failed try: in the single order of sequentially consistent
      * accesses, the caller's writes come before this, and this before a
      * give_fenced() of the holder it finds. */
-    return atomic_exchange_explicit(
-               &bias->lock.held, 1, memory_order_seq_cst) == 0;
+    return atomic_compare_exchange_strong_explicit(&bias->lock.held, &from,
+        AMG_LOCK_HELD, memory_order_seq_cst, memory_order_seq_cst);
+}
+
+void amg_tally_add_slowly(struct amg_tally *tally, int change)
+{
+    uintptr_t nobody = 0;
+
+    if (atomic_compare_exchange_strong_explicit(&tally->owner, &nobody,
+            amg_bias_mark(), memory_order_relaxed, memory_order_relaxed))
+        amg_tally_add(tally, change);
+    else
+        atomic_fetch_add_explicit(&tally->shared, change, memory_order_release);
 }

@@ -149,7 +149,9 @@ static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {
         /* The caller's next seq_cst load stays behind it. */
-        atomic_exchange_explicit(&bias->lock.held, 0, memory_order_seq_cst);
+        if (atomic_exchange_explicit(&bias->lock.held, AMG_LOCK_FREE,
+                memory_order_seq_cst) == AMG_LOCK_WANTED)
+            amg_lock_wake(&bias->lock);
         return;
     }
     atomic_store_explicit(&bias->busy, 0, memory_order_release);
@@ -176,21 +178,17 @@ static inline void amg_tally_init(struct amg_tally *tally)
     atomic_init(&tally->shared, 0);
 }
 
+/* By a thread that is not its owner, or not yet. */
+void amg_tally_add_slowly(struct amg_tally *tally, int change);
 static inline void amg_tally_add(struct amg_tally *tally, int change)
 {
-    uintptr_t mark = amg_bias_mark();
-    uintptr_t owner = atomic_load_explicit(&tally->owner, memory_order_relaxed);
-
-    if (!AMG_LIKELY(owner != 0) &&
-        atomic_compare_exchange_strong_explicit(&tally->owner, &owner, mark,
-            memory_order_relaxed, memory_order_relaxed))
-        owner = mark;
-    if (AMG_LIKELY(owner == mark))
+    if (AMG_LIKELY(atomic_load_explicit(&tally->owner, memory_order_relaxed) ==
+                   amg_bias_mark()))
         atomic_store_explicit(&tally->own,
             atomic_load_explicit(&tally->own, memory_order_relaxed) + change,
             memory_order_release);
     else
-        atomic_fetch_add_explicit(&tally->shared, change, memory_order_release);
+        amg_tally_add_slowly(tally, change);
 }
 
 static inline int64_t amg_tally_sum(const struct amg_tally *tally)

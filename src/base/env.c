@@ -23,6 +23,10 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         65536,
         "largest message, including headers; longer arguments are pulled "
         "by the target"},
+    [AMG_ENV_PACK_BYTES] = {"AMALGAM_PACK_BYTES", "bytes", 65536, 0, 65536,
+        "limit for several calls to one peer that share a message, over MPI "
+        "and libfabric; at most AMALGAM_MESSAGE_BYTES; 0: each call is a "
+        "message of its own"},
     [AMG_ENV_FRAGMENT_BYTES] = {"AMALGAM_FRAGMENT_BYTES", "bytes", 16777216,
         1024, 1073741824, "largest MPI message of a bulk transfer by messages"},
     [AMG_ENV_POOL_BYTES] = {"AMALGAM_POOL_BYTES", "bytes", 1073741824, 0,
@@ -34,6 +38,11 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "limit per context for arguments longer than one message that are "
         "being pulled or wait for their handler; further calls wait for "
         "room"},
+    [AMG_ENV_MAX_REQUEST_BYTES] = {"AMALGAM_MAX_REQUEST_BYTES", "bytes",
+        67108864, 0, 1099511627776,
+        "limit per class and transport for requests that have arrived and are "
+        "not answered, from all peers; many peers get fewer credits, each at "
+        "least one"},
     [AMG_ENV_SHM_COPY] = {"AMALGAM_SHM_COPY", "", 0, 0, 0,
         "how bulk data moves within a node: auto, direct (mapped memory), "
         "cma (process_vm_readv) or segment; segment is used where the "

@@ -43,11 +43,15 @@ static inline struct amg_link *amg_list_next(
     return link->next == &list->head ? NULL : link->next;
 }
 
+/* The stores are in this order because gcc would combine two neighbouring ones
+ * in a vector register, which takes more instructions. */
 static inline void amg_list_push(struct amg_list *list, struct amg_link *link)
 {
-    link->prev = list->head.prev;
+    struct amg_link *last = list->head.prev;
+
+    link->prev = last;
+    last->next = link;
     link->next = &list->head;
-    list->head.prev->next = link;
     list->head.prev = link;
 }
 
@@ -70,10 +74,14 @@ static inline void amg_list_remove(struct amg_link *link)
 
 static inline struct amg_link *amg_list_pop(struct amg_list *list)
 {
-    struct amg_link *link = amg_list_first(list);
+    struct amg_link *link = list->head.next;
 
-    if (link != NULL)
-        amg_list_remove(link);
+    if (link == &list->head)
+        return NULL;
+    list->head.next = link->next;
+    link->next->prev = &list->head;
+    link->next = NULL;
+    link->prev = NULL;
     return link;
 }
 

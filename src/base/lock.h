@@ -43,27 +43,39 @@ void amg_eventfd_signal(int fd);
 /* Accepts one that was not signalled. */
 void amg_eventfd_drain(int fd);
 
+enum amg_lock_word {
+    AMG_LOCK_FREE,
+    AMG_LOCK_HELD,
+    AMG_LOCK_WANTED, /* held, and a thread sleeps until it is free */
+};
+
 struct amg_lock {
-    /* 0 free, 1 held. The exchange that finds 0 pairs with the release store
-     * in amg_lock_unlock(), and so sees all that was written under the lock. */
+    /* An amg_lock_word. The compare and exchange that finds FREE pairs with the
+     * release store in amg_lock_unlock(), and so sees all that was written
+     * under the lock. */
     atomic_uint held;
 };
 
-/* Yields the core to the holder of the lock, which may have been preempted;
- * `tries`: number of yields before. */
+/* Yields the core to another thread that the caller waits for, which may have
+ * been preempted; `tries`: number of yields before. */
 void amg_lock_yield(unsigned tries);
 
 /* Waits for the lock when the first try found it held. */
 void amg_lock_wait(struct amg_lock *lock);
+/* Wakes a thread that sleeps in that; the lock was unlocked before. */
+void amg_lock_wake(struct amg_lock *lock);
 
 static inline void amg_lock_init(struct amg_lock *lock)
 {
-    atomic_init(&lock->held, 0);
+    atomic_init(&lock->held, AMG_LOCK_FREE);
 }
 
 static inline bool amg_lock_trylock(struct amg_lock *lock)
 {
-    return atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
+    unsigned from = AMG_LOCK_FREE;
+
+    return atomic_compare_exchange_strong_explicit(&lock->held, &from,
+        AMG_LOCK_HELD, memory_order_acquire, memory_order_relaxed);
 }
 
 static inline void amg_lock_lock(struct amg_lock *lock)
@@ -74,12 +86,17 @@ static inline void amg_lock_lock(struct amg_lock *lock)
 
 static inline void amg_lock_unlock(struct amg_lock *lock)
 {
-    atomic_store_explicit(&lock->held, 0, memory_order_release);
+    unsigned word = atomic_load_explicit(&lock->held, memory_order_relaxed);
+
+    atomic_store_explicit(&lock->held, AMG_LOCK_FREE, memory_order_release);
+    if (!AMG_LIKELY(word != AMG_LOCK_WANTED))
+        amg_lock_wake(lock);
 }
 
 /* In a function that is called with the lock held: some thread holds it. */
 #define AMG_ASSERT_HELD(lock)                                                  \
-    AMG_ASSERT(atomic_load_explicit(&(lock)->held, memory_order_relaxed) != 0)
+    AMG_ASSERT(atomic_load_explicit(&(lock)->held, memory_order_relaxed) !=    \
+               AMG_LOCK_FREE)
 
 /* A hint; `line` may be any address. gcc's builtin asks for ownership only with
  * an option that names processors; the instruction does nothing on those that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash map from 64 bit numbers to pointers. */
+/* Hash map from 64 bit numbers to pointers, and a hash of bytes. */
 #ifndef AMG_BASE_MAP_H
 #define AMG_BASE_MAP_H
 
@@ -23,5 +23,18 @@ void *amg_map_get(const struct amg_map *map, uint64_t key);
 void *amg_map_remove(struct amg_map *map, uint64_t key);
 /* Empties the map; calls `drop` for each value unless it is NULL. */
 void amg_map_fini(struct amg_map *map, void (*drop)(void *value));
+
+/* FNV-1a of 64 bits (draft-eastlake-fnv); `hash` is that of the bytes before
+ * these, or AMG_HASH_EMPTY. */
+#define AMG_HASH_EMPTY 0xcbf29ce484222325ull
+
+static inline uint64_t amg_hash(uint64_t hash, const void *data, size_t len)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+    return hash;
+}
 
 #endif

@@ -97,7 +97,7 @@ void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object))
         fn(object);
 }
 
-static void *pool_make(const struct amg_pool *pool)
+static void *object_make(const struct amg_pool *pool)
 {
     void *object = NULL;
 
@@ -109,53 +109,29 @@ static void *pool_make(const struct amg_pool *pool)
     return object;
 }
 
+void *amg_pool_make(struct amg_pool *pool)
+{
+    void *object = object_make(pool);
+
+    if (object == NULL)
+        return NULL;
+    amg_bias_lock(&pool->lock);
+    pool->live++;
+    amg_bias_unlock(&pool->lock);
+    return object;
+}
+
 size_t amg_pool_fill(struct amg_pool *pool, size_t count)
 {
     size_t made = 0;
 
     while (made < count) {
-        void *object = pool_make(pool);
+        void *object = amg_pool_make(pool);
 
         if (object == NULL)
             break;
-        amg_bias_lock(&pool->lock);
-        pool->live++;
-        amg_bias_unlock(&pool->lock);
         amg_pool_put(pool, object);
         made++;
     }
     return made;
-}
-
-void *amg_pool_get(struct amg_pool *pool)
-{
-    struct amg_link *object = NULL;
-
-    amg_bias_lock(&pool->lock);
-    object = pool->free;
-    if (object != NULL)
-        pool->free = object->next;
-    pool->live++;
-    amg_bias_unlock(&pool->lock);
-    if (object != NULL)
-        return object;
-    object = pool_make(pool);
-    if (object == NULL) {
-        amg_bias_lock(&pool->lock);
-        pool->live--;
-        amg_bias_unlock(&pool->lock);
-    }
-    return object;
-}
-
-void amg_pool_put(struct amg_pool *pool, void *object)
-{
-    struct amg_link *link = object;
-
-    amg_bias_lock(&pool->lock);
-    AMG_ASSERT(pool->live > 0);
-    link->next = pool->free;
-    pool->free = link;
-    pool->live--;
-    amg_bias_unlock(&pool->lock);
 }

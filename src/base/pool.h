@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "base/assert.h"
 #include "base/bias.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -47,9 +48,33 @@ void amg_pool_fini(struct amg_pool *pool);
 void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object));
 /* Allocates `count` objects now. Returns how many there are. */
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
+/* A new object, handed out; NULL: no memory. */
+void *amg_pool_make(struct amg_pool *pool);
 /* An object with the bytes that put left (zero when new), or NULL when there is
  * no memory. The pool uses its first two words while it keeps it. */
-void *amg_pool_get(struct amg_pool *pool);
-void amg_pool_put(struct amg_pool *pool, void *object);
+static inline void *amg_pool_get(struct amg_pool *pool)
+{
+    struct amg_link *object = NULL;
+
+    amg_bias_lock(&pool->lock);
+    object = pool->free;
+    if (AMG_LIKELY(object != NULL)) {
+        pool->free = object->next;
+        pool->live++;
+    }
+    amg_bias_unlock(&pool->lock);
+    return AMG_LIKELY(object != NULL) ? object : amg_pool_make(pool);
+}
+static inline void amg_pool_put(struct amg_pool *pool, void *object)
+{
+    struct amg_link *link = object;
+
+    amg_bias_lock(&pool->lock);
+    AMG_ASSERT(pool->live > 0);
+    link->next = pool->free;
+    pool->free = link;
+    pool->live--;
+    amg_bias_unlock(&pool->lock);
+}
 
 #endif

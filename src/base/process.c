@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process: fork, signals, guarded memory, spare descriptors, and the role
- * of a thread. */
+/* The process: fork, signals, guarded memory, spare descriptors, files
+ * without a name, and the role of a thread. */
 #include "base/process.h"
 
 #include <errno.h>
@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Written in a forked child, which has one thread. */
@@ -117,6 +119,14 @@ static atomic_int spare = NONE; /* the descriptor; a user takes it by an
                                  * exchange */
 static atomic_int holders;
 
+uint64_t amg_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (uint64_t)limit.rlim_cur
+                                                 : UINT64_MAX;
+}
+
 bool amg_spare_is_out(void)
 {
     return atomic_load_explicit(&spare, memory_order_relaxed) == NONE;
@@ -181,3 +191,16 @@ int amg_spare_open(const char *path, int flags)
 
 _Thread_local struct amg_role amg_role
     __attribute__((tls_model("initial-exec")));
+
+int amg_file_make(const char *folder, uint64_t len)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int error = 0;
+
+    if (fd < 0 || (ftruncate(fd, (off_t)len) == 0 && flock(fd, LOCK_SH) == 0))
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}

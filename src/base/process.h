@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process: fork, signals, guarded memory, spare descriptors, and the role
- * of a thread. */
+/* The process: fork, signals, guarded memory, spare descriptors, files
+ * without a name, and the role of a thread. */
 #ifndef AMG_BASE_PROCESS_H
 #define AMG_BASE_PROCESS_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Starts counting forks; later calls have no effect. */
 void amg_fork_watch(void);
@@ -35,6 +36,9 @@ void amg_signals_restore(const struct amg_signals *signals);
 void *amg_guarded_open(size_t len);
 void amg_guarded_close(void *base, size_t len);
 
+/* Descriptors that this process may have open: the soft limit. */
+uint64_t amg_descriptor_limit(void);
+
 /* Reserves a spare descriptor from now on; counted, any thread. */
 void amg_spare_hold(void);
 void amg_spare_drop(void);
@@ -46,6 +50,9 @@ int amg_spare_open(const char *path, int flags);
 void amg_spare_close(int fd);
 /* Is the spare in use? Then its user should close it soon. */
 bool amg_spare_is_out(void);
+
+/* Creates a file without a name, locked by flock(LOCK_SH). -1: see `errno`. */
+int amg_file_make(const char *folder, uint64_t len);
 
 /* Role of the calling thread, and its current work. */
 struct amg_role {

@@ -176,6 +176,23 @@ struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr)
     return peer == NULL ? NULL : domain->transport->addr.ref(peer);
 }
 
+int amg_addr_rank(const struct hg_addr *addr)
+{
+    const hg_class_t *cls = addr->cls;
+    struct amg_domain *domain = cls->domains[cls->plan.main_route];
+    struct amg_peer *peer = NULL;
+    uint32_t rank = 0;
+
+    if (cls->ranks == NULL)
+        return -1;
+    peer = amg_addr_main_peer(addr);
+    if (peer == NULL)
+        return -1;
+    rank = cls->ranks->rank(domain, peer);
+    domain->transport->addr.unref(domain, peer);
+    return (int)rank;
+}
+
 hg_return_t amg_addr_format(
     const struct hg_addr *addr, char *ret_text, size_t *len)
 {

@@ -66,6 +66,8 @@ hg_return_t amg_addr_parse(
 /* The same process as a peer of the main route, with a reference, or NULL: the
  * main route does not reach it. */
 struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr);
+/* The rank of the process in the job of the class; -1: it is none. */
+int amg_addr_rank(const struct hg_addr *addr);
 /* Text that other processes can parse: of the main route, also for this
  * process. As `format` of the contract. */
 hg_return_t amg_addr_format(

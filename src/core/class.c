@@ -131,6 +131,8 @@ static hg_return_t class_borrow(hg_class_t *cls)
     memcpy(cls->reason, owner->reason, sizeof(cls->reason));
     amg_progress_config_borrow(&cls->progress_config, &owner->progress_config);
     cls->route_map = owner->route_map;
+    cls->joined = owner->joined;
+    cls->ranks = owner->ranks;
     cls->pool = owner->pool; /* the pool that the domains know */
     /* Calls to oneself may use it, and none of the owner's routes does. */
     if (cls->plan.no_loopback)

@@ -128,6 +128,15 @@ struct hg_class {
     bool is_idle[AMG_ROUTE_COUNT];
     struct amg_route_map *route_map; /* NULL: the main route reaches all */
     void (*route_map_free)(hg_class_t *);
+    /* How often the main route has to be looked at, although it is idle, for
+     * the sake of ranks that are still opening: amg_node_ops.joined; NULL: it
+     * need not be. */
+    uint32_t (*joined)(struct amg_domain *domain);
+    /* Knows the ranks of the main route; NULL: its peers are no ranks. */
+    const struct amg_node_ops *ranks;
+    /* Ranks may be opening still, so that no thread may sleep for long. A hint,
+     * so relaxed. */
+    atomic_bool is_joining;
     char reach[AMG_CLASS_REACH_CAP];   /* how peers are reached, as text */
     char reason[AMG_CLASS_REASON_CAP]; /* why bulk data take their way, or "" */
     bool is_first; /* the first rank of its job, which logs for all */

@@ -16,20 +16,9 @@
 static struct amg_attic attic; /* of contexts */
 static atomic_uint serials;    /* of contexts, from 1 */
 
-void amg_context_step_all(struct amg_list *done)
-{
-    struct amg_link *link = NULL;
-
-    while ((link = amg_list_pop(done)) != NULL) {
-        struct amg_op *op = amg_container_of(link, struct amg_op, link);
-
-        op->step(op);
-    }
-}
-
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
 {
-    amg_cq_push_for_one(&context->incoming, entry);
+    amg_cq_push_for(&context->incoming, entry, true);
     if (context->incoming_mode == AMG_SERVE_THREAD) {
         /* Threads of the program may run it, and the progress thread must,
          * unless it is the calling thread. */
@@ -42,32 +31,6 @@ void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&context->nested, memory_order_relaxed) != 0)
         amg_cq_wake(&context->cq);
-}
-
-struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
-{
-    struct amg_cq_entry *entry = NULL;
-
-    if (!amg_role.is_library_thread && !amg_cq_is_empty(&context->cq))
-        entry = amg_cq_pop(&context->cq);
-    if (entry == NULL && !amg_cq_is_empty(&context->incoming) &&
-        (amg_role.is_library_thread ||
-            context->incoming_mode != AMG_SERVE_POOL))
-        entry = amg_cq_pop(&context->incoming);
-    return entry;
-}
-
-void amg_context_run(struct amg_cq_entry *entry)
-{
-    bool was_serving = amg_role.is_serving;
-    bool was_running = amg_role.is_running;
-
-    amg_role.is_serving = entry->is_incoming;
-    amg_role.is_running = true;
-    amg_role.has_posted = false;
-    entry->run(entry);
-    amg_role.is_serving = was_serving;
-    amg_role.is_running = was_running;
 }
 
 void amg_context_ring(hg_context_t *context)
@@ -136,13 +99,17 @@ static void context_close_eps(hg_context_t *context)
 /* Polls skip this route. It comes after those that every poll checks. */
 static void context_cool(hg_context_t *context, unsigned route)
 {
+    unsigned last = 0;
     unsigned i = 0;
 
-    context->hot_count--;
-    for (i = 0; context->open[i] != route; i++)
-        continue;
-    context->open[i] = context->open[context->hot_count];
-    context->open[context->hot_count] = route;
+    while (context->hot[last + 1] != NULL)
+        last++;
+    while (context->open[i] != route)
+        i++;
+    context->open[i] = context->open[last];
+    context->open[last] = route;
+    context->hot[i] = context->hot[last];
+    context->hot[last] = NULL;
 }
 
 /* Selects the endpoint that is polled rarely: that of the ranks of other nodes,
@@ -152,7 +119,8 @@ static void context_set_rare(hg_context_t *context)
     unsigned far = AMG_ROUTE_MPI;
 
     context->rare.route = AMG_ROUTE_COUNT;
-    context->hot_count = context->open_count;
+    for (unsigned i = 0; i < context->open_count; i++)
+        context->hot[i] = context->eps[context->open[i]];
     if (context->cls->is_idle[far] && context->eps[far] != NULL) {
         context_cool(context, far);
         far = AMG_ROUTE_OFI;
@@ -180,6 +148,8 @@ static hg_return_t context_open_eps(hg_context_t *context)
             return rc;
         context->open[context->open_count] = route;
         context->open_count++;
+        if (context->eps[route]->kept != NULL)
+            context->keeping[context->keeping_count++] = route;
     }
     return HG_SUCCESS;
 }

@@ -59,7 +59,12 @@ struct hg_context {
     struct amg_ep *eps[AMG_ROUTE_COUNT]; /* NULL: route not open */
     unsigned open[AMG_ROUTE_COUNT];      /* the open routes */
     unsigned open_count;
-    unsigned hot_count; /* the first of `open`, which every poll checks */
+    /* Those that every poll checks, in the order of `open`, whose first they
+     * are; NULL ends them. Constant. */
+    struct amg_ep *hot[AMG_ROUTE_COUNT + 1];
+    /* The routes whose endpoints keep messages until a poll. Constant. */
+    unsigned keeping[AMG_ROUTE_COUNT];
+    unsigned keeping_count;
     struct amg_context_rare rare;
     struct amg_context_ops ops;  /* constant */
     struct amg_rpc_context *rpc; /* of the RPC layer; constant */
@@ -145,18 +150,40 @@ static inline void amg_context_queue(
 /* Is there a callback that the calling thread may run? */
 static inline bool amg_context_has_due(const hg_context_t *context)
 {
-    if (!amg_role.is_library_thread && !amg_cq_is_empty(&context->cq))
+    bool is_ours = amg_role.is_library_thread;
+
+    if (!is_ours && !amg_cq_is_empty(&context->cq))
         return true;
-    return (amg_role.is_library_thread ||
-               context->incoming_mode != AMG_SERVE_POOL) &&
+    return (is_ours || context->incoming_mode != AMG_SERVE_POOL) &&
            !amg_cq_is_empty(&context->incoming);
 }
 
 /* Takes one of them out, or returns NULL. */
-struct amg_cq_entry *amg_context_take_due(hg_context_t *context);
+static inline struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
+{
+    bool is_ours = amg_role.is_library_thread;
+    struct amg_cq_entry *entry = NULL;
 
-/* Runs one. */
-void amg_context_run(struct amg_cq_entry *entry);
+    if (AMG_LIKELY(!is_ours)) {
+        entry = amg_cq_pop(&context->cq);
+        if (entry != NULL || context->incoming_mode == AMG_SERVE_POOL)
+            return entry;
+    }
+    return amg_cq_pop(&context->incoming);
+}
+
+/* Runs one. It may return on another thread, where a user-level one made it. */
+static inline void amg_context_run(struct amg_cq_entry *entry)
+{
+    struct amg_role was = amg_role;
+
+    amg_role.is_serving = entry->is_incoming;
+    amg_role.is_running = true;
+    amg_role.has_posted = false;
+    entry->run(entry);
+    amg_role.is_serving = was.is_serving;
+    amg_role.is_running = was.is_running;
+}
 
 /* Ends the wait of a thread in amg_progress_wait(), also one that is about to
  * begin; the wait returns HG_SUCCESS, as the program has other work. Any
@@ -229,7 +256,16 @@ static inline void amg_context_posted(hg_context_t *context, unsigned route)
 }
 
 /* Runs the step of each operation that has ended; empties the list. */
-void amg_context_step_all(struct amg_list *done);
+static inline void amg_context_step_all(struct amg_list *done)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(done)) != NULL) {
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
+
+        op->step(op);
+    }
+}
 
 /* Adds the counters of all contexts to `sums`; returns the number of handles
  * that exist. */

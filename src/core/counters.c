@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "core/context.h"
 #include "mercury_class.h"
+#include "transport/pack.h"
 
 /* All open classes. The lock is taken before that of a class. */
 static struct amg_lock classes_lock;
@@ -25,6 +26,20 @@ static uint64_t active_count(const hg_class_t *cls, int handles)
     int made_here = amg_class_counted(cls, AMG_CLASS_HANDLES);
 
     return handles > made_here ? (uint64_t)(handles - made_here) : 0;
+}
+
+static void packs_add(const hg_class_t *cls, struct hg_diag_counters *counters)
+{
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
+        const struct amg_domain *domain = cls->domains[route];
+
+        if (domain == NULL || domain->packs == NULL)
+            continue;
+        counters->packed_msg_count += atomic_load_explicit(
+            &domain->packs->messages, memory_order_relaxed);
+        counters->packed_call_count +=
+            atomic_load_explicit(&domain->packs->calls, memory_order_relaxed);
+    }
 }
 
 static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
@@ -42,6 +57,7 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
         .rpc_req_recv_active_count = active_count(cls, handles),
         .bulk_count = sums[AMG_COUNT_TRANSFERS],
     };
+    packs_add(cls, ret_counters);
 }
 
 /* The user asked for it, so it is logged at any level, unless the log, or this
@@ -55,7 +71,8 @@ static void counters_log(
         return;
     snprintf(text, sizeof(text),
         "diag: %s: requests sent %llu, long %llu, received %llu, in work %llu; "
-        "replies sent %llu, long %llu, received %llu; bulk transfers %llu",
+        "replies sent %llu, long %llu, received %llu; bulk transfers %llu; "
+        "%llu messages with %llu calls",
         protocol, (unsigned long long)counters->rpc_req_sent_count,
         (unsigned long long)counters->rpc_req_extra_count,
         (unsigned long long)counters->rpc_req_recv_count,
@@ -63,7 +80,9 @@ static void counters_log(
         (unsigned long long)counters->rpc_resp_sent_count,
         (unsigned long long)counters->rpc_resp_extra_count,
         (unsigned long long)counters->rpc_resp_recv_count,
-        (unsigned long long)counters->bulk_count);
+        (unsigned long long)counters->bulk_count,
+        (unsigned long long)counters->packed_msg_count,
+        (unsigned long long)counters->packed_call_count);
     amg_log_put(AMG_LOG_LEVEL_INFO, "amalgam", text, "\n");
 }
 

@@ -114,52 +114,17 @@ static void sleeper_signal_one(struct amg_cq *cq)
     pthread_mutex_unlock(&cq->mutex);
 }
 
-/* Writers hold the lock, so no read-modify-write is needed. */
-static void count_change(struct amg_cq *cq, unsigned change)
+void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one)
 {
-    unsigned count = atomic_load_explicit(&cq->count, memory_order_relaxed);
+    unsigned waiting = tell_locked(cq, HEEDING);
 
-    atomic_store_explicit(&cq->count, count + change, memory_order_release);
-}
-
-/* Returns the waiters. */
-static inline unsigned entry_push(struct amg_cq *cq, struct amg_cq_entry *entry)
-{
-    unsigned waiting = 0;
-
-    amg_bias_lock(&cq->lock);
-    amg_list_push(&cq->entries, &entry->link);
-    count_change(cq, 1u);
-    waiting = tell_locked(cq, HEEDING);
     amg_bias_unlock(&cq->lock);
-    return waiting;
-}
-
-void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry)
-{
-    if (entry_push(cq, entry) >= SLEEPER)
-        sleepers_signal(cq);
-}
-
-void amg_cq_push_for_one(struct amg_cq *cq, struct amg_cq_entry *entry)
-{
-    if (entry_push(cq, entry) >= SLEEPER)
+    if (waiting < SLEEPER)
+        return;
+    if (is_for_one)
         sleeper_signal_one(cq);
-}
-
-struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
-{
-    struct amg_link *link = NULL;
-
-    if (amg_cq_is_empty(cq))
-        return NULL;
-    amg_bias_lock(&cq->lock);
-    link = amg_list_pop(&cq->entries);
-    if (link != NULL)
-        count_change(cq, -1u);
-    amg_bias_unlock(&cq->lock);
-    return link == NULL ? NULL
-                        : amg_container_of(link, struct amg_cq_entry, link);
+    else
+        sleepers_signal(cq);
 }
 
 /* Announces a sleeper, or takes it back. True: there is nothing to wake for. */

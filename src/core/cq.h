@@ -53,16 +53,51 @@ void amg_cq_fini(struct amg_cq *cq);
 /* In a child of fork(): resets waiters and locks. */
 void amg_cq_reset_after_fork(struct amg_cq *cq);
 
-void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry);
-/* The same, but wakes one of the threads in amg_cq_sleep(): any of them can run
- * the entry. */
-void amg_cq_push_for_one(struct amg_cq *cq, struct amg_cq_entry *entry);
-/* The oldest entry, or NULL. */
-struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq);
+/* An entry was pushed, and there are waiters: unlocks the queue and wakes them,
+ * or only one of the threads in amg_cq_sleep(). */
+void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one);
+
+static inline void amg_cq_push_for(
+    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one)
+{
+    amg_bias_lock(&cq->lock);
+    amg_list_push(&cq->entries, &entry->link);
+    /* Writers hold the lock, so no read-modify-write is needed. */
+    atomic_store_explicit(&cq->count,
+        atomic_load_explicit(&cq->count, memory_order_relaxed) + 1u,
+        memory_order_release);
+    if (AMG_LIKELY(
+            atomic_load_explicit(&cq->waiting, memory_order_relaxed) == 0))
+        amg_bias_unlock(&cq->lock);
+    else
+        amg_cq_pushed_unlock(cq, is_for_one);
+}
+static inline void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry)
+{
+    amg_cq_push_for(cq, entry, false);
+}
 
 static inline bool amg_cq_is_empty(const struct amg_cq *cq)
 {
     return atomic_load_explicit(&cq->count, memory_order_acquire) == 0;
+}
+
+/* The oldest entry, or NULL. */
+static inline struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
+{
+    struct amg_link *link = NULL;
+
+    if (amg_cq_is_empty(cq))
+        return NULL;
+    amg_bias_lock(&cq->lock);
+    link = amg_list_pop(&cq->entries);
+    if (AMG_LIKELY(link != NULL))
+        atomic_store_explicit(&cq->count,
+            atomic_load_explicit(&cq->count, memory_order_relaxed) - 1u,
+            memory_order_release);
+    amg_bias_unlock(&cq->lock);
+    return link == NULL ? NULL
+                        : amg_container_of(link, struct amg_cq_entry, link);
 }
 
 /* Read before the check for entries, and passed to amg_cq_sleep(). */

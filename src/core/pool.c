@@ -322,8 +322,6 @@ void *amg_class_pool_alloc(
         len = 1;
     if (pool != NULL && len <= pool->area.len)
         range = range_alloc(pool, round_up(len, align), align, &dirty_len);
-    if (range == NULL && want == AMG_CLASS_POOL_ONLY)
-        return NULL;
     if (range == NULL)
         return heap_alloc(pool, len, align, want);
     if (want == AMG_CLASS_POOL_ZEROS && dirty_len > 0)

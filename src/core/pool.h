@@ -16,7 +16,6 @@ struct amg_class_pool;
 enum amg_class_pool_want {
     AMG_CLASS_POOL_ANY,
     AMG_CLASS_POOL_ZEROS,
-    AMG_CLASS_POOL_ONLY, /* from the pool, or NULL without a warning */
 };
 
 /* Reserves `len` bytes, without using them yet; none if `len` is 0, or if the

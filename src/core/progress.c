@@ -30,37 +30,37 @@ enum {
     RARE_EVERY = 16,   /* then a poll takes 8 ns more on average */
 };
 
-static void arrivals_hand_on(
-    hg_context_t *context, unsigned route, struct amg_list *arrived)
+/* Empties the events of a poll. Apart, so that an empty poll saves no
+ * registers for it. */
+AMG_NOINLINE static void events_hand_on(hg_context_t *context, unsigned route)
 {
+    struct amg_events *events = &context->events;
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_pop(arrived)) != NULL)
+    amg_context_step_all(&events->done);
+    while ((link = amg_list_pop(&events->arrived)) != NULL)
         context->ops.arrived(
             context, route, amg_container_of(link, struct amg_arrival, link));
 }
 
-/* `events` is empty before and after. */
-static inline unsigned route_poll(
-    hg_context_t *context, unsigned route, struct amg_events *events)
+/* The events are empty before and after. */
+static AMG_INLINE unsigned ep_poll(
+    hg_context_t *context, struct amg_ep *ep, const unsigned *route)
 {
-    struct amg_ep *ep = context->eps[route];
     unsigned count = 0;
 
     if (ep->pending != NULL &&
         atomic_load_explicit(ep->pending, memory_order_relaxed) == 0)
         return 0;
-    count = ep->transport->ep.poll(ep, POLL_MAX, events);
-    if (AMG_LIKELY(count == 0))
-        return 0;
-    amg_context_step_all(&events->done);
-    arrivals_hand_on(context, route, &events->arrived);
+    count = ep->transport->ep.poll(ep, POLL_MAX, &context->events);
+    if (count > 0)
+        events_hand_on(context, *route);
     return count;
 }
 
 /* Polls the rare endpoint every time while it has traffic, else one time in a
  * few. */
-static unsigned rare_poll(hg_context_t *context, struct amg_events *events)
+AMG_NOINLINE static unsigned rare_poll(hg_context_t *context)
 {
     struct amg_context_rare *rare = &context->rare;
     unsigned count = 0;
@@ -74,7 +74,7 @@ static unsigned rare_poll(hg_context_t *context, struct amg_events *events)
         return 0;
     }
     rare->skipped = 0;
-    count = route_poll(context, rare->route, events);
+    count = ep_poll(context, context->eps[rare->route], &rare->route);
     if (count > 0)
         rare->quiet = 0;
     else if (rare->quiet < RARE_AFTER)
@@ -82,21 +82,24 @@ static unsigned rare_poll(hg_context_t *context, struct amg_events *events)
     return count;
 }
 
-unsigned amg_progress_poll(hg_context_t *context)
+static AMG_INLINE unsigned routes_poll(hg_context_t *context)
 {
-    struct amg_events *events = &context->events;
     unsigned happened = 0;
-    unsigned i = 0;
 
-    for (i = 0; i < context->hot_count; i++)
-        happened += route_poll(context, context->open[i], events);
-    if (context->rare.route != AMG_ROUTE_COUNT)
-        happened += rare_poll(context, events);
-    if (!AMG_LIKELY(!events->has_moved)) {
-        events->has_moved = false;
+    for (unsigned i = 0; context->hot[i] != NULL; i++)
+        happened += ep_poll(context, context->hot[i], &context->open[i]);
+    if (!AMG_LIKELY(context->rare.route == AMG_ROUTE_COUNT))
+        happened += rare_poll(context);
+    if (!AMG_LIKELY(!context->events.has_moved)) {
+        context->events.has_moved = false;
         amg_context_moved(context);
     }
     return happened;
+}
+
+unsigned amg_progress_poll(hg_context_t *context)
+{
+    return routes_poll(context);
 }
 
 /* One thread of a context makes progress, the others sleep on the completion
@@ -255,7 +258,8 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
 }
 
 /* By the owner: polls until an event, or until the time is reached. */
-static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
+AMG_NOINLINE static hg_return_t owner_wait(
+    hg_context_t *context, uint64_t deadline_ns)
 {
     struct wait wait = {
         .policy = amg_progress_wait_policy(
@@ -281,12 +285,12 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 }
 
 /* By the owner, which leaves then. */
-static hg_return_t owner_progress(
+static AMG_INLINE hg_return_t owner_progress(
     hg_context_t *context, unsigned timeout_ms, uint64_t deadline_ns)
 {
     hg_return_t rc = HG_TIMEOUT;
 
-    if (amg_progress_poll(context) > 0) {
+    if (routes_poll(context) > 0) {
         context->wakeup.quiet_since_ns = 0;
         rc = HG_SUCCESS;
     } else if (amg_context_has_due(context)) {
@@ -321,7 +325,8 @@ static bool own_soon(hg_context_t *context)
 /* By a thread that found an owner: sleeps until an entry is queued, the owner
  * leaves, or the time is reached. A thread that counts itself as waiting before
  * it tries again either becomes the owner or is woken by a leaving owner. */
-static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
+AMG_NOINLINE static hg_return_t waiter_wait(
+    hg_context_t *context, unsigned timeout_ms)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     hg_return_t rc = HG_TIMEOUT;
@@ -356,7 +361,8 @@ static inline void turn_take(hg_context_t *context)
 }
 
 /* In a handler run by a service thread. */
-static hg_return_t nested_wait(hg_context_t *context, unsigned timeout_ms)
+AMG_NOINLINE static hg_return_t nested_wait(
+    hg_context_t *context, unsigned timeout_ms)
 {
     hg_return_t rc = HG_TIMEOUT;
 
@@ -375,7 +381,7 @@ static hg_return_t nested_wait(hg_context_t *context, unsigned timeout_ms)
 
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
 {
-    if (amg_role.is_library_thread)
+    if (!AMG_LIKELY(!amg_role.is_library_thread))
         return nested_wait(context, timeout_ms);
     turn_take(context);
     amg_context_drive(context);
@@ -421,6 +427,8 @@ static bool progress_is_due(hg_context_t *context)
     if (context->wakeup.is_not_pollable || context->cls->plan.no_block ||
         amg_wakeup_fd(context, AMG_CQ_LOOP) < 0)
         return amg_progress_wait(context, 0) == HG_SUCCESS;
+    if (atomic_load_explicit(&context->cls->is_joining, memory_order_relaxed))
+        return true; /* a loop that blocked would not look in time */
     amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
     if (amg_context_has_due(context))
         return true;
@@ -443,7 +451,8 @@ hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout)
 }
 
 /* Runs up to `max_count` callbacks; returns how many. */
-static unsigned entries_run(hg_context_t *context, unsigned max_count)
+static AMG_INLINE unsigned entries_run(
+    hg_context_t *context, unsigned max_count)
 {
     unsigned count = 0;
 
@@ -478,6 +487,33 @@ AMG_NOINLINE static unsigned entries_await(
     }
 }
 
+/* Callbacks have left messages that wait for others to join them. The program
+ * may compute now, and they wait for it no longer: a poll sends them, this one,
+ * or that of the owner. */
+AMG_NOINLINE static void kept_send(hg_context_t *context)
+{
+    if (!amg_progress_own(context))
+        return;
+    for (unsigned i = 0; i < context->keeping_count; i++) {
+        const unsigned *route = &context->keeping[i];
+
+        (void)ep_poll(context, context->eps[*route], route);
+    }
+    amg_progress_disown(context);
+}
+
+/* The program has run callbacks: none may be left. */
+static inline void entries_left(hg_context_t *context)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < context->keeping_count; i++)
+        count += atomic_load_explicit(
+            context->eps[context->keeping[i]]->kept, memory_order_relaxed);
+    if (!AMG_LIKELY(count == 0) && !amg_context_has_due(context))
+        kept_send(context);
+}
+
 hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     unsigned int max_count, unsigned int *actual_count)
 {
@@ -489,6 +525,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     count = entries_run(context, max_count);
     if (count == 0 && max_count > 0 && timeout > 0)
         count = entries_await(context, max_count, timeout);
+    entries_left(context);
     if (actual_count != NULL)
         *actual_count = count;
     return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
@@ -532,6 +569,7 @@ hg_return_t HG_Event_trigger(
     if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     count = entries_run(context, max_count);
+    entries_left(context);
     if (actual_count != NULL)
         *actual_count = count;
     return HG_SUCCESS;

@@ -8,16 +8,21 @@
  * this map has both peers of a rank. A driver has one peer for each process, so
  * pointers can be compared.
  *
- * The ranks of this node are added while the class opens. A process calls few
- * of the many other ranks of a job: their addresses stay in a table that the
- * ranks of a node share, and a rank is added when this process first calls it,
- * or first receives from it.
+ * A process calls few of the many ranks of a job: a rank is added when this
+ * process first calls it, or first receives from it. Until then the ranks of
+ * this node are known to the driver of shared memory only, and the addresses of
+ * the others stay in a table that the ranks of a node share. So all processes
+ * find the same route to a rank, whenever they first need it.
  *
- * Entries stay until the class closes, in chains that grow at their heads only
- * and are read without a lock. A thread that adds an entry takes the lock and
- * searches once more, so that two threads get the same entry.
+ * Entries stay until the class closes. Two hash tables, by either peer, find
+ * them, and are read without a lock. Tables that are three quarters full get
+ * successors of twice the size; readers may still search the former ones, which
+ * lack the latest entries, so these stay until the class closes, too. A thread
+ * that adds an entry takes the lock and searches once more, so that two threads
+ * get the same entry.
  *
- * Memory: 48 bytes for an entry, and 16 KiB for a class that has a map. */
+ * Memory: 24 bytes for an entry, and at most 86 for its places in all tables; 1
+ * KiB for a class that has a map. */
 #include "core/route_map.h"
 
 #include <assert.h>
@@ -26,45 +31,49 @@
 
 #include "base/assert.h"
 #include "base/lock.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 enum {
-    CHAINS = 1024, /* of 10 entries if 10,000 ranks are in use */
+    PLACES_MIN = 64, /* of the first tables; a power of two */
     TEXT_CAP = 512,
 };
 
-/* A rank. Constant once it is in a chain. */
+/* The tables of an index. */
+enum { BY_MAIN, BY_PEER, TABLES };
+
+/* A rank. Constant once it is in a table. */
 struct entry {
-    struct entry *next_of_main;
-    struct entry *next_of_peer;
-    struct amg_peer *main_peer; /* a reference to each */
-    struct amg_peer *peer;
-    unsigned route; /* of `peer` */
+    struct amg_peer *peers[TABLES]; /* of the main route, and of `route`; a
+                                     * reference to each */
+    unsigned route;
 };
 
-static_assert(sizeof(struct entry) <= 48, "the text above");
+static_assert(sizeof(struct entry) <= 24, "the text above");
 
-/* The release store of a head pairs with the acquire load of a reader. */
-typedef _Atomic(struct entry *) chain;
+/* The release store of an entry pairs with the acquire load of a reader. */
+typedef _Atomic(struct entry *) place;
+
+struct index {
+    struct index *former; /* NULL: none */
+    uint32_t mask;        /* places of each table - 1 */
+    place places[];       /* of all tables */
+};
 
 struct amg_route_map {
     hg_class_t *cls; /* the class whose domains have the peers */
     unsigned main_route;
+    unsigned near_route;  /* AMG_ROUTE_COUNT: not to this node */
     unsigned table_route; /* AMG_ROUTE_COUNT: no table */
+    const struct amg_route_near *near;
     const struct amg_node_ops *ops;
     struct amg_rank_table table;
     struct amg_lock lock; /* for threads that add an entry */
-    chain by_main[CHAINS];
-    chain by_peer[CHAINS];
+    uint32_t count;       /* entries */
+    /* The release store of a new one pairs with the acquire load of a reader.
+     */
+    _Atomic(struct index *) index;
 };
-
-static unsigned chain_of(const struct amg_peer *peer)
-{
-    /* Fibonacci hashing, as base/map.c; the low bits are the allocator's. */
-    uint64_t hash = (uint64_t)(uintptr_t)peer * 0x9e3779b97f4a7c15ull;
-
-    return (unsigned)(hash >> 32) % CHAINS;
-}
 
 static struct amg_domain *domain_of(
     const struct amg_route_map *map, unsigned route)
@@ -78,107 +87,187 @@ static const struct amg_addr_ops *ops_of(
     return &domain_of(map, route)->transport->addr;
 }
 
-static const struct entry *find_by_main(
-    const struct amg_route_map *map, const struct amg_peer *main_peer)
+static uint32_t hash_of(const struct amg_peer *peer)
 {
-    const struct entry *entry = atomic_load_explicit(
-        &map->by_main[chain_of(main_peer)], memory_order_acquire);
-
-    while (entry != NULL && entry->main_peer != main_peer)
-        entry = entry->next_of_main;
-    return entry;
+    /* Fibonacci hashing, as base/map.c; the low bits are the allocator's. */
+    return (uint32_t)((uint64_t)(uintptr_t)peer * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-static const struct entry *find_by_peer(
-    const struct amg_route_map *map, const struct amg_peer *peer)
+/* The place of the entry of `peer` in that table, or the free one for it. */
+static place *index_place(
+    struct index *index, unsigned table, const struct amg_peer *peer)
 {
-    const struct entry *entry = atomic_load_explicit(
-        &map->by_peer[chain_of(peer)], memory_order_acquire);
+    place *places = &index->places[table * (index->mask + 1)];
+    uint32_t at = hash_of(peer) & index->mask;
+    const struct entry *entry = NULL;
 
-    while (entry != NULL && entry->peer != peer)
-        entry = entry->next_of_peer;
-    return entry;
+    while ((entry = atomic_load_explicit(&places[at], memory_order_acquire)) !=
+               NULL &&
+           entry->peers[table] != peer)
+        at = (at + 1) & index->mask;
+    return &places[at];
 }
 
-/* The rank whose address is `text`, or UINT32_MAX. */
-static uint32_t rank_of_text(
+static const struct entry *map_find(const struct amg_route_map *map,
+    unsigned table, const struct amg_peer *peer)
+{
+    struct index *index =
+        atomic_load_explicit(&map->index, memory_order_acquire);
+
+    return atomic_load_explicit(
+        index_place(index, table, peer), memory_order_acquire);
+}
+
+static void index_put(struct index *index, struct entry *entry)
+{
+    for (unsigned table = 0; table < TABLES; table++)
+        atomic_store_explicit(index_place(index, table, entry->peers[table]),
+            entry, memory_order_release);
+}
+
+static struct index *index_create(uint32_t count)
+{
+    struct index *index =
+        amg_mem_zalloc(sizeof(*index) + TABLES * count * sizeof(place));
+
+    if (index != NULL)
+        index->mask = count - 1;
+    return index;
+}
+
+/* The index with room for one entry more, or NULL: no memory. */
+static struct index *index_fit_locked(struct amg_route_map *map)
+{
+    struct index *former =
+        atomic_load_explicit(&map->index, memory_order_relaxed);
+    struct index *index = NULL;
+
+    if (map->count < (former->mask + 1) / 4 * 3)
+        return former;
+    index = index_create(2 * (former->mask + 1));
+    if (index == NULL)
+        return NULL;
+    for (uint32_t i = 0; i <= former->mask; i++) {
+        struct entry *entry =
+            atomic_load_explicit(&former->places[i], memory_order_relaxed);
+
+        if (entry != NULL)
+            index_put(index, entry);
+    }
+    index->former = former;
+    atomic_store_explicit(&map->index, index, memory_order_release);
+    return index;
+}
+
+uint32_t amg_rank_table_places(uint32_t size)
+{
+    uint64_t count = 2;
+
+    while (count < size + (uint64_t)size / 2)
+        count *= 2;
+    return count <= UINT32_MAX ? (uint32_t)count : 1u << 31;
+}
+
+/* The place of the text, or the empty one where it would be: by its hash, and
+ * the next place after one that is taken. */
+static uint32_t text_place(const struct amg_rank_table *table,
+    const uint32_t *places, const char *text)
+{
+    uint32_t mask = amg_rank_table_places(table->size) - 1;
+    uint64_t hash = amg_hash(AMG_HASH_EMPTY, text, strlen(text));
+    uint32_t at = (uint32_t)(hash >> 32 ^ hash) & mask;
+
+    while (places[at] != 0 &&
+           strcmp(amg_rank_record_of(table, places[at] - 1)->text, text) != 0)
+        at = (at + 1) & mask;
+    return at;
+}
+
+uint32_t amg_rank_table_enter(
+    const struct amg_rank_table *table, uint32_t *places, uint32_t rank)
+{
+    uint32_t at =
+        text_place(table, places, amg_rank_record_of(table, rank)->text);
+
+    AMG_ASSERT(rank < table->size);
+    if (places[at] != 0)
+        return places[at] - 1;
+    places[at] = rank + 1;
+    return UINT32_MAX;
+}
+
+uint32_t amg_rank_table_find(
     const struct amg_rank_table *table, const char *text)
 {
-    uint32_t from = 0;
-    uint32_t to = table->size;
-
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        uint32_t rank = table->order[middle];
-        int order = strcmp(text, amg_rank_record_of(table, rank)->text);
-
-        if (order == 0)
-            return rank;
-        if (order < 0)
-            to = middle;
-        else
-            from = middle + 1;
-    }
-    return UINT32_MAX;
+    /* 0, an empty place, becomes UINT32_MAX. */
+    return table->places[text_place(table, table->places, text)] - 1;
 }
 
 /* As amg_domain.rank_of. */
 static uint32_t rank_of_peer(const void *ranks, const struct amg_peer *peer)
 {
     const struct amg_route_map *map = ranks;
-    const struct entry *entry = find_by_peer(map, peer);
+    const struct entry *entry = map_find(map, BY_PEER, peer);
     char text[TEXT_CAP];
     size_t len = sizeof(text);
 
     if (entry != NULL)
         return map->ops->rank(
-            domain_of(map, map->main_route), entry->main_peer);
+            domain_of(map, map->main_route), entry->peers[BY_MAIN]);
     if (ops_of(map, map->table_route)
             ->format(domain_of(map, map->table_route), peer, text, &len) !=
         HG_SUCCESS)
         return UINT32_MAX;
-    return rank_of_text(&map->table, text);
+    return amg_rank_table_find(&map->table, text);
 }
 
 static void entry_destroy(struct amg_route_map *map, struct entry *entry)
 {
-    ops_of(map, entry->route)->unref(domain_of(map, entry->route), entry->peer);
+    ops_of(map, entry->route)
+        ->unref(domain_of(map, entry->route), entry->peers[BY_PEER]);
     ops_of(map, map->main_route)
-        ->unref(domain_of(map, map->main_route), entry->main_peer);
+        ->unref(domain_of(map, map->main_route), entry->peers[BY_MAIN]);
     amg_mem_free(entry);
 }
 
-static void entry_link_locked(struct amg_route_map *map, struct entry *entry)
-{
-    chain *of_main = &map->by_main[chain_of(entry->main_peer)];
-    chain *of_peer = &map->by_peer[chain_of(entry->peer)];
-
-    entry->next_of_main = atomic_load_explicit(of_main, memory_order_relaxed);
-    entry->next_of_peer = atomic_load_explicit(of_peer, memory_order_relaxed);
-    atomic_store_explicit(of_main, entry, memory_order_release);
-    atomic_store_explicit(of_peer, entry, memory_order_release);
-}
-
-hg_return_t amg_route_map_add(struct amg_route_map *map, unsigned route,
+/* From now on `main_peer` is called by `route`, as `peer`; takes a reference to
+ * each. HG_NOMEM: nothing was added. */
+static hg_return_t entry_add(struct amg_route_map *map, unsigned route,
     struct amg_peer *main_peer, struct amg_peer *peer)
 {
     struct entry *entry = amg_mem_alloc(sizeof(*entry));
-    bool is_new = false;
+    struct index *index = NULL;
+    bool is_known = false;
 
     AMG_ASSERT(route != map->main_route);
     if (entry == NULL)
-        return find_by_main(map, main_peer) != NULL ? HG_SUCCESS : HG_NOMEM;
+        return map_find(map, BY_MAIN, main_peer) != NULL ? HG_SUCCESS
+                                                         : HG_NOMEM;
     entry->route = route;
-    entry->main_peer = ops_of(map, map->main_route)->ref(main_peer);
-    entry->peer = ops_of(map, route)->ref(peer);
+    entry->peers[BY_MAIN] = ops_of(map, map->main_route)->ref(main_peer);
+    entry->peers[BY_PEER] = ops_of(map, route)->ref(peer);
     amg_lock_lock(&map->lock);
-    is_new = find_by_main(map, main_peer) == NULL;
-    if (is_new)
-        entry_link_locked(map, entry);
+    is_known = map_find(map, BY_MAIN, main_peer) != NULL;
+    if (!is_known)
+        index = index_fit_locked(map);
+    if (index != NULL) {
+        index_put(index, entry);
+        map->count++;
+    }
     amg_lock_unlock(&map->lock);
-    if (!is_new)
+    if (index == NULL)
         entry_destroy(map, entry);
-    return HG_SUCCESS;
+    return is_known || index != NULL ? HG_SUCCESS : HG_NOMEM;
+}
+
+void amg_route_map_add_node(struct amg_route_map *map, unsigned route,
+    const struct amg_node_ops *ops, const struct amg_route_near *near)
+{
+    AMG_ASSERT(route != map->main_route);
+    AMG_ASSERT(map->near_route == AMG_ROUTE_COUNT);
+    map->near_route = route;
+    map->ops = ops;
+    map->near = near;
 }
 
 void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
@@ -210,20 +299,24 @@ static void route_map_remove_table(struct amg_route_map *map)
 void amg_route_map_destroy(hg_class_t *cls)
 {
     struct amg_route_map *map = cls->route_map;
+    struct index *index = NULL;
 
     if (map == NULL)
         return;
     cls->route_map = NULL;
-    for (unsigned i = 0; i < CHAINS; i++) {
+    index = atomic_load_explicit(&map->index, memory_order_acquire);
+    for (uint32_t i = 0; i <= index->mask; i++) {
         struct entry *entry =
-            atomic_load_explicit(&map->by_main[i], memory_order_acquire);
+            atomic_load_explicit(&index->places[i], memory_order_acquire);
 
-        while (entry != NULL) {
-            struct entry *next = entry->next_of_main;
-
+        if (entry != NULL)
             entry_destroy(map, entry);
-            entry = next;
-        }
+    }
+    while (index != NULL) {
+        struct index *former = index->former;
+
+        amg_mem_free(index);
+        index = former;
     }
     route_map_remove_table(map);
     amg_mem_free(map);
@@ -232,14 +325,22 @@ void amg_route_map_destroy(hg_class_t *cls)
 hg_return_t amg_route_map_create(hg_class_t *cls)
 {
     struct amg_route_map *map = cls->route_map;
+    struct index *index = NULL;
 
     if (map != NULL)
         return HG_SUCCESS;
     map = amg_mem_zalloc(sizeof(*map));
     if (map == NULL)
         return HG_NOMEM;
+    index = index_create(PLACES_MIN);
+    if (index == NULL) {
+        amg_mem_free(map);
+        return HG_NOMEM;
+    }
+    atomic_init(&map->index, index);
     map->cls = cls;
     map->main_route = cls->plan.main_route;
+    map->near_route = AMG_ROUTE_COUNT;
     map->table_route = AMG_ROUTE_COUNT;
     amg_lock_init(&map->lock);
     cls->route_map = map;
@@ -247,24 +348,39 @@ hg_return_t amg_route_map_create(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
-/* Adds a rank of another node at this process's first call to it. */
-static hg_return_t find_in_table(
-    struct amg_route_map *map, struct amg_peer *main_peer)
+/* The peer of a rank of another node, with a reference. */
+static hg_return_t peer_of_table(
+    struct amg_route_map *map, uint32_t rank, struct amg_peer **ret_peer)
 {
-    uint32_t rank = map->ops->rank(domain_of(map, map->main_route), main_peer);
     const struct amg_rank_record *record =
         amg_rank_record_of(&map->table, rank);
-    struct amg_domain *domain = domain_of(map, map->table_route);
-    struct amg_peer *peer = NULL;
-    hg_return_t rc = HG_NOENTRY;
 
     if (record->node == map->table.node)
         return HG_NOENTRY;
-    rc = domain->transport->addr.parse(domain, record->text, &peer);
+    return ops_of(map, map->table_route)
+        ->parse(domain_of(map, map->table_route), record->text, ret_peer);
+}
+
+/* Adds a rank when this process first looks for it. HG_NOENTRY: it has no other
+ * route than the main one. */
+static hg_return_t rank_add(
+    struct amg_route_map *map, struct amg_peer *main_peer)
+{
+    uint32_t rank = map->ops->rank(domain_of(map, map->main_route), main_peer);
+    unsigned route = map->near_route;
+    struct amg_peer *peer = NULL;
+    hg_return_t rc = HG_NOENTRY;
+
+    if (map->near != NULL)
+        rc = map->near->peer(domain_of(map, route), rank, &peer);
+    if (rc == HG_NOENTRY && map->table_route != AMG_ROUTE_COUNT) {
+        route = map->table_route;
+        rc = peer_of_table(map, rank, &peer);
+    }
     if (rc != HG_SUCCESS)
         return rc;
-    rc = amg_route_map_add(map, map->table_route, main_peer, peer);
-    domain->transport->addr.unref(domain, peer);
+    rc = entry_add(map, route, main_peer, peer);
+    ops_of(map, route)->unref(domain_of(map, route), peer);
     return rc;
 }
 
@@ -276,18 +392,18 @@ hg_return_t amg_route_map_find(const hg_class_t *cls,
 
     if (map == NULL)
         return HG_NOENTRY;
-    entry = find_by_main(map, main_peer);
-    if (entry == NULL && map->table_route != AMG_ROUTE_COUNT) {
-        hg_return_t rc = find_in_table(map, main_peer);
+    entry = map_find(map, BY_MAIN, main_peer);
+    if (entry == NULL && map->ops != NULL) {
+        hg_return_t rc = rank_add(map, main_peer);
 
         if (rc != HG_SUCCESS)
             return rc;
-        entry = find_by_main(map, main_peer);
+        entry = map_find(map, BY_MAIN, main_peer);
     }
     if (entry == NULL)
         return HG_NOENTRY;
     *ret_route = entry->route;
-    *ret_peer = entry->peer;
+    *ret_peer = entry->peers[BY_PEER];
     return HG_SUCCESS;
 }
 
@@ -297,22 +413,28 @@ struct amg_peer *amg_route_map_main_peer(
     struct amg_route_map *map = cls->route_map;
     const struct entry *entry = NULL;
     struct amg_peer *main_peer = NULL;
-    uint32_t rank = 0;
+    uint32_t rank = UINT32_MAX;
+    bool is_called_so = true;
 
     if (map == NULL)
         return NULL;
-    entry = find_by_peer(map, peer);
+    entry = map_find(map, BY_PEER, peer);
     if (entry != NULL)
-        return entry->main_peer;
-    if (route != map->table_route)
-        return NULL;
-    rank = rank_of_peer(map, peer);
+        return entry->peers[BY_MAIN];
+    if (route == map->near_route)
+        rank = map->near->rank(domain_of(map, route), peer);
+    else if (route == map->table_route)
+        rank = rank_of_peer(map, peer);
     if (rank == UINT32_MAX || map->ops->peer(domain_of(map, map->main_route),
                                   rank, &main_peer) != HG_SUCCESS)
         return NULL;
-    /* A rank of this node is called another way: it does not enter the map.
-     * Without memory the next call finds it again. */
-    if (amg_rank_record_of(&map->table, rank)->node != map->table.node)
-        (void)amg_route_map_add(map, route, main_peer, peer);
+    /* A rank of this node that came by the route to other nodes is called
+     * another way: it does not enter the map. */
+    if (route == map->table_route)
+        is_called_so =
+            amg_rank_record_of(&map->table, rank)->node != map->table.node;
+    /* Without memory the next call finds it again. */
+    if (is_called_so)
+        (void)entry_add(map, route, main_peer, peer);
     return main_peer;
 }

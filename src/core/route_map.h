@@ -12,21 +12,43 @@
 /* The address of a rank by the internode route: plain bytes of the same length
  * in the whole table. */
 struct amg_rank_record {
-    uint32_t rank;
     uint32_t node; /* the same number for all ranks of a node */
-    char text[];   /* NUL-terminated */
+    uint32_t rank;
+    char text[]; /* NUL-terminated */
 };
 
 /* Addresses of all ranks of the job; constant, and shared by all ranks of a
  * node where possible. */
 struct amg_rank_table {
-    const unsigned char *records; /* in the order of ranks, */
-    const uint32_t *order;        /* ranks in the order of their texts */
-    uint32_t record_len;          /* a multiple of the record's alignment */
-    uint32_t size;                /* ranks */
-    uint32_t node;                /* of this process */
-    void *memory;                 /* freed by `release` */
+    const unsigned char *records; /* in the order of ranks */
+    const uint32_t *places; /* hash table of the texts: a rank plus 1, or 0 */
+    uint32_t record_len;    /* a multiple of the record's alignment */
+    uint32_t size;          /* ranks */
+    uint32_t node;          /* of this process */
+    void *memory;           /* freed by `release` */
     void (*release)(void *memory);
+};
+
+/* The number of places for `size` ranks, a power of two: at most three for each
+ * rank. */
+uint32_t amg_rank_table_places(uint32_t size);
+/* Enters a rank, whose record is there, into `places`, the table's. Returns the
+ * rank that has the same text, or UINT32_MAX: none, and it was entered. */
+uint32_t amg_rank_table_enter(
+    const struct amg_rank_table *table, uint32_t *places, uint32_t rank);
+/* The rank whose address is `text`, or UINT32_MAX. */
+uint32_t amg_rank_table_find(
+    const struct amg_rank_table *table, const char *text);
+
+/* The ranks of this node, as the driver of their route knows them. */
+struct amg_route_near {
+    /* The peer of a rank, with a reference; the driver connects to it when it
+     * is first called. HG_NOENTRY: not another rank of this node; HG_NOMEM. */
+    hg_return_t (*peer)(
+        struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
+    /* The rank of a peer; UINT32_MAX: no rank of this node. */
+    uint32_t (*rank)(
+        const struct amg_domain *domain, const struct amg_peer *peer);
 };
 
 /* Owned by the class that created it, until its domains close; also used by a
@@ -35,10 +57,10 @@ struct amg_route_map;
 
 /* Creates `cls->route_map`, unless it exists. HG_NOMEM. */
 hg_return_t amg_route_map_create(hg_class_t *cls);
-/* From now on `main_peer` is called by `route`, as `peer`. Takes a reference to
- * each. HG_NOMEM: nothing was added. */
-hg_return_t amg_route_map_add(struct amg_route_map *map, unsigned route,
-    struct amg_peer *main_peer, struct amg_peer *peer);
+/* From now on the other ranks of this node are called by `route`, which is
+ * open; `near` knows its ranks, and `ops` those of the main route. */
+void amg_route_map_add_node(struct amg_route_map *map, unsigned route,
+    const struct amg_node_ops *ops, const struct amg_route_near *near);
 /* From now on ranks of other nodes are called by `route`, which is open; `ops`
  * knows the ranks of the main one. Takes over the table. */
 void amg_route_map_add_table(struct amg_route_map *map, unsigned route,

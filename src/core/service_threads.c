@@ -212,13 +212,21 @@ static void drive_sleep(
     driver->fruitless = end == AMG_WAKEUP_EVENT ? driver->fruitless + 1 : 0;
 }
 
-/* By the owner, after an empty poll. False: it has left, and slept. */
+/* By the owner, after an empty poll. False: it has left, and slept, or a check
+ * of the context is due. */
 static bool drive_rest(struct driver *driver, unsigned epoch)
 {
     hg_context_t *context = driver->context;
     uint64_t now_ns = amg_clock_ns();
+    uint64_t look_ns = amg_context_look_ns(context);
     struct amg_wait_step step = pace_now(driver, now_ns);
 
+    if (look_ns <= now_ns) {
+        amg_progress_disown(context);
+        return false;
+    }
+    if (look_ns - now_ns < step.ns)
+        step.ns = look_ns - now_ns;
     if (step.kind == AMG_WAIT_SLEEP) {
         drive_sleep(driver, epoch, now_ns, step.ns);
         return false;

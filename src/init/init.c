@@ -17,6 +17,7 @@
 #include "mercury_context.h"
 #include "affinity/bind.h"
 #include "rpc/handle.h"
+#include "transport/boot.h"
 #include "shm/shm_transport.h"
 #include "wire/header.h"
 
@@ -160,8 +161,23 @@ static hg_return_t context_settle(hg_context_t *context)
     return HG_SUCCESS;
 }
 
+/* While other ranks may be opening, MPI is looked at although no peer is called
+ * by it. */
+static void context_look_at_joining(hg_context_t *context, uint64_t now_ns)
+{
+    hg_class_t *cls = context->cls;
+    uint32_t looks = cls->joined(cls->domains[cls->plan.main_route]);
+
+    atomic_store_explicit(
+        &cls->is_joining, looks == AMG_JOINED_NOT_YET, memory_order_relaxed);
+    if (looks > 0)
+        amg_context_look_at(context, now_ns + AMG_JOINED_LOOK_NS);
+}
+
 static void context_look(hg_context_t *context, uint64_t now_ns)
 {
+    if (context->cls->joined != NULL)
+        context_look_at_joining(context, now_ns);
     amg_early_look(context);
     amg_unanswered_look(context, now_ns);
     amg_respond_look(context, now_ns);
@@ -199,6 +215,8 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
         return NULL;
     if (amg_context_open(hg_class, id, &ops, &context) != HG_SUCCESS)
         return NULL;
+    if (hg_class->joined != NULL)
+        amg_context_look_at(context, 0);
     amg_service_threads_start(context);
     return context;
 }

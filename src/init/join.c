@@ -3,10 +3,13 @@
  * libfabric between nodes. */
 #include "init/init.h"
 
+#include <assert.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -22,7 +25,7 @@
  * one rank, all agree on whether to continue: a rank with another route than
  * the others would wait for answers on a route that they do not poll. */
 
-enum { TEXT_CAP = 512, HOST_CAP = 64 };
+enum { TEXT_CAP = 512, HOST_CAP = 64, JOINED_WAIT_MS = 100 };
 
 /* State of the steps. */
 struct internode {
@@ -62,43 +65,27 @@ static void internode_failure_log(const struct internode *join, uint32_t rank,
 }
 
 /* Either all continue, or none: then returns the code of the first rank that
- * failed. */
-static hg_return_t agree(
-    const struct internode *join, hg_return_t mine, const char *what)
+ * failed. `word`, which may be NULL, becomes the largest of all ranks. */
+static hg_return_t agree(const struct internode *join, hg_return_t mine,
+    const char *what, uint64_t *word)
 {
     uint32_t size = join->node->size;
-    uint64_t worst = 0;
+    uint64_t words[2] = {0, word == NULL ? 0 : *word};
     hg_return_t rc = HG_SUCCESS;
 
     /* The largest is that of the lowest rank. */
     if (mine != HG_SUCCESS)
-        worst = (uint64_t)(size - join->node->rank) << 32 | (uint32_t)mine;
-    rc = join->ops->largest(join->node, &worst, 1);
-    if (rc != HG_SUCCESS || worst == 0)
-        return rc;
-    rc = (hg_return_t)(uint32_t)worst;
-    internode_failure_log(join, size - (uint32_t)(worst >> 32), rc, what);
-    return rc;
-}
-
-/* The minimum of what the ranks want, as it must be the same. */
-static hg_return_t wishes_agree(const struct internode *join)
-{
-    struct amg_open *how = &join->cls->plan.how;
-    uint64_t words[2] = {
-        UINT32_MAX - (how->message_len != 0
-                             ? how->message_len
-                             : amg_env_number(AMG_ENV_MESSAGE_BYTES)),
-        UINT32_MAX - (how->credits != 0 ? how->credits
-                                        : amg_env_number(AMG_ENV_CREDITS)),
-    };
-    hg_return_t rc = join->ops->largest(join->node, words, 2);
-
+        words[0] = (uint64_t)(size - join->node->rank) << 32 | (uint32_t)mine;
+    rc = join->ops->largest(join->node, words, 2);
     if (rc != HG_SUCCESS)
         return rc;
-    how->message_len = (uint32_t)(UINT32_MAX - words[0]);
-    how->credits = (uint32_t)(UINT32_MAX - words[1]);
-    return HG_SUCCESS;
+    if (word != NULL)
+        *word = words[1];
+    if (words[0] == 0)
+        return HG_SUCCESS;
+    rc = (hg_return_t)(uint32_t)words[0];
+    internode_failure_log(join, size - (uint32_t)(words[0] >> 32), rc, what);
+    return rc;
 }
 
 static hg_return_t self_write(const hg_class_t *cls, char *ret_text, size_t cap)
@@ -129,48 +116,42 @@ static hg_return_t domain_open(struct internode *join)
     return rc;
 }
 
-/* Returns when every rank has the addresses of all. */
-static hg_return_t addresses_swap(struct internode *join)
+/* All ranks take every step; returns the code of the first one that failed. */
+static hg_return_t table_make(struct amg_rank_table_maker *table)
 {
-    struct amg_rank_table_maker *table = &join->table;
-    uint64_t text_len = strlen(join->text) + 1;
-    hg_return_t rc = join->ops->largest(join->node, &text_len, 1);
+    hg_return_t collected = amg_rank_table_maker_collect(table);
+    hg_return_t filled = amg_rank_table_maker_fill(table);
+    hg_return_t shared = amg_rank_table_maker_share(table);
 
-    if (rc == HG_SUCCESS) {
-        rc = amg_rank_table_maker_begin(
-            table, join->ops, join->node, (uint32_t)text_len);
-        rc = agree(join, rc, "keep the addresses of");
-    }
-    if (rc == HG_SUCCESS) {
-        rc = amg_rank_table_maker_swap(table, join->text);
-        rc = agree(join, rc, "tell the addresses of");
-    }
-    if (rc == HG_SUCCESS) {
-        rc = amg_rank_table_maker_sort(table);
-        rc = agree(join, rc, "use the addresses of");
-    }
-    if (rc == HG_SUCCESS) {
-        rc = amg_rank_table_maker_share(table);
-        rc = agree(join, rc, "get the addresses of");
-    }
-    return rc;
+    return collected != HG_SUCCESS ? collected
+           : filled != HG_SUCCESS  ? filled
+                                   : shared;
 }
 
 static hg_return_t all_join(struct internode *join)
 {
     hg_class_t *cls = join->cls;
+    uint64_t text_len = 0;
     struct amg_rank_table table;
-    hg_return_t rc = wishes_agree(join);
+    hg_return_t rc = HG_SUCCESS;
 
-    if (rc == HG_SUCCESS) {
-        rc = domain_open(join);
-        rc = agree(join, rc, "open");
-    }
-    if (rc == HG_SUCCESS)
-        rc = addresses_swap(join);
+    /* They must be the same. */
+    cls->plan.how.message_len = join->node->message_len;
+    cls->plan.how.credits = join->node->credits;
+    rc = domain_open(join);
+    text_len = strlen(join->text) + 1;
+    rc = agree(join, rc, "open", &text_len);
     if (rc != HG_SUCCESS)
         return rc;
-    rc = agree(join, amg_route_map_create(cls), "use");
+    rc = amg_rank_table_maker_begin(
+        &join->table, join->ops, join->node, join->text, (uint32_t)text_len);
+    if (rc == HG_SUCCESS)
+        rc = amg_route_map_create(cls);
+    rc = agree(join, rc, "keep the addresses of", NULL);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = table_make(&join->table);
+    rc = agree(join, rc, "use the addresses of", NULL);
     if (rc != HG_SUCCESS)
         return rc;
     amg_rank_table_maker_take(&join->table, &table);
@@ -236,57 +217,68 @@ static const char *internode_way(
 }
 
 /* Each rank opens its segment, and the ranks of a node exchange its name and
- * the random word in it. Each then maps the segments of all others, and reports
- * whether it could. The node uses them only if all could: with different routes
- * in a pair, calls would be answered on a route that is not polled. All ranks
- * of the node take every step, also after an error. Tables have one entry per
- * rank of the node. Then the files are unlinked, so that a job leaves none,
- * however it ends. */
+ * the random word in it. Each then maps the segment of the rank before it, the
+ * first one that of the last, and reports whether it could. To see the same
+ * files, and to have the right to open those of another, passes on from rank to
+ * rank: so all can map all if each could map one. They do it at their first
+ * contact.
+ *
+ * The node uses its segments only if all could: with different routes in a
+ * pair, calls would be answered on a route that is not polled. All ranks of the
+ * node take every step, also after an error. Tables have one entry per rank of
+ * the node. Then the files are unlinked, so that a job leaves none, however it
+ * ends; they are opened by the descriptors of their owners. If that is not
+ * possible (pid namespaces of containers), the names stay until the class
+ * closes. */
 
-/* Record that a rank sends to the others of its node, in two rounds. */
+/* Record that a rank sends to the others of its node, in two rounds; in the
+ * first one its binding, too, so that each knows which cores are idle. */
 struct card {
+    struct amg_affinity_rank affinity;
     uint32_t rank;        /* in the job */
     uint32_t ret;         /* hg_return_t of the open, or of the mapping */
     uint32_t other;       /* the rank that it could not map */
-    uint32_t needs_names; /* it can open some peers' files only by name */
+    uint32_t needs_names; /* it can open the other's file only by name */
     struct amg_shm_id id;
 };
 
-/* Capacity of either. */
-enum {
-    CARD_LEN = sizeof(struct amg_affinity_rank) > sizeof(struct card)
-                   ? sizeof(struct amg_affinity_rank)
-                   : sizeof(struct card),
+static_assert(sizeof(struct card) <= AMG_NODE_CARD_LEN, "its room");
+
+/* Maps the segment of the rank before this one, to see if that is possible. */
+static void neighbour_check(
+    const hg_class_t *cls, const struct amg_node *node, struct card *mine)
+{
+    const struct amg_boot *boot = node->boot;
+    const struct card *card = (const struct card *)node->cards +
+                              (boot->rank + boot->size - 1) % boot->size;
+    bool needs_name = false;
+
+    mine->ret = (uint32_t)amg_shm_node_check(
+        cls->domains[AMG_ROUTE_SHM], &card->id, &needs_name);
+    mine->needs_names = needs_name;
+    mine->other = card->rank;
+}
+
+static const struct amg_route_near near_ranks = {
+    .peer = amg_shm_node_peer,
+    .rank = amg_shm_node_rank,
 };
 
-/* Maps the others; sets in `mine` the one that failed. */
-static void others_map(hg_class_t *cls, const struct amg_node_ops *ops,
-    const struct amg_node *node, struct card *mine)
+/* Lets the domain know the ranks of the node. HG_NOMEM. */
+static hg_return_t ranks_tell(hg_class_t *cls, const struct amg_node_ops *ops,
+    const struct amg_node *node)
 {
-    struct amg_domain *domain = cls->domains[AMG_ROUTE_SHM];
-    struct amg_domain *all = cls->domains[cls->plan.main_route];
     const struct card *cards = node->cards;
-    uint32_t i = 0;
+    uint32_t count = node->boot->size;
+    struct amg_shm_rank *ranks = amg_mem_alloc(count * sizeof(*ranks));
 
-    for (i = 0; i < node->boot->size && mine->ret == HG_SUCCESS; i++) {
-        struct amg_peer *main_peer = NULL;
-        struct amg_peer *near = NULL;
-        hg_return_t rc = HG_SUCCESS;
-
-        if (cards[i].rank == mine->rank)
-            continue;
-        rc = ops->peer(all, cards[i].rank, &main_peer);
-        if (rc == HG_SUCCESS)
-            rc = amg_shm_node_find(domain, &cards[i].id, &near);
-        if (rc == HG_SUCCESS) {
-            rc = amg_route_map_add(
-                cls->route_map, AMG_ROUTE_SHM, main_peer, near);
-            mine->needs_names |= !amg_shm_node_is_open_to_us(domain, near);
-            domain->transport->addr.unref(domain, near);
-        }
-        mine->ret = (uint32_t)rc;
-        mine->other = cards[i].rank;
-    }
+    if (ranks == NULL)
+        return HG_NOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        ranks[i] = (struct amg_shm_rank){cards[i].rank, cards[i].id};
+    amg_shm_node_join(cls->domains[AMG_ROUTE_SHM], ranks, count);
+    amg_route_map_add_node(cls->route_map, AMG_ROUTE_SHM, ops, &near_ranks);
+    return HG_SUCCESS;
 }
 
 /* One round: exchanges all cards of the node. `ret_bad` is the first that
@@ -306,7 +298,7 @@ static hg_return_t cards_swap(const struct amg_node *node,
     return rc;
 }
 
-/* All ranks have mapped all. Are the names of the files unused now? */
+/* Can all ranks map all without the names of the files? */
 static bool names_are_vain(const struct amg_node *node)
 {
     const struct card *cards = node->cards;
@@ -338,61 +330,87 @@ static void intranode_failure_log(
             bad->rank, why, node->boot->size);
 }
 
-/* The ranks of the node exchange their bindings, so that each knows which cores
- * are idle. A card has room for that. Without memory for them, this rank treats
- * its neighbours as unknown. */
-static hg_return_t ranks_swap(hg_class_t *cls, const struct amg_node *node)
+/* Keeps the bindings of the node's ranks. Without memory for them, this rank
+ * treats its neighbours as unknown. */
+static void bindings_keep(hg_class_t *cls, const struct amg_node *node)
 {
-    struct amg_boot *boot = node->boot;
-    size_t len = boot->size * sizeof(struct amg_affinity_rank);
-    struct amg_affinity_rank *ranks = NULL;
-    struct amg_affinity_rank mine = {
-        .binding = *amg_bind_process(),
-        .rank = node->rank,
-        .threads = amg_bind_app_threads(),
-    };
-    hg_return_t rc =
-        boot->ops->allgather(boot, &mine, sizeof(mine), node->cards);
+    const struct card *cards = node->cards;
+    uint32_t count = node->boot->size;
+    struct amg_affinity_rank *ranks = amg_mem_alloc(count * sizeof(*ranks));
 
-    if (rc == HG_SUCCESS)
-        ranks = amg_mem_alloc(len);
     if (ranks == NULL)
-        return rc;
-    memcpy(ranks, node->cards, len);
-    amg_progress_config_set_ranks(&cls->progress_config, ranks, boot->size,
-        boot->rank, node->size != boot->size);
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        ranks[i] = cards[i].affinity;
+    amg_progress_config_set_ranks(&cls->progress_config, ranks, count,
+        node->boot->rank, node->size != count);
     cls->progress_config.has_strangers = node->is_part;
-    return HG_SUCCESS;
 }
 
-/* Opens the segment, and joins the other ranks of the node. */
+/* Opens the segment of this rank. */
+static hg_return_t segment_open(
+    hg_class_t *cls, const struct amg_node *node, struct amg_shm_id *ret_id)
+{
+    const char *info = cls->plan.near_info;
+    hg_return_t rc = HG_SUCCESS;
+
+    cls->plan.how.is_clean = node->boot->rank != 0;
+    rc = amg_class_add_route(
+        cls, AMG_ROUTE_SHM, &amg_shm_transport, NULL, info == NULL ? "" : info);
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_shm_node_id(cls->domains[AMG_ROUTE_SHM], ret_id);
+    return amg_route_map_create(cls);
+}
+
+/* Joins the other ranks of the node, if the plan wants it. */
 static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
     const struct amg_node *node, bool *ret_is_near)
 {
-    struct card mine = {.rank = node->rank};
+    struct card mine = {
+        .affinity = {.binding = *amg_bind_process(),
+            .rank = node->rank,
+            .threads = amg_bind_app_threads()},
+        .rank = node->rank,
+    };
     const struct card *bad = NULL;
-    const char *info = cls->plan.near_info;
-    hg_return_t rc = amg_class_add_route(
-        cls, AMG_ROUTE_SHM, &amg_shm_transport, NULL, info == NULL ? "" : info);
+    bool wants_near = cls->plan.wants_near && node->boot->size > 1;
     bool was_open = false;
+    hg_return_t rc = HG_SUCCESS;
 
-    if (rc == HG_SUCCESS) {
-        amg_shm_node_id(cls->domains[AMG_ROUTE_SHM], &mine.id);
-        rc = amg_route_map_create(cls);
-    }
-    mine.ret = (uint32_t)rc;
+    if (wants_near)
+        mine.ret = (uint32_t)segment_open(cls, node, &mine.id);
     rc = cards_swap(node, &mine, &bad);
+    if (rc == HG_SUCCESS)
+        bindings_keep(cls, node);
     was_open = bad == NULL;
-    if (rc == HG_SUCCESS && was_open) {
-        others_map(cls, ops, node, &mine);
+    if (rc == HG_SUCCESS && was_open && wants_near) {
+        neighbour_check(cls, node, &mine);
+        if (mine.ret == HG_SUCCESS)
+            mine.ret = (uint32_t)ranks_tell(cls, ops, node);
         rc = cards_swap(node, &mine, &bad);
     }
     if (bad != NULL)
         intranode_failure_log(node, bad, was_open);
-    *ret_is_near = rc == HG_SUCCESS && bad == NULL;
+    *ret_is_near = rc == HG_SUCCESS && bad == NULL && wants_near;
     if (*ret_is_near && names_are_vain(node))
         amg_shm_node_unname(cls->domains[AMG_ROUTE_SHM]);
     return rc;
+}
+
+/* Waits, not for long, until all ranks have left the collective calls above;
+ * the contexts look on. */
+static void others_await(hg_class_t *cls, const struct amg_node_ops *ops)
+{
+    struct amg_domain *domain = cls->domains[cls->plan.main_route];
+    uint64_t deadline_ns = amg_clock_deadline_ns(JOINED_WAIT_MS);
+    bool is_joining = true;
+
+    while ((is_joining = ops->joined(domain) == AMG_JOINED_NOT_YET) &&
+           amg_clock_ns() < deadline_ns)
+        sched_yield();
+    atomic_store_explicit(&cls->is_joining, is_joining, memory_order_relaxed);
+    cls->joined = ops->joined;
 }
 
 /* The first rank that is not on this node; the cards are of this node. */
@@ -450,10 +468,8 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
     bool is_alone = node->boot->size == 1;
     bool is_near = false;
     bool is_far = false;
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc = node_meet(cls, ops, node, &is_near);
 
-    if (cls->plan.wants_near && !is_alone)
-        rc = node_meet(cls, ops, node, &is_near);
     if (!is_near) {
         amg_route_map_destroy(cls);
         amg_class_remove_route(cls, AMG_ROUTE_SHM);
@@ -476,6 +492,8 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
         rc = internode_join(cls, ops, node, find_driver, &is_far);
     if (rc != HG_SUCCESS)
         return rc;
+    if (is_far)
+        others_await(cls, ops);
     /* Calls to oneself use the main route, if they must not be local. */
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
@@ -490,13 +508,11 @@ hg_return_t amg_init_join(hg_class_t *cls, const struct amg_node_ops *ops,
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
     struct amg_node node;
-    hg_return_t rc = ops->open(domain, CARD_LEN, &node);
+    hg_return_t rc = HG_SUCCESS;
 
-    if (rc != HG_SUCCESS)
-        return rc;
-    rc = ranks_swap(cls, &node);
-    if (rc == HG_SUCCESS)
-        rc = node_use(cls, ops, &node, find_driver);
+    cls->ranks = ops;
+    ops->open(domain, &node);
+    rc = node_use(cls, ops, &node, find_driver);
     ops->close(&node);
     return rc;
 }

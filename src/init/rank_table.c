@@ -2,20 +2,22 @@
 /* Table of the addresses of all ranks, one copy for each node. */
 #include "init/rank_table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "shm/shm_transport.h"
 
-/* part      each                          how many   in the order of
- *   records   struct amg_rank_record, text   ranks      ranks
- *   order     a rank, 4 bytes               ranks      texts
+/* part      each                          how many           in the order of
+ *   records   struct amg_rank_record, text   ranks              ranks
+ *   places    a rank plus 1, 4 bytes         1.5 to 3 x ranks   hashes of texts
  *
- * The first rank of each node receives all records, sorts them and writes them
- * into memory that the ranks of its node map. A rank that cannot map it gets a
- * copy. */
+ * The first rank of each node receives all records, and writes them into memory
+ * that the ranks of its node map. A rank that cannot map it gets a copy. So a
+ * node has one table: some 100 bytes per rank of the job with texts of 80
+ * bytes, and a rank has none. While it fills, the first rank has the records
+ * twice. */
 
 enum {
     RECORD_ALIGN = 8,
@@ -51,7 +53,9 @@ static uint64_t records_len(const struct amg_rank_table_maker *table)
 
 static uint64_t table_len(const struct amg_rank_table_maker *table)
 {
-    return records_len(table) + (uint64_t)table->node->size * sizeof(uint32_t);
+    return records_len(table) +
+           (uint64_t)amg_rank_table_places(table->node->size) *
+               sizeof(uint32_t);
 }
 
 static unsigned char *table_bytes(const struct amg_rank_table_maker *table)
@@ -61,17 +65,24 @@ static unsigned char *table_bytes(const struct amg_rank_table_maker *table)
     return holder->own != NULL ? holder->own : holder->shared.bytes;
 }
 
-static const struct amg_rank_record *record_at(
-    const unsigned char *bytes, uint32_t record_len, uint32_t i)
+/* The table in the memory of this process; `memory` is not set. */
+static struct amg_rank_table table_view(
+    const struct amg_rank_table_maker *table)
 {
-    return (
-        const struct amg_rank_record *)(const void *)(bytes +
-                                                      (uint64_t)i * record_len);
+    const unsigned char *bytes = table_bytes(table);
+
+    return (struct amg_rank_table){
+        .records = bytes,
+        .places = (const uint32_t *)(const void *)(bytes + records_len(table)),
+        .record_len = table->record_len,
+        .size = table->node->size,
+        .node = table->node->first,
+    };
 }
 
 hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
     const struct amg_node_ops *ops, const struct amg_node *node,
-    uint32_t text_len)
+    const char *text, uint32_t text_len)
 {
     uint32_t len = (uint32_t)sizeof(struct amg_rank_record) + text_len;
 
@@ -81,8 +92,12 @@ hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
         .record_len = (len + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN,
     };
     table->holder = amg_mem_zalloc(sizeof(*table->holder));
-    if (table->holder == NULL)
+    table->mine = amg_mem_zalloc(table->record_len);
+    if (table->holder == NULL || table->mine == NULL)
         return HG_NOMEM;
+    table->mine->rank = node->rank;
+    table->mine->node = node->first;
+    memcpy(table->mine->text, text, strlen(text));
     if (!is_first(table))
         return HG_SUCCESS;
     table->all = amg_mem_alloc(records_len(table));
@@ -95,68 +110,10 @@ hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
     return table->holder->own == NULL ? HG_NOMEM : HG_SUCCESS;
 }
 
-hg_return_t amg_rank_table_maker_swap(
-    struct amg_rank_table_maker *table, const char *text)
+hg_return_t amg_rank_table_maker_collect(struct amg_rank_table_maker *table)
 {
-    struct amg_boot *boot = table->node->boot;
-    struct amg_rank_record *record = amg_mem_zalloc(table->record_len);
-    uint64_t lacks_memory = record == NULL ? 1 : 0;
-    uint32_t first = table->node->rank;
-    hg_return_t rc = table->ops->largest(table->node, &lacks_memory, 1);
-
-    if (rc == HG_SUCCESS && lacks_memory != 0)
-        rc = HG_NOMEM;
-    if (rc == HG_SUCCESS)
-        rc = boot->ops->bcast(boot, &first, sizeof(first), 0);
-    if (rc == HG_SUCCESS) {
-        record->rank = table->node->rank;
-        record->node = first;
-        memcpy(record->text, text, strlen(text));
-        rc = table->ops->collect(
-            table->node, record, table->record_len, table->all);
-    }
-    amg_mem_free(record);
-    return rc;
-}
-
-static int by_text(const void *one, const void *other)
-{
-    const struct amg_rank_record *const *left = one;
-    const struct amg_rank_record *const *right = other;
-
-    return strcmp((*left)->text, (*right)->text);
-}
-
-/* Writes the order of the ranks by their texts. */
-static hg_return_t order_write(
-    const struct amg_rank_table_maker *table, unsigned char *bytes)
-{
-    uint32_t size = table->node->size;
-    uint32_t *order = (uint32_t *)(void *)(bytes + records_len(table));
-    const struct amg_rank_record **sorted =
-        amg_mem_alloc(size * sizeof(const struct amg_rank_record *));
-    hg_return_t rc = HG_SUCCESS;
-
-    if (sorted == NULL)
-        return HG_NOMEM;
-    for (uint32_t i = 0; i < size; i++)
-        sorted[i] = record_at(bytes, table->record_len, i);
-    qsort(sorted, size, sizeof(*sorted), by_text);
-    for (uint32_t i = 0; i < size; i++) {
-        order[i] = sorted[i]->rank;
-        if (i == 0 || rc != HG_SUCCESS ||
-            strcmp(sorted[i - 1]->text, sorted[i]->text) != 0)
-            continue;
-        rc = HG_PROTOCOL_ERROR;
-        if (table->node->rank == 0)
-            AMG_LOG_ERROR("cls",
-                "ranks %u and %u both have the address %s, which is valid only "
-                "on their own hosts; name the interface that leads to other "
-                "nodes, as in ofi+tcp://eth0",
-                sorted[i - 1]->rank, sorted[i]->rank, sorted[i]->text);
-    }
-    amg_mem_free(sorted);
-    return rc;
+    return table->ops->collect(
+        table->node, table->mine, table->record_len, table->all);
 }
 
 static size_t stack_len(const char *text)
@@ -167,38 +124,61 @@ static size_t stack_len(const char *text)
 }
 
 /* Only the same providers can communicate. */
-static hg_return_t stacks_compare(
-    const struct amg_rank_table_maker *table, const unsigned char *bytes)
+static bool stack_fits(const struct amg_rank_table_maker *table,
+    const struct amg_rank_record *first, const struct amg_rank_record *record)
 {
-    const char *first = record_at(bytes, table->record_len, 0)->text;
-    size_t len = stack_len(first);
+    size_t len = stack_len(first->text);
 
-    for (uint32_t i = 1; i < table->node->size; i++) {
-        const char *text = record_at(bytes, table->record_len, i)->text;
+    if (stack_len(record->text) == len &&
+        strncmp(record->text, first->text, len) == 0)
+        return true;
+    if (table->node->rank == 0)
+        AMG_LOG_ERROR("cls",
+            "rank 0 has the provider %.*s, and rank %u has %.*s; name one "
+            "that all nodes have, in the same release of libfabric",
+            (int)len, first->text, record->rank, (int)stack_len(record->text),
+            record->text);
+    return false;
+}
 
-        if (stack_len(text) == len && strncmp(text, first, len) == 0)
+/* Enters all records in the order of ranks. */
+static hg_return_t places_fill(const struct amg_rank_table_maker *table)
+{
+    const struct amg_rank_table view = table_view(table);
+    uint32_t *places =
+        (uint32_t *)(void *)(table_bytes(table) + records_len(table));
+
+    for (uint32_t i = 0; i < view.size; i++) {
+        const struct amg_rank_record *record = amg_rank_record_of(&view, i);
+        uint32_t same = UINT32_MAX;
+
+        if (!stack_fits(table, amg_rank_record_of(&view, 0), record))
+            return HG_PROTOCOL_ERROR;
+        same = amg_rank_table_enter(&view, places, i);
+        if (same == UINT32_MAX)
             continue;
         if (table->node->rank == 0)
             AMG_LOG_ERROR("cls",
-                "rank 0 has the provider %.*s, and rank %u has %.*s; name one "
-                "that all nodes have, in the same release of libfabric",
-                (int)len, first, i, (int)stack_len(text), text);
+                "ranks %u and %u both have the address %s, which is valid only "
+                "on their own hosts; name the interface that leads to other "
+                "nodes, as in ofi+tcp://eth0",
+                same, i, record->text);
         return HG_PROTOCOL_ERROR;
     }
     return HG_SUCCESS;
 }
 
-hg_return_t amg_rank_table_maker_sort(struct amg_rank_table_maker *table)
+hg_return_t amg_rank_table_maker_fill(struct amg_rank_table_maker *table)
 {
     unsigned char *bytes = NULL;
-    hg_return_t rc = HG_SUCCESS;
 
     if (!is_first(table))
         return HG_SUCCESS;
     bytes = table_bytes(table);
+    AMG_ASSERT(bytes != NULL && table->all != NULL);
     for (uint32_t i = 0; i < table->node->size; i++) {
         const struct amg_rank_record *record =
-            record_at(table->all, table->record_len, i);
+            (const void *)(table->all + (uint64_t)i * table->record_len);
 
         if (record->rank >= table->node->size)
             return HG_PROTOCOL_ERROR;
@@ -207,8 +187,7 @@ hg_return_t amg_rank_table_maker_sort(struct amg_rank_table_maker *table)
     }
     amg_mem_free(table->all);
     table->all = NULL;
-    rc = stacks_compare(table, bytes);
-    return rc == HG_SUCCESS ? order_write(table, bytes) : rc;
+    return places_fill(table);
 }
 
 /* Maps the memory of the first rank of the node. True: all ranks could. */
@@ -284,25 +263,17 @@ hg_return_t amg_rank_table_maker_share(struct amg_rank_table_maker *table)
 void amg_rank_table_maker_take(
     struct amg_rank_table_maker *table, struct amg_rank_table *ret_table)
 {
-    unsigned char *bytes = table_bytes(table);
-    const struct amg_rank_record *mine =
-        record_at(bytes, table->record_len, table->node->rank);
-
-    *ret_table = (struct amg_rank_table){
-        .records = bytes,
-        .order = (const uint32_t *)(const void *)(bytes + records_len(table)),
-        .record_len = table->record_len,
-        .size = table->node->size,
-        .node = mine->node,
-        .memory = table->holder,
-        .release = holder_free,
-    };
+    *ret_table = table_view(table);
+    ret_table->memory = table->holder;
+    ret_table->release = holder_free;
     table->holder = NULL;
 }
 
 void amg_rank_table_maker_end(struct amg_rank_table_maker *table)
 {
+    amg_mem_free(table->mine);
     amg_mem_free(table->all);
+    table->mine = NULL;
     table->all = NULL;
     holder_free(table->holder);
     table->holder = NULL;

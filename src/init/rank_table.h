@@ -12,21 +12,22 @@ struct amg_rank_table_maker {
     const struct amg_node_ops *ops;
     const struct amg_node *node;
     uint32_t record_len;
+    struct amg_rank_record *mine;
     unsigned char *all; /* at the first rank of a node: unordered */
     struct table_holder *holder;
 };
 
-/* Allocates memory for texts of `text_len` bytes with their NUL. HG_NOMEM. */
+/* Allocates memory for texts of `text_len` bytes with their NUL; `text` is that
+ * of this rank. HG_NOMEM. */
 hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
     const struct amg_node_ops *ops, const struct amg_node *node,
-    uint32_t text_len);
-/* Sends the address of this rank to all; collective over the job. HG_NOMEM (on
- * all ranks), HG_NA_ERROR. */
-hg_return_t amg_rank_table_maker_swap(
-    struct amg_rank_table_maker *table, const char *text);
-/* Sorts them. HG_PROTOCOL_ERROR: ranks have different providers, or the same
- * address; the log names them. */
-hg_return_t amg_rank_table_maker_sort(struct amg_rank_table_maker *table);
+    const char *text, uint32_t text_len);
+/* Sends the address of this rank to all nodes; collective over the job.
+ * HG_NA_ERROR. */
+hg_return_t amg_rank_table_maker_collect(struct amg_rank_table_maker *table);
+/* Enters them into the table. HG_PROTOCOL_ERROR: ranks have different
+ * providers, or the same address; the log names them. */
+hg_return_t amg_rank_table_maker_fill(struct amg_rank_table_maker *table);
 /* Shares the memory with all ranks of the node, or copies it if they cannot;
  * collective over the node. HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_rank_table_maker_share(struct amg_rank_table_maker *table);

@@ -334,6 +334,16 @@ static hg_return_t handle_drop(
     return HG_Destroy(handle);
 }
 
+static AMG_NOINLINE hg_return_t handle_drop_monitored(
+    hg_handle_t handle, struct amg_margo_handle *data)
+{
+    struct margo_monitor_destroy_args event = {.handle = handle};
+    margo_instance_id mid = data->mid;
+
+    AMG_MARGO_NOTIFY_CALL(mid, destroy, &event, handle_drop(handle, data));
+    return event.ret;
+}
+
 /* Logs that the program destroys a handle once more. */
 static hg_return_t destroyed_log(const struct amg_margo_handle *data)
 {
@@ -348,8 +358,6 @@ static hg_return_t destroyed_log(const struct amg_margo_handle *data)
 hg_return_t margo_destroy(hg_handle_t handle)
 {
     struct amg_margo_handle *data = NULL;
-    struct margo_monitor_destroy_args event = {.handle = handle};
-    margo_instance_id mid = MARGO_INSTANCE_NULL;
     unsigned use = AMG_MARGO_HANDLE_NONE;
 
     if (handle == HG_HANDLE_NULL)
@@ -366,9 +374,7 @@ hg_return_t margo_destroy(hg_handle_t handle)
     }
     if (data == NULL || !AMG_MARGO_HAS_MONITOR(data->mid))
         return handle_drop(handle, data);
-    mid = data->mid;
-    AMG_MARGO_NOTIFY_CALL(mid, destroy, &event, handle_drop(handle, data));
-    return event.ret;
+    return handle_drop_monitored(handle, data);
 }
 
 const struct hg_info *margo_get_info(hg_handle_t handle)

@@ -78,7 +78,7 @@ static inline bool amg_margo_handle_is_there(
 /* Margo's part of a handle; NULL: there is none, or `handle` is NULL. */
 static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
 {
-    return handle == HG_HANDLE_NULL ? NULL : HG_Get_data(handle);
+    return handle == HG_HANDLE_NULL ? NULL : amg_handle_data(handle);
 }
 
 /* Begins to serve a request: the program gets its handle, and must call

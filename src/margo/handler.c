@@ -151,9 +151,10 @@ void __margo_internal_pre_wrapper_hooks(margo_instance_id mid,
         return;
     if (data == NULL || data->serve == NULL)
         (void)ABT_self_set_specific(mid->dispatch->served_by_program, mid);
+    if (AMG_LIKELY(!AMG_MARGO_HAS_MONITOR(mid)))
+        return;
     AMG_MARGO_NOTIFY(mid, rpc_ult, MARGO_MONITOR_FN_START, args);
-    if (AMG_MARGO_HAS_MONITOR(mid))
-        (void)margo_set_current_rpc_id(mid, HG_Get_info(handle)->id);
+    (void)margo_set_current_rpc_id(mid, HG_Get_info(handle)->id);
 }
 
 void __margo_internal_post_wrapper_hooks(
@@ -279,32 +280,42 @@ void __margo_internal_post_handler_hooks(
         serving_ends(mid, args);
 }
 
+/* Starts the handler of a request, or lets that wait. */
+static hg_return_t serve(struct amg_margo_handle *data, ABT_pool pool)
+{
+    margo_instance_id mid = data->mid;
+
+    if (!handler_admit(mid, data) || AMG_LIKELY(handler_start(data, pool)))
+        return HG_SUCCESS;
+    waiting_start(mid);
+    handler_over(mid);
+    return HG_NOMEM;
+}
+
 hg_return_t amalgam_margo_serve(
     hg_handle_t handle, void (*function)(hg_handle_t))
 {
-    const struct hg_info *info = HG_Get_info(handle);
     struct margo_monitor_rpc_handler_args event;
     struct amg_margo_rpc *rpc = NULL;
     struct amg_margo_handle *data = NULL;
     margo_instance_id mid = MARGO_INSTANCE_NULL;
 
-    if (!AMG_CONTRACT(info != NULL && function != NULL))
+    if (!amg_margo_handle_is_there(handle, __func__) ||
+        !AMG_CONTRACT(function != NULL))
         return HG_INVALID_ARG;
-    rpc = HG_Registered_data(info->hg_class, info->id);
+    rpc = amg_handle_rpc_data(handle);
     if (rpc == NULL ||
         (data = amg_margo_handle_begin_serve(rpc, handle)) == NULL)
         return HG_Destroy(handle);
     mid = rpc->mid;
     if (rejects_requests(mid))
         return reject(mid, handle, HG_PERMISSION);
-    serving_begins(mid, handle, rpc->pool, &event);
     amg_margo_count(mid, &mid->handlers, 1u);
     data->serve = function;
-    if (handler_admit(mid, data) && !handler_start(data, rpc->pool)) {
-        event.ret = HG_NOMEM;
-        waiting_start(mid);
-        handler_over(mid);
-    }
+    if (!AMG_MARGO_HAS_MONITOR(mid))
+        return serve(data, rpc->pool);
+    serving_begins(mid, handle, rpc->pool, &event);
+    event.ret = serve(data, rpc->pool);
     serving_ends(mid, &event);
     return event.ret;
 }

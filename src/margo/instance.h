@@ -110,6 +110,9 @@ struct margo_instance {
     atomic_uint operations;
     atomic_uint handlers;
     ABT_thread loops[AMG_MARGO_LOOP_COUNT];
+    /* The thread that makes the rounds in place of the loop, or NULL; see
+     * amg_margo_loop_stand_in(). */
+    _Atomic(ABT_thread) stands_in;
     struct amg_margo_wakeup wakeup;
     struct amg_margo_monitoring monitoring;
     struct amg_pool requests; /* of struct margo_request_struct */
@@ -211,14 +214,30 @@ static inline ABT_thread amg_margo_self(void)
     return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
 }
 
+/* Does that thread make the rounds of the loop? */
+static inline bool amg_margo_runs_loop(margo_instance_id mid, ABT_thread thread)
+{
+    return thread == mid->loops[AMG_MARGO_LOOP] ||
+           thread ==
+               atomic_load_explicit(&mid->stands_in, memory_order_relaxed);
+}
+
 /* Does the caller run in a progress loop, as callbacks do? */
 static inline bool amg_margo_is_loop(margo_instance_id mid)
 {
     ABT_thread self = amg_margo_self();
 
     return self != ABT_THREAD_NULL &&
-           (self == mid->loops[AMG_MARGO_LOOP] ||
+           (amg_margo_runs_loop(mid, self) ||
                self == mid->loops[AMG_MARGO_STANDBY]);
+}
+
+/* Changes one of the counts; the caller holds the lock, which has an owner. */
+static inline void amg_margo_count_owned(atomic_uint *count, unsigned change)
+{
+    atomic_store_explicit(count,
+        atomic_load_explicit(count, memory_order_relaxed) + change,
+        memory_order_release);
 }
 
 /* Changes one of the counts. Sequentially consistent if the lock is shared;
@@ -228,9 +247,7 @@ static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
     if (AMG_LIKELY(amg_bias_lock_owned(&mid->biased_lock))) {
-        atomic_store_explicit(count,
-            atomic_load_explicit(count, memory_order_relaxed) + change,
-            memory_order_release);
+        amg_margo_count_owned(count, change);
         amg_bias_unlock(&mid->biased_lock);
     } else {
         atomic_fetch_add_explicit(count, change, memory_order_seq_cst);

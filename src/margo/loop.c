@@ -28,7 +28,6 @@
 #include "margo/config.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
-#include "margo/request.h"
 #include "margo/runtime.h"
 #include "mercury.h"
 
@@ -152,8 +151,7 @@ static ABT_cond cond_of(margo_instance_id mid)
     return ABT_COND_MEMORY_GET_HANDLE(&mid->wakeup.cond);
 }
 
-/* Runs callbacks; false: there were none. */
-static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
+static AMG_NOINLINE unsigned trigger_monitored(margo_instance_id mid)
 {
     struct margo_monitor_trigger_args event = {.max_count = TRIGGER_BATCH};
     unsigned ran = 0;
@@ -162,8 +160,20 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     event.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
     event.actual_count = ran;
     AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_END, &event);
+    return ran;
+}
+
+/* Runs callbacks; false: there are no more. */
+static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    unsigned ran = 0;
+
+    if (AMG_MARGO_HAS_MONITOR(mid))
+        ran = trigger_monitored(mid);
+    else
+        (void)HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
     count(&rounds->counts->trigger_calls);
-    return ran > 0;
+    return ran == TRIGGER_BATCH;
 }
 
 /* Sleeps while no thread of the stream is ready. */
@@ -182,21 +192,43 @@ static hg_return_t sleep_in_progress(margo_instance_id mid,
     return rc;
 }
 
-static hg_return_t progress(
-    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
+static hg_return_t progress_once(margo_instance_id mid,
+    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    return timeout_ms == 0 ? HG_Progress(mid->hg_context, 0)
+                           : sleep_in_progress(mid, rounds, timeout_ms);
+}
+
+static AMG_NOINLINE hg_return_t progress_monitored(margo_instance_id mid,
+    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
 {
     struct margo_monitor_progress_args event = {.timeout_ms = timeout_ms};
 
-    AMG_MARGO_NOTIFY_CALL(mid, progress, &event,
-        timeout_ms == 0 ? HG_Progress(mid->hg_context, 0)
-                        : sleep_in_progress(mid, rounds, timeout_ms));
-    count(&rounds->counts->progress_calls);
-    if (event.ret != HG_SUCCESS && event.ret != HG_TIMEOUT)
+    AMG_MARGO_NOTIFY_CALL(
+        mid, progress, &event, progress_once(mid, rounds, timeout_ms));
+    return event.ret;
+}
+
+static AMG_NOINLINE void progress_log(margo_instance_id mid, hg_return_t ret)
+{
+    if (ret != HG_TIMEOUT)
         margo_critical(mid,
             "progress failed: HG_Progress() says %s; the lines of the "
             "transport before this one say why",
-            HG_Error_to_string(event.ret));
-    return event.ret;
+            HG_Error_to_string(ret));
+}
+
+static hg_return_t progress(
+    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    hg_return_t rc = AMG_MARGO_HAS_MONITOR(mid)
+                         ? progress_monitored(mid, rounds, timeout_ms)
+                         : progress_once(mid, rounds, timeout_ms);
+
+    count(&rounds->counts->progress_calls);
+    if (rc != HG_SUCCESS)
+        progress_log(mid, rc);
+    return rc;
 }
 
 /* How long the loop may sleep: until a timer is due, but not longer than the
@@ -313,8 +345,8 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 
     /* The first poll does not sleep, so the runtime need not know of it. */
     rc = progress(mid, rounds, 0);
-    if (rc == HG_SUCCESS || amg_margo_runtime_ready_count() > 0 ||
-        spins_on(rounds) || amg_margo_runtime_must_migrate())
+    if (rc == HG_SUCCESS || amg_margo_runtime_has_ready() || spins_on(rounds) ||
+        amg_margo_runtime_must_migrate())
         return rc;
     timeout_ms = sleep_ms(mid);
     return timeout_ms == 0 ? rc : progress(mid, rounds, timeout_ms);
@@ -343,7 +375,7 @@ void amg_margo_rounds_run(
             rounds->spin_until_ns = amg_clock_deadline_ns(rounds->spindown_ms);
     }
     while (trigger(mid, rounds))
-        if (amg_margo_runtime_ready_count() > 0)
+        if (amg_margo_runtime_has_ready())
             break;
     timers_look(mid);
 }
@@ -353,7 +385,7 @@ static bool is_idle_beside_other(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     return rounds->idle_rounds >= IDLE_ROUNDS &&
-           amg_margo_runtime_ready_count() > 0 && !spins_on(rounds) &&
+           amg_margo_runtime_has_ready() && !spins_on(rounds) &&
            atomic_load_explicit(&mid->operations, memory_order_relaxed) == 0 &&
            has_other_in_pool(rounds);
 }
@@ -370,8 +402,8 @@ void amg_margo_rounds_yield(
         ABT_thread_yield();
     } else if (is_idle_beside_other(mid, rounds)) {
         back_off(mid, rounds);
-    } else if (amg_margo_runtime_ready_count() > 0) {
-        ABT_thread_yield();
+    } else if (amg_margo_runtime_has_ready()) {
+        amg_margo_runtime_yield();
     }
     if (amg_margo_runtime_must_migrate())
         stream_migrate(mid);
@@ -392,23 +424,83 @@ static bool is_over(margo_instance_id mid)
            loop->end->has_drained(mid);
 }
 
+/* Has the loop nothing to do between two rounds but to let others run? */
+static bool may_rest(
+    margo_instance_id mid, const struct amg_margo_rounds *rounds)
+{
+    return !atomic_load_explicit(
+               &mid->wakeup.is_moving, memory_order_relaxed) &&
+           !atomic_load_explicit(
+               &mid->wakeup.is_when_needed, memory_order_relaxed) &&
+           rounds->idle_rounds < IDLE_ROUNDS && !mid->loop->has_standby &&
+           !amg_margo_runtime_must_migrate();
+}
+
+static void rest(struct amg_margo_loop *loop)
+{
+    if (!amg_margo_runtime_has_ready())
+        return;
+    atomic_store_explicit(&loop->is_at_rest, true, memory_order_relaxed);
+    amg_margo_runtime_yield();
+    atomic_store_explicit(&loop->is_at_rest, false, memory_order_relaxed);
+}
+
+/* Has the loop itself something to do? */
+static bool is_called(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    return atomic_load_explicit(&mid->is_draining, memory_order_acquire) ||
+           !may_rest(mid, rounds);
+}
+
+bool amg_margo_loop_stand_in(
+    margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value)
+{
+    struct amg_margo_loop *loop = mid->loop;
+    ABT_thread thread = mid->loops[AMG_MARGO_LOOP];
+    bool is_over = false;
+
+    if (thread == ABT_THREAD_NULL ||
+        !atomic_load_explicit(&loop->is_at_rest, memory_order_relaxed) ||
+        !amg_margo_runtime_take(thread))
+        return false;
+    /* Sequentially consistent, as are its checks of the word: either it sees
+     * the value, or the thread that stored that sees that this one stands in.
+     */
+    atomic_store_explicit(
+        &mid->stands_in, amg_margo_self(), memory_order_seq_cst);
+    for (;;) {
+        amg_margo_rounds_run(mid, &loop->rounds);
+        is_over = atomic_load_explicit(word, memory_order_seq_cst) == value;
+        if (is_over || is_called(mid, &loop->rounds))
+            break;
+        amg_margo_runtime_yield();
+    }
+    atomic_store_explicit(
+        &mid->stands_in, ABT_THREAD_NULL, memory_order_relaxed);
+    amg_margo_runtime_give(thread);
+    return is_over;
+}
+
 static void loop_main(void *arg)
 {
     margo_instance_id mid = arg;
     struct amg_margo_loop *loop = mid->loop;
-    struct amg_margo_rounds rounds;
+    struct amg_margo_rounds *rounds = &loop->rounds;
     bool has_standby = loop->has_standby;
 
-    amg_margo_rounds_begin(mid, &rounds, &loop->counts);
+    amg_margo_rounds_begin(mid, rounds, &loop->counts);
     while (!is_over(mid)) {
         if (has_standby)
-            amg_margo_watcher_wait(mid, &rounds);
-        amg_margo_rounds_run(mid, &rounds);
+            amg_margo_watcher_wait(mid, rounds);
+        amg_margo_rounds_run(mid, rounds);
         if (has_standby)
             amg_margo_watcher_leave(&loop->standby);
-        amg_margo_rounds_yield(mid, &rounds);
+        if (may_rest(mid, rounds))
+            rest(loop);
+        else
+            amg_margo_rounds_yield(mid, rounds);
     }
-    amg_margo_rounds_end(&rounds);
+    amg_margo_rounds_end(rounds);
     loop->end->ended(mid);
 }
 

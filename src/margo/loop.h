@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress loop of an instance, and the public calls about it. */
+/* Progress loop of an instance, the public calls about it, and the timers that
+ * the loop fires. */
 #ifndef AMG_MARGO_LOOP_H
 #define AMG_MARGO_LOOP_H
 
@@ -7,9 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/heap.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "margo.h"
+#include "margo/instance.h"
 
 /* Counters of a loop. Written only by it; independent values, relaxed. */
 struct amg_margo_loop_counts {
@@ -49,6 +52,10 @@ struct amg_margo_loop_end {
 struct amg_margo_loop {
     const struct amg_margo_loop_end *end;
     bool has_standby; /* the progress stream shares its core; constant */
+    /* It yields between two rounds: another thread may make them. Written by
+     * its stream; others read it as a hint. */
+    atomic_bool is_at_rest;
+    struct amg_margo_rounds rounds; /* of the loop, and who stands in for it */
     struct amg_margo_loop_counts counts;
     struct amg_margo_standby standby;
 };
@@ -73,6 +80,13 @@ void amg_margo_rounds_run(
  * makes progress only when needed waits until it is. */
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
+
+/* The calling thread, which waits until `word` has that value, makes the rounds
+ * itself if the loop is the only other thread that is ready in its stream: that
+ * saves the switch to the loop and the one back. False: it has to wait in
+ * another way. */
+bool amg_margo_loop_stand_in(
+    margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
 
 /* standby_loop.c, where the progress stream shares its core. */
 void amg_margo_standby_start(margo_instance_id mid);
@@ -133,5 +147,48 @@ void amg_margo_instance_free(margo_instance_id mid);
 void amg_margo_callbacks_run(margo_instance_id mid, bool before);
 /* Frees the remaining entries. */
 void amg_margo_callbacks_fini(margo_instance_id mid);
+
+/* A one-shot timer. It lies in its owner: a request, the stack of a sleeping
+ * thread, a timer of the program. From arm until it fires, or is disarmed,
+ * timer.c owns it. */
+struct amg_margo_timer {
+    struct amg_heap_node node; /* its key: amg_clock_ns() when it is due */
+    /* Called by a loop, with no lock held; `is_due` is false if the instance
+     * ends before. The timer may be freed when this returns. */
+    void (*fire)(struct amg_margo_timer *timer, bool is_due);
+    bool is_armed;
+};
+
+struct amg_margo_timers {
+    struct amg_lock lock; /* guards the heap, is_closed, and is_armed of each */
+    struct amg_heap heap;
+    bool is_closed; /* no timer fires any more */
+    /* The timer whose fire() each loop runs now; compared only. The release
+     * stores (NULL) pair with the acquire loads of a thread that waits for
+     * that. */
+    _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_LOOP_COUNT];
+};
+
+void amg_margo_timers_init(margo_instance_id mid);
+/* Fires the remaining ones as not due, and accepts no more. The loop has
+ * stopped. */
+void amg_margo_timers_fini(margo_instance_id mid);
+
+/* Arms a timer whose `fire` is set to fire at `due_ns`. Any thread. False: the
+ * instance has ended, no timer fires. */
+bool amg_margo_timer_arm(
+    margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
+
+/* Disarms it. False: it was not armed, or has fired, and its function has
+ * returned, unless the caller runs in it. Any thread; a user-level thread
+ * leaves its stream to others while it waits. */
+bool amg_margo_timer_disarm(
+    margo_instance_id mid, struct amg_margo_timer *timer);
+
+/* Called by the loop: fires all that are due. */
+void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns);
+
+/* `timeout_ms` from now, of amg_clock_ns(). */
+uint64_t amg_margo_timer_due_ns(double timeout_ms);
 
 #endif

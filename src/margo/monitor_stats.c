@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "margo.h"
 
@@ -105,24 +106,14 @@ static const struct what_name what_names[AMG_STATS_WHAT_COUNT] = {
     [AMG_STATS_PUSH_WAIT] = {"bulk", "push", "itransfer_wait", NULL},
 };
 
-/* FNV-1a of 64 bits (draft-eastlake-fnv). */
-static uint64_t hash_more(uint64_t hash, const void *data, size_t len)
-{
-    const unsigned char *bytes = data;
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3ull;
-    return hash;
-}
-
 static uint64_t breadcrumb_hash(const struct amg_breadcrumb *path)
 {
     uint64_t hash =
-        hash_more(0xcbf29ce484222325ull, &path->parent, sizeof(path->parent));
+        amg_hash(AMG_HASH_EMPTY, &path->parent, sizeof(path->parent));
 
-    hash = hash_more(hash, &path->id, sizeof(path->id));
-    hash = hash_more(hash, &path->side, sizeof(path->side));
-    return hash_more(hash, path->peer, strlen(path->peer));
+    hash = amg_hash(hash, &path->id, sizeof(path->id));
+    hash = amg_hash(hash, &path->side, sizeof(path->side));
+    return amg_hash(hash, path->peer, strlen(path->peer));
 }
 
 static bool breadcrumb_is_same(

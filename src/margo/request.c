@@ -6,7 +6,9 @@
  * that ends it exchanges that word, and does not touch the request afterwards;
  * a waiting thread stores a waiter of its own there, or in several requests for
  * margo_wait_any(). A waiter counts the wake-ups that no longer touch it: all
- * of them must have been counted before its stack goes.
+ * of them must have been counted before its stack goes. A thread that waits for
+ * a single one need not wait for that count where the runtime lets it free an
+ * eventual as soon as it was woken: its waker may have lost the core to it.
  *
  * While one OS thread does all that, it owns the instance's biased lock, and
  * changes the word under it by plain stores (a locked instruction waits
@@ -61,12 +63,19 @@ void amg_margo_waiter_init(struct amg_margo_waiter *waiter)
 
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
 {
+    ABT_eventual eventual = ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual);
+    ABT_bool is_set = ABT_TRUE;
     unsigned tries = 0;
 
-    /* A tasklet cannot block: the call fails, and it spins below. */
-    if (count > 0)
-        (void)ABT_eventual_wait(
-            ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
+    if (count == 0)
+        return;
+    /* A tasklet cannot block: the call fails, and it polls. */
+    if (ABT_eventual_wait(eventual, NULL) != ABT_SUCCESS)
+        while (ABT_eventual_test(eventual, NULL, &is_set) == ABT_SUCCESS &&
+               is_set == ABT_FALSE)
+            amg_lock_yield(tries++);
+    if (waiter->is_of_one && amg_margo_runtime_frees_eventuals())
+        return;
     while (atomic_load_explicit(&waiter->wakes, memory_order_acquire) < count)
         amg_lock_yield(tries++);
 }
@@ -79,10 +88,10 @@ void amg_margo_waiter_wake(struct amg_margo_waiter *waiter)
                          &waiter->woken, 1u, memory_order_relaxed) == 0)
         (void)ABT_eventual_set(
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL, 0);
-    if (is_of_one)
-        atomic_store_explicit(&waiter->wakes, 1u, memory_order_release);
-    else
+    if (!is_of_one)
         atomic_fetch_add_explicit(&waiter->wakes, 1u, memory_order_release);
+    else if (!amg_margo_runtime_frees_eventuals())
+        atomic_store_explicit(&waiter->wakes, 1u, memory_order_release);
 }
 
 static bool request_is_over(const struct margo_request_struct *req)
@@ -106,18 +115,34 @@ static bool state_change(
     return is_from;
 }
 
-/* Marks it as over; returns the word before. The request may be freed by then.
- */
+/* The thread that stands in for the loop waits for a request that another one
+ * has ended: makes it check. */
+static void stand_in_wake(margo_instance_id mid)
+{
+    ABT_thread thread =
+        atomic_load_explicit(&mid->stands_in, memory_order_seq_cst);
+
+    if (thread != ABT_THREAD_NULL && thread != amg_margo_self())
+        amg_margo_wake(mid);
+}
+
+/* Marks it as over, and ends its operation, under one lock. The request may be
+ * freed by then, and the instance may end. Returns the word before. */
 static uintptr_t state_end(struct margo_request_struct *req)
 {
     margo_instance_id mid = req->mid;
     uintptr_t before = PENDING;
 
-    if (!amg_bias_lock_owned(&mid->biased_lock))
-        return atomic_exchange_explicit(
-            &req->state, OVER, memory_order_acq_rel);
+    if (!amg_bias_lock_owned(&mid->biased_lock)) {
+        before =
+            atomic_exchange_explicit(&req->state, OVER, memory_order_seq_cst);
+        stand_in_wake(mid);
+        amg_margo_operation_end(mid);
+        return before;
+    }
     before = atomic_load_explicit(&req->state, memory_order_relaxed);
     atomic_store_explicit(&req->state, OVER, memory_order_release);
+    amg_margo_count_owned(&mid->operations, -1u);
     amg_bias_unlock(&mid->biased_lock);
     return before;
 }
@@ -285,7 +310,9 @@ static bool request_wait(struct margo_request_struct *req)
 {
     struct amg_margo_waiter waiter;
 
-    if (request_is_over(req) || request_park(req))
+    if (request_is_over(req) ||
+        amg_margo_loop_stand_in(req->mid, &req->state, OVER) ||
+        request_park(req))
         return true;
     amg_margo_waiter_init(&waiter);
     if (!request_attach(req, &waiter))
@@ -347,7 +374,6 @@ void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret)
         amg_margo_runtime_unpark((void *)(before - PARKED));
     else if (before != PENDING)
         amg_margo_waiter_wake((struct amg_margo_waiter *)before);
-    amg_margo_operation_end(mid);
 }
 
 hg_return_t margo_wait(margo_request request)

@@ -16,8 +16,16 @@
  * one. False: it has none of that kind. */
 bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind);
 
-/* Number of other threads that are ready in the loop's stream. */
-unsigned amg_margo_runtime_ready_count(void);
+/* Is another thread ready in the loop's stream? */
+bool amg_margo_runtime_has_ready(void);
+
+/* Lets the ready threads of the caller's stream run first. */
+void amg_margo_runtime_yield(void);
+
+/* Takes a thread out of the pool of the caller's stream, which no other stream
+ * runs, if it is the only one that is ready there; and gives it back. */
+bool amg_margo_runtime_take(ABT_thread thread);
+void amg_margo_runtime_give(ABT_thread thread);
 
 /* Is the loop's stream requested to end, while another one can run the loop? */
 bool amg_margo_runtime_must_migrate(void);
@@ -34,6 +42,9 @@ void *amg_margo_runtime_self(void);
  * once. Unlocks as soon as that may happen. */
 void amg_margo_runtime_park(void *self, struct amg_bias *lock);
 void amg_margo_runtime_unpark(void *self);
+
+/* May a thread free an eventual as soon as it was woken from it? */
+bool amg_margo_runtime_frees_eventuals(void);
 
 /* Are the two functions below available? If not, they are not called. */
 bool amg_margo_runtime_can_block(void);

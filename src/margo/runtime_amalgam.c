@@ -8,6 +8,7 @@
 #include "mercury.h"
 #include "ult/park.h"
 #include "ult/sched.h"
+#include "ult/switch_to.h"
 
 static void context_wake(void *arg)
 {
@@ -28,9 +29,25 @@ bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
     return true;
 }
 
-unsigned amg_margo_runtime_ready_count(void)
+bool amg_margo_runtime_has_ready(void)
 {
-    return amg_block_ready_count();
+    return amg_block_has_ready();
+}
+
+void amg_margo_runtime_yield(void)
+{
+    amg_ult_yield(amg_ult_self());
+}
+
+bool amg_margo_runtime_take(ABT_thread thread)
+{
+    return amg_block_take(amg_ult_of(thread));
+}
+
+void amg_margo_runtime_give(ABT_thread thread)
+{
+    amg_ready_pool_push(amg_ult_pool(amg_ult_of(thread)), amg_ult_of(thread),
+        ABT_POOL_CONTEXT_OP_POOL_OTHER);
 }
 
 bool amg_margo_runtime_must_migrate(void)
@@ -64,6 +81,11 @@ void amg_margo_runtime_park(void *self, struct amg_bias *lock)
 void amg_margo_runtime_unpark(void *self)
 {
     amg_ult_make_ready(self);
+}
+
+bool amg_margo_runtime_frees_eventuals(void)
+{
+    return true;
 }
 
 bool amg_margo_runtime_can_block(void)

@@ -48,9 +48,25 @@ bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
            kind != AMG_MARGO_POOL_EARLIEST_FIRST;
 }
 
-unsigned amg_margo_runtime_ready_count(void)
+bool amg_margo_runtime_has_ready(void)
 {
-    return (unsigned)others(ABT_pool_get_size);
+    return others(ABT_pool_get_size) > 0;
+}
+
+void amg_margo_runtime_yield(void)
+{
+    (void)ABT_thread_yield();
+}
+
+bool amg_margo_runtime_take(ABT_thread thread)
+{
+    (void)thread;
+    return false;
+}
+
+void amg_margo_runtime_give(ABT_thread thread)
+{
+    (void)thread;
 }
 
 bool amg_margo_runtime_must_migrate(void)
@@ -81,6 +97,11 @@ void amg_margo_runtime_park(void *self, struct amg_bias *lock)
 void amg_margo_runtime_unpark(void *self)
 {
     (void)self;
+}
+
+bool amg_margo_runtime_frees_eventuals(void)
+{
+    return false;
 }
 
 bool amg_margo_runtime_can_block(void)

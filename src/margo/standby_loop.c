@@ -64,7 +64,7 @@ static bool watcher_stop(margo_instance_id mid)
         /* Each time, since it may have been about to sleep. */
         amg_context_ring(mid->hg_context);
         round_end(standby);
-        if (amg_margo_runtime_ready_count() == 0)
+        if (!amg_margo_runtime_has_ready())
             amg_lock_yield(tries++);
         ABT_thread_yield();
         if (!round_begin(mid))

@@ -86,12 +86,14 @@ static bool fires_elsewhere(
     margo_instance_id mid, const struct amg_margo_timer *timer)
 {
     const struct amg_margo_timers *timers = mid->timers;
+    ABT_thread self = amg_margo_self();
 
     for (unsigned i = 0; i < AMG_MARGO_LOOP_COUNT; i++)
         if (atomic_load_explicit(&timers->firing[i], memory_order_acquire) ==
             timer)
-            return amg_margo_self() == ABT_THREAD_NULL ||
-                   amg_margo_self() != mid->loops[i];
+            return self == ABT_THREAD_NULL ||
+                   !(i == AMG_MARGO_LOOP ? amg_margo_runs_loop(mid, self)
+                                         : self == mid->loops[i]);
     return false;
 }
 

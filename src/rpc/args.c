@@ -23,15 +23,40 @@ static hg_size_t larger(hg_size_t one, hg_size_t other)
     return one > other ? one : other;
 }
 
-/* Releases the message of a request, except what the answer needs. Arguments
- * that did not fit into it stay. */
+/* Came the input in a longer buffer of the driver? */
+static bool input_is_long(const struct hg_handle *handle)
+{
+    const hg_class_t *cls = handle->info.hg_class;
+
+    return handle->arrival->len >
+           (uint64_t)cls->limits.request_len * AMG_ROOM_FACTOR;
+}
+
+/* Moves the arguments out of the message. False: no memory. */
+static bool input_move(struct amg_args *args)
+{
+    void *copy = amg_mem_alloc(args->len);
+
+    if (copy == NULL)
+        return false;
+    memcpy(copy, args->data, args->len);
+    args->extra = copy;
+    args->data = copy;
+    return true;
+}
+
+/* Releases the message of a request, except what the answer needs. Long
+ * arguments stay. */
 static void raw_release(struct hg_handle *handle)
 {
     handle->is_released = true;
-    if (handle->in.extra == NULL)
+    if (handle->in.extra == NULL && !input_is_long(handle))
         handle->in.data = NULL;
     if (!handle->arrival->is_one_way)
         return; /* the driver needs it to address the reply */
+    if (handle->in.extra == NULL && handle->in.data != NULL &&
+        !input_move(&handle->in))
+        return; /* then the message stays, too */
     amg_addr_keep(&handle->addr);
     amg_handle_ep(handle)->transport->msg.release(
         amg_handle_ep(handle), handle->arrival);
@@ -194,7 +219,7 @@ hg_return_t HG_Class_set_output_offset(hg_class_t *hg_class, hg_size_t offset)
 }
 
 /* Does this handle have the bytes that the caller wants? */
-static hg_return_t args_check(
+static AMG_INLINE hg_return_t args_check(
     const struct hg_handle *handle, bool wants_input, const void *user)
 {
     enum amg_handle_state state;

@@ -6,17 +6,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/pool.h"
 #include "wire/header.h"
 #include "wire/proc.h"
 
 /* Upper limit of the memory that a peer can make us allocate for one call. */
 #define FETCH_LEN_MAX ((uint64_t)1 << 40)
-
-/* Arguments up to this size are encoded into memory of the library, which an
- * intranode peer reads by plain copies. The peer maps it and it counts as its
- * own, so the size is limited. */
-enum { NEAR_LEN_MAX = 1 << 18 };
 
 /* Owned by the fetch, until its transfer is done. */
 struct fetch {
@@ -27,30 +21,84 @@ struct fetch {
     struct hg_bulk *local;
 };
 
-static void *near_alloc(hg_class_t *cls, hg_size_t len)
+/* The driver's longer buffers for the arguments of one message. They are this
+ * struct's until one of them becomes the buffer of the message. */
+struct long_bufs {
+    struct amg_proc_memory base;
+    const struct hg_handle *handle;
+    uint32_t head_len; /* before the arguments */
+    uint32_t tail_len; /* behind them */
+    struct amg_buf *buf;
+    struct amg_buf *old; /* its bytes are being moved to `buf` */
+};
+
+static void *long_place(const struct long_bufs *bufs, const struct amg_buf *buf)
 {
-    return len > NEAR_LEN_MAX
-               ? NULL
-               : amg_class_pool_alloc(cls->pool, len, AMG_CLASS_POOL_ONLY);
+    return (char *)buf->data + bufs->head_len;
 }
 
-static void near_free(hg_class_t *cls, void *ptr)
+static void long_put(struct long_bufs *bufs, struct amg_buf **buf)
 {
-    amg_class_pool_free(cls->pool, ptr);
+    struct amg_ep *ep = amg_handle_ep(bufs->handle);
+
+    if (*buf != NULL)
+        ep->transport->msg.put_buf(ep, *buf);
+    *buf = NULL;
 }
 
-/* The best memory for the extra buffer of arguments for that peer. */
-static const struct amg_proc_memory *overflow_memory(
-    const struct hg_handle *handle)
+static void long_bufs_fini(struct long_bufs *bufs)
 {
-    static const struct amg_proc_memory near_memory = {
-        .alloc = near_alloc,
-        .free = near_free,
-    };
-    const hg_class_t *cls = handle->info.hg_class;
-    const struct amg_domain *domain = cls->domains[handle->addr.route];
+    long_put(bufs, &bufs->buf);
+    long_put(bufs, &bufs->old);
+}
 
-    return domain != NULL && domain->reads_area ? &near_memory : NULL;
+static void *long_alloc(
+    struct amg_proc_memory *memory, hg_size_t len, hg_size_t *ret_cap)
+{
+    struct long_bufs *bufs = amg_container_of(memory, struct long_bufs, base);
+    struct amg_ep *ep = amg_handle_ep(bufs->handle);
+    uint32_t around_len = bufs->head_len + bufs->tail_len;
+    struct amg_buf *buf = NULL;
+
+    if (bufs->handle->info.hg_class->plan.no_overflow ||
+        len > AMG_LONG_ARGS_LEN + AMG_LONG_HEADERS_LEN ||
+        ep->transport->msg.get_long_buf(ep, bufs->handle->addr.peer,
+            (uint32_t)len + around_len, &buf) != HG_SUCCESS)
+        return NULL;
+    AMG_ASSERT(buf->cap >= len + around_len);
+    long_put(bufs, &bufs->old); /* there is one if the proc has kept it */
+    bufs->old = bufs->buf;
+    bufs->buf = buf;
+    *ret_cap = buf->cap - around_len;
+    return long_place(bufs, buf);
+}
+
+static void long_free(struct amg_proc_memory *memory, void *ptr)
+{
+    struct long_bufs *bufs = amg_container_of(memory, struct long_bufs, base);
+
+    if (bufs->old != NULL && ptr == long_place(bufs, bufs->old))
+        long_put(bufs, &bufs->old);
+    else if (bufs->buf != NULL && ptr == long_place(bufs, bufs->buf))
+        long_put(bufs, &bufs->buf);
+    else
+        amg_mem_free(ptr);
+}
+
+/* Sends the arguments in the driver's longer buffer, if they are in it; returns
+ * their place, or NULL. */
+static char *long_take(
+    struct long_bufs *bufs, struct hg_proc *proc, struct amg_message *message)
+{
+    char *extra = hg_proc_get_extra_buf(proc);
+
+    if (bufs->buf == NULL || extra != long_place(bufs, bufs->buf))
+        return NULL;
+    hg_proc_set_extra_buf_is_mine(proc, 1); /* taken: not freed there */
+    long_put(bufs, &message->buf);
+    message->buf = bufs->buf;
+    bufs->buf = NULL;
+    return extra;
 }
 
 /* Takes the extra buffer of `proc`, exposes it, and writes its length, its sum
@@ -278,13 +326,17 @@ hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     char *room = (char *)message->buf->data + head_len;
     uint64_t cap = args_cap(handle, message->buf, head_len + tail_len);
     uint32_t room_len = 0;
+    struct long_bufs bufs = {.base = {long_alloc, long_free},
+        .handle = handle,
+        .head_len = head_len,
+        .tail_len = tail_len};
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;
 
     amg_proc_init(&proc, handle->info.hg_class, room, cap, HG_ENCODE);
-    hg_proc_set_handle(&proc, handle);
-    hg_proc_set_flags(&proc, proc_flags(handle));
-    amg_proc_set_memory(&proc, overflow_memory(handle));
+    proc.handle = handle;
+    proc.flags = proc_flags(handle);
+    proc.memory = &bufs.base;
     rc = proc_cb(&proc, user);
     if (rc == HG_SUCCESS)
         rc = hg_proc_flush(&proc);
@@ -296,12 +348,21 @@ hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     }
     args->len = hg_proc_get_size_used(&proc);
     room_len = (uint32_t)args->len;
-    if (hg_proc_get_extra_buf(&proc) != NULL) {
-        args->is_summed = is_summed;
-        rc = overflow_expose(handle, &proc, room, cap, args, &room_len);
-        if (rc != HG_SUCCESS)
-            goto fini_proc;
-        message->flags = AMG_HEADER_MORE;
+    if (!AMG_LIKELY(proc.extra == NULL)) {
+        char *place = long_take(&bufs, &proc, message);
+
+        amg_counters_add(&handle->info.context->counters,
+            handle->is_incoming ? AMG_COUNT_LONG_REPLIES
+                                : AMG_COUNT_LONG_REQUESTS);
+        if (place != NULL) {
+            room = place;
+        } else {
+            args->is_summed = is_summed;
+            rc = overflow_expose(handle, &proc, room, cap, args, &room_len);
+            if (rc != HG_SUCCESS)
+                goto fini_proc;
+            message->flags = AMG_HEADER_MORE;
+        }
     }
     message->len += room_len;
     if (is_summed) {
@@ -311,7 +372,10 @@ hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     }
 
 fini_proc:
+    if (AMG_LIKELY(proc.extra == NULL))
+        return rc;
     amg_proc_fini(&proc);
+    long_bufs_fini(&bufs);
     return rc;
 }
 
@@ -322,6 +386,29 @@ void amg_rpc_seal_slow(
         amg_header_set_user_len(message, user_len);
     if (rpcs->checksum_level != HG_CHECKSUM_NONE)
         amg_header_sign(message);
+}
+
+hg_return_t amg_rpc_encode_raw_slow(const struct amg_rpc_class *rpcs,
+    hg_id_t id, const void *bytes, uint32_t len, struct amg_message *message)
+{
+    bool is_summed = rpcs->checksum_level == HG_CHECKSUM_RPC_PAYLOAD;
+    uint32_t tail_len = is_summed ? AMG_HEADER_TAIL_LEN : 0;
+    uint64_t need = (uint64_t)AMG_HEADER_LEN + rpcs->in_offset + len + tail_len;
+    char *room = (char *)message->buf->data + AMG_HEADER_LEN;
+
+    if (need > message->buf->cap)
+        return HG_MSGSIZE;
+    amg_header_write_request(message->buf->data,
+        AMG_HEADER_ONE_WAY | (is_summed ? AMG_HEADER_SUMMED : 0), id);
+    memset(room, 0, rpcs->in_offset); /* as a handle that was never asked */
+    room += rpcs->in_offset;
+    if (len > 0)
+        memcpy(room, bytes, len);
+    if (is_summed)
+        tail_write(room, len);
+    amg_rpc_seal_slow(rpcs, message->buf->data, rpcs->in_offset);
+    message->len = (uint32_t)need;
+    return HG_SUCCESS;
 }
 
 hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
@@ -351,7 +438,7 @@ hg_return_t amg_rpc_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     hg_return_t rc = HG_SUCCESS;
 
     amg_proc_init(&proc, handle->info.hg_class, args->data, args->len, op);
-    hg_proc_set_handle(&proc, handle);
+    proc.handle = handle;
     rc = proc_cb(&proc, user);
     amg_proc_fini(&proc);
     return rc;

@@ -26,17 +26,18 @@ void amg_overflow_cancel(struct hg_handle *handle);
 
 /* A message that is being written; on the stack of the sender. */
 struct amg_message {
-    struct amg_buf *buf;
-    uint16_t user_len; /* of the user's own header */
+    struct amg_buf *buf; /* encode may exchange it for a longer one */
+    uint16_t user_len;   /* of the user's own header */
     /* Set by encode. */
     uint32_t len;  /* of the message */
     uint8_t flags; /* AMG_HEADER_MORE, AMG_HEADER_SUMMED */
 };
 
 /* Encodes `user` into the message, behind the head and the user's own header.
- * Its flags have AMG_HEADER_MORE if the arguments are exposed instead (then
- * `args` has them), AMG_HEADER_SUMMED if they have a sum. HG_OVERFLOW,
- * HG_NOMEM, or the error of the proc; nothing is kept then. */
+ * Long arguments go into a longer buffer of the driver, if it has one. Else
+ * they are exposed: the flags have AMG_HEADER_MORE, and `args` the arguments.
+ * Either is counted. AMG_HEADER_SUMMED: they have a sum. HG_OVERFLOW, HG_NOMEM,
+ * or the error of the proc; nothing is kept then. */
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, struct amg_message *message);
 
@@ -64,6 +65,26 @@ static inline void amg_rpc_seal(
 
     if (!rpcs->is_plain)
         amg_rpc_seal_slow(rpcs, message, user_len);
+}
+
+/* Writes a one-way request whose arguments are these bytes, in the class. Sets
+ * `message->len`. HG_MSGSIZE: they do not fit. */
+hg_return_t amg_rpc_encode_raw_slow(const struct amg_rpc_class *rpcs,
+    hg_id_t id, const void *bytes, uint32_t len, struct amg_message *message);
+static inline hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
+    const void *bytes, uint32_t len, struct amg_message *message)
+{
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
+    char *room = message->buf->data;
+
+    if (!AMG_LIKELY(rpcs->is_plain) ||
+        !AMG_LIKELY(len <= message->buf->cap - AMG_HEADER_LEN))
+        return amg_rpc_encode_raw_slow(rpcs, id, bytes, len, message);
+    amg_header_write_request(room, AMG_HEADER_ONE_WAY, id);
+    if (len > 0)
+        memcpy(room + AMG_HEADER_LEN, bytes, len);
+    message->len = AMG_HEADER_LEN + len;
+    return HG_SUCCESS;
 }
 
 /* Finds the arguments in a message of `len` bytes whose head was read, or the

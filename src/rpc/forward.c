@@ -74,18 +74,16 @@ static void reply_refuse(
     forward_end(handle, rc);
 }
 
-/* Reads the reply: its code, and where its arguments are. */
-static void reply_take(struct hg_handle *handle)
+/* Reads a reply that is not plain: its code, and where its arguments are. */
+AMG_NOINLINE static void reply_take(
+    struct hg_handle *handle, const struct amg_rpc_class *rpcs)
 {
-    const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
     struct amg_op *op = &handle->op;
     struct amg_header header;
     const char *why = NULL;
     bool is_long = false;
     hg_return_t rc = HG_SUCCESS;
 
-    handle->has_reply = true;
-    amg_counters_add(&handle->info.context->counters, AMG_COUNT_REPLIES_CAME);
     rc = amg_header_read(op->data, op->len, AMG_HEADER_REPLY, &header, &why);
     if (rc != HG_SUCCESS) {
         reply_refuse(handle, rc, false, why);
@@ -125,13 +123,22 @@ static void reply_take(struct hg_handle *handle)
 static void forward_step(struct amg_op *op)
 {
     struct hg_handle *handle = amg_container_of(op, struct hg_handle, op);
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
 
-    if (op->ret != HG_SUCCESS)
+    if (op->ret != HG_SUCCESS || op->data == NULL) {
         forward_end(handle, op->ret);
-    else if (op->data != NULL)
-        reply_take(handle);
-    else
-        forward_end(handle, HG_SUCCESS);
+        return;
+    }
+    handle->has_reply = true;
+    amg_counters_add(&handle->info.context->counters, AMG_COUNT_REPLIES_CAME);
+    if (!AMG_LIKELY(rpcs->is_plain && amg_header_is_plain(op->data, op->len,
+                                          AMG_HEADER_REPLY, 0))) {
+        reply_take(handle, rpcs);
+        return;
+    }
+    handle->out.data = (char *)op->data + AMG_HEADER_LEN;
+    handle->out.len = op->len - AMG_HEADER_LEN;
+    forward_end(handle, HG_SUCCESS);
 }
 
 /* May this handle be sent in its state? */
@@ -160,12 +167,14 @@ static hg_return_t forward_check(struct hg_handle *handle)
     return HG_SUCCESS;
 }
 
-/* Encodes the request into `buf` and hands both to the driver. */
+/* Encodes the request into `*ret_buf` and hands both to the driver. On an error
+ * `*ret_buf` is the buffer that is left to the caller. */
 static hg_return_t forward_post(
-    struct hg_handle *handle, struct amg_buf *buf, void *in_struct)
+    struct hg_handle *handle, struct amg_buf **ret_buf, void *in_struct)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
-    struct amg_message message = {.buf = buf,
+    struct amg_buf *buf = NULL;
+    struct amg_message message = {.buf = *ret_buf,
         .user_len = amg_rpc_class_of(handle->info.hg_class)->in_offset};
     bool wants_reply = !handle->is_one_way;
     hg_return_t rc = amg_rpc_encode(
@@ -173,13 +182,11 @@ static hg_return_t forward_post(
 
     if (rc != HG_SUCCESS)
         return rc;
+    *ret_buf = buf = message.buf;
     if (handle->is_one_way)
         message.flags |= AMG_HEADER_ONE_WAY;
-    if ((message.flags & AMG_HEADER_MORE) != 0) {
+    if ((message.flags & AMG_HEADER_MORE) != 0)
         wants_reply = true;
-        amg_counters_add(
-            &handle->info.context->counters, AMG_COUNT_LONG_REQUESTS);
-    }
     amg_header_write_request(buf->data, message.flags, handle->info.id);
     if (message.user_len != 0)
         amg_rpc_write_user_header(handle, buf->data, message.user_len);
@@ -231,7 +238,7 @@ hg_return_t HG_Forward(
     if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
         spare_make(handle);
     amg_context_enter(context);
-    rc = forward_post(handle, buf, in_struct);
+    rc = forward_post(handle, &buf, in_struct);
     if (rc == HG_SUCCESS) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
         amg_context_posted(context, route);

@@ -18,14 +18,9 @@
 /* Clears what one use leaves behind; operations and entry are written before
  * each use. The whole struct is eight cache lines, and this is on the path of
  * every incoming call. */
-static void handle_clear(struct hg_handle *handle)
+static inline void handle_clear(struct hg_handle *handle)
 {
-    static const struct amg_args no_args;
-
-    handle->info.addr = HG_ADDR_NULL;
-    handle->info.id = 0;
-    handle->info.context_id = 0;
-    handle->addr.peer = NULL;
+    AMG_ASSERT(handle->in.extra == NULL && handle->out.extra == NULL);
     /* One by one: gcc makes a memset of this length a slow instruction. */
     handle->rpc = NULL;
     handle->is_one_way = false;
@@ -36,14 +31,12 @@ static void handle_clear(struct hg_handle *handle)
     handle->ret = HG_SUCCESS;
     handle->callback = NULL;
     handle->arg = NULL;
-    handle->in = no_args;
-    handle->out = no_args;
     handle->arrival = NULL;
     handle->fetch = NULL;
     handle->link = (struct amg_link){NULL, NULL};
     handle->token = 0;
     handle->give_up_ns = 0;
-    if (handle->keeps_data)
+    if (!AMG_LIKELY(!handle->keeps_data))
         return;
     handle->data = NULL;
     handle->data_free = NULL;
@@ -87,18 +80,17 @@ static void header_clear(struct hg_handle *handle)
     memset(handle->raw, 0, len);
 }
 
-hg_return_t amg_handle_create(
-    hg_context_t *context, bool is_incoming, struct hg_handle **ret_handle)
+struct hg_handle *amg_handle_create(hg_context_t *context, bool is_incoming)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
     struct hg_handle *handle =
         amg_pool_get(is_incoming ? &rpcs->incoming : &rpcs->handles);
     int spare = is_incoming ? 0 : AMG_HANDLE_SPARE;
 
-    if (handle == NULL)
-        return HG_NOMEM;
+    if (!AMG_LIKELY(handle != NULL))
+        return NULL;
     handle_clear(handle);
-    if (handle->raw != NULL)
+    if (!AMG_LIKELY(handle->raw == NULL))
         header_clear(handle);
     handle->info.hg_class = context->cls;
     handle->info.context = context;
@@ -108,8 +100,7 @@ hg_return_t amg_handle_create(
     atomic_init(
         &handle->state, is_incoming ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
     amg_tally_add(&context->handles, 1);
-    *ret_handle = handle;
-    return HG_SUCCESS;
+    return handle;
 }
 
 /* Counts it as held by the user. */
@@ -184,14 +175,6 @@ bool amg_handle_drop(struct hg_handle *handle, int share)
     return true;
 }
 
-void amg_handle_finish(struct hg_handle *handle)
-{
-    if (handle->callback != NULL)
-        amg_context_queue(handle->info.context, &handle->entry);
-    else
-        handle->entry.run(&handle->entry);
-}
-
 hg_return_t HG_Create(
     hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle)
 {
@@ -214,11 +197,13 @@ hg_return_t HG_Create(
             return HG_NOENTRY;
         }
     }
-    rc = amg_handle_create(context, false, &made);
-    if (rc != HG_SUCCESS)
-        return rc;
+    made = amg_handle_create(context, false);
+    if (made == NULL)
+        return HG_NOMEM;
     made->rpc = rpc;
+    made->info.addr = HG_ADDR_NULL;
     made->info.id = id;
+    made->info.context_id = 0;
     if (addr != HG_ADDR_NULL) {
         amg_addr_init_copy(addr, &made->addr);
         made->info.addr = &made->addr;

@@ -16,6 +16,7 @@
 #include "mercury_handle.h"
 #include "rpc/registry.h"
 #include "transport/op.h"
+#include "wire/header.h"
 
 /* The left column is a call at its origin, the right one at its target. */
 enum amg_handle_state {
@@ -87,7 +88,8 @@ struct hg_handle {
     void *raw;
     void *data; /* user data */
     void (*data_free)(void *);
-    /* All fields from here on are zero in a new handle: handle_clear(). */
+    /* All fields from here on are zero in a new handle: amg_handle_create()
+     * clears them, except for `in` and `out`, which are always released. */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
     bool is_long;        /* target: its arguments must be pulled */
@@ -120,9 +122,9 @@ struct hg_handle {
     uint64_t pull_len;    /* is_long: bytes of its arguments; else not set */
 };
 
-/* Creates a handle with one reference. HG_NOMEM. */
-hg_return_t amg_handle_create(
-    hg_context_t *context, bool is_incoming, struct hg_handle **ret_handle);
+/* Creates a handle with one reference, or NULL: no memory. That of an incoming
+ * call has no peer and no id yet: the caller sets both. */
+struct hg_handle *amg_handle_create(hg_context_t *context, bool is_incoming);
 
 #define AMG_HANDLE_BIT(state) (1u << (AMG_HANDLE_##state))
 
@@ -210,6 +212,20 @@ static inline void amg_handle_unref(struct hg_handle *handle)
  * still be unanswered. False: the program has no such reference. */
 bool amg_handle_drop(struct hg_handle *handle, int share);
 
+/* As HG_Get_data(). */
+static inline void *amg_handle_data(hg_handle_t handle)
+{
+    return AMG_LIKELY(amg_refs_get(&handle->refs) > 0) ? handle->data
+                                                       : HG_Get_data(handle);
+}
+
+/* Data of the RPC of a request that has come in; NULL: it has none, or was
+ * deregistered. */
+static inline void *amg_handle_rpc_data(const struct hg_handle *handle)
+{
+    return handle->rpc == NULL ? NULL : handle->rpc->data;
+}
+
 /* Runs the program's callback for new handles, if any, and returns its result;
  * on an error the caller drops the handle. */
 hg_return_t amg_handle_run_create_cb(struct hg_handle *handle);
@@ -237,7 +253,13 @@ static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
 
 /* Queues the completion of an operation for the user, or runs it here if there
  * is no callback. */
-void amg_handle_finish(struct hg_handle *handle);
+static inline void amg_handle_finish(struct hg_handle *handle)
+{
+    if (AMG_LIKELY(handle->callback != NULL))
+        amg_context_queue(handle->info.context, &handle->entry);
+    else
+        handle->entry.run(&handle->entry);
+}
 
 /* May the program still drop it before it is answered? */
 static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
@@ -277,6 +299,17 @@ void amg_pulls_refuse(hg_context_t *context);
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
+
+/* Is the plain request one for a handler that takes no handle? */
+static inline bool amg_oneway_may_take(
+    const struct amg_rpc *rpc, const struct amg_arrival *arrival)
+{
+    return !AMG_LIKELY(rpc->oneway == NULL) && arrival->is_one_way &&
+           arrival->len <= AMG_HEADER_LEN + AMALGAM_ONEWAY_MAX;
+}
+/* Queues it for that handler (oneway.c). */
+void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
+    struct amg_arrival *arrival);
 
 /* Answers with a code and no arguments, before the user saw the call. */
 void amg_respond_code(struct hg_handle *handle, hg_return_t ret);

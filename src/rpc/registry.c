@@ -65,88 +65,99 @@ hg_return_t amg_rpc_class_attach(
     return HG_SUCCESS;
 }
 
-struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
+struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id)
 {
-    struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
-    struct amg_rpc *rpc =
-        atomic_load_explicit(&rpcs->last, memory_order_acquire);
+    struct amg_rpc *rpc = NULL;
 
-    if (rpc != NULL && rpc->id == id)
-        return rpc;
     amg_lock_lock(&rpcs->lock);
     rpc = amg_map_get(&rpcs->rpcs, id);
     if (rpc != NULL)
-        atomic_store_explicit(&rpcs->last, rpc, memory_order_release);
+        atomic_store_explicit(
+            &rpcs->recent[id % AMG_RPC_RECENT], rpc, memory_order_release);
     amg_lock_unlock(&rpcs->lock);
     return rpc;
 }
 
+static void rpc_set(struct amg_rpc *rpc, const struct amg_rpc *wanted)
+{
+    rpc->in_proc = wanted->in_proc;
+    rpc->out_proc = wanted->out_proc;
+    rpc->callback = wanted->callback;
+    rpc->oneway = wanted->oneway;
+}
+
 /* Takes the memory of a deregistered RPC with the same functions, as calls in
  * flight may still use it. NULL: there is none. */
-static struct amg_rpc *gone_take_locked(struct amg_rpc_class *rpcs, hg_id_t id,
-    hg_proc_cb_t in_proc, hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
+static struct amg_rpc *gone_take_locked(
+    struct amg_rpc_class *rpcs, const struct amg_rpc *wanted)
 {
-    struct amg_rpc *rpc = amg_map_get(&rpcs->gone, id);
+    struct amg_rpc *rpc = amg_map_get(&rpcs->gone, wanted->id);
 
-    if (rpc == NULL || rpc->in_proc != in_proc || rpc->out_proc != out_proc ||
-        rpc->callback != callback)
+    if (rpc == NULL || rpc->in_proc != wanted->in_proc ||
+        rpc->out_proc != wanted->out_proc ||
+        rpc->callback != wanted->callback || rpc->oneway != wanted->oneway)
         return NULL;
-    (void)amg_map_remove(&rpcs->gone, id);
+    (void)amg_map_remove(&rpcs->gone, wanted->id);
     amg_list_remove(&rpc->link);
     return rpc;
 }
 
 /* Adds an RPC that is not registered. NOTE(not a leaf): allocates under the
  * lock; base/mem takes none. */
-static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
-    hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
+static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
     struct amg_rpc *rpc = NULL;
     hg_return_t rc = HG_NOMEM;
 
     amg_lock_lock(&rpcs->lock);
-    rpc = gone_take_locked(rpcs, id, in_proc, out_proc, callback);
+    rpc = gone_take_locked(rpcs, wanted);
     if (rpc == NULL)
         rpc = amg_mem_zalloc(sizeof(*rpc));
     if (rpc != NULL) {
-        rpc->id = id;
-        rpc->is_one_way = false;
-        rpc->in_proc = in_proc;
-        rpc->out_proc = out_proc;
-        rpc->callback = callback;
-        rc = amg_map_put(&rpcs->rpcs, id, rpc);
+        rpc->id = wanted->id;
+        rpc->is_one_way = wanted->is_one_way;
+        rpc_set(rpc, wanted);
+        rc = amg_map_put(&rpcs->rpcs, rpc->id, rpc);
         /* Also after an error: earlier calls may use it. */
         amg_list_push(&rpcs->all, &rpc->link);
     }
     amg_lock_unlock(&rpcs->lock);
     if (rc == HG_SUCCESS)
-        amg_rpc_class_of(cls)->handle_ops->registered(cls, id);
+        amg_rpc_class_of(cls)->handle_ops->registered(cls, wanted->id);
     return rc;
+}
+
+hg_return_t amg_rpc_register(hg_class_t *cls, const struct amg_rpc *wanted)
+{
+    struct amg_rpc *rpc = amg_rpc_find(cls, wanted->id);
+
+    if (rpc == NULL)
+        return rpc_add(cls, wanted);
+    AMG_LOG_WARNING("rpc",
+        "RPC id 0x%" PRIx64 " is registered already; its procs and callback "
+        "are replaced",
+        wanted->id);
+    rpc_set(rpc, wanted);
+    rpc->is_one_way = rpc->is_one_way || wanted->is_one_way;
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
     hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb)
 {
-    struct amg_rpc *rpc = NULL;
+    const struct amg_rpc wanted = {.id = id,
+        .in_proc = in_proc_cb,
+        .out_proc = out_proc_cb,
+        .callback = rpc_cb};
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(id != 0))
         return HG_INVALID_ARG;
-    rpc = amg_rpc_find(hg_class, id);
-    if (rpc == NULL)
-        return rpc_add(hg_class, id, in_proc_cb, out_proc_cb, rpc_cb);
-    AMG_LOG_WARNING("rpc",
-        "RPC id 0x%" PRIx64 " is registered already; its procs and callback "
-        "are replaced",
-        id);
-    rpc->in_proc = in_proc_cb;
-    rpc->out_proc = out_proc_cb;
-    rpc->callback = rpc_cb;
-    return HG_SUCCESS;
+    return amg_rpc_register(hg_class, &wanted);
 }
 
 /* Bernstein's hash, 32 bits: the ids must be those of other programs. */
-static hg_id_t name_id(const char *name)
+hg_id_t amg_rpc_name_id(const char *name)
 {
     uint32_t hash = 5381;
 
@@ -162,7 +173,7 @@ hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(func_name != NULL))
         return 0;
-    id = name_id(func_name);
+    id = amg_rpc_name_id(func_name);
     if (HG_Register(hg_class, id, in_proc_cb, out_proc_cb, rpc_cb) !=
         HG_SUCCESS)
         return 0;
@@ -177,7 +188,7 @@ hg_return_t HG_Registered_name(
     if (!AMG_CLASS_OK(hg_class) ||
         !AMG_CONTRACT(func_name != NULL && flag != NULL))
         return HG_INVALID_ARG;
-    found = name_id(func_name);
+    found = amg_rpc_name_id(func_name);
     *flag = amg_rpc_find(hg_class, found) != NULL;
     if (id != NULL)
         *id = found;
@@ -196,7 +207,8 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     rpc = amg_map_remove(&rpcs->rpcs, id);
     if (rpc != NULL) /* without memory it is lost until the class closes */
         (void)amg_map_put(&rpcs->gone, id, rpc);
-    atomic_store_explicit(&rpcs->last, NULL, memory_order_release);
+    atomic_store_explicit(
+        &rpcs->recent[id % AMG_RPC_RECENT], NULL, memory_order_release);
     amg_lock_unlock(&rpcs->lock);
     if (rpc == NULL)
         return HG_NOENTRY;

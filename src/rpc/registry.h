@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "amalgam_oneway.h"
 #include "base/pool.h"
 #include "core/class.h"
 #include "mercury_types.h"
@@ -22,10 +23,14 @@ struct amg_rpc {
     hg_proc_cb_t in_proc;
     hg_proc_cb_t out_proc;
     hg_rpc_cb_t callback;
+    /* NULL: none; else `callback` is oneway_serve() of oneway.c. */
+    amalgam_oneway_cb_t oneway;
     bool is_one_way;
     void *data; /* user data */
     void (*data_free)(void *);
 };
+
+enum { AMG_RPC_RECENT = 64 };
 
 /* Functions and sizes of handles that the registry uses. Constant. */
 struct amg_rpc_handle_ops {
@@ -42,9 +47,10 @@ struct amg_rpc_class {
     struct amg_map rpcs;  /* by id */
     struct amg_map gone;  /* the deregistered ones, by id */
     struct amg_list all;  /* both */
-    /* The RPC found last: consecutive calls often use the same one. Its release
-     * store pairs with the acquire load of the next look-up. */
-    _Atomic(struct amg_rpc *) last;
+    /* RPCs found lately, by the low bits of their ids, so that most look-ups
+     * take no lock. A release store pairs with the acquire load of the next
+     * look-up. */
+    _Atomic(struct amg_rpc *) recent[AMG_RPC_RECENT];
     struct amg_pool handles;  /* of calls made here */
     struct amg_pool incoming; /* of calls received; they keep data, see there */
     /* Run for each new handle; may be NULL. Written before the first call. */
@@ -72,7 +78,24 @@ static inline struct amg_rpc_class *amg_rpc_class_of(const hg_class_t *cls)
     return cls->upper;
 }
 
+/* Registers an RPC as `wanted` says, which need not live on; replaces the procs
+ * and callbacks of one with that id, with a warning. HG_NOMEM. */
+hg_return_t amg_rpc_register(hg_class_t *cls, const struct amg_rpc *wanted);
+
+/* The id of a name. */
+hg_id_t amg_rpc_name_id(const char *name);
+
+/* The same, for an id that was not found lately. */
+struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id);
 /* NULL when the id is not registered. */
-struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id);
+static inline struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
+{
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
+    struct amg_rpc *rpc = atomic_load_explicit(
+        &rpcs->recent[id % AMG_RPC_RECENT], memory_order_acquire);
+
+    return AMG_LIKELY(rpc != NULL && rpc->id == id) ? rpc
+                                                    : amg_rpc_search(rpcs, id);
+}
 
 #endif

@@ -481,8 +481,6 @@ hg_return_t HG_Respond(
     if (rc != HG_SUCCESS)
         goto put_buf;
     amg_counters_add(&context->counters, AMG_COUNT_REPLIES_SENT);
-    if ((message.flags & AMG_HEADER_MORE) != 0)
-        amg_counters_add(&context->counters, AMG_COUNT_LONG_REPLIES);
     amg_context_posted(context, route);
     return HG_SUCCESS;
 

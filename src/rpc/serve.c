@@ -3,6 +3,7 @@
 #include "rpc/handle.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/env.h"
 #include "base/log.h"
@@ -285,10 +286,7 @@ static void serve_request(
         &handle->in, handle->arrival->data, handle->arrival->len, header);
 
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
-    handle->entry.run = serve_run;
-    handle->entry.is_incoming = true;
     handle->is_long = (header->flags & AMG_HEADER_MORE) != 0;
-    handle->rpc = amg_rpc_find(handle->info.hg_class, header->id);
     if (rc == HG_SUCCESS)
         why = "the program's callback for new handles failed";
     if (rc == HG_SUCCESS)
@@ -358,29 +356,18 @@ static void serve_late_reply(
     ep->transport->msg.release(ep, arrival);
 }
 
-void amg_serve_arrived(
-    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+/* Handles a message that is no plain request, or one for a class with more to
+ * check. */
+AMG_NOINLINE static void serve_any(struct hg_handle *handle)
 {
-    struct hg_handle *handle = NULL;
+    hg_context_t *context = handle->info.context;
+    const struct amg_arrival *arrival = handle->arrival;
     struct amg_header header;
     const char *why = NULL;
-    hg_return_t rc = HG_SUCCESS;
-
-    if (arrival->is_late) {
-        serve_late_reply(context, route, arrival);
-        return;
-    }
-    if (amg_handle_create(context, true, &handle) != HG_SUCCESS) {
-        serve_refuse_without_handle(context, route, arrival);
-        return;
-    }
-    handle->arrival = arrival;
-    handle->on_unanswered_end = amg_respond_for_user;
-    handle->info.context_id = arrival->origin_context;
-    amg_addr_borrow(context->cls, route, arrival->from, &handle->addr);
-    handle->info.addr = &handle->addr;
-    rc = amg_header_read(
+    hg_return_t rc = amg_header_read(
         arrival->data, arrival->len, AMG_HEADER_REQUEST, &header, &why);
+
+    handle->info.id = 0;
     if (rc != HG_SUCCESS) {
         serve_refuse(handle, rc, why);
         return;
@@ -405,6 +392,64 @@ void amg_serve_arrived(
         amg_respond_code(handle, HG_SUCCESS);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
     amg_handle_unref(handle);
+}
+
+/* Is it a request of which nothing but its id must be looked at? */
+static inline bool is_plain(
+    const hg_context_t *context, const struct amg_arrival *arrival)
+{
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
+    uint8_t flags = arrival->is_one_way ? AMG_HEADER_ONE_WAY : 0;
+
+    return rpcs->is_plain && rpcs->on_create == NULL &&
+           amg_header_is_plain(
+               arrival->data, arrival->len, AMG_HEADER_REQUEST, flags) &&
+           !atomic_load_explicit(&context->is_unposted, memory_order_acquire);
+}
+
+void amg_serve_arrived(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    struct hg_handle *handle = NULL;
+    struct amg_rpc *rpc = NULL;
+    hg_id_t id = 0; /* of a plain request */
+
+    if (!AMG_LIKELY(!arrival->is_late)) {
+        serve_late_reply(context, route, arrival);
+        return;
+    }
+    if (AMG_LIKELY(is_plain(context, arrival))) {
+        memcpy(&id, (const char *)arrival->data + AMG_HEADER_ID_AT, sizeof(id));
+        rpc = amg_rpc_find(context->cls, id);
+        if (rpc != NULL && amg_oneway_may_take(rpc, arrival)) {
+            amg_oneway_take(context, route, rpc, arrival);
+            return;
+        }
+    }
+    handle = amg_handle_create(context, true);
+    if (!AMG_LIKELY(handle != NULL)) {
+        serve_refuse_without_handle(context, route, arrival);
+        return;
+    }
+    handle->arrival = arrival;
+    handle->on_unanswered_end = amg_respond_for_user;
+    handle->info.context_id = arrival->origin_context;
+    amg_addr_borrow(context->cls, route, arrival->from, &handle->addr);
+    handle->info.addr = &handle->addr;
+    handle->entry.run = serve_run;
+    handle->entry.is_incoming = true;
+    if (!AMG_LIKELY(id != 0)) {
+        serve_any(handle);
+        return;
+    }
+    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
+    handle->info.id = id;
+    handle->rpc = rpc;
+    handle->in.data = (char *)arrival->data + AMG_HEADER_LEN;
+    handle->in.len = arrival->len - AMG_HEADER_LEN;
+    handle->is_one_way = arrival->is_one_way != 0;
+    handle->is_long = false;
+    serve_known(handle);
 }
 
 hg_return_t amg_rpc_context_open(hg_context_t *context)

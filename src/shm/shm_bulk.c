@@ -164,7 +164,6 @@ void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
 {
     amg_list_init(&ep->bulk.ready);
     amg_list_init(&ep->bulk.blocked);
-    atomic_init(&ep->bulk.has_ready, 0);
     atomic_init(&ep->bulk.copied, 0);
 }
 
@@ -299,8 +298,8 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
         }
         transfer_set_state_locked(transfer, rc);
     }
-    atomic_store_explicit(&ep->bulk.has_ready,
-        !amg_list_is_empty(&ep->bulk.ready), memory_order_relaxed);
+    amg_shm_due_set_locked(
+        ep, AMG_SHM_DUE_BULK, !amg_list_is_empty(&ep->bulk.ready));
     amg_bias_unlock(&domain->lock);
 }
 
@@ -359,7 +358,7 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
     while ((link = amg_list_pop(&ep->bulk.ready)) != NULL)
         transfer_end_locked(amg_shm_transfer_of(link), HG_CANCELED);
     AMG_ASSERT(amg_list_is_empty(&ep->bulk.blocked));
-    atomic_store_explicit(&ep->bulk.has_ready, 0, memory_order_relaxed);
+    amg_shm_due_set_locked(ep, AMG_SHM_DUE_BULK, false);
 }
 
 /* Whether a post may copy now. It may not if the first step to the peer has to
@@ -419,6 +418,7 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     struct amg_shm_transfer *transfer = amg_pool_get(&domain->bulk.pool);
+    hg_return_t rc = HG_SUCCESS;
 
     if (transfer == NULL && done == 0)
         return HG_NOMEM;
@@ -444,10 +444,18 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
         transfer->fragments[i].len = 0;
     amg_bias_lock(&domain->lock);
-    peer->refs++;
-    amg_call_set(op, AMG_SHM_OP_BULK, transfer, &ep->base);
-    amg_shm_transfer_wake_locked(transfer);
+    if (peer->state == AMG_SHM_PEER_UNMET)
+        rc = amg_shm_peer_meet_locked(peer);
+    if (AMG_LIKELY(rc == HG_SUCCESS)) {
+        peer->refs++;
+        amg_call_set(op, AMG_SHM_OP_BULK, transfer, &ep->base);
+        amg_shm_transfer_wake_locked(transfer);
+    }
     amg_bias_unlock(&domain->lock);
+    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
+        amg_pool_put(&domain->bulk.pool, transfer);
+        post_end(ep, op, 0, 0, rc);
+    }
     return HG_SUCCESS;
 }
 

@@ -2,8 +2,8 @@
 /* Puts and gets: copies by this process, and transfers through the segment.
  *
  *   domain opens, closes      amg_shm_bulk_open, _close
- *   endpoint polls            amg_shm_bulk_poll, when has_ready is set
- *   endpoint may block        not while has_ready is set
+ *   endpoint polls            amg_shm_bulk_poll, when AMG_SHM_DUE_BULK is set
+ *   endpoint may block        not while AMG_SHM_DUE_BULK is set
  *   endpoint closes           amg_shm_bulk_ep_close
  *   operation is cancelled    amg_shm_bulk_cancel_locked
  *   cell of kind >= BULK      amg_shm_transfer_message
@@ -31,10 +31,6 @@ void amg_shm_bulk_peer_gone_locked(
 /* Copies a step of at most about 1 MiB; called by the progress owner, without
  * the lock. Completed operations are on the endpoint's done list. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
-static inline bool amg_shm_bulk_has_ready(const struct amg_shm_bulk_ep *bulk)
-{
-    return atomic_load_explicit(&bulk->has_ready, memory_order_relaxed) != 0;
-}
 /* The operation is in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
 

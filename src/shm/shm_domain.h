@@ -72,8 +72,6 @@ struct amg_shm_bulk_ep {
      * buffer; under the lock. */
     struct amg_list ready;
     struct amg_list blocked;
-    /* `ready` is not empty: a hint, read without the lock. */
-    _Atomic uint32_t has_ready;
     /* Bytes that posts have copied since the last poll returned operations: a
      * bound, written under the lock and read without it. */
     _Atomic uint64_t copied;
@@ -100,14 +98,26 @@ struct amg_shm_bulk_peer {
     uint32_t bounce_used; /* by transfers to it; the domain's lock */
 };
 
-/* Buffer of one outgoing message. It is in the free list, with the user,
- * waiting to be sent, or its msgbuf is with a receiver. */
+/* The msgbufs of the own segment, or its blocks of one kind: those taken so far
+ * from its part of the segment. */
+struct amg_shm_stock {
+    struct amg_link *free;
+    struct amg_list lent; /* with receivers; oldest first */
+    uint32_t next;        /* index of the first that was never used, */
+    uint32_t end;         /* and behind the last */
+};
+
+enum { AMG_SHM_STOCKS = 1 + AMG_SHM_BLOCK_KINDS }; /* the msgbufs, the blocks */
+
+/* Buffer of one outgoing message. It is in a free list, with the user, waiting
+ * to be sent, or its msgbuf is with a receiver. */
 struct amg_shm_buf {
     struct amg_post post; /* its link while free: the next free buf */
     struct amg_buf buf;
     struct amg_shm_domain *domain;
+    struct amg_shm_stock *stock;
     struct amg_shm_msgbuf *msgbuf; /* NULL: the bytes are on the heap */
-    uint32_t index;                /* of the msgbuf */
+    uint32_t index;                /* of the msgbuf or block */
     /* The rest is valid while it waits. */
     uint32_t len;
     uint8_t kind;
@@ -126,11 +136,13 @@ struct amg_shm_link {
     uint8_t context_id;
     int doorbell;          /* its FIFO, opened at the first wakeup; or -1 */
     struct amg_list queue; /* bufs without credits that wait for room */
+    struct amg_link kept;  /* on the domain's list of doorbells */
 };
 
 enum amg_shm_peer_state {
     AMG_SHM_PEER_ALIVE,
-    AMG_SHM_PEER_GONE, /* closed or died: nothing is sent to it any more */
+    AMG_SHM_PEER_GONE,  /* closed or died: nothing is sent to it any more */
+    AMG_SHM_PEER_UNMET, /* a rank of the node: mapped at the first contact */
 };
 
 /* Another domain, or this one itself. Freed when it has no references and no
@@ -143,12 +155,14 @@ struct amg_shm_peer {
     uint8_t warned;        /* a bit for each warning already logged about it */
     uint8_t context;       /* source of its last request */
     bool has_failed_wake;  /* a wakeup failed; it may be blocked */
+    bool has_refused;      /* it could not map our segment, and is GONE */
     uint32_t msgbufs_held; /* its msgbufs that arrivals here point into */
     uint32_t msgbufs_lent; /* our msgbufs that it has */
     struct amg_flow_peer calls;
     struct amg_link all;          /* on the domain's list of peers */
     struct amg_link blocked;      /* on its list of those without room */
-    struct amg_shm_region region; /* of self: the domain's own */
+    struct amg_shm_region region; /* of self: the domain's own; UNMET: all zero
+                                   * but name and incarnation */
     struct amg_shm_link first;    /* to context 0 */
     struct amg_shm_link **more;   /* by context; NULL until one is used */
     int pidfd; /* readable when its process has died; -1: none */
@@ -156,15 +170,16 @@ struct amg_shm_peer {
 };
 
 /* A received request, a late reply, or the bytes of a reply. Free, or with the
- * user until it is released. */
+ * user until it is released. Its bytes are in itself while it is free. */
 struct amg_shm_arrival {
     struct amg_arrival base;
     struct amg_shm_domain *domain;
     union {
-        struct amg_shm_msgbuf *msgbuf; /* with the bytes; NULL: not there */
         struct amg_shm_arrival *next_free;
+        struct amg_shm_msgbuf *msgbuf; /* base.data points into it, */
+        void *copy;                    /* or into heap memory */
     };
-    void *copy; /* heap memory with the bytes; NULL: none */
+    bool has_msgbuf;
     _Alignas(8) uint8_t bytes[AMG_SHM_INLINE];
 };
 
@@ -200,19 +215,29 @@ struct amg_shm_inbox {
     unsigned leaving_count; /* of `rings`, those with is_leaving */
 };
 
+/* Work for the next poll of an endpoint, besides its rings: the bits of
+ * amg_shm_ep.due. */
+enum amg_shm_due {
+    AMG_SHM_DUE_DONE = 1,    /* there may be operations in `done`, or late
+                              * replies */
+    AMG_SHM_DUE_BULK = 2,    /* bulk.ready is not empty */
+    AMG_SHM_DUE_LEAVING = 4, /* writers of its inbox stopped */
+    AMG_SHM_DUE_WAIT = 8,    /* a wait was announced, and ends with the poll */
+    AMG_SHM_DUE_ALL = 15,
+};
+
 /* Owned by core, from open to close. */
 struct amg_shm_ep {
     struct amg_ep base;
     struct amg_shm_inbox *inbox;
+    /* Written under the lock, read without it. */
+    _Atomic uint32_t due;
+    uint32_t until_rare;  /* polls until the next one that checks rare events */
+    uint32_t rare_polls;  /* those that did */
     struct amg_list done; /* operations for the next poll; under the lock */
-    /* 1: there may be some, or late replies; set under the lock, read without
-     * it. */
-    _Atomic uint32_t has_done;
-    uint32_t polls;      /* since the last check for rare events */
-    uint64_t checked_ns; /* when peers were last checked */
-    int epoll;           /* the descriptor to wait on, or -1 */
+    uint64_t checked_ns;  /* when peers were last checked */
+    int epoll;            /* the descriptor to wait on, or -1 */
     struct amg_shm_bulk_ep bulk;
-    bool is_armed;
 };
 
 /* Owned by core, from open to close. */
@@ -238,7 +263,16 @@ struct amg_shm_domain {
     void (*peer_gone_locked)(struct amg_shm_peer *peer, bool has_died);
     struct amg_list blocked;
     struct amg_shm_peer *self; /* holds a reference */
+    /* The ranks of the node, in their order; constant once set. */
+    struct amg_shm_rank *ranks;
+    uint32_t rank_count; /* 0: not in a job */
     uint32_t next_peer_id;
+    /* Descriptors for peers: at most `descriptors_max` pidfds, and as many
+     * doorbells, of which the oldest is closed for a new one. */
+    uint32_t descriptors_max;
+    uint32_t pidfd_count;
+    uint32_t doorbell_count;
+    struct amg_list doorbells;
     int death_epoll;   /* epoll over the pidfds of all peers; -1: none */
     int tick_timer;    /* in `death_epoll`, created when first needed; or -1 */
     uint64_t tick_ns;  /* its period; 0: disarmed */
@@ -249,10 +283,8 @@ struct amg_shm_domain {
     uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
     uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
-    struct amg_link *free_bufs;
-    struct amg_list lent_bufs; /* their msgbufs are lent; oldest first */
-    struct amg_shm_buf *bufs;  /* one for each msgbuf */
-    uint32_t fresh_bufs;       /* index of the first that was never used */
+    struct amg_shm_stock stocks[AMG_SHM_STOCKS];
+    struct amg_shm_buf *bufs; /* one for each msgbuf and block */
     struct amg_shm_arrival *free_arrivals;
     struct amg_shm_block *blocks; /* the memory of the arrivals */
 
@@ -314,6 +346,23 @@ static inline bool amg_shm_refusal_is_new(
     return is_new;
 }
 
+/* Lets the next polls do some work, and no longer. */
+static inline void amg_shm_due_set_locked(
+    struct amg_shm_ep *ep, enum amg_shm_due due, bool is_due)
+{
+    uint32_t now = atomic_load_explicit(&ep->due, memory_order_relaxed);
+
+    now = is_due ? now | (uint32_t)due : now & ~(uint32_t)due;
+    atomic_store_explicit(&ep->due, now, memory_order_relaxed);
+}
+
+static inline bool amg_shm_is_due(
+    const struct amg_shm_ep *ep, enum amg_shm_due due)
+{
+    return (atomic_load_explicit(&ep->due, memory_order_relaxed) &
+               (uint32_t)due) != 0;
+}
+
 /* Lets the next poll of its endpoint return the operation. */
 static inline void amg_shm_op_end_locked(
     struct amg_shm_ep *ep, struct amg_op *op, hg_return_t ret)
@@ -321,7 +370,7 @@ static inline void amg_shm_op_end_locked(
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
     amg_list_push(&ep->done, &op->link);
-    atomic_store_explicit(&ep->has_done, 1, memory_order_relaxed);
+    amg_shm_due_set_locked(ep, AMG_SHM_DUE_DONE, true);
 }
 
 #endif

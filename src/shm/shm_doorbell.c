@@ -250,6 +250,30 @@ static bool context_raise(struct amg_shm_context *context,
     return false;
 }
 
+void amg_shm_doorbell_drop_locked(
+    struct amg_shm_domain *domain, struct amg_shm_link *link)
+{
+    if (amg_link_is_listed(&link->kept)) {
+        amg_list_remove(&link->kept);
+        domain->doorbell_count--;
+    }
+    if (link->doorbell >= 0)
+        amg_spare_close(link->doorbell);
+    link->doorbell = -1;
+}
+
+/* Keeps the FIFO that was opened, and closes the oldest of too many. */
+static void doorbell_keep_locked(
+    struct amg_shm_domain *domain, struct amg_shm_link *link)
+{
+    amg_list_push(&domain->doorbells, &link->kept);
+    if (++domain->doorbell_count > domain->descriptors_max)
+        amg_shm_doorbell_drop_locked(
+            domain, amg_container_of(amg_list_first(&domain->doorbells),
+                        struct amg_shm_link, kept));
+    AMG_ASSERT(domain->doorbell_count <= domain->descriptors_max);
+}
+
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -264,6 +288,8 @@ void amg_shm_link_raise_locked(
         peer->domain->wants_retry = true;
         amg_shm_peer_defer_locked(peer);
     }
+    if (link->doorbell >= 0 && !amg_link_is_listed(&link->kept))
+        doorbell_keep_locked(peer->domain, link);
 }
 
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer)

@@ -8,6 +8,18 @@
 #include "shm/shm_segment.h"
 #include "transport/transport.h"
 
+/* Identifier of a domain: plain bytes, valid on this node. */
+struct amg_shm_id {
+    char name[AMG_SHM_NAME_CAP];
+    uint64_t incarnation; /* the random number in its segment */
+};
+
+/* A rank of the node. */
+struct amg_shm_rank {
+    uint32_t rank; /* in the job */
+    struct amg_shm_id id;
+};
+
 enum { AMG_SHM_PATH_CAP = 128 };
 
 /* Liveness of a process. Nothing that it may still use is freed, unlinked or
@@ -71,6 +83,7 @@ struct amg_shm_region_params {
     const char *name; /* chosen, or "" */
     uint32_t max_contexts;
     uint32_t message_len;
+    uint16_t first_credits;
     bool has_membarrier;
     const struct amg_area *area; /* NULL: none */
 };
@@ -79,18 +92,28 @@ struct amg_shm_region_params {
  * a living process; HG_INVALID_ARG: not a valid name; HG_NOMEM; HG_NA_ERROR. */
 hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     struct amg_shm_region *ret_region);
+struct amg_shm_need;
+/* Fills in the bytes that a segment takes, the second ones after `slots` of its
+ * slots were used. */
+void amg_shm_region_need(const struct amg_shm_region_params *params,
+    uint32_t slots, struct amg_shm_need *ret_need);
 /* Maps the segment that is called `name` and checks it. HG_ADDRNOTAVAIL: there
  * is none; HG_PROTOCOL_ERROR: not a segment of this library, or broken;
  * HG_NOMEM; HG_AGAIN: no descriptor is left at the moment; HG_NA_ERROR. */
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region);
+enum { AMG_SHM_WHY_CAP = 80 };
+/* Writes the cause of a failed mapping, with the limit that it met. Returns
+ * `ret_text`. */
+const char *amg_shm_region_why(hg_return_t why, char ret_text[AMG_SHM_WHY_CAP]);
 /* Whether this process could map the segment without its name: the owner is in
  * the same pid namespace and lets it open its descriptors. */
 bool amg_shm_region_is_open_to_us(
     const struct amg_shm_region *own, const struct amg_shm_region *other);
 /* Reserves the pages of `len` bytes at `at` in the segment, so that writing
- * there cannot raise SIGBUS. False: no room in /dev/shm. True where that cannot
- * be determined. Makes system calls. */
+ * there cannot raise SIGBUS. False, with `errno`: no room in /dev/shm, or no
+ * descriptor is left; try again later. True where that cannot be determined.
+ * Makes system calls. */
 bool amg_shm_region_reserve(
     const struct amg_shm_region *region, const void *at, uint64_t len);
 /* Unmaps; an owner's file is removed too. Accepts one that is all zero. */

@@ -32,8 +32,9 @@
 #include "shm/shm_files.h"
 #include "shm/shm_peer.h"
 
-/* How long a new sender waits for a free descriptor to map its segment. */
-#define DESCRIPTOR_WAIT_NS (1000 * AMG_NS_PER_MS)
+/* How long a new sender waits for a free descriptor, or memory, to map its
+ * segment. */
+#define MAP_WAIT_NS (1000 * AMG_NS_PER_MS)
 
 /* Makes the slot available to the next sender. */
 static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
@@ -47,7 +48,8 @@ static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
         memory_order_release);
 }
 
-/* Whether the slot belongs to a known peer that closed or died. */
+/* Whether the slot belongs to a known peer that closed or died; one that
+ * refused this process may be alive. */
 static bool slot_is_of_gone_locked(
     const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
 {
@@ -56,7 +58,8 @@ static bool slot_is_of_gone_locked(
     if (amg_shm_claim_state(claim) < AMG_SHM_CLAIM_LIVE)
         return false;
     peer = amg_map_get(&domain->peers, domain->region.rings[slot].incarnation);
-    return peer != NULL && peer->state == AMG_SHM_PEER_GONE;
+    return peer != NULL && peer->state == AMG_SHM_PEER_GONE &&
+           !peer->has_refused;
 }
 
 /* Whether its sender was refused; such a ring is never opened. */
@@ -91,14 +94,16 @@ static enum amg_shm_life slot_life(
     return amg_shm_files_life_by_lock(name, ring->incarnation);
 }
 
-/* Refuses a sender whose segment cannot be mapped. If it is alive, it sees the
- * refusal and releases its claim; else its slot is freed. A refused ring is
- * never read: its sender treats its messages as not delivered. */
+/* Refuses a sender whose segment cannot be mapped, or that refused this process
+ * and so gets no reply. If it is alive, it sees the refusal and releases its
+ * claim; else its slot is freed. A refused ring is never read: its sender
+ * treats its messages as not delivered. */
 static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
 {
     struct amg_shm_ring *ring = &domain->region.rings[slot];
     bool is_new = amg_shm_refusal_is_new(domain->refused, ring->incarnation);
+    char text[AMG_SHM_WHY_CAP];
 
     if (why == HG_ADDRNOTAVAIL ||
         amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LEAVING ||
@@ -109,22 +114,35 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     atomic_store_explicit(
         &ring->poll_state, AMG_SHM_REFUSED, memory_order_release);
     if (is_new)
-        AMG_LOG_WARNING("shm",
-            "na+sm://%s sends here, but its segment cannot be mapped (%s): it "
-            "is refused",
+        AMG_LOG_WARNING("shm", "na+sm://%s sends here, and is refused: %s (%s)",
             name,
-            why == HG_AGAIN ? "no descriptor is left, see ulimit -n"
-                            : HG_Error_to_string(why));
+            why == HG_HOSTUNREACH ? "it refused this process before"
+                                  : "its segment cannot be mapped",
+            amg_shm_region_why(why, text));
 }
 
-/* Whether the wait for a descriptor has taken too long. */
-static bool descriptor_wait_is_over_locked(struct amg_shm_domain *domain)
+/* Whether the wait for a descriptor, or memory, has taken too long. */
+static bool map_wait_is_over_locked(struct amg_shm_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
 
     if (domain->unmapped_since_ns == 0)
         domain->unmapped_since_ns = now_ns;
-    return now_ns - domain->unmapped_since_ns >= DESCRIPTOR_WAIT_NS;
+    return now_ns - domain->unmapped_since_ns >= MAP_WAIT_NS;
+}
+
+/* The peer that sends by a ring, mapped here, with a reference. */
+static hg_return_t sender_find_locked(struct amg_shm_domain *domain,
+    const struct amg_shm_ring *ring, const char *name,
+    struct amg_shm_peer **ret_peer)
+{
+    hg_return_t rc =
+        amg_shm_peer_find_locked(domain, name, ring->incarnation, ret_peer);
+
+    if (rc != HG_SUCCESS || !(*ret_peer)->has_refused)
+        return rc;
+    amg_shm_peer_unref_locked(*ret_peer);
+    return HG_HOSTUNREACH;
 }
 
 /* Opens the ring of a new sender. HG_NOMEM: try again later; other errors: the
@@ -141,16 +159,16 @@ static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
     AMG_ASSERT(domain->inrings[slot] == NULL);
     if (ring == NULL)
         return HG_NOMEM;
-    rc = name_read(shared, name) ? amg_shm_peer_find_locked(domain, name,
-                                       shared->incarnation, &ring->peer)
-                                 : HG_PROTOCOL_ERROR;
+    rc = name_read(shared, name)
+             ? sender_find_locked(domain, shared, name, &ring->peer)
+             : HG_PROTOCOL_ERROR;
     if (rc != HG_SUCCESS) {
         amg_mem_free(ring);
-        if (rc == HG_AGAIN && !descriptor_wait_is_over_locked(domain))
-            rc = HG_NOMEM;
-        if (rc != HG_NOMEM)
-            sender_refuse(domain, slot, claim, name, rc);
-        return rc;
+        if ((rc == HG_AGAIN || rc == HG_NOMEM) &&
+            !map_wait_is_over_locked(domain))
+            return HG_NOMEM;
+        sender_refuse(domain, slot, claim, name, rc);
+        return HG_PROTOCOL_ERROR;
     }
     domain->unmapped_since_ns = 0;
     amg_shm_in_init(&ring->in, shared,
@@ -370,12 +388,17 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
     }
 }
 
-static void ring_leave(struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
+static void ring_leave_locked(
+    struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
 {
+    struct amg_shm_ep *ep = inbox->domain->eps[inbox->context_id];
+
     if (ring->is_leaving)
         return;
     ring->is_leaving = true;
     inbox->leaving_count++;
+    if (ep != NULL)
+        amg_shm_due_set_locked(ep, AMG_SHM_DUE_LEAVING, true);
 }
 
 /* Handles the event of one slot. False: no memory or descriptor; try again. */
@@ -405,7 +428,7 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
     if (ring->context_id != inbox->context_id)
         return true; /* a faulty sender changed the claim */
     if (state == AMG_SHM_CLAIM_LEAVING)
-        ring_leave(inbox, ring);
+        ring_leave_locked(inbox, ring);
     return ring_activate(inbox, ring);
 }
 
@@ -482,7 +505,7 @@ static bool rings_check_locked(struct amg_shm_inbox *inbox)
 
         if (ring->peer->state == AMG_SHM_PEER_ALIVE)
             continue;
-        ring_leave(inbox, ring);
+        ring_leave_locked(inbox, ring);
         is_done = ring_activate(inbox, ring) && is_done;
     }
     return is_done;
@@ -522,7 +545,7 @@ void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox)
         struct amg_shm_inring *ring =
             amg_container_of(link, struct amg_shm_inring, link);
 
-        if (ring->is_leaving && amg_shm_in_peek(&ring->in) == NULL) {
+        if (ring->is_leaving && !amg_shm_in_has(&ring->in)) {
             if (ring->peer->state == AMG_SHM_PEER_GONE)
                 peer_check_request(inbox);
             ring_free_locked(inbox, ring);
@@ -575,7 +598,7 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
             continue;
         }
         ring->seen = ring->in.head;
-        if (amg_shm_in_peek(&ring->in) != NULL) {
+        if (amg_shm_in_has(&ring->in)) {
             poll_state_set(ring, AMG_SHM_POLLED);
             i++;
         } else {
@@ -597,7 +620,7 @@ bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
     else /* writers of dormant rings set an event, and execute a fence there */
         atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; i < inbox->active_count && is_quiet; i++)
-        is_quiet = amg_shm_in_peek(&inbox->active[i]->in) == NULL;
+        is_quiet = !amg_shm_in_has(&inbox->active[i]->in);
     if (is_quiet && !amg_shm_inbox_has_events(inbox)) {
         while (inbox->active_count > 0)
             active_remove(inbox, inbox->active[inbox->active_count - 1]);

@@ -42,6 +42,13 @@ void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox);
  * room. */
 void amg_shm_inbox_report(struct amg_shm_inring *ring);
 
+/* The next cell of the ring was read. */
+static inline void amg_shm_inring_pop(struct amg_shm_inring *ring)
+{
+    if (!AMG_LIKELY(!amg_shm_in_pop(&ring->in)))
+        amg_shm_inbox_report(ring);
+}
+
 /* Stops polling the rings that were silent since the last call, if there are
  * more than a few. */
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
@@ -65,7 +72,7 @@ void amg_shm_poll_all_closed_locked(
     struct amg_shm_domain *domain, bool is_last);
 
 /* Ends a wait, or one that did not begin. */
-void amg_shm_poll_disarm(struct amg_shm_ep *ep);
+void amg_shm_poll_disarm_locked(struct amg_shm_ep *ep);
 
 /* The slots of the contract for blocking. */
 int amg_shm_poll_fd(const struct amg_ep *ep);

@@ -5,7 +5,8 @@
  * A peer that closes marks its segment, and sets an event bit at its peers.
  * When a peer dies, the kernel makes its pidfd readable; one epoll set holds
  * all pidfds, and the endpoints block on that set. A peer in another pid
- * namespace, or on a kernel without pidfd, is checked at intervals: a timer
+ * namespace, on a kernel without pidfd, or beyond the number of pidfds that a
+ * domain keeps (shm_domain.h), is checked at intervals: a timer
  * wakes blocked endpoints for that, and for retries of wakeups that failed and
  * of claims without a free slot.
  *
@@ -22,6 +23,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "shm/shm_buf.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
 #include "shm/shm_msg.h"
@@ -66,6 +68,10 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_shm_bulk_peer_gone_locked(domain, peer);
     amg_shm_buf_reclaim_peer_locked(peer);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
+    amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
+        peer->region.first_credits);
+    /* Other peers may have got its credits. */
+    atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
     /* The credits in its last messages may be too many now. */
     peer->calls.violations |= 1u << AMG_VIOLATION_CREDITS;
     inboxes_wake_locked(domain);
@@ -129,6 +135,7 @@ static void peer_check_locked(struct amg_shm_peer *peer)
                 "na+sm://%s cannot map the segment of this process: calls to "
                 "it end",
                 peer->region.name);
+        peer->has_refused = true;
         amg_shm_link_leave_locked(peer);
         peer_gone_locked(peer, false);
     }

@@ -10,13 +10,16 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "shm/shm_buf.h"
+#include "shm/shm_inbox.h"
 #include "shm/shm_peer.h"
 
 enum {
     BLOCK = 32, /* arrivals cut from one allocation */
     /* Msgbufs of one peer that arrivals may point into at once. Further
      * messages are copied, so that a receiver that keeps arrivals does not
-     * exhaust the msgbufs of the sender; 64 such receivers would. */
+     * exhaust the msgbufs of the sender; 64 such receivers would. Blocks are
+     * not copied: their sender can do without. */
     MSGBUFS_HELD_MAX = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
@@ -38,9 +41,12 @@ static bool block_add_locked(struct amg_shm_domain *domain)
     block->next = domain->blocks;
     domain->blocks = block;
     for (unsigned i = 0; i < BLOCK; i++) {
-        block->arrivals[i].domain = domain;
-        block->arrivals[i].next_free = domain->free_arrivals;
-        domain->free_arrivals = &block->arrivals[i];
+        struct amg_shm_arrival *arrival = &block->arrivals[i];
+
+        arrival->domain = domain;
+        arrival->base.data = arrival->bytes;
+        arrival->next_free = domain->free_arrivals;
+        domain->free_arrivals = arrival;
     }
     return true;
 }
@@ -69,36 +75,44 @@ static void msgbuf_return(
         amg_shm_link_raise_all(peer);
 }
 
-/* An arrival without bytes; NULL: no memory. */
+/* A free arrival; NULL: no memory. */
 static inline struct amg_shm_arrival *arrival_get_locked(
     struct amg_shm_domain *domain)
 {
     struct amg_shm_arrival *arrival = NULL;
 
-    if (domain->free_arrivals == NULL && !block_add_locked(domain))
+    if (!AMG_LIKELY(domain->free_arrivals != NULL) && !block_add_locked(domain))
         return NULL;
     arrival = domain->free_arrivals;
     domain->free_arrivals = arrival->next_free;
-    arrival->msgbuf = NULL;
-    arrival->copy = NULL;
     return arrival;
 }
 
-/* Frees the arrival, its reference to the peer, and its bytes. */
-static void arrival_put_locked(struct amg_shm_arrival *arrival)
+/* Releases bytes that are not in the arrival. */
+AMG_NOINLINE static void bytes_release_locked(struct amg_shm_arrival *arrival)
 {
     struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
 
-    if (arrival->msgbuf != NULL) {
-        AMG_ASSERT(arrival->copy == NULL && peer->msgbufs_held > 0);
+    if (arrival->has_msgbuf) {
+        AMG_ASSERT(peer->msgbufs_held > 0);
         msgbuf_return(peer, arrival->msgbuf);
         peer->msgbufs_held--;
-    } else if (arrival->copy != NULL) {
+    } else {
         amg_mem_free(arrival->copy);
     }
-    arrival->next_free = arrival->domain->free_arrivals;
-    arrival->domain->free_arrivals = arrival;
-    amg_shm_peer_unref_locked(peer);
+    arrival->base.data = arrival->bytes;
+}
+
+/* Frees the arrival, its bytes, and its reference to the peer. */
+static inline void arrival_put_locked(struct amg_shm_arrival *arrival)
+{
+    struct amg_shm_domain *domain = arrival->domain;
+
+    if (!AMG_LIKELY(arrival->base.data == arrival->bytes))
+        bytes_release_locked(arrival);
+    arrival->next_free = domain->free_arrivals;
+    domain->free_arrivals = arrival;
+    amg_shm_peer_unref_locked(amg_shm_peer_of(arrival->base.from));
 }
 
 void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
@@ -110,101 +124,100 @@ void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
             amg_container_of(late, struct amg_arrival, link)));
 }
 
-/* A cell, and the checked values of it. */
+/* The values of a cell, each read once, because a faulty peer may change it
+ * between the check and the use. Functions of the fast path get a pointer and
+ * are inlined, others get a copy; so it lives in registers. */
 struct message {
-    const struct amg_shm_cell *cell;
     struct amg_shm_peer *peer;
-    struct amg_shm_msgbuf *msgbuf; /* NULL: the bytes are in the cell */
+    const struct amg_shm_cell *cell; /* with the bytes, */
+    struct amg_shm_msgbuf *msgbuf;   /* unless they are here; or NULL */
     uint32_t len;
-    unsigned kind;
+    uint32_t cookie;
+    uint16_t credits;
+    uint8_t kind;
+    uint8_t context;
 };
 
-/* Checks a cell; false: a correct peer does not send it. Reads each word once,
- * because a faulty peer may change it between the check and the use. */
-static inline bool message_read(struct amg_shm_peer *peer,
-    const struct amg_shm_cell *cell, struct message *ret_message)
+/* Finds the bytes of a message that are in a msgbuf. False: a correct peer does
+ * not send it. */
+static bool message_find_bytes(struct message *message)
 {
-    const volatile struct amg_shm_cell *words = cell;
-    unsigned kind = words->kind;
-    uint32_t msgbuf = 0;
+    const volatile struct amg_shm_out_of_line *words =
+        &message->cell->out_of_line;
+    struct amg_shm_msgbuf *msgbuf = NULL;
+    uint32_t cap =
+        amg_shm_region_find(&message->peer->region, words->msgbuf, &msgbuf);
 
-    *ret_message = (struct message){.cell = cell,
-        .peer = peer,
-        .len = words->len,
-        .kind = kind & ~(unsigned)AMG_SHM_OUT_OF_LINE};
-    if (AMG_LIKELY((kind & AMG_SHM_OUT_OF_LINE) == 0))
-        return ret_message->len <= AMG_SHM_INLINE && kind < AMG_SHM_BULK;
-    ret_message->len = words->out_of_line.len;
-    msgbuf = words->out_of_line.msgbuf;
-    if (msgbuf >= AMG_SHM_MSGBUFS ||
-        ret_message->len > peer->region.message_len ||
-        ret_message->kind >= AMG_SHM_BULK)
+    message->kind &= (uint8_t)~AMG_SHM_OUT_OF_LINE;
+    message->len = words->len;
+    if (msgbuf == NULL || message->len > cap)
         return false;
-    ret_message->msgbuf = amg_shm_region_msgbuf(&peer->region, msgbuf);
+    message->msgbuf = msgbuf;
     return true;
 }
 
-static void message_end(const struct message *message)
+static void message_end(struct message message)
 {
-    if (message->msgbuf != NULL)
-        msgbuf_return(message->peer, message->msgbuf);
+    if (message.msgbuf != NULL)
+        msgbuf_return(message.peer, message.msgbuf);
 }
 
-/* Gives the bytes of a message to an arrival. False: no memory. */
-static inline bool bytes_take_locked(
-    struct amg_shm_arrival *arrival, const struct message *message)
+/* Gives the bytes of a msgbuf to an arrival. False: no memory. */
+AMG_NOINLINE static bool msgbuf_take_locked(
+    struct amg_shm_arrival *arrival, struct message message)
 {
-    struct amg_shm_peer *peer = message->peer;
+    struct amg_shm_peer *peer = message.peer;
 
-    AMG_ASSERT(message->msgbuf != NULL || message->len <= AMG_SHM_INLINE);
-    arrival->base.len = message->len;
-    arrival->base.from = amg_shm_peer_base(peer);
-    if (AMG_LIKELY(message->msgbuf == NULL)) {
-        amg_shm_inline_copy(
-            arrival->bytes, message->cell->bytes, message->len, AMG_SHM_INLINE);
-        arrival->base.data = arrival->bytes;
-    } else if (peer->msgbufs_held < MSGBUFS_HELD_MAX) {
+    arrival->has_msgbuf = peer->msgbufs_held < MSGBUFS_HELD_MAX ||
+                          message.len > peer->region.message_len;
+    if (arrival->has_msgbuf) {
         peer->msgbufs_held++;
-        arrival->msgbuf = message->msgbuf;
-        arrival->base.data = message->msgbuf->bytes;
-    } else {
-        arrival->copy = amg_mem_alloc(message->len);
-        if (arrival->copy == NULL)
-            return false;
-        memcpy(arrival->copy, message->msgbuf->bytes, message->len);
-        arrival->base.data = arrival->copy;
-        message_end(message);
+        arrival->msgbuf = message.msgbuf;
+        arrival->base.data = message.msgbuf->bytes;
+        return true;
     }
-    peer->refs++;
+    arrival->copy = amg_mem_alloc(message.len);
+    if (arrival->copy == NULL)
+        return false;
+    memcpy(arrival->copy, message.msgbuf->bytes, message.len);
+    arrival->base.data = arrival->copy;
+    message_end(message);
     return true;
 }
 
 /* An arrival with the bytes of a message; NULL: no memory. */
-static inline struct amg_shm_arrival *arrival_make_locked(
+static AMG_INLINE struct amg_shm_arrival *arrival_make_locked(
     struct amg_shm_domain *domain, const struct message *message)
 {
     struct amg_shm_arrival *arrival = arrival_get_locked(domain);
 
     if (!AMG_LIKELY(arrival != NULL))
         return NULL;
-    if (AMG_LIKELY(bytes_take_locked(arrival, message)))
-        return arrival;
-    arrival->next_free = domain->free_arrivals;
-    domain->free_arrivals = arrival;
-    return NULL;
+    arrival->base.from = amg_shm_peer_base(message->peer);
+    arrival->base.len = message->len;
+    if (AMG_LIKELY(message->msgbuf == NULL)) {
+        amg_shm_inline_copy(
+            arrival->bytes, message->cell->bytes, message->len, AMG_SHM_INLINE);
+    } else if (!msgbuf_take_locked(arrival, *message)) {
+        arrival->next_free = domain->free_arrivals;
+        domain->free_arrivals = arrival;
+        return NULL;
+    }
+    message->peer->refs++;
+    return arrival;
 }
 
-static bool arrival_give_locked(struct amg_shm_domain *domain,
+static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
     const struct message *message, bool is_late, struct amg_list *list)
 {
     struct amg_shm_arrival *arrival = arrival_make_locked(domain, message);
 
     if (!AMG_LIKELY(arrival != NULL))
         return false;
-    arrival->base.origin_context = message->cell->context;
+    arrival->base.origin_context = message->context;
     arrival->base.is_one_way = message->kind == AMG_SHM_ONEWAY;
     arrival->base.is_late = is_late;
-    arrival->base.token = message->cell->cookie;
+    arrival->base.token = message->cookie;
     amg_list_push(list, &arrival->base.link);
     return true;
 }
@@ -220,36 +233,52 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
 }
 
 /* Tells the origin that its request will not be served. False: no memory. */
-static bool request_refuse_locked(const struct message *message, uint32_t code)
+AMG_NOINLINE static bool request_refuse_locked(
+    struct message message, uint32_t code)
 {
     const struct amg_shm_msg_header header = {
         .kind = AMG_SHM_REFUSE,
-        .target_context = message->cell->context,
-        .cookie = message->cell->cookie,
+        .target_context = message.context,
+        .cookie = message.cookie,
     };
 
-    if (message->kind == AMG_SHM_ONEWAY)
-        credit_owe_locked(message->peer);
+    if (message.kind == AMG_SHM_ONEWAY)
+        credit_owe_locked(message.peer);
     else if (amg_shm_send_short_locked(
-                 message->peer, &header, &code, sizeof(code)) == HG_NOMEM)
+                 message.peer, &header, &code, sizeof(code)) == HG_NOMEM)
         return false;
     message_end(message);
     return true;
 }
 
-static inline bool on_request_locked(struct amg_shm_inbox *inbox,
+static AMG_INLINE bool on_request_locked(struct amg_shm_domain *domain,
     struct amg_shm_ep *ep, const struct message *message,
     struct amg_events *events)
 {
-    message->peer->context = message->cell->context;
-    if (!AMG_LIKELY(ep != NULL && inbox->domain->is_listening))
+    message->peer->context = message->context;
+    if (!AMG_LIKELY(ep != NULL && domain->is_listening))
         return request_refuse_locked(
-            message, ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED);
-    return arrival_give_locked(inbox->domain, message, false, &events->arrived);
+            *message, ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED);
+    return arrival_give_locked(domain, message, false, &events->arrived);
+}
+
+/* Gives a reply that does not fit into its operation an arrival for its bytes.
+ * False: no memory. */
+AMG_NOINLINE static bool op_give_arrival_locked(
+    struct amg_shm_domain *domain, struct amg_op *op, struct message message)
+{
+    struct amg_shm_arrival *arrival = arrival_make_locked(domain, &message);
+
+    if (arrival == NULL)
+        return false;
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_SHM_OP_HOLDING;
+    op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)arrival;
+    op->data = arrival->base.data;
+    return true;
 }
 
 /* Gives a reply to its operation. False: no memory. */
-static inline bool op_give_locked(struct amg_shm_domain *domain,
+static AMG_INLINE bool op_give_locked(struct amg_shm_domain *domain,
     struct amg_op *op, const struct message *message)
 {
     if (AMG_LIKELY(message->msgbuf == NULL && message->len <= IN_OP)) {
@@ -257,14 +286,8 @@ static inline bool op_give_locked(struct amg_shm_domain *domain,
             &op->priv[1], message->cell->bytes, message->len, IN_OP);
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
         op->data = &op->priv[1];
-    } else {
-        struct amg_shm_arrival *arrival = arrival_make_locked(domain, message);
-
-        if (arrival == NULL)
-            return false;
-        op->priv[AMG_CALL_PRIV_STATE] = AMG_SHM_OP_HOLDING;
-        op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)arrival;
-        op->data = arrival->base.data;
+    } else if (!op_give_arrival_locked(domain, op, *message)) {
+        return false;
     }
     op->len = message->len;
     op->ret = HG_SUCCESS;
@@ -281,7 +304,7 @@ static inline void op_finish_locked(struct amg_shm_ep *op_ep, struct amg_op *op,
         return;
     }
     amg_list_push(&op_ep->done, &op->link);
-    atomic_store_explicit(&op_ep->has_done, 1, memory_order_relaxed);
+    amg_shm_due_set_locked(op_ep, AMG_SHM_DUE_DONE, true);
     amg_shm_doorbell_self_locked(op_ep);
 }
 
@@ -296,77 +319,149 @@ static void refusal_read(struct amg_op *op, const struct amg_shm_cell *cell)
 
 /* Gives the reply to a cancelled call to the context that polls next. */
 static bool late_take_locked(
-    struct amg_shm_domain *domain, const struct message *message)
+    struct amg_shm_domain *domain, struct message message)
 {
-    if (message->kind != AMG_SHM_REPLY) {
+    if (message.kind != AMG_SHM_REPLY) {
         message_end(message);
         return true;
     }
-    if (!arrival_give_locked(domain, message, true, &domain->calls.late))
+    if (!arrival_give_locked(domain, &message, true, &domain->calls.late))
         return false;
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
         struct amg_shm_ep *ep = domain->eps[i];
 
         if (ep == NULL)
             continue;
-        atomic_store_explicit(&ep->has_done, 1, memory_order_relaxed);
+        amg_shm_due_set_locked(ep, AMG_SHM_DUE_DONE, true);
         amg_shm_doorbell_self_locked(ep);
     }
     return true;
 }
 
-static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
-    struct amg_shm_ep *ep, const struct message *message,
-    struct amg_events *events)
+/* An answer that no operation waits for. False: no memory. */
+AMG_NOINLINE static bool on_unawaited_locked(
+    struct amg_shm_domain *domain, struct amg_op *op, struct message message)
 {
-    struct amg_shm_domain *domain = inbox->domain;
-    uint32_t cookie = message->cell->cookie;
-    struct amg_op *op =
-        amg_calls_find_locked(&domain->calls, cookie, message->peer->id);
+    struct amg_flow_peer *calls = &message.peer->calls;
 
-    if (!AMG_LIKELY(op != NULL)) {
-        amg_calls_violation(&domain->calls, &message->peer->calls,
-            AMG_VIOLATION_ANSWER, message->kind, (long)cookie);
+    if (op == NULL) {
+        amg_calls_violation(&domain->calls, calls, AMG_VIOLATION_ANSWER,
+            message.kind, (long)message.cookie);
         message_end(message);
         return true;
     }
-    if (!AMG_LIKELY(op != &amg_call_cancelled)) {
-        if (!late_take_locked(domain, message))
-            return false;
-    } else {
-        struct amg_shm_ep *op_ep = amg_shm_ep_of(amg_call_ep(op));
-
-        if (!AMG_LIKELY(message->kind == AMG_SHM_REPLY))
-            refusal_read(op, message->cell);
-        else if (!AMG_LIKELY(op_give_locked(domain, op, message)))
-            return false;
-        op_finish_locked(op_ep, op, ep, events);
-    }
-    amg_calls_settle_locked(&domain->calls, cookie, &message->peer->calls);
+    AMG_ASSERT(op == &amg_call_cancelled);
+    if (!late_take_locked(domain, message))
+        return false;
+    amg_calls_settle_locked(&domain->calls, message.cookie, calls);
     return true;
 }
 
-bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
-    struct amg_shm_inring *ring, const struct amg_shm_cell *cell,
+static AMG_INLINE bool on_answer_locked(struct amg_shm_domain *domain,
+    struct amg_shm_ep *ep, const struct message *message,
     struct amg_events *events)
 {
-    uint16_t credits = cell->credits;
-    struct message message;
+    struct amg_op *op = amg_calls_find_locked(
+        &domain->calls, message->cookie, message->peer->id);
+    struct amg_shm_ep *op_ep = NULL;
+
+    if (!AMG_LIKELY(op != NULL && op != &amg_call_cancelled))
+        return on_unawaited_locked(domain, op, *message);
+    op_ep = amg_shm_ep_of(amg_call_ep(op));
+    if (!AMG_LIKELY(message->kind == AMG_SHM_REPLY))
+        refusal_read(op, message->cell);
+    else if (!AMG_LIKELY(op_give_locked(domain, op, message)))
+        return false;
+    op_finish_locked(op_ep, op, ep, events);
+    amg_calls_settle_locked(
+        &domain->calls, message->cookie, &message->peer->calls);
+    return true;
+}
+
+/* Takes a message; false: no memory. */
+static AMG_INLINE bool message_take_locked(struct amg_shm_domain *domain,
+    struct amg_shm_ep *ep, const struct message *message,
+    struct amg_events *events)
+{
+    struct amg_flow_peer *calls = &message->peer->calls;
     bool is_taken = true;
 
-    if (!AMG_LIKELY(message_read(ring->peer, cell, &message))) {
-        amg_calls_violation(&inbox->domain->calls, &ring->peer->calls,
-            AMG_VIOLATION_FORM, cell->kind, (long)message.len);
-        return true;
-    }
-    if (message.kind == AMG_SHM_REPLY || message.kind == AMG_SHM_REFUSE)
-        is_taken = on_answer_locked(inbox, ep, &message, events);
-    else if (message.kind != AMG_SHM_CREDIT)
-        is_taken = on_request_locked(inbox, ep, &message, events);
-    if (!AMG_LIKELY(credits == 0) && is_taken)
-        amg_calls_credit_locked(
-            &inbox->domain->calls, &ring->peer->calls, credits);
+    if (message->kind <= AMG_SHM_ONEWAY)
+        is_taken = on_request_locked(domain, ep, message, events);
+    else if (message->kind != AMG_SHM_CREDIT)
+        is_taken = on_answer_locked(domain, ep, message, events);
+    if (!AMG_LIKELY(message->credits == 0) && is_taken)
+        amg_calls_credit_locked(&domain->calls, calls, message->credits);
+    if (message->kind == AMG_SHM_CREDIT)
+        amg_calls_on_note_locked(&domain->calls, calls, message->cookie);
     return is_taken;
+}
+
+static AMG_INLINE void message_read(struct message *message,
+    struct amg_shm_peer *peer, const struct amg_shm_cell *cell)
+{
+    const volatile struct amg_shm_cell *words = cell;
+
+    message->peer = peer;
+    message->cell = cell;
+    message->msgbuf = NULL;
+    message->len = words->len;
+    message->cookie = words->cookie;
+    message->credits = words->credits;
+    message->kind = words->kind;
+    message->context = words->context;
+}
+
+/* Takes a cell that is rare: of a refusal, of credits, or without the bytes.
+ * False: no memory, or it is one of a transfer. */
+AMG_NOINLINE static bool rare_cell_take_locked(struct amg_shm_ep *ep,
+    struct amg_shm_peer *peer, const struct amg_shm_cell *cell,
+    struct amg_events *events)
+{
+    struct amg_shm_domain *domain = peer->domain;
+    struct message message;
+    bool is_right = false;
+
+    message_read(&message, peer, cell);
+    if ((message.kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) >= AMG_SHM_BULK)
+        return false;
+    is_right = (message.kind & AMG_SHM_OUT_OF_LINE) != 0
+                   ? message_find_bytes(&message)
+                   : message.len <= AMG_SHM_INLINE;
+    if (is_right)
+        return message_take_locked(domain, ep, &message, events);
+    amg_calls_violation(&domain->calls, &peer->calls, AMG_VIOLATION_FORM,
+        message.kind, (long)message.len);
+    return true;
+}
+
+static AMG_INLINE bool cell_take_locked(struct amg_shm_ep *ep,
+    struct amg_shm_peer *peer, const struct amg_shm_cell *cell,
+    struct amg_events *events)
+{
+    struct message message;
+
+    message_read(&message, peer, cell);
+    if (AMG_LIKELY(
+            message.len <= AMG_SHM_INLINE && message.kind <= AMG_SHM_REPLY))
+        return message_take_locked(peer->domain, ep, &message, events);
+    return rare_cell_take_locked(ep, peer, cell, events);
+}
+
+bool amg_shm_msg_take_locked(struct amg_shm_ep *ep, struct amg_shm_inring *ring,
+    unsigned *max, struct amg_events *events)
+{
+    AMG_ASSERT(*max > 0);
+    do {
+        if (!AMG_LIKELY(
+                cell_take_locked(ep, ring->peer, ring->in.cell, events)))
+            return true;
+        amg_shm_inring_pop(ring);
+        (*max)--;
+        if (AMG_LIKELY(!amg_shm_in_has(&ring->in)))
+            return false;
+    } while (*max > 0);
+    return true;
 }
 
 void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages: their buffers, sending and receiving. */
+/* Messages: sending and receiving. */
 #ifndef AMG_SHM_SHM_MSG_H
 #define AMG_SHM_SHM_MSG_H
 
 #include "shm/shm_domain.h"
 
-/* Outgoing messages: their buffers, sent in a cell or a msgbuf, or queued
- * (shm_send.c). */
+/* Outgoing messages, sent in a cell or a msgbuf, or queued (shm_send.c). */
 
 hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
 void amg_shm_send_fini(struct amg_shm_domain *domain);
-
-void amg_shm_buf_put_locked(struct amg_shm_buf *buf);
-/* The peer closed or died: reclaims the msgbufs that it has. */
-void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer);
-
-static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)
-{
-    return amg_container_of(buf, struct amg_shm_buf, buf);
-}
-
-static inline struct amg_shm_buf *amg_shm_buf_of_post(struct amg_post *post)
-{
-    return amg_container_of(post, struct amg_shm_buf, post);
-}
 
 static inline struct amg_shm_arrival *amg_shm_arrival_of(
     const struct amg_arrival *arrival)
@@ -60,9 +45,6 @@ void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain);
 
 /* The slots of the contract. */
-hg_return_t amg_shm_buf_get(
-    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
-void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf);
 hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_target to,
     struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
 hg_return_t amg_shm_send_reply(struct amg_ep *ep,
@@ -76,12 +58,12 @@ void amg_shm_msg_fini(struct amg_shm_domain *domain);
 /* Drops the replies to cancelled calls that no poll has taken. */
 void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain);
 
-/* Takes one cell of a ring, not of a transfer. `ep` is the endpoint of the
- * inbox and `events` the result of its running poll; both are NULL if the
- * context is closed. False: no memory, take the cell later. */
-bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
-    struct amg_shm_inring *ring, const struct amg_shm_cell *cell,
-    struct amg_events *events);
+/* Takes cells of a ring that has some, at most `*max`, which it lowers by their
+ * number. `ep` is the endpoint of the inbox and `events` the result of its
+ * running poll; both are NULL if the context is closed. True: there are more
+ * cells, and the next one is of a transfer, or has to be taken later. */
+bool amg_shm_msg_take_locked(struct amg_shm_ep *ep, struct amg_shm_inring *ring,
+    unsigned *max, struct amg_events *events);
 
 /* Ends all requests and replies of a closing endpoint as canceled. */
 void amg_shm_msg_cancel_all_locked(

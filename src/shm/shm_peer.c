@@ -7,6 +7,18 @@
  * references or operations in flight; each ring by which it sends to us holds a
  * reference, so a peer in use stays until it closes or dies.
  *
+ * The ranks of a node know each other's names and incarnations from the start
+ * (amg_shm_node_join). A rank is UNMET until this process first sends to it or
+ * receives from it: only then its segment is mapped and its pidfd opened. If
+ * that fails, what was to be sent ends with an error, and the next attempt
+ * tries again: there is no other route, because the peer polls no other one.
+ *
+ * Descriptors: a pidfd from the first contact on, and the doorbell of each of
+ * its contexts that this process found blocked. Of either a domain keeps at
+ * most a quarter of the soft limit (ulimit -n), and at most 256: further peers
+ * have no pidfd, and the doorbell that was opened first is closed for a new
+ * one. The library does not raise the limit.
+ *
  * Memory: about 600 bytes; if we send to it, a ring of 2816 bytes in its
  * segment; if it sends to us, such a ring in ours and 80 bytes.
  *
@@ -25,6 +37,7 @@
  * each attempt to send one first tries to claim a slot. */
 #include "shm/shm_peer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,12 +50,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "mercury_class.h"
 #include "shm/shm_files.h"
 
 /* Ring of the links without a slot; nobody writes to it or reads it. */
 static struct amg_shm_ring no_ring;
 
-enum { WARNED_OF_SLOTS = 1 }; /* in amg_shm_peer.warned */
+enum { WARNED_OF_SLOTS = 1, WARNED_OF_MAP = 4 }; /* in amg_shm_peer.warned */
+
+enum { DESCRIPTORS_PART = 4, DESCRIPTORS_MAX = 256 }; /* of each kind */
 
 void amg_shm_link_init(struct amg_shm_link *link)
 {
@@ -78,9 +94,7 @@ static void link_close_locked(
 {
     if (peer->state == AMG_SHM_PEER_ALIVE)
         link_leave_locked(peer, link);
-    if (link->doorbell >= 0)
-        amg_spare_close(link->doorbell);
-    link->doorbell = -1;
+    amg_shm_doorbell_drop_locked(peer->domain, link);
     link->claim = 0;
     link->out.ring = NULL;
 }
@@ -191,7 +205,7 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
     return false;
 }
 
-/* Frees the claimed slot: /dev/shm has no room for its ring. */
+/* Frees the claimed slot: its ring could not be reserved, see `errno`. */
 static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     uint64_t claim = amg_shm_claim_in(link->claim, AMG_SHM_CLAIM_MAKING);
@@ -202,9 +216,9 @@ static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
     link->claim = 0;
     if ((peer->warned & WARNED_OF_SLOTS) == 0)
         AMG_LOG_ERROR("shm",
-            "na+sm://%s: /dev/shm has no room for a ring to it; what is sent "
-            "there waits for one",
-            peer->region.name);
+            "na+sm://%s: no ring to it can be made in /dev/shm (%s); what is "
+            "sent there waits for one",
+            peer->region.name, strerror(errno));
     peer->warned |= WARNED_OF_SLOTS;
 }
 
@@ -294,6 +308,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
         peer->more[context_id] = link;
     amg_shm_out_init(&link->out, &no_ring, false);
     link->out.tail = AMG_SHM_CELLS; /* full */
+    link->out.room = 0;
     if (!link_claim_locked(peer, link))
         /* The owner may find slots of dead processes. */
         (void)amg_shm_link_raise_all(peer);
@@ -319,6 +334,8 @@ static struct amg_shm_peer *peer_make_locked(
     peer->region = *region;
     peer->id = ++domain->next_peer_id;
     peer->pidfd = -1;
+    amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
+        region->first_credits);
     amg_shm_link_init(&peer->first);
     if (amg_map_put(&domain->peers, region->incarnation, peer) != HG_SUCCESS) {
         amg_mem_free(peer);
@@ -328,10 +345,20 @@ static struct amg_shm_peer *peer_make_locked(
     return peer;
 }
 
+/* A part of what the process may have open: most is the program's. */
+static uint32_t descriptors_max(void)
+{
+    uint64_t part = amg_descriptor_limit() / DESCRIPTORS_PART;
+
+    return part < DESCRIPTORS_MAX ? (uint32_t)part : DESCRIPTORS_MAX;
+}
+
 hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain)
 {
     amg_list_init(&domain->all_peers);
     amg_list_init(&domain->blocked);
+    amg_list_init(&domain->doorbells);
+    domain->descriptors_max = descriptors_max();
     domain->self = peer_make_locked(domain, &domain->region);
     if (domain->self == NULL)
         return HG_NOMEM;
@@ -350,6 +377,7 @@ void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer)
         peer->domain->death_epoll, EPOLL_CTL_DEL, peer->pidfd, NULL);
     close(peer->pidfd);
     peer->pidfd = -1;
+    peer->domain->pidfd_count--;
 }
 
 /* Asks the kernel to report the death of a peer, where that is possible. */
@@ -362,8 +390,10 @@ static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
     if (amg_shm_peer_is_own_process(peer))
         return;
     if (domain->death_epoll >= 0 &&
+        domain->pidfd_count < domain->descriptors_max &&
         peer->region.pid_ns == domain->region.pid_ns)
         peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
+    domain->pidfd_count += peer->pidfd >= 0;
     /* The pid may have been reused by the time it was opened. */
     if (peer->pidfd >= 0 &&
         (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
@@ -376,8 +406,9 @@ static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
 
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
 {
-    return peer->refs == 0 && peer->calls.unanswered == 0 &&
-           peer->calls.waiting == NULL && peer->msgbufs_lent == 0 &&
+    return peer->refs == 0 && peer->msgbufs_lent == 0 &&
+           amg_flow_is_idle(&peer->domain->calls.flow, &peer->calls,
+               peer->region.first_credits) &&
            !amg_shm_link_is_queued_locked(peer);
 }
 
@@ -433,6 +464,21 @@ static struct amg_shm_peer *peer_known_locked(
     return peer;
 }
 
+/* Copies all but name and incarnation, which are the same: other threads read
+ * these without the lock. */
+static void region_take(
+    struct amg_shm_region *region, const struct amg_shm_region *mapped)
+{
+    size_t first = offsetof(struct amg_shm_region, name);
+    size_t last = offsetof(struct amg_shm_region, pid_ns);
+
+    AMG_ASSERT(region->incarnation == mapped->incarnation);
+    memcpy(region, mapped, first);
+    memcpy((char *)region + last, (const char *)mapped + last,
+        sizeof(*region) - last);
+}
+
+/* Maps the segment of a peer that is unknown or UNMET. */
 static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer)
 {
@@ -447,15 +493,18 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
         amg_shm_region_is_closed(&region) ||
         amg_shm_files_owner(&region) == AMG_SHM_DEAD)
         goto unmap;
-    rc = HG_NOMEM;
     peer = amg_map_get(&domain->peers, region.incarnation);
-    if (peer != NULL) {
-        rc = HG_ADDRNOTAVAIL; /* it closed or died, and has references */
-        goto unmap;
-    }
-    peer = peer_make_locked(domain, &region);
+    if (peer != NULL && peer->state != AMG_SHM_PEER_UNMET)
+        goto unmap; /* it closed or died, and has references */
+    rc = HG_NOMEM;
+    if (peer == NULL)
+        peer = peer_make_locked(domain, &region);
     if (peer == NULL)
         goto unmap;
+    region_take(&peer->region, &region);
+    amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
+        peer->region.first_credits);
+    peer->state = AMG_SHM_PEER_ALIVE;
     peer_pidfd_open_locked(peer);
     *ret_peer = peer;
     return HG_SUCCESS;
@@ -463,6 +512,70 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
 unmap:
     amg_shm_region_fini(&region);
     return rc;
+}
+
+uint32_t amg_shm_peer_rank(const struct amg_shm_peer *peer)
+{
+    const struct amg_shm_domain *domain = peer->domain;
+
+    for (uint32_t i = 0; i < domain->rank_count; i++)
+        if (domain->ranks[i].id.incarnation == peer->region.incarnation)
+            return domain->ranks[i].rank;
+    return UINT32_MAX;
+}
+
+struct amg_shm_peer *amg_shm_peer_unmet_locked(
+    struct amg_shm_domain *domain, const char *name, uint64_t incarnation)
+{
+    struct amg_shm_peer *peer = amg_map_get(&domain->peers, incarnation);
+
+    if (peer == NULL) {
+        struct amg_shm_region region = {.fd = -1, .incarnation = incarnation};
+
+        memcpy(region.name, name, strnlen(name, sizeof(region.name) - 1));
+        peer = peer_make_locked(domain, &region);
+        if (peer == NULL)
+            return NULL;
+        peer->state = AMG_SHM_PEER_UNMET;
+    }
+    peer->refs++;
+    return peer;
+}
+
+static void cannot_map(struct amg_shm_peer *peer, hg_return_t why)
+{
+    char text[AMG_SHM_WHY_CAP];
+
+    if ((peer->warned & WARNED_OF_MAP) == 0)
+        AMG_LOG_ERROR("shm",
+            "rank %u of this node, na+sm://%s, cannot be called: its segment "
+            "cannot be mapped (%s)",
+            (unsigned)amg_shm_peer_rank(peer), peer->region.name,
+            amg_shm_region_why(why, text));
+    peer->warned |= WARNED_OF_MAP;
+}
+
+AMG_NOINLINE hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_peer *met = NULL;
+    hg_return_t rc = HG_ADDRNOTAVAIL;
+
+    if (peer->state == AMG_SHM_PEER_UNMET)
+        rc = peer_map_locked(
+            peer->domain, peer->region.name, peer->region.incarnation, &met);
+    AMG_ASSERT(met == NULL || met == peer);
+    if (rc == HG_SUCCESS)
+        return HG_SUCCESS;
+    if (rc != HG_ADDRNOTAVAIL) {
+        cannot_map(peer, rc);
+        return rc == HG_NOMEM ? HG_NOMEM : HG_NA_ERROR;
+    }
+    if (peer->state == AMG_SHM_PEER_UNMET)
+        AMG_LOG_INFO("shm",
+            "rank %u of this node, na+sm://%s, has closed or died",
+            (unsigned)amg_shm_peer_rank(peer), peer->region.name);
+    peer->state = AMG_SHM_PEER_GONE;
+    return HG_HOSTUNREACH;
 }
 
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
@@ -477,7 +590,7 @@ hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
         peer = amg_map_get(&domain->peers, incarnation);
     else
         peer = peer_known_locked(domain, name);
-    if (peer == NULL)
+    if (peer == NULL || peer->state == AMG_SHM_PEER_UNMET)
         rc = peer_map_locked(domain, name, incarnation, &peer);
     if (rc != HG_SUCCESS)
         return rc;
@@ -557,6 +670,7 @@ hg_return_t amg_shm_addr_parse(
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
     const char *name = text_name(text);
     struct amg_shm_peer *peer = NULL;
+    char why[AMG_SHM_WHY_CAP];
     hg_return_t rc = HG_SUCCESS;
 
     if (name == NULL) {
@@ -573,10 +687,8 @@ hg_return_t amg_shm_addr_parse(
             "'%s': no living process of this user on this host has that name",
             text);
     if (rc == HG_AGAIN) {
-        AMG_LOG_ERROR("addr",
-            "'%s': its segment cannot be opened, because no descriptor is "
-            "left; see ulimit -n",
-            text);
+        AMG_LOG_ERROR("addr", "'%s': its segment cannot be mapped (%s)", text,
+            amg_shm_region_why(rc, why));
         rc = HG_NA_ERROR;
     }
     if (rc != HG_SUCCESS)

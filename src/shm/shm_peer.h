@@ -19,6 +19,19 @@ void amg_shm_peers_fini(struct amg_shm_domain *domain);
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
 
+/* The peer of that name and incarnation, with a reference; an unknown one is
+ * UNMET. NULL: no memory. */
+struct amg_shm_peer *amg_shm_peer_unmet_locked(
+    struct amg_shm_domain *domain, const char *name, uint64_t incarnation);
+/* Maps an UNMET peer, which is ALIVE then; so a call to a rank of the node is
+ * its first contact. HG_HOSTUNREACH: it is, or becomes, GONE; HG_NOMEM,
+ * HG_NA_ERROR: its segment cannot be mapped at the moment, which was logged
+ * once. NOTE(why): it makes system calls under the lock, because two threads
+ * must not map one peer twice; it is rare. */
+hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer);
+/* The rank of a peer of the node, or UINT32_MAX. */
+uint32_t amg_shm_peer_rank(const struct amg_shm_peer *peer);
+
 /* Whether the peer is a class of this process, and so dies with it. */
 static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
 {
@@ -153,6 +166,10 @@ void amg_shm_link_raise_locked(
 /* Lets all contexts of the peer check their peers. False: one is blocked and
  * could not be woken. */
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
+
+/* Closes our end of the FIFO, if it is open. */
+void amg_shm_doorbell_drop_locked(
+    struct amg_shm_domain *domain, struct amg_shm_link *link);
 
 /* Wakes `ep` for work that another thread of this process posted. */
 void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep);

@@ -18,106 +18,96 @@
 #define LIVENESS_NS (100 * AMG_NS_PER_MS)
 
 enum {
-    RARE_MASK = 63,   /* one of 64 polls checks closed contexts, */
-    PRUNE_MASK = 511, /* one of 512 polls silent rings, */
-    CLOCK_MASK = 1023 /* and one of 1024 the clock */
+    RARE_EVERY = 64, /* polls, of which one checks closed contexts; */
+    PRUNE_EVERY = 8, /* one of so many of these checks silent rings, */
+    CLOCK_EVERY = 16 /* and one of so many the clock */
 };
 
-/* State of one poll. */
-struct poll {
-    struct amg_shm_domain *domain;
-    struct amg_shm_inbox *inbox;
-    struct amg_shm_ep *ep; /* NULL: the context is closed */
-    struct amg_events *events;
-    bool has_lock;
-};
-
-static inline void poll_lock(struct poll *poll)
+/* Whether an active ring has cells, from index `*at` on, which it moves to that
+ * ring. */
+static AMG_INLINE bool ring_find(
+    const struct amg_shm_inbox *inbox, uint32_t *at)
 {
-    if (!poll->has_lock)
-        amg_bias_lock(&poll->domain->lock);
-    poll->has_lock = true;
-}
-
-static inline void poll_unlock(struct poll *poll)
-{
-    if (poll->has_lock)
-        amg_bias_unlock(&poll->domain->lock);
-    poll->has_lock = false;
+    while (*at < inbox->active_count) {
+        if (amg_shm_in_has(&inbox->active[*at]->in))
+            return true;
+        (*at)++;
+    }
+    return false;
 }
 
 /* Takes a cell of a transfer, without the lock because it may copy much; with
  * the lock where the context is closed, as that guards its inbox then. */
-static void transfer_cell_take(struct poll *poll, struct amg_shm_inring *ring,
-    const struct amg_shm_cell *cell)
+static void transfer_cell_take_locked(
+    struct amg_shm_ep *ep, struct amg_shm_inring *ring)
 {
-    if (poll->ep != NULL)
-        poll_unlock(poll);
-    amg_shm_transfer_message(poll->domain, ring->peer, poll->inbox->context_id,
-        cell, poll->has_lock);
+    struct amg_shm_domain *domain = ring->peer->domain;
+
+    if (ep != NULL)
+        amg_bias_unlock(&domain->lock);
+    amg_shm_transfer_message(
+        domain, ring->peer, ring->context_id, ring->in.cell, ep == NULL);
+    amg_shm_inring_pop(ring);
+    if (ep != NULL)
+        amg_bias_lock(&domain->lock);
 }
 
-/* Takes up to `max` cells of one ring. */
-static inline unsigned ring_take(
-    struct poll *poll, struct amg_shm_inring *ring, unsigned max)
+/* Takes the other cells of a ring, which begin with those of transfers. */
+AMG_NOINLINE static void ring_take_locked(struct amg_shm_ep *ep,
+    struct amg_shm_inring *ring, unsigned *max, struct amg_events *events)
 {
-    const struct amg_shm_cell *cell = amg_shm_in_peek(&ring->in);
-    unsigned count = 0;
+    bool has_more = true;
 
-    while (cell != NULL && count < max) {
-        if (AMG_LIKELY(
-                (cell->kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) < AMG_SHM_BULK)) {
-            poll_lock(poll);
-            if (!AMG_LIKELY(amg_shm_msg_take_locked(
-                    poll->inbox, poll->ep, ring, cell, poll->events)))
-                break;
+    while (has_more && *max > 0) {
+        if (amg_shm_cell_is_of_transfer(ring->in.cell)) {
+            transfer_cell_take_locked(ep, ring);
+            (*max)--;
+            has_more = amg_shm_in_has(&ring->in);
+        } else if (amg_shm_msg_take_locked(ep, ring, max, events)) {
+            has_more = amg_shm_cell_is_of_transfer(ring->in.cell);
         } else {
-            transfer_cell_take(poll, ring, cell);
+            has_more = false;
         }
-        if (!AMG_LIKELY(!amg_shm_in_pop(&ring->in)))
-            amg_shm_inbox_report(ring);
-        count++;
-        cell = amg_shm_in_peek(&ring->in);
     }
-    return count;
 }
 
-static inline unsigned rings_take(struct poll *poll, unsigned max)
+/* Takes at most `max` cells of the rings of index `at` and above. `ep`: NULL if
+ * the context is closed. */
+static AMG_INLINE unsigned rings_take_locked(struct amg_shm_inbox *inbox,
+    struct amg_shm_ep *ep, uint32_t at, unsigned max, struct amg_events *events)
 {
-    struct amg_shm_inbox *inbox = poll->inbox;
-    unsigned count = 0;
+    unsigned left = max;
 
-    for (uint32_t i = 0; i < inbox->active_count && count < max; i++)
-        count += ring_take(poll, inbox->active[i], max - count);
-    return count;
+    for (; left > 0 && ring_find(inbox, &at); at++)
+        if (!AMG_LIKELY(
+                !amg_shm_msg_take_locked(ep, inbox->active[at], &left, events)))
+            ring_take_locked(ep, inbox->active[at], &left, events);
+    return max - left;
 }
 
 /* Takes operations that ended outside of polls, and late replies. */
-static unsigned done_take_locked(struct poll *poll, unsigned max)
+static unsigned done_take_locked(
+    struct amg_shm_ep *ep, unsigned max, struct amg_events *events)
 {
-    struct amg_shm_ep *ep = poll->ep;
-    struct amg_list *late = &poll->domain->calls.late;
+    struct amg_list *late = &amg_shm_domain_of_ep(ep)->calls.late;
     unsigned count = 0;
 
-    AMG_ASSERT(poll->has_lock);
     atomic_store_explicit(&ep->bulk.copied, 0, memory_order_relaxed);
-    count = amg_list_take(&poll->events->done, &ep->done, max);
-    count += amg_list_take(&poll->events->arrived, late, max - count);
-    if (amg_list_is_empty(&ep->done) && amg_list_is_empty(late))
-        atomic_store_explicit(&ep->has_done, 0, memory_order_relaxed);
+    count = amg_list_take(&events->done, &ep->done, max);
+    count += amg_list_take(&events->arrived, late, max - count);
+    amg_shm_due_set_locked(ep, AMG_SHM_DUE_DONE,
+        !amg_list_is_empty(&ep->done) || !amg_list_is_empty(late));
     return count;
 }
 
 void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
 {
-    struct poll poll = {
-        .domain = inbox->domain, .inbox = inbox, .has_lock = true};
-
     AMG_ASSERT(!inbox->is_open);
     if (amg_shm_inbox_has_events(inbox))
         amg_shm_inbox_events_locked(inbox);
     /* All cells that are there, but no endless stream of a busy peer. */
-    (void)rings_take(&poll, inbox->active_count * AMG_SHM_CELLS);
+    (void)rings_take_locked(
+        inbox, NULL, 0, inbox->active_count * AMG_SHM_CELLS, NULL);
     if (inbox->leaving_count > 0)
         amg_shm_inbox_reap_locked(inbox);
 }
@@ -133,15 +123,14 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
 }
 
 /* Checks from time to time whether the peers are alive. */
-static void liveness_step(struct poll *poll)
+static void liveness_step_locked(struct amg_shm_ep *ep)
 {
     uint64_t now_ns = amg_clock_ns();
 
-    if (now_ns - poll->ep->checked_ns < LIVENESS_NS)
+    if (now_ns - ep->checked_ns < LIVENESS_NS)
         return;
-    poll->ep->checked_ns = now_ns;
-    poll_lock(poll);
-    amg_shm_liveness_check_all_locked(poll->domain);
+    ep->checked_ns = now_ns;
+    amg_shm_liveness_check_all_locked(amg_shm_domain_of_ep(ep));
 }
 
 /* Counts a poll that found nothing. */
@@ -152,53 +141,61 @@ static inline void idle_poll_count(struct amg_shm_domain *domain)
         memory_order_relaxed);
 }
 
-/* Retries messages that wait for room, and sends owed credits. */
-static void deferred_step(struct poll *poll)
+/* Whether messages wait for room, or credits are owed. */
+static inline bool has_deferred(const struct amg_shm_domain *domain)
 {
-    struct amg_shm_domain *domain = poll->domain;
+    return atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) !=
+           0;
+}
 
-    if (atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) == 0)
-        return;
-    poll_lock(poll);
-    amg_shm_send_deferred_locked(domain);
+/* Retries messages that wait for room, and sends owed credits. */
+static void deferred_step_locked(struct amg_shm_domain *domain)
+{
+    if (has_deferred(domain))
+        amg_shm_send_deferred_locked(domain);
 }
 
 /* The work of a poll that found nothing. */
-static void idle_step(struct poll *poll, bool was_blocked)
+static void idle_step_locked(struct amg_shm_ep *ep, bool was_blocked)
 {
-    idle_poll_count(poll->domain);
-    deferred_step(poll);
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+
+    idle_poll_count(domain);
+    deferred_step_locked(domain);
     if (was_blocked) { /* not woken by a message: perhaps by a death */
-        poll_lock(poll);
-        amg_shm_liveness_check_deaths_locked(poll->domain);
-        liveness_step(poll);
+        amg_shm_liveness_check_deaths_locked(domain);
+        liveness_step_locked(ep);
     }
 }
 
 /* The work of one poll of many, also of those that find messages: a peer that
  * keeps this context busy must not keep others from their replies and slots. */
-static void rare_step(struct poll *poll)
+static void rare_step_locked(struct amg_shm_ep *ep)
 {
-    struct amg_shm_domain *domain = poll->domain;
-    struct amg_shm_inbox *inbox = poll->inbox;
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    struct amg_shm_inbox *inbox = ep->inbox;
 
-    deferred_step(poll);
+    ep->until_rare = RARE_EVERY;
+    ep->rare_polls++;
+    deferred_step_locked(domain);
     for (uint32_t i = 0; i < inbox->active_count; i++)
         if (inbox->active[i]->in.reported != inbox->active[i]->in.head)
             amg_shm_inbox_report(inbox->active[i]);
-    poll_lock(poll);
     if (domain->closed_inboxes > 0)
         amg_shm_poll_all_closed_locked(domain, false);
+    if (ep->rare_polls % PRUNE_EVERY == 0)
+        amg_shm_inbox_prune(inbox);
+    if (ep->rare_polls % CLOCK_EVERY == 0)
+        liveness_step_locked(ep);
 }
 
-void amg_shm_poll_disarm(struct amg_shm_ep *ep)
+void amg_shm_poll_disarm_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_inbox *inbox = ep->inbox;
     char bytes[16];
     ssize_t len = 0;
 
-    AMG_ASSERT(ep->is_armed);
-    ep->is_armed = false;
+    amg_shm_due_set_locked(ep, AMG_SHM_DUE_WAIT, false);
     if ((atomic_exchange_explicit(
              &inbox->context->sleep, AMG_SHM_AWAKE, memory_order_acq_rel) &
             AMG_SHM_SLEEP_MASK) == AMG_SHM_WOKEN)
@@ -213,80 +210,78 @@ void amg_shm_poll_disarm(struct amg_shm_ep *ep)
         inbox->bytes_due -= (uint32_t)len;
 }
 
-static unsigned ep_poll(
+/* The work that is due besides the rings and the completions. */
+static void due_step_locked(struct amg_shm_ep *ep)
+{
+    struct amg_shm_inbox *inbox = ep->inbox;
+
+    if (amg_shm_is_due(ep, AMG_SHM_DUE_LEAVING)) {
+        amg_shm_inbox_reap_locked(inbox);
+        amg_shm_due_set_locked(
+            ep, AMG_SHM_DUE_LEAVING, inbox->leaving_count > 0);
+    }
+    if (amg_shm_is_due(ep, AMG_SHM_DUE_BULK)) {
+        amg_bias_unlock(&inbox->domain->lock);
+        amg_shm_bulk_poll(ep);
+        amg_bias_lock(&inbox->domain->lock);
+    }
+}
+
+/* A poll with work besides its rings. */
+AMG_NOINLINE static unsigned ep_poll(
     struct amg_shm_ep *ep, unsigned max, struct amg_events *ret_events)
 {
-    struct poll poll = {
-        .domain = amg_shm_domain_of_ep(ep),
-        .inbox = ep->inbox,
-        .ep = ep,
-        .events = ret_events,
-    };
+    struct amg_shm_inbox *inbox = ep->inbox;
     bool was_blocked = false;
     unsigned count = 0;
 
-    if (!AMG_LIKELY(!ep->is_armed)) {
-        amg_shm_poll_disarm(ep);
-        was_blocked = true;
-    }
-    if (!AMG_LIKELY(!amg_shm_inbox_has_events(poll.inbox))) {
-        poll_lock(&poll);
-        amg_shm_inbox_events_locked(poll.inbox);
-    }
-    count = rings_take(&poll, max);
-    if (!AMG_LIKELY(poll.inbox->leaving_count == 0)) {
-        poll_lock(&poll);
-        amg_shm_inbox_reap_locked(poll.inbox);
-    }
-    if (amg_shm_bulk_has_ready(&ep->bulk)) {
-        poll_unlock(&poll);
-        amg_shm_bulk_poll(ep);
-    }
-    ep->polls++;
+    amg_bias_lock(&inbox->domain->lock);
+    was_blocked = amg_shm_is_due(ep, AMG_SHM_DUE_WAIT);
+    if (was_blocked)
+        amg_shm_poll_disarm_locked(ep);
+    if (amg_shm_inbox_has_events(inbox))
+        amg_shm_inbox_events_locked(inbox);
+    count = rings_take_locked(inbox, ep, 0, max, ret_events);
+    due_step_locked(ep);
     if (count == 0)
-        idle_step(&poll, was_blocked);
-    if (!AMG_LIKELY((ep->polls & RARE_MASK) != 0))
-        rare_step(&poll);
-    if (!AMG_LIKELY((ep->polls & PRUNE_MASK) != 0)) {
-        amg_shm_inbox_prune(poll.inbox);
-        if ((ep->polls & CLOCK_MASK) == 0)
-            liveness_step(&poll);
-    }
-    if (atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 &&
-        count < max) {
-        poll_lock(&poll);
-        count += done_take_locked(&poll, max - count);
-    }
-    poll_unlock(&poll);
+        idle_step_locked(ep, was_blocked);
+    if (ep->until_rare == 0)
+        rare_step_locked(ep);
+    if (amg_shm_is_due(ep, AMG_SHM_DUE_DONE) && count < max)
+        count += done_take_locked(ep, max - count, ret_events);
+    amg_bias_unlock(&inbox->domain->lock);
     return count;
 }
 
-/* Whether this poll has nothing to do. */
-static inline bool ep_is_quiet(const struct amg_shm_ep *ep)
+/* A poll that has found cells, in the ring of index `at`. */
+AMG_NOINLINE static unsigned ep_take(struct amg_shm_ep *ep, uint32_t at,
+    unsigned max, struct amg_events *ret_events)
 {
-    const struct amg_shm_inbox *inbox = ep->inbox;
-    const struct amg_shm_domain *domain = inbox->domain;
+    struct amg_shm_inbox *inbox = ep->inbox;
+    unsigned count = 0;
 
-    if (ep->is_armed || amg_shm_inbox_has_events(inbox) ||
-        amg_shm_bulk_has_ready(&ep->bulk) ||
-        atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
-        atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) != 0)
-        return false;
-    for (uint32_t i = 0; i < inbox->active_count; i++)
-        if (amg_shm_in_peek(&inbox->active[i]->in) != NULL)
-            return false;
-    return ((ep->polls + 1) & RARE_MASK) != 0;
+    amg_bias_lock(&inbox->domain->lock);
+    count = rings_take_locked(inbox, ep, at, max, ret_events);
+    amg_bias_unlock(&inbox->domain->lock);
+    return count;
 }
 
 unsigned amg_shm_poll(
     struct amg_ep *base, unsigned max, struct amg_events *ret_events)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    struct amg_shm_inbox *inbox = ep->inbox;
+    uint32_t at = 0;
 
-    if (!ep_is_quiet(ep))
+    if (!AMG_LIKELY(--ep->until_rare != 0 &&
+                    atomic_load_explicit(&ep->due, memory_order_relaxed) == 0 &&
+                    !amg_shm_inbox_has_events(inbox)))
         return ep_poll(ep, max, ret_events);
-    ep->polls++;
-    idle_poll_count(ep->inbox->domain);
+    if (ring_find(inbox, &at))
+        return ep_take(ep, at, max, ret_events);
+    if (!AMG_LIKELY(!has_deferred(inbox->domain)))
+        return ep_poll(ep, max, ret_events);
+    idle_poll_count(inbox->domain);
     return 0;
 }
 
@@ -308,10 +303,8 @@ static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
 
-    if (atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) != 0)
-        amg_shm_send_deferred_locked(domain);
-    return atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
-           amg_shm_bulk_has_ready(&ep->bulk);
+    deferred_step_locked(domain);
+    return amg_shm_is_due(ep, AMG_SHM_DUE_DONE | AMG_SHM_DUE_BULK);
 }
 
 /* Announces that the owner is about to block. False: there is something to do.
@@ -330,7 +323,7 @@ static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
         is_busy = !amg_shm_liveness_tick_locked(domain);
     }
     if (!is_busy) {
-        ep->is_armed = true;
+        amg_shm_due_set_locked(ep, AMG_SHM_DUE_WAIT, true);
         ep->inbox->sleeps += AMG_SHM_SLEEP_NEXT;
         atomic_store_explicit(&ep->inbox->context->sleep,
             ep->inbox->sleeps | AMG_SHM_ASLEEP, memory_order_release);
@@ -345,7 +338,7 @@ static bool block_confirm(struct amg_shm_ep *ep)
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     bool is_busy = false;
 
-    if (atomic_load_explicit(&domain->has_deferred, memory_order_relaxed) == 0)
+    if (!has_deferred(domain))
         return true;
     amg_bias_lock(&domain->lock);
     is_busy = ep_is_busy_locked(ep);
@@ -356,6 +349,7 @@ static bool block_confirm(struct amg_shm_ep *ep)
 bool amg_shm_poll_arm(struct amg_ep *base)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     bool is_blocked = false;
 
     cpu_publish(ep);
@@ -364,7 +358,9 @@ bool amg_shm_poll_arm(struct amg_ep *base)
     /* Executes a fence, too. */
     if (amg_shm_inbox_prepare_block(ep->inbox, is_blocked) && block_confirm(ep))
         return true;
-    amg_shm_poll_disarm(ep);
+    amg_bias_lock(&domain->lock);
+    amg_shm_poll_disarm_locked(ep);
+    amg_bias_unlock(&domain->lock);
     return false;
 }
 

@@ -18,7 +18,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -28,6 +27,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "mercury_class.h"
 
 #define FOLDER "/dev/shm"
 
@@ -83,6 +83,8 @@ static void head_layout(
     at = page_up(at + (uint64_t)AMG_SHM_MSGBUFS * head->msgbuf_stride);
     head->bounce_bufs_at = at;
     at = page_up(at + AMG_SHM_BOUNCE_TOTAL_LEN);
+    head->blocks_at = at;
+    at = page_up(at + AMG_SHM_BLOCK_TOTAL_LEN);
     head->len = at;
 }
 
@@ -105,6 +107,7 @@ static void head_fill(
         .area_fd = -1,
         .max_contexts = params->max_contexts,
         .has_membarrier = params->has_membarrier,
+        .first_credits = params->first_credits,
     };
     if (params->area != NULL) {
         head->area_base = (uint64_t)(uintptr_t)params->area->base;
@@ -130,6 +133,7 @@ static void region_fill(
     region->max_contexts = head->max_contexts;
     region->message_len = head->message_len;
     region->msgbuf_stride = head->msgbuf_stride;
+    region->first_credits = head->first_credits;
     region->has_membarrier = head->has_membarrier != 0;
     region->contexts = (void *)(bytes + head->contexts_at);
     region->claims = (void *)(bytes + head->claims_at);
@@ -137,6 +141,7 @@ static void region_fill(
     region->rings = (void *)(bytes + head->rings_at);
     region->msgbufs = (uint8_t *)bytes + head->msgbufs_at;
     region->bounce_bufs = (uint8_t *)bytes + head->bounce_bufs_at;
+    region->blocks = (uint8_t *)bytes + head->blocks_at;
 }
 
 /* MAP_FAILED: `errno` says why. */
@@ -150,7 +155,7 @@ static hg_return_t segment_map(int fd, uint64_t len, void **ret_base)
     void *base = file_map(fd, len, PROT_READ | PROT_WRITE);
 
     if (base == MAP_FAILED) {
-        AMG_LOG_ERROR("shm", "cannot map %" PRIu64 " bytes of " FOLDER ": %s",
+        AMG_LOG_DEBUG("shm", "cannot map %" PRIu64 " bytes of " FOLDER ": %s",
             len, strerror(errno));
         return errno == ENOMEM ? HG_NOMEM : HG_NA_ERROR;
     }
@@ -211,19 +216,6 @@ static hg_return_t file_name_chosen(int fd, const char *name)
     return rc;
 }
 
-/* A locked file of that length without a name; -1: `errno` says why. */
-static int file_make(uint64_t len)
-{
-    int fd = open(FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-    if (fd >= 0 &&
-        (ftruncate(fd, (off_t)len) != 0 || flock(fd, LOCK_SH) != 0)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
 /* Opens the segment of that name by the descriptor of its owner; -1. */
 static int open_nameless(const char *name)
 {
@@ -234,15 +226,37 @@ static int open_nameless(const char *name)
     errno = ENOENT;
     if (sscanf(name, "%" SCNu32 "-%u.%d", &pid, &number, &fd) != 3)
         return -1;
-    return amg_shm_files_open_of(pid, fd, S_IFREG);
+    fd = amg_shm_files_open_of(pid, fd, S_IFREG);
+    /* The kernel shows the descriptors of a dead process that its parent has
+     * not waited for to nobody. */
+    if (fd < 0 && errno == EACCES && amg_shm_files_life(pid, 0) == AMG_SHM_DEAD)
+        errno = ENOENT;
+    return fd;
 }
 
 /* Opens a peer's segment, at `path` or without a name; -1. */
-static int segment_open(const char *name, const char *path)
+static int segment_open(
+    const char *name, const char *path, bool *ret_is_nameless)
 {
     int fd = amg_spare_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
-    return fd < 0 && errno == ENOENT ? open_nameless(name) : fd;
+    *ret_is_nameless = fd < 0 && errno == ENOENT;
+    return *ret_is_nameless ? open_nameless(name) : fd;
+}
+
+/* The code for a segment that could not be opened. */
+static hg_return_t open_failure(int error)
+{
+    switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return HG_AGAIN;
+    case ENOENT:
+        return HG_ADDRNOTAVAIL;
+    default:
+        return HG_NA_ERROR;
+    }
 }
 
 /* Takes pages of the file; false, and `errno`: there are too few. */
@@ -257,6 +271,7 @@ bool amg_shm_region_reserve(
 {
     uint64_t offset = (uint64_t)((const char *)at - (const char *)region->head);
     bool is_there = true;
+    bool is_nameless = false;
     struct stat status;
     char path[AMG_SHM_PATH_CAP];
     int fd = -1;
@@ -265,14 +280,63 @@ bool amg_shm_region_reserve(
     if (region->fd >= 0)
         return file_reserve(region->fd, offset, len);
     amg_shm_files_path(region->name, path);
-    fd = segment_open(region->name, path);
+    fd = segment_open(region->name, path, &is_nameless);
     if (fd < 0)
-        return true;
+        return open_failure(errno) != HG_AGAIN;
     /* Another one may have that name by now. */
     if (fstat(fd, &status) == 0 && status.st_ino == region->inode)
         is_there = file_reserve(fd, offset, len);
     amg_spare_close(fd);
     return is_there;
+}
+
+/* Bytes that a segment reserves from the start: the parts before the keys, of
+ * the claims as many as are reserved at once. */
+static uint64_t first_len(const struct amg_shm_head *head)
+{
+    return head->claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t);
+}
+
+static bool segment_reserve(int fd, const struct amg_shm_head *head)
+{
+    return file_reserve(fd, 0, first_len(head)) &&
+           file_reserve(fd, head->keys_at,
+               AMG_SHM_KEY_TABLE_FIRST_PAGES * AMG_SHM_PAGE) &&
+           file_reserve(fd, head->msgbufs_at, head->msgbuf_stride);
+}
+
+void amg_shm_region_need(const struct amg_shm_region_params *params,
+    uint32_t slots, struct amg_shm_need *ret_need)
+{
+    struct amg_shm_head head;
+    uint64_t claims = 0;
+    uint64_t fixed = 0;
+
+    if (slots > AMG_SHM_SLOTS)
+        slots = AMG_SHM_SLOTS;
+    if (slots > AMG_SHM_CLAIMS_AT_ONCE)
+        claims = (slots - AMG_SHM_CLAIMS_AT_ONCE) * sizeof(uint64_t);
+    head_layout(params, &head);
+    fixed = AMG_SHM_KEY_TABLE_FIRST_PAGES * AMG_SHM_PAGE +
+            page_up(head.msgbuf_stride);
+    ret_need->opened = page_up(first_len(&head)) + fixed;
+    ret_need->called = page_up(first_len(&head) + claims) + fixed +
+                       page_up(slots * sizeof(struct amg_shm_ring));
+    ret_need->most = head.len;
+}
+
+const char *amg_shm_region_why(hg_return_t why, char ret_text[AMG_SHM_WHY_CAP])
+{
+    if (why == HG_AGAIN)
+        snprintf(ret_text, AMG_SHM_WHY_CAP,
+            "all %" PRIu64 " descriptors are in use, see ulimit -n",
+            amg_descriptor_limit());
+    else if (why == HG_NOMEM)
+        snprintf(ret_text, AMG_SHM_WHY_CAP,
+            "no memory, see ulimit -v and vm.max_map_count");
+    else
+        snprintf(ret_text, AMG_SHM_WHY_CAP, "%s", HG_Error_to_string(why));
+    return ret_text;
 }
 
 hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
@@ -281,6 +345,7 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     struct amg_shm_region region = {.fd = -1};
     struct amg_shm_head head;
     struct amg_shm_head *shared = NULL;
+    char why[AMG_SHM_WHY_CAP];
     void *base = NULL;
     hg_return_t rc = HG_SUCCESS;
 
@@ -292,7 +357,7 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
         return HG_INVALID_ARG;
     }
     head_fill(params, &head);
-    region.fd = file_make(head.len);
+    region.fd = amg_file_make(FOLDER, head.len);
     if (region.fd < 0) {
         AMG_LOG_ERROR("shm",
             "cannot create a file of %" PRIu64 " bytes in " FOLDER ": %s",
@@ -300,19 +365,18 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
         return HG_NA_ERROR;
     }
     rc = HG_NOMEM;
-    if (!file_reserve(region.fd, 0,
-            head.claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)) ||
-        !file_reserve(region.fd, head.keys_at,
-            AMG_SHM_KEY_TABLE_FIRST_PAGES * AMG_SHM_PAGE) ||
-        !file_reserve(region.fd, head.msgbufs_at, head.msgbuf_stride)) {
+    if (!segment_reserve(region.fd, &head)) {
         AMG_LOG_ERROR("shm",
             "no room for a segment in " FOLDER "; remove files there, or make "
             "it larger (docker run --shm-size)");
         goto close_fd;
     }
     rc = segment_map(region.fd, head.len, &base);
-    if (rc != HG_SUCCESS)
+    if (rc != HG_SUCCESS) {
+        AMG_LOG_ERROR("shm", "cannot map a segment of %" PRIu64 " bytes (%s)",
+            head.len, amg_shm_region_why(rc, why));
         goto close_fd;
+    }
     shared = base;
     head.probe_addr = (uint64_t)(uintptr_t)&shared->probe;
     snprintf(head.name, sizeof(head.name), "%s", params->name);
@@ -365,7 +429,8 @@ static const char *head_fault(
             AMG_SHM_SLOTS * sizeof(struct amg_shm_ring)) ||
         !part_is_inside(head, head->msgbufs_at,
             (uint64_t)AMG_SHM_MSGBUFS * head->msgbuf_stride) ||
-        !part_is_inside(head, head->bounce_bufs_at, AMG_SHM_BOUNCE_TOTAL_LEN))
+        !part_is_inside(head, head->bounce_bufs_at, AMG_SHM_BOUNCE_TOTAL_LEN) ||
+        !part_is_inside(head, head->blocks_at, AMG_SHM_BLOCK_TOTAL_LEN))
         return "its parts are not inside it";
     return NULL;
 }
@@ -381,21 +446,6 @@ bool amg_shm_region_is_open_to_us(
     return is_open;
 }
 
-/* The code for a segment that could not be opened. */
-static hg_return_t open_failure(int error)
-{
-    switch (error) {
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-        return HG_AGAIN;
-    case ENOENT:
-        return HG_ADDRNOTAVAIL;
-    default:
-        return HG_NA_ERROR;
-    }
-}
-
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region)
 {
@@ -404,12 +454,13 @@ hg_return_t amg_shm_region_map(
     struct amg_shm_head head;
     struct stat status;
     const char *fault = NULL;
+    bool is_nameless = false;
     void *base = NULL;
     hg_return_t rc = HG_SUCCESS;
     int fd = -1;
 
     amg_shm_files_path(name, path);
-    fd = segment_open(name, path);
+    fd = segment_open(name, path, &is_nameless);
     if (fd < 0)
         return open_failure(errno);
     if (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
@@ -418,8 +469,11 @@ hg_return_t amg_shm_region_map(
     else
         fault = head_fault(&head, (uint64_t)status.st_size, name);
     if (fault != NULL) {
-        AMG_LOG_ERROR("shm", "%s is refused: %s", path, fault);
         amg_spare_close(fd);
+        /* Its owner closed or died, and another file has that descriptor. */
+        if (is_nameless)
+            return HG_ADDRNOTAVAIL;
+        AMG_LOG_ERROR("shm", "%s is refused: %s", path, fault);
         return HG_PROTOCOL_ERROR;
     }
     rc = segment_map(fd, head.len, &base);
@@ -454,7 +508,7 @@ bool amg_shm_node_mem_create(uint64_t len, struct amg_shm_node_mem *ret_mem)
     struct amg_shm_node_mem mem = {.id = {.len = len, .word = random_word()}};
     char *base = MAP_FAILED;
 
-    mem.fd = file_make(WORD_ROOM + len);
+    mem.fd = amg_file_make(FOLDER, WORD_ROOM + len);
     if (mem.fd >= 0 && file_reserve(mem.fd, 0, WORD_ROOM + len))
         base = file_map(mem.fd, WORD_ROOM + len, PROT_READ | PROT_WRITE);
     if (base == MAP_FAILED) {

@@ -18,7 +18,8 @@
  *     4   1 kind, with AMG_SHM_OUT_OF_LINE if the bytes are in a msgbuf
  *     5   1 context of the sender, to which replies go
  *     6   2 len, bytes in the cell
- *     8   4 cookie, index of the call in the table of its origin
+ *     8   4 cookie, index of the call in the table of its origin; of CREDIT: a
+ *           note of flow control (transport/flow.h)
  *    12   2 returned credits
  *    14   2 0
  *    16  48 the bytes, or struct amg_shm_out_of_line
@@ -74,7 +75,7 @@ enum amg_shm_kind {
     AMG_SHM_ONEWAY,  /* no reply; returns a credit when released */
     AMG_SHM_REPLY,   /* returns one credit */
     AMG_SHM_REFUSE,  /* the same; cookie: the call, bytes: a uint32_t code */
-    AMG_SHM_CREDIT,  /* only cell.credits */
+    AMG_SHM_CREDIT,  /* cell.credits, and a note */
     AMG_SHM_BULK,    /* this and all above it: amg_shm_transfer_message() */
     AMG_SHM_OUT_OF_LINE = 0x80,
 };
@@ -100,7 +101,7 @@ static inline void amg_shm_inline_copy(
 
 struct amg_shm_cell {
     /* Publishes the rest of the cell; release here, acquire in
-     * amg_shm_in_peek(). */
+     * amg_shm_in_has(). */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t seq;
     uint8_t kind;
     uint8_t context;
@@ -113,6 +114,14 @@ struct amg_shm_cell {
         struct amg_shm_out_of_line out_of_line;
     };
 };
+
+/* Whether it belongs to a transfer. The kind may be wrong, and change. */
+static inline bool amg_shm_cell_is_of_transfer(const struct amg_shm_cell *cell)
+{
+    const volatile struct amg_shm_cell *words = cell;
+
+    return (words->kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) >= AMG_SHM_BULK;
+}
 
 enum amg_shm_poll_state {
     AMG_SHM_UNSEEN, /* not opened by the reader yet, which checks events only */
@@ -146,9 +155,9 @@ static_assert(sizeof(struct amg_shm_ring) == (4 + 40) * 64, "the table above");
  * line, and a round trip would take 0.15 us more. */
 struct amg_shm_out {
     struct amg_shm_ring *ring; /* NULL: not claimed yet */
+    struct amg_shm_cell *cell; /* the next one to fill */
     uint32_t tail;             /* cells written */
-    uint32_t index;            /* of the next one */
-    uint32_t consumed;         /* as last seen */
+    uint32_t room;       /* cells to fill before `consumed` is read again */
     uint32_t idle_polls; /* amg_shm_domain.idle_polls at the last message */
     bool needs_fence;    /* the reader or this process has no membarrier */
 };
@@ -156,10 +165,10 @@ struct amg_shm_out {
 /* The reader's side; belongs to the owner of the inbox. */
 struct amg_shm_in {
     struct amg_shm_ring *ring;
-    uint32_t head;     /* cells read */
-    uint32_t index;    /* of the next one */
-    uint32_t reported; /* as last stored in `consumed` */
-    bool needs_fence;  /* the writer or this process has no membarrier */
+    struct amg_shm_cell *cell; /* the next one to read */
+    uint32_t head;             /* cells read */
+    uint32_t reported;         /* as last stored in `consumed` */
+    bool needs_fence; /* the writer or this process has no membarrier */
 };
 
 /* Prepares a ring for another writer; no process writes to it now. */
@@ -179,13 +188,29 @@ static inline void amg_shm_ring_reset(struct amg_shm_ring *ring)
 static inline void amg_shm_out_init(
     struct amg_shm_out *out, struct amg_shm_ring *ring, bool needs_fence)
 {
-    *out = (struct amg_shm_out){.ring = ring, .needs_fence = needs_fence};
+    *out = (struct amg_shm_out){
+        .ring = ring,
+        .cell = ring->cells,
+        .room = AMG_SHM_CELLS,
+        .needs_fence = needs_fence,
+    };
 }
 
 static inline void amg_shm_in_init(
     struct amg_shm_in *in, struct amg_shm_ring *ring, bool needs_fence)
 {
-    *in = (struct amg_shm_in){.ring = ring, .needs_fence = needs_fence};
+    *in = (struct amg_shm_in){
+        .ring = ring, .cell = ring->cells, .needs_fence = needs_fence};
+}
+
+/* The cell that follows another one by `count` in the ring. */
+static inline struct amg_shm_cell *amg_shm_ring_cell(
+    struct amg_shm_ring *ring, struct amg_shm_cell *cell, uint32_t count)
+{
+    cell += count;
+    if (!AMG_LIKELY(cell < ring->cells + AMG_SHM_CELLS))
+        cell -= AMG_SHM_CELLS;
+    return cell;
 }
 
 /* The writer was woken because there is room. */
@@ -194,26 +219,28 @@ static inline void amg_shm_in_woken(struct amg_shm_in *in)
     atomic_store_explicit(&in->ring->is_full, 0, memory_order_relaxed);
 }
 
-/* The next cell to fill, or NULL if the ring is full. */
-static inline struct amg_shm_cell *amg_shm_out_next(struct amg_shm_out *out)
+/* Whether there is room for a cell; reads `consumed` if there was none. */
+static inline bool amg_shm_out_has_room(struct amg_shm_out *out)
 {
-    if (out->tail - out->consumed >= AMG_SHM_CELLS) {
-        out->consumed =
-            atomic_load_explicit(&out->ring->consumed, memory_order_acquire);
-        if (out->tail - out->consumed >= AMG_SHM_CELLS)
-            return NULL;
-    }
-    return &out->ring->cells[out->index];
+    uint32_t unread = 0;
+
+    if (out->room > 0)
+        return true;
+    unread = out->tail -
+             atomic_load_explicit(&out->ring->consumed, memory_order_acquire);
+    out->room = unread < AMG_SHM_CELLS ? AMG_SHM_CELLS - unread : 0;
+    return out->room > 0;
 }
 
-/* Publishes the filled cell. True: the reader does not poll the ring, raise its
- * events. */
+/* Publishes out->cell, which the writer has filled. True: the reader does not
+ * poll the ring, raise its events. */
 static inline bool amg_shm_out_push(
     struct amg_shm_out *out, struct amg_shm_cell *cell)
 {
     out->tail++;
-    out->index = out->index + 1 == AMG_SHM_CELLS ? 0 : out->index + 1;
     atomic_store_explicit(&cell->seq, out->tail, memory_order_release);
+    out->room--;
+    out->cell = amg_shm_ring_cell(out->ring, cell, 1);
     if (AMG_LIKELY(!out->needs_fence))
         atomic_signal_fence(memory_order_seq_cst);
     else
@@ -233,25 +260,24 @@ static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
 static inline void amg_shm_out_prefetch(
     struct amg_shm_out *out, uint32_t idle_polls)
 {
-    uint32_t index = out->index + AMG_SHM_AHEAD;
-
     if (idle_polls == out->idle_polls)
         amg_prefetch_to_write(
-            &out->ring->cells[index < AMG_SHM_CELLS ? index
-                                                    : index - AMG_SHM_CELLS]);
+            amg_shm_ring_cell(out->ring, out->cell, AMG_SHM_AHEAD));
     out->idle_polls = idle_polls;
+}
+
+/* Whether the writer has filled the next cell. */
+static inline bool amg_shm_in_has(const struct amg_shm_in *in)
+{
+    return atomic_load_explicit(&in->cell->seq, memory_order_acquire) ==
+           in->head + 1;
 }
 
 /* The oldest unread cell, or NULL. */
 static inline const struct amg_shm_cell *amg_shm_in_peek(
     const struct amg_shm_in *in)
 {
-    const struct amg_shm_cell *cell = &in->ring->cells[in->index];
-
-    return atomic_load_explicit(&cell->seq, memory_order_acquire) ==
-                   in->head + 1
-               ? cell
-               : NULL;
+    return amg_shm_in_has(in) ? in->cell : NULL;
 }
 
 /* Publishes the read position. True: the writer is blocked for lack of room;
@@ -271,8 +297,8 @@ static inline bool amg_shm_in_report(struct amg_shm_in *in)
 static inline bool amg_shm_in_pop(struct amg_shm_in *in)
 {
     in->head++;
-    in->index = in->index + 1 == AMG_SHM_CELLS ? 0 : in->index + 1;
-    return in->head - in->reported >= AMG_SHM_REPORT && amg_shm_in_report(in);
+    in->cell = amg_shm_ring_cell(in->ring, in->cell, 1);
+    return !AMG_LIKELY(in->head % AMG_SHM_REPORT != 0) && amg_shm_in_report(in);
 }
 
 #endif

@@ -6,10 +6,13 @@
  *   contexts        256 bytes    max_contexts   see struct amg_shm_context
  *   claims          8 bytes      SLOTS          senders, by slot
  *   keys            AMG_SHM_KEY_TABLE_LEN       exposed memory, see shm_keys.h
- *   rings           2816 bytes   SLOTS          shm_ring.h; slot_end in the
- * head msgbufs         64 + message MSGBUFS        owner's long messages bounce
- * buffers  64 KiB       32             bulk data copied through the segment,
- * see shm_bulk.h
+ *   rings           2816 bytes   SLOTS          shm_ring.h; slot_end in head
+ *   msgbufs         64 + message MSGBUFS        the owner's messages
+ *   bounce buffers  64 KiB       32             bulk data copied through the
+ *                                               segment, see shm_bulk.h
+ *   blocks          20 KiB       32             the owner's messages with long
+ *                   68 KiB       16             arguments; a block is a longer
+ *                   260 KiB      8              msgbuf
  *
  * The keys and each later part begin on a page of their own; the parts before
  * them are so small that a peer of a domain with few contexts touches one page
@@ -37,13 +40,16 @@
 #define AMG_SHM_MAGIC 0x3130616d676c616dull /* "malgma01" */
 
 enum {
-    AMG_SHM_VERSION = 2,
+    AMG_SHM_VERSION = 4,
     AMG_SHM_PAGE = 4096,
     AMG_SHM_CONTEXTS = 256,       /* a context id is one byte */
     AMG_SHM_SLOTS = 4096,         /* sending processes times contexts */
     AMG_SHM_CLAIMS_AT_ONCE = 512, /* whose pages are reserved together */
     AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
-    AMG_SHM_MSGBUFS = 1024,       /* long messages in flight */
+    AMG_SHM_MSGBUFS = 1024,       /* messages in flight, not in a cell */
+    AMG_SHM_BLOCK_KINDS = 3,      /* lengths of blocks, from the shortest on */
+    AMG_SHM_BLOCKS = 32 + 16 + 8,
+    AMG_SHM_BLOCK_TOTAL_LEN = (32 * 20 + 16 * 68 + 8 * 260) * 1024,
     AMG_SHM_KEY_TABLE_LEN = 4 << 20,
     /* They hold 191 accessors, which write there. */
     AMG_SHM_KEY_TABLE_FIRST_PAGES = 3,
@@ -67,7 +73,8 @@ struct amg_shm_head {
     uint64_t area_len;
     int32_t area_fd;
     uint32_t max_contexts;
-    uint32_t has_membarrier;
+    uint16_t has_membarrier;
+    uint16_t first_credits; /* of each peer, see transport/flow.h */
     uint32_t msgbuf_stride; /* bytes from one msgbuf to the next */
     uint64_t contexts_at;   /* offsets of the parts */
     uint64_t claims_at;
@@ -75,6 +82,7 @@ struct amg_shm_head {
     uint64_t rings_at;
     uint64_t msgbufs_at;
     uint64_t bounce_bufs_at;
+    uint64_t blocks_at;
     /* 1: the owner has closed normally. The release store pairs with the
      * acquire load in amg_shm_region_is_closed(). */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_closed;
@@ -186,7 +194,7 @@ static inline uint32_t amg_shm_claim_pid(uint64_t claim)
     return (uint32_t)(claim >> 32);
 }
 
-/* The first line of a msgbuf; the bytes follow. */
+/* The first line of a msgbuf or block; the bytes follow. */
 struct amg_shm_msgbuf {
     /* 1: the receiver has the msgbuf; it stores 0 with release when it no
      * longer needs the bytes, paired with the owner's acquire load. 2: the
@@ -211,6 +219,7 @@ struct amg_shm_region {
     uint32_t max_contexts;
     uint32_t message_len;
     uint32_t msgbuf_stride;
+    uint16_t first_credits;
     bool has_membarrier;
     struct amg_shm_context *contexts;
     _Atomic uint64_t *claims;
@@ -218,6 +227,7 @@ struct amg_shm_region {
     struct amg_shm_ring *rings;
     uint8_t *msgbufs;
     uint8_t *bounce_bufs;
+    uint8_t *blocks;
 };
 
 /* Whether its owner has closed it. */
@@ -244,6 +254,49 @@ static inline struct amg_shm_msgbuf *amg_shm_region_msgbuf(
     return (struct amg_shm_msgbuf *)(void *)(region->msgbufs +
                                              (uint64_t)index *
                                                  region->msgbuf_stride);
+}
+
+/* Blocks of each kind, and bytes of one: room for 16, 64 or 256 KiB of
+ * arguments, its first line, and what a message has besides. */
+static inline uint32_t amg_shm_block_count(unsigned kind)
+{
+    AMG_ASSERT(kind < AMG_SHM_BLOCK_KINDS);
+    return 32u >> kind;
+}
+static inline uint32_t amg_shm_block_stride(unsigned kind)
+{
+    return (16384u << 2 * kind) + 4096;
+}
+/* The longest message in one. */
+static inline uint32_t amg_shm_block_cap(unsigned kind)
+{
+    return amg_shm_block_stride(kind) - (uint32_t)sizeof(struct amg_shm_msgbuf);
+}
+
+/* Messages name both by one index, the blocks behind the msgbufs. Returns the
+ * longest message in that one; 0: there is none. */
+static inline uint32_t amg_shm_region_find(const struct amg_shm_region *region,
+    uint32_t index, struct amg_shm_msgbuf **ret_msgbuf)
+{
+    uint8_t *at = region->blocks;
+
+    if (AMG_LIKELY(index < AMG_SHM_MSGBUFS)) {
+        *ret_msgbuf = amg_shm_region_msgbuf(region, index);
+        return region->message_len;
+    }
+    index -= AMG_SHM_MSGBUFS;
+    for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS; kind++) {
+        uint32_t count = amg_shm_block_count(kind);
+
+        if (index < count) {
+            at += (uint64_t)index * amg_shm_block_stride(kind);
+            *ret_msgbuf = (struct amg_shm_msgbuf *)(void *)at;
+            return amg_shm_block_cap(kind);
+        }
+        index -= count;
+        at += (uint64_t)count * amg_shm_block_stride(kind);
+    }
+    return 0;
 }
 
 #endif

@@ -19,7 +19,7 @@ void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
 
     transfer->state = AMG_SHM_TRANSFER_READY;
     amg_list_push(&bulk->ready, &transfer->link);
-    atomic_store_explicit(&bulk->has_ready, 1, memory_order_relaxed);
+    amg_shm_due_set_locked(transfer->ep, AMG_SHM_DUE_BULK, true);
     amg_shm_doorbell_self_locked(transfer->ep);
 }
 

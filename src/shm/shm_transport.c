@@ -3,6 +3,7 @@
 #include "shm/shm_transport.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "shm/shm_buf.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_domain.h"
 #include "shm/shm_files.h"
@@ -27,26 +29,66 @@ void amg_shm_node_id(const struct amg_domain *base, struct amg_shm_id *ret_id)
     ret_id->incarnation = region->incarnation;
 }
 
-hg_return_t amg_shm_node_find(struct amg_domain *base,
-    const struct amg_shm_id *id, struct amg_peer **ret_peer)
+hg_return_t amg_shm_node_check(const struct amg_domain *base,
+    const struct amg_shm_id *id, bool *ret_needs_name)
 {
-    struct amg_shm_domain *domain = amg_shm_domain_of(base);
-    struct amg_shm_peer *peer = NULL;
-    hg_return_t rc = HG_SUCCESS;
+    struct amg_shm_region region;
+    hg_return_t rc = amg_shm_region_map(id->name, &region);
 
-    amg_bias_lock(&domain->lock);
-    rc = amg_shm_peer_find_locked(domain, id->name, id->incarnation, &peer);
-    amg_bias_unlock(&domain->lock);
-    if (rc == HG_SUCCESS)
-        *ret_peer = amg_shm_peer_base(peer);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (region.incarnation != id->incarnation)
+        rc = HG_ADDRNOTAVAIL;
+    else
+        *ret_needs_name = !amg_shm_region_is_open_to_us(
+            &amg_shm_domain_of(base)->region, &region);
+    amg_shm_region_fini(&region);
     return rc;
 }
 
-bool amg_shm_node_is_open_to_us(
-    const struct amg_domain *domain, const struct amg_peer *peer)
+void amg_shm_node_join(
+    struct amg_domain *base, struct amg_shm_rank *ranks, uint32_t count)
 {
-    return amg_shm_region_is_open_to_us(
-        &amg_shm_domain_of(domain)->region, &amg_shm_peer_of(peer)->region);
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+
+    AMG_ASSERT(domain->ranks == NULL && count > 0);
+    domain->ranks = ranks;
+    domain->rank_count = count;
+}
+
+static int rank_compare(const void *rank, const void *entry)
+{
+    uint32_t one = *(const uint32_t *)rank;
+    uint32_t other = ((const struct amg_shm_rank *)entry)->rank;
+
+    return one < other ? -1 : one > other;
+}
+
+hg_return_t amg_shm_node_peer(
+    struct amg_domain *base, uint32_t rank, struct amg_peer **ret_peer)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    const struct amg_shm_rank *entry = bsearch(
+        &rank, domain->ranks, domain->rank_count, sizeof(*entry), rank_compare);
+    struct amg_shm_peer *peer = NULL;
+
+    if (entry == NULL || entry->id.incarnation == domain->region.incarnation)
+        return HG_NOENTRY;
+    amg_bias_lock(&domain->lock);
+    peer = amg_shm_peer_unmet_locked(
+        domain, entry->id.name, entry->id.incarnation);
+    amg_bias_unlock(&domain->lock);
+    if (peer == NULL)
+        return HG_NOMEM;
+    *ret_peer = amg_shm_peer_base(peer);
+    return HG_SUCCESS;
+}
+
+uint32_t amg_shm_node_rank(
+    const struct amg_domain *base, const struct amg_peer *peer)
+{
+    (void)base;
+    return amg_shm_peer_rank(amg_shm_peer_of(peer));
 }
 
 void amg_shm_node_unname(struct amg_domain *base)
@@ -64,7 +106,8 @@ enum {
     MESSAGE_LEN_MIN = 256,
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    QUIESCE_MS = 500, /* for peers to map the segment */
+    PEERS_EXPECTED = 256, /* processes of a node that call this one */
+    QUIESCE_MS = 500,     /* for peers to map the segment */
 };
 
 void amg_shm_cleanup(void)
@@ -78,6 +121,26 @@ static uint32_t choose(
     uint64_t value = hint != 0 ? hint : amg_env_number(otherwise);
 
     return (uint32_t)(value < min ? min : value > max ? max : value);
+}
+
+/* The eager limit, which is that of all routes of a class. */
+static uint32_t message_len_choose(const struct amg_open *how)
+{
+    return choose(how->message_len, AMG_ENV_MESSAGE_BYTES, MESSAGE_LEN_MIN,
+        MESSAGE_LEN_MAX);
+}
+
+void amg_shm_node_need(
+    const struct amg_open *how, uint32_t ranks, struct amg_shm_need *ret_need)
+{
+    const struct amg_shm_region_params params = {
+        .max_contexts = how->max_contexts,
+        .message_len = message_len_choose(how) * AMG_ROOM_FACTOR,
+    };
+
+    AMG_ASSERT(ranks > 0);
+    ret_need->contexts = how->max_contexts;
+    amg_shm_region_need(&params, (ranks - 1) * how->max_contexts, ret_need);
 }
 
 /* Once per process: removes the files that dead processes left. */
@@ -97,6 +160,7 @@ static hg_return_t domain_fill(
         .max_contexts = how->max_contexts,
         .message_len = domain->message_len * AMG_ROOM_FACTOR,
         .has_membarrier = amg_shm_doorbell_has_membarrier(),
+        .first_credits = domain->calls.flow.first,
         .area = how->area,
     };
     hg_return_t rc = amg_shm_region_create(&params, &domain->region);
@@ -113,9 +177,6 @@ static hg_return_t domain_fill(
     if (rc != HG_SUCCESS)
         return rc;
     amg_shm_bulk_open(domain);
-    domain->base.reads_area =
-        how->area != NULL && (domain->bulk.copy == AMG_SHM_COPY_AUTO ||
-                                 domain->bulk.copy == AMG_SHM_COPY_DIRECT);
     return HG_SUCCESS;
 }
 
@@ -136,6 +197,7 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
     amg_shm_msg_fini(domain);
     amg_shm_send_fini(domain);
     amg_shm_region_fini(&domain->region);
+    amg_mem_free(domain->ranks);
     amg_spare_drop();
     amg_mem_free(domain);
 }
@@ -149,20 +211,22 @@ static hg_return_t transport_open(
     if (!AMG_CONTRACT(
             how->max_contexts >= 1 && how->max_contexts <= AMG_SHM_CONTEXTS))
         return HG_INVALID_ARG;
-    start_clean();
+    if (!how->is_clean)
+        start_clean();
     domain = amg_mem_alloc_aligned(AMG_SHM_LINE, sizeof(*domain));
     if (domain == NULL)
         return HG_NOMEM;
     memset(domain, 0, sizeof(*domain));
     domain->base.transport = &amg_shm_transport;
-    domain->message_len = choose(how->message_len, AMG_ENV_MESSAGE_BYTES,
-        MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
+    domain->message_len = message_len_choose(how);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;
     amg_spare_hold();
     amg_bias_init(&domain->lock);
     rc = amg_shm_send_init(domain,
         (uint16_t)choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX));
+    amg_calls_limit(&domain->calls, amg_env_number(AMG_ENV_MAX_REQUEST_BYTES),
+        domain->message_len * AMG_ROOM_FACTOR, PEERS_EXPECTED);
     if (rc == HG_SUCCESS)
         rc = domain_fill(domain, how);
     if (rc != HG_SUCCESS) {
@@ -288,7 +352,8 @@ static hg_return_t ep_open(
     if (rc != HG_SUCCESS)
         goto close_inbox;
     domain->eps[context_id] = ep;
-    atomic_init(&ep->has_done, 1); /* there may be late replies */
+    atomic_init(&ep->due, AMG_SHM_DUE_ALL & ~AMG_SHM_DUE_WAIT);
+    ep->until_rare = 1;
     amg_bias_unlock(&domain->lock);
     *ret_ep = &ep->base;
     return HG_SUCCESS;
@@ -306,9 +371,9 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
 
-    if (ep->is_armed)
-        amg_shm_poll_disarm(ep);
     amg_bias_lock(&domain->lock);
+    if (amg_shm_is_due(ep, AMG_SHM_DUE_WAIT))
+        amg_shm_poll_disarm_locked(ep);
     AMG_ASSERT(domain->eps[base->context_id] == ep);
     amg_shm_bulk_ep_close_locked(ep);
     amg_shm_msg_cancel_all_locked(domain, ep);
@@ -370,6 +435,7 @@ const struct amg_transport amg_shm_transport = {
     .msg =
         {
             .get_buf = amg_shm_buf_get,
+            .get_long_buf = amg_shm_buf_get_long,
             .put_buf = amg_shm_buf_put,
             .send_request = amg_shm_send_request,
             .send_reply = amg_shm_send_reply,

@@ -1,44 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared-memory driver: its operations table, the identifiers by which the
- * ranks of a node find each other, and memory that one of them refs with the
- * others. */
+/* Shared-memory driver: its operations table, the functions by which the ranks
+ * of a node find each other, and memory that they share. */
 #ifndef AMG_SHM_SHM_TRANSPORT_H
 #define AMG_SHM_SHM_TRANSPORT_H
 
 #include <stdint.h>
 
 #include "mercury_core_types.h"
-#include "shm/shm_ring.h"
+#include "shm/shm_files.h"
 #include "transport/transport.h"
-
-/* Identifier of a domain: plain bytes, valid on this node. */
-struct amg_shm_id {
-    char name[AMG_SHM_NAME_CAP];
-    uint64_t incarnation; /* the random number in its segment */
-};
 
 /* `domain` is one that amg_shm_transport opened. */
 void amg_shm_node_id(
     const struct amg_domain *domain, struct amg_shm_id *ret_id);
 
-/* Maps the segment of that name and checks its incarnation; the peer comes with
- * a reference. HG_ADDRNOTAVAIL: no such segment here, or another one of that
- * name (containers share a node, but not its memory); HG_NOMEM; HG_NA_ERROR. */
-hg_return_t amg_shm_node_find(struct amg_domain *domain,
-    const struct amg_shm_id *id, struct amg_peer **ret_peer);
-
-/* Whether this process may open the peer's descriptors through /proc. */
-bool amg_shm_node_is_open_to_us(
-    const struct amg_domain *domain, const struct amg_peer *peer);
+/* Maps the segment of that name, checks its incarnation, and unmaps it again:
+ * can this process share memory with its owner? `ret_needs_name`: it may not
+ * open the owner's descriptors through /proc, but only the file by its name.
+ * HG_ADDRNOTAVAIL: no such segment here, or another one of that name
+ * (containers share a node, but not its memory); HG_NOMEM; HG_NA_ERROR. */
+hg_return_t amg_shm_node_check(const struct amg_domain *domain,
+    const struct amg_shm_id *id, bool *ret_needs_name);
 /* Removes the name of the segment of `domain`, before it has a context. All
- * peers have mapped it and may open our descriptors. So a job that is killed
- * later leaves nothing in the file system. */
+ * peers may open our descriptors. So a job that is killed later leaves nothing
+ * in the file system. */
 void amg_shm_node_unname(struct amg_domain *domain);
+
+/* Takes over the `count` ranks of the node, from amg_mem_alloc(), in the order
+ * of ranks; once. Every one of them passed amg_shm_node_check(). */
+void amg_shm_node_join(
+    struct amg_domain *domain, struct amg_shm_rank *ranks, uint32_t count);
+/* The peer of another rank of the node, with a reference. Its segment is mapped
+ * when this process first sends to it or receives from it. HG_NOENTRY: it is
+ * not one of these; HG_NOMEM. */
+hg_return_t amg_shm_node_peer(
+    struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
+/* The rank of a peer, or UINT32_MAX: it is none of the node. */
+uint32_t amg_shm_node_rank(
+    const struct amg_domain *domain, const struct amg_peer *peer);
 
 extern const struct amg_transport amg_shm_transport;
 
 /* Removes the files that dead processes left in /dev/shm. */
 void amg_shm_cleanup(void);
+
+/* Bytes of /dev/shm that the segment of one rank takes. */
+struct amg_shm_need {
+    uint32_t contexts; /* of each rank */
+    uint64_t opened;   /* by the open, */
+    uint64_t called;   /* when each context was called by all others, */
+    uint64_t most;     /* and with long messages and bulk data */
+};
+
+/* For a class opened by `how` on a node of `ranks` ranks. */
+void amg_shm_node_need(
+    const struct amg_open *how, uint32_t ranks, struct amg_shm_need *ret_need);
 
 /* Identifier of memory of a node: plain bytes, valid on this node. */
 struct amg_shm_node_mem_id {

@@ -37,23 +37,29 @@ struct amg_boot {
 struct amg_domain;
 struct amg_peer;
 
+/* Room of a record of each rank of a node. */
+enum { AMG_NODE_CARD_LEN = 256 };
+
 /* Owned by its opener, until close; exists while the class opens. */
 struct amg_node {
     struct amg_boot *boot; /* for the ranks of this node only */
     uint32_t rank;         /* in the job */
+    uint32_t first;        /* the first rank of this node */
     uint32_t size;         /* ranks of the job */
     uint32_t node_count;   /* nodes of the job */
+    uint32_t message_len;  /* the shortest message that a rank asks for, and */
+    uint32_t credits;      /* the fewest credits */
     bool is_part; /* of a larger job, whose other ranks may be on the node */
-    void *cards;  /* room for one record of each rank of this node */
-    void *impl;   /* state of the implementation */
+    void *cards;  /* AMG_NODE_CARD_LEN bytes for each rank of this node */
 };
 
+/* See amg_node_ops.joined. */
+#define AMG_JOINED_NOT_YET UINT32_MAX
+#define AMG_JOINED_LOOK_NS 1000000ull
+
 struct amg_node_ops {
-    /* Opens the node of the job that `domain` belongs to; collective over the
-     * whole job. A card has `card_len` bytes. HG_NOMEM, HG_NA_ERROR: on all
-     * ranks. */
-    hg_return_t (*open)(
-        struct amg_domain *domain, size_t card_len, struct amg_node *ret_node);
+    /* The node of this rank in the job that `domain` belongs to; once. */
+    void (*open)(struct amg_domain *domain, struct amg_node *ret_node);
     /* The peer of a rank of the job. HG_INVALID_ARG. */
     hg_return_t (*peer)(
         struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
@@ -65,16 +71,21 @@ struct amg_node_ops {
     hg_return_t (*largest)(
         const struct amg_node *node, uint64_t *words, uint32_t count);
     /* Sends a record of `len` bytes of each rank to the first rank of each
-     * node, once: `ret_all` has room for size * len there, and receives them
-     * unordered; other ranks do not use it. Collective over the job. HG_NOMEM
-     * (on all ranks), HG_NA_ERROR. */
+     * node, once: `ret_all` has room for size * len there; other ranks do not
+     * use it. A record begins with the first rank of its node (uint32_t). They
+     * come unordered. Collective over the job. HG_NA_ERROR. */
     hg_return_t (*collect)(const struct amg_node *node, const void *record,
         uint32_t len, void *ret_all);
+    /* How often this rank has to call again, at intervals of
+     * AMG_JOINED_LOOK_NS, until every rank has left the collective calls of
+     * opening: MPI may keep a message of those until its sender calls MPI once
+     * more. AMG_JOINED_NOT_YET: ranks may be inside; 0: never again. All ranks
+     * make their first call behind the same collective call. Never blocks. */
+    uint32_t (*joined)(struct amg_domain *domain);
     /* The path of bulk data of the domain, "mpi+p2p", and the reason, in one
      * readable line; owned by the domain. */
     const char *(*way)(const struct amg_domain *domain);
     const char *(*reason)(const struct amg_domain *domain);
-    /* Collective over the node. */
     void (*close)(struct amg_node *node);
 };
 

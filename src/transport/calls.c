@@ -20,6 +20,13 @@ void amg_calls_init(
     calls->warnings = 0;
 }
 
+void amg_calls_limit(struct amg_calls *calls, uint64_t max_bytes,
+    uint32_t message_len, uint64_t peers)
+{
+    AMG_ASSERT(message_len > 0);
+    amg_flow_set_budget(&calls->flow, max_bytes / message_len, peers);
+}
+
 void amg_calls_fini(struct amg_calls *calls)
 {
     amg_table_fini(&calls->table);
@@ -74,10 +81,18 @@ static void waiting_note_locked(
     amg_list_push(&calls->waiting, &post->waiting);
 }
 
+/* A message that could not be sent now leaves with a later poll. */
+static void wish_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
+{
+    if (amg_flow_wish(&calls->flow, peer))
+        (void)calls->ops->pay(calls, peer);
+}
+
 void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post)
 {
     waiting_note_locked(calls, post, post->op);
     amg_flow_wait(post->peer, &post->link);
+    wish_locked(calls, post->peer);
 }
 
 /* Ends the operation of a message that is never sent, with `ret`. */
@@ -113,6 +128,25 @@ void amg_calls_go_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
         if (!amg_calls_send_locked(calls, post, calls->ops->send))
             return;
     }
+    if (amg_flow_pay_debt(&calls->flow, peer))
+        (void)calls->ops->pay(calls, peer);
+    wish_locked(calls, peer);
+}
+
+void amg_calls_on_note_locked(
+    struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t note)
+{
+    if (note == 0)
+        return;
+    if (!amg_flow_read_note(&calls->flow, peer, note)) {
+        amg_calls_violation(
+            calls, peer, AMG_VIOLATION_CREDITS, 0, (long)(int32_t)note);
+        return;
+    }
+    if (peer->waiting != NULL)
+        amg_calls_go_locked(calls, peer);
+    while (amg_calls_pay_one_locked(calls))
+        continue;
 }
 
 bool amg_calls_pay_one_locked(struct amg_calls *calls)
@@ -123,8 +157,7 @@ bool amg_calls_pay_one_locked(struct amg_calls *calls)
         return false;
     if (calls->ops->pay(calls, peer))
         return true;
-    amg_flow_owe_again(
-        &calls->flow, peer, amg_flow_take_owed(peer, UINT16_MAX));
+    amg_flow_owing_add(&calls->flow, peer);
     return false;
 }
 
@@ -224,6 +257,15 @@ void amg_calls_lost_waiting_locked(
     }
 }
 
+void amg_calls_lost_at_locked(struct amg_calls *calls, uint32_t index)
+{
+    struct amg_op *op = calls->table.slots[index].object;
+
+    amg_table_remove(&calls->table, index);
+    if (op != &amg_call_cancelled)
+        calls->ops->end(op, HG_HOSTUNREACH);
+}
+
 void amg_calls_lost_asked_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner,
     bool (*is_lost)(const struct amg_op *op, const void *arg), const void *arg)
@@ -240,25 +282,32 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
             left++;
             continue;
         }
-        amg_table_remove(&calls->table, i);
-        if (op != &amg_call_cancelled)
-            calls->ops->end(op, HG_HOSTUNREACH);
+        amg_calls_lost_at_locked(calls, i);
     }
     peer->unanswered = left;
 }
 
-bool amg_calls_is_waiting_locked(const struct amg_calls *calls,
-    const struct amg_flow_peer *peer, uint32_t owner)
+const struct amg_table_slot *amg_calls_pending_locked(
+    const struct amg_calls *calls, uint32_t *at)
 {
-    uint32_t cancelled = 0;
+    const struct amg_table *table = &calls->table;
 
-    if (peer->waiting != NULL || peer->unanswered == 0)
-        return peer->waiting != NULL;
-    for (uint32_t i = 0; i < calls->table.cap; i++) {
-        const struct amg_table_slot *slot = &calls->table.slots[i];
+    for (uint32_t i = 0; i < table->cap; i++) {
+        const struct amg_table_slot *slot = &table->slots[*at];
 
-        cancelled +=
-            slot->object == &amg_call_cancelled && slot->owner_or_next == owner;
+        if (slot->object != NULL && slot->object != &amg_call_cancelled)
+            return slot;
+        *at = *at + 1 < table->cap ? *at + 1 : 0;
     }
-    return peer->unanswered > cancelled;
+    return NULL;
+}
+
+hg_return_t amg_calls_no_long_buf(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf)
+{
+    (void)ep;
+    (void)peer;
+    (void)len;
+    (void)ret_buf;
+    return HG_MSGSIZE;
 }

@@ -16,9 +16,13 @@
  *   ASKED     refusal                        DONE, its code; credit back
  *   ASKED     cancel, its endpoint closes    DONE, HG_CANCELED; the slot stays
  *   ASKED     the peer is lost               DONE, HG_HOSTUNREACH
- *   LEAVING   the message has left           DONE, HG_SUCCESS
+ *   LEAVING   the message has left, or was   DONE, HG_SUCCESS
+ *             copied into one that will
  *   LEAVING   cancel, its endpoint closes    DONE, HG_CANCELED; still leaves
  *   any       the medium cannot send it      DONE, the medium's code
+ *
+ * A one-way request without an operation is in none of these states: it leaves
+ * during the post, or stays the caller's.
  *
  * amg_call_cancelled keeps the slot of a cancelled call until the answer comes
  * and returns the credit: until then the target holds the request. A reply to
@@ -63,7 +67,8 @@ enum amg_call_state {
 struct amg_post {
     struct amg_link link;    /* in the queue for a credit; afterwards the
                               * driver's */
-    struct amg_link waiting; /* in `waiting` of struct amg_calls */
+    struct amg_link waiting; /* in `waiting` of struct amg_calls; afterwards
+                              * the driver's */
     struct amg_op *op;       /* completes when the message has left; NULL: none
                               */
     struct amg_ep *ep;       /* the endpoint of `op` */
@@ -87,8 +92,8 @@ struct amg_calls_ops {
     void (*put)(struct amg_calls *calls, struct amg_post *post);
     /* `op` is DONE with `ret`: the next poll of its endpoint returns it. */
     void (*end)(struct amg_op *op, hg_return_t ret);
-    /* Sends the peer a message that only carries the credits owed to it. False:
-     * not possible now. */
+    /* Sends the peer a message that only carries the credits owed to it, with
+     * amg_calls_note_locked() as its cookie. False: not possible now. */
     bool (*pay)(struct amg_calls *calls, struct amg_flow_peer *peer);
     /* The source of log lines, and the name of a peer in them. */
     const char *source;
@@ -112,6 +117,10 @@ extern struct amg_op amg_call_cancelled;
 
 void amg_calls_init(
     struct amg_calls *calls, uint16_t credits, const struct amg_calls_ops *ops);
+/* Messages of up to `message_len` bytes come from about `peers` peers: limits
+ * them to AMALGAM_MAX_REQUEST_BYTES, or less. Before any peer is used. */
+void amg_calls_limit(struct amg_calls *calls, uint64_t max_bytes,
+    uint32_t message_len, uint64_t peers);
 /* Accepts zeroed memory. The driver has emptied `late`. */
 void amg_calls_fini(struct amg_calls *calls);
 
@@ -156,7 +165,8 @@ static inline hg_return_t amg_call_refusal(uint32_t code)
                                                        : (hg_return_t)code;
 }
 
-/* Sends waiting posts to the peer until credits or room run out. */
+/* Sends waiting posts to the peer until credits or room run out; then wishes
+ * for more credits, if it can have more. */
 void amg_calls_go_locked(struct amg_calls *calls, struct amg_flow_peer *peer);
 
 void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post);
@@ -185,15 +195,35 @@ static inline bool amg_calls_send_locked(
     return rc != HG_AGAIN;
 }
 
+/* Posts a one-way request without an operation. HG_AGAIN: others wait before
+ * it; HG_BUSY: no credit, or no room; or the code of the medium. On an error
+ * the buffer stays the caller's. */
+static inline hg_return_t amg_calls_post_unwatched_locked(
+    struct amg_calls *calls, struct amg_post *post, amg_calls_send_fn send)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    AMG_ASSERT(!post->wants_reply);
+    if (!AMG_LIKELY(amg_flow_take(&calls->flow, post->peer)))
+        return post->peer->waiting != NULL ? HG_AGAIN : HG_BUSY;
+    rc = send(calls, post);
+    if (AMG_LIKELY(rc == HG_SUCCESS))
+        return HG_SUCCESS;
+    (void)amg_flow_give(post->peer, 1);
+    return rc == HG_AGAIN ? HG_BUSY : rc;
+}
+
 /* Posts a request to the peer with number `owner`, and takes its buffer. `send`
  * is `ops->send`, passed so that the compiler can inline it. HG_NOMEM: nothing
- * has changed. */
+ * has changed; without an operation see above. */
 static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
     struct amg_post *post, uint32_t owner, amg_calls_send_fn send)
 {
     struct amg_op *op = post->op;
 
     post->cookie = 0;
+    if (!AMG_LIKELY(op != NULL))
+        return amg_calls_post_unwatched_locked(calls, post, send);
     if (post->wants_reply && !AMG_LIKELY(amg_table_add(&calls->table, op, owner,
                                              &post->cookie) == HG_SUCCESS))
         return HG_NOMEM;
@@ -205,13 +235,30 @@ static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
     return HG_SUCCESS;
 }
 
+/* Makes an operation ASKED, with a credit and a slot in the table, for a driver
+ * that then sends the request in any case. False: it must be posted, and
+ * nothing has changed. */
+static AMG_INLINE bool amg_calls_ask_locked(struct amg_calls *calls,
+    struct amg_flow_peer *peer, uint32_t owner, struct amg_ep *ep,
+    struct amg_op *op, uint32_t *ret_cookie)
+{
+    if (!AMG_LIKELY(amg_table_has_room(&calls->table)) ||
+        !AMG_LIKELY(amg_flow_take(&calls->flow, peer)))
+        return false;
+    *ret_cookie = amg_table_put(&calls->table, op, owner);
+    op->data = NULL;
+    op->len = 0;
+    amg_call_set(op, AMG_CALL_ASKED, (void *)(uintptr_t)*ret_cookie, ep);
+    return true;
+}
+
 /* The peer returned `count` credits: sends posts that waited for them. */
 static inline void amg_calls_credit_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer, uint16_t count)
 {
     if (!AMG_LIKELY(amg_flow_give(peer, count)))
         amg_calls_violation(calls, peer, AMG_VIOLATION_CREDITS, 0, count);
-    else if (!AMG_LIKELY(peer->waiting == NULL))
+    else if (!AMG_LIKELY(peer->waiting == NULL && peer->debt == 0))
         amg_calls_go_locked(calls, peer);
 }
 
@@ -246,6 +293,17 @@ static inline bool amg_calls_owe_locked(
 {
     return amg_flow_owe(&calls->flow, peer) && calls->ops->pay(calls, peer);
 }
+/* The note that is due to the peer, for the cookie of a message of `pay`. */
+static inline uint32_t amg_calls_note_locked(
+    struct amg_calls *calls, struct amg_flow_peer *peer)
+{
+    return amg_flow_take_note(&calls->flow, peer);
+}
+
+/* A message of the peer's `pay` came with this cookie. */
+void amg_calls_on_note_locked(
+    struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t note);
+
 /* Sends one peer the credits owed to it. False: none are owed, or the message
  * could not be sent. */
 bool amg_calls_pay_one_locked(struct amg_calls *calls);
@@ -268,14 +326,22 @@ void amg_calls_unsent_locked(struct amg_calls *calls, struct amg_post *post,
 /* The peer is lost: ends its WAITING requests with HG_HOSTUNREACH. */
 void amg_calls_lost_waiting_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer);
+/* Ends the call at this index of the table, whose peer is lost; the caller
+ * takes its credit back. */
+void amg_calls_lost_at_locked(struct amg_calls *calls, uint32_t index);
 /* The same for its ASKED requests, all or those for which `is_lost` returns
  * true (`op` may be amg_call_cancelled). Takes their credits back. */
 void amg_calls_lost_asked_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner,
     bool (*is_lost)(const struct amg_op *op, const void *arg), const void *arg);
 
-/* Does this process wait for answers or credits of the peer? */
-bool amg_calls_is_waiting_locked(const struct amg_calls *calls,
-    const struct amg_flow_peer *peer, uint32_t owner);
+/* The slot of a call that waits for its answer and was not cancelled, or NULL.
+ * `at`: where to look first, and where it was found; 0 in the beginning. */
+const struct amg_table_slot *amg_calls_pending_locked(
+    const struct amg_calls *calls, uint32_t *at);
+
+/* get_long_buf of a driver without long buffers: HG_MSGSIZE. */
+hg_return_t amg_calls_no_long_buf(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf);
 
 #endif

@@ -13,10 +13,23 @@
  * A request takes one credit of its peer when it is sent. The reply returns
  * that credit, and those that the target owes for one-way requests it has
  * released. A target without a reply to send sends a separate message once it
- * owes half the limit, or when it is idle. A cancelled request keeps its credit
- * until the late reply: the target still holds the request, and the limit
- * bounds what the target holds.
- */
+ * owes half the credits, or when it is idle. A cancelled request keeps its
+ * credit until the late reply: the target still holds the request, and the
+ * credits bound what the target holds.
+ *
+ * All peers of a target share its memory for requests, the budget. Half of it
+ * is divided among the peers that may come: each has `first` credits from the
+ * start, at least one. The other half is the pool: an origin that runs out of
+ * credits wishes for more, and the target raises its credits while the pool
+ * lasts. Then wishes are queued, the target recalls credits from peers that
+ * have more than an equal share of the pool, and gives one at a time to those
+ * in the queue, in turn. An origin returns recalled credits as soon as it does
+ * not use them. So a target holds at most the budget, or half of it and one
+ * request of each peer.
+ *
+ * Both sides exchange notes for that: a raise or recall by the target in the
+ * lower half of a word, and what the origin returns (positive) or wishes
+ * (negative) in the upper half. Notes may arrive in any order. */
 #ifndef AMG_TRANSPORT_FLOW_H
 #define AMG_TRANSPORT_FLOW_H
 
@@ -26,45 +39,81 @@
 
 #include "base/list.h"
 
-/* Flow control state of a peer: 24 bytes, valid when all zero, so that a table
- * of many peers needs no initialisation. It must not move while in use. */
+/* Flow control state of a peer, valid when all zero, so that a table of many
+ * peers needs no initialisation. It must not move while in use. */
 struct amg_flow_peer {
     struct amg_link *waiting; /* a ring: its oldest request, or NULL */
-    struct amg_flow_peer *next_owing;
-    uint16_t unanswered; /* credits taken and not given back */
-    uint16_t owed;       /* credits this process owes the peer */
-    uint16_t reserve;    /* credits below the limit not usable with this peer */
-    uint8_t is_owing;    /* is on the list `owing` of struct amg_flow */
-    uint8_t violations;  /* a bit for each kind that was logged (calls.h) */
+    struct amg_link owing;    /* in `owing` of struct amg_flow */
+    uint16_t unanswered;      /* credits taken and not given back */
+    uint16_t owed;            /* credits this process owes the peer */
+    uint16_t reserve;   /* credits below the limit not usable with this peer */
+    int16_t extra;      /* credits beyond `first` of struct amg_flow */
+    uint16_t debt;      /* credits recalled by the peer, but still in use */
+    uint8_t violations; /* a bit for each kind that was logged (calls.h) */
+    bool has_wished;    /* the peer knows that this process wants more */
+    /* Credits of the peer at this process. */
+    uint16_t granted;  /* credits from the pool */
+    uint16_t wish;     /* credits that it wants in addition */
+    uint16_t recalled; /* credits of `granted` that it was asked to return */
+    /* The next note to the peer. */
+    int16_t change;
+    uint16_t returns;
+    uint16_t wishes;
+    struct amg_link wishing; /* in the lists of struct amg_flow */
+    struct amg_link sharing;
 };
 
 /* State shared by all peers of a domain. */
 struct amg_flow {
-    struct amg_flow_peer *owing; /* single linked; some may owe 0 by now */
-    uint16_t limit;              /* credits per peer, >= 1 */
+    struct amg_list owing;   /* peers; some may be owed 0 by now */
+    uint16_t limit;          /* credits per peer, >= 1 */
+    uint16_t first;          /* those it has from the start, >= 1 */
+    uint32_t pool;           /* credits for all peers to share */
+    uint32_t used;           /* of the pool */
+    uint32_t sharers;        /* peers in one of the two lists, or both */
+    struct amg_list wishing; /* peers that wait for the pool, a queue */
+    struct amg_list sharing; /* peers with credits of the pool */
 };
 
-/* `limit` is from 1 to 65535. */
+/* `limit` is from 1 to 32767. Each peer has all its credits from the start. */
 static inline void amg_flow_init(struct amg_flow *flow, uint16_t limit)
 {
-    flow->owing = NULL;
-    flow->limit = limit;
+    *flow = (struct amg_flow){.limit = limit, .first = limit};
+    amg_list_init(&flow->owing);
+    amg_list_init(&flow->wishing);
+    amg_list_init(&flow->sharing);
 }
+
+/* Limits the requests of all peers, of which `peers` are expected, to
+ * `budget` messages. Before any peer is used. */
+void amg_flow_set_budget(
+    struct amg_flow *flow, uint64_t budget, uint64_t peers);
 
 /* Lowers the credits of both sides to `limit` (at least 1), as the peer has
- * less room than this process. More may be in use already. */
-static inline void amg_flow_bound(
-    const struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t limit)
+ * less room than this process; the peer gives `first` from the start. More may
+ * be in use already. */
+static inline void amg_flow_bound(const struct amg_flow *flow,
+    struct amg_flow_peer *peer, uint16_t limit, uint16_t first)
 {
     limit = limit == 0 ? 1 : limit;
-    peer->reserve = limit < flow->limit ? flow->limit - limit : 0;
+    limit = limit < flow->limit ? limit : flow->limit;
+    first = first == 0 || first > limit ? limit : first;
+    peer->reserve = flow->limit - limit;
+    peer->extra = (int16_t)(first - flow->first);
 }
 
-/* May `count` credits be in use with this peer? */
+/* May this process, and the peer, ever have `count` credits of the other? */
 static inline bool amg_flow_is_within(const struct amg_flow *flow,
     const struct amg_flow_peer *peer, uint32_t count)
 {
     return count + peer->reserve <= flow->limit;
+}
+
+/* Credits of this process at the peer, used or not. */
+static inline int amg_flow_credits(
+    const struct amg_flow *flow, const struct amg_flow_peer *peer)
+{
+    return flow->first + peer->extra;
 }
 
 /* Takes a credit for a new request. False: the request must wait, because no
@@ -73,7 +122,7 @@ static inline bool amg_flow_take(
     const struct amg_flow *flow, struct amg_flow_peer *peer)
 {
     if (peer->waiting != NULL ||
-        !amg_flow_is_within(flow, peer, peer->unanswered + 1u))
+        peer->unanswered >= amg_flow_credits(flow, peer))
         return false;
     peer->unanswered++;
     return true;
@@ -109,17 +158,22 @@ void amg_flow_unnext(struct amg_flow_peer *peer, struct amg_link *link);
  * when an endpoint closes or a peer is lost. */
 struct amg_link *amg_flow_evict(struct amg_flow_peer *peer);
 
+/* Puts the peer on the list of those that amg_flow_next_owing() returns. */
+static inline void amg_flow_owing_add(
+    struct amg_flow *flow, struct amg_flow_peer *peer)
+{
+    if (!amg_link_is_listed(&peer->owing))
+        amg_list_push(&flow->owing, &peer->owing);
+}
+
 /* One more credit is owed to the peer. True: enough for a message. */
 static inline bool amg_flow_owe(
     struct amg_flow *flow, struct amg_flow_peer *peer)
 {
     peer->owed++;
-    if (!peer->is_owing) {
-        peer->is_owing = 1;
-        peer->next_owing = flow->owing;
-        flow->owing = peer;
-    }
-    return !amg_flow_is_within(flow, peer, 2u * peer->owed + 2);
+    amg_flow_owing_add(flow, peer);
+    return 2u * peer->owed + 2 > (unsigned)flow->first + peer->granted ||
+           !amg_flow_is_within(flow, peer, 2u * peer->owed + 2);
 }
 
 /* Takes at most `max` of the credits owed to the peer. The caller writes them
@@ -137,11 +191,49 @@ static inline uint16_t amg_flow_take_owed(
 void amg_flow_owe_again(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t count);
 
-/* Removes a peer that is owed credits from the list, or NULL. The caller sends
- * them all; amg_flow_owe_again() returns those that it cannot send. */
+/* Removes a peer that is owed credits or a note from the list, or NULL. The
+ * caller sends them all; amg_flow_owe_again() and amg_flow_owing_add() return
+ * what it cannot send. */
 struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow);
 
-/* The peer is lost: nothing is owed to it, and its memory may be freed. */
+/* May amg_flow_next_owing() have one? */
+static inline bool amg_flow_is_owing(const struct amg_flow *flow)
+{
+    return !amg_list_is_empty(&flow->owing);
+}
+
+/* Wishes for all credits that the peer could give, if requests wait and it was
+ * not told yet. False: no note is due. */
+bool amg_flow_wish(struct amg_flow *flow, struct amg_flow_peer *peer);
+
+/* Credits came back: returns those that the peer has recalled. False: no note
+ * is due. */
+bool amg_flow_pay_debt(struct amg_flow *flow, struct amg_flow_peer *peer);
+
+/* Takes the note that is due to the peer; 0: none. The caller sends it. */
+uint32_t amg_flow_take_note(struct amg_flow *flow, struct amg_flow_peer *peer);
+
+/* The note was not sent: it is due again. */
+void amg_flow_note_again(struct amg_flow_peer *peer, uint32_t note);
+
+/* Reads a note of the peer; notes to it and others may be due then, and it may
+ * have credits for waiting requests. False: a protocol violation, and nothing
+ * has changed. */
+bool amg_flow_read_note(
+    struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t note);
+
+/* The state is that of a new peer that gives `first` credits. */
+static inline bool amg_flow_is_idle(const struct amg_flow *flow,
+    const struct amg_flow_peer *peer, uint16_t first)
+{
+    return peer->waiting == NULL && peer->unanswered == 0 &&
+           peer->granted == 0 && peer->wish == 0 && !peer->has_wished &&
+           amg_flow_credits(flow, peer) ==
+               (first == 0 || first > flow->limit ? flow->limit : first);
+}
+
+/* The peer is lost: nothing is owed to it, its credits are those of other
+ * peers, and its memory may be freed. */
 void amg_flow_forget(struct amg_flow *flow, struct amg_flow_peer *peer);
 
 #endif

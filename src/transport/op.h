@@ -22,7 +22,7 @@
 #include "base/list.h"
 #include "mercury_core_types.h"
 
-enum { AMG_OP_PRIV_WORDS = 6 };
+enum { AMG_OP_PRIV_WORDS = 6, AMG_ARRIVAL_KEPT_WORDS = 7 };
 
 struct amg_mem;
 
@@ -55,6 +55,8 @@ struct amg_arrival {
     uint8_t is_late;        /* a late reply; origin_context is that of the
                              * replier */
     uint64_t token;         /* send_reply finds the origin by it */
+    /* Words of the layer that keeps it, until release(). */
+    uint64_t kept[AMG_ARRIVAL_KEPT_WORDS];
 };
 
 /* Completed operations and arrivals, in the order they happened. */

@@ -195,6 +195,7 @@ static const char *slot_missing(const struct amg_transport *t)
         {t->addr.format != NULL, "addr.format"},
         {t->addr.parse != NULL, "addr.parse"},
         {t->msg.get_buf != NULL, "msg.get_buf"},
+        {t->msg.get_long_buf != NULL, "msg.get_long_buf"},
         {t->msg.put_buf != NULL, "msg.put_buf"},
         {t->msg.send_request != NULL, "msg.send_request"},
         {t->msg.send_reply != NULL, "msg.send_reply"},

@@ -506,6 +506,7 @@ const struct amg_transport amg_self_transport = {
     .msg =
         {
             .get_buf = amg_self_get_buf,
+            .get_long_buf = amg_self_get_long_buf,
             .put_buf = amg_self_put_buf,
             .send_request = amg_self_send_request,
             .send_reply = amg_self_send_reply,

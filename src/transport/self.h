@@ -71,6 +71,8 @@ bool amg_self_arm(struct amg_ep *ep);
 hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op);
 hg_return_t amg_self_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+hg_return_t amg_self_get_long_buf(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf);
 void amg_self_put_buf(struct amg_ep *ep, struct amg_buf *buf);
 hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
     struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);

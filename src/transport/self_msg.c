@@ -41,6 +41,7 @@ struct self_msg {
     struct amg_self_msgs *msgs;
     struct amg_post post;
     uint8_t target_context;
+    bool is_long; /* of the heap, not of the pool, where it stays 0 */
     uint64_t bytes[];
 };
 
@@ -57,6 +58,14 @@ static struct self_msg *msg_of_buf(struct amg_buf *buf)
 static struct self_msg *msg_of_arrival(const struct amg_arrival *arrival)
 {
     return amg_container_of(arrival, struct self_msg, arrival);
+}
+
+static inline void msg_free(struct self_msg *msg)
+{
+    if (AMG_LIKELY(!msg->is_long))
+        amg_pool_put(&msg->msgs->pool, msg);
+    else
+        amg_mem_free(msg);
 }
 
 static unsigned state_get(const struct amg_self_ep *ep)
@@ -111,32 +120,43 @@ static void call_end_locked(struct amg_op *op, hg_return_t ret)
 
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
-    struct amg_self_msgs *msgs =
-        amg_container_of(calls, struct amg_self_msgs, calls);
+    (void)calls;
+    msg_free(amg_container_of(post, struct self_msg, post));
+}
 
-    amg_pool_put(&msgs->pool, amg_container_of(post, struct self_msg, post));
+/* The endpoint of a context; NULL: it is not open. */
+static inline struct amg_self_ep *target_of(
+    const struct amg_self_msgs *msgs, uint8_t context_id)
+{
+    return AMG_LIKELY(context_id < msgs->max_contexts) ? msgs->eps[context_id]
+                                                       : NULL;
 }
 
 /* Queues a request at its target endpoint. */
+static inline void request_arrive_locked(
+    struct amg_self_ep *target, struct self_msg *msg, uint32_t cookie)
+{
+    msg->arrival.token = cookie;
+    amg_list_push(&target->events.arrived, &msg->arrival.link);
+    entry_add_locked(target);
+}
+
+/* Sends a request that had to wait, or that has no target. */
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
     struct amg_self_msgs *msgs =
         amg_container_of(calls, struct amg_self_msgs, calls);
     struct self_msg *msg = amg_container_of(post, struct self_msg, post);
-    struct amg_self_ep *target = msg->target_context < msgs->max_contexts
-                                     ? msgs->eps[msg->target_context]
-                                     : NULL;
+    struct amg_self_ep *target = target_of(msgs, msg->target_context);
 
     if (target == NULL)
         return HG_NOENTRY;
-    msg->arrival.token = post->cookie;
     if (post->op != NULL) {
         post->op->len = msg->arrival.len;
         call_end_locked(post->op, HG_SUCCESS);
     }
-    amg_list_push(&target->events.arrived, &msg->arrival.link);
-    entry_add_locked(target);
+    request_arrive_locked(target, msg, post->cookie);
     return HG_SUCCESS;
 }
 
@@ -184,18 +204,77 @@ hg_return_t amg_self_get_buf(
     return HG_SUCCESS;
 }
 
-void amg_self_put_buf(struct amg_ep *ep, struct amg_buf *buf)
+hg_return_t amg_self_get_long_buf(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf)
 {
-    amg_pool_put(&ep_of(ep)->msgs->pool, msg_of_buf(buf));
+    struct self_msg *msg = NULL;
+
+    (void)peer;
+    if (len > AMG_LONG_ARGS_LEN + AMG_LONG_HEADERS_LEN)
+        return HG_MSGSIZE;
+    msg = amg_mem_alloc(sizeof(*msg) + len);
+    if (msg == NULL)
+        return HG_AGAIN;
+    *msg = (struct self_msg){.msgs = ep_of(ep)->msgs, .is_long = true};
+    msg->buf.data = msg->bytes;
+    msg->buf.cap = len;
+    *ret_buf = &msg->buf;
+    return HG_SUCCESS;
 }
 
-static bool len_is_right(const struct amg_self_msgs *msgs, uint32_t len)
+void amg_self_put_buf(struct amg_ep *ep, struct amg_buf *buf)
 {
-    if (len <= msgs->limits.request_len)
+    (void)ep;
+    msg_free(msg_of_buf(buf));
+}
+
+static bool len_is_right(const struct amg_buf *buf, uint32_t len)
+{
+    if (len <= buf->cap)
         return true;
-    AMG_LOG_ERROR("msg", "self: a message of %u bytes; the longest is %u", len,
-        msgs->limits.request_len);
+    AMG_LOG_ERROR(
+        "msg", "self: a message of %u bytes; the buffer has %u", len, buf->cap);
     return false;
+}
+
+/* Sends a request at once. False: something keeps it, and nothing has changed.
+ */
+static AMG_INLINE bool request_send_now_locked(struct amg_ep *ep,
+    struct amg_target to, struct self_msg *msg, bool wants_reply,
+    struct amg_op *op)
+{
+    struct amg_self_msgs *msgs = ep_of(ep)->msgs;
+    struct amg_self_ep *target = target_of(msgs, to.context_id);
+    uint32_t cookie = 0;
+
+    if (!AMG_LIKELY(target != NULL) ||
+        !AMG_LIKELY(wants_reply
+                        ? amg_calls_ask_locked(
+                              &msgs->calls, &msgs->peer, OWNER, ep, op, &cookie)
+                        : amg_flow_take(&msgs->calls.flow, &msgs->peer)))
+        return false;
+    if (!wants_reply && op != NULL) {
+        amg_call_begin(op, ep);
+        op->len = msg->arrival.len;
+        call_end_locked(op, HG_SUCCESS);
+    }
+    request_arrive_locked(target, msg, cookie);
+    return true;
+}
+
+/* Lets the call engine send it, or end it. */
+static hg_return_t request_post_locked(struct amg_ep *ep, struct amg_target to,
+    struct self_msg *msg, bool wants_reply, struct amg_op *op)
+{
+    struct amg_self_msgs *msgs = ep_of(ep)->msgs;
+
+    msg->target_context = to.context_id;
+    msg->post.op = op;
+    msg->post.ep = ep;
+    msg->post.peer = &msgs->peer;
+    msg->post.wants_reply = wants_reply;
+    return amg_calls_post_locked(
+        &msgs->calls, &msg->post, OWNER, request_send_locked);
 }
 
 hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
@@ -205,9 +284,9 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
     struct self_msg *msg = msg_of_buf(buf);
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(op != NULL))
+    if (!AMG_CONTRACT(op != NULL || !wants_reply))
         return HG_INVALID_ARG;
-    if (!len_is_right(msgs, len))
+    if (!AMG_LIKELY(len_is_right(buf, len)))
         return HG_MSGSIZE;
     msg->arrival.from = to.peer;
     msg->arrival.data = buf->data;
@@ -215,22 +294,17 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
     msg->arrival.origin_context = ep->context_id;
     msg->arrival.is_one_way = !wants_reply;
     msg->arrival.is_late = false;
-    msg->target_context = to.context_id;
-    msg->post.op = op;
-    msg->post.ep = ep;
-    msg->post.peer = &msgs->peer;
-    msg->post.wants_reply = wants_reply;
     amg_bias_lock(&msgs->lock);
-    rc = amg_calls_post_locked(
-        &msgs->calls, &msg->post, OWNER, request_send_locked);
+    if (!AMG_LIKELY(request_send_now_locked(ep, to, msg, wants_reply, op)))
+        rc = request_post_locked(ep, to, msg, wants_reply, op);
     amg_bias_unlock(&msgs->lock);
     return rc;
 }
 
 /* Ends the call of `token` with `ret`. False: it was cancelled or answered
  * before. */
-static bool call_answer_locked(struct amg_self_msgs *msgs, uint64_t token,
-    struct self_msg *reply, uint32_t len, hg_return_t ret)
+static AMG_INLINE bool call_answer_locked(struct amg_self_msgs *msgs,
+    uint64_t token, struct self_msg *reply, uint32_t len, hg_return_t ret)
 {
     struct amg_op *op =
         amg_calls_find_locked(&msgs->calls, (uint32_t)token, OWNER);
@@ -258,7 +332,7 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
 
     if (!AMG_CONTRACT(!arrival->is_one_way))
         return HG_INVALID_ARG;
-    if (!len_is_right(msgs, len))
+    if (!len_is_right(buf, len))
         return HG_MSGSIZE;
     amg_bias_lock(&msgs->lock);
     is_awaited =
@@ -270,7 +344,7 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
     }
     amg_bias_unlock(&msgs->lock);
     if (!AMG_LIKELY(is_awaited))
-        amg_pool_put(&msgs->pool, reply);
+        msg_free(reply);
     return HG_SUCCESS;
 }
 
@@ -286,7 +360,7 @@ void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
         amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
         amg_bias_unlock(&msgs->lock);
     }
-    amg_pool_put(&msgs->pool, msg);
+    msg_free(msg);
 }
 
 void amg_self_release_reply(struct amg_ep *ep, struct amg_op *op)
@@ -297,7 +371,7 @@ void amg_self_release_reply(struct amg_ep *ep, struct amg_op *op)
     if (op->data == NULL)
         return;
     op->data = NULL;
-    amg_pool_put(&msg->msgs->pool, msg);
+    msg_free(msg);
 }
 
 hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op)
@@ -320,10 +394,16 @@ unsigned amg_self_poll(
     if (state == 0)
         return 0;
     amg_bias_lock(&ep->msgs->lock);
-    count = amg_list_take(&ret_events->done, &ep->events.done, max);
-    count +=
-        amg_list_take(&ret_events->arrived, &ep->events.arrived, max - count);
     state = state_get(ep);
+    count = state / ENTRY;
+    if (AMG_LIKELY(count <= max)) {
+        amg_list_splice(&ret_events->done, &ep->events.done);
+        amg_list_splice(&ret_events->arrived, &ep->events.arrived);
+    } else {
+        count = amg_list_take(&ret_events->done, &ep->events.done, max);
+        count += amg_list_take(
+            &ret_events->arrived, &ep->events.arrived, max - count);
+    }
     state_set_locked(ep, (state & ~(unsigned)(ARMED | RUNG)) - count * ENTRY);
     amg_bias_unlock(&ep->msgs->lock);
     if ((state & RUNG) != 0)
@@ -406,7 +486,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
         else
             (void)call_answer_locked(
                 msgs, msg->arrival.token, NULL, 0, HG_NOENTRY);
-        amg_pool_put(&msgs->pool, msg);
+        msg_free(msg);
     }
     amg_list_splice(&ret_events->done, &ep->events.done);
     amg_bias_unlock(&msgs->lock);

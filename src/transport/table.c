@@ -2,7 +2,7 @@
 /* Table of cookies: numbers for pointers, invalid once the pointer is removed.
  *
  * A cookie is the index of a slot and its use count, so an invalid cookie
- * matches again only after 4096 uses of its slot. */
+ * matches again only after 1024 uses of its slot. */
 #include "transport/table.h"
 
 #include "base/log.h"
@@ -53,7 +53,7 @@ hg_return_t amg_table_grow(struct amg_table *table)
     if (grown == NULL)
         return HG_NOMEM;
     for (uint32_t i = table->cap; i < cap; i++)
-        grown[i] = (struct amg_table_slot){.owner_or_next = i + 1};
+        grown[i] = (struct amg_table_slot){.cookie = i, .owner_or_next = i + 1};
     table->slots = grown;
     table->cap = cap;
     return HG_SUCCESS;

@@ -12,14 +12,14 @@
 #include "mercury_core_types.h"
 
 enum {
-    AMG_TABLE_INDEX_BITS = 20, /* a million entries; the rest of the */
+    AMG_TABLE_INDEX_BITS = 22, /* four million entries; the rest of the */
     AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1, /* 32 counts uses */
-    AMG_TABLE_USES_MASK = (1 << (32 - AMG_TABLE_INDEX_BITS)) - 1,
+    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* one use in a cookie */
 };
 
 struct amg_table_slot {
-    void *object; /* NULL: free */
-    uint32_t generation;
+    void *object;           /* NULL: free */
+    uint32_t cookie;        /* of the object, or of the next one */
     uint32_t owner_or_next; /* number of the peer; if free: the next free slot
                              */
 };
@@ -41,23 +41,34 @@ void amg_table_fini(struct amg_table *table);
 /* Makes room for one more. HG_NOMEM. */
 hg_return_t amg_table_grow(struct amg_table *table);
 
-/* Gives `object` (not NULL) a cookie, valid for `owner`. HG_NOMEM: also when
- * all slots are taken. */
-static inline hg_return_t amg_table_add(
-    struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
+/* Whether there is room for one more without growing. */
+static inline bool amg_table_has_room(const struct amg_table *table)
 {
-    struct amg_table_slot *slot = NULL;
+    return table->free != table->cap;
+}
+
+/* Gives `object` (not NULL) a cookie, valid for `owner`. There is room. */
+static inline uint32_t amg_table_put(
+    struct amg_table *table, void *object, uint32_t owner)
+{
+    struct amg_table_slot *slot = &table->slots[table->free];
 
     AMG_ASSERT(object != NULL);
-    if (!AMG_LIKELY(table->free != table->cap) &&
-        amg_table_grow(table) != HG_SUCCESS)
-        return HG_NOMEM;
-    slot = &table->slots[table->free];
-    *ret_cookie = table->free | (slot->generation & AMG_TABLE_USES_MASK)
-                                    << AMG_TABLE_INDEX_BITS;
     table->free = slot->owner_or_next;
     slot->object = object;
     slot->owner_or_next = owner;
+    return slot->cookie;
+}
+
+/* The same, and grows if there is no room. HG_NOMEM: also when all slots are
+ * taken. */
+static inline hg_return_t amg_table_add(
+    struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
+{
+    if (!AMG_LIKELY(amg_table_has_room(table)) &&
+        amg_table_grow(table) != HG_SUCCESS)
+        return HG_NOMEM;
+    *ret_cookie = amg_table_put(table, object, owner);
     return HG_SUCCESS;
 }
 
@@ -78,11 +89,10 @@ static inline struct amg_table_slot *amg_table_find(
     if (!AMG_LIKELY(index < table->cap))
         return NULL;
     slot = &table->slots[index];
-    if (!AMG_LIKELY(slot->object != NULL && slot->owner_or_next == owner) ||
-        (slot->generation & AMG_TABLE_USES_MASK) !=
-            cookie >> AMG_TABLE_INDEX_BITS)
-        return NULL;
-    return slot;
+    return AMG_LIKELY(slot->cookie == cookie && slot->owner_or_next == owner &&
+                      slot->object != NULL)
+               ? slot
+               : NULL;
 }
 
 /* Invalidates the cookie. */
@@ -91,9 +101,9 @@ static inline void amg_table_remove(struct amg_table *table, uint32_t cookie)
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
     struct amg_table_slot *slot = &table->slots[index];
 
-    AMG_ASSERT(index < table->cap && slot->object != NULL);
+    AMG_ASSERT(slot->object != NULL);
     slot->object = NULL;
-    slot->generation++;
+    slot->cookie += AMG_TABLE_USE;
     slot->owner_or_next = table->free;
     table->free = index;
 }

@@ -32,6 +32,7 @@
 #include "transport/op.h"
 #include "transport/seg_iter.h"
 
+struct amg_pack_counts;
 struct amg_transport;
 
 /* Memory that the library allocates for bulk: a shared mapping of the class, to
@@ -88,6 +89,9 @@ struct amg_open {
     /* All peers are ranks of one job, which close together when the main domain
      * does: then a quiet rank has all its credits and accesses back. */
     bool is_joined;
+    /* Another process of this node, which opens the same medium now, removes
+     * what dead processes left there. */
+    bool is_clean;
     uint32_t message_len;  /* hint: longest message, 0 takes the default */
     uint32_t credits;      /* unanswered requests per peer, 0 the default */
     uint32_t max_contexts; /* endpoints that will be open at once, >= 1 */
@@ -114,12 +118,12 @@ struct amg_domain {
     /* Puts and gets cost less if their local memory is registered, too, and the
      * operation names it. Constant. */
     bool wants_mem;
-    /* Peers read memory of the area (struct amg_open) at less cost than other
-     * memory. Constant. */
-    bool reads_area;
     /* NIC that leads out of this machine; NULL: not known. Constant; owned by
      * the driver. */
     const struct amg_nic_id *nic;
+    /* Packed messages that have left (transport/pack.h); NULL: the driver packs
+     * none. Constant; owned by the driver. */
+    const struct amg_pack_counts *packs;
     /* Set by core for log lines: returns the rank of a peer, or UINT32_MAX.
      * Takes no lock. NULL: the ranks are not known. */
     uint32_t (*rank_of)(const void *ranks, const struct amg_peer *peer);
@@ -132,6 +136,10 @@ struct amg_ep {
     /* 0 while a poll would find nothing, so that the caller may skip it;
      * relaxed. NULL: the driver cannot know. The pointer is constant. */
     const atomic_uint *pending;
+    /* Messages that wait for further calls to join them (transport/pack.h), and
+     * leave with the next poll; relaxed. NULL: there are never any. The pointer
+     * is constant. */
+    const atomic_uint *kept;
     uint8_t context_id;
 };
 
@@ -140,6 +148,10 @@ struct amg_ep {
  * KiB of arguments took 2.9 times as long as 4 KiB when they were pulled, and
  * now take 1.4 times as long). Unused room is never touched. */
 enum { AMG_ROOM_FACTOR = 4 };
+
+/* Longest arguments that a long buffer takes (get_long_buf), with some room for
+ * the headers; where memory is shared, they are decoded in it. */
+enum { AMG_LONG_ARGS_LEN = 1 << 18, AMG_LONG_HEADERS_LEN = 4096 - 64 };
 
 /* Buffer for one message. The driver's header precedes `data`. Owned by the
  * caller of get_buf, until a send consumes it or put_buf returns it. */
@@ -273,18 +285,28 @@ struct amg_msg_ops {
     /* A buffer for one request or one reply to `peer`. HG_NOMEM. */
     hg_return_t (*get_buf)(
         struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+    /* One for a longer message to `peer`, of at least `len` bytes. HG_AGAIN:
+     * all such buffers are in use; HG_MSGSIZE: this driver has none that long.
+     * The caller can do without one: it should not wait for it. */
+    hg_return_t (*get_long_buf)(struct amg_ep *ep, struct amg_peer *peer,
+        uint32_t len, struct amg_buf **ret_buf);
     /* Returns an unused buffer. */
     void (*put_buf)(struct amg_ep *ep, struct amg_buf *buf);
     /* Sends the first `len` bytes of `buf` to the target, and takes `buf`. With
      * `wants_reply` the operation completes when the reply is here (`op->data`,
      * `op->len`; return it by release_reply) or the peer refused; without, when
-     * the request has left. The driver queues a call beyond the credits of the
-     * peer, in order, until credits come back. On an error `buf` stays the
-     * caller's. Completes with HG_SUCCESS, HG_CANCELED, HG_HOSTUNREACH (the
-     * peer is gone), HG_NOENTRY (the peer has no such context open),
-     * HG_OPNOTSUPPORTED (it has, but does not listen), HG_NA_ERROR. Returns
-     * HG_MSGSIZE (longer than `buf->cap`), HG_NOMEM, HG_OPNOTSUPPORTED (this
-     * thread may not use the medium). */
+     * the request has left, or lies in a message that will (transport/pack.h).
+     * The driver queues a call beyond the credits of the peer, in order, until
+     * credits come back. On an error `buf` stays the caller's. Completes with
+     * HG_SUCCESS, HG_CANCELED, HG_HOSTUNREACH (the peer is gone), HG_NOENTRY
+     * (the peer has no such context open), HG_OPNOTSUPPORTED (it has, but does
+     * not listen), HG_NA_ERROR. Returns HG_MSGSIZE (longer than `buf->cap`),
+     * HG_NOMEM, HG_OPNOTSUPPORTED (this thread may not use the medium).
+     *
+     * Without `wants_reply` `op` may be NULL: then nothing completes, and the
+     * request does not wait for a credit or room. Instead the call returns
+     * HG_AGAIN if earlier requests to the peer wait, else HG_BUSY; and the
+     * codes that otherwise complete the operation. */
     hg_return_t (*send_request)(struct amg_ep *ep, struct amg_target to,
         struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
     /* Answers `arrival`, once, and takes `buf`. `op` completes when the reply

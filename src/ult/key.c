@@ -35,7 +35,7 @@ static void slot_clear(struct amg_key_slot *slot)
         slot->destructor(value);
 }
 
-void amg_key_table_clear(struct amg_key_table *table)
+void amg_key_table_clear_slowly(struct amg_key_table *table)
 {
     struct amg_key_table *more =
         atomic_load_explicit(&table->more, memory_order_acquire);

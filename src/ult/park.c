@@ -310,7 +310,7 @@ bool amg_park_until(
         amg_lock_unlock(lock);
         /* Else a caller that tries again and again keeps others from running.
          */
-        amg_ult_switch(waiter->ult, AMG_SWITCH_YIELD, NULL);
+        amg_ult_yield(waiter->ult);
         return false;
     }
     /* NOTE(why): called with the lock held that expire() takes: expire() runs

@@ -280,7 +280,7 @@ static struct amg_ult *pool_take(struct amg_ready_pool *pool,
 {
     struct amg_ult *ult = NULL;
 
-    if (atomic_load_explicit(&pool->size, memory_order_relaxed) == 0)
+    if (!amg_ready_pool_has_any(pool))
         return NULL;
     amg_bias_lock(&pool->lock);
     ult = take(pool);
@@ -304,6 +304,43 @@ struct amg_ult *amg_ready_pool_pop_for(
 {
     return pool->ops == NULL ? user_pop(pool, context)
                              : amg_ready_pool_pop(pool);
+}
+
+struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool)
+{
+    struct amg_ult *ult = NULL;
+
+    amg_bias_lock(&pool->lock);
+    blocked_change_locked(pool, 1);
+    ult = pool->ops->pop(pool);
+    if (ult != NULL) {
+        ult_is_in_locked(ult, NULL);
+        size_change_locked(pool, (size_t)-1);
+    }
+    amg_bias_unlock(&pool->lock);
+    return ult;
+}
+
+struct amg_ult *amg_ready_pool_turn(
+    struct amg_ready_pool *pool, struct amg_ult *self)
+{
+    struct amg_ult *next = NULL;
+
+    AMG_ASSERT(pool->successor == NULL);
+    if (self->unit != NULL)
+        amg_ready_pool_disown(self);
+    amg_bias_lock(&pool->lock);
+    if (amg_list_is_empty(&pool->watches))
+        next = pool->ops->pop(pool);
+    if (next == NULL) {
+        amg_bias_unlock(&pool->lock);
+        return NULL;
+    }
+    ult_is_in_locked(next, NULL);
+    pool->ops->push(pool, self);
+    ult_is_in_locked(self, pool);
+    amg_ult_set_state(self, AMG_ULT_READY);
+    return next;
 }
 
 static void pool_hand_over(
@@ -515,6 +552,12 @@ void amg_ult_make_ready(struct amg_ult *ult)
     /* From here on another xstream may run it, and it may be freed. */
     pool_push(amg_ult_pool(ult), ult, was_blocked ? FROM_BLOCKED : FROM_OTHER,
         0, NULL);
+}
+
+void amg_ult_start(struct amg_ult *ult)
+{
+    amg_ult_set_state(ult, AMG_ULT_READY);
+    pool_push(amg_ult_pool(ult), ult, FROM_OTHER, 0, NULL);
 }
 
 void amg_ult_yielded(struct amg_ult *ult, runs_next_fn runs_next)

@@ -152,6 +152,8 @@ void amg_ready_pool_disown(struct amg_ult *ult);
  * migration, pushes the thread into its pool, and wakes a sleeper that watches
  * it. Called by any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
+/* The same for a new thread. */
+void amg_ult_start(struct amg_ult *ult);
 /* The same for a thread that yields, and has left its stack on the calling
  * xstream. No sleeper is woken if `runs_next` says that the xstream comes to it
  * next. */
@@ -172,6 +174,16 @@ struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool);
 struct amg_ult *amg_ready_pool_pop_for(
     struct amg_ready_pool *pool, ABT_pool_context context);
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
+/* The same of a built-in pool, and counts a thread of it that is about to
+ * block. */
+struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool);
+
+/* `self`, which is about to leave its stack, yields to the next thread of its
+ * built-in pool, which is returned: that is popped, and `self` pushed. The pool
+ * stays locked until `self` has left. NULL: nothing is ready, or a sleeper has
+ * to be woken; nothing has changed. */
+struct amg_ult *amg_ready_pool_turn(
+    struct amg_ready_pool *pool, struct amg_ult *self);
 
 /* Counts a thread that was popped from a user-defined pool by another of its
  * functions. */
@@ -183,6 +195,18 @@ bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 /* Number of ready threads, and that number with blocked ones; no lock. */
 size_t amg_ready_pool_size(const struct amg_ready_pool *pool);
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool);
+
+/* Is a thread ready in a built-in pool? No lock. */
+static inline bool amg_ready_pool_has_any(const struct amg_ready_pool *pool)
+{
+    return atomic_load_explicit(&pool->size, memory_order_relaxed) > 0;
+}
+
+/* The same for exactly one. */
+static inline bool amg_ready_pool_has_one(const struct amg_ready_pool *pool)
+{
+    return atomic_load_explicit(&pool->size, memory_order_relaxed) == 1;
+}
 
 /* Calls a function for each ready thread, with the lock held; not for
  * user-defined pools. */

@@ -74,6 +74,8 @@ int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
     if (def != NULL) {
         sched->is_users = true;
         sched->def = *def;
+    } else if (count == 1 && sched->pools[0]->ops != NULL) {
+        sched->only = sched->pools[0];
     }
     *ret_sched = sched;
     return ABT_SUCCESS;
@@ -303,15 +305,32 @@ void amg_block_end(struct amg_block *block)
     xstream_disarm(xstream);
 }
 
-unsigned amg_block_ready_count(void)
+bool amg_block_has_ready(void)
 {
     struct amg_xstream *xstream = amg_xstream_self();
+    const struct amg_sched *sched = NULL;
 
     if (xstream == NULL)
-        return 0;
+        return false;
+    sched = amg_xstream_sched(xstream);
     /* A request for the scheduler, such as main() that was returned to it. */
-    return (unsigned)amg_sched_size(amg_xstream_sched(xstream)) +
-           amg_xstream_is_asked(xstream);
+    return amg_xstream_is_asked(xstream) ||
+           (sched->only != NULL ? amg_ready_pool_has_any(sched->only)
+                                : amg_sched_size(sched) > 0);
+}
+
+bool amg_block_take(struct amg_ult *other)
+{
+    struct amg_xstream *xstream = amg_xstream_self();
+    struct amg_ready_pool *pool = NULL;
+
+    if (xstream == NULL || amg_ult_self() == NULL)
+        return false;
+    pool = amg_xstream_sched(xstream)->only;
+    return pool != NULL && amg_xstream_asked(xstream) == 0 &&
+           amg_ready_pool_has_one(pool) &&
+           atomic_load_explicit(&pool->users, memory_order_relaxed) == 1 &&
+           amg_ready_pool_remove(pool, other);
 }
 
 bool amg_block_must_migrate(void)

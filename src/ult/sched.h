@@ -31,6 +31,8 @@ struct amg_sched {
     unsigned seed; /* of the next victim to steal from; not 0 */
     int count;     /* of pools; does not change */
     struct amg_ready_pool **pools;
+    /* Its only pool, if both are built-in; else NULL. */
+    struct amg_ready_pool *only;
     struct amg_watch *watches; /* one for each pool, for when it sleeps */
 };
 
@@ -137,10 +139,14 @@ bool amg_block_begin(struct amg_block *block);
 /* After a begin that returned true. Waits for wake-ups that are in progress. */
 void amg_block_end(struct amg_block *block);
 
-/* Number of threads other than the caller that are ready in the pools of its
- * xstream, plus one if its scheduler has a request; takes no lock. 0 if the
- * caller is no user-level thread. */
-unsigned amg_block_ready_count(void);
+/* Is a thread other than the caller ready in the pools of its xstream, or has
+ * its scheduler a request? Takes no lock. False if the caller is no user-level
+ * thread. */
+bool amg_block_has_ready(void);
+
+/* Takes a thread out of the only pool of the caller's xstream, which no other
+ * one runs. False: that is not possible, or others are ready there, too. */
+bool amg_block_take(struct amg_ult *other);
 
 /* Is the xstream of the caller requested to end, while another xstream runs its
  * pool? Then the caller should block for a moment, to continue there. */

@@ -78,7 +78,6 @@ static void post_switch_park(struct amg_ult *left)
 
     left->held = NULL;
     left->biased = NULL;
-    amg_ready_pool_count_blocked(amg_ult_pool(left), 1);
     /* Pairs with suspended_take(), which may come as soon as the state says
      * that it is blocked, or before, and then waits for the state. */
     if (biased == NULL && held == NULL)
@@ -93,6 +92,15 @@ static void post_switch_park(struct amg_ult *left)
         amg_lock_unlock(held);
 }
 
+/* From the unlock on another xstream may run it. */
+static void post_switch_turn(struct amg_ult *left)
+{
+    struct amg_bias *biased = left->biased;
+
+    left->biased = NULL;
+    amg_bias_unlock(biased);
+}
+
 static void post_switch(struct amg_ult *left)
 {
     switch (left->switch_action) {
@@ -100,6 +108,9 @@ static void post_switch(struct amg_ult *left)
         break;
     case AMG_SWITCH_YIELD:
         amg_ult_yielded(left, xstream_runs_next);
+        break;
+    case AMG_SWITCH_TURN:
+        post_switch_turn(left);
         break;
     case AMG_SWITCH_PARK:
         post_switch_park(left);
@@ -152,17 +163,43 @@ static bool may_switch_directly(const struct amg_ult *self)
     return self->scheduler->kind == AMG_ULT_SCHEDULER;
 }
 
-void amg_ult_switch(
-    struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held)
+/* The pool of `self`, if it is built-in and this xstream has no other one, nor
+ * anything else to do than to run its threads. Else NULL. */
+static struct amg_ready_pool *only_pool(
+    const struct amg_xstream_local *local, const struct amg_ult *self)
 {
-    struct amg_xstream_local *local = amg_xstream_local_self();
-    struct amg_ult *next = NULL;
+    const struct amg_sched *sched = amg_xstream_sched(local->xstream);
+    struct amg_ready_pool *pool = amg_ult_pool(self);
 
-    AMG_ASSERT(local->current == self);
-    if (may_switch_directly(self))
-        next = amg_xstream_next(local->xstream);
-    self->switch_action = action;
-    self->held = held;
+    return sched->only == pool && may_switch_directly(self) &&
+                   amg_xstream_asked(local->xstream) == 0 &&
+                   atomic_load_explicit(&sched->asked, memory_order_relaxed) ==
+                       0 &&
+                   atomic_load_explicit(
+                       &self->migrates_to, memory_order_relaxed) == NULL
+               ? pool
+               : NULL;
+}
+
+/* Pops the next thread where `self` leaves its stack. A thread that blocks is
+ * counted now: it is not unparked before it has left. */
+static struct amg_ult *next_pop(const struct amg_xstream_local *local,
+    const struct amg_ult *self, enum amg_switch_action action)
+{
+    struct amg_ready_pool *pool = only_pool(local, self);
+
+    if (pool != NULL)
+        return action == AMG_SWITCH_PARK ? amg_ready_pool_pop_for_blocked(pool)
+                                         : amg_ready_pool_pop(pool);
+    if (action == AMG_SWITCH_PARK)
+        amg_ready_pool_count_blocked(amg_ult_pool(self), 1);
+    return may_switch_directly(self) ? amg_xstream_next(local->xstream) : NULL;
+}
+
+/* Leaves the stack for a thread that was popped, or for the scheduler. */
+static void next_switch(
+    struct amg_xstream_local *local, struct amg_ult *self, struct amg_ult *next)
+{
     if (next != NULL && next->kind != AMG_ULT_TASKLET &&
         amg_ult_may_run_on(local, next)) {
         run_state_set(local, self, next);
@@ -174,12 +211,46 @@ void amg_ult_switch(
     stack_switch(local, self, next);
 }
 
+void amg_ult_switch(
+    struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held)
+{
+    struct amg_xstream_local *local = amg_xstream_local_self();
+
+    AMG_ASSERT(local->current == self);
+    self->switch_action = action;
+    self->held = held;
+    next_switch(local, self, next_pop(local, self, action));
+}
+
+void amg_ult_yield(struct amg_ult *self)
+{
+    struct amg_xstream_local *local = amg_xstream_local_self();
+    struct amg_ready_pool *pool = only_pool(local, self);
+    struct amg_ult *next = NULL;
+
+    AMG_ASSERT(local->current == self);
+    if (pool != NULL) {
+        if (!amg_ready_pool_has_any(pool))
+            return;
+        next = amg_ready_pool_turn(pool, self);
+    }
+    if (next == NULL) {
+        amg_ult_switch(self, AMG_SWITCH_YIELD, NULL);
+        return;
+    }
+    self->switch_action = AMG_SWITCH_TURN;
+    self->biased = &pool->lock;
+    next_switch(local, self, next);
+}
+
 void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
     struct amg_lock *held, struct amg_ult *to)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
 
     AMG_ASSERT(local->current == self && to != self);
+    if (action == AMG_SWITCH_PARK)
+        amg_ready_pool_count_blocked(amg_ult_pool(self), 1);
     self->switch_action = action;
     self->held = held;
     run_state_set(local, self, to);
@@ -272,7 +343,7 @@ static struct amg_ult *joiner_take(
     struct amg_link *link = NULL;
     struct amg_ult *joiner = NULL;
 
-    if (!may_switch_directly(self))
+    if (!self->is_named || !may_switch_directly(self))
         return NULL;
     amg_lock_lock(&self->lock);
     link = amg_list_first(&self->joiners);
@@ -338,11 +409,39 @@ static void stack_prepare(struct amg_ult *ult)
         amg_switch_prepare(ult->stack_base, ult->stack_room, ult_entry, ult);
 }
 
+/* The first thread at the upper end of a stack of the library. */
+static struct amg_ult *ult_place(struct amg_stack *stack)
+{
+    struct amg_ult *ult = amg_stack_top(stack, sizeof(*ult));
+
+    amg_ult_init(ult, AMG_ULT_THREAD);
+    ult->stack = stack;
+    ult->stack_base = stack->base;
+    ult->stack_room = (size_t)((char *)ult - (char *)stack->base);
+    stack->ult = ult;
+    return ult;
+}
+
+/* Resets what a thread that has ended may have left. It is on no list, in no
+ * pool, has no unit, no lock, and no keys. */
+static void ult_renew(struct amg_ult *ult)
+{
+    AMG_ASSERT(ult->unit == NULL && amg_ult_is_in(ult, NULL));
+    AMG_ASSERT(amg_list_is_empty(&ult->joiners));
+    atomic_store_explicit(&ult->xstream, NULL, memory_order_relaxed);
+    atomic_store_explicit(&ult->state, AMG_ULT_NEW, memory_order_relaxed);
+    ult->caught = (struct amg_caught){.exceptions = NULL};
+    atomic_store_explicit(&ult->requests, 0, memory_order_relaxed);
+    atomic_store_explicit(&ult->migrates_to, NULL, memory_order_relaxed);
+    atomic_store_explicit(&ult->id, 0, memory_order_relaxed);
+}
+
 /* Creates a thread at the upper end of a stack of the library. */
 static struct amg_ult *create_on_ours(
     enum amg_ult_kind kind, const struct amg_thread_attr *attr)
 {
-    size_t len = amg_stack_default_len();
+    size_t usual_len = amg_stack_default_len();
+    size_t len = usual_len;
     struct amg_xstream_local *local = amg_xstream_local_self();
     struct amg_stack *stack = NULL;
     struct amg_ult *ult = NULL;
@@ -352,15 +451,15 @@ static struct amg_ult *create_on_ours(
     stack = amg_stack_alloc(local == NULL ? NULL : &local->stacks, len);
     if (stack == NULL)
         return NULL;
-    ult = amg_stack_top(stack, sizeof(*ult));
-    amg_ult_init(ult, kind);
-    ult->stack = stack;
+    ult = stack->ult;
+    if (ult == NULL)
+        ult = ult_place(stack);
+    else
+        ult_renew(ult);
+    ult->kind = kind;
     amg_fibre_reuse(&stack->fibre);
     ult->fibre = stack->fibre;
-    ult->stack_base = stack->base;
-    ult->stack_room = (size_t)((char *)ult - (char *)stack->base);
-    ult->stack_len =
-        attr->stack_len != 0 ? attr->stack_len : amg_stack_default_len();
+    ult->stack_len = attr->stack_len != 0 ? attr->stack_len : usual_len;
     return ult;
 }
 
@@ -403,8 +502,10 @@ struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec)
     ult->on_migration_arg = attr->on_migration_arg;
     if (has_stack)
         stack_prepare(ult);
-    if (spec->pool != NULL &&
-        amg_ready_pool_adopt(spec->pool, ult) != ABT_SUCCESS) {
+    if (spec->pool != NULL && spec->pool->user == NULL) {
+        amg_ult_set_pool(ult, spec->pool);
+    } else if (spec->pool != NULL &&
+               amg_ready_pool_adopt(spec->pool, ult) != ABT_SUCCESS) {
         amg_ult_destroy(ult);
         return NULL;
     }

@@ -31,6 +31,10 @@ void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
 
+/* Lets the ready threads of this xstream run first; returns at once if there
+ * are none. */
+void amg_ult_yield(struct amg_ult *self);
+
 /* Switches to `to`, a thread that the caller has removed from its pool or a
  * list of waiters. */
 void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,

@@ -33,7 +33,7 @@ static int thread_start(const struct amg_ult_spec *spec, ABT_thread *ret_thread)
     int rc = thread_new(spec, ret_thread, &ult);
 
     if (rc == ABT_SUCCESS)
-        amg_ult_make_ready(ult);
+        amg_ult_start(ult);
     return rc;
 }
 
@@ -284,7 +284,7 @@ int ABT_self_yield(void)
     if (rc != ABT_SUCCESS)
         return rc;
     amg_ult_check_cancel(self);
-    amg_ult_switch(self, AMG_SWITCH_YIELD, NULL);
+    amg_ult_yield(self);
     amg_ult_check_cancel(self);
     return ABT_SUCCESS;
 }

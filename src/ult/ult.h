@@ -37,6 +37,7 @@ enum amg_ult_state {
 enum amg_switch_action {
     AMG_SWITCH_NONE,
     AMG_SWITCH_YIELD, /* pushes it into its pool */
+    AMG_SWITCH_TURN,  /* unlocks `biased`, its pool's: it is in there already */
     AMG_SWITCH_PARK,  /* unlocks `held` or `biased` */
     AMG_SWITCH_END,
 };
@@ -84,7 +85,16 @@ struct amg_key_table {
 
 /* Calls the destructors for all values, and frees the memory of the slots; then
  * all is zero again. */
-void amg_key_table_clear(struct amg_key_table *table);
+void amg_key_table_clear_slowly(struct amg_key_table *table);
+
+static inline void amg_key_table_clear(struct amg_key_table *table)
+{
+    /* The first slot is used first. Acquire: pairs with the thread that set the
+     * value. */
+    if (atomic_load_explicit(&table->slots[0].number, memory_order_acquire) !=
+        0)
+        amg_key_table_clear_slowly(table);
+}
 
 /* Attributes, behind ABT_thread_attr; the program's. */
 struct amg_thread_attr {

@@ -25,14 +25,14 @@ enum {
 /* Read through amg_xstream_local_self() alone: a compiler that saw it here
  * would keep its address in a register over a switch, after which that is
  * another OS thread's. */
-static _Thread_local struct amg_xstream_local *local_of_thread
-    __attribute__((tls_model("initial-exec")));
+_Thread_local struct amg_xstream_local *amg_xstream_local_of_thread
+    __attribute__((tls_model("initial-exec"), used));
 
-AMG_NOINLINE struct amg_xstream_local *amg_xstream_local_self(void)
+AMG_NOINLINE struct amg_xstream_local *amg_xstream_local_far(void)
 {
     /* Keeps the compiler from finding out that two calls give the same. */
     __asm__ volatile("" : : : "memory");
-    return local_of_thread;
+    return amg_xstream_local_of_thread;
 }
 
 /* NOTE(why): the C++ runtime's name. Weak, since few programs have that. */
@@ -58,7 +58,7 @@ struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream)
 {
     struct amg_xstream_local *local = amg_mem_zalloc(sizeof(*local));
 
-    AMG_ASSERT(local_of_thread == NULL);
+    AMG_ASSERT(amg_xstream_local_of_thread == NULL);
     if (local == NULL || !signal_stack_set(local)) {
         AMG_LOG_ERROR("ult", "no memory for the state of an execution stream");
         amg_mem_free(local);
@@ -72,7 +72,7 @@ struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream)
     atomic_store_explicit(&local->own.xstream, xstream, memory_order_relaxed);
     amg_fibre_open_own(&local->own.fibre);
     amg_ult_set_state(&local->own, AMG_ULT_RUNNING);
-    local_of_thread = local;
+    amg_xstream_local_of_thread = local;
     return local;
 }
 
@@ -80,37 +80,14 @@ void amg_xstream_local_close(struct amg_xstream_local *local)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
 
-    AMG_ASSERT(local_of_thread == local && local->current == &local->own);
+    AMG_ASSERT(
+        amg_xstream_local_of_thread == local && local->current == &local->own);
     if (local->signal_stack != NULL)
         sigaltstack(&none, NULL);
     amg_mem_free(local->signal_stack);
     amg_stack_cache_flush(&local->stacks);
-    local_of_thread = NULL;
+    amg_xstream_local_of_thread = NULL;
     amg_mem_free(local);
-}
-
-struct amg_xstream *amg_xstream_self(void)
-{
-    struct amg_xstream_local *local = amg_xstream_local_self();
-
-    return local == NULL ? NULL : local->xstream;
-}
-
-struct amg_ult *amg_ult_current(void)
-{
-    struct amg_xstream_local *local = amg_xstream_local_self();
-
-    return local == NULL ? NULL : local->current;
-}
-
-struct amg_ult *amg_ult_self(void)
-{
-    struct amg_ult *ult = amg_ult_current();
-
-    if (ult == NULL ||
-        (ult->kind != AMG_ULT_THREAD && ult->kind != AMG_ULT_PRIMARY))
-        return NULL;
-    return ult;
 }
 
 int amg_ult_none_code(void)

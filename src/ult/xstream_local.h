@@ -17,6 +17,9 @@ struct amg_stack {
     size_t len;
     struct amg_fibre fibre;
     unsigned color; /* recommended start of its user, see amg_stack_top() */
+    /* The thread at its upper end, which the next one takes over as it ended;
+     * NULL: there was none yet. */
+    struct amg_ult *ult;
 };
 
 /* Cache of free stacks of an xstream; only its OS thread uses it. All zero is
@@ -74,21 +77,55 @@ struct amg_xstream_local {
 struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream);
 void amg_xstream_local_close(struct amg_xstream_local *local);
 
-/* The state of the calling OS thread; NULL: it is no xstream. Never inlined,
- * and the result is not kept over a call that switches threads: afterwards
- * another OS thread may run the caller. */
-struct amg_xstream_local *amg_xstream_local_self(void);
+/* As amg_xstream_local_self(), where that is not a few instructions. */
+struct amg_xstream_local *amg_xstream_local_far(void);
+
+/* The state of the calling OS thread; NULL: it is no xstream. The result is not
+ * kept over a call that switches threads: afterwards another OS thread may run
+ * the caller. So the compiler must not know that two calls give the same. */
+static inline struct amg_xstream_local *amg_xstream_local_self(void)
+{
+#if defined(__x86_64__) && !defined(__ILP32__)
+    struct amg_xstream_local *local = NULL;
+
+    /* ELF Handling for Thread-Local Storage, 4.4.6: initial exec. */
+    __asm__ volatile("movq amg_xstream_local_of_thread@gottpoff(%%rip), %0\n\t"
+                     "movq %%fs:(%0), %0"
+                     : "=r"(local));
+    return local;
+#else
+    return amg_xstream_local_far();
+#endif
+}
 
 /* The execution stream of the calling OS thread, or NULL. */
-struct amg_xstream *amg_xstream_self(void);
+static inline struct amg_xstream *amg_xstream_self(void)
+{
+    struct amg_xstream_local *local = amg_xstream_local_self();
 
-/* The calling user-level thread; NULL: the caller is none, or is a tasklet or a
- * scheduler, which cannot leave their stack. */
-struct amg_ult *amg_ult_self(void);
+    return local == NULL ? NULL : local->xstream;
+}
 
-/* The same, but also a tasklet or a scheduler; NULL: the OS thread is no
- * xstream. */
-struct amg_ult *amg_ult_current(void);
+/* The calling user-level thread, tasklet or scheduler; NULL: the OS thread is
+ * no xstream. */
+static inline struct amg_ult *amg_ult_current(void)
+{
+    struct amg_xstream_local *local = amg_xstream_local_self();
+
+    return local == NULL ? NULL : local->current;
+}
+
+/* The same; NULL also: the caller is a tasklet or a scheduler, which cannot
+ * leave their stack. */
+static inline struct amg_ult *amg_ult_self(void)
+{
+    struct amg_ult *ult = amg_ult_current();
+
+    return ult == NULL ||
+                   (ult->kind != AMG_ULT_THREAD && ult->kind != AMG_ULT_PRIMARY)
+               ? NULL
+               : ult;
+}
 
 /* The code for a caller that is on no xstream, and so none of these. */
 int amg_ult_none_code(void);

@@ -83,32 +83,6 @@ uint64_t amg_checksum_add(
 _Static_assert(sizeof(struct amg_header) == AMG_HEADER_LEN,
     "the head on the wire is the struct");
 
-void amg_header_write_request(void *data, uint8_t flags, uint64_t id)
-{
-    const struct amg_header header = {
-        .magic = AMG_HEADER_REQUEST,
-        .version = AMG_HEADER_VERSION,
-        .flags = flags,
-        .id = id,
-    };
-
-    memcpy(data, &header, sizeof(header));
-}
-
-void amg_header_write_reply(
-    void *data, uint8_t flags, hg_return_t ret, uint64_t token)
-{
-    const struct amg_header header = {
-        .magic = AMG_HEADER_REPLY,
-        .version = AMG_HEADER_VERSION,
-        .flags = flags,
-        .ret = (uint8_t)ret,
-        .id = token,
-    };
-
-    memcpy(data, &header, sizeof(header));
-}
-
 void amg_header_set_user_len(void *data, uint16_t user_len)
 {
     memcpy((char *)data + offsetof(struct amg_header, user_len), &user_len,
@@ -156,7 +130,7 @@ static hg_return_t sums_check(const void *data, uint64_t len,
     return need > len ? HG_PROTOCOL_ERROR : HG_SUCCESS;
 }
 
-hg_return_t amg_header_read_any(const void *data, uint64_t len, uint8_t magic,
+hg_return_t amg_header_read(const void *data, uint64_t len, uint8_t magic,
     struct amg_header *ret_header, const char **ret_why)
 {
     struct amg_header header;

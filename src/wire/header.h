@@ -3,6 +3,7 @@
 #ifndef AMG_WIRE_HEADER_H
 #define AMG_WIRE_HEADER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -52,6 +53,7 @@ uint64_t amg_checksum_add(
 
 enum {
     AMG_HEADER_LEN = 16,
+    AMG_HEADER_ID_AT = 8,    /* offset of the id */
     AMG_HEADER_TAIL_LEN = 4, /* the checksum of the arguments */
     AMG_HEADER_VERSION = 1,
     AMG_HEADER_REQUEST = 0xa5,
@@ -76,10 +78,56 @@ struct amg_header {
     uint64_t id;
 };
 
+/* The first 8 bytes of a head with these flags, and with neither a return code,
+ * a checksum, nor a user's header. */
+static inline uint64_t amg_header_plain(uint8_t magic, uint8_t flags)
+{
+    const uint8_t bytes[8] = {magic, AMG_HEADER_VERSION, flags};
+    uint64_t word = 0;
+
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+/* Is it such a head? */
+static inline bool amg_header_is_plain(
+    const void *data, uint64_t len, uint8_t magic, uint8_t flags)
+{
+    uint64_t word = 0;
+
+    if (!AMG_LIKELY(len >= AMG_HEADER_LEN))
+        return false;
+    memcpy(&word, data, sizeof(word));
+    return word == amg_header_plain(magic, flags);
+}
+
 /* Writes the 16 bytes to `data`, without checksum or user's header. */
-void amg_header_write_request(void *data, uint8_t flags, uint64_t id);
-void amg_header_write_reply(
-    void *data, uint8_t flags, hg_return_t ret, uint64_t token);
+static inline void amg_header_write_request(
+    void *data, uint8_t flags, uint64_t id)
+{
+    const struct amg_header header = {
+        .magic = AMG_HEADER_REQUEST,
+        .version = AMG_HEADER_VERSION,
+        .flags = flags,
+        .id = id,
+    };
+
+    memcpy(data, &header, sizeof(header));
+}
+
+static inline void amg_header_write_reply(
+    void *data, uint8_t flags, hg_return_t ret, uint64_t token)
+{
+    const struct amg_header header = {
+        .magic = AMG_HEADER_REPLY,
+        .version = AMG_HEADER_VERSION,
+        .flags = flags,
+        .ret = (uint8_t)ret,
+        .id = token,
+    };
+
+    memcpy(data, &header, sizeof(header));
+}
 
 /* Sets the length of the user's header, which follows the head. */
 void amg_header_set_user_len(void *data, uint16_t user_len);
@@ -89,7 +137,7 @@ void amg_header_sign(void *data);
 /* Reads and checks a head. HG_CHECKSUM_ERROR: it was damaged.
  * HG_PROTOCOL_ERROR: too short, or of another kind or version. `ret_why` is the
  * cause, for a log line. The lengths in the result are within `len`. */
-hg_return_t amg_header_read_any(const void *data, uint64_t len, uint8_t magic,
+hg_return_t amg_header_read(const void *data, uint64_t len, uint8_t magic,
     struct amg_header *ret_header, const char **ret_why);
 
 /* Bytes of the arguments in a message of `len` bytes whose head was read. */
@@ -99,24 +147,6 @@ static inline uint64_t amg_header_args_len(
     len -= AMG_HEADER_LEN + (uint64_t)header->user_len;
     return (header->flags & AMG_HEADER_SUMMED) != 0 ? len - AMG_HEADER_TAIL_LEN
                                                     : len;
-}
-
-/* The same, with a fast path for valid heads. */
-static inline hg_return_t amg_header_read(const void *data, uint64_t len,
-    uint8_t magic, struct amg_header *ret_header, const char **ret_why)
-{
-    struct amg_header header;
-
-    if (!AMG_LIKELY(len >= AMG_HEADER_LEN))
-        return amg_header_read_any(data, len, magic, ret_header, ret_why);
-    memcpy(&header, data, sizeof(header));
-    if (!AMG_LIKELY(header.magic == magic &&
-                    header.version == AMG_HEADER_VERSION && header.sum == 0 &&
-                    header.user_len == 0 && header.flags < AMG_HEADER_SUMMED &&
-                    header.ret < HG_RETURN_MAX))
-        return amg_header_read_any(data, len, magic, ret_header, ret_why);
-    *ret_header = header;
-    return HG_SUCCESS;
 }
 
 #endif

@@ -11,8 +11,10 @@
 /* Received bytes are not trusted: room_make() is the one place where more bytes
  * are requested than available, and it grants them to an encoding only. */
 
-/* The extra buffer consists of whole pages, so that it can be exposed directly.
- * 4096 is the page size of x86-64; larger page sizes are a multiple of it. */
+/* An extra buffer of the heap consists of whole pages, so that it can be
+ * exposed directly. 4096 is the page size of x86-64; larger ones are a multiple
+ * of it.
+ */
 enum { PAGE_LEN = 4096 };
 
 static hg_size_t proc_size(const struct hg_proc *proc)
@@ -25,19 +27,23 @@ static hg_size_t proc_used(const struct hg_proc *proc)
     return proc_size(proc) - proc->left;
 }
 
-static void *extra_alloc(const struct hg_proc *proc, hg_size_t size)
+/* At least `*size` bytes, which becomes their number. */
+static void *extra_alloc(const struct hg_proc *proc, hg_size_t *size)
 {
     void *extra = NULL;
 
     if (proc->memory != NULL)
-        extra = proc->memory->alloc(proc->hg_class, size);
-    return extra != NULL ? extra : amg_mem_alloc_aligned(PAGE_LEN, size);
+        extra = proc->memory->alloc(proc->memory, *size, size);
+    if (extra != NULL)
+        return extra;
+    *size = (*size + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
+    return amg_mem_alloc_aligned(PAGE_LEN, *size);
 }
 
-static void extra_drop(struct hg_proc *proc)
+void amg_proc_drop_extra(struct hg_proc *proc)
 {
     if (!proc->extra_is_taken && proc->memory != NULL && proc->extra != NULL)
-        proc->memory->free(proc->hg_class, proc->extra);
+        proc->memory->free(proc->memory, proc->extra);
     else if (!proc->extra_is_taken)
         amg_mem_free(proc->extra);
     proc->extra = NULL;
@@ -49,22 +55,20 @@ static void extra_drop(struct hg_proc *proc)
 static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
 {
     hg_size_t used = proc_used(proc);
-    hg_size_t rounded = 0;
     char *grown = NULL;
 
     if (size > SIZE_MAX - PAGE_LEN)
         return HG_OVERFLOW;
-    rounded = (size + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
-    grown = extra_alloc(proc, rounded);
+    grown = extra_alloc(proc, &size);
     if (grown == NULL)
         return HG_NOMEM;
     if (used > 0)
         memcpy(grown, proc->pos - used, used);
-    extra_drop(proc);
+    amg_proc_drop_extra(proc);
     proc->extra = grown;
-    proc->extra_size = rounded;
+    proc->extra_size = size;
     proc->pos = grown + used;
-    proc->left = rounded - used;
+    proc->left = size - used;
     return HG_SUCCESS;
 }
 
@@ -126,29 +130,10 @@ static void buf_set(
     proc->sum = 0;
 }
 
-void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class, void *buf,
-    hg_size_t size, hg_proc_op_t op)
-{
-    *proc = (struct hg_proc){.hg_class = hg_class, .hash = HG_NOHASH};
-    buf_set(proc, buf, size, op);
-}
-
-void amg_proc_set_memory(
-    struct hg_proc *proc, const struct amg_proc_memory *memory)
-{
-    AMG_ASSERT(proc->extra == NULL);
-    proc->memory = memory;
-}
-
 void amg_proc_set_hash(struct hg_proc *proc, hg_proc_hash_t hash)
 {
     AMG_ASSERT(proc_used(proc) == 0);
     proc->hash = hash;
-}
-
-void amg_proc_fini(struct hg_proc *proc)
-{
-    extra_drop(proc);
 }
 
 hg_return_t hg_proc_create(
@@ -202,7 +187,7 @@ hg_return_t hg_proc_reset(
     if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
         !AMG_CONTRACT(buf != NULL || op == HG_FREE))
         return HG_INVALID_ARG;
-    extra_drop(proc);
+    amg_proc_drop_extra(proc);
     buf_set(proc, buf, buf_size, op);
     return HG_SUCCESS;
 }

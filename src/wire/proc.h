@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "mercury_proc.h"
 
 /* The cursor is in the given buffer until an encoding exceeds it: then all
@@ -15,10 +16,12 @@
 
 /* Allocator of extra buffers, instead of the heap. */
 struct amg_proc_memory {
-    /* Whole pages, page-aligned; NULL: use the heap. */
-    void *(*alloc)(hg_class_t *hg_class, hg_size_t len);
+    /* At least `len` bytes, aligned to 8; `*ret_cap` is their number. NULL: use
+     * the heap. */
+    void *(*alloc)(
+        struct amg_proc_memory *memory, hg_size_t len, hg_size_t *ret_cap);
     /* Frees memory of `alloc` or of the heap. */
-    void (*free)(hg_class_t *hg_class, void *ptr);
+    void (*free)(struct amg_proc_memory *memory, void *ptr);
 };
 
 /* Owned by its creator, or by the struct that embeds it; used by one thread at
@@ -33,7 +36,7 @@ struct hg_proc {
     hg_size_t size;
     char *extra; /* NULL until needed */
     hg_size_t extra_size;
-    const struct amg_proc_memory *memory; /* NULL: the heap */
+    struct amg_proc_memory *memory; /* NULL: the heap */
     hg_class_t *hg_class;
     hg_handle_t handle;
     uint8_t flags;       /* HG_PROC_* */
@@ -42,17 +45,34 @@ struct hg_proc {
 
 /* Initialises a proc without checksum, handle or flags; allocates nothing.
  * `buf` may be NULL for HG_FREE, or if `size` is 0. */
-void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class, void *buf,
-    hg_size_t size, hg_proc_op_t op);
-
-/* Sets the allocator of extra buffers; before the first byte. */
-void amg_proc_set_memory(
-    struct hg_proc *proc, const struct amg_proc_memory *memory);
+static inline void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class,
+    void *buf, hg_size_t size, hg_proc_op_t op)
+{
+    proc->pos = buf;
+    proc->left = buf == NULL ? 0 : size;
+    proc->op = op;
+    proc->hash = HG_NOHASH;
+    proc->sum = 0;
+    proc->buf = buf;
+    proc->size = proc->left;
+    proc->extra = NULL;
+    proc->extra_size = 0;
+    proc->memory = NULL;
+    proc->hg_class = hg_class;
+    proc->handle = NULL;
+    proc->flags = 0;
+    proc->extra_is_taken = false;
+}
 
 /* Enables a checksum of the bytes; before the first one. */
 void amg_proc_set_hash(struct hg_proc *proc, hg_proc_hash_t hash);
 
 /* Frees the extra buffer unless it was handed over. */
-void amg_proc_fini(struct hg_proc *proc);
+void amg_proc_drop_extra(struct hg_proc *proc);
+static inline void amg_proc_fini(struct hg_proc *proc)
+{
+    if (!AMG_LIKELY(proc->extra == NULL))
+        amg_proc_drop_extra(proc);
+}
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whatever the machine, and whoever asks: no thread sits where it may not, none
- * that has its core for itself shares it, and all ranks see the same map.
+/* On any machine and for any options, no thread is placed where it is not
+ * allowed, no thread with its own core shares it, and all ranks compute the
+ * same map.
  *
- * Machines, bindings and wishes are made of random numbers with a fixed start;
- * an argument is the number of them. */
+ * Machines, bindings and options are random numbers with a fixed seed; the
+ * argument is their number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +82,8 @@ static void machine_make(void)
     }
 }
 
-/* Bound to some cores in a row, to all, to single hardware threads, or nobody
- * knows to what. */
+/* Bound to some cores in a row, to all, to single hardware threads, or
+ * unknown. */
 static void rank_make(struct amg_affinity_rank *rank, uint32_t number)
 {
     unsigned kind = below(8);
@@ -98,7 +99,7 @@ static void rank_make(struct amg_affinity_rank *rank, uint32_t number)
         amg_cpuset_cut(&rank->binding, &machine.allowed);
 }
 
-/* A list of cores that exist and are allowed; NULL: there is none. */
+/* A list of cores that exist and are allowed; NULL: none. */
 static const char *list_make(char *text, unsigned entries)
 {
     size_t len = 0;
@@ -117,8 +118,8 @@ static const char *list_make(char *text, unsigned entries)
     return text;
 }
 
-/* Every hardware thread that a rank of another group may be bound to, and that
- * could so be in use. */
+/* All hardware threads that a rank of another group may be bound to, and that
+ * may therefore be in use. */
 static bool is_bound_to_others(const struct amg_affinity_ask *ask, unsigned cpu)
 {
     struct amg_cpuset mine = ranks[ask->self].binding;
@@ -154,7 +155,8 @@ static bool is_usable(const struct amg_affinity_ask *ask, unsigned cpu)
     return machine.is_known ? amg_cpuset_has(&machine.allowed, cpu) : is_bound;
 }
 
-/* Threads of ours on that cpu, and whether one of them believes to be alone. */
+/* Threads of the library on that cpu, and whether one of them assumes to be
+ * alone. */
 static uint32_t users_of(
     const struct amg_affinity_ask *ask, int32_t cpu, bool *ret_is_dedicated)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handler threads take what the progress threads leave idle, and where nothing
- * is, they are not pinned. */
+/* Handler threads get cores that progress threads leave idle, and are not
+ * pinned without any. */
 #include <stdio.h>
 
 #include "affinity/scene.h"

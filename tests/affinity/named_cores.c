@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cores that the user names are taken; what makes no sense is told, and the
- * next best choice taken. */
+/* Cores that the user names are used; invalid ones are logged, and the next
+ * best used. */
 #include <stdio.h>
 
 #include "affinity/scene.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* On each machine the progress threads sit where they should, and say why. */
+/* On each machine the progress threads get the right slots, with the right
+ * reason. */
 #include <stdio.h>
 
 #include "affinity/scene.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A machine, the ranks on it, what they ask, and what each of them must get. */
+/* A placement test: machine, ranks, their options, and the wanted result. */
 #include "affinity/scene.h"
 
 #include <stdio.h>
@@ -123,7 +123,7 @@ static hg_return_t machine_load(const struct scene *scene, const char *folder,
     return amg_topo_load_xml(path, ret_machine);
 }
 
-/* False: a rank got something else, which is printed. */
+/* False: a rank got another result, which is printed. */
 static bool scene_play(
     const struct scene *scene, const struct amg_machine *machine)
 {

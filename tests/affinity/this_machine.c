@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine we run on is loaded once, whoever comes first; where hwloc shows
- * another one, nothing is pinned; where it shows none, the cpus are known.
+/* The topology of this machine is loaded once, by the first caller; if hwloc
+ * describes another machine, nothing is pinned; if it gives none, the cpus are
+ * known.
  *
- * The argument says what the environment makes of it; see CMakeLists.txt. */
+ * The argument selects an environment; see CMakeLists.txt. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -44,14 +45,14 @@ static const struct amg_machine *load(void)
     return machines[0];
 }
 
-/* What the calling thread may run on. */
+/* The hardware threads that the calling thread may run on. */
 static struct amg_cpuset now(void)
 {
     struct amg_cpuset set = {{0}};
     cpu_set_t cpus;
 
     if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
-        exit(EXIT_SKIP); /* more cpus than the test knows of */
+        exit(EXIT_SKIP); /* more cpus than the test supports */
     for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
         if (CPU_ISSET(cpu, &cpus))
             amg_cpuset_add(&set, cpu);
@@ -59,7 +60,7 @@ static struct amg_cpuset now(void)
     return set;
 }
 
-/* No slot is taken, and the thread stays where it was. */
+/* No slot is taken, and the thread keeps its binding. */
 static void no_slot_check(const struct amg_machine *machine, int cpu)
 {
     const struct amg_core_slot slot = {.cpu = cpu};
@@ -127,8 +128,7 @@ static void broken_check(const struct amg_machine *machine)
     CHECK(log_lines == 1);
 }
 
-/* The first thread is bound to one core by OpenMP's runtime, not by a launcher.
- */
+/* OpenMP's runtime, not a launcher, binds the first thread to one core. */
 static void openmp_check(const struct amg_machine *machine)
 {
     const struct amg_core_slot loose = {.cpu = -1};
@@ -142,8 +142,8 @@ static void openmp_check(const struct amg_machine *machine)
     CHECK(log_lines == 0);
 }
 
-/* The same by GCC's runtime, which tells what the process was bound to. False:
- * it is not here, or does not bind. */
+/* The same by GCC's runtime, which reports the original binding. False: it is
+ * missing, or does not bind. */
 static bool places_play(void)
 {
     struct amg_cpuset start = now();

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where nothing but the numbers of the cpus is known, ranks with one view each
- * of what is allowed come to one map, and nobody is put where another may be.
- */
+/* With nothing but cpu numbers, ranks with different bindings compute one map,
+ * and no thread is placed where another may be. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@ enum { CPUS = 8, TEXT_CAP = 4096 };
 static struct amg_pu pus[CPUS];
 static unsigned failures;
 
-/* As src/affinity/topo.c makes it for a process of that binding. */
+/* As src/affinity/topo.c makes it for a process with that binding. */
 static struct amg_machine flat(const struct amg_cpuset *binding)
 {
     struct amg_machine machine = {.pus = pus,
@@ -33,7 +32,7 @@ struct row {
     const char *ranks;
     enum amalgam_progress progress;
     const char *progress_cpus;
-    const char *wanted[3]; /* what each rank's begins with */
+    const char *wanted[3]; /* prefix of each rank's result */
 };
 
 static const struct row rows[] = {

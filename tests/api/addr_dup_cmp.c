@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses are equal when they name one process, are kept alive by those who
- * use them, and a handler can keep its caller's. */
+/* Addresses of one process are equal, live as long as their references, and a
+ * handler can keep its caller's. */
 #include "api.h"
 
 static struct api *the;
-/* Whoever called, one after the other. */
+/* The callers, in order. */
 static hg_addr_t callers[2];
 static unsigned caller_count;
 
@@ -58,14 +58,15 @@ static void test(struct api *api)
     the = api;
     api_sync(api);
     compare(api);
-    /* The handle keeps the address that its maker frees. */
+    /* The handle keeps the address that its creator frees. */
     OK(api, HG_Addr_dup(api->cls, api->right, &right));
     OK(api, HG_Create(api->context, right, id, &handle));
     OK(api, HG_Addr_free(api->cls, right));
     OK(api, api_ask(api, handle, NULL));
     UNTIL(api, caller_count == 1);
     api_sync(api);
-    /* Whom I got the call from, I can call: all go round the other way. */
+    /* The origin of a call can be called: now all call in the other direction.
+     */
     OK(api, HG_Reset(handle, callers[0], 0));
     OK(api, HG_Addr_free(api->cls, callers[0]));
     OK(api, api_ask(api, handle, NULL));

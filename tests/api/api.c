@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of the public calls share. */
+/* Common parts of the tests of the public calls. */
 #include "api.h"
 
 #include <sched.h>

@@ -8,12 +8,12 @@
 
 #include "mercury_proc.h"
 
-/* The bytes are made when it is encoded, and looked at when it is decoded. */
+/* Encoding generates the bytes, decoding checks them. */
 typedef struct {
     uint64_t len;
     uint64_t seed;
-    uint64_t answer_len; /* how many bytes are wanted back */
-    bool is_right;       /* what decoding found */
+    uint64_t answer_len; /* length of the wanted reply */
+    bool is_right;       /* result of decoding */
 } api_blob_t;
 
 enum { API_BLOB_HEAD = 24 };

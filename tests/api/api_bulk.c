@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of bulk data share. */
+/* Common parts of the tests of bulk data. */
 #include "api_bulk.h"
 
 #include <stdlib.h>

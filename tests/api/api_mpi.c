@@ -38,7 +38,7 @@ static void ring_barrier_begin(void)
 
 static bool ring_barrier_is_done(void)
 {
-    /* Not read; MPI_STATUS_IGNORE makes gcc warn of MPICH's declaration. */
+    /* Not read; with MPI_STATUS_IGNORE gcc warns of MPICH's declaration. */
     MPI_Status status;
     int is_done = 0;
 
@@ -46,7 +46,7 @@ static bool ring_barrier_is_done(void)
     return is_done != 0;
 }
 
-/* "mpi://JOB/RANK": another last digit of the job. */
+/* "mpi://JOB/RANK": changes the last digit of the job. */
 static void ring_make_foreign(char *text)
 {
     char *last = strrchr(text, '/') - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring of one process. */
+/* A ring of one process. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool alone_barrier_is_done(void)
     return true;
 }
 
-/* Another last digit of what tells classes apart. */
+/* Changes the last digit of the number that distinguishes classes. */
 static void alone_make_foreign(char *text)
 {
     char *last = text + strlen(text) - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring of unrelated processes: over shared memory, or libfabric. */
+/* A ring of unrelated processes: over shared memory, or libfabric. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "api.h"
 #include "processes/processes.h"
 
-/* A run under the shim without it would prove nothing. */
+/* A test of the shim must not run without it. */
 static void ring_start(int *ret_rank, int *ret_size)
 {
     if (getenv("AMALGAM_TEST_SHIM") != NULL &&
@@ -20,8 +20,8 @@ static void ring_start(int *ret_rank, int *ret_size)
     processes_start(ret_rank, ret_size);
 }
 
-/* All come here, once for each class they open: each shows its own address,
- * and waits until all have found their others, which may close then. */
+/* All processes call this for each class they open: each publishes its address,
+ * and waits until all have looked theirs up, as others may then close. */
 static hg_return_t ring_address(hg_class_t *cls, int rank, hg_addr_t *ret_addr)
 {
     char text[PROCESSES_TEXT_CAP];
@@ -43,8 +43,8 @@ static hg_return_t ring_address(hg_class_t *cls, int rank, hg_addr_t *ret_addr)
     return rc;
 }
 
-/* "na+sm://PID-N": nobody has that many classes. And a class over libfabric
- * has another provider than that. */
+/* "na+sm://PID-N": a number that no class has. A class over libfabric gets the
+ * name of another provider. */
 static void ring_make_foreign(char *text)
 {
     if (strncmp(text, "ofi+", strlen("ofi+")) == 0)

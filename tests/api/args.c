@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments of generated types - numbers, strings, nested structs - arrive as
- * they were sent, with Mercury's sizes, and a type may have a proc by hand. */
+ * sent, with Mercury's sizes, also beside a hand-written proc. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "mercury_macros.h"
 #include "mercury_proc_string.h"
 
-/* A list of any length, coded by hand. */
+/* A list of any length, with a hand-written proc. */
 struct node {
     struct node *next;
     int32_t value;

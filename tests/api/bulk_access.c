@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HG_Bulk_access() shows the local pieces behind a range, no empty ones, and
- * refuses what is elsewhere or beyond the end. */
+/* HG_Bulk_access() returns the local segments of a range, no empty ones, and
+ * refuses remote memory and ranges beyond the end. */
 #include "api_bulk.h"
 
 enum { LEN = 60, COUNT = 5, LARGE = 100000 };
@@ -59,7 +59,7 @@ static void test(struct api *api)
     bulk = api_bulk_expose(api, block, COUNT, lens, HG_BULK_READWRITE);
     local_ranges(api, bulk);
     OK(api, HG_Bulk_free(bulk));
-    /* Too large to travel along, it stays where it is. */
+    /* Too large to travel with its descriptor, the memory stays remote. */
     far = api_bulk_expose_one(api, large, LARGE, HG_BULK_READ_ONLY);
     api_bulk_show(api, far, 0, &left);
     EXPECT(api, HG_INVALID_ARG,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bound handle names its memory wherever it is handed on to: each rank binds
- * memory and shows it to the right-hand one, which shows it to the next one,
- * and that one pulls it from the first rank directly. */
+/* A bound handle names its owner wherever it is passed on: each rank binds
+ * memory and sends it to the right-hand one, which passes it on, and the next
+ * rank pulls from the first one directly. */
 #include "api_bulk.h"
 
 enum { LEN = 200000, SMALL = 100 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A canceled transfer ends once, with HG_CANCELED or with what came first, and
- * what is moved afterwards is right again. To cancel it again when it has ended
- * does nothing, also to the next one. */
+/* A cancelled transfer ends once, with HG_CANCELED or its own result, and later
+ * transfers are correct. Cancelling it again after its end has no effect, also
+ * on the next one. */
 #include <stdlib.h>
 
 #include "api_bulk.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small data that may only be read travel with the request: the target has
- * them as they were at the call. Writable or large data do not, and nor do any
- * with the option no_bulk_eager; to oneself they need not. */
+/* Small read-only data travel with the request: the target gets them as they
+ * were at the call. Writable or large data do not, and none do with the option
+ * no_bulk_eager; to self they need not. */
 #include <string.h>
 
 #include "api_bulk.h"
@@ -11,7 +11,8 @@ enum { SMALL = 500, LARGE = 100000 };
 static uint8_t exposed[LARGE];
 static uint8_t bytes[LARGE];
 
-/* Shows bytes of seed 1, then changes them to seed 2; which arrive? */
+/* Exposes bytes of seed 1, then changes them to seed 2; returns the seed that
+ * arrived. */
 static uint64_t seed_pulled(struct api *api, hg_size_t len, uint8_t flags)
 {
     static const hg_size_t three[3] = {100, 0, SMALL - 100};
@@ -35,7 +36,7 @@ static uint64_t seed_pulled(struct api *api, hg_size_t len, uint8_t flags)
     if (flags == HG_BULK_READ_ONLY)
         EXPECT(api, HG_PERMISSION,
             api_bulk_move(api, HG_BULK_PUSH, &left, 0, local, 0, len));
-    /* Beyond the data is beyond them, eager or not. */
+    /* A range beyond the data is refused, eager or not. */
     EXPECT(api, HG_INVALID_ARG,
         api_bulk_move(api, HG_BULK_PULL, &left, 1, local, 0, len));
     api_bulk_forget(api, &left);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory may be freed and unmapped while a peer is in the middle of moving it:
- * the transfer ends with a code, nobody touches what is gone, and all go on. */
+/* Memory may be freed and unmapped in the middle of a transfer by a peer: the
+ * transfer ends with a code, the memory is not accessed any more, and all ranks
+ * go on. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -36,7 +37,7 @@ static void round_run(
     CHECK(api, munmap(exposed, LEN) == 0);
     rc = api_wait(api, &call);
     CHECK(api, rc == HG_SUCCESS || rc == HG_NOENTRY || rc == HG_CANCELED);
-    /* Now it is certainly gone. */
+    /* Now it is certainly freed. */
     api_sync(api);
     rc = api_bulk_move(api, op, &left, 0, local, 0, LEN);
     CHECK(api, rc == HG_NOENTRY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Without addresses HG_Bulk_create() brings memory of the library's, which
- * HG_Bulk_access() shows and peers reach; misuse of create is refused. */
+/* Without addresses HG_Bulk_create() allocates library memory, which
+ * HG_Bulk_access() returns and peers can access; misuse of it is refused. */
 #include "api_bulk.h"
 
 enum { COUNT = 3, LEN = 60000 };

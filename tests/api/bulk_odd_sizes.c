@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers of 0 and 1 byte, and of lengths and places beside every power of
- * two, move these bytes and no others: in memory of the program and of the
- * library, with no two ends alike in their alignment. */
+/* Transfers of 0 and 1 byte, and of lengths and offsets next to each power of
+ * two, move exactly these bytes: in memory of the program and of the library,
+ * with different alignments of both ends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const hg_size_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 9, 15, 17, 31, 63, 64,
     65, 255, 257, KIB - 1, KIB + 1, 4 * KIB - 1, 4 * KIB, 4 * KIB + 1,
     8 * KIB + 7, 64 * KIB - 1, 64 * KIB + 3, 256 * KIB + 1, KIB *KIB - 1,
     2 * KIB *KIB + 5};
-/* Of the exposed and the local end, beyond GUARD; odd in more ways than one. */
+/* Offsets of the exposed and the local end, beyond GUARD; of all alignments. */
 static const hg_size_t places[][2] = {
     {0, 1}, {1, 0}, {3, 5}, {7, 7}, {4 * KIB - 1, 2}, {2, 64 * KIB - 3}};
 
@@ -22,7 +22,7 @@ enum {
     PLACE_COUNT = sizeof(places) / sizeof(places[0]),
 };
 
-/* A handle over LEN bytes, and these. */
+/* A handle over LEN bytes, and its memory. */
 struct end {
     hg_bulk_t bulk;
     uint8_t *bytes;
@@ -37,7 +37,7 @@ static struct end end_open(struct api *api, bool is_library)
     if (!is_library) {
         end.bytes = malloc(LEN + 1);
         CHECK(api, end.bytes != NULL);
-        /* Not even the memory itself begins where it is aligned. */
+        /* The memory itself is unaligned, too. */
         end.bulk =
             api_bulk_expose_one(api, end.bytes + 1, LEN, HG_BULK_READWRITE);
         end.bytes++;
@@ -65,7 +65,7 @@ static bool is_zero(const uint8_t *bytes, size_t len)
     return len == 0;
 }
 
-/* The bytes asked for, and none around them. */
+/* Has this range the bytes, and the guard around it none? */
 static bool is_moved(
     const uint8_t *at, hg_size_t size, uint64_t seed, uint64_t seed_offset)
 {
@@ -86,7 +86,7 @@ static void pull(struct api *api, const struct api_shown *left,
     CHECK(api, is_moved(local->bytes + to, size, left->number, from));
 }
 
-/* All ranks at the same time, so each knows what the right one did to it. */
+/* All ranks at once; each checks its own memory, which the right one writes. */
 static void push(struct api *api, const struct api_shown *left,
     struct end *local, struct end *mine, hg_size_t size, const hg_size_t *place)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* 5000 pulls, and then as many pushes, posted before any progress: none fails,
- * each ends once with its bytes, and what they take of memory is bounded - at
- * most 4 KiB for each that waits, and nothing more when they are posted again.
- * Short and longer ones are mixed. */
+ * each ends once with its bytes, and their memory is bounded - at most 4 KiB
+ * for each that waits, and no more when they are posted again. Short and longer
+ * ones are mixed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 
 enum {
     COUNT = 5000,
-    PLACE = 6144, /* bytes from one transfer's memory to the next one's */
+    PLACE = 6144, /* distance of the memory of two transfers */
     SHORT = 61,
     LONG = 6007,
-    EACH_BYTES = 4096,     /* beyond the user's memory */
-    SLACK_BYTES = 8 << 20, /* of MPI, and of what is made once */
+    EACH_BYTES = 4096,     /* besides the user's memory */
+    SLACK_BYTES = 8 << 20, /* of MPI, and what is allocated once */
 };
 
-/* A sanitizer keeps what was freed, and has more of its own for each byte. */
+/* A sanitizer keeps freed memory, and has its own for each byte. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static const bool is_growth_telling = false;
 #else
@@ -31,7 +31,7 @@ static hg_size_t size_of(unsigned i)
     return i % 3 == 0 ? LONG : SHORT;
 }
 
-/* Of this process, in memory. */
+/* Resident memory of this process. */
 static long resident_bytes(struct api *api)
 {
     long pages = 0;
@@ -42,8 +42,8 @@ static long resident_bytes(struct api *api)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* All of them, from post to end. The transfers are mirrored: the first place
- * here is the last one there. Returns by how much the process grew. */
+/* Runs all transfers from post to end. They are mirrored: the first block here
+ * is the last one there. Returns the growth of the process. */
 static long all_move(struct api *api, hg_bulk_op_t op,
     const struct api_shown *left, hg_bulk_t local, struct api_call *calls)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transfer with one's own address copies between one's own handles, also of
- * a class that does not listen, and checks what it is given. */
+/* A transfer with the own address copies between two own handles, also in a
+ * class that does not listen, and checks its arguments. */
 #include "api_bulk.h"
 
 enum { LEN = 100000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory may be moved only the way that both handles allow: a pull reads the
- * origin's and writes the local one, a push the other way round. */
+/* Transfers are allowed only in the directions that both handles allow: a pull
+ * reads the origin's memory and writes the local one, a push vice versa. */
 #include "api_bulk.h"
 
 enum { LEN = 10000, KINDS = 3 };

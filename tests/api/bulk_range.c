@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transfer that reaches beyond either handle is refused and moves nothing,
- * also where offset and size together overflow; one to the very end works. */
+/* A transfer beyond the end of either handle is refused and moves nothing, also
+ * where offset plus size overflows; one up to the very end works. */
 #include <string.h>
 
 #include "api_bulk.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of segments that lie apart, in no order, cut differently at the two
- * ends: 1024 against 1, 1 against 1024, 1000 against 1024. Each byte finds its
- * place, and what lies between the segments stays as it was. */
+/* Lists of separate segments, out of order, and split differently at both ends:
+ * 1024 against 1, 1 against 1024, 1000 against 1024. Each byte arrives at its
+ * place, and the bytes between segments are unchanged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,18 +9,18 @@
 
 enum { LEN = 1000003, COUNT_MAX = 4096, GAP = 5, SPARE = 1 };
 
-/* One end: LEN bytes in `count` segments. */
+/* One end of a transfer: LEN bytes in `count` segments. */
 struct end {
     uint32_t count;
     hg_size_t lens[COUNT_MAX];
     uint8_t *bases[COUNT_MAX];
     uint8_t *memory;
     size_t memory_len;
-    hg_bulk_t holder; /* of memory of the library */
+    hg_bulk_t holder; /* handle of library memory */
     hg_bulk_t bulk;
 };
 
-/* Cuts LEN into `count` lengths, which differ with `salt`. */
+/* Splits LEN into `count` lengths, which vary with `salt`. */
 static void cut(struct end *end, uint32_t salt)
 {
     hg_size_t left = LEN;
@@ -34,8 +34,8 @@ static void cut(struct end *end, uint32_t salt)
     }
 }
 
-/* Odd and even ones from the two ends of the memory, so that no neighbours in
- * the list are neighbours there; one in eight does touch the one before it. */
+/* Odd and even segments from the two ends of the memory, so that neighbours in
+ * the list are apart; one in eight does touch the one before it. */
 static void lay_out(struct end *end)
 {
     size_t low = SPARE;
@@ -110,8 +110,8 @@ static void end_fill(struct end *end, uint64_t seed)
     }
 }
 
-/* Is the range filled, and all else of the memory as end_clear() left it? The
- * memory is not what it was afterwards. */
+/* Is the range filled, and all other memory as end_clear() left it? Changes the
+ * memory. */
 static bool end_is_moved(struct end *end, hg_size_t start, hg_size_t size,
     uint64_t seed, uint64_t seed_offset)
 {

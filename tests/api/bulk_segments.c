@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pulls and pushes between handles of 1 to 5000 segments, empty ones among
- * them, move exactly the bytes asked for, across any borders of segments. */
+/* Pulls and pushes between handles of 1 to 5000 segments, some empty, move
+ * exactly the requested bytes across all segment borders. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ enum { LEN = 100000, SEGMENTS_MAX = 5000, GUARD = 64 };
 
 static hg_size_t lens[SEGMENTS_MAX];
 
-/* Cuts LEN bytes into `count` pieces of uneven length, some of them empty. */
+/* Splits LEN bytes into `count` segments of uneven length, some empty. */
 static void cut(uint32_t count, uint32_t salt)
 {
     hg_size_t left = LEN;
@@ -28,7 +28,7 @@ static void cut(uint32_t count, uint32_t salt)
     }
 }
 
-/* All but [offset, offset + size) is `before`, that is filled of `seed`. */
+/* All but [offset, offset + size) has `before`, the range has `seed`. */
 static bool is_moved(const uint8_t *bytes, hg_size_t offset, hg_size_t size,
     uint64_t seed, hg_size_t seed_offset)
 {
@@ -62,7 +62,7 @@ static void ranges(struct api *api, const struct api_shown *left,
         }
 }
 
-/* Each rank writes into the left one's memory, and looks at its own. */
+/* Each rank writes into the left one's memory, and checks its own. */
 static void push(struct api *api, const struct api_shown *left, hg_bulk_t local,
     uint8_t *bytes, uint8_t *exposed)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handle survives its bytes, with the data in them or not; bytes that are cut
- * off or changed give no handle. */
+/* A handle survives serialization, with or without its data; truncated or
+ * changed bytes give no handle. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static uint8_t exposed[LEN];
 static uint8_t bytes[LEN];
 static const hg_size_t lens[COUNT] = {1000, 0, 2000};
 
-/* The bytes lead to the memory itself, or hold its data. */
+/* The bytes lead to the memory, or hold its data. */
 static void round_trip(struct api *api, hg_addr_t self, hg_bulk_t mine,
     hg_bulk_t local, unsigned long flags)
 {
@@ -25,7 +25,7 @@ static void round_trip(struct api *api, hg_addr_t self, hg_bulk_t mine,
     api_fill(exposed, LEN, 1, 0);
     EXPECT(api, HG_OVERFLOW, HG_Bulk_serialize(buf, need - 1, flags, mine));
     OK(api, HG_Bulk_serialize(buf, CAP, flags, mine));
-    /* There may be more bytes than needed. */
+    /* A longer buffer is allowed. */
     OK(api, HG_Bulk_deserialize(api->cls, &got.bulk, buf, CAP));
     OK(api, HG_Bulk_free(got.bulk));
     OK(api, HG_Bulk_deserialize(api->cls, &got.bulk, buf, need));
@@ -54,7 +54,7 @@ static void refusals(struct api *api, hg_bulk_t mine)
     EXPECT(
         api, HG_INVALID_ARG, HG_Bulk_deserialize(api->cls, &got, NULL, need));
     for (hg_size_t len = 0; len < need; len++) {
-        /* Exactly that many, so that reading beyond them is seen. */
+        /* Of exact length, so that a sanitizer sees an overrun. */
         uint8_t *cut = malloc(len + 1);
 
         CHECK(api, cut != NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every call ends once at its origin, and every answer once at its target,
- * whoever cancels, answers late, or closes its context, with arguments and
- * answers of one message and of more; and all contexts close. The rounds are an
+/* Every call ends once at its origin, and every reply once at its target,
+ * whichever side cancels, answers late, or closes its context, with short and
+ * long arguments and replies; and all contexts close. The rounds are an
  * argument. */
 #include <stdlib.h>
 
@@ -14,15 +14,15 @@ enum { ORIGIN = 1, TARGET = 2, CONTEXTS = 3 }; /* ids of contexts */
 enum { SHORT = 10, LONG = 100000, PATIENCE_MS = 20000 };
 
 enum event {
-    LATE_REPLY,           /* the origin has cancelled before the answer */
-    CANCEL,               /* the origin cancels, whatever happens there */
-    CANCEL_ANSWER,        /* the target cancels its answer */
-    ORIGIN_CLOSED,        /* the answer comes to a closed context */
-    ORIGIN_CLOSES,        /* or to one that is being closed */
-    ORIGIN_LEFT,          /* or to a class that has none open now */
-    TARGET_CLOSES,        /* with an answer on its way */
-    TARGET_CLOSES_SILENT, /* without an answer */
-    TARGET_CLOSED,        /* the call comes to a context that closes */
+    LATE_REPLY,           /* the origin has cancelled before the reply */
+    CANCEL,               /* the origin cancels, at any moment */
+    CANCEL_ANSWER,        /* the target cancels its reply */
+    ORIGIN_CLOSED,        /* the reply arrives at a closed context */
+    ORIGIN_CLOSES,        /* or at one that is being closed */
+    ORIGIN_LEFT,          /* or at a class that has no open context */
+    TARGET_CLOSES,        /* while a reply is in flight */
+    TARGET_CLOSES_SILENT, /* without a reply */
+    TARGET_CLOSED,        /* the call arrives at a context that closes */
     EVENTS
 };
 
@@ -30,7 +30,7 @@ static struct api *the;
 static hg_id_t rpc;
 static hg_context_t *contexts[CONTEXTS];
 static hg_handle_t kept;
-static unsigned begun; /* answers */
+static unsigned begun; /* replies */
 static unsigned ended;
 static hg_return_t ended_ret;
 
@@ -78,7 +78,7 @@ static void open_context(uint8_t id)
     api_drive(contexts[id]);
 }
 
-/* Those that are not. */
+/* Opens the closed ones. */
 static void contexts_open(void)
 {
     for (uint8_t id = ORIGIN; id < CONTEXTS; id++)
@@ -93,7 +93,7 @@ static void close_context(uint8_t id)
 {
     uint64_t until_ns = api_now_ns() + PATIENCE_MS * 1000000ull;
 
-    /* Busy while there are calls that it has to trigger. */
+    /* Busy while it has calls to trigger. */
     while (HG_Context_destroy(contexts[id]) == HG_BUSY) {
         CHECK(the, api_now_ns() < until_ns);
         api_turn(the);
@@ -102,7 +102,7 @@ static void close_context(uint8_t id)
     contexts[id] = NULL;
 }
 
-/* The target's part, once it holds the call or is to close. */
+/* Part of the target, once it holds the call or is to close. */
 static void be_target(enum event event, uint64_t out_len)
 {
     switch (event) {
@@ -125,9 +125,9 @@ static void be_target(enum event event, uint64_t out_len)
         event == TARGET_CLOSED)
         close_context(TARGET);
     if (event == ORIGIN_LEFT)
-        api_sync(the); /* the origin opens contexts again */
+        api_sync(the); /* the origin reopens its contexts */
     UNTIL(the, begun == ended);
-    if (event == ORIGIN_LEFT) /* as it is told, or finds out itself */
+    if (event == ORIGIN_LEFT) /* an acknowledgement, or its own notice */
         CHECK(the, ended_ret == HG_SUCCESS || ended_ret == HG_CANCELED);
     if (event == LATE_REPLY || event == ORIGIN_CLOSED || event == TARGET_CLOSES)
         OK(the, ended_ret);
@@ -141,7 +141,7 @@ static bool is_cancelled_first(enum event event)
            event == ORIGIN_CLOSES || event == ORIGIN_LEFT;
 }
 
-/* The call has ended, as it may. */
+/* The call has ended, with an allowed code. */
 static void origin_end(
     enum event event, hg_handle_t handle, struct api_call *call)
 {
@@ -165,7 +165,7 @@ static void origin_end(
     }
 }
 
-/* One call of one to the other. */
+/* One call from one rank to the other. */
 static void play(
     enum event event, uint64_t in_len, uint64_t out_len, unsigned round)
 {
@@ -193,7 +193,7 @@ static void play(
     if (event == LATE_REPLY || event == ORIGIN_CLOSED || event == ORIGIN_LEFT)
         api_sync(the);
     if (is_origin && event == ORIGIN_LEFT) {
-        api_sync(the); /* the answer has left */
+        api_sync(the); /* the reply has left */
         contexts_open();
     }
     if (is_target)
@@ -201,7 +201,7 @@ static void play(
     if (event == CANCEL_ANSWER) {
         api_sync(the);
         if (is_origin && !the->is_alone)
-            OK(the, HG_Cancel(handle)); /* there may be no answer */
+            OK(the, HG_Cancel(handle)); /* there may be no reply */
     }
     if (is_origin && !is_cancelled_first(event))
         origin_end(event, handle, &call);
@@ -211,7 +211,7 @@ static void play(
     api_sync(the);
 }
 
-/* Nobody cancels a call to itself, or closes what it needs itself. */
+/* Calls to self cannot be cancelled, nor can a rank close its own contexts. */
 static bool is_played(enum event event)
 {
     return !the->is_alone || event == CANCEL_ANSWER ||
@@ -226,7 +226,7 @@ static void test(struct api *api)
     rpc = MERCURY_REGISTER(api->cls, "blob", api_blob_t, api_blob_t, serve);
     open_context(ORIGIN);
     open_context(TARGET);
-    HG_Set_log_level("error"); /* a line for each would be many */
+    HG_Set_log_level("error"); /* a line for each would be too many */
     api_sync(api);
     for (unsigned event = 0; event < EVENTS; event++)
         for (unsigned pair = 0; pair < 4; pair++)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A canceled call ends with HG_CANCELED; its late answer is dropped, and the
- * handle can be used again. A call to oneself cannot be canceled. */
+/* A cancelled call ends with HG_CANCELED; its late reply is dropped, and the
+ * handle is reusable. A call to self cannot be cancelled. */
 #include "api.h"
 #include "api_blob.h"
 #include "mercury_macros.h"
 
-/* Fewer than the credits: a canceled call gives none back until answered. */
+/* Fewer than the credits: a cancelled call returns its credit only with its
+ * reply. */
 enum { SHORT_ROUNDS = 30, ROUNDS = 50, LEN = 200000 };
 
 static struct api *the;
@@ -62,15 +63,18 @@ static void to_another(struct api *api, hg_id_t id)
         blob.len = i < SHORT_ROUNDS ? 10 : LEN;
         blob.seed = i;
         api_forward(api, handle, &blob, &call);
-        if (i < SHORT_ROUNDS)
+        /* A request that waits for a credit would end unsent. */
+        if (i < SHORT_ROUNDS) {
             UNTIL(api, kept_count > i);
+            api_sync(api);
+        }
         OK(api, HG_Cancel(handle));
         OK(api, HG_Cancel(handle));
         EXPECT(api, HG_CANCELED, api_wait(api, &call));
         OK(api, HG_Cancel(handle)); /* ended: no effect */
         api_sync(api);
     }
-    /* Of the long ones some were canceled while they were fetched. */
+    /* Some of the long ones were cancelled while the target pulled them. */
     is_keeping = false;
     for (unsigned i = 0; i < kept_count; i++)
         answer(kept[i]);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A target destroys its context and creates one of the same id, again and
  * again, while its neighbour calls it. Both sides wait in blocking progress: a
- * wake that goes to the context that was there before is a wait that misses
- * its deadline. */
+ * wake-up that goes to the old context makes a wait miss its deadline. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -13,7 +12,7 @@
 #include "mercury_macros.h"
 
 enum {
-    AGAIN = 1, /* the id of the context that comes and goes */
+    AGAIN = 1, /* id of the context that is recreated */
     PER_LIFE = 3,
     CALLS = 20 * PER_LIFE,
     PATIENCE_MS = 20000,
@@ -23,7 +22,7 @@ enum {
 
 MERCURY_GEN_PROC(number_t, ((uint32_t)(value)))
 
-/* The target's, which one thread is. */
+/* For the thread of the target. */
 static struct api *the;
 static hg_context_t *again;
 static unsigned begun;
@@ -58,7 +57,7 @@ static hg_return_t serve_end(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* Callbacks, and when there are none, sleeps until there is news. */
+/* Runs callbacks, and without any blocks until an event. */
 static void turn(struct api *api, hg_context_t *context)
 {
     unsigned count = 0;
@@ -72,7 +71,7 @@ static void context_end(struct api *api)
 {
     uint64_t until_ns = api_now_ns() + PATIENCE_MS * 1000000ull;
 
-    /* Busy while there are calls that it has to trigger. */
+    /* Busy while it has calls to trigger. */
     while (HG_Context_destroy(again) == HG_BUSY) {
         unsigned count = 0;
 
@@ -101,13 +100,13 @@ static void *target(void *arg)
     return NULL;
 }
 
-/* So that the target has gone to sleep; it is right, too, when it has not. */
+/* Gives the target time to block; nothing depends on it. */
 static void rest(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = REST_NS}, NULL);
 }
 
-/* Calls until it was served: between two lives nobody is there. */
+/* Calls until it was served: no context exists between two lives. */
 static void call(struct api *api, hg_handle_t handle, uint32_t value)
 {
     uint64_t until_ns = api_now_ns() + PATIENCE_MS * 1000000ull;
@@ -124,7 +123,7 @@ static void call(struct api *api, hg_handle_t handle, uint32_t value)
     } while (call.ret != HG_SUCCESS);
 }
 
-/* Programs open a second one where Mercury gives it without asking. */
+/* Opens a second context where Mercury allows it without an option. */
 static void second(struct api *api)
 {
     hg_context_t *context = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HG_Context_destroy() that is HG_BUSY stops receiving, and leaves the rest as
- * it was: a long answer under way still arrives. */
+/* HG_Context_destroy() that returns HG_BUSY stops receiving, and changes
+ * nothing else: a long reply in flight still arrives. */
 #include "api.h"
 #include "api_blob.h"
 #include "mercury_macros.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With several contexts a call goes to the one that HG_Set_target_id() names,
- * and its answer to the one it was made in; a context that is not open is
- * HG_NOENTRY, one that was unposted HG_CANCELED. */
+/* With several contexts a call goes to the one of HG_Set_target_id(), and its
+ * reply to the one that forwarded it; a context that is not open is HG_NOENTRY,
+ * an unposted one HG_CANCELED. */
 #include "api.h"
 #include "mercury_macros.h"
 
@@ -63,7 +63,7 @@ static void calls(struct api *api, hg_id_t id)
             CHECK(api, HG_Get_info(handle)->context_id == to);
             OK(api, api_ask(api, handle, &pair));
         }
-        /* After a reset it is the first one again. */
+        /* After a reset it is context 0 again. */
         OK(api, HG_Reset(handle, HG_ADDR_NULL, 0));
         CHECK(api, HG_Get_info(handle)->context_id == 0);
         OK(api, HG_Destroy(handle));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A class counts what it sends and gets, also what contexts did that are
- * closed, and writes it into the log when asked to, or with `stats` at its
- * end. */
+/* A class counts its messages, including those of closed contexts, and logs the
+ * counters on request, or with `stats` at its end. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +61,7 @@ static uint64_t in_work_now(struct api *api)
     return counters.rpc_req_recv_active_count;
 }
 
-/* A long reply is in work until the word comes that it was pulled. */
+/* A long reply is pending until the origin acknowledges its pull. */
 static void expect(struct api *api, const struct hg_diag_counters *wanted)
 {
     struct hg_diag_counters counters;
@@ -82,7 +81,7 @@ static void expect(struct api *api, const struct hg_diag_counters *wanted)
     api_sync(api);
 }
 
-/* One call that the target holds, so that it is in work while we look. */
+/* A call that the target holds, so that it is pending while we look. */
 static void in_work(struct api *api, hg_id_t id, struct hg_diag_counters *sum)
 {
     hg_handle_t handle = api_handle(api, id);
@@ -105,7 +104,7 @@ static void in_work(struct api *api, hg_id_t id, struct hg_diag_counters *sum)
     expect(api, sum);
 }
 
-/* In a second context, which is closed then. */
+/* In a second context, which is closed afterwards. */
 static void calls(struct api *api, hg_id_t id, struct hg_diag_counters *sum)
 {
     hg_context_t *context = HG_Context_create_id(api->cls, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handle may be destroyed right after it was forwarded or answered: the
- * callback still runs, with the handle, and its data are freed after that. */
+/* A handle may be destroyed right after forward or respond: the callback still
+ * runs with the handle, whose data are freed afterwards. */
 #include "api.h"
 #include "api_blob.h"
 #include "mercury_macros.h"
@@ -33,7 +33,7 @@ static hg_return_t serve(hg_handle_t handle)
     OK(the, HG_Get_input(handle, &blob));
     OK(the, HG_Respond(handle, answer_left, NULL, &blob));
     OK(the, HG_Destroy(handle));
-    /* The input is still to be freed; that is the last share. */
+    /* The input still has to be freed; it holds the last reference. */
     return HG_Free_input(handle, &blob);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a handler lets go of a call without an answer, its origin is told
- * HG_CANCELED instead of waiting for ever. But until then the answer has a
- * share of the handle: a program may destroy first and answer afterwards. */
+/* When a handler drops a call without a reply, its origin gets HG_CANCELED
+ * instead of waiting for ever. Until then the reply has a reference: a program
+ * may destroy first and answer afterwards. */
 #include "api.h"
 #include "mercury_bulk.h"
 
@@ -17,7 +17,7 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* A share that was taken keeps the call open. */
+/* An additional reference keeps the call open. */
 static hg_return_t serve_shared(hg_handle_t handle)
 {
     OK(the, HG_Ref_incr(handle));
@@ -26,7 +26,7 @@ static hg_return_t serve_shared(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* The second one is the answer's. */
+/* The second reference is that of the reply. */
 static hg_return_t serve_twice(hg_handle_t handle)
 {
     OK(the, HG_Destroy(handle));
@@ -59,7 +59,7 @@ static hg_return_t pulled(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* What it has started answers, when it is done. */
+/* The callback of a transfer answers. */
 static hg_return_t serve_by_transfer(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
@@ -96,7 +96,7 @@ static void ask_each(struct api *api, hg_rpc_cb_t how, hg_return_t wanted)
     OK(api, HG_Destroy(handle));
 }
 
-/* Nobody answers any more, which its end tells. */
+/* Destroyed outside the handler, without a reply: its origin is told. */
 static void let_go_outside(struct api *api, hg_id_t id)
 {
     hg_handle_t handle = api_handle(api, id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An event loop sleeps on the context's descriptor and is woken for all that
- * comes: calls from the neighbour, and what another thread of this process
- * posts. A context without a descriptor says so, and is polled. */
+/* An event loop blocks on the context's descriptor and is woken for all events:
+ * calls from the neighbour, and posts by another thread of this process. A
+ * context without a descriptor returns none, and is polled. */
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,7 +38,7 @@ static hg_return_t call_ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* One call after another, and no progress for any. */
+/* One call after another, without progress. */
 static void *caller(void *arg)
 {
     (void)arg;

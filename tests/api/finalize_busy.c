@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HG_Finalize() and HG_Context_destroy() are HG_BUSY while anything is left,
- * change nothing then, and succeed when it is gone; class data are freed. */
+/* HG_Finalize() and HG_Context_destroy() are HG_BUSY while any object is left,
+ * change nothing then, and succeed afterwards; class data are freed. */
 #include "api.h"
 #include "mercury_bulk.h"
 
@@ -18,7 +18,7 @@ static void data_free(void *data)
     (*(unsigned *)data)++;
 }
 
-/* What keeps a context from being destroyed. */
+/* Objects that keep a context from being destroyed. */
 static void context_busy(struct api *api, hg_id_t id)
 {
     hg_handle_t handle = api_handle(api, id);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The callback for new handles sees each one once, at both sides; what it keeps
- * with a target's handle is there for every call which that one serves, and is
- * freed once. Its failure is the caller's, or the origin's. */
+/* The callback for new handles runs once for each, at both sides; data that it
+ * attaches to a target's handle last for all calls of that handle, and are
+ * freed once. Its failure is that of the call. */
 #include <stdatomic.h>
 
 #include "api.h"
 
 enum { CALLS = 200 };
 
-/* Kept with each handle. */
+/* Data of each handle. */
 struct note {
     atomic_uint served;
     atomic_bool is_freed;
@@ -16,7 +16,7 @@ struct note {
 
 static struct api *the;
 static struct note notes[4 * CALLS];
-/* A progress thread may greet and serve while the program looks. */
+/* A progress thread may create and serve handles meanwhile. */
 static atomic_uint made;
 static atomic_uint freed;
 static atomic_uint served;
@@ -59,7 +59,7 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* Data of a handle that no callback greeted end with the call. */
+/* Data of a handle without the callback end with the call. */
 static void without(struct api *api, hg_id_t id)
 {
     hg_handle_t handle = api_handle(api, id);
@@ -93,7 +93,7 @@ static void failing(struct api *api, hg_handle_t handle)
     EXPECT(api, HG_ACCESS, HG_Create(api->context, HG_ADDR_NULL, 0, &none));
     CHECK(api, none == HG_HANDLE_NULL);
     api_sync(api);
-    /* The handles of the target that were greeted are there still. */
+    /* The target's handles with data still exist. */
     OK(api, api_ask(api, handle, NULL));
     api_sync(api);
     CHECK(api, served == before + 1);
@@ -121,7 +121,7 @@ static void test(struct api *api)
     for (int i = 0; i < CALLS; i++)
         OK(api, api_ask(api, handle, NULL));
     api_sync(api);
-    /* One call at a time: few handles serve them all, and keep their notes. */
+    /* One call at a time: few handles serve them all, and keep their data. */
     CHECK(api, made - greeted < CALLS / 4);
     for (unsigned i = 0; i < made; i++)
         sum += notes[i].served;

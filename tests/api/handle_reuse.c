@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One handle serves 10,000 calls, reset in between or not, aimed at one RPC
- * and another, and keeps the program's pointer all the while. */
+/* One handle makes 10,000 calls, reset in between or not, to one RPC and
+ * another, and keeps the program's pointer. */
 #include "api.h"
 #include "mercury_macros.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An address survives its string, in both forms of lookup; nonsense and the
- * strings of other jobs are refused; the size needed is told. */
+/* An address outlives its string, in both forms of lookup; malformed strings
+ * and those of other jobs are refused; the required size is returned. */
 #include <ctype.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static hg_return_t looked_up(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* The two halves of an init string of Mercury's. */
+/* Both halves of an init string of Mercury's. */
 static void class_names(struct api *api)
 {
     if (strcmp(api->transport, "na+sm") != 0)
@@ -95,7 +95,7 @@ static void refusals(struct api *api, const char *text)
     strcpy(other, text);
     strcat(other, "?");
     EXPECT(api, HG_INVALID_ARG, HG_Addr_lookup2(api->cls, other, &addr));
-    /* The right transport, then nothing of sense. */
+    /* The right transport, then garbage. */
     strcpy(other, text);
     rest = strstr(other, "://");
     CHECK(api, rest != NULL);

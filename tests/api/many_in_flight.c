@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* 2000 calls forwarded before any progress all end, each with its answer. */
+/* 2000 calls forwarded before any progress all end, each with its reply. */
 #include <stdlib.h>
 
 #include "api.h"

@@ -22,7 +22,7 @@ static void opening(struct api *api)
     CHECK(api, HG_Init_opt2("self", HG_TRUE, newer - 1, &info) == NULL);
 }
 
-/* What another class has does not fit this one. */
+/* Objects of another class are refused. */
 static void foreign(struct api *api)
 {
     hg_class_t *other = HG_Init("self", HG_TRUE);

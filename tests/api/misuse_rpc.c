@@ -12,7 +12,7 @@ static hg_id_t bare_id;
 static hg_id_t one_way_id;
 static unsigned one_way_served;
 
-/* At the target, with everything done wrong once before it is done right. */
+/* At the target, with each misuse before the right call. */
 static hg_return_t echo(hg_handle_t handle)
 {
     number_t in = {0};

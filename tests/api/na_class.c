@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An HG class works over an NA class that was opened before, one after another
- * does, and the NA class stays until it is finalized itself. */
+/* HG classes, one after another, work over an NA class that was opened before,
+ * and the NA class stays until it is finalized itself. */
 #include <string.h>
 
 #include "api_bulk.h"
@@ -33,7 +33,7 @@ static void init_info_set(struct hg_init_info *info, na_class_t *na)
     info->na_class = na;
 }
 
-/* The addresses of the two are told apart, their strings are the same. */
+/* The addresses of both differ, their strings are equal. */
 static void addresses_meet(struct api *api, na_class_t *na)
 {
     na_addr_t *self = NULL;
@@ -50,7 +50,7 @@ static void addresses_meet(struct api *api, na_class_t *na)
     OK(api, HG_Addr_to_string(api->cls, hg_text, &hg_len, found));
     CHECK(api, na_len == hg_len && strcmp(na_text, hg_text) == 0);
     EXPECT(api, HG_INVALID_ARG, HG_Addr_free(api->cls, (hg_addr_t)self));
-    NA_Addr_free(na, (na_addr_t *)found); /* is not its own: nothing done */
+    NA_Addr_free(na, (na_addr_t *)found); /* of another class: no effect */
     OK(api, HG_Addr_free(api->cls, found));
     hg_len = sizeof(hg_text);
     OK(api, HG_Addr_to_string(api->cls, hg_text, &hg_len, api->right));
@@ -61,7 +61,7 @@ static void addresses_meet(struct api *api, na_class_t *na)
     NA_Addr_free(na, self);
 }
 
-/* While an HG class uses it: no second one, and no end. */
+/* While an HG class uses it, a second class and its end are refused. */
 static void taken(struct api *api, na_class_t *na)
 {
     struct hg_init_info info;
@@ -72,7 +72,7 @@ static void taken(struct api *api, na_class_t *na)
     CHECK(api, NA_Finalize(na) == NA_BUSY);
 }
 
-/* Calls and bulk data with the neighbours, in the last of the contexts. */
+/* Calls and bulk data with the neighbours, in the last context. */
 static void work(struct api *api, unsigned life)
 {
     struct api_shown left;

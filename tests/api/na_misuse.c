@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every documented misuse of the calls of NA returns its documented code and
- * changes nothing; and the list of protocols names what can be opened. */
+ * changes nothing; and the list of protocols has those that can be opened. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void opening(struct api *api)
     CHECK(api, NA_Initialize_opt2("self", true, 0, &info) == NULL);
     CHECK(api, NA_Initialize_opt2("self", true, newer, &info) == NULL);
     CHECK(api, NA_Initialize_opt("self://here", true, &info) == NULL);
-    /* Without an NA class, HG wants a string. */
+    /* Without an NA class, HG needs a string. */
     CHECK(api, HG_Init_opt2(NULL, HG_TRUE, 0, NULL) == NULL);
 }
 
@@ -98,7 +98,7 @@ static void codes(struct api *api)
     NA_Cleanup();
 }
 
-/* How many there are, of which each must name a class and a protocol. */
+/* Number of protocols, each with a class and a protocol name. */
 static unsigned protocols_count(struct api *api, const char *wanted)
 {
     struct na_protocol_info *list = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With the option no_bulk_eager the target reads memory when it pulls, however
+/* With the option no_bulk_eager the target reads memory at the pull, however
  * small it is. */
 #include "api_bulk.h"
 

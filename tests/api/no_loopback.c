@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With no_loopback a call to oneself goes by the transport, as to any other:
- * short and long, with bulk data; and it can be canceled, where the transport
- * reaches its own process. */
+/* With no_loopback a call to self uses the transport, like any other: short and
+ * long, with bulk data; and it can be cancelled, where the transport reaches
+ * its own process. */
 #include <string.h>
 
 #include "api_blob.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With the option no_overflow arguments that do not fit are HG_OVERFLOW at the
- * call itself, and what fits still works. */
+/* With the option no_overflow arguments that do not fit give HG_OVERFLOW at the
+ * call itself, and short ones still work. */
 #include "api.h"
 #include "api_blob.h"
 #include "mercury_macros.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call without arguments reaches its handler, and its answer the callback;
- * a handle knows of its call what it should. */
+/* A call without arguments reaches its handler, and its reply the callback;
+ * HG_Get_info() of its handle is right. */
 #include "api.h"
 
 static struct api *the;
@@ -40,7 +40,7 @@ static void test(struct api *api)
     CHECK(api, HG_Get_output_payload_size(handle) == 0);
     UNTIL(api, served > 0 && answered.done > 0);
     CHECK(api, answered.ret == HG_SUCCESS && answered.type == HG_CB_RESPOND);
-    /* The callback may be left out on both sides. */
+    /* The callbacks are optional on both sides. */
     OK(api, HG_Forward(handle, NULL, NULL, NULL));
     UNTIL(api, served == 2);
     UNTIL(api, HG_Ref_get(handle) == 1);

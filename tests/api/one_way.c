@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One-way calls run their handler and end at the origin when they have left;
- * no answer may be given to them. */
+/* One-way calls run their handler and end at the origin when they were sent; a
+ * reply to them is refused. */
 #include "api.h"
 #include "mercury_macros.h"
 
@@ -16,7 +16,7 @@ static hg_return_t serve(hg_handle_t handle)
     number_t in;
 
     OK(the, HG_Get_input(handle, &in));
-    CHECK(the, in.value == served); /* in the order they were sent */
+    CHECK(the, in.value == served); /* in the order of sending */
     OK(the, HG_Free_input(handle, &in));
     EXPECT(the, HG_OPNOTSUPPORTED, HG_Respond(handle, NULL, NULL, NULL));
     served++;

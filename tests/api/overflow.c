@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments of any size arrive, in the message or beside it: input, output and
- * both, from nothing over one byte around the limit to 5 MiB. */
+/* Arguments of any size arrive, in the message, in a longer one or by a pull:
+ * input, output and both, from none over one byte around each limit to 5 MiB.
+ */
 #include "api.h"
 #include "api_blob.h"
 #include "mercury_macros.h"
 
-enum { SIZES = 7 };
+enum { SIZES = 12, LONG = 256 << 10 };
 
 static struct api *the;
 static unsigned answered;
@@ -58,9 +59,13 @@ static void test(struct api *api)
     uint64_t eager_out =
         HG_Class_get_output_eager_size(api->cls) - API_BLOB_HEAD;
     const uint64_t ins[SIZES] = {0, eager_in - 1, eager_in, eager_in + 1,
-        2 * eager_in, 64 << 10, 5 << 20};
+        2 * eager_in, 4 * eager_in + 3 * API_BLOB_HEAD, 64 << 10,
+        LONG - API_BLOB_HEAD - 1, LONG - API_BLOB_HEAD,
+        LONG - API_BLOB_HEAD + 1, LONG + 4096, 5 << 20};
     const uint64_t outs[SIZES] = {0, eager_out - 1, eager_out, eager_out + 1,
-        2 * eager_out, 64 << 10, 5 << 20};
+        2 * eager_out, 4 * eager_out + 3 * API_BLOB_HEAD, 64 << 10,
+        LONG - API_BLOB_HEAD - 1, LONG - API_BLOB_HEAD,
+        LONG - API_BLOB_HEAD + 1, LONG + 4096, 5 << 20};
     hg_handle_t handle;
     hg_id_t id =
         MERCURY_REGISTER(api->cls, "blob", api_blob_t, api_blob_t, serve);

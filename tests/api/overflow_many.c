@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many calls with long arguments, at a target that has room for few of them:
- * all end, each with its answer, also when some are canceled, or their handles
- * destroyed, while they wait there; and a context may go meanwhile. */
+/* Many calls with long arguments, to a target that has room for few of them:
+ * all end, each with its reply, also when some are cancelled, or their handles
+ * destroyed, while they wait there; and a context may close meanwhile. */
 #include <stdlib.h>
 
 #include "api.h"
@@ -65,7 +65,7 @@ static void burst(struct api *api, hg_id_t id, bool with_cancel)
     api_sync(api);
 }
 
-/* The callbacks come when the handles have gone. */
+/* The callbacks run after the handles were destroyed. */
 static void burst_without_handles(struct api *api, hg_id_t id)
 {
     struct api_call calls[CALLS];
@@ -80,13 +80,13 @@ static void burst_without_handles(struct api *api, hg_id_t id)
     }
     for (unsigned i = 0; i < CALLS; i++)
         OK(api, api_wait(api, &calls[i]));
-    /* More, where a request that its origin canceled before was served late. */
+    /* More, where a request that its origin had cancelled was served late. */
     UNTIL(api, served >= CALLS);
     api_sync(api);
 }
 
-/* The contexts of all ranks go while requests wait there: they are refused, or
- * still served. */
+/* The contexts of all ranks close while requests wait there: they are refused,
+ * or still served. */
 static void close_meanwhile(struct api *api, hg_id_t id)
 {
     struct api_call calls[CALLS];
@@ -129,7 +129,7 @@ static void test(struct api *api)
 
 int main(int argc, char **argv)
 {
-    /* Room for a few of them, and not for the longest. */
+    /* Room for a few of them, and not for the longest one. */
     CHECK(&(struct api){.test = argv[0]},
         setenv("AMALGAM_MAX_PENDING_BYTES", "100000", 1) == 0);
     return api_main(argc, argv, &(struct api_wish){0}, test);

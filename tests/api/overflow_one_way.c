@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A one-way call with arguments too long for a message is served, and ends at
- * the origin when the target has fetched them. */
+ * the origin when the target has pulled them. */
 #include "api.h"
 #include "api_blob.h"
 #include "mercury_macros.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A class calls and answers in every progress mode, with and without handler
- * threads, however threads wait; and handlers run in the threads they should.
- */
+/* A class calls and answers in every progress mode and wait policy, with and
+ * without handler threads; and handlers run in the threads they should. */
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "amalgam_oneway.h"
 #include "api.h"
 #include "mercury_macros.h"
 
@@ -27,10 +27,11 @@ static struct api *the;
 static const struct api_mode *now;
 static pthread_t program;
 static atomic_uint served;
+static atomic_uint noted;
 static atomic_uint misplaced;
 
-/* With callers or assist, and without handlers, the program runs all itself;
- * with handlers it runs none of this. */
+/* In modes caller and assist, the program runs all handlers, unless there are
+ * handler threads, which then run all. */
 static void place_check(void)
 {
     bool is_program = pthread_equal(pthread_self(), program) != 0;
@@ -56,6 +57,32 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
+static void note(
+    hg_class_t *hg_class, int from_rank, const void *arg, size_t len)
+{
+    (void)hg_class;
+    (void)from_rank;
+    (void)arg;
+    (void)len;
+    place_check();
+    atomic_fetch_add(&noted, 1);
+}
+
+/* Calls without a handle; `count` came here, also in earlier modes. */
+static void notes_make(struct api *api, hg_id_t id, unsigned count)
+{
+    for (unsigned i = 0; i < CALLS; i++) {
+        hg_return_t ret = HG_AGAIN;
+
+        api_wait_begin(api);
+        while ((ret = amalgam_forward_oneway(
+                    api->context, api->right, id, NULL, 0)) == HG_AGAIN)
+            api_wait_turn(api, __FILE__, __LINE__, "a credit");
+        OK(api, ret);
+    }
+    UNTIL(api, atomic_load(&noted) == count);
+}
+
 static void calls_make(struct api *api, hg_id_t id)
 {
     hg_handle_t handle = api_handle(api, id);
@@ -74,17 +101,19 @@ static void calls_make(struct api *api, hg_id_t id)
 static void test(struct api *api)
 {
     hg_id_t id = MERCURY_REGISTER(api->cls, "next", number_t, number_t, serve);
+    hg_id_t note_id = amalgam_register_oneway(api->cls, "note", note);
 
     the = api;
     now = &mode_rows[0];
     program = pthread_self();
     for (unsigned i = 0; i < sizeof(mode_rows) / sizeof(mode_rows[0]); i++) {
-        /* Nobody calls who is between two contexts. */
+        /* No rank calls one that is between two contexts. */
         api_sync(api);
         now = &mode_rows[i];
         api_set_mode(api, now);
         api_sync(api);
         calls_make(api, id);
+        notes_make(api, note_id, (i + 1) * CALLS);
         api_sync(api);
         CHECK(api, atomic_load(&served) == (i + 1) * CALLS);
         CHECK(api, atomic_load(&misplaced) == 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads share a context: one progresses while another triggers, and then two
- * progress at once while a third forwards. Nothing is lost or run twice. */
+/* Threads share a context: one makes progress while another triggers, and then
+ * two make progress at once while a third forwards. Nothing is lost or run
+ * twice. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sched.h>
@@ -50,7 +51,7 @@ static void *progressor(void *arg)
 
         CHECK(the, rc == HG_SUCCESS || rc == HG_TIMEOUT);
         if (rc == HG_SUCCESS)
-            sched_yield(); /* what is queued is the other thread's */
+            sched_yield(); /* queued entries are for the other thread */
     }
     return NULL;
 }
@@ -67,7 +68,7 @@ static void *triggerer(void *arg)
     return NULL;
 }
 
-/* Forwards all calls, WINDOW at a time, and leaves the rest to the others. */
+/* Forwards all calls, WINDOW at a time, and makes no progress. */
 static void forward_all(struct api *api, hg_id_t id)
 {
     unsigned before = atomic_load(&ended);
@@ -100,7 +101,7 @@ static void run(
         CHECK(
             api, pthread_create(&threads[i], NULL, runs[i], api->context) == 0);
     forward_all(api, id);
-    /* The others drive on until every rank has all its answers. */
+    /* The others make progress until every rank has all replies. */
     api_sync(api);
     atomic_store(&is_over, true);
     for (unsigned i = 0; i < count; i++)

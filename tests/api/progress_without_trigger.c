@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that waits for what a handler of another thread does needs no
- * HG_Trigger(): HG_Progress() returns when one ran, and keeps none from it. */
+/* A program that waits for an effect of a handler in another thread needs no
+ * HG_Trigger(): HG_Progress() returns when one ran, and delays none. */
 #include <stdatomic.h>
 
 #include "api.h"
@@ -18,7 +18,7 @@ static const struct api_mode mode_rows[] = {
 
 static _Atomic(hg_handle_t) kept;
 
-/* The answer comes later, so that its coming does not end a wait. */
+/* The reply is sent later, so that it does not end the wait. */
 static hg_return_t serve(hg_handle_t handle)
 {
     atomic_store(&kept, handle);
@@ -55,7 +55,7 @@ static void test(struct api *api)
     hg_id_t id = HG_Register_name(api->cls, "keep", NULL, NULL, serve);
 
     for (unsigned i = 0; i < sizeof(mode_rows) / sizeof(mode_rows[0]); i++) {
-        /* Nobody calls who is between two contexts. */
+        /* No rank calls one that is between two contexts. */
         api_sync(api);
         api_set_mode(api, &mode_rows[i]);
         api_sync(api);

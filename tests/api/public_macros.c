@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lists of Mercury's headers are made of rows X(...), to which a program
- * gives the meaning; mercury.h brings in <limits.h>; attributes, switches and
- * log calls of the original are there under their names. */
+/* The lists of Mercury's headers are X-macros, for which a program defines X;
+ * mercury.h includes <limits.h>; attributes, switches and log calls of the
+ * original exist under their names. */
 #include <mercury.h>
 #include <mercury_dl.h>
 #include <mercury_log.h>
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Before any other header that might bring them. */
+/* Before any other header that might include them. */
 _Static_assert(UINT_MAX > 0 && CHAR_BIT == 8, "mercury.h has <limits.h>");
 
 #if !defined(NA_HAS_SM) || !defined(NA_HAS_OFI) || defined(NA_HAS_MPI)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The origin is told HG_NOENTRY of an RPC that its target does not know, and
- * HG_INVALID_ARG of one that has no callback there; the handle goes on. */
+/* The origin gets HG_NOENTRY for an RPC that is unknown at its target, and
+ * HG_INVALID_ARG for one that has no callback there; the handle stays
+ * usable. */
 #include "api.h"
 #include "mercury_macros.h"
 
@@ -15,7 +16,7 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* The handle is made while the RPC is known here, and so it goes out. */
+/* The handle is created while the RPC is known here, so it is sent. */
 static void unknown(struct api *api)
 {
     hg_id_t id = MERCURY_REGISTER(api->cls, "gone", number_t, void, serve);
@@ -31,7 +32,7 @@ static void unknown(struct api *api)
     EXPECT(api, HG_NOENTRY, api_ask(api, handle, &in));
     EXPECT(api, HG_NOENTRY, HG_Reset(handle, HG_ADDR_NULL, 12345));
     api_sync(api);
-    /* Known again, it is served. */
+    /* Registered again, it is served. */
     CHECK(api, MERCURY_REGISTER(api->cls, "gone", number_t, void, serve) == id);
     api_sync(api);
     OK(api, HG_Destroy(handle));

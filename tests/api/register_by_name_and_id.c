@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RPCs are found by name and id, replaced when registered again, and forgotten
- * by HG_Deregister(); their data are freed by their callback, once. */
+/* RPCs are found by name and id, replaced when registered again, and removed by
+ * HG_Deregister(); their data are freed by their callback, once. */
 #include "api.h"
 #include "mercury_macros.h"
 
@@ -50,7 +50,7 @@ static void procs(struct api *api)
     OK(api, HG_Register(api->cls, BY_ID, hg_proc_number_t, NULL, serve));
     OK(api, HG_Registered_proc_cb(api->cls, BY_ID, &flag, &in, &out));
     CHECK(api, flag == HG_TRUE && in == hg_proc_number_t && out == NULL);
-    /* Again: replaced. */
+    /* Registered again: replaced. */
     OK(api, HG_Register(api->cls, BY_ID, NULL, hg_proc_number_t, serve));
     OK(api, HG_Registered_proc_cb(api->cls, BY_ID, &flag, &in, &out));
     CHECK(api, flag == HG_TRUE && in == NULL && out == hg_proc_number_t);
@@ -73,7 +73,7 @@ static void data(struct api *api)
     EXPECT(api, HG_NOENTRY, HG_Deregister(api->cls, BY_ID));
     EXPECT(api, HG_NOENTRY,
         HG_Register_data(api->cls, BY_ID, &freed[1], data_free));
-    /* It may come again, and the end of the class frees what is left. */
+    /* It may be registered anew, and the end of the class frees the rest. */
     OK(api, HG_Register(api->cls, BY_ID, NULL, NULL, serve));
     CHECK(api, HG_Registered_data(api->cls, BY_ID) == NULL);
     OK(api, HG_Register_data(api->cls, BY_ID, &freed[2], data_free));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With release_input_early an input can be had once, and HG_Release_input_buf()
- * ends it at once; the call is answered all the same, and long inputs stay. */
+/* With release_input_early an input can be read once, and
+ * HG_Release_input_buf() frees it at once; the call can still be answered, and
+ * long inputs stay. */
 #include "api.h"
 #include "api_blob.h"
 #include "mercury_macros.h"
@@ -43,8 +44,8 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* Keeps more calls than a peer may have open: each released one gives the
- * right to send another back. */
+/* Keeps more calls than a peer may have open: each release lets the origin send
+ * another. */
 static hg_return_t take(hg_handle_t handle)
 {
     OK(the, HG_Release_input_buf(handle));

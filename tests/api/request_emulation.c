@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hg_request_wait() makes calls look blocking: completed by callbacks, driven
- * by two functions over HG_Progress() and HG_Trigger(). */
+/* hg_request_wait() makes calls blocking: completed by callbacks, driven by two
+ * functions over HG_Progress() and HG_Trigger(). */
 #include "api.h"
 #include "mercury_request.h"
 
@@ -58,7 +58,7 @@ static void one_by_one(
     hg_request_destroy(request);
 }
 
-/* Time over is told by the flag, and the request may be waited for again. */
+/* The flag reports a timeout, and the request may be waited for again. */
 static void late(
     struct api *api, hg_request_class_t *requests, hg_handle_t handle)
 {

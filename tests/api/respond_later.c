@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handler may keep its calls, return, and have them answered by another
- * thread later, in any order. */
+/* A handler may keep its calls, return, and let another thread answer them
+ * later, in any order. */
 #include <pthread.h>
 
 #include "api.h"
@@ -22,7 +22,7 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Answers the last one first. */
+/* Answers in reverse order. */
 static void *answerer(void *arg)
 {
     struct api *api = arg;

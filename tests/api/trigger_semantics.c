@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HG_Progress() and HG_Trigger() say HG_TIMEOUT when there is nothing, count
- * what they ran, and run at most what they were asked to; the calls of the
- * event kind say HG_SUCCESS instead. */
+/* HG_Progress() and HG_Trigger() return HG_TIMEOUT without events, count the
+ * callbacks they ran, and run at most the requested number; the calls of the
+ * event kind return HG_SUCCESS instead. */
 #include "api.h"
 
 enum { CALLS = 5 };
@@ -43,7 +43,7 @@ static void empty(struct api *api)
     OK(api, HG_Event_trigger(api->context, 1, NULL));
 }
 
-/* Lookups queue their callbacks at once, so it is known how many there are. */
+/* Lookups queue their callbacks at once, so their number is known. */
 static void counts(struct api *api)
 {
     char text[256];
@@ -71,7 +71,7 @@ static void counts(struct api *api)
     CHECK(api, calls[0].type == HG_CB_LOOKUP);
 }
 
-/* The waiting kind brings a call to its end as well. */
+/* The waiting kind completes a call as well. */
 static void waits(struct api *api, hg_id_t id)
 {
     hg_handle_t handle = api_handle(api, id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles, bulk handles, addresses, requests, contexts and classes that are
- * gone may be given to any call: it returns an error, writes one line that
+/* Handles, bulk handles, addresses, requests, contexts and classes that were
+ * freed may be given to any call: it returns an error, writes one line that
  * names call and object, and the program goes on. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static unsigned lines;
 static char line[512];
 static unsigned served;
 
-/* Keeps what the library says. */
+/* Keeps the lines of the library. */
 static int listen_to(FILE *stream, const char *format, ...)
 {
     va_list args;
@@ -45,7 +45,7 @@ static void said(struct api *api, const char *call, const void *object)
     lines = 0;
 }
 
-/* The call fails and says so. */
+/* The call fails and logs it. */
 #define GONE(api, name, object, ...)                                           \
     (EXPECT(api, HG_INVALID_ARG, name(__VA_ARGS__)), said(api, #name, (object)))
 
@@ -68,7 +68,7 @@ static void handles(struct api *api, hg_id_t id)
     GONE(api, HG_Set_data, handle, handle, NULL, NULL);
     CHECK(api, HG_Get_info(handle) == NULL);
     said(api, "HG_Get_info", handle);
-    /* No two handles lie in one place. */
+    /* Two handles never have the same address. */
     handle = api_handle(api, id);
     other = api_handle(api, id);
     CHECK(api, handle != other);
@@ -88,7 +88,7 @@ static hg_return_t serve(hg_handle_t handle)
     GONE(the, HG_Free_input, handle, handle, &number);
     GONE(the, HG_Free_input, handle, handle, &number);
     OK(the, HG_Respond(handle, NULL, NULL, &number));
-    OK(the, HG_Free_output(handle, &number)); /* what the program made */
+    OK(the, HG_Free_output(handle, &number)); /* the program's own */
     OK(the, HG_Destroy(handle));
     served++;
     return HG_SUCCESS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program's own header travels in every request and every reply, beside
- * arguments of any length, and is not counted among them. */
+ * arguments of any length, and does not count as arguments. */
 #include <string.h>
 
 #include "api.h"
@@ -42,7 +42,7 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* The header lies in the handle's place; it was written for this seed. */
+/* The user header of the handle was written for this seed. */
 static void ask(struct api *api, hg_handle_t handle, uint64_t seed,
     uint64_t in_len, uint64_t out_len)
 {
@@ -77,7 +77,7 @@ static void write_header(struct api *api, hg_handle_t handle, uint64_t seed)
     api_fill(bytes, IN_LEN, seed, 1);
 }
 
-/* As much as fits, a byte more, and much more. */
+/* As much as fits, one byte more, and much more. */
 static void lengths(struct api *api, hg_handle_t handle)
 {
     const uint64_t room_in =
@@ -113,7 +113,7 @@ static void limits(struct api *api)
     CHECK(api, HG_Class_get_input_eager_size(api->cls) == in);
 }
 
-/* A side that has set another length is told so, by an error at the origin. */
+/* A side with another header length causes an error at the origin. */
 static void mismatch(struct api *api, hg_handle_t handle)
 {
     unsigned before = 0;
@@ -125,7 +125,7 @@ static void mismatch(struct api *api, hg_handle_t handle)
         before = served;
         if (api->rank == 0)
             OK(api, HG_Class_set_input_offset(api->cls, IN_LEN + 1));
-        api_sync(api); /* nobody calls before it is set */
+        api_sync(api); /* no rank calls before it is set */
         EXPECT(api, HG_PROTOCOL_ERROR, api_ask(api, handle, &in));
         CHECK(api, served == before);
         api_sync(api);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that uses every helper header a little, as its users do: workers
- * count words, hand them over by a queue, and wake the main thread, which keeps
- * them in a table. Also without any RPC. */
+/* A program that uses every helper header a little: workers count words, pass
+ * them by a queue, and wake the main thread, which keeps them in a table. Works
+ * without any RPC. */
 #include <mercury_atomic.h>
 #include <mercury_atomic_queue.h>
 #include <mercury_byteswap.h>
@@ -49,7 +49,7 @@ static void check_failed(const char *what, const char *file, int line)
     failures++;
 }
 
-/* A word on its way; memory of the pool. */
+/* A word in the queue; memory of the pool. */
 struct word {
     char text[16];
     HG_LIST_ENTRY(word) entry;
@@ -154,7 +154,7 @@ static void words_count(void)
     CHECK(hg_event_destroy(event_fd) == HG_UTIL_SUCCESS);
 }
 
-/* What a condition and its lock are for. */
+/* The usual job of a condition and its lock. */
 static hg_thread_mutex_t mutex = HG_THREAD_MUTEX_INITIALIZER;
 static hg_thread_cond_t cond = HG_THREAD_COND_INITIALIZER;
 static int is_ready;

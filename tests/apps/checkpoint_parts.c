@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves the parts of the checkpoint job that a run of it does not show: names
- * from other ranks, partial files, percentiles. */
+/* Parts of the checkpoint job that a run does not show: names from other ranks,
+ * partial files, percentiles. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,11 +54,11 @@ static void test_commit_names_the_file(void **state)
     assert_int_equal(partial_commit(partial, "sub/file", 0644), 0);
     assert_int_equal(faccessat(root, "sub/file", F_OK, 0), 0);
     assert_int_equal(unlinkat(root, "sub/file", 0), 0);
-    /* Fails if the temporary name is left. */
+    /* Fails if the temporary file is left. */
     assert_int_equal(unlinkat(root, "sub", AT_REMOVEDIR), 0);
 }
 
-/* As a job leaves one that was killed. */
+/* A file left by a killed job. */
 static void test_taken_temporary_name_is_passed_over(void **state)
 {
     struct partial *partial = NULL;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the kv job, and looks at what it says.
+# Runs the kv job, and checks its output.
 #
 #   kv.sh CASE PROGRAM RANKS
 #
@@ -10,9 +10,9 @@ set -u
 case_name=$1
 program=$2
 ranks=$3
-launch=("${MPIEXEC:-mpiexec}" -n "$ranks")
+launch=("$(dirname "$0")/../processes/launch" -n "$ranks")
 [ -z "${HOSTS:-}" ] ||
-    launch+=(-launcher fork -hosts "$HOSTS" -ppn $((ranks / 2)))
+    launch+=(-hosts "$HOSTS" -ppn $((ranks / 2)))
 log=$(mktemp "${TMPDIR:-/tmp}/kv-test.XXXXXX") || exit 1
 trap 'rm -f "$log"' EXIT
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client of the hash table refuses an answer whose two lengths differ. */
+/* A client of the hash table refuses a reply whose two lengths differ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "jobs/apps/kv/client.h"
 #include "jobs/apps/kv/wire.h"
 
-/* What the provider answers: the length, and that of the bytes with it. */
+/* The provider's reply: the length, and that of the bytes with it. */
 struct answer {
     uint64_t len;
     uint32_t value_len;
@@ -21,7 +21,7 @@ static const struct answer answers[] = {
     {KV_SMALL_MAX, 0, HG_PROTOCOL_ERROR},
 };
 
-static const struct answer *answer; /* the one to give next */
+static const struct answer *answer; /* the next reply */
 
 static void get(hg_handle_t handle)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A library to preload: files end at SHRINK_AT, whatever their status says, and
- * the one called VANISHED cannot be opened any more. */
+ * the one called VANISHED can no longer be opened. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

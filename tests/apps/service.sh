@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs service_server and its clients, and looks at the file between them.
+# Runs service_server and its clients, and checks the file between them.
 #
 #   service.sh CASE TRANSPORT SERVER CLIENT
 set -u
@@ -22,7 +22,7 @@ server_start() {
     pid=$!
 }
 
-# server_end SENTENCE: it ends by itself, well, with that as its last word.
+# server_end SENTENCE: it ends by itself, successfully, with this last line.
 server_end() {
     local code=0
     wait "$pid" || code=$?
@@ -31,7 +31,7 @@ server_end() {
     [ "$(tail -n 1 "$work/server.log")" = "service: $1" ] ||
         die "the server did not say: $1"
     [ ! -e "$AMALGAM_SERVICE_FILE" ] || die "the address is still there"
-    # Nothing beside it, either.
+    # No other file, either.
     [ -z "$(find "$work" -name 'address*')" ] || die "a file was left"
     ! grep '^amalgam: ' "$work/server.log" || die "the library had complaints"
 }
@@ -63,7 +63,7 @@ ended_by_signal)
         kill -s "$name" "$pid"
         server_end "ended by signal $(kill -l "$name")"
     done
-    # Slurm and timeout ask more than once, which is no impatience.
+    # Slurm and timeout may signal more than once, which must do no harm.
     server_start
     client_run 0 3
     for ((i = 0; i < 500; i++)); do
@@ -74,13 +74,13 @@ ended_by_signal)
 ended_under_load)
     server_start
     client_run 0 1
-    # This client is asked for more calls than it can make.
+    # This client gets more calls to make than it can.
     "$client" 1000000000 >"$work/load.log" 2>&1 &
     load=$!
     client_run 0 50
     kill -s TERM "$pid"
     server_end 'ended by signal 15'
-    # It must not wait for ever either, and say that the service is gone.
+    # It must not wait for ever, and must report that the service is gone.
     code=0
     wait "$load" || code=$?
     [ "$code" = 1 ] || die "the client of a service that is gone ended: $code"
@@ -110,7 +110,7 @@ service_killed)
         AMALGAM_CONNECT_TIMEOUT_MS=500 client_run 1 $words
         said "no answer from the address in $AMALGAM_SERVICE_FILE; "
     done
-    # A new service takes the place of the old one.
+    # A new service replaces the old one.
     rm "$work/server.log"
     server_start
     until grep -qs 'serves at' "$work/server.log"; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looks whether a file is a document of amalgam_bench with all that belongs
- * there: document FILE complete|incomplete. Prints how many rows it has. */
+/* Check of a complete JSON document of amalgam_bench: document FILE
+ * complete|incomplete. Prints its number of rows. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

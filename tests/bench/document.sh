@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A run leaves a document that can be read however it ends, and tells whether
-# what was expected holds.
+# A run leaves a readable document, however it ends, and reports whether the
+# expectations hold.
 #
-# document.sh MPIEXEC AMALGAM_BENCH DOCUMENT
+# document.sh LAUNCH AMALGAM_BENCH DOCUMENT
 set -eu
 
-mpiexec=$1 program=$2 document=$3
+launch=$1 program=$2 document=$3
 dir=$(mktemp -d)
 bench=
 trap '[ -z "$bench" ] || kill -KILL "$bench" 2>/dev/null || true; rm -rf "$dir"' EXIT
@@ -17,21 +17,21 @@ fail() {
     exit 1
 }
 
-# run CODE ARG...: ends with that exit code; by `ranks` ranks.
+# run CODE ARG...: must end with that exit code; on `ranks` ranks.
 ranks=2
 run() {
     local wanted=$1 code=0
     shift
-    "$mpiexec" -n "$ranks" "$program" "$@" >"$dir/out" 2>"$dir/err" || code=$?
+    "$launch" -n "$ranks" "$program" "$@" >"$dir/out" 2>"$dir/err" || code=$?
     [ "$code" = "$wanted" ] || fail "$*: exit code $code instead of $wanted"
 }
 
-# says WORDS: in a line of stderr.
+# says WORDS: a line of stderr has them.
 says() {
     grep -q -- "$1" "$dir/err" || fail "does not say \"$1\""
 }
 
-# rows FILE complete|incomplete: how many there are.
+# rows FILE complete|incomplete: prints their number.
 rows() {
     "$document" "$1" "$2" || fail "$(cat "$1")"
 }
@@ -53,12 +53,12 @@ run 0 "${small[@]}" --csv /dev/null
 [ -c /dev/null ] || fail "/dev/null was replaced"
 [ "$(find "$dir" -name '*.part' | wc -l)" = 0 ] || fail "parts are left"
 
-# Whatever bytes are on the command line, the document is ASCII.
+# The document is ASCII, whatever bytes are on the command line.
 run 0 "${small[@]}" --csv "$dir/$(printf '\303\244 \377"')" --json "$dir/u.json"
 [ "$(rows "$dir/u.json" complete)" = 1 ] || fail "not one row"
 grep -qF '/?? ?\" --json' "$dir/u.json" || fail "$(head -n 2 "$dir/u.json")"
 
-# What is expected holds; does not; does not come; is of another benchmark.
+# An expectation that holds; fails; is missing; is of another benchmark.
 cat >"$dir/holds.json" <<'END'
 {"rows": [{"bench": "latency", "op": "rpc", "size": 8, "ratio": 1e9},
     {"bench": "rate", "ratio": 0}, {"transport": "shm", "ratio": 0}]}
@@ -81,23 +81,23 @@ says "bad.json:2: "
 run 0 "${small[@]}" --runs 3 --json "$dir/c.json"
 grep -q '"runs": [123],' "$dir/c.json" || fail "$(cat "$dir/c.json")"
 
-# A time limit, after one row at least; then a signal in the midst of a run.
+# A time limit, after one row at least; then a signal in the middle of a run.
 long=(latency -t mpi+p2p --batches 300 --calls 50)
 run 142 "${long[@]}" --time 1 --json "$dir/d.json" --csv "$dir/d.csv"
 says "incomplete (time limit)"
 [ "$(rows "$dir/d.json" incomplete)" -ge 1 ] || fail "no row"
 grep -q '^# incomplete: time limit$' "$dir/d.csv" || fail "$(cat "$dir/d.csv")"
-# What a benchmark makes of several rows is not made of those that did not come.
+# Rows that a benchmark computes from several others are left out without these.
 ranks=4
 run 142 incast -t mpi+p2p --time 1 --batches 15 --json "$dir/f.json"
 [ $(($(rows "$dir/f.json" incomplete) % 2)) = 0 ] || fail "$(cat "$dir/f.json")"
 ranks=2
-"$mpiexec" -n 2 "$program" "${long[@]}" --json "$dir/e.json" >"$dir/out" 2>"$dir/err" &
+"$launch" -n 2 "$program" "${long[@]}" --json "$dir/e.json" >"$dir/out" 2>"$dir/err" &
 bench=$!
 until grep -q '^{"bench"' "$dir/e.json" 2>/dev/null; do
     kill -0 "$bench" || fail "ended by itself"
 done
-# Each rank itself: mpiexec, told to end, may well call that a success.
+# Signals each rank itself: mpiexec may report success when it is told to end.
 pkill -TERM -f "^$program .*--json $dir/e.json" || fail "no rank to be ended"
 code=0
 wait "$bench" || code=$?

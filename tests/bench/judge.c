@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of several runs counts, and whether a ratio is what was expected. */
+/* Choice among several runs, and comparison of a ratio with the expected
+ * one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@ static struct row run_of(double ratio, bool is_noisy)
         .bench = "latency", .ratio = ratio, .is_noisy = is_noisy};
 }
 
-/* Adds runs until there are enough; a negative ratio is one of a noisy run. */
+/* Adds runs until there are enough; a negative ratio stands for a noisy run. */
 static struct row choose(
     unsigned wanted, const double *ratios, unsigned count, unsigned *ret_used)
 {
@@ -113,8 +114,8 @@ static void test_tries_not_asked_for_one_counts(void **state)
     assert_true(chosen.is_noisy);
 }
 
-/* Ratios are those of batches that were run side by side, whatever the order in
- * which their figures rise. */
+/* Ratios are of batches that ran side by side, whatever the order of their
+ * times. */
 static void test_figures_ratio_is_of_neighbouring_batches(void **state)
 {
     double ours[] = {2.0, 30.0, 4.0};
@@ -143,7 +144,7 @@ static void test_figures_without_a_control_have_no_ratio(void **state)
     assert_true(row.ratio == 0.0);
 }
 
-/* Opens the expectations of a file with this text. */
+/* Opens a file of expectations with this text. */
 static bool text_open(const char *text)
 {
     char path[] = "/tmp/amalgam-judge-XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of the benchmarks that decide: what is found wrong, what counts. */
+/* Decisions of the benchmarks: errors, and valid measurements. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,23 +128,22 @@ static void *file_map(const char *name)
     return page;
 }
 
-static void test_segments_of_a_process_are_counted(void **state)
+static void test_segments_of_the_library_are_counted(void **state)
 {
     long pid = (long)getpid();
     char name[64];
     void *pages[2];
 
     (void)state;
-    assert_int_equal(segments_count(pid), 0);
+    assert_int_equal(segments_count(), 0);
     snprintf(name, sizeof(name), "amalgam-0-%ld-0.31", pid);
     pages[0] = file_map(name);
     snprintf(name, sizeof(name), "bench-parts-%ld", pid);
     pages[1] = file_map(name);
-    assert_int_equal(segments_count(pid), 1);
-    assert_int_equal(segments_count(pid + 1), 0);
+    assert_int_equal(segments_count(), 1);
     for (unsigned i = 0; i < 2; i++)
         munmap(pages[i], 4096);
-    assert_int_equal(segments_count(pid), 0);
+    assert_int_equal(segments_count(), 0);
 }
 
 static void test_proc_first_line_of_the_form_is_read(void **state)
@@ -169,7 +168,8 @@ static void test_steal_part_is_of_all_cores(void **state)
     struct steal before = steal_now();
 
     (void)state;
-    /* As if a second ago nothing had been taken from any core; all since. */
+    /* As if no time had been taken from any core until a second ago, and all
+     * since. */
     before.at_us -= 1e6;
     before.stolen_us -= 1e6 * (double)sysconf(_SC_NPROCESSORS_ONLN);
     assert_true(steal_since(&before) > 0.5 && steal_since(&before) < 1.5);
@@ -185,7 +185,7 @@ int main(void)
         cmocka_unit_test(test_stats_quantiles_lie_between),
         cmocka_unit_test(test_stats_spread_is_of_the_median),
         cmocka_unit_test(test_smaps_shared_pages_touched_are_counted),
-        cmocka_unit_test(test_segments_of_a_process_are_counted),
+        cmocka_unit_test(test_segments_of_the_library_are_counted),
         cmocka_unit_test(test_proc_first_line_of_the_form_is_read),
         cmocka_unit_test(test_steal_part_is_of_all_cores),
     };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Results become whole pictures and a table that say what they should, and what
-# cannot be drawn is refused with its reason.
+# Results become complete pictures and a table with the right contents, and
+# results that cannot be drawn are refused with a reason.
 #
 # plot.sh JOBS/BENCH RESULTS.json
 set -eu
@@ -21,7 +21,7 @@ wrong() {
     exit 1
 }
 
-# whole DIR NAME WORD...: the picture is there in both forms, and says the words.
+# whole DIR NAME WORD...: the picture exists in both forms, with these words.
 whole() {
     local svg=$1/$2.svg png=$1/$2.png
     shift 2
@@ -36,7 +36,7 @@ whole() {
     done
 }
 
-# refused CODE WORDS COMMAND...: ends with CODE and says WORDS.
+# refused CODE WORDS COMMAND...: ends with CODE and prints WORDS.
 refused() {
     local code=$1 words=$2 got=0
     shift 2
@@ -66,8 +66,8 @@ one() {
     }
 }
 
-# Transports, versions, and machines lie over each other; MPI's figures on the
-# same machine are one line.
+# Transports, versions, and machines share a picture; MPI's times on the same
+# machine are one line.
 several() {
     jq '.run.transport = "mpi+p2p"' "$results" >"$dir/p2p.json"
     "$plot" "$results" "$dir/p2p.json" -o "$dir/several"
@@ -78,7 +78,7 @@ several() {
         >"$dir/other.json"
     "$plot" -o "$dir/several" "$results" "$dir/other.json"
     whole "$dir/several" latency "Amalgam shm, o’ther, 9.8" "MPI, o’ther, 9.8"
-    # Nothing differs but the names of the files.
+    # Only the names of the files differ.
     cp "$results" "$dir/again.json"
     "$plot" -o "$dir/several" "$results" "$dir/again.json"
     whole "$dir/several" latency "Amalgam shm (again.json)"
@@ -97,16 +97,16 @@ partly() {
         "hollow: noisy"
 }
 
-# rows BENCH FILTER: a document whose rows are made of the calls of the first one.
+# rows BENCH FILTER: a document with rows made from the calls of the first one.
 rows() {
     jq ".rows |= (map(select(.op == \"rpc\")) | map(.bench = \"$1\" | $2))" \
         "$results"
 }
 
-# What other benchmarks write.
+# Documents of other benchmarks.
 others() {
     rows incast '.op = ("incast", "incast_fair")' >"$dir/incast.json"
-    # The number of ranks is an axis, so it tells no lines apart.
+    # The number of ranks is an axis, so it distinguishes no lines.
     rows scale '.op = ("scale_init", "scale_rss") | .ranks = 4' \
         >"$dir/scale.json"
     jq '.run.ranks = 8 | .rows[].ranks = 8' "$dir/scale.json" >"$dir/scale8.json"
@@ -132,7 +132,7 @@ refusals() {
     [ ! -e "$dir/none" ] || wrong "made a folder for what was refused"
     refused 5 "no rows that could be drawn" "$plot" "$dir/empty.json" -o "$dir/none"
     refused 5 "none of the rows" "$table" "$dir/empty.json"
-    # A PATH with all of the rest.
+    # A PATH with all other commands.
     mkdir "$dir/path"
     for tool in bash dirname jq cat; do
         ln -s "$(command -v "$tool")" "$dir/path/$tool"

@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What cannot be measured ends with a word and an exit code, and in time.
+# Invalid measurements end with a message and an exit code, in time.
 #
-# refused.sh MPIEXEC AMALGAM_BENCH
+# refused.sh LAUNCH AMALGAM_BENCH
 set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# refused RANKS WORDS ARG...: fails, and says WORDS.
+# refused RANKS WORDS ARG...: fails, and prints WORDS.
 refused() {
     ranks=$1 words=$2
     shift 2
-    if "$mpiexec" -n "$ranks" "$program" "$@" >"$dir/out" 2>"$dir/err"; then
+    if "$launch" -n "$ranks" "$program" "$@" >"$dir/out" 2>"$dir/err"; then
         echo "$*: it should have failed"
         exit 1
     fi
@@ -23,7 +23,7 @@ refused() {
     }
 }
 
-mpiexec=$1 program=$2
+launch=$1 program=$2
 refused 2 "this build offers: .*mpi+p2p" latency -t nowhere
 refused 1 "start it with -n 2" latency
 refused 3 "3 ranks are an odd number: start it with -n 2" latency
@@ -37,7 +37,7 @@ refused 2 "are both $dir/twice: name two" latency --json "$dir/twice" --csv "$di
 [ ! -e "$dir/twice" ]
 
 # Other arguments at rank 1.
-if "$mpiexec" -n 1 "$program" latency : -n 1 "$program" rate >"$dir/out" 2>"$dir/err"; then
+if "$launch" -n 1 "$program" latency : -n 1 "$program" rate >"$dir/out" 2>"$dir/err"; then
     echo "other arguments at rank 1: it should have failed"
     exit 1
 fi

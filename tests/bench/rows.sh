@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A benchmark writes its rows, each with all the keys in their order. Nothing is
-# said of the figures. Few operations, so each key is there, but no good figure.
+# A benchmark writes its rows, each with all keys in their order. Times are not
+# checked. Few operations, so each key is there, but no meaningful time.
 #
-# rows.sh MPIEXEC RANKS AMALGAM_BENCH BENCH TRANSPORT VIA "OP=ROWS ..." [ARG...]
+# rows.sh LAUNCH RANKS AMALGAM_BENCH BENCH TRANSPORT VIA "OP=ROWS ..." [ARG...]
 #
-# VIA is what has to carry the calls, or * for anything; controls have none. ROWS
-# is a number, or one with a + for that many or more. HOSTS in the environment are
+# VIA is the route of the calls, or * for any; controls have none. ROWS is a
+# number, or one with a + for that many or more. HOSTS in the environment are
 # pretended nodes, one rank on each. A transport that this build does not offer
 # skips the test.
 set -eu
 
-mpiexec=$1 ranks=$2 program=$3 bench=$4 transport=$5 via=$6 ops=$7
+launcher=$1 ranks=$2 program=$3 bench=$4 transport=$5 via=$6 ops=$7
 shift 7
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-launch=("$mpiexec" -n "$ranks")
+launch=("$launcher" -n "$ranks")
 if [ -n "${HOSTS:-}" ]; then
-    launch=("$mpiexec" -launcher fork -hosts "$HOSTS" -ppn 1 -n "$ranks")
+    launch=("$launcher" -hosts "$HOSTS" -ppn 1 -n "$ranks")
 fi
 "${launch[@]}" "$program" "$bench" -t "$transport" --smoke --json "$dir/rows.json" "$@" >"$dir/out" 2>"$dir/err" || {
     code=$?

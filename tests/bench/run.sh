@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # One command measures over several transports, and leaves JSON, CSV and plots;
-# what fails is said, and does not keep the others from being measured.
+# failures are reported, and do not stop the other measurements.
 #
-# run.sh JOBS/BENCH BUILD MPIEXEC
+# run.sh JOBS/BENCH BUILD LAUNCH
 set -eu
 
 run=$1/run mpiexec=$3
@@ -17,7 +17,7 @@ wrong() {
     exit 1
 }
 
-# ended CODE ARGUMENT...: runs it; sees its exit code.
+# ended CODE ARGUMENT...: runs it; checks its exit code.
 ended() {
     local code=$1 got=0
     shift
@@ -46,7 +46,7 @@ else
     said "apt-get install gnuplot-nox jq" err
 fi
 
-# Words for the launcher and for amalgam_bench; the transport of the environment.
+# Arguments for the launcher and for amalgam_bench; the transport variable.
 AMALGAM_TRANSPORT=mpi+p2p ended 0 rate -o "$dir/own" --no-plots \
     --launch "$mpiexec -n 2" --smoke -w 5
 grep -q '"window": 5' "$dir/own/rate-mpi+p2p.json" || wrong "not with -w 5"

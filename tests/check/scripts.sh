@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The scripts do not depend on where they are started, on who may install, or
-# on who has built: an exported CDPATH, packages from elsewhere, no right to
-# install, a build of another user.
+# The scripts work in any directory, and whoever may install or has built: with
+# an exported CDPATH, packages from elsewhere, no right to install, a build of
+# another user.
 set -u
 unset CDPATH
 
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# wanted CODE TEXT COMMAND...: it ends so, and says TEXT.
+# wanted CODE TEXT COMMAND...: it ends with CODE, and prints TEXT.
 wanted() {
     local code=0
     local text=$2 right=$1
@@ -39,8 +39,8 @@ for script in $(git ls-files 2>/dev/null | xargs grep -lsE '=\$\(cd ' --); do
     }
 done
 
-# What is here counts, and not which package it is from; nothing is installed
-# where that is not wanted or not allowed.
+# Only the presence of a tool counts, not its package; nothing is installed
+# without wish or permission.
 mkdir -p "$work/tree/tests" "$work/bin"
 cp tests/setup.sh "$work/tree/tests"
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When the n-th allocation fails, every public call says HG_NOMEM or works,
- * and nothing is lost; n = 1, 2, ... until there is none left to fail. */
+/* When the n-th allocation fails, every public call returns HG_NOMEM or works,
+ * and nothing leaks; n = 1, 2, ... until none fails. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +22,14 @@ enum { N_MAX = 3000, DEADLINE_MS = 30000, LONG_LEN = 50000, BURST = 40 };
 
 MERCURY_GEN_PROC(args_t, ((hg_string_t)(text))((hg_bulk_t)(bulk)))
 
-static uint64_t fail_at; /* the n of this life, for messages */
+static uint64_t fail_at; /* the n of this run, for messages */
 static unsigned in_flight;
 static hg_class_t *cls;
 static hg_context_t *context;
 static hg_addr_t self;
 
-/* Time that no wait spends: HG_Context_destroy() gives the origin of a long
- * reply 5 s, and one without memory never fetches it. */
+/* Time that no wait really takes: HG_Context_destroy() gives the origin of a
+ * long reply 5 s, and one without memory never pulls it. */
 static uint64_t skipped_ns;
 
 int clock_gettime(clockid_t clock, struct timespec *ret_now)
@@ -65,7 +65,7 @@ static void fail(int line, const char *what)
 
 #define CHECK(expr) ((expr) ? (void)0 : fail(__LINE__, #expr))
 
-/* A call that allocates ended well, or said why not. */
+/* A call that allocates succeeded, or returned the reason. */
 static bool is_well(hg_return_t rc, int line)
 {
     if (rc != HG_SUCCESS && rc != HG_NOMEM)
@@ -81,7 +81,7 @@ static hg_return_t ended(const struct hg_cb_info *info)
 
     CHECK(in_flight > 0);
     in_flight--;
-    /* A target without memory refuses, or lets go without an answer. */
+    /* A target without memory refuses, or drops the call without a reply. */
     CHECK(info->ret == HG_SUCCESS || info->ret == HG_NOMEM ||
           info->ret == HG_CANCELED);
     if (info->type != HG_CB_FORWARD || info->ret != HG_SUCCESS)
@@ -249,7 +249,7 @@ int main(void)
         amg_mem_fail_nth(0);
         amg_mem_stats_get(&after);
         CHECK(after.live == before.live);
-        /* One that failed is not counted. */
+        /* A failed allocation is not counted. */
         has_failed = after.calls - before.calls >= fail_at - 1;
     }
     printf(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests and replies of nonsense - too short, of another version, with flags
- * that do not exist or contradict, naming memory that is not there - end with
- * a code at their origin, or are dropped; the context goes on serving. */
+/* Malformed requests and replies - too short, of another version, with unknown
+ * or contradictory flags, with descriptors of no memory - end with a code at
+ * their origin, or are dropped; the context goes on serving. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void fail(int line, const char *what)
 
 #define CHECK(expr) ((expr) ? (void)0 : fail(__LINE__, #expr))
 
-/* What is sent is ours, so the operation is, too. */
+/* The test owns the message, and so its operation. */
 struct sent {
     struct amg_op op;
     unsigned done;
@@ -56,8 +56,8 @@ static void turn(void)
     sched_yield();
 }
 
-/* Sends the bytes as they are; the code of the reply, or of the operation when
- * there was none. */
+/* Sends the bytes as they are; returns the code of the reply, or of the
+ * operation without one. */
 static hg_return_t send(const void *bytes, uint32_t len, bool wants_reply)
 {
     struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
@@ -99,7 +99,7 @@ static hg_return_t ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* A decent call still works. */
+/* A correct call still works. */
 static void call_rightly(void)
 {
     hg_handle_t handle = HG_HANDLE_NULL;
@@ -126,7 +126,7 @@ static hg_return_t serve(hg_handle_t handle)
     if (HG_Get_input(handle, &in) == HG_SUCCESS) {
         hg_return_t rc = HG_Respond(handle, NULL, NULL, &in);
 
-        /* A request may say that it is one-way, too. */
+        /* The changed request may be one-way, too. */
         CHECK(rc == HG_SUCCESS || rc == HG_OPNOTSUPPORTED);
         CHECK(HG_Free_input(handle, &in) == HG_SUCCESS);
     }
@@ -150,7 +150,8 @@ static void short_ones(void)
         CHECK(send(bytes, len, false) == HG_SUCCESS);
     }
     CHECK(served == 0);
-    /* The head is there, the argument is not: the handler cannot decode it. */
+    /* The header is there, the argument is not: the handler cannot decode it.
+     */
     CHECK(send(bytes, AMG_HEADER_LEN, true) == HG_CANCELED);
     CHECK(send(bytes, AMG_HEADER_LEN + 3, true) == HG_CANCELED);
     CHECK(send(bytes, AMG_HEADER_LEN + 4, true) == HG_SUCCESS);
@@ -164,7 +165,7 @@ static void wrong_heads(void)
 
     doing = "heads that lie";
     amg_header_write_request(head, 0, id);
-    /* Magic, version, flags, code: each in all other values. */
+    /* Magic, version, flags, code: each with all other values. */
     for (unsigned at = 0; at < 4; at++)
         for (unsigned value = 0; value < 256; value++) {
             hg_return_t rc;
@@ -175,7 +176,7 @@ static void wrong_heads(void)
             bytes[at] = (uint8_t)value;
             rc = send(bytes, sizeof(bytes), true);
             if (at == 2 && value == AMG_HEADER_ACK)
-                CHECK(rc == HG_SUCCESS); /* asks whether we are there */
+                CHECK(rc == HG_SUCCESS); /* asks whether we are alive */
             else
                 CHECK(rc == HG_PROTOCOL_ERROR || rc == HG_OVERFLOW);
             CHECK(send(bytes, sizeof(bytes), false) == HG_SUCCESS);
@@ -185,7 +186,7 @@ static void wrong_heads(void)
     CHECK(send(bytes, sizeof(bytes), false) == HG_SUCCESS);
 }
 
-/* Flags that exist, in the wrong company. */
+/* Known flags that contradict each other. */
 static void contradictions(void)
 {
     uint8_t bytes[AMG_HEADER_LEN + 4] = {0};
@@ -204,7 +205,7 @@ static void contradictions(void)
     CHECK(served == before);
 }
 
-/* Long arguments that are nowhere. */
+/* Long arguments without memory. */
 static void nowhere(void)
 {
     uint8_t bytes[LEN_MAX] = {0};
@@ -233,7 +234,7 @@ static void nowhere(void)
     memcpy(bytes + AMG_HEADER_LEN, &total, sizeof(total));
     CHECK(send(bytes, (uint32_t)packed, true) == HG_SUCCESS);
     CHECK(served == before + 1);
-    /* The very same, when the memory is not exposed any more. */
+    /* The same descriptor, after the memory was freed. */
     CHECK(HG_Bulk_free(bulk) == HG_SUCCESS);
     CHECK(send(bytes, (uint32_t)packed, true) == HG_NOENTRY);
     amg_header_write_request(
@@ -242,7 +243,7 @@ static void nowhere(void)
     CHECK(served == before + 1);
 }
 
-/* Answers with the place of a long output, which is none. */
+/* Replies with a descriptor of a long output that is none. */
 static hg_return_t serve_liar(hg_handle_t handle)
 {
     struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
@@ -265,7 +266,7 @@ static hg_return_t liar_ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* What says where the output is, is not taken for the output. */
+/* The descriptor of the output is not taken for the output. */
 static void lying_answer(void)
 {
     hg_handle_t handle = HG_HANDLE_NULL;

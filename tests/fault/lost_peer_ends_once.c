@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every call ends once at its origin, and every answer once at its target, when
- * the other process is killed: before or after the answer, or after the call
- * was cancelled; and whether the one that is left waits, cancels or closes its
- * context then; with arguments and answers of one message and of more. Rounds
- * are an argument, and so is "all": also what waits for a transport that takes
- * seconds to notice. */
+/* Every call ends once at its origin, and every reply once at its target, when
+ * the other process is killed: before or after the reply, or after the call was
+ * cancelled; and whether the survivor waits, cancels or closes its context
+ * then; with short and long arguments and replies. Rounds are an argument, and
+ * so is "all": also operations of a transport that takes seconds to notice. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -29,9 +28,9 @@ enum {
     DEADLINE_S = 50 * TEST_SLOW
 };
 
-/* What the other one was doing when it was killed. */
+/* State of the other process when it is killed. */
 enum victim {
-    ASKED,    /* its calls are held here, and answered now */
+    ASKED,    /* its calls are held here, and are answered now */
     GAVE_UP,  /* it has cancelled them before */
     TO_PULL,  /* its calls were answered */
     SERVES,   /* it holds calls of this process */
@@ -39,7 +38,7 @@ enum victim {
     VICTIMS
 };
 
-/* What this one does then. */
+/* Reaction of this process. */
 enum then { WAITS, CANCELS, CLOSES, THENS };
 
 typedef struct {
@@ -63,7 +62,7 @@ static hg_id_t rpc;
 static struct call calls[PAIRS]; /* made here, or served */
 static unsigned count;
 
-/* Of the other process: what it reads and what it writes, and its id. */
+/* Pipes to the other process, and its id. */
 static int to = STDOUT_FILENO;
 static int from = STDIN_FILENO;
 static pid_t other;
@@ -112,7 +111,7 @@ static void turn(void)
     (void)HG_Trigger(context, 0, 10, NULL);
 }
 
-/* Turns until `expr` holds. */
+/* Makes progress until `expr` holds. */
 #define UNTIL(expr)                                                            \
     do {                                                                       \
         time_t deadline = time(NULL) + DEADLINE_S;                             \
@@ -194,7 +193,7 @@ static void address_of(char text[TEXT_CAP])
     OK(HG_Addr_free(cls, self));
 }
 
-/* The two go on together; what is sent meanwhile moves. */
+/* Both go on together; messages move meanwhile. */
 static void tell(void)
 {
     CHECK(write(to, "", 1) == 1);
@@ -234,7 +233,7 @@ static void be_victim(enum victim victim, const char *address)
         while (!is_told())
             (void)usleep(1000);
         calls_answer();
-        for (int i = 0; i < 100; i++) /* they leave, as far as they can */
+        for (int i = 0; i < 100; i++) /* they are sent, as far as possible */
             turn();
     }
     tell();
@@ -282,7 +281,7 @@ static void victim_kill(void)
     (void)close(from);
 }
 
-/* Until the other one is where it is to be killed. */
+/* Until the other process is in the state to be killed in. */
 static void victim_bring(enum victim victim)
 {
     if (victim < SERVES) {
@@ -292,7 +291,7 @@ static void victim_bring(enum victim victim)
     UNTIL(is_told());
     if (victim == ANSWERED) {
         tell();
-        while (!is_told()) /* the answers come, and are not looked at */
+        while (!is_told()) /* the replies arrive, and are not read */
             (void)usleep(1000);
     }
     if (victim == TO_PULL)
@@ -335,7 +334,8 @@ int main(int argc, char **argv)
     if (argc > 4 && strcmp(argv[2], "victim") == 0)
         be_victim((enum victim)atoi(argv[3]), argv[4]);
     class_open(true);
-    HG_Set_log_level("none"); /* it names the dead, rightly */
+    HG_Set_log_level(
+        "none"); /* warnings that name the dead process are right */
     for (unsigned i = 0; i < rounds; i++)
         for (unsigned victim = 0; victim < VICTIMS; victim++)
             for (unsigned then = 0; then < THENS; then++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random bytes, and right ones with some changed, given to whatever reads from
- * the wire: descriptors, heads, strings, whole requests. Nothing is read beyond
- * the end (the sanitizers see it), lost, or believed. Takes the number of
- * rounds, and prints the seed of a round that fails. */
+/* Random bytes, and valid ones with changes, given to all readers of wire data:
+ * descriptors, headers, strings, whole requests. Nothing is read beyond the end
+ * (the sanitizers see it), leaked, or believed. Takes the number of rounds, and
+ * prints the seed of a round that fails. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void fail(int line, const char *what)
 
 #define CHECK(expr) ((expr) ? (void)0 : fail(__LINE__, #expr))
 
-/* A copy of exactly its length, spoilt or not; the caller frees it. */
+/* A copy of exact length, altered or not; the caller frees it. */
 static uint8_t *spoil(const uint8_t *good, size_t good_len, size_t *ret_len)
 {
     uint64_t kind = draw() % 4;
@@ -130,7 +130,7 @@ static void arguments(hg_class_t *cls, const uint8_t *good, size_t good_len)
     free(bytes);
 }
 
-/* Right arguments, to be spoilt. */
+/* Valid arguments, to be altered. */
 static size_t arguments_encode(hg_class_t *cls, hg_bulk_t bulk, uint8_t *good)
 {
     outer_t outer = {"some text", {"constant", {"own", 0, 0}, 7}, bulk,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A long answer ends once, with an error, when its origin was killed before or
+/* A long reply ends once, with an error, when its origin was killed before or
  * after it was sent, has closed its context and lives on, or when the target
  * cancels it; and the context closes. */
 #include <fcntl.h>
@@ -51,8 +51,8 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Asks, and makes no progress any more. Told to by a byte, it cancels, and
- * closes its context. */
+/* Calls, and makes no progress any more. On a byte from the pipe, it cancels,
+ * and closes its context. */
 static void be_client(const char *transport, int from, int to)
 {
     char text[TEXT_CAP];
@@ -70,7 +70,7 @@ static void be_client(const char *transport, int from, int to)
     CHECK(HG_Addr_lookup2(cls, text, &addr) == HG_SUCCESS);
     CHECK(HG_Create(context, addr, id, &handle) == HG_SUCCESS);
     CHECK(HG_Forward(handle, NULL, NULL, NULL) == HG_SUCCESS);
-    /* Until the server has it, and ends this process. */
+    /* Until the server has it, and kills this process. */
     CHECK(fcntl(from, F_SETFL, O_NONBLOCK) == 0);
     while (read(from, text, 1) != 1)
         (void)HG_Progress(context, 0);
@@ -99,7 +99,7 @@ static void client_kill(pid_t client)
     CHECK(waitpid(client, NULL, 0) == client);
 }
 
-/* Where others reach this process. */
+/* Writes the address of this process. */
 static void address_write(hg_class_t *cls, int to)
 {
     char text[TEXT_CAP] = "";
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
     if (strcmp(when, "before") == 0)
         client_kill(client);
     CHECK(HG_Respond(held, answered, NULL, bytes) == HG_SUCCESS);
-    while (is_held++ < 10) /* it has left, as far as it can */
+    while (is_held++ < 10) /* it was sent, as far as possible */
         (void)HG_Progress(context, 0);
     CHECK(ended == 0);
     if (strcmp(when, "after") == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where /dev/shm is full, classes of shared memory are not opened, calls and
- * transfers wait or fail, and no process is killed: with rooms from nothing to
- * more than enough, each in a /dev/shm of its own. */
+/* With a full /dev/shm, classes over shared memory fail to open, calls and
+ * transfers wait or fail, and no process is killed: with sizes from nothing to
+ * more than enough, each in its own /dev/shm. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -73,7 +73,7 @@ static int side_open(struct side *side)
     return side->context != NULL;
 }
 
-/* All that may go wrong here goes wrong by a code. */
+/* Every failure here is an error code. */
 static unsigned sides_talk(struct side *one, struct side *other)
 {
     static char blob[BLOB];

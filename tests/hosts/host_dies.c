@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A host goes away for good, without a word, in the midst of calls and of data
- * both ways: all ends with HG_HOSTUNREACH before long. When it is back, so is
- * the server. A server that is only busy is waited for. */
+/* A host disappears for good in the middle of calls and transfers both ways:
+ * all end with HG_HOSTUNREACH in bounded time. When it is back, the server
+ * works. A server that is only busy is waited for. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static void death(struct peers *client)
     peers_exchange(client, 100000);
 }
 
-/* For twice as long as a dead host would be waited for. */
+/* Busy for twice the time after which a dead host is abandoned. */
 static void business(struct peers *client)
 {
     struct peers_call calls[HELD];

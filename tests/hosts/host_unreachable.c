@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls to a host that is not there, or does not answer, end before long with
- * HG_HOSTUNREACH, and the log names the address. When it answers again, so
- * does the server there. */
+/* Calls to a host that does not exist, or does not answer, end in bounded time
+ * with HG_HOSTUNREACH, and the log names the address. When it answers again,
+ * its server works. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ enum { CALLS = 20, MUTE_TIMES = 8, LINE_CAP = 1024 };
 
 static FILE *log_file;
 
-/* Is there a line with all of that? */
+/* Is there a line with both texts? */
 static bool log_has(const char *one, const char *other)
 {
     char line[LINE_CAP];
@@ -63,7 +63,7 @@ static void test(struct peers *client)
     refused(client, "without a link of our own", "10.77.0.1");
     peers_do(client, "nic h2 up");
     peers_do(client, "mute h1 h2");
-    /* 8 s, and TCP would ask again when 15 s have passed. */
+    /* 8 s; TCP would retry after 15 s. */
     for (int i = 0; i < MUTE_TIMES; i++)
         refused(client, "a host that answers nothing", "10.77.0.1");
     peers_do(client, "unmute h1 h2");

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sourced by the tests between hosts: makes hosts out of namespaces.
 #
-# A host has a network, a name, processes, mounts, /dev/shm and System V memory
-# of its own, so libraries take it for another machine. All of them lie in
-# namespaces of the script itself, its process 1 being the script: when that
-# ends, however it does, the kernel ends the hosts' processes and removes their
-# links. Nothing is named outside, so runs cannot meet, and may use one port.
+# A host has its own network, name, processes, mounts, /dev/shm and System V
+# memory, so libraries take it for another machine. All of them are in
+# namespaces of the script, which is process 1 there: when it ends, in any way,
+# the kernel ends the hosts' processes and removes their links. No name is
+# visible outside, so runs do not collide, and may use one port.
 # shellcheck shell=bash
 
 net=10.77.0      # of all hosts; host N is $net.N
@@ -76,15 +76,15 @@ host_make() {
     ip link set "$host" master net0 up
     on "$host" ip addr add "$net.$1/24" dev eth0
     on "$host" ip link set eth0 up
-    # The one that every kernel has. BBR, where it is the default, takes a cut
-    # for a slow link, and sends a few packets a second for a minute after it.
+    # The one of every kernel. BBR, the default of some, takes a cut for a slow
+    # link, and sends a few packets a second for a minute after it.
     on "$host" sh -c 'echo reno >/proc/sys/net/ipv4/tcp_congestion_control'
-    # As of all kernels before: asks for a connection after 1, 3, 7, 15 s.
+    # As in older kernels: retries a connection after 1, 3, 7, 15 s.
     on "$host" sh -c 'cd /proc/sys/net/ipv4 && [ ! -e tcp_syn_linear_timeouts ] ||
         echo 0 >tcp_syn_linear_timeouts'
 }
 
-# child_of PID: its only one.
+# child_of PID: its only child.
 child_of() {
     local child
     read -r child <"/proc/$1/task/$1/children" || [ -n "$child" ] ||
@@ -103,7 +103,7 @@ enter() {
     exec nsenter --target "${init[$host]}" --all -- "$@"
 }
 
-# link HOST down|up: the host's plug in the switch.
+# link HOST down|up: the host's port of the switch.
 link() {
     ip link set "$1" "$2"
 }
@@ -113,7 +113,7 @@ nic() {
     on "$1" ip link set eth0 "$2"
 }
 
-# rate HOST RATE|none: limits what the host sends and what it is sent.
+# rate HOST RATE|none: limits the rate in both directions.
 rate() {
     if [ "$2" = none ]; then
         tc qdisc del dev "$1" root
@@ -125,7 +125,7 @@ rate() {
     on "$1" tc qdisc replace dev eth0 "${@:2}"
 }
 
-# mute HOST OTHER: no packet of HOST gets to OTHER any more; unmute ends that.
+# mute HOST OTHER: drops all packets from HOST to OTHER; unmute ends that.
 mute() {
     on "$1" ip route add blackhole "$net.${2#h}/32"
 }

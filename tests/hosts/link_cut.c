@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A link is cut for two seconds in the midst of calls and of data both ways.
- * Each ends once: well, with what it should bring, or with HG_HOSTUNREACH; none
- * is done twice. What is begun afterwards succeeds. */
+/* A link is cut for two seconds in the middle of calls and transfers both ways.
+ * Each ends once: with the right result, or with HG_HOSTUNREACH; none is
+ * executed twice. Later ones succeed. */
 #include <stdio.h>
 
 #include "peers.h"
@@ -18,7 +18,7 @@ static struct peers_call calls[CALLS_MAX];
 static uint32_t posted;
 static uint32_t ended;
 
-/* Keeps the window full, as long as the calls last. */
+/* Keeps the window full until all calls were made. */
 static void calls_drive(struct peers *client)
 {
     while (ended < posted && calls[ended].done > 0)

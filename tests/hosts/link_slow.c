@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Over a slow link data arrive as they left, and short calls get through
- * meanwhile; how long they take is told. */
+/* Data arrive intact over a slow link, short calls get through meanwhile, and
+ * their time is printed. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs ranks on two hosts: mpi.sh MPIEXEC RANKS PROGRAM [ARG...]
 #
-# Half of the ranks on each host. They pass when each has said "rank N is done":
-# MPI_Finalize of MPICH 4.0 over TCP ends only where no rank is faster than the
-# others, so nothing is waited for beyond that. As its launcher, mpiexec calls
-# this script with the host, and what to run there.
+# Half of the ranks on each host. They pass when each has printed "rank N is
+# done": MPI_Finalize of MPICH 4.0 over TCP ends only if no rank is faster than
+# the others, so the test waits for nothing beyond that. As its launcher,
+# mpiexec calls this script with the host and the command.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)

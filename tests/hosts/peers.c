@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The client on one host, and its line to who made the hosts. */
+/* Client on one host, and its connection to the process that made the hosts. */
 #include "peers.h"
 
 #include <poll.h>

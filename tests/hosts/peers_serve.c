@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server on one host: what it understands, and what it does. */
+/* Server on one host: its RPCs. */
 #include "peers_serve.h"
 
 #include <stdio.h>
@@ -9,10 +9,10 @@
 
 enum { ASKED_CAP = 1 << 16, WAITING_MAX = 4 };
 
-static unsigned asked[ASKED_CAP]; /* how often each number was */
+static unsigned asked[ASKED_CAP]; /* count of each number */
 static uint32_t moves_begun;
 
-/* One move at the server. */
+/* A move at the server. */
 struct move {
     hg_handle_t handle;
     peers_ask_t in;
@@ -63,9 +63,9 @@ static hg_return_t serve_hold(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Those that wait for so many moves. */
+/* Calls that wait for so many moves. */
 static struct {
-    hg_handle_t handle; /* NULL: nobody */
+    hg_handle_t handle; /* NULL: unused */
     uint32_t number;
 } waiting[WAITING_MAX];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server on one host: what it understands, and what it does. */
+/* Server on one host: its RPCs. */
 #ifndef TESTS_HOSTS_PEERS_SERVE_H
 #define TESTS_HOSTS_PEERS_SERVE_H
 
@@ -16,7 +16,7 @@ void peers_open(struct peers *peer, const char *uri, bool is_server);
 /* Serves until it is killed. */
 void peers_serve(const char *uri);
 
-/* Bytes that tell where they belong. */
+/* Bytes that depend on their position. */
 void peers_fill(unsigned char *bytes, uint64_t len, uint32_t seed);
 bool peers_is_filled(const unsigned char *bytes, uint64_t len, uint32_t seed);
 

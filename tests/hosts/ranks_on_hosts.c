@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks on two hosts reach each other as the log says: ranks_on_hosts URI LINE.
- * Calls, and data both ways, between all pairs. */
+/* Ranks on two hosts reach each other over the route in the log: ranks_on_hosts
+ * URI LINE. Calls, and data both ways, between all pairs. */
 #include <stdlib.h>
 
 #include "mpi/ranks.h"

@@ -3,8 +3,8 @@
 # Runs a test between hosts: run.sh PROGRAM PROTOCOL
 #
 # `PROGRAM serve URI` on host h1 is the server, which writes its address;
-# `PROGRAM ADDRESS` on h2 is the test. It writes what is to be done with the
-# hosts, a line for each, and reads a line when that was done. See peers.h.
+# `PROGRAM ADDRESS` on h2 is the test. It writes commands for the hosts, one per
+# line, and reads a line after each. See peers.h.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,7 @@ program=$1 protocol=$2
 
 where=$protocol://eth0:7000 # h1 has the address $net.1 there
 address=
-entered= # what entered the host to run the server,
+entered= # the process that entered the host to run the server,
 serving= # and the server
 
 start() {

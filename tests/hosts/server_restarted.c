@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server on another host is killed: what it has not answered ends with
- * HG_HOSTUNREACH, and so do calls while it is away. Another one at the same
- * address answers new calls, whether somebody noticed or not. */
+/* A server on another host is killed: its unanswered calls end with
+ * HG_HOSTUNREACH, and so do calls while it is away. Another server at the same
+ * address answers new calls, whether the client noticed or not. */
 #include "peers.h"
 
 enum { HELD = 5, AWAY = 20, MOVE_LEN = 4 << 20 };
@@ -33,7 +33,8 @@ static void life_of(struct peers *client)
         EXPECT(HG_HOSTUNREACH, peers_wait(client, &calls[i]));
 }
 
-/* While it is away nobody asks. The first call may tell of that, or not. */
+/* No call is made while it is away. The first call may fail because of that, or
+ * not. */
 static void unnoticed(struct peers *client)
 {
     struct peers_call call;

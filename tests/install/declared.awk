@@ -3,7 +3,7 @@
 # with FILE from `cc -E -dD`. Each line is KIND, NAME, HEADER, with tabs between;
 # KIND is macro, function, type, enumerator or variable.
 
-# Puts out one name of the header that is being read.
+# Prints one name of the current header.
 function found(kind, name) {
     if (name != "" && !((kind, name) in seen)) {
         seen[kind, name] = 1
@@ -27,7 +27,7 @@ function without_attributes(text,    start, i, depth, ch) {
     return text
 }
 
-# `text` without what stands in braces.
+# `text` without the parts in braces.
 function without_braces(text,    i, depth, ch, out) {
     depth = 0
     out = ""
@@ -87,7 +87,7 @@ function statement(text,    head, is_typedef) {
         found("variable", last_word(text))
 }
 
-# Takes a line of code in, and gives each statement on when it ends.
+# Reads a line of code, and passes each complete statement on.
 function code(line,    i, ch, head) {
     for (i = 1; i <= length(line); i++) {
         ch = substr(line, i, 1)
@@ -109,14 +109,14 @@ function code(line,    i, ch, head) {
     text = text "\n"
 }
 
-# The name of the macro that keeps a header from being read twice.
+# The name of the include guard.
 function guard_of(name) {
     name = toupper(name)
     gsub(/[^A-Z0-9]/, "_", name)
     return name
 }
 
-# Where the lines that follow come from.
+# Origin of the lines that follow.
 /^# [0-9]+ "/ {
     file = $3
     gsub(/"/, "", file)
@@ -136,7 +136,7 @@ function guard_of(name) {
     next
 }
 
-# One that a header keeps to itself.
+# A private name of a header.
 /^#undef / {
     delete macros[$2]
     next

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes a program, in what C11 and C++14 share, that compiles only where the
-# headers declare what a table of facts states: awk -f facts.awk facts-X.txt.
+# Makes a program, in the common part of C11 and C++14, that compiles only if
+# the headers declare all facts of a table: awk -f facts.awk facts-X.txt.
 #
 # A line of a table is KIND | NAME... | REST; a # in column 1 begins a comment.
 # In NAME, struct:x is struct x. In place of a type, ? is any.

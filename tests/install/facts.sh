@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Do the headers declare what the tables facts-*.txt state of the three APIs, in
-# C and in C++? facts.sh INCLUDE: of the headers that lie there, as installed.
-# First, does the check see what is wrong? Each of some facts that are not true
-# must be refused.
+# Do the headers declare the facts of the tables facts-*.txt of the three APIs,
+# in C and in C++? facts.sh INCLUDE: of the installed headers there. First, does
+# the check detect errors? Each of some wrong facts must be refused.
 set -u
 unset CDPATH
 
@@ -15,7 +14,7 @@ bad=0
 flags="-Wall -Wextra -Werror -Wno-deprecated-declarations -D_GNU_SOURCE"
 flags="$flags -fsyntax-only -I$include -I$include/ult"
 
-# compiles STANDARD TABLE: what is wrong goes to stdout.
+# compiles STANDARD TABLE: errors go to stdout.
 compiles() {
     local compiler=${CC:-cc} language=c
     case $1 in
@@ -55,7 +54,7 @@ arities_agree() {
             }' "$work/arity" -
 }
 
-# refused FACT: a table of it alone is refused, in both languages.
+# refused FACT: a table with only this fact is refused, in both languages.
 refused() {
     local ok=yes standard
     printf 'headers | mercury.h\n%s\n' "$1" >"$work/wrong.txt"
@@ -71,7 +70,7 @@ refused() {
     }
 }
 
-# The same facts as they are must pass, or the reason were another one.
+# The same facts, corrected, must pass, or the reason would be another one.
 printf 'headers | mercury.h\n%s\n' \
     'function | HG_Cancel | hg_return_t (hg_handle_t)' \
     'field | struct hg_info.id | hg_id_t' 'type | hg_id_t | uint64_t' \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Is there a manual page of each public function, of nothing else, and does none
-# of the pages say what is not so? man.sh PREFIX BUILD: of what is installed there,
-# and was built there. PKG_CONFIG_PATH leads to the .pc files of PREFIX.
+# Is there a manual page for each public function, and no other, and are the
+# pages true? man.sh PREFIX BUILD: of the installed ones, built there.
+# PKG_CONFIG_PATH leads to the .pc files of PREFIX.
 set -eu
 unset CDPATH
 
@@ -39,15 +39,15 @@ agree() {
     return 1
 }
 
-# The check sees what is missing, and what is too much.
+# The check detects missing and superfluous entries.
 printf '%s\n' a b >"$work/two"
 echo a >"$work/one"
 agree self "$work/two" "$work/two" || complain "equal lists differ"
 ! agree self "$work/two" "$work/one" >/dev/null || complain "b is not missed"
 ! agree self "$work/one" "$work/two" >/dev/null || complain "b is not too much"
 
-# Functions. The tables of facts name them, too, of the headers that are here; a
-# macro that is another name of a function has no page.
+# Functions. The tables of facts name them, too, for the headers that are here;
+# a macro that is another name of a function has no page.
 check_functions() {
     local table
     declared_by_all >"$work/declared"
@@ -64,7 +64,7 @@ check_functions() {
     agree functions "$work/functions" "$work/pages" || bad=1
     [ ! -s "$build/man/functions.log" ] ||
         complain "docstrings lack: $(cat "$build/man/functions.log")"
-    # A page has the sections that the tags of a docstring make.
+    # A page has the sections of the docstring's tags.
     for section in NAME SYNOPSIS DESCRIPTION 'RETURN VALUES' ERRORS OWNERSHIP \
         THREADS 'UNDEFINED BEHAVIOUR' 'CONFORMING TO' 'SEE ALSO'; do
         grep -L "^\.Sh $section\$" "$man"/man3/*.3 >"$work/without" || true
@@ -73,8 +73,8 @@ check_functions() {
     done
 }
 
-# Options, and what else a list with .It Fl or .It Cm names in the page, are
-# those of --help.
+# Options, and other names in .It Fl or .It Cm lists of the page, are those of
+# --help.
 check_options() {
     local program=$1 page=$man/man1/$1.1
     "$prefix/bin/$program" --help >"$work/help" 2>/dev/null ||
@@ -98,7 +98,7 @@ check_environment() {
     agree variables "$work/variables" "$work/described" || bad=1
 }
 
-# Pages name only pages of ours that are here, and few of others.
+# Pages refer only to existing pages of ours, and few of others.
 check_references() {
     sed -n 's/^\.It Xr/.Xr/; s/^\.Xr \([^ ]*\) \([137]\).*/\1.\2/p' "$man"/man?/* |
         grep -vxE '(mpiexec|lstopo)\.1' >"$work/referenced"

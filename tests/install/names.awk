@@ -21,7 +21,7 @@ function trim(text) {
     return text
 }
 
-# A cell's names, which stand in backquotes.
+# The names of a cell, in backquotes.
 function names_of(cell, names,    n) {
     n = 0
     while (match(cell, /`[^`]+`/)) {
@@ -31,7 +31,7 @@ function names_of(cell, names,    n) {
     return n
 }
 
-# A C line that fails to compile or to link where the name is not there.
+# A line of C that fails to compile or to link without the name.
 function use(name) {
     count++
     if (kind[name] == "macro")

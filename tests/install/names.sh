@@ -19,7 +19,7 @@ if [ -f "$folder/amalgam.h" ]; then
     module=amalgam
     has_mpi=yes
 fi
-# -isystem, as who builds a package does, would hide the folder's own path.
+# -isystem, as package builds use it, would hide the folder's own path.
 read -ra cflags <<<"-I$folder -I$folder/ult $(pkg-config --cflags "$module")"
 read -ra libs <<<"$(pkg-config --libs "$module")"
 libdir=$(pkg-config --variable=libdir "$module")
@@ -42,8 +42,8 @@ if [ $bad = 0 ]; then
     "$work/uses"
 fi
 
-# The other way round: what the libraries give out under a public name must be
-# declared. It would show what declared.awk overlooks.
+# The reverse: exported public names of the libraries must be declared. It would
+# show names that declared.awk overlooks.
 declared_by_all >>"$work/declared"
 nm -D --defined-only "$libdir"/libamalgam*.so |
     awk '$3 ~ /^(HG|hg|NA|na|amalgam|margo|ABT)_/ { print $3 }' |

@@ -13,6 +13,7 @@ unset CDPATH
 way=$1
 build=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
+launch=$here/../processes/launch
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
@@ -44,7 +45,7 @@ check_mercury_user() {
 check_amalgam_user() {
     ldd "$1" | grep -q "$prefix/.*libamalgam_mpi" ||
         fail "$1 does not use libamalgam_mpi of the prefix"
-    "${MPIEXEC:-mpiexec}" -n 2 "$1" || fail "$1 returned $?"
+    "$launch" -n 2 "$1" || fail "$1 returned $?"
 }
 
 # by_pkgconfig SOURCE PROGRAM MODULE
@@ -69,7 +70,7 @@ check_compat_user() {
     check_mercury_user "$work/compat_cxx"
 }
 
-# The headers of what was not built are not there.
+# Headers of parts that were not built are missing.
 check_headers() {
     local header
     for header in margo.h:$has_margo ult/abt.h:$has_abt amalgam.h:$has_mpi; do
@@ -80,8 +81,8 @@ check_headers() {
     done
 }
 
-# refuses PREFIX FILE [DESTDIR]: FILE, of somebody else, stops the install, and
-# nothing is changed.
+# refuses PREFIX FILE [DESTDIR]: FILE, of another package, stops the install,
+# and nothing is changed.
 refuses() {
     local to=${3:-}$1
     mkdir -p "$(dirname "$to/$2")"
@@ -99,7 +100,7 @@ refuses() {
 
 check_refused() {
     local one=$work/one
-    # Ours may be installed over ours.
+    # This package may be installed over itself.
     cmake --install "$build" --prefix "$prefix" >"$work/log" 2>&1 ||
         fail "the second install: $(tail "$work/log")"
     refuses "$one" "${pc#"$prefix"/}"
@@ -113,7 +114,7 @@ check_refused() {
     [ -f "$one/include/mercury.h" ] || fail "no headers without compat"
 }
 
-# What a system's Argobots says to CMake; empty: there is none.
+# CMake options for the system's Argobots; empty: there is none.
 system_argobots() {
     if [ -n "${AMALGAM_ARGOBOTS_PREFIX:-}" ]; then
         echo "-DAMALGAM_ARGOBOTS_PREFIX=$AMALGAM_ARGOBOTS_PREFIX"
@@ -218,7 +219,7 @@ readme)
     for example in $examples; do
         CC="${CC:-cc} -Wall -Wextra -Werror" \
             by_pkgconfig "$work/example$example.c" "$work/example" amalgam
-        "${MPIEXEC:-mpiexec}" -n 2 "$work/example" >"$work/example.out" ||
+        "$launch" -n 2 "$work/example" >"$work/example.out" ||
             fail "example $example of README.md returned $?"
         printf '40 + 2 = 42, says rank 0\n' | cmp - "$work/example.out" ||
             fail "example $example of README.md printed:" \

@@ -5,8 +5,8 @@
 
 #include "pair.h"
 
-/* Opens `pair.mid` with such a text, which may be NULL, and `pair.self`; a test
- * that hangs is ended by a signal. */
+/* Opens `pair.mid` with this configuration, which may be NULL, and `pair.self`;
+ * SIGALRM ends a test that hangs. */
 void alone_open(const char *json, const struct margo_monitor *monitor);
 /* Frees the address, and ends the instance. */
 void alone_close(void);

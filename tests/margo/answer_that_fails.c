@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An answer that cannot be encoded fails where it is given; the handler may
- * give another one. Where it gives none, its caller has HG_CANCELED, and no
- * line says that the handler has not tried. */
+/* margo_respond() with an output that cannot be encoded fails; the handler may
+ * respond again. Otherwise its caller gets HG_CANCELED, and the log does not
+ * say that the handler never responded. */
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void tried_again(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(tried_again)
 
-/* By HG's functions alone. */
+/* The same by HG alone. */
 static hg_return_t by_hg(hg_handle_t handle)
 {
     uint64_t number = 0;

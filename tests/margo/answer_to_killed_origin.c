@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* margo_respond() with a long answer returns, with an error, when its origin
- * was killed before or after the answer left, and so does the next one to that
- * origin; and the log has no error that blames the handlers for it. */
+/* margo_respond() with a long output returns with an error when its origin was
+ * killed before or after the reply was sent, and so does the next one to that
+ * origin; and no log line blames the handlers. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ static hg_return_t hg_proc_long(hg_proc_t proc, void *data)
                                            : hg_proc_raw(proc, data, LEN);
 }
 
-/* What the library says, and what Margo does. */
+/* Lines of the library and of Margo. */
 static int listen_to(FILE *stream, const char *format, ...)
 {
     char line[1024];
@@ -94,7 +94,7 @@ static void serve(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(serve)
 
-/* Calls, and serves nothing afterwards but its own progress. */
+/* Calls, and then only makes progress. */
 static void be_client(const char *transport, int from)
 {
     char text[PROCESSES_TEXT_CAP];

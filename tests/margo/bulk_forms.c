@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each form of a transfer moves the same bytes; ranges and permissions are kept
- * to; and memory is asked about as HG does. */
+/* Each form of a transfer moves the same bytes; ranges and permissions are
+ * checked; and queries of memory agree with HG. */
 #include <string.h>
 
 #include "pair.h"
@@ -92,8 +92,8 @@ static void out_of_range(hg_addr_t addr, hg_bulk_t theirs)
         HG_INVALID_ARG);
 }
 
-/* Gets what the caller exposes, and gives it back with every byte of the part
- * one higher, once for each form. */
+/* Pulls from the caller and pushes back every byte of the part plus one, once
+ * for each form. */
 static void move(hg_handle_t handle)
 {
     hg_addr_t addr = margo_get_info(handle)->addr;
@@ -179,7 +179,7 @@ static void questions(void)
     CHECK_RC(margo_bulk_free(copy), HG_SUCCESS);
     CHECK_RC(margo_bulk_free(memory), HG_SUCCESS);
     free(bytes);
-    /* Memory of the library's. */
+    /* Library memory. */
     CHECK_RC(
         margo_bulk_create(pair.mid, 1, NULL, sizes, HG_BULK_READWRITE, &memory),
         HG_SUCCESS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of exposed buffers: who finds none waits until one comes back, in the
- * order of their coming; sets choose the smallest size that fits; and a long
- * transfer in chunks brings every byte. */
+/* Pools of exposed buffers: threads wait in order for a free one; sets
+ * choose the smallest size that fits; and a long transfer in chunks moves
+ * every byte. */
 #include <string.h>
 
 #include "alone.h"
@@ -32,7 +32,7 @@ static void borrower(void *arg)
     CHECK(margo_bulk_pool_release(pool, bulk) == 0);
 }
 
-/* On one stream: so nothing here needs a lock. */
+/* On one stream, so no lock is needed. */
 static void pool_check(void)
 {
     hg_bulk_t bulks[BUFFERS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Callbacks of the end run last pushed first; prefinalize ones may still call,
- * finalize ones may still deregister. Another process ends an instance only
- * where it is allowed to, and the last reference that is released ends it, too.
- */
+/* Finalize callbacks run in reverse order of registration; prefinalize ones
+ * may still call, finalize ones may still deregister. Another process can
+ * end an instance only with permission, and releasing the last reference
+ * ends it, too. */
 #include <string.h>
 
 #include "alone.h"

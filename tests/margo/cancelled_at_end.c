@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bulk transfer with a limit of time whose peer stands still is cancelled at
- * the end of the instance, long before its limit; and the instance ends. */
+/* The end of an instance cancels a bulk transfer with a timeout to a stopped
+ * peer long before that timeout; and the instance ends. */
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,7 +18,7 @@ enum {
     LIMIT_MS = 600000
 };
 
-/* What the owner of the memory tells. */
+/* Messages of the memory's owner. */
 struct told {
     char addr[PROCESSES_TEXT_CAP];
     hg_size_t packed_len;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
         margo_bulk_deserialize(pair.mid, &remote, told.packed, told.packed_len),
         HG_SUCCESS);
     local = bulk_make(HG_BULK_READWRITE);
-    /* One that arrives, so that the two are connected. */
+    /* A successful one, so that the two are connected. */
     CHECK_RC(margo_bulk_transfer(
                  pair.mid, HG_BULK_PULL, pair.other, remote, 0, local, 0, LEN),
         HG_SUCCESS);

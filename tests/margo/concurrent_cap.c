@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With max_concurrent_rpcs, no more handlers run than that: further requests
- * wait, none is lost, and all are served in the end. */
+/* With max_concurrent_rpcs, no more handlers run at once: further requests
+ * wait, and all are served in the end. */
 #include "alone.h"
 
 enum { CAP = 4, CALLS = 200, PARTS = 3 };
@@ -18,7 +18,7 @@ static void slow(hg_handle_t handle)
     running++;
     most = running > most ? running : most;
     ABT_mutex_unlock(lock);
-    /* Gives others every chance to begin. */
+    /* Lets other handlers start, if they can. */
     for (unsigned i = 0; i < PARTS; i++)
         ABT_thread_yield();
     margo_thread_sleep(pair.mid, 1);

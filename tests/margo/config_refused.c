@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts that make no sense: margo_init_ext() gives NULL and says which field
- * and why, leaves nothing behind, and a good one is opened afterwards. */
+/* Invalid configurations: margo_init_ext() returns NULL, logs the field and the
+ * reason, leaks nothing, and a valid one opens afterwards. */
 #include "one.h"
 
 static const char *const texts[][2] = {
@@ -31,7 +31,7 @@ static const char *const texts[][2] = {
         "mercury.checksum_level is 'crc'"},
 };
 
-/* The stream of main() is the program's, once it has started Argobots. */
+/* The stream of main() belongs to the program, if it has started Argobots. */
 static void primary_after_init(void)
 {
     static const char *const taken[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What margo_get_config_opt() says of an instance makes its like: opened from
- * it, an instance says the same, whatever the options are. */
+/* The text of margo_get_config_opt() creates an equal instance: one that is
+ * opened with it returns the same text, for all options. */
 #include <json-c/json.h>
 
 #include "one.h"
@@ -24,7 +24,7 @@ static const char *const texts[] = {
     "\"progress_pool\":\"q\",\"rpc_pool\":2}",
 };
 
-/* Without what differs from instance to instance. */
+/* Without the fields that differ between instances. */
 static struct json_object *parsed(const char *text)
 {
     struct json_object *json = json_tokener_parse(text);
@@ -36,7 +36,7 @@ static struct json_object *parsed(const char *text)
     return json;
 }
 
-/* Its description, after it was opened from that and said nothing about it. */
+/* The text of an instance opened with `json`, which must log nothing. */
 static char *described(const char *json, int options)
 {
     margo_instance_id mid = one_open(json);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* margo_get_config() tells what programs compare with, field by field, and
- * nothing else; what is ours is told when it is asked for. */
+/* margo_get_config() returns the fields that programs compare, and no others;
+ * those of this library are returned on request. */
 #include <json-c/json.h>
 
 #include "one.h"
 
-/* What each text is told as, without what differs between machines. */
+/* Expected output for each text, without the fields that differ between
+ * machines. */
 static const char mercury_told[] =
     "\"mercury\":{\"auto_sm\":false,\"stats\":false,\"na_no_block\":false,"
     "\"na_no_retry\":false,\"no_bulk_eager\":false,\"no_loopback\":false,"
@@ -67,8 +68,8 @@ static struct json_object *at(struct json_object *json, const char *key)
     return value;
 }
 
-/* That of the instance; what differs between machines is there, and left out.
- */
+/* The configuration of the instance; fields that differ between machines must
+ * be there, and are removed. */
 static struct json_object *told(margo_instance_id mid, int options)
 {
     static const char *const machine[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handler whose RPC is deregistered while it holds its input gives that back,
- * answers, and its caller reads the answer, although it was deregistered there,
- * too. One that does not answer has its caller told. */
+/* A handler whose RPC is deregistered while it holds its input can free that
+ * and respond, and its caller can read the output, although the RPC was
+ * deregistered there, too. Without a response its caller gets an error. */
 #include "alone.h"
 
 static ABT_eventual gate;

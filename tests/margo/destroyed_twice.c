@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A null handle may be destroyed; a handle that is destroyed once more, at its
- * origin or where it was served, is told and refused, and those after it are
- * whole. A handler may destroy its handle before it answers; one that does not
- * answer at all has its caller told when it returns. */
+/* A null handle may be destroyed; a second destroy of a handle, at its origin
+ * or target, is logged and refused, and later handles are intact. A handler may
+ * destroy its handle before it responds; the caller of one that never responds
+ * gets an error when it returns. */
 #include "alone.h"
 
 static hg_id_t ids[4];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What cannot be called says so: an RPC or a provider that nobody serves, odd
- * arguments, a handle that is in use. */
+/* Errors of calls: an RPC or a provider that no process serves, odd arguments,
+ * a handle in use. */
 #include <math.h>
 #include <stdatomic.h>
 
@@ -71,7 +71,7 @@ static void nobody_serves(void)
     CHECK_RC(margo_provider_forward(NOBODY, handle, NULL), HG_NOENTRY);
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
 
-    handle = pair_handle(refused_id); /* there, and without a handler */
+    handle = pair_handle(refused_id); /* registered there without a handler */
     CHECK_RC(margo_forward(handle, NULL), HG_NOENTRY);
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
 
@@ -111,7 +111,7 @@ static void odd_calls(void)
     CHECK(none == HG_HANDLE_NULL && req == MARGO_REQUEST_NULL);
     CHECK_RC(margo_ref_incr(HG_HANDLE_NULL), HG_INVALID_ARG);
     CHECK(margo_get_info(HG_HANDLE_NULL) == NULL);
-    /* And all of that has changed nothing. */
+    /* None of that has changed anything. */
     CHECK_RC(margo_forward(handle, NULL), HG_SUCCESS);
     CHECK_RC(margo_get_output(handle, &echo), HG_NO_MATCH);
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
@@ -136,7 +136,7 @@ static void odd_requests(void)
     CHECK(margo_hg_handle_get_handler_pool(HG_HANDLE_NULL) == ABT_POOL_NULL);
 }
 
-/* A handle whose call waits for its answer is busy, and good afterwards. */
+/* A handle whose call waits for its reply is busy, and usable afterwards. */
 static void busy_handle(void)
 {
     hg_handle_t handle = pair_handle(held_id);
@@ -154,7 +154,7 @@ static void busy_handle(void)
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
 }
 
-/* The loop would wait for itself: it is told so, and goes on. */
+/* The loop would wait for itself: the call is refused. */
 static void calls_in_the_loop(void *arg, hg_return_t ret)
 {
     hg_handle_t handle = pair_handle(known_id);
@@ -164,7 +164,7 @@ static void calls_in_the_loop(void *arg, hg_return_t ret)
     CHECK_RC(margo_forward(handle, NULL), HG_OTHER_ERROR);
     CHECK_RC(margo_iforward(handle, NULL, &req), HG_SUCCESS);
     CHECK_RC(margo_wait(req), HG_OTHER_ERROR);
-    atomic_store((_Atomic(margo_request) *)arg, req); /* good as before */
+    atomic_store((_Atomic(margo_request) *)arg, req); /* usable as before */
 }
 
 static void callback_blocks(void)

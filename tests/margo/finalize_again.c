@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance that is held is ended by the first margo_finalize(), and the
- * second one does no harm; what is asked of it afterwards is answered. */
+/* The first margo_finalize() ends an instance that has a further reference, and
+ * the second has no effect; later calls on it still return. */
 #include "alone.h"
 
 static unsigned ended;

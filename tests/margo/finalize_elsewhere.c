@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread of another stream ends the instance, while the main one waits for
- * that, and others call all the time: a prefinalize callback tells them to stop
- * and joins them, while their calls still work. */
+/* A thread on another stream ends the instance, while main() waits for that,
+ * and others call all the time: a prefinalize callback tells them to stop and
+ * joins them, while their calls still work. */
 #include <stdatomic.h>
 
 #include "alone.h"
@@ -29,7 +29,7 @@ static void caller(void *arg)
         alone_call(quick_id);
         atomic_fetch_add(&calls, 1);
     } while (!atomic_load(&is_ending));
-    /* And once more, although the end has begun. */
+    /* Another call, although the end has begun. */
     alone_call(quick_id);
 }
 

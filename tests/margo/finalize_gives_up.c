@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An end that waits for a handler says which one, and for which call, again and
- * again; when it gives up, margo_finalize() returns, and the process exits. */
+/* An end that waits for a handler logs which one, and for which call,
+ * repeatedly; after its limit, margo_finalize() returns, and the process
+ * exits. */
 #include <string.h>
 
 #include "alone.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handler ends the instance that serves it: its answer still goes out, who
- * waits for the end is let go, and finalize callbacks have run once. */
+/* A handler ends the instance that serves it: its reply is still sent,
+ * margo_wait_for_finalize() returns, and finalize callbacks run once. */
 #include "alone.h"
 
 static unsigned prefinalized;
@@ -14,7 +14,7 @@ static void last(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(last)
 
-/* Calls are possible still. */
+/* Calls are still possible. */
 static void before_end(void *arg)
 {
     hg_addr_t self = HG_ADDR_NULL;
@@ -32,7 +32,7 @@ static void at_end(void *arg)
     finalized++;
 }
 
-/* In a thread of its own: the caller of a handler that ends everything. */
+/* A separate thread calls a handler that ends everything. */
 static void caller(void *arg)
 {
     hg_id_t *id = arg;

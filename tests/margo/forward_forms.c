@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each form of a call gets the same answer: waiting, by request, by callback,
- * with and without a limit of time, with and without a provider. */
+/* Each form of a call gets the same reply: blocking, by request, by callback,
+ * with and without a timeout, with and without a provider. */
 #include <string.h>
 
 #include "echo.h"
@@ -45,7 +45,7 @@ static void enrol(void)
     CHECK(echo_id != 0 && for_provider_id != 0 && null_id != 0);
 }
 
-/* What came back for `number`, served by `provider`. */
+/* Checks the reply to `number`, served by `provider`. */
 static void answer_check(hg_handle_t handle, uint64_t number, uint16_t provider)
 {
     echo_t out;
@@ -91,7 +91,8 @@ static void request_forms(hg_handle_t handle)
     int flag = 0;
 
     CHECK_RC(margo_iforward(handle, &in, &req), HG_SUCCESS);
-    wait_check(req, handle, 5, PROVIDER); /* as the handle was aimed last */
+    wait_check(
+        req, handle, 5, PROVIDER); /* provider of the last call of the handle */
     CHECK_RC(margo_provider_iforward(PROVIDER, handle, &in, &req), HG_SUCCESS);
     wait_check(req, handle, 5, PROVIDER);
     CHECK_RC(margo_iforward_timed(handle, &in, LIMIT_MS, &req), HG_SUCCESS);
@@ -138,7 +139,7 @@ static void callback_forms(hg_handle_t handle)
     CHECK(ABT_eventual_free(&over) == ABT_SUCCESS);
 }
 
-/* Each one ends once, whatever the order; the others are as before. */
+/* Each one ends once, in any order; the others are unchanged. */
 static void any_of_many(void)
 {
     margo_request reqs[MANY];
@@ -165,7 +166,8 @@ static void any_of_many(void)
         CHECK_RC(margo_destroy(handles[i]), HG_SUCCESS);
 }
 
-/* One that is there twice is waited for once, and gone from both places. */
+/* A request that is listed twice is waited for once, and removed from both
+ * entries. */
 static void any_of_twins(void)
 {
     hg_handle_t handle = pair_handle(echo_id);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments, outputs and bulk handles that are freed once more, or without a
- * get, and a handle that is destroyed when nothing is left of it: told, refused
- * with HG_INVALID_ARG, and the process goes on, with whatever came after them
- * whole. With AMALGAM_ABORT_ON_MISUSE=1 the process ends there. */
+/* Arguments, outputs and bulk handles that are freed twice, or without a get,
+ * and a handle that is destroyed without a reference left: logged, refused with
+ * HG_INVALID_ARG, and later objects are intact. With AMALGAM_ABORT_ON_MISUSE=1
+ * the process aborts. */
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ enum { LEN = 64 };
 static hg_id_t echo_id;
 static unsigned lines;
 
-/* Counts what the library says. */
+/* Counts the library's log lines. */
 static int listen_to(FILE *stream, const char *format, ...)
 {
     va_list args;
@@ -28,7 +28,7 @@ static int listen_to(FILE *stream, const char *format, ...)
     return len;
 }
 
-/* The call is refused, and a line says so. */
+/* The call is refused, with a log line. */
 #define REFUSED(call)                                                          \
     do {                                                                       \
         lines = 0;                                                             \
@@ -99,7 +99,7 @@ static void bulk_handles(void)
     REFUSED(margo_bulk_free(second));
 }
 
-/* One that the instance does not keep for later calls. */
+/* A handle that the instance does not keep for later calls. */
 static void handles(void)
 {
     hg_handle_t first = alone_handle(echo_id);
@@ -131,7 +131,7 @@ static void open_up(void)
     echo_id = MARGO_REGISTER(pair.mid, "echo", uint64_t, uint64_t, echo);
 }
 
-/* A process that is told to stop at the first of them. */
+/* Runs in a process that aborts at the first misuse. */
 static void stopped(void (*what)(void))
 {
     int status = 0;

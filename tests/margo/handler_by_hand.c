@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that writes the functions behind a handler by hand, out of the same
- * names as Margo's macros, is served and counted as any other: its monitor is
- * told, it may end the instance, and it refuses with a code. */
+/* Hand-written functions of a handler, which use the names of Margo's macros,
+ * are served and counted like others: the monitor is called, they may end the
+ * instance, and they refuse with a code. */
 #include <stdatomic.h>
 
 #include "alone.h"
@@ -33,7 +33,7 @@ static void stop(hg_handle_t handle)
     margo_finalize(mid);
 }
 
-/* The bodies by hand, as programs have them that were written so. */
+/* The functions by hand, as in existing programs. */
 #define BY_HAND(name)                                                          \
     static void name##_main(void *arg)                                         \
     {                                                                          \
@@ -124,7 +124,7 @@ int main(void)
     hg_id_t stop_id = 0;
     hg_id_t refuse_id = 0;
 
-    /* With a limit on handlers, whose places these do not take. */
+    /* With a limit on handlers, which these do not count for. */
     alone_open("{\"amalgam\":{\"max_concurrent_rpcs\":1}}", &monitor);
     add_id = margo_register_name(
         pair.mid, "add", hg_proc_int32_t, hg_proc_int32_t, add_handler);

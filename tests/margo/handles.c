@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles are kept for later calls, carry the program's data, and live as long
- * as their last share. */
+/* Handles are kept for later calls, carry the program's data, and live until
+ * their last reference. */
 #include <stdatomic.h>
 
 #include "pair.h"
@@ -22,7 +22,7 @@ static void null(hg_handle_t handle)
     CHECK(margo_hg_handle_get_instance(handle) == pair.mid);
     CHECK(margo_hg_handle_get_handler_pool(handle) != ABT_POOL_NULL);
     CHECK(margo_get_info(handle)->id == null_id);
-    /* Nothing is left of the call that this handle served before. */
+    /* No data of the previous call of this handle are left. */
     CHECK(margo_get_data(handle) == NULL);
     CHECK_RC(margo_set_data(handle, &one, data_free), HG_SUCCESS);
     CHECK(margo_get_data(handle) == &one);
@@ -59,7 +59,7 @@ static void data_is_freed_once(void)
     CHECK(margo_get_data(HG_HANDLE_NULL) == NULL);
 }
 
-/* The one that was given back last comes first, and is fresh. */
+/* The handle that was returned last is reused first, and has no data. */
 static void kept_and_more(void)
 {
     hg_handle_t handles[MORE_THAN_KEPT];
@@ -98,7 +98,7 @@ static void test(void)
     kept_and_more();
     current_rpc_id();
     pair_barrier();
-    CHECK(freed == MORE_THAN_KEPT + 1); /* of what was served here */
+    CHECK(freed == MORE_THAN_KEPT + 1); /* of calls served here */
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A progress stream that stands in for a main() that computes is in the middle
- * of a round when main() waits again: the loop of main()'s stream makes none
- * until that one is over, and goes on afterwards. The process has one core, so
- * that there are two loops. */
+/* A progress stream that stands in for a computing main() is in the middle of a
+ * round when main() waits again: the loop on main()'s stream waits until that
+ * round is over, and then continues. The process has one core, so that there
+ * are two loops. */
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -64,7 +64,7 @@ static void turn(void)
 {
     atomic_store(&shall_hold, true);
     while (!atomic_load(&is_held))
-        ; /* computes, until the progress stream stands in */
+        ; /* computes until the progress stream stands in */
     for (unsigned i = 0; i < YIELDS; i++)
         ABT_thread_yield();
     CHECK(atomic_load(&beside) == 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program of Mercury's API alone and one of Margo's call each other by the
- * signatures of Margo's shim, whose procs come with each call: with arguments
- * and without, and what nobody serves. */
+/* A program of Mercury's API and one of Margo's call each other with the
+ * signatures of Margo's shim, whose procs are given with each call: with
+ * arguments, without, and to an RPC that is not served. */
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 
 enum { ALARM_S = 50 * TEST_SLOW };
 
-/* What the process without an instance has. */
+/* State of the process without an instance. */
 static struct {
     hg_class_t *cls;
     hg_context_t *context;
@@ -86,7 +86,7 @@ static hg_return_t hg_done(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Calls, and comes back with the code of the call. */
+/* Makes a call, and returns its code. */
 static hg_return_t hg_call(hg_handle_t handle, hg_proc_cb_t proc, void *in)
 {
     hg.is_over = false;
@@ -165,7 +165,7 @@ static void without_instance(const char *transport)
     CHECK_RC(HG_Finalize(hg.cls), HG_SUCCESS);
 }
 
-/* That of rank 1. */
+/* The process of rank 1. */
 static void with_instance(const char *transport)
 {
     char text[PROCESSES_TEXT_CAP];

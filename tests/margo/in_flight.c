@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many calls in flight, by user-level threads that wait and by plain threads,
- * all get their own answers. */
+/* Many calls in flight, by user-level threads and by plain threads, all get
+ * their own replies. */
 #include <pthread.h>
 
 #include "pair.h"
@@ -26,7 +26,7 @@ static void enrol(void)
     twice_id = MARGO_REGISTER(pair.mid, "twice", uint64_t, uint64_t, twice);
 }
 
-/* With a handle of its own, one call after the other. */
+/* Calls one after the other with its own handle. */
 static void calls(void *arg)
 {
     hg_handle_t handle = pair_handle(twice_id);
@@ -62,8 +62,8 @@ static void *pthread_calls(void *arg)
     return NULL;
 }
 
-/* A plain thread does not let the others run: so the one that joins waits as a
- * user-level thread, for a call that comes when they have ended. */
+/* Waiting in a plain thread would block the others: so the joining one waits as
+ * a user-level thread, for a call that arrives when they have ended. */
 static void *pthreads_run(void *arg)
 {
     pthread_t threads[PTHREADS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance has one reference when it is made, and margo_finalize() takes it:
- * a reference that comes and goes, as those of objects of C++ do, leaves it
- * running, also in the callbacks of its end. */
+/* An instance is created with one reference, which margo_finalize() releases:
+ * further references that come and go, like those of C++ objects, leave it
+ * running, also in finalize callbacks. */
 #include "alone.h"
 
 static hg_id_t answer_id;
@@ -73,7 +73,7 @@ int main(void)
     CHECK(ended == 1);
     CHECK_RC(margo_instance_ref_incr(pair.mid), HG_INVALID_ARG);
 
-    /* A release too many does no harm to the next instance. */
+    /* An extra release does not affect the next instance. */
     old = pair.mid;
     ended = 0;
     open_one();

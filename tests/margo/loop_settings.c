@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls go through whatever the loop is told: an upper bound of a day, progress
- * only when needed, another pool. Nothing waits for the upper bound. */
+/* Calls work with any settings of the loop: an upper bound of a day, progress
+ * only when needed, another pool. They never wait for the upper bound. */
 #include "alone.h"
 
 enum { CALLS = 20, A_DAY_MS = 86400000 };

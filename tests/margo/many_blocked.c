@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ten thousand handlers are blocked at once, and each costs no more than 16 KiB
- * beside the pages of its stack that it has touched. The handlers touch so
- * little of the stack that it is two pages. */
+/* Ten thousand handlers block at once, each at a cost of at most 16 KiB
+ * besides the pages of its stack that it has touched. The handlers use two
+ * pages of it. */
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "alone.h"
 
-/* Thread sanitizer follows at most 8,128 threads, and keeps memory of its own
- * for each. */
+/* Thread sanitizer supports at most 8,128 threads, with memory of its own for
+ * each. */
 #if defined(__SANITIZE_THREAD__)
 enum { HANDLERS = 1000, COST_MAX = 4 * 1024 * 1024, STACK_PAGES = 2 };
 #else
@@ -49,7 +49,7 @@ int main(void)
     size_t cost = 0;
     hg_id_t id = 0;
 
-    /* One stream for all: so `blocked` needs no lock. */
+    /* One stream for all, so `blocked` needs no lock. */
     alone_open(NULL, NULL);
     ABT_eventual_create(0, &gate);
     ABT_eventual_create(0, &all_here);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A monitor of the program's is told of all 32 events; each that begins ends,
- * with the word that the monitor left at the begin; requests and handles keep
- * another one. */
+/* A user-defined monitor gets all 32 events; each start has an end, with the
+ * uid that the monitor set at the start; requests and handles keep separate
+ * ones. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void count(enum event event, double timestamp,
     }
 }
 
-/* Callbacks of calls, answers and transfers have arguments of one type. */
+/* Callbacks of calls, responses and transfers have arguments of one type. */
 static void done_check(
     margo_monitor_event_t kind, const struct margo_monitor_cb_args *args)
 {
@@ -77,7 +77,7 @@ static void lookup_check(
     }
 }
 
-/* What else is looked at, by the type of the arguments. */
+/* Further checks, by the type of the arguments. */
 #define MORE(kind, args)                                                       \
     _Generic((args), struct margo_monitor_cb_args *                            \
              : done_check, struct margo_monitor_trigger_args *                 \
@@ -205,7 +205,7 @@ static void one_call(hg_id_t id)
     CHECK_RC(margo_bulk_free(bulk), HG_SUCCESS);
 }
 
-/* Pools and streams come and go; an address is looked up. */
+/* Creates and removes pools and streams, and looks up an address. */
 static void others(void)
 {
     struct margo_pool_info pool;
@@ -229,7 +229,7 @@ static void others(void)
     margo_thread_sleep(pair.mid, 1);
 }
 
-/* Each event has a bit of its own, in the order of the list. */
+/* Each event has its own bit, in the order of the list. */
 static void bits_check(void)
 {
     static const uint32_t bits[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The default monitor writes two files as the instance ends, whose text is JSON
- * of the documented schema with the numbers of what was done: calls by their
- * path, also of handlers that call; bulk; the loop; series. A dump before that
- * says the same, and forgets it when asked to. */
+/* The default monitor writes two files at the end of the instance, JSON of the
+ * documented schema with the right numbers: calls by their path, including
+ * nested ones; bulk; the loop; series. An earlier dump has the same numbers,
+ * and resets them on request. */
 #include <dirent.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -44,7 +44,7 @@ static void outer(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(outer)
 
-/* What is at the end of a path of keys; the test fails where it is not. */
+/* The object at the end of a path of keys; the test fails without one. */
 static struct json_object *at(
     struct json_object *object, const char *const *keys)
 {
@@ -63,7 +63,7 @@ static double number(struct json_object *object, const char *key)
     return json_object_get_double(AT(object, key));
 }
 
-/* A number set: complete, and of so many. */
+/* A set of numbers: complete, and of this count. */
 static void set_check(struct json_object *set, unsigned num)
 {
     CHECK(json_object_object_length(set) == 6);
@@ -174,8 +174,8 @@ static struct json_object *dump_take(bool reset)
     return object;
 }
 
-/* Until the threads of the last handlers have ended, which is after their
- * answers have come. */
+/* Waits until the threads of the last handlers have ended, which is after their
+ * replies have arrived. */
 static void dump_check(const char *self)
 {
     struct json_object *object = NULL;
@@ -205,7 +205,7 @@ static void dump_check(const char *self)
     }
 }
 
-/* The file of that ending, of which there is one. */
+/* The only file with that suffix. */
 static struct json_object *file_read(const char *folder, const char *ending)
 {
     char host[64] = "";
@@ -267,7 +267,7 @@ int main(void)
     calls_make();
     dump_check(self);
     json_object_put(dump_take(true));
-    /* It has forgotten all of that: the files are of these calls. */
+    /* The dump has reset all: the files are of these calls. */
     calls_make();
     alone_close();
     object = file_read(folder, "stats");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names that no other test calls: addresses, counts of the loop, old forms,
- * profiling, and what is found and kept by handle, by name and by index. */
+/* Functions that no other test calls: addresses, counters of the loop, old
+ * forms, profiling, and properties by handle, name and index. */
 #include <string.h>
 
 #include "alone.h"
@@ -140,7 +140,7 @@ static void xstreams_found(void)
         margo_remove_xstream_by_handle(pair.mid, info.xstream), HG_SUCCESS);
 }
 
-/* No profile of threads is taken: each call fails with a log line. */
+/* Profiling of threads is not supported: each call fails with a log line. */
 static void profiling(void)
 {
     CHECK(margo_start_abt_profiling(pair.mid, true) == -1);
@@ -150,7 +150,7 @@ static void profiling(void)
 
 int main(void)
 {
-    /* Before Argobots runs, and only then. */
+    /* Allowed only before Argobots is initialized. */
     CHECK(margo_set_environment(NULL) == 0);
     CHECK(margo_set_abt_mem_max_num_stacks(16) == 0);
     CHECK(margo_set_abt_thread_stacksize(1 << 20) == 0);

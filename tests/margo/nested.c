@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handlers that call who called them: 100 levels deep between two processes,
- * each on one stream, and in a process by itself. */
+/* Handlers that call their caller: 100 levels deep between two processes, each
+ * on one stream, and in a process by itself. */
 #include "pair.h"
 
 enum { DEEP = 100 };
@@ -52,8 +52,8 @@ static void enrol(void)
 
 static void test(void)
 {
-    /* Each level is an unanswered request: both do it at once, and so have 200
-     * of those at each other. */
+    /* Each level is an unanswered request: both processes do this at once, and
+     * so have 200 of those at each other. */
     CHECK(
         call(pair.other, (depth_t){DEEP * 2, HG_FALSE}) == sum_below(DEEP * 2));
     pair_barrier();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One instance in one process, whose log lines are kept. */
+/* One instance in one process, with capture of its log lines. */
 #ifndef TESTS_MARGO_ONE_H
 #define TESTS_MARGO_ONE_H
 
@@ -31,7 +31,7 @@
 
 enum { ONE_LINES_CAP = 65536 };
 
-/* All lines from a warning upward. */
+/* All lines of level warning and above. */
 static char one_lines[ONE_LINES_CAP];
 
 static inline void one_keep(void *uargs, const char *message)
@@ -60,7 +60,7 @@ static inline bool one_said(const char *words)
     return strstr(one_lines, words) != NULL;
 }
 
-/* A server over the loopback, as the text says; NULL: refused. */
+/* A server over the loopback with this configuration; NULL: refused. */
 static inline margo_instance_id one_open(const char *json)
 {
     struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;

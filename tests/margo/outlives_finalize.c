@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is destroyed after margo_finalize(), as by objects of C++ that end with
- * their scope, can be, as long as there is a reference: an address, handles, an
- * output that was decoded, exposed memory, a request that is over, a timer. The
- * last reference closes the class, which then has nothing left in it. */
+/* Objects can be destroyed after margo_finalize(), as by C++ destructors, while
+ * the instance has a reference: an address, handles, a decoded output, exposed
+ * memory, a finished request, a timer. The last reference closes the class,
+ * with nothing left in it. */
 #include <string.h>
 
 #include "alone.h"
@@ -34,7 +34,8 @@ static void never(void *arg)
     CHECK(false);
 }
 
-/* The last reference, in another stream than the instance's or in main(). */
+/* Drops the last reference, in another stream than the instance's or in
+ * main(). */
 static void objects_end(const char *json)
 {
     const struct margo_logger logger = {
@@ -74,7 +75,7 @@ static void objects_end(const char *json)
     CHECK(refs == 1);
     CHECK(margo_get_class(pair.mid) != NULL);
     CHECK_RC(margo_forward(unused, NULL), HG_OTHER_ERROR);
-    said[0] = '\0'; /* that this is no time for calls */
+    said[0] = '\0'; /* that the instance has ended */
 
     CHECK(args.number == 5 && strcmp(args.text, "five") == 0);
     CHECK_RC(margo_free_output(handle, &args), HG_SUCCESS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two processes with an instance of Margo each, which run the same test.
  *
- * The first argument is the transport, the second one, if there is one, the
- * JSON configuration. A test that hangs is ended by a signal. */
+ * The first argument is the transport, the second, if any, the JSON
+ * configuration. SIGALRM ends a test that hangs. */
 #ifndef TESTS_MARGO_PAIR_H
 #define TESTS_MARGO_PAIR_H
 
@@ -21,10 +21,11 @@ struct pair {
 /* The pair of this process, for handlers. */
 extern struct pair pair;
 
-/* The whole program: registers, meets the other one, runs `test`, ends. */
+/* The whole program: registers, waits for the other process, runs `test`,
+ * ends. */
 int pair_main(int argc, char **argv, void (*enrol)(void), void (*test)(void));
 
-/* Both are here; meanwhile requests are served. */
+/* Returns when both have called it; requests are served meanwhile. */
 void pair_barrier(void);
 
 /* A handle for `id` at the other process. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools and streams of an instance: found by handle, name and index, added and
- * removed while it runs, counted, and kept where somebody needs them. */
+ * removed while it runs, counted, and kept while they are needed. */
 #include "one.h"
 
 static margo_instance_id mid;
@@ -34,7 +34,7 @@ static void step(void *arg)
     ++*(int *)arg;
 }
 
-/* A pool without a stream keeps what is pushed, until a stream runs it. */
+/* A pool without a stream keeps pushed threads until a stream runs it. */
 static void added_and_removed(void)
 {
     struct margo_pool_info pool;
@@ -85,7 +85,8 @@ static void kept_while_in_use(void)
     CHECK_RC(margo_remove_pool(mid, 3), HG_PERMISSION);
     CHECK_RC(margo_pool_release(mid, 3), HG_SUCCESS);
     CHECK_RC(margo_remove_pool(mid, 3), HG_SUCCESS);
-    /* Of two streams of a pool, one may go, but not while it is held. */
+    /* One of two streams of a pool can be removed, but not while it is
+     * referenced. */
     CHECK_RC(margo_xstream_ref_incr(mid, "__xstream_2__"), HG_SUCCESS);
     CHECK_RC(margo_xstream_ref_count(mid, "__xstream_2__", &count), HG_SUCCESS);
     CHECK(count == 1);
@@ -124,7 +125,7 @@ static void nonsense_changes_nothing(void)
     CHECK(margo_get_num_xstreams(mid) == streams);
 }
 
-/* What the program made stays the program's, or is taken. */
+/* Pools and streams of the program stay the program's, or are handed over. */
 static void external_ones(void)
 {
     ABT_pool pools[2] = {ABT_POOL_NULL, ABT_POOL_NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instances beside each other: a child shares the pools of its parent, in
- * whichever order they end; pools of the program serve an instance; and the
- * stream of a program that has started Argobots itself goes on. */
+/* Several instances: a child shares the pools of its parent, in any order of
+ * their ends; pools of the program serve an instance; and the stream of a
+ * program that has started Argobots itself keeps running. */
 #include "one.h"
 
 static margo_instance_id child_open(margo_instance_id parent, const char *json)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that would wait for ever are warned of when an instance is opened:
- * pools that no stream runs, that stand behind the progress pool, or are the
- * first one nowhere; and stacks that are not as they were asked for. */
+/* Pools whose threads would never run cause a warning when an instance is
+ * opened: no stream has them, they come after the progress pool, or no stream
+ * has them first; and stacks whose size is not the requested one do. */
 #include "one.h"
 
 static const char *const texts[][2] = {

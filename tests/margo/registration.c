@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RPCs are known by name and provider, keep data, name, pool and whether they
- * are one-way; providers say of what kind they are, also to other processes. */
+/* RPCs are identified by name and provider, keep data, name, pool and the
+ * one-way flag; providers tell their type, also to other processes. */
 #include <string.h>
 
 #include "alone.h"
@@ -32,7 +32,7 @@ static void of_two(hg_handle_t handle)
 DECLARE_MARGO_RPC_HANDLER(of_two)
 DEFINE_MARGO_RPC_HANDLER(of_two)
 
-/* One name, two providers: each call goes to the one it names. */
+/* One name, two providers: each call goes to the provider it names. */
 static void providers(void)
 {
     hg_id_t one = MARGO_REGISTER_PROVIDER(

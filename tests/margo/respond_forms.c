@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each form of an answer arrives, short or long, once; and a second one, or
- * none, is an error that both sides are told of. */
+/* Each form of a response arrives, short or long, once; a second one, or a
+ * missing one, is an error on both sides. */
 #include <string.h>
 
 #include "echo.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of Margo that programs call have the types that they were compiled
- * for; where one differs, this does not compile. */
+/* Functions of Margo have the types that programs are compiled for; otherwise
+ * this does not compile. */
 #include "margo-bulk-pool.h"
 #include "margo-hg-shim.h"
 #include "margo.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handler that uses up its stack ends the process by the signal of a bad
- * access, after a line that says so; nothing else is written over. */
+/* A handler that overflows its stack ends the process by SIGSEGV, after a log
+ * line; no other memory is overwritten. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 
 enum { TEXT_CAP = 8192, DEPTH = 1 << 30 };
 
-/* Not a loop in disguise: each level has bytes of its own. */
+/* Recursion that is no tail call: each level has bytes of its own. */
 static unsigned deeper(unsigned level)
 {
     volatile char bytes[512];
@@ -49,7 +49,7 @@ int main(void)
     pid_t child = -1;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 77; /* those have a word of their own for it */
+    return 77; /* sanitizers have their own report */
 #endif
     CHECK(pipe(ends) == 0);
     child = fork();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance with a progress stream answers while main() computes, again and
- * again, and also after a stream was added that shares the pool of main(). The
- * calls are made by an OS thread, and main() goes on when they were answered.
- */
+/* An instance with a progress stream answers while main() computes, repeatedly,
+ * and also after a stream was added that shares the pool of main(). An OS
+ * thread makes the calls, and main() continues when they were answered. */
 #include <pthread.h>
 #include <stdatomic.h>
 

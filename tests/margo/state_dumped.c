@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A state dump has the configuration, the pools and the streams in it, lies
- * where its name says, and a file that cannot be written is refused. */
+/* A state dump contains the configuration, the pools and the streams, has the
+ * right file name, and fails for a file that cannot be written. */
 #include <unistd.h>
 
 #include "one.h"

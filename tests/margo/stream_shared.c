@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instances whose loops share the stream of main(): all of them serve, ended in
- * any order, and when nobody has anything to do they cost no CPU, though none
- * of them is ever woken by its upper bound. */
+/* Instances whose loops share the stream of main(): all serve, in any order of
+ * their ends, and idle ones use no CPU, although none of them is woken by its
+ * upper bound. */
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ enum {
 struct served {
     margo_instance_id mid;
     hg_id_t id;
-    hg_addr_t addrs[INSTANCES]; /* of all, as this one knows them */
+    hg_addr_t addrs[INSTANCES]; /* of all instances, in this one's class */
 };
 
 static void answer(hg_handle_t handle)
@@ -74,7 +74,7 @@ static double cpu_s(void)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* They would use a whole core, did they keep each other awake. */
+/* They would use a whole core if they kept each other awake. */
 static void idle(struct served *all, unsigned i)
 {
     double before = cpu_s();

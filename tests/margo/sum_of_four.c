@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server that sums up what it pulls from its clients, four processes that
- * call it four times each, and its end by itself after the last one. */
+/* A server that pulls from its clients and returns sums: four processes call it
+ * four times each, and it ends by itself after the last call. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>

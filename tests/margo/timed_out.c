@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call with a limit of time ends when that is over, in all forms; what is
- * answered later is dropped; and the next call is as good as ever. */
+/* A call with a timeout ends at it, in all forms; a later reply is dropped; and
+ * the next call succeeds. */
 #include "pair.h"
 
 enum { SHORT_MS = 20 };
@@ -9,7 +9,7 @@ static hg_id_t hold_id;
 static hg_id_t release_id;
 static hg_id_t null_id;
 
-/* Requests wait at a gate, and are answered when that is open. */
+/* Requests wait at a gate, and are answered when it opens. */
 static ABT_mutex_memory gate_mutex = ABT_MUTEX_INITIALIZER;
 static ABT_cond_memory gate_cond = ABT_COND_INITIALIZER;
 static bool gate_is_open;
@@ -23,7 +23,7 @@ static void gate_set(bool is_open)
     ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&gate_mutex));
 }
 
-/* Those that wait have gone. */
+/* Waits until all held requests have been answered. */
 static void gate_drain(void)
 {
     bool is_empty = false;
@@ -105,7 +105,7 @@ static void forms_late(hg_handle_t handle)
         HG_SUCCESS);
     CHECK(ABT_eventual_wait(over, NULL) == ABT_SUCCESS);
     CHECK(ABT_eventual_free(&over) == ABT_SUCCESS);
-    /* So short that it may be over before it has begun. */
+    /* So short that it may expire before the call starts. */
     CHECK_RC(margo_forward_timed(handle, NULL, 0.000001), HG_TIMEOUT);
 }
 
@@ -115,7 +115,7 @@ static void other_is_late(void)
     margo_request req = MARGO_REQUEST_NULL;
 
     forms_late(handle);
-    call(release_id); /* now the answers come */
+    call(release_id); /* now the replies are sent */
     call(null_id);
     CHECK_RC(margo_iforward(handle, NULL, &req), HG_SUCCESS);
     call(release_id);
@@ -123,8 +123,8 @@ static void other_is_late(void)
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
 }
 
-/* A call to oneself cannot be cancelled: the handle is busy until the answer
- * came, and good then. */
+/* A call to self cannot be cancelled: the handle is busy until the reply
+ * arrives, and usable afterwards. */
 static void self_is_late(void)
 {
     hg_handle_t handle = HG_HANDLE_NULL;
@@ -134,7 +134,7 @@ static void self_is_late(void)
     CHECK_RC(margo_create(pair.mid, pair.self, hold_id, &handle), HG_SUCCESS);
     CHECK_RC(margo_forward_timed(handle, NULL, SHORT_MS), HG_TIMEOUT);
     CHECK_RC(margo_forward_timed(handle, NULL, SHORT_MS), HG_BUSY);
-    /* One that is let go of before its answer. */
+    /* Destroyed before its reply. */
     CHECK_RC(margo_create(pair.mid, pair.self, hold_id, &gone), HG_SUCCESS);
     CHECK_RC(margo_forward_timed(gone, NULL, SHORT_MS), HG_TIMEOUT);
     CHECK_RC(margo_destroy(gone), HG_SUCCESS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Timers fire once per start, not too early, in their pool or in the loop; a
- * cancelled one does not, and a cancel waits for a callback that runs. */
+ * cancelled one does not, and cancelling waits for a running callback. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,13 +10,13 @@
 
 enum { TIMERS = 1000, SHORT_MS = 5, LONG_MS = 60000 };
 
-/* One timer's share in a test. */
+/* State of one timer. */
 struct shot {
     margo_timer_t timer;
     atomic_uint fired;
     double due;
-    ABT_eventual gate; /* its callback waits for that, if there is one */
-    ABT_eventual over; /* and sets this in the end */
+    ABT_eventual gate; /* its callback waits for this, if any */
+    ABT_eventual over; /* set at the end of the callback */
 };
 
 static void shot_fire(void *arg)
@@ -59,7 +59,7 @@ static void fires_once_per_start(ABT_pool pool)
     CHECK(margo_timer_destroy(shot.timer) == 0);
 }
 
-/* All with times of their own; a third of them is cancelled, one by one or
+/* All with different times; a third of them is cancelled, one by one or
  * together, and never fires. */
 static void many(void)
 {
@@ -94,7 +94,7 @@ static void gate_open(void *arg)
     CHECK(ABT_eventual_set(*(ABT_eventual *)arg, NULL, 0) == ABT_SUCCESS);
 }
 
-/* Its callback stands at a gate, which another thread opens only while the
+/* Its callback waits at a gate, which another thread opens only while the
  * cancel waits. */
 static void cancel_waits_for_a_callback(void)
 {
@@ -120,7 +120,7 @@ static void cancel_waits_for_a_callback(void)
     CHECK(ABT_eventual_free(&shot.over) == ABT_SUCCESS);
 }
 
-/* One that starts itself again, and in the end cancels and destroys itself. */
+/* A timer that restarts itself, and in the end cancels and destroys itself. */
 struct chain {
     margo_timer_t timer;
     int left;
@@ -153,7 +153,7 @@ static void chains_itself(ABT_pool pool)
     CHECK(ABT_eventual_free(&chain.over) == ABT_SUCCESS);
 }
 
-/* Destroyed at once, it fires all the same. */
+/* Destroyed right after its start, it still fires. */
 static void fires_after_its_destruction(void)
 {
     static struct shot shot; /* read after the count */
@@ -220,7 +220,7 @@ static void odd_arguments(void)
     CHECK(margo_timer_create(pair.mid, shot_fire, NULL, &timer) == 0);
     CHECK(margo_timer_start(timer, -1) == -1);
     CHECK(margo_timer_start(timer, NAN) == -1);
-    CHECK(margo_timer_start(timer, INFINITY) == 0); /* as good as never */
+    CHECK(margo_timer_start(timer, INFINITY) == 0); /* practically never */
     CHECK(margo_timer_cancel(timer) == 0);
     CHECK(margo_timer_destroy(timer) == 0);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A request that was waited for is refused afterwards, by all that take one,
- * also when its memory has become another request, which is not disturbed. Two
- * threads cannot wait for one; an instance that has ended answers late calls.
- */
+/* A finished request is refused by all functions that take one, also when its
+ * memory belongs to another request, which is not affected. Two threads cannot
+ * wait for one; an instance that has ended refuses late calls. */
 #include "alone.h"
 
 static ABT_eventual gate;

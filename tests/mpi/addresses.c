@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves how ranks and addresses lead to each other, and that strings travel
- * between ranks but not between jobs. */
+/* Ranks and addresses are converted into each other, and address strings are
+ * valid for all ranks of a job but not in another job. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +71,8 @@ static void other_comm_check(struct ranks *half)
     MPI_Comm_free(&mirror);
 }
 
-/* My string goes two to the right; whose I got, I call. */
+/* Sends its string two ranks to the right, and calls the rank whose string it
+ * got. */
 static void string_check(void)
 {
     char mine[TEXT_CAP] = "";
@@ -102,7 +103,7 @@ static void string_check(void)
     OK(HG_Addr_free(all.cls, addr));
 }
 
-/* "mpi://JOB/RANK" with another digit in JOB: the line names both jobs. */
+/* "mpi://JOB/RANK" with another digit in JOB: the log line names both jobs. */
 static void foreign_check(void)
 {
     char text[TEXT_CAP];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that messages which are too short, too long, of no known kind, of
- * another version, or name an unknown RPC are answered or dropped, with a
- * warning that names the rank they came from, and that the service goes on. */
+/* Messages that are too short, too long, of unknown kind or another version, or
+ * name an unknown RPC are answered or dropped, with a warning that names the
+ * sending rank, and the service goes on. */
 #include <string.h>
 
 #include "core/class.h"
@@ -12,7 +12,7 @@
 enum {
     REST_LEN = 64,
     UNKNOWN_ID = 0x7777,
-    NO_COOKIE = 0xfffff, /* no call here has it */
+    NO_COOKIE = 0xfffff, /* of no call here */
 };
 
 struct message {
@@ -41,7 +41,7 @@ static void raw_send(const struct message *message, int len)
     UNTIL((MPI_Test(&request, &flag, &status), flag != 0));
 }
 
-/* A good request, to be spoiled. */
+/* A good request, to be damaged. */
 static struct message message_make(uint8_t kind)
 {
     struct message message;
@@ -56,9 +56,9 @@ static struct message message_make(uint8_t kind)
 static const int head_len =
     sizeof(struct amg_mpi_header) + sizeof(struct amg_header);
 
-/* Those that the driver itself sees through. None is longer than what was
- * agreed on when the class was opened: MPI raises that at MPI_COMM_WORLD's
- * error handler, which is the program's. */
+/* Messages that the driver itself refuses. None exceeds the length that was
+ * agreed on when the class was opened: MPI passes such an error to the handler
+ * of MPI_COMM_WORLD, which is the program's. */
 static void driver_lies(void)
 {
     struct message message = message_make(AMG_MPI_REQUEST);
@@ -79,7 +79,7 @@ static void driver_lies(void)
     raw_send(&message, (int)sizeof(message.header));
 }
 
-/* Those that only the RPC layer can tell. */
+/* Messages that only the RPC layer can refuse. */
 static void rpc_lies(uint8_t kind)
 {
     struct message message = message_make(kind);
@@ -98,8 +98,8 @@ static void rpc_lies(uint8_t kind)
     raw_send(&message, head_len);
     message = message_make(kind);
     message.rpc.flags = AMG_HEADER_ACK | AMG_HEADER_ONE_WAY;
-    raw_send(&message, head_len); /* nobody waits for it */
-    /* Long arguments, said to lie where no descriptor can be read. */
+    raw_send(&message, head_len); /* no call waits for it */
+    /* Long arguments with an unreadable descriptor. */
     message = message_make(kind);
     amg_header_write_request(&message.rpc, AMG_HEADER_MORE, all.swap);
     memcpy(message.rest, &no_bulk, sizeof(no_bulk));
@@ -139,7 +139,7 @@ int main(void)
         driver_lies();
         rpc_lies(AMG_MPI_REQUEST);
         rpc_lies(AMG_MPI_ONEWAY);
-        ranks_echo(&all, 0, 1); /* comes after all of them */
+        ranks_echo(&all, 0, 1); /* arrives after all of them */
     }
     ranks_meet(MPI_COMM_WORLD);
     if (all.rank == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that what makes no sense of who makes progress, and where, is said and
- * done without: bad_place LINE... A class asked by the environment opens, calls
- * and answers on each rank, and each LINE stands in some warning of each; for
- * "none" nothing is warned of. A class asked by its options does the same. */
+/* Invalid settings of progress threads and their cores are logged and
+ * ignored: bad_place LINE... A class configured by the environment opens,
+ * calls and answers on each rank, and each LINE is part of a warning of each
+ * rank; for "none" there is no warning. A class configured by its options
+ * does the same. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static void class_use(const struct amalgam_options *options)
     ranks_close(&all);
 }
 
-/* The same wishes as the environment's, and a core that is not there. */
+/* The same settings as in the environment, and a core that does not exist. */
 static void options_use(void)
 {
     struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;

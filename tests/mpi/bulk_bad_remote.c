@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a peer which alters a descriptor - longer, writable, another
- * key, freed since - gets an error from the exposer, who is unharmed: the bytes
- * around and in its memory are as they were, and it goes on serving. */
+/* A peer that alters a descriptor - longer, writable, another key, freed since
+ * - gets an error from the exposer, whose memory and the bytes around it stay
+ * as they were, and which goes on serving. */
 #include <string.h>
 
 #include "exposed.h"
@@ -9,9 +9,9 @@
 enum {
     LEN = 20000, /* more than one message */
     FENCE = 4096,
-    FLAGS_AT = 1, /* in the packed descriptor: what others may do */
+    FLAGS_AT = 1, /* offset of the permissions in the packed descriptor */
     SEGMENT_LEN_AT = 16,
-    KEYS_AT = 3,       /* how many keys there are */
+    KEYS_AT = 3,       /* offset of the number of keys */
     FIRST_KEY_AT = 24, /* each: route, length, bytes */
 };
 
@@ -19,7 +19,7 @@ static struct ranks all;
 static hg_addr_t exposer;
 static hg_bulk_t local;
 
-/* What the transfer with the altered bytes comes to. */
+/* Result of a transfer with the altered bytes. */
 static hg_return_t lie(const char text[EXPOSED_CAP], hg_bulk_op_t op,
     hg_size_t offset, hg_size_t len)
 {
@@ -46,7 +46,7 @@ static void length_lie(const char honest[EXPOSED_CAP])
     EXPECT(HG_OVERFLOW, lie(text, HG_BULK_PULL, UINT64_MAX - 50, 49));
 }
 
-/* The memory may only be read. */
+/* The memory is read-only. */
 static void permission_lie(const char honest[EXPOSED_CAP])
 {
     char text[EXPOSED_CAP];
@@ -57,7 +57,7 @@ static void permission_lie(const char honest[EXPOSED_CAP])
     EXPECT(HG_PERMISSION, lie(text, HG_BULK_PUSH, 0, LEN));
 }
 
-/* Each byte of the last key; those before it are of other routes. */
+/* Each byte of the last key; earlier ones are of other routes. */
 static void key_lie(const char honest[EXPOSED_CAP])
 {
     char text[EXPOSED_CAP];
@@ -89,7 +89,7 @@ static void liar_run(void)
     OK(lie(honest, HG_BULK_PULL, 0, LEN));
     ranks_meet(MPI_COMM_WORLD);
     ranks_meet(MPI_COMM_WORLD);
-    /* The exposer has freed it between the two. */
+    /* The exposer has freed it in between. */
     EXPECT(HG_NOENTRY, lie(honest, HG_BULK_PULL, 0, 8));
     EXPECT(HG_NOENTRY, lie(honest, HG_BULK_PULL, 0, LEN));
     OK(HG_Addr_free(all.cls, exposer));

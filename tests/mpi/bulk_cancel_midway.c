@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a long transfer cancelled in the middle ends as canceled, and
- * that its memory may go at once: nothing is written to or read from it after
- * the callback. Run with AMALGAM_FRAGMENT_BYTES set low. */
+/* A long transfer that is cancelled in the middle ends as cancelled, and its
+ * memory may be unmapped at once: it is not accessed after the callback. Run
+ * with AMALGAM_FRAGMENT_BYTES set low. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -20,7 +20,7 @@ static unsigned char *memory_map(void)
     return bytes;
 }
 
-/* Some pieces move, then the wish to end comes. */
+/* Cancels after some fragments have moved. */
 static void cancel_one(hg_addr_t addr, hg_bulk_t origin, hg_bulk_op_t op)
 {
     unsigned char *bytes = memory_map();
@@ -29,7 +29,7 @@ static void cancel_one(hg_addr_t addr, hg_bulk_t origin, hg_bulk_op_t op)
     struct ranks_call call;
 
     if (op == HG_BULK_PUSH)
-        memset(bytes, 0x5a, LEN); /* the next pull waits for such bytes */
+        memset(bytes, 0x5a, LEN); /* value that the next pull has to write */
     memset(&call, 0, sizeof(call));
     OK(HG_Bulk_transfer(all.context, ranks_done, &call, op, addr, origin, 0,
         local, 0, LEN, &id));

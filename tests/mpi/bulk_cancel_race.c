@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a transfer of many stretches can be cancelled by one thread
- * while another posts its next stretch, and always ends then. */
+/* A transfer of many segments can be cancelled by one thread while another
+ * posts its next part, and always ends. */
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -13,9 +13,9 @@ static struct ranks all;
 static unsigned char bytes[SEGMENTS * SEGMENT_LEN];
 static atomic_bool is_over;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool has_ended; /* guarded by the mutex, as the id is */
+static bool has_ended; /* guarded by the mutex, like the id */
 
-/* As many stretches as there are segments. */
+/* As many parts as there are segments. */
 static hg_bulk_t cut_bulk(void)
 {
     hg_bulk_t bulk = HG_BULK_NULL;
@@ -39,9 +39,9 @@ static void *driver(void *arg)
 
         (void)HG_Progress(all.context, 0);
         (void)HG_Trigger(all.context, 0, 1, &count);
-        /* Three threads turn here, more than the cores that may be free: who
-         * only looks would keep the one that has the answer from its core, for
-         * a slice of time at each of the stretches. */
+        /* Three threads poll here, on maybe fewer cores: without the yield, a
+         * polling thread would keep the one with the reply from its core, for a
+         * time slice at each part. */
         if (count == 0)
             sched_yield();
     }

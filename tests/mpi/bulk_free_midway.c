@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that exposed memory may be freed and unmapped while a peer pulls it
- * or pushes into it: HG_Bulk_free() returns when nothing touches it any more,
- * the peer's transfer ends with an error, and both go on. Run with
- * AMALGAM_FRAGMENT_BYTES set low. */
+/* Exposed memory may be freed and unmapped while a peer pulls from it or pushes
+ * into it: HG_Bulk_free() returns when it is not accessed any more, the peer's
+ * transfer ends with an error, and both go on. Run with AMALGAM_FRAGMENT_BYTES
+ * set low. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@
 enum { LEN = 64 << 20, TIMES = 4 };
 
 static struct ranks all;
-static hg_id_t begun; /* one-way: pieces are moving now */
+static hg_id_t begun; /* one-way: fragments are moving now */
 static atomic_int begun_count;
 
 static hg_return_t begun_serve(hg_handle_t handle)
@@ -30,7 +30,7 @@ static unsigned char *memory_map(void)
     return bytes;
 }
 
-/* Exposes, and takes the memory away as soon as pieces move. */
+/* Exposes memory, and frees it once fragments move. */
 static void exposer_round(hg_bulk_op_t op)
 {
     unsigned char *bytes = memory_map();
@@ -56,7 +56,7 @@ static void begun_tell(void)
     ranks_end(&call);
 }
 
-/* How the transfer ended. */
+/* Returns the result of the transfer. */
 static hg_return_t mover_round(hg_bulk_op_t op)
 {
     hg_bulk_t origin = exposed_take(&all, 0);
@@ -76,7 +76,7 @@ static hg_return_t mover_round(hg_bulk_op_t op)
     (void)ranks_wait(&call);
     OK(HG_Bulk_free(local));
     munmap(bytes, LEN);
-    /* The handle names nothing any more. */
+    /* The handle is invalid now. */
     bytes = memory_map();
     local = ranks_bulk(&all, bytes, LEN, HG_BULK_READWRITE);
     EXPECT(HG_NOENTRY, ranks_transfer(&all, op, addr, origin, 0, local, 0, 9));
@@ -97,7 +97,7 @@ int main(void)
     ranks_open(&all, MPI_COMM_WORLD);
     begun = MERCURY_REGISTER(all.cls, "begun", void, void, begun_serve);
     OK(HG_Registered_disable_response(all.cls, begun, HG_TRUE));
-    HG_Set_log_level("none"); /* each refusal is meant */
+    HG_Set_log_level("none"); /* each refusal is expected */
     for (int i = 0; i < 2 * TIMES; i++) {
         hg_return_t rc = HG_SUCCESS;
 

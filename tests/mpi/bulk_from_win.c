@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that memory of a window of the program can be exposed like any other:
- * in an epoch of the program and outside of one, whole or a part of it, with
- * any unit, over some of the ranks in another order, or with ranks that the
- * class does not have; that the window is left alone; that what is wrong is
- * refused; and, as bulk_from_win passive, that a pull then needs its target
- * inside MPI only. */
+/* Memory of an MPI window of the program can be exposed like any other: inside
+ * and outside epochs of the program, whole or in part, with any displacement
+ * unit, over some of the ranks in another order, or with ranks outside the
+ * class; the window stays unchanged; invalid ones are refused; and, as
+ * bulk_from_win passive, a pull then only needs its target to be inside MPI. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 
 enum { LEN = 300000, AT = 4096, PART = 200000, UNIT = 8 };
 
-/* A window of the program, and what the library moves through it. */
+/* A window of the program, and the bytes that the library moves through it. */
 static MPI_Win watched = MPI_WIN_NULL;
 static unsigned moved;
 
@@ -58,8 +57,8 @@ static hg_bulk_t local_bulk(void)
     return ranks_bulk(&all, local, PART, HG_BULK_READWRITE);
 }
 
-/* Bytes `AT` on of everybody's part go to the right neighbour, who looks, and
- * come back changed. */
+/* Each rank's part, from byte `AT` on, goes to its right neighbour, which
+ * checks it, and comes back changed. */
 static void neighbours_swap(MPI_Win win, uint64_t seed)
 {
     int right = (all.rank + 1) % all.size;
@@ -77,7 +76,7 @@ static void neighbours_swap(MPI_Win win, uint64_t seed)
     theirs = exposed_take(&all, left);
     OK(ranks_transfer(&all, HG_BULK_PULL, addr, theirs, 0, near, 0, PART));
     CHECK(ranks_is_filled(local, PART, seed + (uint64_t)left, AT));
-    /* Odd on both sides, and no multiple of the unit. */
+    /* Odd offsets on both sides, no multiples of the unit. */
     OK(ranks_transfer(&all, HG_BULK_PULL, addr, theirs, 13, near, 5, 40001));
     CHECK(ranks_is_filled(local + 5, 40001, seed + (uint64_t)left, AT + 13));
     ranks_fill(local, PART, seed + 77 + (uint64_t)all.rank, 0);
@@ -110,7 +109,7 @@ static void epochs_are_the_programs(void)
     neighbours_swap(win, 4);
     MPI_Win_unlock((all.rank + all.size - 1) % all.size, win);
     CHECK(moved == 0);
-    /* The window is the program's still, and so is its handler. */
+    /* The window still belongs to the program, with its error handler. */
     MPI_Win_get_errhandler(win, &handler);
     CHECK(handler == MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&handler);
@@ -121,7 +120,7 @@ static void epochs_are_the_programs(void)
     MPI_Win_free(&win);
 }
 
-/* Two windows, of which one has no rank 0, and the other order. */
+/* Two windows, in reverse order of ranks, of which one lacks rank 0. */
 static void some_ranks_have_windows(void)
 {
     MPI_Comm some = MPI_COMM_NULL;
@@ -134,7 +133,7 @@ static void some_ranks_have_windows(void)
     ranks_fill(part, LEN, 50 + (uint64_t)all.rank, 0);
     OK(amalgam_bulk_from_win(all.cls, win, 0, LEN, HG_BULK_READ_ONLY, &mine));
     MPI_Win_lock_all(0, win);
-    /* Rank 0 has no such window: it pulls from the last one, too. */
+    /* Rank 0 is not in that window: it pulls from the last rank, too. */
     if (all.rank == all.size - 1) {
         for (int i = 0; i < all.rank; i++)
             exposed_send(mine, i);
@@ -156,7 +155,7 @@ static void some_ranks_have_windows(void)
     MPI_Win_free(&win);
 }
 
-/* Only rank 0 has memory in it. */
+/* Only rank 0 has memory in the window. */
 static void empty_parts_are_fine(void)
 {
     MPI_Win win = MPI_WIN_NULL;
@@ -245,7 +244,7 @@ static void strangers_are_no_matter(void)
     MPI_Win_free(&win);
 }
 
-/* Rank 0 pulls from rank 1, who waits in MPI_Barrier all the time. */
+/* Rank 0 pulls from rank 1, which waits in MPI_Barrier all the time. */
 static void pull_needs_no_target(void)
 {
     MPI_Win win = window_make(MPI_COMM_WORLD);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a transfer longer than any count of MPI arrives whole: 2.5 GiB
- * and 3 bytes, pulled and pushed: bulk_huge user, or bulk_huge library for what
- * is exposed. The memory is reserved, and mostly untouched zeros, so what is
- * sent takes next to none (of the program's own) and what is received all of
- * it: marks stand where pieces begin, end and would be mixed up. */
+/* A transfer longer than any count of MPI arrives whole: 2.5 GiB and 3 bytes,
+ * pulled and pushed: bulk_huge user, or bulk_huge library for the exposed
+ * memory. The memory is reserved, and mostly untouched zeros, so that sent user
+ * memory takes hardly any pages and received memory all: marks are at the
+ * borders of fragments and where mixed-up ones would show. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -44,13 +44,13 @@ static uint8_t *memory_map(void)
     return bytes;
 }
 
-/* Gives the pages back: all is zero again. */
+/* Returns the pages to the kernel: all bytes are zero again. */
 static void memory_clear(uint8_t *bytes)
 {
     CHECK(madvise(bytes, HUGE_LEN, MADV_DONTNEED) == 0);
 }
 
-/* Exposes memory of the library, of which it must have so much. */
+/* Exposes library memory, of which it must have that much. */
 static hg_bulk_t library_expose(uint8_t **ret_bytes)
 {
     hg_bulk_t bulk = HG_BULK_NULL;
@@ -102,7 +102,7 @@ static void transfer(void)
     ranks_meet(MPI_COMM_WORLD);
 }
 
-/* Who receives touches all pages; of the library's memory, who sends, too. */
+/* Received memory takes all pages; sent library memory does, too. */
 static bool has_memory(bool is_library)
 {
     unsigned long long wanted = is_library ? 2 * HUGE_LEN : HUGE_LEN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that every byte of transfers cut into many small pieces is right: odd
- * lengths and places up to 40 MiB, all ranks in both directions at once. Run
- * with AMALGAM_FRAGMENT_BYTES set low. */
+/* Every byte of transfers in many small fragments is right: odd lengths and
+ * offsets up to 40 MiB, all ranks in both directions at once. Run with
+ * AMALGAM_FRAGMENT_BYTES set low. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +15,15 @@ static const size_t lengths[] = {
 static struct ranks all;
 
 struct side {
-    unsigned char *mine; /* exposed to the left; half to read, half to write */
+    unsigned char *mine; /* to the left rank; half to read, half to write */
     unsigned char *local;
     hg_bulk_t mine_bulk;
     hg_bulk_t local_bulk;
-    hg_bulk_t remote; /* the right-hand neighbour's */
+    hg_bulk_t remote; /* of the right-hand neighbour */
     hg_addr_t right;
 };
 
-/* Pull and push at once, of `len` bytes, at an odd place. */
+/* Pull and push at once, of `len` bytes, at an odd offset. */
 static void both_move(struct side *side, size_t len, size_t offset)
 {
     static const hg_bulk_op_t ops[IN_FLIGHT] = {HG_BULK_PULL, HG_BULK_PUSH};

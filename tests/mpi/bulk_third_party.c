@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a bound handle may be passed on: rank 0 exposes, rank 1 gets the
- * handle in a call and hands it to rank 2, which pulls and pushes. */
+/* A bound handle may be passed on: rank 0 exposes, rank 1 gets the handle in a
+ * call and passes it to rank 2, which pulls and pushes. */
 #include <stdlib.h>
 
 #include "ranks.h"
@@ -9,7 +9,7 @@ enum { LEN = 300007 };
 
 MERCURY_GEN_PROC(pass_in_t, ((hg_bulk_t)(bulk))((int32_t)(hops)))
 
-/* A call of `pass` while it is served. */
+/* A call of `pass`, while it is served. */
 struct pass {
     hg_handle_t handle;
     pass_in_t in;
@@ -65,7 +65,7 @@ static hg_return_t pass_returned(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* The bound handle names its exposer, not who passed it on. */
+/* The bound handle names its exposer, not the rank that passed it on. */
 static void exposer_check(hg_bulk_t bulk)
 {
     int rank = -1;

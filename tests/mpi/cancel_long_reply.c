@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the target of a cancelled call is not left with its long answer:
- * it is told that nobody will pull it, and its callback runs. */
+/* The target of a cancelled call can finish its long reply: it learns that no
+ * pull will come, and its callback runs. */
 #include "ranks.h"
 
 enum { TIMES = 20, LONG_LEN = 50000 };
@@ -34,7 +34,7 @@ static hg_return_t answer_ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* The answer comes when its caller has given up. */
+/* Replies after its caller has cancelled. */
 static hg_return_t go_serve(hg_handle_t handle)
 {
     CHECK(kept != HG_HANDLE_NULL);
@@ -52,7 +52,7 @@ static void cancel_one(uint32_t number)
     struct ranks_call go;
 
     OK(ranks_begin(&all, &ask, 1, ask_id, NULL));
-    ranks_echo(&all, 1, number); /* comes after it, so it is there */
+    ranks_echo(&all, 1, number); /* arrives after it, so that one is there */
     OK(HG_Cancel(ask.handle));
     EXPECT(HG_CANCELED, ranks_wait(&ask));
     OK(ranks_begin(&all, &go, 1, go_id, &in));

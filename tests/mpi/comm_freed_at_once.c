@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the communicator may be freed as soon as the class is open, and
- * that classes can be opened and closed many times. */
+/* The communicator may be freed as soon as the class is open, and that classes
+ * can be opened and closed many times. */
 #include "ranks.h"
 
 enum { TIMES = 40 };

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Shows that Ctrl-C in the middle leaves nothing behind: no process, and no
-# file of ours in shared memory or TMPDIR: ctrl_c.sh MPIEXEC PROGRAM
+# Ctrl-C in the middle leaves nothing behind: no process, and no file of the
+# library in shared memory or TMPDIR: ctrl_c.sh LAUNCH PROGRAM
 set -u
-mpiexec=$1 program=$2
-# So that whatever a rank makes there is seen, and nobody else's is.
+launch=$1 program=$2
+# Only files of these ranks are there, and all of them.
 TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
 out=$TMPDIR/out
 
-# Files that are named as those of our processes would be.
+# Files with the names of our processes.
 ours() {
     local one
     for one in $pids; do
@@ -45,9 +45,9 @@ pids_gone() {
     return 0
 }
 
-# A session of its own: SIGINT is ignored by jobs in the background else.
+# A separate session: otherwise background jobs ignore SIGINT.
 setsid bash -c 'trap - INT; exec "$@"' run env --default-signal=INT \
-    "$mpiexec" -n 2 "$program" >"$out" 2>&1 </dev/null &
+    "$launch" -n 2 "$program" >"$out" 2>&1 </dev/null &
 pid=$!
 until_true both_began || fail "the ranks did not begin"
 pids=$(sed -n 's/^process \([0-9]*\) is in the middle$/\1/p' "$out")

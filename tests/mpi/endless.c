@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and moves bulk data until it is interrupted; see ctrl_c.sh, which it
- * tells on stdout which process is in the middle. */
+/* Calls and bulk data until an interrupt, for ctrl_c.sh; prints which process
+ * is in the middle. */
 #include <unistd.h>
 
 #include "ranks.h"

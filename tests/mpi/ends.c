@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves how a job ends whose MPI the library started; run by ends.sh:
+/* Ends of a job whose MPI the library initialized; run by ends.sh:
  * ends MODE FIFO
  *
  *   early   rank 1 closes before rank 0 has done its work, which lasts until
- *           rank 1 has said twice whom it waits for; rank 1 must not leave
+ *           rank 1 has logged twice which rank it waits for; it must not leave
  *           before. FIFO is its stderr, which rank 0 reads
  *   die     rank 1 calls exit(3): the job ends at once with that code
  *   late    the same, after all have closed their classes
@@ -47,7 +47,7 @@ static void turn(void)
     (void)HG_Trigger(context, 0, TRIGGER_MAX, &count);
 }
 
-/* Nothing blocks here: the other rank may not have opened it yet. */
+/* Does not block: the other rank may not have opened it yet. */
 static int fifo_open(const char *path, int flags)
 {
     int fd = open(path, flags | O_NONBLOCK);
@@ -67,7 +67,7 @@ static void stderr_move(const char *path)
     fprintf(stderr, "rank %d closes its class\n", rank);
 }
 
-/* Works until rank 1 has said often enough that it waits. */
+/* Works until rank 1 has said twice that it waits. */
 static void work(const char *path)
 {
     char text[LINE_CAP];
@@ -98,7 +98,7 @@ static hg_return_t note(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* How a call to rank 1 ends. */
+/* Result of a call to rank 1. */
 static int call(hg_id_t id)
 {
     hg_addr_t addr = HG_ADDR_NULL;

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a job, and looks at its code and at what it says before it ends:
-# ends.sh MPIEXEC RANKS CODE LINE PROGRAM MODE
+# Runs a job, and checks its exit code and its last line: ends.sh LAUNCH RANKS
+# CODE LINE PROGRAM MODE
 set -u
-mpiexec=$1 ranks=$2 wanted=$3 line=$4
+launch=$1 ranks=$2 wanted=$3 line=$4
 shift 4
 
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 mkfifo "$dir/fifo"
-out=$(timeout 50 "$mpiexec" -n "$ranks" "$@" "$dir/fifo" </dev/null 2>&1)
+out=$(timeout 50 "$launch" -n "$ranks" "$@" "$dir/fifo" </dev/null 2>&1)
 code=$?
 echo "$out"
 echo "code $code, and $wanted is right"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of another rank, as the tests of bulk pass it on. */
+/* Exchange of bulk descriptors between ranks, for the tests of bulk data. */
 #include "exposed.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ void exposed_send(hg_bulk_t bulk, int rank)
     MPI_Send(text, sizeof(text), MPI_BYTE, rank, TAG, MPI_COMM_WORLD);
 }
 
-/* Serves meanwhile: the other rank may need this one before it sends. */
+/* Serves meanwhile: the other rank may need this before it sends. */
 void exposed_receive(char text[EXPOSED_CAP], int rank)
 {
     MPI_Request request = MPI_REQUEST_NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of another rank, as the tests of bulk pass it on. */
+/* Exchange of bulk descriptors between ranks, for the tests of bulk data. */
 #ifndef TESTS_MPI_EXPOSED_H
 #define TESTS_MPI_EXPOSED_H
 
@@ -7,13 +7,13 @@
 
 enum { EXPOSED_CAP = 1024 };
 
-/* Sends the descriptor of `bulk` to a rank, by the program's own MPI. */
+/* Sends the descriptor of `bulk` to a rank, over the program's own MPI. */
 void exposed_send(hg_bulk_t bulk, int rank);
-/* Receives one, as it was sent. */
+/* Receives one. */
 void exposed_receive(char text[EXPOSED_CAP], int rank);
-/* The handle that the bytes stand for. */
+/* The handle of these bytes. */
 hg_bulk_t exposed_open(struct ranks *ranks, const char text[EXPOSED_CAP]);
-/* The last two. */
+/* exposed_receive() and exposed_open(). */
 hg_bulk_t exposed_take(struct ranks *ranks, int rank);
 
 #endif

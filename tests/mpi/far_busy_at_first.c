@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that ranks of other nodes reach each other however long one of them
- * computes before it serves for the first time, or before it waits for its
- * first call: longer than AMALGAM_CONNECT_TIMEOUT_MS, which is 2000. */
+/* Ranks on other nodes reach each other however long one of them computes
+ * before it serves for the first time, or before it waits for its first call:
+ * longer than AMALGAM_CONNECT_TIMEOUT_MS, which is 2000. */
 #include <time.h>
 
 #include "ranks.h"
@@ -15,7 +15,7 @@ static bool is_over(uint64_t start_ns)
     return ranks_now_ns() - start_ns >= BUSY_MS * 1000000ull;
 }
 
-/* Rank 0 calls, and rank 1 looks at nothing until it is told to. */
+/* Rank 0 calls, and rank 1 makes no progress until it is told to. */
 static void target_is_busy(void)
 {
     uint64_t start_ns = ranks_now_ns();
@@ -35,7 +35,7 @@ static void target_is_busy(void)
     ranks_end(&call);
 }
 
-/* Rank 0 calls, and does something else then; rank 1 serves. */
+/* Rank 0 calls, and then computes; rank 1 serves. */
 static void origin_is_busy(void)
 {
     const struct timespec nap = {.tv_nsec = 10000000};

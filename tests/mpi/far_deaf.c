@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a rank that receives no requests calls all others and moves data
- * to and from their memory, that theirs are refused, and that it ends with
- * them. */
+/* A rank that does not listen calls all others and accesses their memory; calls
+ * and transfers to it are refused, and it ends with them. */
 #include "ranks.h"
 
 static struct ranks all;

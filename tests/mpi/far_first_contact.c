@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a rank of another node is one address, whoever begins: who hears
- * of it before it calls, who calls first, and several threads that do so at the
- * same moment. */
+/* A rank of another node has one address, whoever begins: a rank that hears
+ * from it before it calls, one that calls first, and several threads that call
+ * at the same moment. */
 #include <pthread.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void greet(hg_id_t id, int rank)
     ranks_end(&call);
 }
 
-/* The origin of a call, and the rank looked up, in both orders. */
+/* Origin of a call and address of the rank agree, in both orders. */
 static void heard_check(int rank)
 {
     char heard_text[TEXT_CAP];
@@ -72,7 +72,7 @@ static void *rank_find(void *arg)
     return NULL;
 }
 
-/* All threads of this rank look another one up that it never called. */
+/* All threads of this rank look up one that it never called. */
 static void threads_check(int rank)
 {
     pthread_t threads[THREADS];
@@ -93,7 +93,7 @@ static void threads_check(int rank)
         OK(HG_Addr_free(all.cls, found[i]));
 }
 
-/* A class in which nobody has called anybody yet. */
+/* A class before any call. */
 static hg_id_t open_fresh(void)
 {
     ranks_open(&all, MPI_COMM_WORLD);
@@ -101,7 +101,8 @@ static hg_id_t open_fresh(void)
     return MERCURY_REGISTER(all.cls, "greet", greet_t, void, greet_serve);
 }
 
-/* The upper half of the ranks calls, the lower one hears, and calls then. */
+/* The upper half of the ranks calls the lower half, which calls back
+ * afterwards. */
 static void hear_first(void)
 {
     hg_id_t id = open_fresh();
@@ -123,7 +124,7 @@ static void hear_first(void)
     ranks_close(&all);
 }
 
-/* All find all at once, in many threads, and are called meanwhile. */
+/* All look up all at once, in many threads, and are called meanwhile. */
 static void find_at_once(void)
 {
     hg_id_t id = open_fresh();

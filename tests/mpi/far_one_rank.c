@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that one rank which cannot open libfabric, or wants another one, is an
- * end for all or for none: far_one_rank. Who failed says so, once. */
+/* If one rank cannot open libfabric, or wants another provider, all ranks fail,
+ * or all fall back. The failing rank logs it, once. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ranks.h"
 
-/* An address for documents (RFC 5737), which no host has. */
+/* An address for documents (RFC 5737), of no host. */
 #define NOWHERE "198.51.100.77"
 
 static struct ranks all;
@@ -19,7 +19,8 @@ static bool is_last(void)
     return world_rank == world_size - 1;
 }
 
-/* Asked for: none of them gets a class, and the log names rank and host. */
+/* Libfabric as option: no rank gets a class, and the log names rank and
+ * host. */
 static void refusal_check(void)
 {
     char host[64] = "";
@@ -39,7 +40,7 @@ static void refusal_check(void)
     fclose(log);
 }
 
-/* Left to us: all go by MPI, with one warning of one rank. */
+/* Libfabric by default: all go by MPI, with one warning of one rank. */
 static void fallback_check(void)
 {
     FILE *log = NULL;
@@ -57,7 +58,7 @@ static void fallback_check(void)
     unsetenv("AMALGAM_INTERNODE");
 }
 
-/* All differ in what they want: that is seen before anything is opened. */
+/* Each rank wants another: that is noticed before anything is opened. */
 static void difference_check(const char *mine)
 {
     FILE *log = ranks_log_catch("error");
@@ -81,7 +82,7 @@ int main(void)
     if (is_last())
         setenv("AMALGAM_INTERNODE", "ofi+tcp", 1);
     difference_check("auto");
-    if (is_last()) /* which alone knows that there is no such thing */
+    if (is_last()) /* only this rank knows that it does not exist */
         setenv("AMALGAM_INTERNODE", "nowhere", 1);
     difference_check("auto");
     unsetenv("AMALGAM_INTERNODE");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the addresses of other nodes lie once in a node's memory, under
- * no name that a killed rank could leave behind, and are gone with the class.
- */
+/* The addresses of other nodes are stored once per node, under no name that a
+ * killed rank could leave behind, and vanish with the class. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +10,13 @@
 
 enum { LINE_CAP = 512, NAME_CAP = 64, RECORD_MAX = 1024 };
 
-/* A piece of memory that processes share, and which this one only reads. */
+/* A shared mapping that this process only reads. */
 struct table {
     unsigned long inode;
     unsigned long len;
 };
 
-/* How many such pieces there are, of files in /dev/shm; the last one. */
+/* Number of such mappings of files in /dev/shm; returns the last one. */
 static int tables_find(struct table *ret_table)
 {
     char line[LINE_CAP];
@@ -68,7 +67,7 @@ int main(void)
     ranks_start(MPI_THREAD_MULTIPLE);
     CHECK(tables_find(&mine) == 0);
     ranks_open(&all, MPI_COMM_WORLD);
-    /* Called as it was asked for, by "ofi+PROTOCOL". */
+    /* Named as requested, by "ofi+PROTOCOL". */
     CHECK(strcmp(HG_Class_get_name(all.cls), "ofi") == 0);
     CHECK(strcmp(HG_Class_get_protocol(all.cls),
               getenv("AMALGAM_TRANSPORT") + strlen("ofi+")) == 0);

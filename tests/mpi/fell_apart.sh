@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A job that fell apart into jobs of one rank says so once, with what to try,
-# and ends with an error; a job that was started alone does not.
+# A job that was split into jobs of one rank logs that once, with a hint, and
+# ends with an error; a job that was started alone does not.
 #
-#   fell_apart.sh MPIEXEC HELLO
+#   fell_apart.sh LAUNCH HELLO
 set -u
 
-mpiexec=$1 hello=$2
+launch=$1 hello=$2
 log=$(mktemp "${TMPDIR:-/tmp}/fell-apart.XXXXXX") || exit 1
 trap 'rm -f "$log"' EXIT
-# What this test was started by must not show.
-for name in $(compgen -e SLURM_) $(compgen -e PMI) $(compgen -e OMPI_); do
+# Hides the launcher of this test.
+for name in $(compgen -e SLURM_) $(compgen -e PMI) $(compgen -e OMPI_COMM); do
     unset "$name"
 done
 
@@ -20,8 +20,8 @@ die() {
     exit 1
 }
 
-# run NAME=VALUE... COMMAND...: it has to end with an error, since one rank has
-# nobody to say hello to.
+# run NAME=VALUE... COMMAND...: must end with an error, since one rank cannot
+# say hello to others.
 run() {
     timeout 40 env "$@" >"$log" 2>&1 </dev/null
     [ $? = 1 ] || die "$*: exit code 1 was expected"
@@ -50,6 +50,6 @@ run SLURM_JOB_ID=7 SLURM_NTASKS=4 SLURM_PROCID=0 "$hello"
 silent "a program in an allocation of 4 tasks"
 run "${step[@]}" SLURM_PROCID=0 SLURM_PTY_PORT=4711 "$hello"
 silent "a program that was typed in srun --pty bash"
-run "${step[@]}" SLURM_PROCID=0 "$mpiexec" -launcher fork -n 1 "$hello"
+run "${step[@]}" SLURM_PROCID=0 "$launch" -hosts a -n 1 "$hello"
 silent "mpiexec -n 1 in an allocation"
 exit 0

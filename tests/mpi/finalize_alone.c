@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a rank that closes a class alone, and gives the others up, keeps
- * nobody from closing theirs later; and, as finalize_alone crossed, that ranks
- * which leave their classes in different orders come to the end of MPI. */
+/* A rank that closes a class alone, and abandons the others, does not block
+ * their end later; and, as finalize_alone crossed, ranks that close their
+ * classes in different orders reach the end of MPI. */
 #include <stdlib.h>
 #include <string.h>
 

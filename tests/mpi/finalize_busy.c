@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a class with things open says HG_BUSY before any common step:
- * the others wait, and once all is closed the end goes through. */
+/* A class with open objects returns HG_BUSY before any common step: the others
+ * wait, and once all is closed the end succeeds. */
 #include "ranks.h"
 
 static struct ranks all;

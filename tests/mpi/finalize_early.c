@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a rank which ends at once goes on serving calls and bulk of the
- * others until they end too. */
+/* A rank that ends at once serves calls and bulk data of the others until they
+ * end, too. */
 #include "ranks.h"
 
 enum { ROUNDS = 50 };

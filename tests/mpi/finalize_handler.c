@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a class may be closed while a handler that the library's threads
- * run still has work to do after its answer: what that handler holds is not the
- * program's, and the call waits for it. Such a handler cannot close the
- * class. */
+/* A class may be closed while a handler in a library thread still works after
+ * its reply: its objects do not count as the program's, and the call waits for
+ * it. Such a handler cannot close the class. */
 #include <pthread.h>
 #include <time.h>
 

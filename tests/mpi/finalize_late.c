@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the ranks wait for one that computes for a second before it
- * ends, and that this is no error for anyone. */
+/* The ranks wait for one that computes for a second before it ends, without any
+ * error. */
 #include "ranks.h"
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the ranks give up on one that never ends: HG_TIMEOUT, a line that
- * names it, and they come to their own end. Run by apart.sh, a proxy for each
- * rank, so that MPI leaves the survivors alone. */
+/* The ranks abandon one that never ends: HG_TIMEOUT, a line that names it, and
+ * they reach their own end. Run by apart.sh, a proxy for each rank, so that MPI
+ * leaves the survivors alone. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that amalgam_finalize() names the rank that keeps it from more than
- * HG_BUSY: one that has not answered a call whose handle is still open. */
+/* amalgam_finalize() that returns HG_BUSY names the rank it waits for: one that
+ * has not answered a call whose handle is still open. */
 #include "ranks.h"
 
 int main(void)
@@ -14,7 +14,7 @@ int main(void)
     ranks_open(&all, MPI_COMM_WORLD);
     ranks_exchange(&all);
     ranks_meet(MPI_COMM_WORLD);
-    MPI_Barrier(MPI_COMM_WORLD); /* from here on rank 1 makes no progress */
+    MPI_Barrier(MPI_COMM_WORLD); /* rank 1 makes no progress from here */
     if (all.rank == 0) {
         log = ranks_log_catch("warning");
         OK(ranks_begin(&all, &call, 1, all.echo, &in));

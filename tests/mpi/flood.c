@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a rank which does not trigger keeps bounded memory while others
- * send as fast as they can, and that no call is lost: 7 x 2000 calls of 1 KiB
- * against one victim. With "asleep" it does not even make progress at first. */
+/* A rank that does not trigger keeps bounded memory while others send as fast
+ * as they can, and no call is lost: 7 x 2000 calls of 1 KiB to one victim. With
+ * "asleep" it makes no progress at first. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +11,13 @@
 enum {
     CALLS = 2000,
     CREDITS = 64,              /* the default */
-    EAGER_LEN = 4096 + 192,    /* a message and what stands around it, */
-    SLOT_LEN = 4 * 4096 + 192, /* and room for longer ones */
-    SLACK_SLOTS = 512, /* receives posted, replies, what the heap rounds */
-    HANDLE_LEN = 1024, /* what an arrival costs besides its message */
+    EAGER_LEN = 4096 + 192,    /* a message with its headers, */
+    SLOT_LEN = 4 * 4096 + 192, /* and space for longer ones */
+    SLACK_SLOTS = 512, /* receives posted, replies, rounding of the heap */
+    HANDLE_LEN = 1024, /* an arrival besides its message */
     KIB = 1024,
-    HOLD_MS = 1500,     /* how long the victim does not trigger */
-    MPI_KB = 32 * 1024, /* what MPI itself takes for its seven peers */
+    HOLD_MS = 1500,     /* time in which the victim does not trigger */
+    MPI_KB = 32 * 1024, /* MPI's own memory for its seven peers */
 };
 
 static struct ranks all;
@@ -92,7 +92,8 @@ static long resident_kb(void)
     return kb;
 }
 
-/* What the library and the process may grow by, whatever the others do. */
+/* Bound on the growth of the library and the process, whatever the others
+ * do. */
 static uint64_t bound_bytes(uint64_t slot_len)
 {
     uint64_t held = (uint64_t)(all.size - 1) * CREDITS;
@@ -114,7 +115,7 @@ static void growth_check(
         when, (unsigned long long)grown,
         (unsigned long long)bound_bytes(SLOT_LEN), grown_kb);
     CHECK(grown <= bound_bytes(SLOT_LEN));
-    /* Room that no message filled is never touched. */
+    /* Buffer space that no message filled has no pages. */
     CHECK(grown_kb <= (long)(bound_bytes(EAGER_LEN) / 1024) + MPI_KB);
 }
 
@@ -127,7 +128,7 @@ static void victim_hold(bool is_asleep)
             (void)HG_Progress(all.context, 0);
 }
 
-/* The first calls may have come while it waited for all to begin. */
+/* The first calls may have arrived while it waited for all to begin. */
 static void victim_stand(
     const struct amg_mem_stats *before, long before_kb, bool is_asleep)
 {
@@ -152,7 +153,7 @@ int main(int argc, char **argv)
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_open(&all, MPI_COMM_WORLD);
     blow = MERCURY_REGISTER(all.cls, "blow", blow_t, void, blow_serve);
-    ranks_exchange(&all); /* every connection of MPI is made */
+    ranks_exchange(&all); /* establishes all connections of MPI */
     amg_mem_stats_get(&before);
     before_kb = resident_kb();
     ranks_meet(MPI_COMM_WORLD);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that ranks which outnumber the cores do not spin while they have
- * nothing to do. */
+/* More ranks than cores do not spin while they are idle. */
 #include <sys/resource.h>
 
 #include "ranks.h"

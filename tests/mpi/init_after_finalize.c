@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a class that is opened after MPI_Finalize is refused with a line
- * that says why, and that the process goes on. */
+/* A class that is opened after MPI_Finalize is refused with a reason, and the
+ * process goes on. */
 #include <stdlib.h>
 
 #include "ranks.h"

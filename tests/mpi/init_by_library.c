@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that HG_Init() starts MPI when nobody has, that a class may be opened
- * again, and that MPI is finalised when the process exits, without a word. */
+/* HG_Init() initializes MPI if the program has not, a class may be opened
+ * again, and MPI is finalized when the process exits, without a log line. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,7 +21,8 @@ static int line_count(FILE *stream, const char *format, ...)
     return len;
 }
 
-/* Set before the library sets its own, and so runs after that one. */
+/* Registered before the library registers its own, and so runs after that
+ * one. */
 static void exit_check(void)
 {
     int is_over = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that MPI stays the program's when the program started it: HG_Init()
- * and HG_Finalize() leave it running, and after MPI_Finalize nothing opens. */
+/* MPI stays the program's if the program initialized it: HG_Init() and
+ * HG_Finalize() leave it running, and after MPI_Finalize no class opens. */
 #include <stdlib.h>
 
 #include "ranks.h"
@@ -29,7 +29,7 @@ int main(void)
     ranks_limit(55);
     MPI_Init(NULL, NULL);
     MPI_Query_thread(&level);
-    HG_Set_log_level("none"); /* HG_BUSY below is meant */
+    HG_Set_log_level("none"); /* HG_BUSY below is expected */
     for (int i = 0; i < 3; i++) {
         int now = -1;
 

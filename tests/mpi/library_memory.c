@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that memory of amalgam_alloc() can be exposed, that it holds the
- * class open, and that it works as well with AMALGAM_POOL_BYTES too small. */
+/* Memory of amalgam_alloc() can be exposed, keeps the class open, and also
+ * works with AMALGAM_POOL_BYTES too small. */
 #include <string.h>
 
 #include "ranks.h"

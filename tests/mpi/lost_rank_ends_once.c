@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that calls to a rank that was killed end once by HG_Cancel(), and so
- * do long answers to it, with arguments and answers of one message and of more;
- * MPI tells of no death. Short answers have left. Run by apart.sh; the last
- * rank dies. */
+/* Calls to a killed rank end once by HG_Cancel(), and so do long replies to it,
+ * with short and long arguments and replies; MPI reports no death. Short
+ * replies have left. Run by apart.sh; the last rank dies. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ typedef struct {
 static struct ranks all;
 static hg_id_t blob;
 static struct ranks_call asked[PAIRS]; /* by this rank */
-static struct ranks_call held[PAIRS];  /* of the other one */
+static struct ranks_call held[PAIRS];  /* of the other rank */
 static unsigned held_count;
 
 static hg_return_t hg_proc_blob(hg_proc_t proc, void *data)
@@ -43,7 +42,7 @@ static hg_return_t hold(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Answers all; how many answers are long. */
+/* Answers all; returns the number of long replies. */
 static unsigned answer(void)
 {
     unsigned count = 0;
@@ -78,7 +77,7 @@ static void turn_often(void)
         ranks_turn();
 }
 
-/* The other one is dead. */
+/* Runs after the other rank is dead. */
 static void outlive(void)
 {
     unsigned count = answer();
@@ -121,7 +120,7 @@ int main(void)
     if (all.rank == dead)
         raise(SIGKILL);
     outlive();
-    HG_Set_log_level("none"); /* it names the dead rank, rightly */
+    HG_Set_log_level("none"); /* warnings that name the dead rank are right */
     ranks_leave(&all);
     EXPECT(HG_TIMEOUT, amalgam_finalize(all.cls));
     ranks_survived(dead);

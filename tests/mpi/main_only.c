@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sees to it that no thread but the first is in MPI. */
+/* Check that no thread but the first calls MPI. */
 #include "main_only.h"
 
 #include <pthread.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that an instance over what is no communicator, or that is asked for
- * what makes no sense, is refused with the reason, and leaves nothing behind.
- */
+/* An instance over an invalid communicator, or with invalid settings, is
+ * refused with the reason, and leaves nothing behind. */
 #include <string.h>
 
 #include "margo_ranks.h"
@@ -15,7 +14,7 @@ static void refused(MPI_Comm comm, const char *transport,
     CHECK(ranks_log_has(log_file, reason));
 }
 
-/* Why, says Margo's logger: see the tests of its configuration. */
+/* Margo's logger gives the reason: see the tests of its configuration. */
 static void json_refused(const char *json)
 {
     struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
@@ -47,7 +46,7 @@ int main(void)
     json_refused("{\"use_progress_thread\": ");
     json_refused("{\"rpc_thread_count\": \"many\"}");
     class_refused();
-    /* It can still be opened. */
+    /* A valid one can still be opened. */
     mranks_open(&all, NULL);
     mranks_exchange(&all);
     mranks_close(&all);

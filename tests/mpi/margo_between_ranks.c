@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that ranks with an instance each call each other and themselves, move
- * bulk data, and that calls go 100 levels deep between them, on one stream
- * each; and that all ends together. */
+/* Instances, one per rank, call each other and themselves, move bulk data, and
+ * nest calls 100 levels deep, on one stream each; and all end together. */
 #include "margo_ranks.h"
 
 enum { LEVELS = 100 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that an instance which ends at once goes on serving the others until
- * they end too: calls, bulk data, and handlers that call further. */
+/* An instance that ends at once serves the others until they end, too: calls,
+ * bulk data, and handlers that call further. */
 #include "margo_ranks.h"
 
 enum { ROUNDS = 20, HOPS = 5 };

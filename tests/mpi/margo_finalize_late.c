@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that instances wait for one whose rank computes for a second before it
- * ends, and that this is no error for anyone. */
+/* Instances wait for one whose rank computes for a second before it ends,
+ * without any error. */
 #include "margo_ranks.h"
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that instances give up on a rank that never ends: the log names it,
- * and they come to their own end. Run by apart.sh, a proxy for each rank, so
- * that MPI leaves the survivors alone. */
+/* Instances abandon a rank that never ends: the log names it, and they reach
+ * their own end. Run by apart.sh, a proxy for each rank, so that MPI leaves the
+ * survivors alone. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     mranks_open(&all, NULL);
     mranks_echo(&all, (all.rank + 1) % all.size, 1);
     if (all.rank == missing) {
-        /* Serve until the other two have been answered. */
+        /* Serve until both other ranks were answered. */
         while (atomic_load(&all.served) == 0)
             margo_thread_sleep(all.mid, 1);
         raise(SIGKILL);

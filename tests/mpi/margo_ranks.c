@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of Margo between ranks share. */
+/* Common parts of the tests of Margo between ranks. */
 #include "margo_ranks.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void mranks_echo_serve(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(mranks_echo_serve)
 
-/* Calls, and checks what comes back. */
+/* Calls, and checks the reply. */
 static uint64_t number_call(
     struct mranks *mranks, int rank, hg_id_t id, uint64_t value)
 {
@@ -149,7 +149,8 @@ void mranks_adopt(struct mranks *mranks, margo_instance_id mid)
 void mranks_open(struct mranks *mranks, const struct margo_init_info *info)
 {
     mranks_adopt(mranks, amalgam_margo_init(MPI_COMM_WORLD, NULL, info));
-    /* With a progress thread requests may come before a handler is known. */
+    /* With a progress thread requests may arrive before a handler is
+     * registered. */
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An idle class holds at most 64 bytes more for each rank more, and where that
- * one is bound, if it is of the same node.
+/* An idle class holds at most 8 bytes for each additional rank, and its
+ * binding, if it is on the same node.
  *
  * Counts the library's heap memory of a class with a context, between ranks 0
  * and 1, and between all. MPI's own memory is not counted. */
@@ -12,9 +12,9 @@
 #include "affinity/policy.h"
 
 enum {
-    LIMIT_BYTES = 64,
+    LIMIT_BYTES = 8,
     SMALL = 2,
-    ROUNDING = 128, /* malloc gives up to 24 bytes more than asked, or not */
+    ROUNDING = 128, /* malloc may return up to 24 bytes more than requested */
 };
 
 static uint64_t bytes_now(void)
@@ -41,7 +41,7 @@ static int64_t class_bytes(MPI_Comm comm)
     return (int64_t)(after - before);
 }
 
-/* How many ranks more there may be on this node. */
+/* Possible further ranks on this node. */
 static int neighbours(void)
 {
     MPI_Comm node = MPI_COMM_NULL;
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     MPI_Comm_split(
         MPI_COMM_WORLD, rank < SMALL ? 0 : MPI_UNDEFINED, rank, &few);
     if (few != MPI_COMM_NULL) {
-        class_bytes(few); /* whatever is made once and kept */
+        class_bytes(few); /* allocates what is kept for ever */
         small = class_bytes(few);
         MPI_Comm_free(&few);
     }

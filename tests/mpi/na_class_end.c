@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A class over an NA class may be closed by amalgam_finalize(), which serves
- * until all have come; the NA class then only waits for its own end. */
+ * until all ranks call it; the NA class then only waits for its own end. */
 #include "na.h"
 #include "ranks.h"
 
@@ -24,7 +24,7 @@ int main(void)
     CHECK(na != NULL);
     ranks_adopt(&ranks, hg_open(na));
     ranks_exchange(&ranks);
-    if (ranks.rank == 0) /* the others come first, and serve it */
+    if (ranks.rank == 0) /* the others are first, and serve it */
         ranks_exchange(&ranks);
     ranks_close(&ranks);
     CHECK(NA_Addr_self(na, &self) == NA_SUCCESS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classes that name no communicator are opened over the one chosen before, and
- * over the world when none is. */
+/* Classes without a communicator are opened over the one chosen before, or else
+ * over the world. */
 #include "na_mpi.h"
 #include "ranks.h"
 
@@ -16,7 +16,7 @@ static void opened_check(int size)
     ranks_close(&ranks);
 }
 
-/* Two groups that know nothing of each other cannot be chosen. */
+/* An intercommunicator cannot be chosen. */
 static void inter_check(MPI_Comm half, int rank, int size)
 {
     MPI_Comm inter = MPI_COMM_NULL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a class with no_loopback reaches its own process by MPI also over
- * an NA class without it, which may have found that it needs MPI for nothing
- * but the common end. */
+/* A class with no_loopback reaches its own process over MPI also over an NA
+ * class without it, which may use MPI only for the common end. */
 #include "na.h"
 #include "ranks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Once they are warm, neither side of a small call allocates anything. */
+/* After a warm-up, neither side of a small call allocates anything. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -9,15 +9,15 @@
 
 enum { WARM = 200, CALLS = 1000 };
 
-/* Four integers there, one back. */
+/* Four integers to the target, one back. */
 struct input {
     uint64_t word[4];
 };
 
 struct state {
     hg_context_t *context;
-    unsigned ended;  /* calls that came back here */
-    unsigned served; /* calls that were answered here */
+    unsigned ended;  /* calls that returned here */
+    unsigned served; /* calls that were served here */
     bool is_wrong;
 };
 
@@ -107,7 +107,7 @@ static void round_run(
         turn(state);
 }
 
-/* How often was memory asked for during the calls? */
+/* Number of allocations during the calls. */
 static uint64_t allocations(
     struct state *state, int rank, const hg_handle_t *handles)
 {

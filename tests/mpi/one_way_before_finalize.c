@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that one-way calls made just before the common end all arrive. */
+/* One-way calls made just before the common end all arrive, also those without
+ * a handle. */
 #include "ranks.h"
 
 enum { CALLS = 200 };
 
 static struct ranks all;
+static hg_id_t bare; /* without a handle */
+static atomic_ulong bare_came;
+
+static void bare_serve(
+    hg_class_t *hg_class, int from_rank, const void *arg, size_t len)
+{
+    (void)hg_class;
+    if (len != sizeof(int) || *(const int *)arg != from_rank)
+        atomic_fetch_add(&all.bad, 1);
+    atomic_fetch_add(&bare_came, 1);
+}
+
+static void bare_send(int rank)
+{
+    hg_addr_t addr = HG_ADDR_NULL;
+
+    OK(amalgam_addr_rank(all.cls, rank, &addr));
+    for (unsigned i = 0; i < CALLS;) {
+        hg_return_t ret = amalgam_forward_oneway(
+            all.context, addr, bare, &all.rank, sizeof(all.rank));
+
+        CHECK(ret == HG_SUCCESS || ret == HG_AGAIN);
+        if (ret == HG_SUCCESS)
+            i++;
+        else
+            ranks_turn();
+    }
+    OK(HG_Addr_free(all.cls, addr));
+}
 
 static void notes_send(int rank)
 {
@@ -29,14 +59,18 @@ int main(void)
 
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_open(&all, MPI_COMM_WORLD);
+    bare = amalgam_register_oneway(all.cls, "bare", bare_serve);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < all.size; i++)
-        if (i != all.rank)
+        if (i != all.rank) {
             notes_send(i);
+            bare_send(i);
+        }
     ranks_close(&all);
-    came = atomic_load(&all.noted);
+    came = atomic_load(&all.noted) + atomic_load(&bare_came);
     MPI_Reduce(&came, &sum, 1, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
-    wanted = (unsigned long)all.size * (unsigned long)(all.size - 1) * CALLS;
+    wanted =
+        (unsigned long)all.size * (unsigned long)(all.size - 1) * 2 * CALLS;
     if (all.rank == 0 && sum != wanted)
         fprintf(stderr, "%lu of %lu one-way calls arrived\n", sum, wanted);
     CHECK(all.rank != 0 || sum == wanted);

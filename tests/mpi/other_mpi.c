@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the library refuses to run with an MPI of another family than it
- * was built with, and names both. */
+/* The library refuses to run with an MPI of another family than it was built
+ * with, and names both. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 static bool is_other;
 
-/* The library calls this one, as the program comes before MPI. */
+/* The library calls this one, as the program is searched before MPI. */
 int MPI_Get_library_version(char *version, int *len)
 {
 #if defined(OPEN_MPI)

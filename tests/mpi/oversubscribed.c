@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that far more ranks than cores get on: every rank calls every other,
- * waiting as a program would. */
+/* With far more ranks than cores, every rank calls every other, in blocking
+ * waits. */
 #include "ranks.h"
 
 enum { ROUNDS = 20, WAIT_MS = 100 };
 
 static struct ranks all;
 
-/* Sleeps in the library until the call is answered. */
+/* Blocks in the library until the reply. */
 static void call_make(int rank, uint64_t value)
 {
     uint64_t deadline_ns = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the ranks of a part of the job take no core for idle that others
- * of the job may be bound to, and that those of all of it do. */
+/* A class over some ranks of a job treats no core as idle to which other ranks
+ * of the job may be bound; a class over all ranks does. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
@@ -9,7 +9,7 @@
 
 #include "ranks.h"
 
-/* As a launcher does: to the first core that this process may use. */
+/* Binds to the first core that this process may use, as a launcher does. */
 static void first_core_bind(void)
 {
     cpu_set_t set;
@@ -23,7 +23,7 @@ static void first_core_bind(void)
     CHECK(sched_setaffinity(0, sizeof(set), &set) == 0);
 }
 
-/* Opens a class, which must say so in the log, and makes no context. */
+/* Opens a class, whose log must have the text, and creates no context. */
 static void class_try(MPI_Comm comm, const char *says)
 {
     FILE *log = ranks_log_catch("info");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a rank that waits for something else for long moves the transfers
- * of others without a nap in each: naps are counted, by the system call that
- * stands here in the library's way. */
+/* A rank in a long wait moves the transfers of others without one timed wait
+ * for each: the test interposes the system call, and counts. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_NEXT, epoll_pwait2 */
 #endif
@@ -27,7 +26,7 @@ int epoll_pwait2(int fd, struct epoll_event *events, int max,
     return real(fd, events, max, timeout, mask);
 }
 
-/* Waits as a program does, in calls that sleep, until rank 1 has said so. */
+/* Waits in blocking calls, like a program, until rank 1 has said so. */
 static void wait_long(struct ranks *all, unsigned long notes)
 {
     while (atomic_load(&all->noted) < notes) {
@@ -73,7 +72,7 @@ int main(void)
     local = ranks_bulk(&all, bytes, LEN, HG_BULK_READWRITE);
     if (all.rank == 0) {
         exposed_send(local, 1);
-        wait_long(&all, 1); /* until its patience with the quiet is over */
+        wait_long(&all, 1); /* until it stops expecting messages soon */
         atomic_store(&naps, 0);
         wait_long(&all, 2);
         printf("%u naps in %d transfers\n", atomic_load(&naps), PULLS);

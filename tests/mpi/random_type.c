@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random datatypes, and what MPI itself says of where their bytes lie. */
+/* Random datatypes, and the layout of their bytes according to MPI. */
 #include "random_type.h"
 
 #include <stdio.h>
@@ -9,7 +9,8 @@
 enum {
     PARTS_MAX = 4,
     DIMS_MAX = 3,
-    PLACE_BYTES = 3, /* of a place's number, one for each pass */
+    TRIES = 8,
+    PLACE_BYTES = 3, /* of a byte's index, one per pass */
 };
 
 typedef MPI_Datatype (*draw_fn)(uint64_t *state, MPI_Datatype part);
@@ -56,21 +57,36 @@ static MPI_Datatype draw_contiguous(uint64_t *state, MPI_Datatype part)
     return type;
 }
 
+/* In units of `unit` bytes. Not -1 byte, which Open MPI takes for as far as the
+ * part reaches. */
+static int draw_stride(uint64_t *state, int low, int high, MPI_Aint unit)
+{
+    int stride = between(state, low, high);
+
+    return stride * unit == -1 ? 0 : stride;
+}
+
 static MPI_Datatype draw_vector(uint64_t *state, MPI_Datatype part)
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Aint extent = 0;
+    MPI_Aint low = 0;
+    int stride = 0;
 
-    MPI_Type_vector(between(state, 0, 5), between(state, 0, 3),
-        between(state, -4, 6), part, &type);
+    MPI_Type_get_extent(part, &low, &extent);
+    stride = draw_stride(state, -4, 6, extent);
+    MPI_Type_vector(
+        between(state, 0, 5), between(state, 0, 3), stride, part, &type);
     return type;
 }
 
 static MPI_Datatype draw_hvector(uint64_t *state, MPI_Datatype part)
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
+    int stride = draw_stride(state, -60, 120, 1);
 
-    MPI_Type_create_hvector(between(state, 0, 5), between(state, 0, 3),
-        between(state, -60, 120), part, &type);
+    MPI_Type_create_hvector(
+        between(state, 0, 5), between(state, 0, 3), stride, part, &type);
     return type;
 }
 
@@ -167,9 +183,9 @@ static MPI_Datatype draw_subarray(uint64_t *state, MPI_Datatype part)
     return type;
 }
 
-static MPI_Datatype draw_darray(uint64_t *state, MPI_Datatype part)
+static int darray_try(
+    uint64_t *state, MPI_Datatype part, MPI_Datatype *ret_type)
 {
-    MPI_Datatype type = MPI_DATATYPE_NULL;
     int dims = between(state, 1, DIMS_MAX);
     int sizes[DIMS_MAX];
     int distribs[DIMS_MAX];
@@ -200,13 +216,31 @@ static MPI_Datatype draw_darray(uint64_t *state, MPI_Datatype part)
         }
         total *= procs[i];
     }
-    MPI_Type_create_darray(total, random_below(state, total), dims, sizes,
-        distribs, args, procs, draw_order(state), part, &type);
+    return MPI_Type_create_darray(total, random_below(state, total), dims,
+        sizes, distribs, args, procs, draw_order(state), part, ret_type);
+}
+
+/* Open MPI 4.1.4 refuses some; after a few other tries it is not distributed.
+ */
+static MPI_Datatype draw_darray(uint64_t *state, MPI_Datatype part)
+{
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    int rc = MPI_ERR_TYPE;
+
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int tries = 0; rc != MPI_SUCCESS && tries < TRIES; tries++)
+        rc = darray_try(state, part, &type);
+    if (rc != MPI_SUCCESS)
+        MPI_Type_dup(part, &type);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
     return type;
 }
 
-/* A member without bytes has blocks of length 0 here, not parts that are empty
- * themselves: MPICH 4.0.2 divides by zero while packing such a struct. */
+/* A member without bytes has blocks of length 0 here, not empty parts: MPICH
+ * 4.0.2 divides by zero while packing such a struct. */
 static MPI_Datatype draw_member(uint64_t *state, int depth)
 {
     MPI_Datatype type = type_draw(state, depth);
@@ -229,7 +263,7 @@ static MPI_Datatype draw_struct(uint64_t *state, int depth)
     MPI_Aint places[PARTS_MAX];
 
     types[0] = draw_member(state, depth);
-    for (int i = 1; i < count; i++) /* the same again is a case of its own */
+    for (int i = 1; i < count; i++) /* repeating a type is a case of its own */
         types[i] = random_below(state, 2) == 0
                        ? types[i - 1]
                        : draw_member(state, between(state, 0, depth));
@@ -317,7 +351,7 @@ static MPI_Datatype draw_large(uint64_t *state, MPI_Datatype part)
 /* A type that may be freed: a predefined one is duplicated. */
 static MPI_Datatype type_draw(uint64_t *state, int depth)
 {
-    /* Types with bits of their own that no copy need keep are left out. */
+    /* Without types that have padding bits, which copies need not keep. */
     static const MPI_Datatype leaves[] = {MPI_CHAR, MPI_SHORT, MPI_INT,
         MPI_DOUBLE, MPI_FLOAT, MPI_BYTE, MPI_INT64_T, MPI_2INT, MPI_SHORT_INT,
         MPI_DOUBLE_INT, MPI_LONG_INT, MPI_FLOAT_INT, MPI_C_DOUBLE_COMPLEX};
@@ -344,8 +378,8 @@ static MPI_Datatype type_draw(uint64_t *state, int depth)
     return type;
 }
 
-/* Sets what is known of `count` elements; false when they are too many bytes,
- * or too far away. Three extents are more than all overflows of int. */
+/* Fills in facts about `count` elements; false when they have too many bytes,
+ * or are too far away. Three extents are more than all overflows of int. */
 static bool type_measure(
     MPI_Datatype type, int count, struct random_type *ret_type)
 {

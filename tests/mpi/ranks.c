@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests between ranks share. */
+/* Common parts of the tests between ranks. */
 #include "ranks.h"
 
 #include <sched.h>
@@ -11,8 +11,8 @@
 #include "slow.h"
 
 enum {
-    LIMIT_S = 55,  /* of a whole test, fewer than ctest's */
-    BEFORE_S = 15, /* a wait that takes too long ends before the test does */
+    LIMIT_S = 55,  /* of a whole test, less than ctest's */
+    BEFORE_S = 15, /* a wait fails before the test does */
     OPEN_MAX = 8,
     TRIGGER_MAX = 64,
     SWAP_LEN = 100003, /* more than a message, and odd */
@@ -233,7 +233,7 @@ static uint8_t byte_at(uint64_t i, uint64_t seed)
     return (uint8_t)(word_at(i / 8, seed) >> i % 8 * 8);
 }
 
-/* The bytes in front of the first whole word. */
+/* The bytes before the first whole word. */
 static size_t head_len(size_t len, uint64_t offset)
 {
     size_t head = (size_t)(-offset % 8);

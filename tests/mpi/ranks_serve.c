@@ -7,7 +7,7 @@
 MERCURY_GEN_PROC(
     swap_in_t, ((hg_bulk_t)(bulk))((uint64_t)(len))((uint64_t)(seed)))
 
-/* A swap while it is served; freed with its answer. */
+/* A swap while it is served; freed with its reply. */
 struct swap {
     hg_handle_t handle;
     swap_in_t in;
@@ -20,7 +20,7 @@ static struct ranks *ranks_of(hg_handle_t handle)
     return HG_Class_get_data(HG_Get_info(handle)->hg_class);
 }
 
-/* Does the address that the handle knows lead to whom the caller says he is? */
+/* Is the address of the handle's origin that of rank `from`? */
 static bool is_from(hg_handle_t handle, int32_t from)
 {
     const struct hg_info *info = HG_Get_info(handle);

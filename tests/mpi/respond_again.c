@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a long answer which a thread was refused can be given again by
- * one that may call MPI, and that the first try leaves nothing exposed. */
+/* A long reply that a thread was refused can be sent again by one that may call
+ * MPI, and the first attempt leaves no memory exposed. */
 #include <pthread.h>
 
 #include "ranks.h"

@@ -1,42 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that each rank is called the way it should be: routes SEGMENTS [LINE],
- * or that the class named by AMALGAM_TRANSPORT is refused: routes refused LINE.
- * So many segments of others are mapped, or any number; the log says LINE; and
- * whichever way a call came, its origin is the rank it is. */
+/* Each rank is called over the expected route: routes SEGMENTS [LINE], or the
+ * class named by AMALGAM_TRANSPORT is refused: routes refused LINE. The open
+ * maps no segment of another rank; a call to a rank maps its segment here, the
+ * caller's segment there, and no other; at the end that many are mapped, or any
+ * number. While the class is open no file of it has a name, unless a rank needs
+ * that (no_map.c), and none is left afterwards. The log has LINE; over any
+ * route, the origin of a call is the right rank. */
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ranks.h"
 
-enum { TEXT_CAP = 128, SEGMENTS_MAX = 64, LINE_CAP = 512 };
+enum { TEXT_CAP = 128, SEGMENTS_MAX = 64, LINE_CAP = 512, ANY = -1 };
 
 MERCURY_GEN_PROC(who_t, ((int32_t)(rank)))
 
 static struct ranks all;
 
-/* How many different segments of others are mapped; the own one was mapped
- * before it had a name. */
+/* Number of different segments mapped, by inode: the own one, and those of
+ * others. A file was opened before it had its name, or after it lost it. */
 static int segments_count(void)
 {
-    static char seen[SEGMENTS_MAX][TEXT_CAP];
+    static unsigned long seen[SEGMENTS_MAX];
     char line[LINE_CAP];
     FILE *maps = fopen("/proc/self/maps", "r");
     int count = 0;
 
     CHECK(maps != NULL);
     while (fgets(line, sizeof(line), maps) != NULL) {
-        char *path = strstr(line, "/dev/shm/amalgam-");
+        unsigned long inode = 0;
         int i = 0;
 
-        if (path == NULL)
+        if (strstr(line, "/dev/shm/amalgam-") == NULL &&
+            strstr(line, "/dev/shm/#") == NULL)
             continue;
-        while (i < count && strncmp(seen[i], path, TEXT_CAP - 1) != 0)
+        CHECK(sscanf(line, "%*s %*s %*s %*s %lu", &inode) == 1);
+        while (i < count && seen[i] != inode)
             i++;
         CHECK(i < SEGMENTS_MAX);
         if (i == count)
-            strncpy(seen[count++], path, TEXT_CAP - 1);
+            seen[count++] = inode;
     }
     fclose(maps);
+    return count;
+}
+
+/* Number of files in /dev/shm that have this process in their names. */
+static int files_count(void)
+{
+    DIR *folder = opendir("/dev/shm");
+    struct dirent *file = NULL;
+    char pid[TEXT_CAP];
+    int count = 0;
+
+    CHECK(folder != NULL);
+    snprintf(pid, sizeof(pid), "-%d-", (int)getpid());
+    while ((file = readdir(folder)) != NULL)
+        count += strncmp(file->d_name, "amalgam-", 8) == 0 &&
+                 strstr(file->d_name, pid) != NULL;
+    closedir(folder);
     return count;
 }
 
@@ -47,7 +71,7 @@ static void text_get(hg_addr_t addr, char *ret_text)
     OK(HG_Addr_to_string(all.cls, ret_text, &len, addr));
 }
 
-/* The address of an arrival, and the one made from its rank, are the same. */
+/* The origin of a request and the address of its rank are the same. */
 static void origin_check(hg_addr_t from, int rank)
 {
     hg_addr_t named = HG_ADDR_NULL;
@@ -98,6 +122,33 @@ static void who_ask(hg_id_t id, int rank)
     ranks_end(&call);
 }
 
+/* Rank 0 calls one rank after the other, while no other rank calls. The
+ * class has its own segment if it has `near` neighbours with which it shares
+ * memory. */
+static void first_contacts_check(hg_id_t id, int near)
+{
+    int own = near > 0;
+    int met = 0;
+
+    CHECK((files_count() > 0) == (own && getenv("NO_PROC_RANK") != NULL));
+    CHECK(segments_count() == own);
+    for (int rank = 1; rank < all.size; rank++) {
+        int before = segments_count();
+
+        ranks_meet(MPI_COMM_WORLD);
+        if (all.rank == 0) {
+            who_ask(id, rank);
+            CHECK(segments_count() - before <= 1);
+            met += segments_count() - before;
+            who_ask(id, rank);
+        }
+        ranks_meet(MPI_COMM_WORLD);
+        CHECK(segments_count() - before <= (all.rank == 0 || all.rank == rank));
+    }
+    CHECK(all.rank != 0 || met == near);
+    CHECK(all.rank == 0 || segments_count() <= own + 1);
+}
+
 static void refusal_check(const char *line)
 {
     FILE *log = ranks_log_catch("error");
@@ -111,6 +162,7 @@ int main(int argc, char **argv)
 {
     FILE *log = NULL;
     hg_id_t id = 0;
+    int near = ANY;
 
     ranks_start(MPI_THREAD_MULTIPLE);
     if (argc == 3 && strcmp(argv[1], "refused") == 0) {
@@ -120,18 +172,23 @@ int main(int argc, char **argv)
     log = ranks_log_catch("info");
     ranks_open(&all, MPI_COMM_WORLD);
     CHECK(argc >= 2);
-    CHECK(strcmp(argv[1], "any") == 0 || segments_count() == atoi(argv[1]));
+    if (strcmp(argv[1], "any") != 0)
+        near = atoi(argv[1]);
     CHECK(argc < 3 || ranks_log_has(log, argv[2]));
     HG_Set_log_stream("info", NULL);
     HG_Set_log_level("warning");
     fclose(log);
     id = MERCURY_REGISTER(all.cls, "who", who_t, who_t, who_serve);
     ranks_meet(MPI_COMM_WORLD);
+    if (near != ANY)
+        first_contacts_check(id, near);
+    ranks_meet(MPI_COMM_WORLD);
     for (int i = 0; i < all.size; i++)
         who_ask(id, (all.rank + i) % all.size);
     ranks_exchange(&all);
     ranks_meet(MPI_COMM_WORLD);
+    CHECK(near == ANY || segments_count() == near + (near > 0));
     ranks_close(&all);
-    CHECK(segments_count() == 0);
+    CHECK(segments_count() == 0 && files_count() == 0);
     return ranks_stop();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a rank with a progress thread answers while it computes, sits in
- * MPI_Barrier(), or sleeps: it does not come back before its peers, who are
+/* A rank with a progress thread answers while it computes, waits in
+ * MPI_Barrier(), or sleeps: it does not return before its peers, which are
  * answered first, tell it to. */
 #include <errno.h>
 #include <pthread.h>
@@ -14,10 +14,10 @@
 enum { CALLS = 20, LEN = 100003 };
 
 static struct ranks all;
-static hg_id_t tell;  /* one rank more has been answered all it wanted */
-static hg_id_t relay; /* served by a call of echo to the rank it names */
+static hg_id_t tell;  /* one more rank has all its replies */
+static hg_id_t relay; /* its handler calls echo at the given rank */
 static atomic_int told;
-static atomic_int told_by_main; /* of them, those the first thread served */
+static atomic_int told_by_main; /* of them, those served by the first thread */
 static sem_t told_all;
 static pthread_t main_thread;
 
@@ -55,7 +55,7 @@ static hg_return_t relay_serve(hg_handle_t handle)
     int to = 0;
 
     OK(HG_Get_input(handle, &in));
-    to = in.from; /* here: to whom */
+    to = in.from; /* here: the rank to call */
     in.from = all.rank;
     OK(amalgam_addr_rank(all.cls, to, &addr));
     OK(HG_Create(info->context, addr, all.echo, &onward));
@@ -65,7 +65,7 @@ static hg_return_t relay_serve(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Long, and without a call of anybody's. */
+/* Long, and without any call. */
 static void compute(void)
 {
     volatile double sum = 0;
@@ -81,8 +81,8 @@ static void rest(void)
         CHECK(errno == EINTR);
 }
 
-/* What the busy rank lends: a part for each of the others, and one that they
- * all read. */
+/* Memory that the busy rank exposes: a part for each of the others, and one
+ * that all read. */
 static size_t part(int rank)
 {
     return (size_t)rank * LEN;
@@ -140,7 +140,7 @@ static bool is_how(const char *how, const char *name)
     return strcmp(how, name) == 0;
 }
 
-/* The busy one does nothing of ours until the others have got all. */
+/* The busy rank makes no progress until the others have all replies. */
 static void busy_turn(const char *how, unsigned long echoed)
 {
     atomic_store(&told_by_main, 0);
@@ -198,8 +198,8 @@ static void round_make(const char *how, int busy)
     free(bytes);
 }
 
-/* All serve all; what their handlers post reaches everybody, also where only
- * the first thread may send it. */
+/* All serve all; posts of their handlers arrive, also where only the first
+ * thread may send them. */
 static void posts_make(void)
 {
     int over = (all.rank + 1) % all.size;

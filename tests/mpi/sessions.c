@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a communicator made from an MPI-4 session will do, where nobody
- * has called MPI_Init. */
+/* A class works over a communicator from an MPI-4 session, without MPI_Init. */
 #include <stdlib.h>
 
 #include "ranks.h"
 
-/* Open MPI 5 has sessions, and calls itself MPI 3.1. */
+/* Open MPI 5 has sessions, and reports MPI 3.1. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define HAS_SESSIONS
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of each rank call, answer, cancel, destroy, lend memory and take it
- * back, all at random and at once: every callback runs once, what succeeds has
- * the right bytes, and at the end nothing is left. `stress SECONDS SEED`; the
- * seed is printed first. */
+/* Threads of each rank call, answer, cancel, destroy, expose memory and free
+ * it, all at random and at once: every callback runs once, successful
+ * operations have the right bytes, and at the end nothing is left. `stress
+ * SECONDS SEED`; the seed is printed first. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -17,15 +17,14 @@ enum {
     CONTEXTS = 2,
     DRIVERS = 3,           /* threads that make progress and run callbacks */
     BLOB_MAX = 20000,      /* several messages, so that some are long */
-    LEND_MAX = 400000,     /* many pieces of the test's length */
-    SEGMENTS = 40,         /* of lent memory: more than are moved at once */
+    LEND_MAX = 400000,     /* many fragments of the test's length */
+    SEGMENTS = 40,         /* of exposed memory: more than are moved at once */
     SLOTS_MAX = 256,       /* calls that wait for the answering thread */
     IN_FLIGHT = 8,         /* calls of a worker at once */
-    FINALLY_SECONDS = 150, /* for the end of what was begun, with 20 threads
-                            * on two cores */
+    FINALLY_SECONDS = 150, /* to end all operations: 20 threads on two cores */
 };
 
-/* Random bytes: `seed` tells them all. `back_len` are wanted back. */
+/* Random bytes that follow from `seed`. `back_len`: length of the reply. */
 struct blob {
     uint32_t len;
     uint32_t back_len;
@@ -41,7 +40,7 @@ struct slot {
     bool is_busy;
     bool is_destroyed; /* the callback is the last to see the handle */
     bool is_echo;
-    int rank; /* which is called */
+    int rank; /* the called rank */
     uint64_t seed;
     uint32_t back_len;
     void *lent; /* memory that the target pulls, and its handle */
@@ -50,13 +49,13 @@ struct slot {
     hg_return_t ret;
 };
 
-/* A pull of lent memory, at its target. */
+/* A pull of exposed memory, at its target. */
 struct loan {
     hg_handle_t handle;
     lend_t in;
     unsigned char *bytes;
     hg_bulk_t local;
-    atomic_uint holders;   /* the callback, and who began the pull */
+    atomic_uint holders; /* the callback, and the thread that began the pull */
     pthread_mutex_t mutex; /* guards `id` against the callback */
     hg_op_id_t id;
     bool is_over;
@@ -67,7 +66,7 @@ static hg_context_t *contexts[CONTEXTS];
 static hg_id_t echo_id;
 static hg_id_t note_id;
 static hg_id_t lend_id;
-static atomic_bool is_over;   /* workers begin nothing more */
+static atomic_bool is_over;   /* workers start nothing more */
 static atomic_bool is_silent; /* drivers stop */
 static atomic_uint cancelled;
 static atomic_uint succeeded;
@@ -77,8 +76,8 @@ static pthread_mutex_t later_mutex = PTHREAD_MUTEX_INITIALIZER;
 static hg_handle_t later[SLOTS_MAX];
 static unsigned later_count;
 
-/* For a moment: threads that only yield can keep all others from the core for
- * seconds, on kernels that count a yield as time. */
+/* Sleeps a moment: on kernels that count a yield as run time, threads that only
+ * yield can keep others from the core for seconds. */
 static void rest(void)
 {
     usleep(20);
@@ -144,7 +143,7 @@ static void echo_answer(hg_handle_t handle)
     OK(HG_Destroy(handle));
 }
 
-/* Some are answered at once, others by a thread of their own. */
+/* Some are answered at once, others by a separate thread. */
 static hg_return_t echo_serve(hg_handle_t handle)
 {
     bool is_taken = false;
@@ -217,7 +216,8 @@ static hg_return_t loan_pulled(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Ends now and then what it has just begun, while others drive it on. */
+/* Sometimes cancels the transfer it has just begun, while others make
+ * progress. */
 static void loan_cancel(struct loan *loan, uint64_t seed)
 {
     for (uint32_t i = draw(&seed, 300); i > 0; i--)
@@ -281,7 +281,7 @@ static hg_return_t slot_ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Aims the slot's handle at a rank; makes one when there is none. */
+/* Points the slot's handle at a rank; creates one if there is none. */
 static void slot_aim(struct slot *slot, uint64_t *random, hg_id_t id)
 {
     hg_addr_t addr = HG_ADDR_NULL;
@@ -355,7 +355,7 @@ static void slot_begin(struct slot *slot, uint64_t *random)
         slot_call(slot, random, kind != 1);
 }
 
-/* Takes lent memory back; the pull of its target may be in motion. */
+/* Frees exposed memory; the pull of its target may be in flight. */
 static void slot_take_back(struct slot *slot)
 {
     hg_return_t rc = HG_SUCCESS;
@@ -373,11 +373,11 @@ static void slot_take_back(struct slot *slot)
 static void slot_disturb(struct slot *slot, uint64_t *random)
 {
     switch (draw(random, 6)) {
-    case 0: /* a call to oneself cannot be canceled */
+    case 0: /* a call to self cannot be cancelled */
         if (!slot->is_destroyed && slot->rank != all.rank)
             OK(HG_Cancel(slot->handle));
         break;
-    case 1: /* its pull may be in motion */
+    case 1: /* its pull may be in flight */
         slot_take_back(slot);
         break;
     case 2:

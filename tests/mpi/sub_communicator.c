@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a class over a part of the world, with its ranks reversed, calls
- * the ranks of that part and no others. */
+/* A class over a part of the world, in reverse order of ranks, calls the ranks
+ * of that part and no others. */
 #include <stdlib.h>
 
 #include "ranks.h"
 
-/* Which process of the world a rank of the part is. */
+/* The world rank of each rank of the part. */
 static void order_check(struct ranks *part, MPI_Comm comm, int world_rank)
 {
     int *world_ranks = NULL;

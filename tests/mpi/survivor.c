@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the others go on when a rank is killed: their calls to it end by
- * HG_Cancel after a time of their own, and they go on calling each other. Run
- * by apart.sh. The rank is the last one, or the one that is named; with a word
- * more it is stopped for a while instead: then all calls to it end well. */
+/* When a rank is killed the others go on: their calls to it end by HG_Cancel
+ * after a timeout of their own, and they still call each other. Run by
+ * apart.sh. The rank is the last one, or the given one; with another argument
+ * it is stopped for a while instead: then all calls to it succeed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,13 @@
 
 #include "ranks.h"
 
-enum { CALLS = 100, PATIENCE_MS = 300 };
+enum { CALLS = 100, PATIENCE_MS = 300, WORLD_MAX = 8 };
 
 static struct ranks all;
 
-/* More calls than credits: some wait here, some are on their way, and the first
- * may have been answered before the rank died. How many were not. */
+/* More calls than credits: some wait here, some are in flight, and the first
+ * may have been answered before the rank died. Returns the number
+ * unanswered. */
 static int dead_call(int rank)
 {
     static struct ranks_call calls[CALLS];
@@ -40,7 +41,7 @@ static int dead_call(int rank)
     return cancelled;
 }
 
-/* The survivors have no barrier of MPI's: they count each other's calls. */
+/* The survivors cannot use a barrier of MPI: they count each other's calls. */
 static void others_call(int dead, unsigned long rounds)
 {
     for (unsigned long i = 0; i < rounds; i++)
@@ -68,14 +69,18 @@ static bool is_stopped(pid_t pid)
     return state != NULL && state[1] == ' ' && state[2] == 'T';
 }
 
-/* The others call each other, and the stopped one, which a neighbour wakes. */
+/* The others call each other, and the stopped rank, which a neighbour
+ * continues. */
 static int stopped_outlive(int stopped, unsigned long before)
 {
     static struct ranks_call calls[CALLS];
     unsigned long others = (unsigned long)(all.size - 2) * CALLS;
     int pid = (int)getpid();
+    int has_pid[WORLD_MAX];
 
     MPI_Bcast(&pid, 1, MPI_INT, stopped, MPI_COMM_WORLD);
+    /* A message may leave with its sender's next call of MPI only. */
+    MPI_Gather(&pid, 1, MPI_INT, has_pid, 1, MPI_INT, stopped, MPI_COMM_WORLD);
     if (all.rank == stopped)
         raise(SIGSTOP);
     UNTIL(all.rank == stopped || is_stopped(pid));
@@ -114,6 +119,7 @@ int main(int argc, char **argv)
     /* The calls below may arrive as soon as another rank begins them. */
     before = atomic_load(&all.echoed);
     ranks_meet(MPI_COMM_WORLD);
+    CHECK(all.size <= WORLD_MAX);
     if (argc > 2)
         return stopped_outlive(dead, before);
     if (all.rank == dead)
@@ -124,7 +130,7 @@ int main(int argc, char **argv)
     others_call(dead, CALLS);
     UNTIL(atomic_load(&all.echoed) - before >=
           (unsigned long)(all.size - 2) * CALLS);
-    HG_Set_log_level("none"); /* it names the dead rank, rightly */
+    HG_Set_log_level("none"); /* warnings that name the dead rank are right */
     ranks_leave(&all);
     EXPECT(HG_TIMEOUT, amalgam_finalize(all.cls));
     ranks_survived(dead);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves what each thread level of MPI allows, and that the log names it; and,
- * where a progress thread is asked for, what keeps it away. */
+/* Allowed calls at each thread level of MPI, which the log names; and, with a
+ * progress thread configured, the reason that there is none. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -81,8 +81,8 @@ static void multiple_test(void)
     pthread_join(thread, NULL);
 }
 
-/* One rank after the other calls from a thread that is not the first; its
- * first thread stays outside the library and MPI meanwhile. */
+/* The ranks in turn call from a thread that is not the first; their first
+ * thread stays outside the library and MPI meanwhile. */
 static void serialized_test(void)
 {
     for (int turn = 0; turn < all.size; turn++) {
@@ -92,7 +92,7 @@ static void serialized_test(void)
     }
 }
 
-/* Is another call in MPI, too? Of those that the two threads below make. */
+/* Does another call of MPI overlap? For those of the two threads below. */
 static atomic_int inside;
 static atomic_bool was_broken;
 
@@ -154,7 +154,7 @@ static void *asks_make(void *arg)
     return arg;
 }
 
-/* What the library asks MPI waits for its own turn. */
+/* Queries of MPI by the library do not overlap other calls. */
 static void asks_take_turns(void)
 {
     pthread_t thread = thread_start(asks_make);
@@ -176,7 +176,7 @@ static void answer_check(void)
     ranks_end(&posted);
 }
 
-/* The post is taken; the first thread's progress sends it. */
+/* The post is accepted; the first thread's progress sends it. */
 static void funneled_test(void)
 {
     pthread_join(thread_start(call_post), NULL);
@@ -185,7 +185,7 @@ static void funneled_test(void)
     answer_check();
 }
 
-/* The post is refused, and the handle as good as before. */
+/* The post is refused, and the handle stays usable. */
 static void single_test(void)
 {
     ranks_echo_t in = {41, all.rank};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that two classes on two communicators work side by side, calls of
- * both in flight at once, and that each keeps to itself. */
+/* Two classes on two communicators work side by side, calls of both in flight
+ * at once, without mixing them up. */
 #include <string.h>
 
 #include "ranks.h"
@@ -36,7 +36,7 @@ static void interleave(struct ranks *one, struct ranks *other)
         answer_check(&calls[i], (uint64_t)i, i / 2 % both[i % 2]->size);
 }
 
-/* An address of one class is none of the other's. */
+/* An address of one class is refused by the other. */
 static void strangers_check(struct ranks *one, struct ranks *other)
 {
     hg_addr_t addr = HG_ADDR_NULL;
@@ -74,7 +74,7 @@ int main(void)
     interleave(&world, &mirror);
     ranks_meet(MPI_COMM_WORLD);
     ranks_close(&world);
-    /* The one that is left does not notice. */
+    /* The remaining class is unaffected. */
     ranks_exchange(&mirror);
     ranks_meet(comm);
     ranks_close(&mirror);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes that cannot be exposed are refused with a line that says why; no
- * error handler of the program is called, and nothing has changed. */
+/* Datatypes that cannot be exposed are refused with a reason; no error handler
+ * of the program is called, and nothing has changed. */
 #include <string.h>
 
 #include "ranks.h"
@@ -9,7 +9,7 @@ static struct ranks all;
 static FILE *lines;
 static char block[64];
 
-/* None of it may be called. */
+/* An error handler that must not be called. */
 static void handler(MPI_Comm *comm, int *err, ...)
 {
     (void)comm;
@@ -27,7 +27,7 @@ static void handlers_set(void)
     MPI_Errhandler_free(&own);
 }
 
-/* Refused with `rc`, and a line that has `text`. */
+/* Must be refused with `rc`, and a log line with `text`. */
 static void refused(hg_return_t rc, const char *text, void *buf,
     MPI_Count count, MPI_Datatype type)
 {
@@ -73,7 +73,7 @@ static void types_are_refused(void)
     MPI_Type_free(&type);
 }
 
-/* `places` bytes apart, two bytes. */
+/* Two bytes, `places` bytes apart. */
 static void apart_is_refused(void *buf, MPI_Aint places, const char *text)
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -111,7 +111,7 @@ static void sizes_are_refused(void)
     MPI_Type_free(&type);
 }
 
-/* 2^30 times `type`, which is freed. */
+/* 2^30 elements of `type`, which is freed. */
 static MPI_Datatype gibi_of(MPI_Datatype type)
 {
     MPI_Datatype more = MPI_DATATYPE_NULL;
@@ -136,7 +136,7 @@ static void uncounted_sizes_are_refused(void)
     MPI_Type_free(&type);
 }
 
-/* What is allowed, though it looks odd. */
+/* Unusual arguments that are allowed. */
 static void nothing_is_allowed(void)
 {
     hg_bulk_t bulk = HG_BULK_NULL;
@@ -171,6 +171,6 @@ int main(void)
     nothing_is_allowed();
     class_without_ranks_is_refused();
     HG_Set_log_stream("error", stderr);
-    ranks_close(&all); /* would be busy if a handle were left */
+    ranks_close(&all); /* would return busy if a handle were left */
     return ranks_stop();
 }

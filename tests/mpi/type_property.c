@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What bulk transfers between random datatypes move is what MPI_Pack() and
- * MPI_Unpack() would have moved, and nothing else.
+/* Bulk transfers between random datatypes move the same bytes as MPI_Pack() and
+ * MPI_Unpack(), and no others.
  *
- * Both sides of a transfer are drawn from a seed, and so is what their memory
- * holds: whoever looks at the result makes the other side's memory again, and
- * asks MPI. The memory is compared whole, gaps and surroundings too. */
+ * Both sides of a transfer, and the contents of their memory, follow from a
+ * seed: the checking rank recreates the other side's memory, and asks MPI. The
+ * memory is compared whole, gaps and surroundings too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum { SEEDS = 60, DEPTH = 3, SMALL = 100, LEN = 2 * RANDOM_TYPE_REACH };
 MERCURY_GEN_PROC(
     move_in_t, ((hg_bulk_t)(bulk))((uint64_t)(seed))((uint8_t)(is_push)))
 
-/* One side: memory, and the datatype that says which of it is meant. */
+/* One side: memory, and the datatype that selects bytes of it. */
 struct side {
     struct random_type type;
     unsigned char *bytes;
@@ -24,16 +24,16 @@ struct side {
     hg_bulk_t bulk;
 };
 
-/* What a seed stands for. */
+/* The transfer of a seed. */
 struct plan {
-    struct side origin; /* the caller, who exposes */
-    struct side local;  /* the one called, who moves */
+    struct side origin; /* the caller, which exposes */
+    struct side local;  /* the called rank, which transfers */
     int origin_offset;
     int local_offset;
     int len;
 };
 
-/* A move while it is served. */
+/* A move, while it is served. */
 struct move {
     hg_handle_t handle;
     move_in_t in;
@@ -61,7 +61,7 @@ static void plan_make(uint64_t seed, struct plan *plan)
 
     memset(plan, 0, sizeof(*plan));
     random_type_draw(&numbers, DEPTH, true, &plan->origin.type);
-    /* Small ones and empty ones now and then, but not most of the time. */
+    /* Small and empty ones are rare. */
     while (plan->origin.type.bytes < SMALL && random_below(&numbers, 8) > 0) {
         random_type_end(&plan->origin.type);
         random_type_draw(&numbers, DEPTH, true, &plan->origin.type);
@@ -97,7 +97,7 @@ static void side_expose(struct side *side, uint8_t flags)
     CHECK(HG_Bulk_get_size(side->bulk) == (hg_size_t)side->type.bytes);
 }
 
-/* All bytes of a side, by MPI_Pack(); the caller's. */
+/* All bytes of a side, by MPI_Pack(); the caller frees them. */
 static unsigned char *side_pack(struct side *side)
 {
     unsigned char *packed = malloc((size_t)side->type.bytes + 1);
@@ -109,8 +109,8 @@ static unsigned char *side_pack(struct side *side)
     return packed;
 }
 
-/* Ends the job unless `to` is as it was made, with `len` bytes out of `from`,
- * which is made again, in their places. */
+/* Ends the job unless `to` is as created, with `len` bytes of `from`, which is
+ * recreated, in their places. */
 static void result_check(struct side *to, int to_offset, struct side *from,
     int from_offset, int len, uint64_t seed)
 {

@@ -2,8 +2,8 @@
 /* A halo of 10^6 rows: one column of a grid, exposed as a subarray and pulled
  * or pushed by one transfer, whose descriptor is far longer than a message.
  *
- * It moves between a column and a column, and between a column and memory in
- * one piece; whoever has the column's descriptor may take any part of it. */
+ * It moves between two columns, and between a column and contiguous memory; a
+ * peer with the column's descriptor may access any part of it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +12,14 @@
 enum {
     ROWS = 1000000,
     COLS = 5,
-    COLUMN = 3, /* the one that is exposed */
-    GAP = -7,   /* what all others hold */
+    COLUMN = 3, /* the exposed one */
+    GAP = -7,   /* value of all others */
     PART = 333333,
 };
 
 MERCURY_GEN_PROC(rows_in_t, ((hg_bulk_t)(bulk))((int32_t)(from)))
 
-/* A grid, or one column in one piece. */
+/* A grid, or one contiguous column. */
 struct field {
     double *cells;
     int cols;
@@ -30,7 +30,7 @@ struct field {
 static struct ranks all;
 static hg_id_t rows_id;
 static unsigned served;
-static bool is_told; /* print how long it took */
+static bool is_told; /* print the times */
 
 static double value_of(int rank, int row)
 {
@@ -71,8 +71,8 @@ static void field_expose(struct field *field, uint8_t flags)
     MPI_Type_free(&type);
 }
 
-/* Rows `first` to before `last` are `rank`'s, from its row `from` on, and all
- * else is as it was made. */
+/* Rows `first` to before `last` have the values of `rank`, from its row `from`
+ * on, and all else is as created. */
 static void field_check(
     const struct field *field, int first, int last, int rank, int from)
 {
@@ -92,7 +92,7 @@ static void field_end(struct field *field)
     free(field->cells);
 }
 
-/* Moves, in one transfer, and says how long that took. */
+/* Moves, in one transfer, and prints the time. */
 static void move(const char *what, hg_bulk_op_t op, hg_addr_t addr,
     hg_bulk_t origin, int row, struct field *local, int local_row, int rows)
 {
@@ -124,7 +124,7 @@ static void rows_pull(hg_addr_t addr, const rows_in_t *in, int cols)
     field_end(&field);
 }
 
-/* Gives it this rank's values. */
+/* Pushes this rank's values to it. */
 static void rows_push(hg_addr_t addr, const rows_in_t *in)
 {
     struct field field;
@@ -136,7 +136,7 @@ static void rows_push(hg_addr_t addr, const rows_in_t *in)
     field_end(&field);
 }
 
-/* Outside of the handler, because it waits. */
+/* Outside the handler, because it waits. */
 static void rows_serve_now(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);

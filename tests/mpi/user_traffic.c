@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that the program's own messages, collectives and error handler on the
- * same communicator are left alone, and the library is by them. */
+/* The program's own messages, collectives and error handler on the same
+ * communicator are unaffected by the library, and the library by them. */
 #include <string.h>
 
 #include "ranks.h"
@@ -10,7 +10,7 @@ enum { ROUNDS = 400, TAGS = 600, WORDS = 4 };
 static struct ranks all;
 static atomic_int errors;
 
-/* What the program sends: it can be told from everything else. */
+/* A message of the program, distinguishable from all others. */
 struct letter {
     uint64_t words[WORDS];
 };
@@ -31,8 +31,8 @@ static struct letter letter_of(int from, int round)
     return letter;
 }
 
-/* One letter to the right, one from whom- and whatever; tags run through all
- * those that the library could use. */
+/* One letter to the right, one received from any source with any tag; tags
+ * cover all that the library could use. */
 static void letter_round(int round)
 {
     int right = (all.rank + 1) % all.size;
@@ -58,7 +58,7 @@ static void letter_round(int round)
     CHECK(memcmp(in, &wanted, sizeof(wanted)) == 0);
 }
 
-/* The sum is collected while calls are served. */
+/* The sum is reduced while calls are served. */
 static void collective_round(int round)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -92,7 +92,7 @@ static void rounds_make(void)
     }
 }
 
-/* Nothing is left over that a receive for anything would find. */
+/* No message is left that a wildcard receive would find. */
 static void nothing_check(void)
 {
     MPI_Status status;
@@ -123,7 +123,7 @@ int main(void)
     rounds_make();
     nothing_check();
     CHECK(atomic_load(&errors) == 0);
-    /* A mistake of the program's still comes to its own handler. */
+    /* An error of the program still reaches its own handler. */
     MPI_Send(&errors, 1, MPI_INT, all.size + 1, 0, MPI_COMM_WORLD);
     CHECK(atomic_load(&errors) == 1);
     ranks_meet(MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What amalgam_test(), amalgam_wait() and amalgam_barrier() make of bad input,
- * time-outs and errors of MPI; no error handler of the program is called. */
+/* Bad input, timeouts and errors of MPI in amalgam_test(), amalgam_wait() and
+ * amalgam_barrier(); no error handler of the program is called. */
 #include "ranks.h"
 
 enum { TAG = 3, SHORT_MS = 20, WAIT_MS = 30000 };
@@ -58,7 +58,7 @@ static void null_request(void)
     OK(amalgam_wait(all.cls, &request, WAIT_MS, MPI_STATUS_IGNORE));
 }
 
-/* What did not come in time comes the next time. */
+/* A message after the timeout completes the next wait. */
 static void time_out(MPI_Comm comm)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -102,7 +102,7 @@ static void mpi_error(MPI_Comm comm, bool by_test)
     CHECK(handled == 0);
 }
 
-/* Each is called again for what the program itself does wrong. */
+/* The program's handlers are called again for its own errors. */
 static void handlers_are_back(MPI_Comm comm)
 {
     const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF, comm};
@@ -133,9 +133,14 @@ int main(void)
     null_request();
     time_out(comm);
     CHECK(!ranks_log_has(log, "a request of the program failed"));
+#if !defined(OPEN_MPI) /* which truncates a message to oneself without error   \
+                        */
     mpi_error(comm, false);
     mpi_error(comm, true);
     CHECK(ranks_log_has(log, "a request of the program failed: "));
+#else
+    (void)mpi_error;
+#endif
     handlers_are_back(comm);
     MPI_Errhandler_free(&counting);
     MPI_Comm_free(&comm);

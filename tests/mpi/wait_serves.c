@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that a rank answers calls while it waits for MPI by amalgam_test(),
- * amalgam_wait() or amalgam_barrier(), where no thread does it: what it waits
- * for begins when its peers were answered. */
+/* A rank answers calls while it waits for MPI by amalgam_test(), amalgam_wait()
+ * or amalgam_barrier(), where no thread does: the awaited event happens after
+ * its peers were answered. */
 #include <pthread.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@ static hg_id_t nest;   /* tries a barrier where none may begin */
 static bool is_inside; /* the first thread is in a barrier */
 static pthread_t main_thread;
 
-/* Served by a thread of the library, or in the barrier of this rank: no barrier
- * may begin there. Answers whether it was one of these. */
+/* Served by a thread of the library, or inside this rank's barrier, where no
+ * other may begin. Returns whether it was one of these. */
 static hg_return_t nest_serve(hg_handle_t handle)
 {
     bool is_main = pthread_equal(pthread_self(), main_thread);
@@ -30,7 +30,7 @@ static hg_return_t nest_serve(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Until it was tried. */
+/* Calls until it was tried. */
 static void nest_make(int rank)
 {
     struct ranks_call call;
@@ -53,7 +53,7 @@ static void calls_make(int rank)
     ranks_swap(&all, rank, LEN);
 }
 
-/* The one who calls releases the others when all of them have answered. */
+/* The calling rank releases the others when all of them have answered. */
 static void others_release(void)
 {
     for (int rank = 0; rank < all.size; rank++)
@@ -75,7 +75,7 @@ static void test_until_released(MPI_Request *request, MPI_Status *status)
     }
 }
 
-/* Each rank is the one who calls, in turn. */
+/* Each rank calls, in turn. */
 static void requests_test(bool by_test)
 {
     for (int caller = 0; caller < all.size; caller++) {
@@ -127,7 +127,7 @@ static void barriers_test(void)
     CHECK(atomic_load(&all.echoed) == (unsigned)CALLS * (all.size - 1u));
 }
 
-/* All but the last rank give up, and say so; then that one comes. */
+/* All but the last rank time out, with a log line; then that one enters. */
 static void missing_test(void)
 {
     ranks_echo_t in = {1, all.rank};
@@ -147,7 +147,7 @@ static void missing_test(void)
     barrier_pass();
 }
 
-/* One rank is closed with a barrier that nobody else comes to. */
+/* One rank closes during a barrier that no other enters. */
 static void left_test(void)
 {
     FILE *log = ranks_log_catch("warning");
@@ -159,7 +159,7 @@ static void left_test(void)
           (all.rank == 0 && all.size > 1));
 }
 
-/* Nobody but HG_Progress() serves. */
+/* Only HG_Progress() serves. */
 static void none_test(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;

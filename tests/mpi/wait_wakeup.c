@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves that threads asleep in HG_Progress() wake for what another thread
- * posts, and not only when their time is over: one of them looks for news, the
- * other waits behind it, and calls to oneself come from a third. */
+/* Threads that block in HG_Progress() are woken by posts of another thread, not
+ * only by their timeout: one of them polls, the other waits behind it, and
+ * calls to self come from a third. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -14,7 +14,7 @@ static atomic_int waiting;
 static atomic_bool is_over;
 static atomic_int ended;
 
-/* Sleeps in the library, and runs what it is woken for. */
+/* Blocks in the library, and runs callbacks when woken. */
 static void *sleeper_run(void *arg)
 {
     (void)arg;
@@ -30,14 +30,14 @@ static void *sleeper_run(void *arg)
     return NULL;
 }
 
-/* A call to oneself, which this thread does nothing for. */
+/* A call to self, for which this thread makes no progress. */
 static uint64_t round_ns(uint64_t number)
 {
     ranks_echo_t in = {number, all.rank};
     struct ranks_call call;
     uint64_t begin_ns = 0;
 
-    /* Until both threads are about to sleep. */
+    /* Until both threads are about to block. */
     while (atomic_load(&waiting) < 2)
         sched_yield();
     begin_ns = ranks_now_ns();
@@ -67,7 +67,7 @@ int main(void)
         1e-6 * (double)longest_ns);
     CHECK(longest_ns < QUICK_MS * 1000000ull);
     atomic_store(&is_over, true);
-    /* Calls wake who still sleeps. */
+    /* Calls wake threads that still block. */
     while (atomic_load(&ended) < 2)
         ranks_echo(&all, all.rank, 1);
     for (int i = 0; i < 2; i++)

@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-# field INIT NAME: what stands there for this provider.
+# field INIT NAME: its value for this provider.
 field() {
     printf '%s\n' "$all" | awk -v init="  $1" -v name="$2" '
         /^  [^ ]/ { is_it = $0 == init }

@@ -23,7 +23,7 @@
 enum {
     LEN = 3000, /* of a request; no socket holds CALLS of them */
     CALLS = 64,
-    TURNS = 50, /* until all has left that can */
+    TURNS = 50, /* until all that can has left */
     FD_MAX = 256,
     NO_PROBE = -1, /* ends TCP_REPAIR without a packet */
     SKIPPED = 77,

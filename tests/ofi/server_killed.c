@@ -26,7 +26,7 @@ static void life_of(struct servers *client, const char *where, char *address)
         CHECK(servers_wait(client, &held[i]) == HG_HOSTUNREACH);
 }
 
-/* Nobody calls it while it is away. */
+/* No call is made while it is away. */
 static void unnoticed(struct servers *client, const char *where, char *address)
 {
     struct servers_call call;

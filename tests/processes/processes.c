@@ -30,15 +30,15 @@ enum {
     SHOW_S = 40 * TEST_SLOW
 };
 
-/* In the memory file. */
+/* Layout of the memory file. */
 struct meeting {
     atomic_int has_failed;
-    atomic_uint arrivals; /* at barriers, in all */
+    atomic_uint arrivals; /* at barriers, in total */
     struct {
         atomic_int pid;
         atomic_uint shows;
         char texts[SHOWS_MAX][PROCESSES_TEXT_CAP];
-        atomic_uint swaps; /* that it has begun */
+        atomic_uint swaps; /* number of swaps begun */
         unsigned char bytes[SWAP_CAP];
     } ranks[PROCESSES_MAX];
 };
@@ -48,7 +48,7 @@ static int my_rank;
 static int my_size;
 static pid_t children[PROCESSES_MAX];
 
-/* What was begun. */
+/* The pending operation. */
 static enum { NOTHING, SWAP, BARRIER } pending;
 static unsigned barriers;
 static unsigned swaps;
@@ -122,7 +122,7 @@ void processes_start(int *ret_rank, int *ret_size)
     if (rank == NULL) {
         others_start();
     } else {
-        /* None outlives the first one. */
+        /* No process outlives the first one. */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         my_rank = atoi(rank);
         meeting_open(atoi(getenv(ENV_FD)));
@@ -152,7 +152,7 @@ void processes_die(void)
     exit(EXIT_FAILURE);
 }
 
-/* Another one failed, or was killed? Then this one ends, too. */
+/* Ends this process if another one failed, or was killed. */
 static void others_check(void)
 {
     if (atomic_load(&meeting->has_failed))

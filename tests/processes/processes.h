@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unrelated processes of one host that run the same test, and how they meet:
- * a memory file that they inherit, and nothing of the library under test. */
+/* Unrelated processes of one host that run the same test, and synchronise by an
+ * inherited memory file, without the library under test. */
 #ifndef TESTS_PROCESSES_PROCESSES_H
 #define TESTS_PROCESSES_PROCESSES_H
 
@@ -9,22 +9,24 @@
 
 enum { PROCESSES_MAX = 8, PROCESSES_TEXT_CAP = 256 };
 
-/* The first process starts this program again for each of the others, as many
- * as TEST_PROCESSES says (2). Before anything else of the test. */
+/* The first process starts this program again for each of the others;
+ * TEST_PROCESSES is their total number (2). Must come before the rest of the
+ * test. */
 void processes_start(int *ret_rank, int *ret_size);
 /* The first one waits for the others, and fails if one of them did. */
 void processes_stop(void);
 /* Ends all of them. */
 void processes_die(void);
 
-/* My bytes go to the left, the right one's bytes come here. */
+/* Sends `mine` to the left process, and receives the bytes of the right one. */
 void processes_swap_begin(const void *mine, void *ret_right, size_t len);
 void processes_barrier_begin(void);
-/* Has what was begun ended? Never blocks. Ends when another one has failed. */
+/* Has the pending operation ended? Never blocks. Ends the process if another
+ * one has failed. */
 bool processes_is_done(void);
 
-/* A short text that each shows to all; the same one again is no news. The
- * other waits until as many have been shown there as here. */
+/* Publishes a short text; ignored if it equals the last one. processes_shown()
+ * waits until the other has published as many texts as this process. */
 void processes_show(const char *text);
 const char *processes_shown(int rank);
 

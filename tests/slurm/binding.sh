@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Shows that the library sees what Slurm binds tasks to: binding.sh INFO
+# The library sees the cores to which Slurm binds tasks: binding.sh INFO
 #
-# In a box of its own, which binds: a task with two cores has one left over for
-# the progress thread; two tasks with one core each have none.
+# In its own box, which binds: a task with two cores has one left for the
+# progress thread; two tasks with one core each have none.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,8 +21,8 @@ timeout 50 "$box" -d "$mine" down
 timeout 100 "$box" -d "$mine" up 2 -a -c 2 -w $PPID ||
     fail "a box with task/affinity does not come up"
 
-# ask WORDS...: what amalgam_info says in a job, and what its tasks were bound
-# to, one line each, in seen and bound.
+# ask WORDS...: the output of amalgam_info in a job, and the bindings of its
+# tasks, one line each, in seen and bound.
 ask() {
     # shellcheck disable=SC2016 # of the task
     "$box" -d "$mine" run timeout 40 srun --mpi=pmi2 --cpu-bind=cores "$@" \

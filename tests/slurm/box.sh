@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Shows that boxes stand side by side, come up again after a daemon was killed,
-# end with the process that they were made for, leave nothing, and refuse what
-# they cannot do.
+# Boxes run side by side, restart after a daemon was killed, end with the
+# process that they were made for, leave nothing, and refuse invalid requests.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +22,7 @@ end() {
 }
 trap end EXIT
 
-# refused CODE WORDS ARG...: it says so, and does nothing.
+# refused CODE WORDS ARG...: prints that, and does nothing.
 refused() {
     local code=$1 words=$2 said got=0
     shift 2
@@ -40,7 +39,7 @@ is_dead() {
     [ ! -d "/proc/$1" ] || grep -q '^State:.[ZX]' "/proc/$1/status"
 }
 
-# Processes that know the box in $dir.
+# Processes with the box in $dir.
 left() {
     grep -zlFx "SLURM_CONF=$dir/etc/slurm.conf" /proc/[0-9]*/environ 2>/dev/null
 }

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Shows what becomes of jobs when a node of the box is drained: drain.sh NODES
-# PROGRAM
+# Jobs while a node of the box is drained: drain.sh NODES PROGRAM
 #
-# One that wants all nodes waits, and says for which; one that does with fewer
-# runs meanwhile; the first one runs when the node is back.
+# One that needs all nodes waits, and says for which; one with fewer runs
+# meanwhile; the first one runs when the node is back.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)

@@ -4,8 +4,8 @@
 # PROGRAM [ARG...]
 #
 # HOW is salloc, which runs mpiexec here, or sbatch, which does so on the first
-# node. Either way mpiexec finds out by itself which nodes it has got. Ranks of
-# one node inherit the same SLURM_PROCID then, which nothing may rely on.
+# node. Either way mpiexec itself detects its nodes. Ranks of one node then
+# inherit the same SLURM_PROCID, on which nothing may rely.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)

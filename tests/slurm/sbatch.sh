@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Submits a batch script: sbatch.sh BUILD LINE SCRIPT [OPTION...] [-- ARG...]
 #
-# OPTIONs are sbatch's, ARGs the script's. The job is to complete, and to write
-# LINE. It works in an empty directory, where it may leave what it likes.
+# OPTIONs are sbatch's, ARGs the script's. The job must complete, and write
+# LINE. It runs in an empty directory, in which it may leave files.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)

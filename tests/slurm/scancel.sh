@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Shows that scancel in the middle of calls and transfers leaves nothing: no
-# process, no file of ours in shared memory or TMPDIR, no segment of System V:
+# scancel in the middle of calls and transfers leaves nothing: no process, no
+# file of the library in shared memory or TMPDIR, no segment of System V:
 # scancel.sh HOW NODES RANKS PROGRAM
 #
-# HOW is term, to which programs end; or kill: they do not look at SIGTERM, and
-# get a SIGKILL when KillWait is over.
+# HOW is term, at which programs end; or kill: they ignore SIGTERM, and get a
+# SIGKILL after KillWait.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ out=$work/out
 
 began() { [ "$(grep -c 'is in the middle$' "$out" 2>/dev/null)" = "$ranks" ]; }
 
-# The ranks that are left; one that only its parent has not asked about is not.
+# The ranks that are left, without zombies.
 left() {
     local pid
     for pid in "${pids[@]}"; do

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the tests under Slurm: the box they share, and waits that end.
+# Sourced by the tests under Slurm: their common box, and bounded waits.
 #
 # The box is that of slurm/cluster-in-a-box in AMALGAM_BOX_DIR, which slurm.up
-# started. Where Slurm cannot be had, that wrote the reason beside it.
+# started. Without a usable Slurm, that wrote the reason beside it.
 # shellcheck shell=bash
 
 unset CDPATH
@@ -13,14 +13,14 @@ skip() {
     exit 77
 }
 
-# Says what is wrong, and what Slurm said last.
+# Prints the error, and the last messages of Slurm.
 fail() {
     echo "FAILED: $*, at $(date +%T)"
     tail -n 20 "$AMALGAM_BOX_DIR"/log/{slurmctld,box?}.log 2>/dev/null
     exit 1
 }
 
-# Skips the test where Slurm is not installed.
+# Skips the test without an installed Slurm.
 slurm_needed() {
     local name
     for name in munged slurmctld slurmd srun; do
@@ -29,7 +29,7 @@ slurm_needed() {
     done
 }
 
-# From now on commands of Slurm speak to the shared box.
+# Lets commands of Slurm use the common box.
 box_enter() {
     local lines
     slurm_needed
@@ -38,13 +38,13 @@ box_enter() {
     eval "$lines"
 }
 
-# work_make: sets work to a directory of the test, which goes with it.
+# work_make: sets work to a directory that is removed with the test.
 work_make() {
     work=$(mktemp -d) || fail "no directory for the test"
     trap 'rm -rf "$work"' EXIT
 }
 
-# until_true SECONDS COMMAND...: whether it succeeded in time.
+# until_true SECONDS COMMAND...: does it succeed in time?
 until_true() {
     local end=$((SECONDS + $1))
     shift
@@ -55,8 +55,8 @@ until_true() {
     return 0
 }
 
-# job_is ID PATTERN: whether "STATE REASON" of the job is like that; a job that
-# has gone from the queue's memory is GONE.
+# job_is ID PATTERN: does "STATE REASON" of the job match? A job that Slurm has
+# forgotten is GONE.
 job_is() {
     local state
     state=$(timeout 10 squeue -h -t all -j "$1" -o '%T %r' 2>/dev/null)

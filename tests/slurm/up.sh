@@ -3,9 +3,9 @@
 # Starts and ends the box that the tests under Slurm share: up.sh up NODES |
 # up.sh down
 #
-# It ends with the ctest that started it, if that cannot come to slurm.down.
-# A machine on which no Slurm can be started says so, and skips; but not CI,
-# which has all that is needed.
+# It ends with the ctest that started it, if that does not reach slurm.down. A
+# machine that cannot start Slurm logs that, and skips; but not CI, which has
+# all that is needed.
 set -u
 unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* peer.c by Margo: the server's handlers and the client's callers are threads,
- * all of them on the one stream that also makes progress. */
+/* peer.c with Margo: the server's handlers and the client's callers are
+ * user-level threads, all on the one stream that also makes progress. */
 #include <margo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,11 @@ static unsigned char bytes[BULK_LEN];
 static hg_bulk_t exposed;
 static hg_addr_t server = HG_ADDR_NULL;
 static uint64_t next_number = 1;
-static uint64_t asked_at; /* calls from this number on are later; 0: none */
+static uint64_t asked_at; /* first number of later calls; 0: none */
 static unsigned errors;   /* since the last line */
 static bool has_failed;   /* the server is gone */
 
-/* The client may be dead by now: then the answer goes nowhere. */
+/* The client may be dead by now: then the reply is lost. */
 static void answer(hg_handle_t handle, uint64_t number)
 {
     out_t out = {number};
@@ -91,7 +91,7 @@ static hg_return_t call(hg_handle_t handle, long which, uint64_t number)
     return margo_free_output(handle, &out);
 }
 
-/* Calls, again and again, until a call fails. */
+/* Calls repeatedly, until a call fails. */
 static void caller(void *arg)
 {
     long which = (char *)arg - text;

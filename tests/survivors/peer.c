@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server, or a client that always has some calls under way; see survive.sh.
+/* A server, or a client that always has calls in flight; see survive.sh.
  *
- *   peer server TRANSPORT FILE    its address goes to FILE
- *   peer client TRANSPORT FILE    calls who is there
+ *   peer server TRANSPORT FILE    writes its address to FILE
+ *   peer client TRANSPORT FILE    calls the server of FILE
  *
- * A client whose call fails lets all the others end, and begins anew with the
- * server whose address it finds then. After SIGUSR1 it writes a line when a
- * call that it began later was answered: "PID answered ERRORS", with the number
- * of its calls that failed since the line before. SIGTERM ends both in order.
- */
+ * A client whose call fails waits for the end of its other calls, and then
+ * calls the server whose address it finds. After SIGUSR1 it writes a line when
+ * a call that it began later was answered: "PID answered ERRORS", with the
+ * number of calls that failed since the previous line. SIGTERM ends both
+ * cleanly. */
 #include <mercury.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "survivor.h"
 
-/* One of a client's calls. */
+/* A call of a client. */
 struct call {
     hg_handle_t handle;
     uint64_t number;
@@ -41,7 +41,7 @@ static unsigned char bytes[BULK_LEN];
 static hg_bulk_t exposed;
 static hg_addr_t server = HG_ADDR_NULL;
 static uint64_t next_number = 1;
-static uint64_t asked_at; /* calls from this number on are later; 0: none */
+static uint64_t asked_at; /* first number of later calls; 0: none */
 static unsigned errors;   /* since the last line */
 static bool has_failed;   /* the server is gone */
 
@@ -55,7 +55,7 @@ static void turn(void)
     while (HG_Trigger(context, 0, 1, &count) == HG_SUCCESS && count > 0);
 }
 
-/* The client may be dead by now: then the answer goes nowhere. */
+/* The client may be dead by now: then the reply is lost. */
 static void answer(hg_handle_t handle, uint64_t number)
 {
     out_t out = {number};
@@ -180,7 +180,7 @@ static void call_begin(struct call *call)
     (void)HG_Destroy(call->handle);
 }
 
-/* False: no server can be found. */
+/* False: no server was found. */
 static bool server_find(const char *path)
 {
     char address[ADDR_CAP];

@@ -4,14 +4,14 @@
 # again: survive.sh PEER TRANSPORT ROUNDS [VICTIMS]
 #
 # Every call of the others ends: a client lets all of its calls end before it
-# looks for the next server, and then has to be answered. Who has nothing to do
-# with the victim is not disturbed: no call of it fails. At the end all leave in
-# order, and nothing is left of any process, dead ones included.
+# looks for the next server, and then must be answered. Processes that do not
+# communicate with the victim are not disturbed: no call of theirs fails. At the
+# end all exit cleanly, and nothing is left of any process, dead ones included.
 #
 # VICTIMS is "any" (the default), "clients" or "server".
 set -u
 peer=$1 transport=$2 rounds=$3 victims=${4:-any}
-limit=40 # seconds that one line may take to come
+limit=40 # seconds to wait for a line
 
 dir=$(mktemp -d) || exit 1
 mkfifo "$dir/lines"
@@ -26,7 +26,7 @@ fail() {
     exit 1
 }
 
-# The next line has to be "PID WORD [NUMBER]": sets pid, word and number.
+# The next line must be "PID WORD [NUMBER]": sets pid, word and number.
 line() {
     read -rt $limit -u 3 pid word number || fail "nothing in $limit s: $*"
 }
@@ -51,7 +51,7 @@ client_start() { # N
     [ "$pid $word" = "$started begins" ] || fail "$pid $word $number"
 }
 
-# All of these are answered; with "undisturbed" first, no call of theirs failed.
+# All of these get replies; with "undisturbed" first, no call of theirs failed.
 answered() {
     local how=$1 waiting=" ${*:2} "
     kill -USR1 "${@:2}" || fail "one of $* is gone"
@@ -65,7 +65,7 @@ answered() {
     done
 }
 
-others() { # the clients but one
+others() { # the clients except one
     for one in "${clients[@]}"; do [ "$one" = "$1" ] || echo "$one"; done
 }
 

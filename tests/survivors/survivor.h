@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the processes of survive.sh have in common. */
+/* Common parts of the processes of survive.sh. */
 #ifndef TESTS_SURVIVORS_SURVIVOR_H
 #define TESTS_SURVIVORS_SURVIVOR_H
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_TOOLS_FILE_H
 #define TESTS_TOOLS_FILE_H
 
-/* To be freed with free(); NULL: there is none that can be read. */
+/* The caller frees it with free(); NULL: there is no readable file. */
 char *file_read(const char *path);
 
 #endif

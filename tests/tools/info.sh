@@ -7,7 +7,7 @@
 # info.sh HAS_HWLOC JSON_AGREES RANKS COMMAND...
 #
 # RANKS are on the node of rank 0. JSON_AGREES is none in a build without json-c.
-# PATTERN in the environment has to be found in the text.
+# PATTERN in the environment must match the text.
 set -eu
 
 has_hwloc=$1 json_agrees=$2 ranks=$3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The JSON document of amalgam_info has its fields, and says what the text of
- * the same job says: json_agrees JSON TEXT RANKS. */
+/* The JSON document of amalgam_info has its fields, and agrees with the text of
+ * the same job: json_agrees JSON TEXT RANKS. */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 enum { LINE_CAP = 512 };
 
-/* A field that has to be there, and of that type. */
+/* A required field and its type. */
 struct field {
     const char *name;
     enum json_type type;
@@ -28,6 +28,7 @@ static const struct field root_fields[] = {
     {"job", json_type_object, false},
     {"machine", json_type_object, false},
     {"placement", json_type_object, false},
+    {"shared_memory", json_type_object, false},
     {"libfabric", json_type_object, true},
     {NULL, json_type_null, false},
 };
@@ -121,6 +122,21 @@ static const struct field slot_fields[] = {
     {"reason", json_type_string, false},
     {NULL, json_type_null, false},
 };
+static const struct field shm_fields[] = {
+    {"total_bytes", json_type_int, false},
+    {"free_bytes", json_type_int, false},
+    {"ranks", json_type_int, false},
+    {"contexts", json_type_int, false},
+    {"rank", json_type_object, false},
+    {"node", json_type_object, false},
+    {NULL, json_type_null, false},
+};
+static const struct field need_fields[] = {
+    {"opened_bytes", json_type_int, false},
+    {"called_bytes", json_type_int, false},
+    {"most_bytes", json_type_int, false},
+    {NULL, json_type_null, false},
+};
 static const struct field provider_fields[] = {
     {"init", json_type_string, false},
     {"address", json_type_string, false},
@@ -199,6 +215,21 @@ static void ranks_check(struct json_object *ranks)
     }
 }
 
+static void shm_check(struct json_object *shm)
+{
+    struct json_object *rank = get(shm, "rank");
+    struct json_object *node = get(shm, "node");
+
+    fields_check(shm, shm_fields, "the shared memory");
+    fields_check(rank, need_fields, "the need of a rank");
+    fields_check(node, need_fields, "the need of a node");
+    for (const struct field *field = need_fields; field->name != NULL; field++)
+        if (number_of(rank, field->name) <= 0 ||
+            number_of(node, field->name) !=
+                number_of(rank, field->name) * number_of(shm, "ranks"))
+            complain("not that of all ranks", field->name);
+}
+
 static void all_fields_check(struct json_object *root)
 {
     fields_check(root, root_fields, "the document");
@@ -211,13 +242,13 @@ static void all_fields_check(struct json_object *root)
     items_check(get(get(root, "machine"), "networks"), nic_fields, "a NIC");
     fields_check(get(root, "placement"), placement_fields, "the placement");
     ranks_check(get(get(root, "placement"), "ranks"));
+    shm_check(get(root, "shared_memory"));
     if (get(root, "libfabric") != NULL)
         items_check(get(get(root, "libfabric"), "providers"), provider_fields,
             "a provider");
 }
 
-/* Is there a line that begins so, after spaces? What it says from there on, or
- * NULL. */
+/* The rest of the first line that begins so, after spaces; NULL: none. */
 static const char *line_find(const char *text, const char *begin)
 {
     for (; *text != '\0'; text += strcspn(text, "\n")) {
@@ -234,7 +265,7 @@ static void line_check(const char *text, const char *begin)
         complain("not in the text", begin);
 }
 
-/* What the text says of this rank, and of its threads. */
+/* Compares with the text on this rank, and on its threads. */
 static void rank_agrees(const char *text, struct json_object *rank)
 {
     struct json_object *slot = get(rank, "progress_thread");
@@ -267,6 +298,7 @@ static void text_agrees(const char *text, struct json_object *root)
     struct json_object *machine = get(root, "machine");
     struct json_object *ranks = get(get(root, "placement"), "ranks");
     struct json_object *libfabric = get(root, "libfabric");
+    struct json_object *shm = get(root, "shared_memory");
     char line[LINE_CAP];
 
     snprintf(line, sizeof(line), "transport          %s, protocol %s",
@@ -278,6 +310,10 @@ static void text_agrees(const char *text, struct json_object *root)
     line_check(text, line);
     snprintf(line, sizeof(line), "ranks              %" PRId64,
         number_of(get(root, "job"), "ranks"));
+    line_check(text, line);
+    snprintf(line, sizeof(line), "called by all    %12" PRId64 " %12" PRId64,
+        number_of(get(shm, "rank"), "called_bytes"),
+        number_of(get(shm, "node"), "called_bytes"));
     line_check(text, line);
     snprintf(line, sizeof(line), "%zu hardware thread",
         json_object_array_length(get(machine, "pus")));

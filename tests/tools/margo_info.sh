@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# margo-info lists what Margo can be opened with, tells why not of the rest, and
-# its exit code says whether all that was asked for is possible.
+# margo-info lists the transports of Margo, gives the reason for those that
+# cannot be opened, and its exit code tells whether all requested ones can.
 #
 # margo_info.sh MARGO_INFO
 set -eu
@@ -10,7 +10,7 @@ info=$1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# ends CODE PATTERN ARG...: ends so, with that on stdout; "": with nothing.
+# ends CODE PATTERN ARG...: must end so, with that stdout; "": with none.
 ends() {
     local wanted=$1 pattern=$2 code=0
     shift 2

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes that do not exist, as amalgam_info would know them. */
+/* Invented nodes, in the data structures of amalgam_info. */
 #include "node.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# amalgam_info refuses what it does not understand, and says what it cannot do.
+# amalgam_info refuses invalid arguments, and says what it cannot do.
 #
 # refused.sh AMALGAM_INFO HAS_JSON HAS_HWLOC
 set -eu
@@ -9,7 +9,7 @@ info=$1 has_json=$2 has_hwloc=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# refused CODE PATTERN ARG...: ends so, with that on stderr and an empty stdout.
+# refused CODE PATTERN ARG...: must end so, with that stderr and no stdout.
 refused() {
     local code=$1 pattern=$2 got=0
     shift 2
@@ -48,7 +48,7 @@ if [ "$has_json" = ON ]; then
 else
     refused 2 "without json-c" --json
 fi
-# What cannot be told is no success.
+# A report that cannot be written is no success.
 if "$info" -t self >/dev/full 2>"$dir/err"; then
     exit 1
 fi

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The node as text: short where cores are alike, and complete. */
+/* The text of a node: short for equal cores, and complete. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "jobs/tools/writers.h"
 #include "node.h"
 
-/* Columns are not looked at. */
+/* Columns do not matter. */
 static void spaces_squeeze(char *text)
 {
     char *to = text;
@@ -26,7 +26,7 @@ static void spaces_squeeze(char *text)
     *to = '\0';
 }
 
-/* What is printed of it; to be freed. */
+/* The printed text; the caller frees it. */
 static char *drawn(const struct node *node)
 {
     char path[] = "/tmp/amalgam_drawing_XXXXXX";
@@ -52,8 +52,8 @@ static char *drawn(const struct node *node)
     return text;
 }
 
-/* How many lines begin with that, but for spaces; and one of them is `line`,
- * or none has to be where that is NULL. */
+/* Number of lines with this beginning, after spaces; one of them must be
+ * `line`, unless that is NULL. */
 static unsigned lines_of(const char *text, const char *begin, const char *line)
 {
     unsigned count = 0;
@@ -166,7 +166,7 @@ static void test_drawing_of_caches_tells_those_of_some_cores(void **state)
     lines_of(text, "", "cores 0-3 (cache 0) cpus 0-3 rank 0");
     lines_of(text, "", "cores 4-7 (cache 1) cpus 4-7 rank 0");
     free(text);
-    /* One for each core is not worth a word. */
+    /* A cache per core is not mentioned. */
     for (unsigned i = 0; i < 8; i++)
         node.pus[i].cache = (uint16_t)i;
     text = drawn(&node);
@@ -207,7 +207,7 @@ static void test_drawing_names_networks_and_false_machines(void **state)
     node.machine.is_this = false;
     text = drawn(&node);
     lines_of(text, "", "networks eth0");
-    /* Of a package with one NUMA node, that is the nearest. */
+    /* The package has one NUMA node, which is nearer. */
     lines_of(text, "", "NUMA node 1, networks hsn0");
     assert_non_null(strstr(text, "not this one"));
     free(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is on which hardware thread, and at home where. */
+/* Ranks and threads on each hardware thread, and the homes of NICs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,10 +75,10 @@ static void test_map_marks_threads_of_ours(void **state)
     local = node_rank(&node, 0, 1);
     node_thread(local, 3, true);
     node_handler(local, 2, false);
-    node_handler(local, -1, false); /* not pinned: nowhere */
+    node_handler(local, -1, false); /* not pinned: not on the map */
     local = node_rank(&node, 0, 1);
     node_thread(local, 3, false);
-    node_rank(&node, 0, 1)->placement.slot.cpu = 0; /* there is no thread */
+    node_rank(&node, 0, 1)->placement.slot.cpu = 0; /* it has no such thread */
     assert_true(map_make(&map, &node.report));
     assert_int_equal(map.places[0].mark_count, 0);
     assert_int_equal(map.places[2].mark_count, 1);

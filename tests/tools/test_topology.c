@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The node as a topology of hwloc shows all, or is not there at all. */
+/* A node as a topology of hwloc: written completely, or not at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static bool write_to(const struct node *node, const char *path)
     return is_done;
 }
 
-/* What hwloc reads back of it; to be destroyed. */
+/* The file as hwloc reads it; the caller destroys it. */
 static hwloc_topology_t written(const struct node *node)
 {
     hwloc_topology_t topology = NULL;
@@ -56,7 +56,7 @@ static hwloc_topology_t written(const struct node *node)
     return topology;
 }
 
-/* Boxes of that name in the hardware thread; any: CPU_ANY. */
+/* Boxes of that name in the hardware thread; CPU_ANY: in any. */
 enum { CPU_ANY = -1 };
 
 static unsigned boxes(hwloc_topology_t topology, int cpu, const char *name)
@@ -70,7 +70,7 @@ static unsigned boxes(hwloc_topology_t topology, int cpu, const char *name)
     return count;
 }
 
-/* Lines of the legend that have that in them. */
+/* Lines of the legend with that text. */
 static unsigned lines(hwloc_topology_t topology, const char *part)
 {
     hwloc_obj_t root = hwloc_get_root_obj(topology);
@@ -169,7 +169,7 @@ static void test_topology_that_cannot_be_written_leaves_nothing(void **state)
     assert_false(write_to(&node, "/dev/null"));
     assert_int_not_equal(access("/dev/null.tmp", F_OK), 0);
 
-    /* The draft is in the way, so the older file stays. */
+    /* The temporary file cannot be created, so the older file stays. */
     old = fopen(path_of("node.xml"), "w");
     assert_non_null(old);
     fputs("old", old);
@@ -194,7 +194,7 @@ static int dir_make(void **state)
 static int dir_remove(void **state)
 {
     (void)state;
-    return rmdir(dir); /* fails when a test has left something behind */
+    return rmdir(dir); /* fails when a test has left a file */
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An address survives its string; strings that are none, or of another job,
- * are refused. */
+/* An address survives conversion to a string; malformed strings and those of
+ * another job are refused. */
 #include <ctype.h>
 #include <string.h>
 

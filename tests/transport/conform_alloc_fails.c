@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When the n-th allocation fails, a call says HG_NOMEM or works, and nothing
- * leaks; n = 1, 2, ... until there is none left to fail. */
+/* When the n-th allocation fails, a call returns HG_NOMEM or works, and nothing
+ * leaks; n = 1, 2, ... until none fails. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,7 +18,7 @@ enum {
 static uint8_t exposed[LEN];
 static uint8_t local[LEN];
 static struct harness_call calls[BURST];
-/* Arrivals whose reply found no memory; answered again by the test. */
+/* Arrivals whose reply could not be allocated; the test answers them again. */
 static struct amg_list unanswered;
 
 static void serve(
@@ -70,7 +70,7 @@ static void calls_run(struct harness *h)
     }
 }
 
-/* Short and long ones, that may be cancelled and that may not. */
+/* Short and long ones, cancellable and uncancellable ones. */
 static void accesses_run(struct harness *h, const struct harness_shown *right)
 {
     struct harness_call call;
@@ -90,7 +90,7 @@ static void accesses_run(struct harness *h, const struct harness_shown *right)
     }
 }
 
-/* The memory is in two runs. */
+/* The memory has two segments. */
 static void bulk_runs(struct harness *h)
 {
     const struct amg_segment segments[SEGMENTS] = {
@@ -121,9 +121,9 @@ static void bulk_runs(struct harness *h)
         harness_hide(h, mems[i]);
 }
 
-/* The whole life of a domain beside the one of the harness. Only with one
- * rank: over several, opening is collective, and one rank that finds no memory
- * would leave the others waiting. */
+/* The whole life of a domain beside the one of the harness. Only with one rank:
+ * over several, opening is collective, and one rank without memory would leave
+ * the others waiting. */
 static void domain_lives(struct harness *h)
 {
     const struct amg_open how = {
@@ -157,8 +157,8 @@ static void domain_lives(struct harness *h)
     h->t->domain.close(inner.domain);
 }
 
-/* Runs `part` with the n-th allocation failing. True: it was one that was
- * asked for; false: fewer than n were. */
+/* Runs `part` with the n-th allocation failing. False: there were fewer than
+ * n. */
 static bool fails_at(
     struct harness *h, void (*part)(struct harness *h), uint64_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of the domain's area is got and put like any other, up to its last
- * byte, together with memory that is not of the area. */
+/* Gets and puts access memory of the domain's area like any other, up to its
+ * last byte, together with other memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void parts_pass(struct harness *h, const struct amg_segment *parts,
                      got, parts[i].len, seed_of(right_rank, READ_SEED, i)));
         harness_fill(got, parts[i].len, seed_of(h->rank, WRITE_SEED, i));
     }
-    harness_sync(h); /* nobody gets what is put from here on */
+    harness_sync(h); /* no rank gets any more, so puts may begin */
     for (uint32_t i = 0; i < PARTS; i++)
         CHECK(h, harness_put(h, right, i, 0, local + (size_t)i * LEN,
                      parts[i].len, &calls[i]) == HG_SUCCESS);

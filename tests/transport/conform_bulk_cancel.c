@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cancelled access completes once, and then leaves user memory alone. */
+/* A cancelled access completes once, and does not touch user memory
+ * afterwards. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 
 enum { ROUNDS = 12, ACCESSES = 8, LARGE = 1 << 20, SMALL = 64, SEED = 3 };
 
-/* Starts accesses, lets them run for `polls` polls, and cancels them all.
- * Local memory is freed once they completed, so a late write would show. */
+/* Starts accesses, polls `polls` times, and cancels them all. Local memory is
+ * freed once they completed, so a late write would show. */
 static void round_of(struct harness *h, const struct harness_shown *right,
     size_t len, unsigned polls)
 {
@@ -56,7 +57,7 @@ static void test(struct harness *h)
     harness_expose(h, segments, 2, AMG_MEM_READ | AMG_MEM_WRITE, &mine, &right);
     for (unsigned i = 0; i < ROUNDS; i++) {
         round_of(h, &right, i % 3 == 2 ? SMALL : LARGE, i * i);
-        /* What was cancelled does not disturb what comes after. */
+        /* Cancelled accesses do not disturb later ones. */
         memset(got, 0, LARGE);
         CHECK(h, harness_get(h, &right, 0, 0, got, LARGE, &call) == HG_SUCCESS);
         harness_wait_all(h, &call, 1);

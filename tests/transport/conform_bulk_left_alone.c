@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Once memory was unregistered no put that was in motion writes to it, and no
- * get that was in motion shows what was written after. */
+/* After memory was unregistered no put in flight writes to it, and no get in
+ * flight returns what was written later. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool is_all(const uint8_t *bytes, size_t len, uint8_t value)
     return true;
 }
 
-/* Got are the bytes that were exposed, or 0 where nothing was moved. */
+/* Received are the exposed bytes, or 0 where nothing was moved. */
 static void got_check(struct harness *h, const uint8_t *got)
 {
     for (size_t i = 0; i < LEN; i++)

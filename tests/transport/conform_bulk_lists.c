@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One access moves between any two lists of segments, however they are cut,
- * and touches no byte besides. What reaches beyond a list moves nothing. */
+/* One access moves data between any two lists of segments, however they are
+ * split, and touches no other byte. An access beyond a list moves nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 #include "harness_bulk.h"
 
 enum {
-    TOTAL = 200000, /* bytes of each list: several pieces, and not in step */
+    TOTAL = 200000, /* bytes of each list: several fragments, not aligned */
     ARENA = 2 * TOTAL + 65536,
     SEGMENTS_MAX = 30000,
     GAP_FILL = 0xa5,
     PERIOD_MAX = 6,
 };
 
-/* How a list is cut: the lengths come again and again until TOTAL is reached.
- * An empty segment has no address. */
+/* Lengths of the segments, repeated until TOTAL is reached. An empty segment
+ * has no address. */
 static const struct shape {
     const char *name;
     unsigned gap; /* bytes between two segments; 0: they are adjacent */
@@ -34,9 +34,9 @@ static const struct shape {
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 
-/* From one byte to more than any piece; over and inside of all bounds. */
+/* From one byte to more than any fragment; across and inside of all borders. */
 static const struct span {
-    uint64_t mine;   /* where it begins in the local list, */
+    uint64_t mine;   /* its start in the local list, */
     uint64_t theirs; /* and in the exposed one */
     uint64_t len;
 } spans[] = {
@@ -51,7 +51,7 @@ static const struct span {
 
 enum { SPANS = sizeof(spans) / sizeof(spans[0]) };
 
-/* A list in memory of its own, with all that lies between its segments. */
+/* A list in its own memory, with the bytes between its segments. */
 struct layout {
     unsigned char *arena;
     struct amg_segment *segments;
@@ -105,8 +105,7 @@ static unsigned char byte_of(uint64_t seed, uint64_t i)
 }
 
 /* Fills the bytes `from` to `from + span_len` of the list, in a copy of its
- * arena, with those from byte `theirs` on of the list that `seed` stands for.
- */
+ * arena, with those from byte `theirs` on of the list of `seed`. */
 static void layout_write(const struct layout *layout, unsigned char *arena,
     uint64_t from, uint64_t span_len, uint64_t theirs, uint64_t seed)
 {
@@ -128,7 +127,7 @@ static void layout_write(const struct layout *layout, unsigned char *arena,
     }
 }
 
-/* The place of a byte; a walk that does not use what is tested. */
+/* The position of a byte, found without the iterator under test. */
 static struct amg_seg_iter place_of(
     const struct amg_segment *segments, uint32_t count, uint64_t at)
 {
@@ -144,9 +143,9 @@ struct sides {
     const char *names[2];
     struct layout local;
     struct layout mine; /* exposed to the left */
-    struct amg_key key; /* of the right, */
+    struct amg_key key; /* of the right rank, */
     struct amg_segment *right;
-    unsigned char *expected; /* scratch: what an arena has to hold */
+    unsigned char *expected; /* the expected contents of an arena */
 };
 
 static void arena_check(struct harness *h, const struct sides *sides,

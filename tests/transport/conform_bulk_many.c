@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hundreds of accesses at once, none mistaken for another. */
+/* Hundreds of concurrent accesses are not mixed up. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 enum { ACCESSES = 200, PIECE = 3000, LARGE_PIECE = 20000 };
 
-/* Gets piece i of what the right exposes, and puts it at the mirrored place
- * of the area to write. */
+/* Gets piece i of the right rank's memory, and puts it at the mirrored offset
+ * of its writable memory. */
 static void round_of(struct harness *h, size_t piece)
 {
     size_t len = ACCESSES * piece;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* No access ends before a poll, and the peer's share may be dropped as soon as
- * an access is posted. */
+/* No access ends before a poll, and the caller's reference to the peer may be
+ * dropped as soon as an access is posted. */
 #include <stdlib.h>
 
 #include "harness_bulk.h"
 
 enum { SHORT = 64, LONG = 1 << 20, LEN = SHORT + LONG, ROUNDS = 4 };
 
-/* Gets both parts; nobody but the accesses knows the peer meanwhile. */
+/* Gets both parts; only the accesses reference the peer meanwhile. */
 static void round_of(struct harness *h, const struct harness_shown *right,
     uint8_t *got, uint64_t seed)
 {

@@ -7,8 +7,8 @@
 
 enum { SMALL = 512, LARGE = 300000, SEED = 9, LOCAL_SEED = 11 };
 
-/* What is exposed: to read only, to write only, in a small and a large piece
- * each, since a driver may move them in different ways. */
+/* Exposed memory: read-only and write-only, small and large each, since a
+ * driver may move them in different ways. */
 static uint8_t to_read[LARGE];
 static uint8_t to_write[LARGE];
 static uint8_t local[2 * LARGE];
@@ -21,7 +21,7 @@ struct access {
     hg_return_t expected;
 };
 
-/* Tries it in one direction; looks that `local` is as it was. */
+/* Tries it in one direction; checks that `local` is unchanged. */
 static void is_refused(
     struct harness *h, bool is_put, const struct access *access)
 {
@@ -59,7 +59,7 @@ static void bounds_hold(
         {right, 0, 1, LARGE + SMALL, HG_OVERFLOW},
         {right, 0, LARGE - 1, SMALL + 2, HG_OVERFLOW},
         {right, 0, UINT64_MAX - LARGE + 2, LARGE, HG_OVERFLOW},
-        /* Whose later pieces would begin at small offsets again. */
+        /* Later fragments would wrap around to small offsets. */
         {right, 0, UINT64_MAX - SMALL, LARGE, HG_OVERFLOW},
         {right, 2, 0, 1, HG_OVERFLOW},
         {right, UINT32_MAX, 0, 1, HG_OVERFLOW},
@@ -76,7 +76,7 @@ static void permission_holds(
     is_refused(h, is_put, &(struct access){right, 0, 0, LARGE, HG_PERMISSION});
 }
 
-/* Keys of nobody: every byte wrong in turn, and one of the wrong length. */
+/* Invalid keys: every byte wrong in turn, and one of the wrong length. */
 static void keys_hold(
     struct harness *h, const struct harness_shown *right, bool is_put)
 {
@@ -133,7 +133,7 @@ static void test(struct harness *h)
         h, true, &(struct access){&right_write, 1, 0, SMALL, HG_NOENTRY});
     is_refused(
         h, true, &(struct access){&right_write, 0, 0, LARGE, HG_NOENTRY});
-    /* What stands in the place now has another key. */
+    /* The new memory at this address has another key. */
     harness_expose(h, write_list, 2, AMG_MEM_WRITE, &mine_write, &right_read);
     is_refused(
         h, true, &(struct access){&right_write, 1, 0, SMALL, HG_NOENTRY});

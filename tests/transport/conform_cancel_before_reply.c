@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cancelled call completes once; its neighbours are not touched. */
+/* A cancelled call completes once; its neighbours are not affected. */
 #include "harness.h"
 
 enum { CALLS = 40 };
@@ -31,14 +31,14 @@ static void test(struct harness *h)
     for (uint32_t i = 1; i < CALLS; i += 2)
         CHECK(h, h->t->ep.cancel(h->eps[0], &calls[i].op) == HG_SUCCESS);
     UNTIL(h, all_are_done());
-    /* Cancelling what has ended changes nothing. */
+    /* Cancelling ended calls changes nothing. */
     for (uint32_t i = 0; i < CALLS; i++)
         CHECK(h, h->t->ep.cancel(h->eps[0], &calls[i].op) == HG_SUCCESS);
     UNTIL(h, served >= CALLS / 2);
     harness_sync(h);
     for (uint32_t i = 0; i < CALLS; i++) {
         CHECK(h, calls[i].done == 1);
-        /* A reply may have been quicker than the wish. */
+        /* A reply may have overtaken the cancel. */
         CHECK(h, calls[i].op.ret == HG_SUCCESS ||
                      (i % 2 == 1 && calls[i].op.ret == HG_CANCELED));
         if (calls[i].op.ret != HG_SUCCESS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Closing an endpoint gives every operation back; what comes late for it does
- * no harm, and its context can be opened again. */
+/* Closing an endpoint returns every operation; late messages for it do no harm,
+ * and its context can be opened again. */
 #include <string.h>
 
 #include "harness.h"
@@ -46,7 +46,7 @@ static void test(struct harness *h)
 
     h->serve = serve;
     pending_come_back(h);
-    /* Late replies, half of them; the rest is released without one. */
+    /* Replies late to half of them; the rest is released without a reply. */
     for (uint32_t i = 0; i < CREDITS / 2; i++)
         harness_answer(h, h->eps[TARGET], kept[i], &late, sizeof(late));
     is_keeping = false;
@@ -63,7 +63,7 @@ static void test(struct harness *h)
     CHECK(h, harness_ask(h, TARGET, ORIGIN, "x", 1, &call) == HG_SUCCESS);
     harness_drop(h, TARGET, &call);
     harness_sync(h);
-    /* The last one is held over the end of its endpoint. */
+    /* The last one is kept beyond the end of its endpoint. */
     closed = h->eps[TARGET];
     h->eps[TARGET] = NULL;
     amg_events_init(&events);

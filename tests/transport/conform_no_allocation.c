@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Once it is warm, a driver allocates nothing for small messages. */
+/* After a warm-up, a driver allocates nothing for small messages. */
 #include "base/mem.h"
 #include "harness.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes get and put are the right ones, at every size, at the same time. */
+/* Gets and puts move the right bytes, in every size, concurrently. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@ enum {
     SEGMENTS = 17,
     READ_SEED = 100,
     WRITE_SEED = 200,
-    SHIFT = 5, /* bytes that a partial access begins and ends inside */
+    SHIFT = 5, /* offset and tail left out by a partial access */
 };
 
-/* The seed of what rank `rank` exposes, or puts at its right. */
+/* The seed of the bytes that rank `rank` exposes, or puts to its right. */
 static uint64_t seed_of(uint32_t rank, uint64_t kind, uint64_t i)
 {
     return rank * 1000ull + kind + i;
@@ -40,7 +40,7 @@ static void *bytes_make(struct harness *h, size_t len)
     return bytes;
 }
 
-/* Every size in both directions, all in motion at once. */
+/* Every size in both directions, all in flight at once. */
 static void sizes_pass(struct harness *h)
 {
     struct amg_segment exposed[2 * SIZES];
@@ -109,7 +109,7 @@ static void segment_round(
     CHECK(h, harness_put(h, right, i, SHIFT, given, len, &call) == HG_SUCCESS);
     harness_wait_all(h, &call, 1);
     CHECK(h, call.op.ret == HG_SUCCESS);
-    /* It is there when the put completed, so a get finds it. */
+    /* It was written when the put completed, so a get reads it. */
     CHECK(h, harness_get(h, right, i, SHIFT, got, len, &call) == HG_SUCCESS);
     harness_wait_all(h, &call, 1);
     CHECK(h, call.op.ret == HG_SUCCESS && call.op.len == len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The late reply to a cancelled call is dropped; its credit comes back. */
+/* The late reply to a cancelled call is dropped; its credit returns. */
 #include "harness.h"
 
 enum { ROUNDS = 50, CREDITS = 4 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A request arrives as it was sent, and its reply comes back. */
+/* A request arrives as it was sent, and so does its reply. */
 #include <string.h>
 
 #include "harness.h"
@@ -8,7 +8,7 @@ enum { ROUNDS = 200 };
 
 static struct harness_call replied;
 
-/* The first one asks to be told when the reply has left. */
+/* For the first one, asks for the completion of the reply. */
 static void serve(
     struct harness *h, struct amg_ep *ep, struct amg_arrival *arrival)
 {

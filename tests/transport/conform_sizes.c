@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of every length up to the limit pass, and of some up to the room;
- * longer ones are refused. */
+/* Messages of every length up to the limit pass, and of some lengths up to the
+ * buffer size; longer ones are refused. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 
 enum { LONG_STEP = 97 }; /* between two lengths beyond the limit */
 
-/* Echo, as far as the reply may be long; first tries one that is too long. */
+/* Echoes as much as a reply may hold; first tries one that is too long. */
 static void serve(
     struct harness *h, struct amg_ep *ep, struct amg_arrival *arrival)
 {
@@ -38,19 +38,19 @@ static void too_long_is_refused(struct harness *h)
                  buf, buf->cap + 1, true, &call.op) == HG_MSGSIZE);
     CHECK(h, h->t->msg.send_request(h->eps[0], (struct amg_target){h->right, 0},
                  buf, UINT32_MAX, false, &call.op) == HG_MSGSIZE);
-    /* The buffer is still ours, and fit to be sent. */
+    /* The buffer still belongs to the caller, and can be sent. */
     harness_fill(buf->data, buf->cap, buf->cap);
     CHECK(h, h->t->msg.send_request(h->eps[0], (struct amg_target){h->right, 0},
                  buf, buf->cap, true, &call.op) == HG_SUCCESS);
     UNTIL(h, call.done > 0);
     CHECK(h, call.op.ret == HG_SUCCESS);
     harness_drop(h, 0, &call);
-    /* One that is not sent at all goes back. */
+    /* An unsent buffer can be returned. */
     CHECK(h, h->t->msg.get_buf(h->eps[0], h->right, &buf) == HG_SUCCESS);
     h->t->msg.put_buf(h->eps[0], buf);
 }
 
-/* How long a message to the right may be. */
+/* Length limit of a message to the right. */
 static uint32_t room(struct harness *h)
 {
     struct amg_buf *buf = NULL;

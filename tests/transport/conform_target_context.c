@@ -6,7 +6,7 @@
 
 enum { CONTEXTS = 2, MAX_CONTEXTS = 4 };
 
-/* Answers with the context that got it and the one that sent it. */
+/* Replies with the receiving and the sending context. */
 static void serve(
     struct harness *h, struct amg_ep *ep, struct amg_arrival *arrival)
 {

@@ -17,7 +17,7 @@ struct poster {
 
 static struct poster posters[THREADS];
 
-/* A word names poster and call, and comes back as the reply. */
+/* A word identifies thread and call, and is echoed as the reply. */
 static void *post_all(void *arg)
 {
     struct poster *poster = arg;

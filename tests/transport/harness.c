@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the conformance tests of the drivers share. */
+/* Common parts of the conformance tests of the drivers. */
 #include "harness.h"
 
 #include <sched.h>
@@ -122,10 +122,11 @@ hg_return_t harness_send(struct harness *h, uint32_t ep, uint8_t target_context,
     CHECK(h, buf->cap >= len && (uintptr_t)buf->data % 8 == 0);
     if (len > 0)
         memcpy(buf->data, bytes, len);
-    harness_call_init(call);
+    if (call != NULL)
+        harness_call_init(call);
     rc = h->t->msg.send_request(h->eps[ep],
         (struct amg_target){h->right, target_context}, buf, len, wants_reply,
-        &call->op);
+        call == NULL ? NULL : &call->op);
     if (rc != HG_SUCCESS)
         h->t->msg.put_buf(h->eps[ep], buf);
     return rc;
@@ -212,8 +213,8 @@ static void right_find(struct harness *h)
     CHECK(h, h->t->addr.parse(h->domain, right, &h->right) == HG_SUCCESS);
 }
 
-/* Waits for all without a poll: a neighbour that is ahead sends already, and
- * what it sends must not be served before the test has set its `serve`. */
+/* Waits for all without a poll: a neighbour may already send, but nothing may
+ * be served before the test has set its `serve`. */
 static void start_together(struct harness *h)
 {
     harness_world.barrier_begin();

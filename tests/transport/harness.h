@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the conformance tests of the drivers share.
+/* Common parts of the conformance tests of the drivers.
  *
  * Every test is the same program on each rank of a ring: a rank is the origin
- * toward its right-hand neighbour and the target of its left-hand one. With
- * one rank it is its own neighbour, so the same code tests the loopback.
- * A wait has a deadline, and a test that misses it says what it waited for. */
+ * toward its right-hand neighbour and the target of its left-hand one. With one
+ * rank it is its own neighbour, so the same code tests the loopback. A wait has
+ * a deadline, and a test that misses it names the condition. */
 #ifndef TESTS_TRANSPORT_HARNESS_H
 #define TESTS_TRANSPORT_HARNESS_H
 
@@ -19,15 +19,16 @@ enum { HARNESS_EPS_MAX = 4, HARNESS_TEXT_CAP = 256 };
 
 struct harness;
 
-/* What the ranks are, and how they meet outside the transport under test.
- * One of harness_self.c, harness_mpi.c is linked. */
+/* The ranks, and their synchronisation outside the transport under test. One of
+ * harness_self.c, harness_mpi.c is linked. */
 struct harness_world {
     const struct amg_transport *const *transports; /* ends with NULL */
     void (*start)(uint32_t *ret_rank, uint32_t *ret_size);
-    /* My bytes go to the left, the right one's bytes come here. */
+    /* Sends `mine` to the left rank, and receives the bytes of the right
+     * one. */
     void (*swap_begin)(const void *mine, void *ret_right, size_t len);
     void (*barrier_begin)(void);
-    /* Has what was begun ended? Never blocks. */
+    /* Has the pending operation ended? Never blocks. */
     bool (*is_done)(void);
     /* Turns an address of this job into one of another job. */
     void (*make_foreign)(char *text);
@@ -40,7 +41,7 @@ extern const struct harness_world harness_world;
 typedef void (*harness_serve_fn)(
     struct harness *h, struct amg_ep *ep, struct amg_arrival *arrival);
 
-/* How a test wants its domain; zeros are the defaults. */
+/* Options of a test for its domain; zeros are the defaults. */
 struct harness_wish {
     uint32_t eps; /* endpoints to open, contexts 0 to eps - 1; 0 is 1 */
     uint32_t max_contexts; /* 0: as many as eps */
@@ -59,34 +60,34 @@ struct harness {
     struct amg_mapping mapping; /* its area; base NULL: none */
     struct amg_area area;
     struct amg_limits limits;
-    struct amg_ep *eps[HARNESS_EPS_MAX]; /* NULL once the test closed it */
+    struct amg_ep *eps[HARNESS_EPS_MAX]; /* NULL after the test closed it */
     struct amg_peer *right;
     harness_serve_fn serve; /* harness_echo at the start */
     bool is_serving;        /* inside `serve`; it does not nest */
-    bool is_uncancellable;  /* puts and gets to come are not cancelled */
+    bool is_uncancellable;  /* later puts and gets cannot be cancelled */
     uint64_t deadline_ns;
 };
 
 /* Of the scheme, as struct amg_open has it. */
 const char *harness_protocol(const struct harness *h);
 
-/* One operation with room to see what became of it. */
+/* An operation and its result. */
 enum { HARNESS_SEGMENTS_MAX = 32 };
 
 struct harness_call {
     struct amg_op op;
     struct amg_segment local; /* of a put or get */
     struct amg_segment theirs[HARNESS_SEGMENTS_MAX];
-    unsigned done; /* how often it completed */
-    uint64_t seq;  /* the how manieth completion of this process it was */
+    unsigned done; /* number of completions */
+    uint64_t seq; /* its position in the order of completions of this process */
     void *arg;
 };
 
-/* The whole program: opens, runs `test`, closes, looks for leaks. */
+/* The whole program: opens, runs `test`, closes, checks for leaks. */
 int harness_main(int argc, char **argv, const struct harness_wish *wish,
     void (*test)(struct harness *h));
 
-/* Ends the program: `what` does not hold. */
+/* Ends the program: `what` is false. */
 void harness_fail(
     const struct harness *h, const char *file, int line, const char *what);
 
@@ -101,36 +102,38 @@ void harness_fail(
 void harness_wait_begin(struct harness *h);
 void harness_wait_turn(
     struct harness *h, const char *file, int line, const char *what);
-/* One poll of every endpoint, with steps and serving. How much was new. */
+/* One poll of every endpoint, with steps and serving. Returns the number of
+ * events. */
 unsigned harness_poll(struct harness *h);
 
-/* Polls until all ranks have come here. */
+/* Polls until all ranks have called it. */
 void harness_sync(struct harness *h);
-/* The same, and gets what the right neighbour gave. */
+/* The same, and receives the bytes of the right neighbour. */
 void harness_swap(
     struct harness *h, const void *mine, void *ret_right, size_t len);
 
-/* Makes `call` fit to be posted (again). */
+/* Prepares `call` for a post (also again). */
 void harness_call_init(struct harness_call *call);
-/* Sends a request to the right neighbour; what send_request returned. */
+/* Sends a request to the right neighbour; returns the code of send_request.
+ * `call` NULL: without an operation. */
 hg_return_t harness_send(struct harness *h, uint32_t ep, uint8_t target_context,
     const void *bytes, uint32_t len, bool wants_reply,
     struct harness_call *call);
-/* As harness_send, checks HG_SUCCESS, and waits until it completed. */
+/* As harness_send, checks HG_SUCCESS, and waits for the completion. */
 hg_return_t harness_ask(struct harness *h, uint32_t ep, uint8_t target_context,
     const void *bytes, uint32_t len, struct harness_call *call);
-/* Answers and releases. */
+/* Replies and releases. */
 void harness_answer(struct harness *h, struct amg_ep *ep,
     struct amg_arrival *arrival, const void *bytes, uint32_t len);
-/* Answers with the bytes that came; the default of `serve`. */
+/* Replies with the received bytes; the default of `serve`. */
 void harness_echo(
     struct harness *h, struct amg_ep *ep, struct amg_arrival *arrival);
-/* Gives the reply of `call` back. */
+/* Releases the reply of `call`. */
 void harness_drop(struct harness *h, uint32_t ep, struct harness_call *call);
-/* Closes an endpoint, and steps what comes back. */
+/* Closes an endpoint, and steps the returned operations. */
 void harness_ep_close(struct harness *h, uint32_t ep);
 
-/* Bytes that tell where they belong. */
+/* Bytes that depend on their position. */
 void harness_fill(void *bytes, size_t len, uint64_t seed);
 bool harness_is_filled(const void *bytes, size_t len, uint64_t seed);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the conformance tests of bulk transfers share. */
+/* Common parts of the conformance tests of bulk transfers. */
 #include "harness_bulk.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static struct amg_remote remote_of(struct harness_call *call,
     return remote;
 }
 
-/* A place in a list of one segment, which the call keeps. */
+/* An iterator over a list of one segment, which the call keeps. */
 static struct amg_seg_iter local_of(
     struct harness_call *call, const void *local, uint64_t len)
 {
@@ -50,7 +50,7 @@ static struct amg_seg_iter local_of(
     return (struct amg_seg_iter){&call->local, 1, 0, 0};
 }
 
-/* Sets up what both directions need. */
+/* Initialises the parts common to both directions. */
 static void access_init(struct harness *h, const struct harness_shown *right,
     uint32_t segment, uint64_t offset, const void *local, uint64_t len,
     struct harness_call *call, struct amg_seg_iter *ret_local,

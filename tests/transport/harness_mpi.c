@@ -10,7 +10,7 @@
 
 enum { SWAP_TAG = 7 };
 
-/* What was begun and has not ended. */
+/* Pending requests. */
 static MPI_Request ring_requests[2];
 static int ring_request_count;
 static int ring_rank;
@@ -47,7 +47,7 @@ static void ring_barrier_begin(void)
 
 static bool ring_is_done(void)
 {
-    /* Not read; MPI_STATUSES_IGNORE makes gcc warn of MPICH's declaration. */
+    /* Not read; with MPI_STATUSES_IGNORE gcc warns of MPICH's declaration. */
     MPI_Status statuses[2];
     int is_done = 0;
 
@@ -55,7 +55,7 @@ static bool ring_is_done(void)
     return is_done != 0;
 }
 
-/* "mpi://JOB/RANK": another last digit of the job. */
+/* "mpi://JOB/RANK": changes the last digit of the job. */
 static void ring_make_foreign(char *text)
 {
     char *last = strrchr(text, '/') - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring of unrelated processes that talk by libfabric. */
+/* A ring of unrelated processes over libfabric. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static void ring_stop(void)
     processes_stop();
 }
 
-/* One that a class with another provider would have. */
+/* An address of another provider's class. */
 static void ring_make_foreign(char *text)
 {
     snprintf(text, HARNESS_TEXT_CAP, "ofi+psm2://0x0011223344556677");

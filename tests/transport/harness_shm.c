@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring of unrelated processes that share memory. */
+/* A ring of unrelated processes over shared memory. */
 #include <string.h>
 
 #include "harness.h"
@@ -16,7 +16,7 @@ static void ring_start(uint32_t *ret_rank, uint32_t *ret_size)
     *ret_size = (uint32_t)size;
 }
 
-/* "na+sm://PID-N": nobody has that many classes. */
+/* "na+sm://PID-N": a number that no class has. */
 static void ring_make_foreign(char *text)
 {
     strcat(text, "99999");

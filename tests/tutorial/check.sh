@@ -11,18 +11,18 @@ program=$2
 ranks=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export TMPDIR=$work/tmp # where save puts its fresh directory
+export TMPDIR=$work/tmp # where save creates its new directory
 mkdir "$TMPDIR"
 args=()
-status=0      # the exit code that is right
-is_sorted=yes # no: the order of lines counts too
+status=0      # the expected exit code
+is_sorted=yes # no: the order of lines counts, too
 
 fail() {
     echo "FAILED: $*" >&2
     exit 1
 }
 
-# The lines that are right, for each program.
+# The expected lines of each program.
 want_init() {
     is_sorted=no
     for ((rank = 0; rank < ranks; rank++)); do
@@ -95,7 +95,7 @@ want_pipeline() {
 
 want_types() {
     local rows=$ranks cols=1 neighbours
-    [ "$ranks" -lt 4 ] || cols=2 # as MPI_Dims_create() has it
+    [ "$ranks" -lt 4 ] || cols=2 # like MPI_Dims_create()
     rows=$((ranks / cols))
     echo "rank 0: $rows x $cols blocks of 24 x 16 cells, 20 steps"
     for ((rank = 0; rank < ranks; rank++)); do
@@ -118,11 +118,11 @@ want_margo_sum() {
 }
 
 case $name in
-save_to) # a large file, to a directory that is not there yet
+save_to) # a large file, to a directory that does not exist yet
     head -c 3000001 /dev/urandom >"$work/file"
     args=("$work/file" "$work/saved")
     ;;
-save_nothing) # a file that is not there: a message, exit code 1
+save_nothing) # a missing file: a message, exit code 1
     args=("$work/absent")
     status=1
     ;;
@@ -130,9 +130,9 @@ esac
 
 "want_$name" >"$work/want.raw"
 got_status=0
-launch=("${MPIEXEC:-mpiexec}" -n "$ranks")
+launch=("$(dirname "$0")/../processes/launch" -n "$ranks")
 [ -z "${HOSTS:-}" ] ||
-    launch+=(-launcher fork -hosts "$HOSTS" -ppn $((ranks / 2)))
+    launch+=(-hosts "$HOSTS" -ppn $((ranks / 2)))
 "${launch[@]}" "$program" "${args[@]}" \
     >"$work/got.raw" 2>"$work/err" || got_status=$?
 cat "$work/err" >&2
@@ -141,8 +141,8 @@ cat "$work/err" >&2
     fail "exit code $got_status where $status is right"
 }
 
-# The number of the job in an address is another one each time. Where a job
-# ends with an error, mpiexec adds a report of its own between lines of "=".
+# The job number in an address changes each time. For a job that ends with an
+# error, mpiexec adds its own report between lines of "=".
 sed -E -i 's|mpi://[0-9a-f]{16}/|mpi://JOB/|; /^=+$/,/^=+$/d; /^YOUR APPL/,$d' \
     "$work/got.raw"
 for file in want got; do

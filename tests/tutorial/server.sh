@@ -18,7 +18,7 @@ fail() {
 mkfifo "$work/address"
 "$server" "$transport" 8 >"$work/address" 2>"$work/server.err" &
 pid=$!
-# Opens when the server does; ends when it ends.
+# Opens with the server; ends with it.
 exec 3<"$work/address"
 read -r -t 30 address <&3 || fail "the server told no address"
 for i in 1 2; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tutorial programs refuse words that they do not know: words.sh PROGRAM...
-# And save copies a file whose size the file system does not tell.
+# Tutorial programs refuse unknown arguments: words.sh PROGRAM... And save
+# copies a file whose size the file system does not know.
 set -u
 
 dir=$(mktemp -d)
@@ -16,13 +16,13 @@ fail() {
 for program in "$@"; do
     words=(-x)
     [ "${program##*/}" != save ] || words=(a b -x)
-    timeout 50 "${MPIEXEC:-mpiexec}" -n 2 "$program" "${words[@]}" \
+    timeout 50 "$(dirname "$0")/../processes/launch" -n 2 "$program" "${words[@]}" \
         >"$dir/out" 2>"$dir/err"
     [ $? -eq 2 ] || fail "$program ${words[*]}: not exit code 2"
     grep -q 'what is "-x"?' "$dir/err" || fail "$program does not name the word"
     [ "${program##*/}" != save ] || save=$program
 done
 
-timeout 50 "${MPIEXEC:-mpiexec}" -n 2 "$save" /proc/version "$dir/saved" \
+timeout 50 "$(dirname "$0")/../processes/launch" -n 2 "$save" /proc/version "$dir/saved" \
     >"$dir/out" 2>"$dir/err" || fail "save of a file in /proc"
 cmp /proc/version "$dir/saved/version.rank1" || fail "not the same bytes"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs and suites for Argobots 1.2 count on: handles after errors,
- * codes before ABT_init(), CPU sets, threads that were popped, the primary
+/* Properties that programs and test suites for Argobots 1.2 rely on: handles
+ * after errors, codes before ABT_init(), CPU sets, popped threads, the primary
  * thread's attributes, and names. */
 #include <string.h>
 

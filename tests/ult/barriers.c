@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nobody passes a barrier before all have come: more threads than streams, a
- * barrier for another number, and one that whole streams wait at. */
+/* No thread passes a barrier before all have arrived: more threads than
+ * streams, a barrier reset to another number, and one at which whole streams
+ * wait. */
 #include "ult.h"
 
 #include <stdatomic.h>
@@ -10,7 +11,7 @@ enum { THREADS = 12, ROUNDS = 100, STREAMS = 3 };
 static ABT_barrier barrier;
 static ABT_xstream_barrier xstream_barrier;
 static atomic_int come[ROUNDS];
-static int meeting; /* how many meet */
+static int meeting; /* number of threads at the barrier */
 
 static void meet(void *arg)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that is cancelled while it waits on a condition for a moment that
- * has passed ends, and leaves condition and mutex to others. */
+/* A thread that is cancelled in a timed wait on a condition whose deadline has
+ * passed ends, and leaves condition and mutex usable. */
 #include "ult.h"
 
 static ABT_cond cond;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Eventuals and futures between streams, each freed as soon as its waiter is
- * back, with who waits on a user-level thread of any stream. */
+/* Eventuals and futures between streams, each freed as soon as its waiter
+ * returns; the waiters are user-level threads of any stream. */
 #include "ult.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* C++: threads of one stream that handle exceptions at the same time, and go
- * over to another stream meanwhile, each rethrow their own. */
+/* C++: threads of one stream that handle exceptions at the same time, and
+ * migrate to another stream meanwhile, each rethrow their own. */
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -12,7 +12,7 @@ enum { THREADS = 4, ROUNDS = 20 };
 static int wrong;
 static ABT_pool pools[2];
 
-/* Lets the others of the stream throw; every second time, elsewhere. */
+/* Lets others of the stream throw; every second time, migrates before. */
 static void others_run(int round)
 {
     if (round % 2 == 1) {

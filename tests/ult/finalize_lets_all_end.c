@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ABT_finalize() ends when the threads of the primary stream have: also those
- * that wait for a moment, and those of its scheduler's other pools. */
+/* ABT_finalize() waits for the threads of the primary stream: also for those in
+ * a timed wait, and those of its scheduler's other pools. */
 #include "ult.h"
 
 enum { POOLS = 2, ROUNDS = 2, MOMENT_MS = 20 };

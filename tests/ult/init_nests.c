@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ABT_init() and ABT_finalize() count, the last of them ends the runtime, and
- * it may begin again; threads need it, clocks and locks do not. */
+/* ABT_init() and ABT_finalize() are counted, the last one ends the runtime, and
+ * it may be initialized again; threads need it, clocks and locks do not. */
 #include "ult.h"
 
 static void count_up(void *arg)
@@ -27,7 +27,7 @@ static void use(void)
     CHECK(count == 1);
 }
 
-/* From a thread that is not the primary one: refused, and nothing ends. */
+/* From a thread that is not the primary one: refused, without effect. */
 static void finalize_here(void *arg)
 {
     *(int *)arg = ABT_finalize();

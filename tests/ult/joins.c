@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins that cannot end are refused; a stream that is joined ends after the
- * last of its threads, whatever becomes of that meanwhile; and one that has
- * ended may begin again without having been joined. */
+/* Joins that cannot end are refused; a joined stream ends after the last of its
+ * threads, even if that migrates or is resumed meanwhile; and an ended one may
+ * be revived without a join. */
 #include "ult.h"
 
 #include <pthread.h>
@@ -60,7 +60,7 @@ static void wait_here(void *arg)
     atomic_store(&has_ended, true);
 }
 
-/* Long enough for the stream to look for what is left. */
+/* Long enough for the stream to search for remaining threads. */
 static void move_slowly(ABT_thread thread, void *arg)
 {
     (void)thread;
@@ -131,7 +131,7 @@ static void revive_unjoined(ABT_xstream stream)
     OK(ABT_xstream_revive(stream));
 }
 
-/* The stack of an OS thread that nobody joins stays. */
+/* An OS thread that is not joined keeps its stack. */
 static void revival_costs_no_memory(void)
 {
     ABT_xstream stream = ABT_XSTREAM_NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that run and yield are sent to and fro between pools by others, and
- * none is lost, or runs twice at once. */
+/* Other threads migrate running and yielding threads between pools; none is
+ * lost, or runs twice at once. */
 #include <stdatomic.h>
 
 #include "ult.h"

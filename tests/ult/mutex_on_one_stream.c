@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of one stream that want a mutex whose holder has yielded: they wait,
- * all of them get it, also one that asked by ABT_mutex_spinlock(), and a thread
- * that takes it again and again does not keep it from others. */
+/* Threads of one stream contend for a mutex whose holder yields: all of them
+ * get it, also by ABT_mutex_spinlock(), and a thread that locks it again and
+ * again does not starve others. */
 #include "ult.h"
 
 enum { THREADS = 20, ROUNDS = 200 };

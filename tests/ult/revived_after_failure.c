@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stream that could not be created, or revived, since the system gave no
- * thread, is when the program tries again. */
+/* A stream whose creation or revival failed for lack of an OS thread succeeds
+ * at the next attempt. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
 #include "ult.h"
 
-static int failures; /* to come */
+static int failures; /* number of calls that will fail */
 static int ran;
 
-/* In place of the system's. */
+/* Replaces the system's. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     void *(*function)(void *), void *arg)
 {

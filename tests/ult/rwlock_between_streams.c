@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Readers and writers on three streams, who yield while they are inside: no
- * writer meets anybody, readers do meet, and all of them get in. */
+/* Readers and writers on three streams, which yield inside: writers exclude
+ * all, readers share, and all of them get the lock. */
 #include "ult.h"
 
 #include <stdatomic.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SIGSEGV that somebody sends does what it did before ABT_init(): the handler
- * that names overflows does not swallow it. */
+/* A SIGSEGV that a process sends has the effect it had before ABT_init(): the
+ * handler for stack overflows does not swallow it. */
 #include "ult.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What waitpid() says of a process that had that action and is sent one. */
+/* The waitpid() status of a process with that action that raises one. */
 static int status_after(void (*action)(int number))
 {
     int status = 0;

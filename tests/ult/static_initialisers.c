@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Objects made by initialisers work as those that were created: before
- * ABT_init() between OS threads, and after it between all. */
+/* Statically initialized objects work like created ones: before ABT_init()
+ * between OS threads, and after it between all. */
 #include "ult.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ static int by_recursive;
 static int by_rwlock;
 static int at_meeting;
 
-/* What an eventual on this stack says. */
+/* The value of an eventual on this stack. */
 struct answer {
     ABT_eventual_memory ready;
     int value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that gives its stream to another one is ready for all streams of
- * its pool: one of them that sleeps takes it. */
+/* A thread that hands its stream to another one is ready for all streams of its
+ * pool: a sleeping one is woken for it. */
 #include "ult.h"
 
 #include <sched.h>
@@ -11,7 +11,8 @@ enum { STREAMS = 2, ROUNDS = 10 };
 static ABT_pool pool;
 static atomic_bool is_back;
 
-/* Keeps the stream until the other thread is back, on the other stream. */
+/* Occupies the stream until the other thread runs again, on the other
+ * stream. */
 static void hold_stream(void *arg)
 {
     (void)arg;
@@ -24,7 +25,7 @@ static void give_stream(void *arg)
     ABT_thread other = ABT_THREAD_NULL;
 
     (void)arg;
-    /* The other stream falls asleep, or it would find the thread anyway. */
+    /* Lets the other stream block, or it would find the thread anyway. */
     for (int i = 0; i < 1000; i++)
         sched_yield();
     OK(ABT_thread_create_to(

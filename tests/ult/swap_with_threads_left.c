@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A stream gets another main scheduler, twice, while threads of its former,
- * automatic pool are ready and blocked: all of them run to their end there. */
+ * automatic pool are ready or blocked: all of them run to their end there. */
 #include <stdatomic.h>
 
 #include "ult.h"
@@ -31,7 +31,7 @@ static void run(void *arg)
     end_there();
 }
 
-/* `arg`: a pool, to leave something ready in. */
+/* `arg`: a pool in which to leave a ready thread. */
 static void swap(void *arg)
 {
     OK(ABT_thread_create(arg, run, NULL, ABT_THREAD_ATTR_NULL, NULL));

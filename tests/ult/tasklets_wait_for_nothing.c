@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasklets set, signal and lock what is free; what would keep their stream from
- * others is refused, and changes nothing. */
+/* Tasklets can set, signal and take free locks; operations that would block
+ * their stream are refused, without effect. */
 #include "ult.h"
 
 static struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ten thousand threads wait at once: they take no CPU, little memory beside the
- * pages of their stacks that they touched, and all of them go on. */
+/* Ten thousand threads wait at once: they use no CPU, little memory besides the
+ * pages of their stacks that they touched, and all of them continue. */
 #include "ult.h"
 
 #include <stdatomic.h>
@@ -9,10 +9,10 @@
 
 enum {
     MANY = 10000,
-    MEMORY_BYTES = 16 * 1024,   /* for each, beside */
-    STACK_BYTES = 2 * 4096,     /* the pages of its stack that it touches */
-    REST_MS = 200,              /* for which nothing happens */
-    REST_CPU_NS = 100 * 1000000 /* may be used meanwhile */
+    MEMORY_BYTES = 16 * 1024,   /* for each, besides the stack */
+    STACK_BYTES = 2 * 4096,     /* pages of its stack that it touches */
+    REST_MS = 200,              /* idle time */
+    REST_CPU_NS = 100 * 1000000 /* limit on the CPU time meanwhile */
 };
 
 static ABT_eventual go;
@@ -48,7 +48,7 @@ static void check_rest_is_idle(void)
     const struct timespec rest = {.tv_nsec = REST_MS * 1000000L};
     uint64_t before = 0;
 
-    nanosleep(&rest, NULL); /* streams look for a moment before they sleep */
+    nanosleep(&rest, NULL); /* streams poll a moment before they sleep */
     before = ult_cpu_ns();
     nanosleep(&rest, NULL);
     CHECK(ult_cpu_ns() - before < REST_CPU_NS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A bounded queue between OS threads and user-level threads of three streams:
- * each item comes out once, whoever put it in and whoever takes it, with locks
- * and conditions, eventuals, and barriers that all kinds share. */
+ * each item is taken once, with any kind of producer and consumer, using locks
+ * and conditions, eventuals, and barriers of all kinds of threads. */
 #include "ult.h"
 
 #include <pthread.h>
@@ -32,7 +32,7 @@ static void queue_put(int item)
     OK(ABT_mutex_unlock(queue.mutex));
 }
 
-/* -1: all have been taken. */
+/* -1: no item will come. */
 static int queue_take(void)
 {
     int item = -1;
@@ -51,7 +51,7 @@ static int queue_take(void)
     return item;
 }
 
-/* All eight meet before anybody begins, and when everybody is done. */
+/* All eight wait before any begins, and when all are done. */
 static void meet(int times)
 {
     atomic_fetch_add(&at_barrier, 1);

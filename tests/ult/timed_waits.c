@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits with a moment: they end by themselves and not before it, a signal ends
- * them earlier, and other threads of the stream run meanwhile. */
+/* Timed waits end at their deadline and not before it, a signal ends them
+ * earlier, and other threads of the stream run meanwhile. */
 #include "ult.h"
 
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ static bool has_come(const struct timespec *moment)
            (now.tv_sec == moment->tv_sec && now.tv_nsec >= moment->tv_nsec);
 }
 
-/* Nobody signals it. */
+/* Waits without a signal. */
 static void wait_for_moment(void *arg)
 {
     const struct timespec moment = ult_moment((long)(intptr_t)arg);
@@ -33,7 +33,7 @@ static void wait_for_moment(void *arg)
     atomic_fetch_add(&timed_out, 1);
 }
 
-/* Runs as long as others wait: it sees their stream free. */
+/* Runs while others wait: it sees that their stream is free. */
 static void run_beside(void *arg)
 {
     uint64_t *rounds = arg;
@@ -73,7 +73,7 @@ static void wait_for_open(void *arg)
     OK(ABT_mutex_unlock(mutex));
 }
 
-/* Moments that are an hour away: only the signal ends these. */
+/* Deadlines that are an hour away: only the signal ends these waits. */
 static void signals_end_waits(void)
 {
     ABT_thread threads[MANY];
@@ -90,7 +90,7 @@ static void signals_end_waits(void)
 
 static int turn; /* guarded by the mutex */
 
-/* Signal and moment come together; either may be first, none is lost. */
+/* Signal and deadline coincide; either may be first, none is lost. */
 static void race(void *arg)
 {
     const int self = (int)(intptr_t)arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of abt.h share. */
+/* Common parts of the tests of abt.h. */
 #include "ult.h"
 
 static struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of abt.h share: checks that end the program, and some streams.
- */
+/* Common parts of the tests of abt.h: checks that end the program, and some
+ * streams. */
 #ifndef TESTS_ULT_ULT_H
 #define TESTS_ULT_ULT_H
 
@@ -13,13 +13,13 @@
 
 enum {
     ULT_SKIP = 77,
-    ULT_STREAMS_MAX = 8, /* with the primary one */
+    ULT_STREAMS_MAX = 8, /* including the primary one */
 };
 
-/* Says what is wrong, and ends the program. */
+/* Prints the error, and ends the program. */
 void ult_fail(const char *what, int code, const char *file, int line);
 
-/* The call has to return `code`. */
+/* The call must return `code`. */
 #define GIVES(code, call)                                                      \
     do {                                                                       \
         const int got_ = (call);                                               \
@@ -35,27 +35,27 @@ void ult_fail(const char *what, int code, const char *file, int line);
             ult_fail(#expr, -1, __FILE__, __LINE__);                           \
     } while (0)
 
-/* ABT_init(), and `count` streams in all, each with a pool of its own. */
+/* ABT_init(), and `count` streams in all, each with its own pool. */
 void ult_begin(int count);
-/* Ends the streams, when their threads have ended; and ABT_finalize(). */
+/* Joins the streams after their threads have ended; then ABT_finalize(). */
 void ult_end(void);
 
-/* The pool of a stream; modulo their count, so any number will do. */
+/* The pool of a stream; taken modulo their count. */
 ABT_pool ult_pool(int stream);
 int ult_streams(void);
 
-/* A thread of its own name in that pool. */
+/* A named thread in that pool. */
 ABT_thread ult_start(int stream, void (*function)(void *arg), void *arg);
-/* Waits for it, and frees it. */
+/* Joins and frees it. */
 void ult_join(ABT_thread *thread);
 
-/* `count`, or less where the tool that looks on cannot bear so many. */
+/* `count`, or less if a sanitizer cannot handle so many. */
 int ult_bearable(int count);
 
-/* Nanoseconds of CPU that the process has used. */
+/* CPU time of the process, in nanoseconds. */
 uint64_t ult_cpu_ns(void);
 
-/* The moment `ms` milliseconds from now, for ABT_cond_timedwait(). */
+/* The deadline in `ms` milliseconds, for ABT_cond_timedwait(). */
 struct timespec ult_moment(long ms);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hash table, as who uses it sees it.
+/* Client of the hash table.
  *
- * A small value travels in the call or its answer. For a large one the client
- * exposes memory - the value, or a landing zone for it - and the provider moves
- * the bytes while the call waits. */
+ * A small value travels in the call or its reply. For a large one the client
+ * exposes memory - the value, or a buffer for it - and the provider moves the
+ * bytes while the call waits. */
 #include "jobs/apps/kv/client.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "amalgam_margo.h"
 #include "jobs/apps/kv/wire.h"
 
-/* Who does not answer for so long will not. */
+/* Limit of a call; a rank that is silent for longer is not going to answer. */
 static const double patience_ms = 30000.0;
 
 static void rpcs_register(struct client *client)
@@ -64,8 +64,8 @@ void client_close(struct client *client)
     client->ranks = 0;
 }
 
-/* Calls the owner of the key. On success `out` is to be ended by call_end();
- * else there is nothing to end. */
+/* Calls the owner of the key. On success the caller frees `out` by call_end();
+ * else there is nothing to free. */
 static hg_return_t call_make(struct client *client, hg_id_t id, const char *key,
     void *in, void *out, hg_handle_t *ret_handle)
 {
@@ -111,7 +111,7 @@ static hg_return_t put_small(
     return ret;
 }
 
-/* A call that lends the provider memory of ours. */
+/* A call that gives the provider access to memory of the client. */
 static hg_return_t zone_call(struct client *client, hg_id_t id, const char *key,
     void *memory, size_t len, uint8_t flags, uint64_t *ret_len)
 {
@@ -145,7 +145,7 @@ hg_return_t client_put(
         HG_BULK_READ_ONLY, &moved);
 }
 
-/* The value, where it is small; else only how long it is. */
+/* The value, if it is small; else only its length. */
 static hg_return_t get_small(
     struct client *client, const char *key, void **ret_value, size_t *ret_len)
 {
@@ -158,7 +158,7 @@ static hg_return_t get_small(
     if (ret != HG_SUCCESS)
         return ret;
     ret = (hg_return_t)out.ret;
-    /* The provider tells the length twice; only its own proc bounds either. */
+    /* The provider sends the length twice; only its own proc bounds either. */
     if (ret == HG_SUCCESS && out.value.len != out.len &&
         out.len <= KV_SMALL_MAX)
         ret = HG_PROTOCOL_ERROR;
@@ -191,7 +191,7 @@ hg_return_t client_get(
             return HG_NOMEM;
         ret = zone_call(client, client->get_zone_id, key, value, cap,
             HG_BULK_WRITE_ONLY, &len);
-        /* Somebody has put a longer one meanwhile. */
+        /* Another client has stored a longer one meanwhile. */
         if (ret == HG_OVERFLOW && len > cap) {
             free(value);
             value = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hash table, as who uses it sees it: put, get, add. */
+/* Client of the hash table: put, get, add. */
 #ifndef KV_CLIENT_H
 #define KV_CLIENT_H
 
@@ -8,11 +8,11 @@
 
 #include "margo.h"
 
-/* Owned by who opened it; used by any number of user-level threads. */
+/* Owned by its opener; used by any number of user-level threads. */
 struct client {
     margo_instance_id mid;
     unsigned ranks;
-    unsigned providers; /* of each rank; their ids are 1 to so many */
+    unsigned providers; /* of each rank; their ids are 1 to this number */
     hg_addr_t *addrs;   /* of the ranks */
     hg_id_t put_id;
     hg_id_t put_zone_id;
@@ -28,10 +28,10 @@ void client_close(struct client *client);
 
 /* Each returns when it is done; HG_TIMEOUT: the owner does not answer. */
 
-/* The key has that value from now on. */
+/* Stores a value for the key. */
 hg_return_t client_put(
     struct client *client, const char *key, const void *value, size_t len);
-/* Its value, to be ended by free(). HG_NOENTRY: it has none. */
+/* Its value, which the caller frees by free(). HG_NOENTRY: it has none. */
 hg_return_t client_get(
     struct client *client, const char *key, void **ret_value, size_t *ret_len);
 /* Adds to the 64-bit number with which its value begins. */

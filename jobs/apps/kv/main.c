@@ -22,7 +22,7 @@ struct options {
     unsigned providers; /* of each rank */
 };
 
-/* Everything that is open. */
+/* All open objects of a rank. */
 struct run {
     struct options options;
     int rank;
@@ -56,7 +56,7 @@ static bool number_read(const char *text, unsigned max, unsigned *ret_number)
     return true;
 }
 
-/* Returns the word that is not understood, or NULL. */
+/* Returns the first invalid argument, or NULL. */
 static const char *options_read(struct options *options, int argc, char **argv)
 {
     for (int i = 1; i < argc; i += 2) {
@@ -116,7 +116,7 @@ static void run_open(struct run *run)
         run_fail("the lock of the workers", "no memory");
 }
 
-/* The end of the instance is that of all ranks: they serve until then. */
+/* The instance ends on all ranks together: they serve until then. */
 static void run_close(struct run *run)
 {
     ABT_mutex_free(&run->work.lock);
@@ -147,7 +147,7 @@ static void run_steps(struct run *run)
     run->seconds = ABT_get_wtime() - start;
 }
 
-/* The sums of all ranks, at rank 0. True: nothing is wrong, at any rank. */
+/* Prints the sums of all ranks at rank 0. True: no error at any rank. */
 static bool run_tell(const struct run *run)
 {
     enum { COUNTS = sizeof(struct work_counts) / sizeof(uint64_t) };

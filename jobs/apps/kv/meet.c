@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A point that all ranks have to reach before one goes on.
+/* Barrier of all ranks for user-level threads.
  *
- * MPI_Barrier() would keep the stream, and with it the handlers that others
+ * MPI_Barrier() would block the stream, and with it the handlers that others
  * wait for. So each rank makes a call to rank 0, whose handlers wait for each
- * other: a blocked handler is a stack and no core. */
+ * other: a blocked handler takes a stack and no core. */
 #include "jobs/apps/kv/meet.h"
 
 #include "amalgam_margo.h"

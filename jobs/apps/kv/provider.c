@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A provider of the hash table: its handlers.
+/* Handlers of a provider of the hash table.
  *
- * Each handler runs as a user-level thread. It waits where it has to: for a
- * lock, for bytes that are under way; others run meanwhile. What a client asks
- * for is looked at before anything is done: a wrong key or length is an answer,
- * and changes nothing. */
+ * Each handler runs as a user-level thread. It waits for locks and for
+ * transfers while others run. It checks the arguments of a client before
+ * anything is done: a wrong key or length gets an error in the reply, and
+ * changes nothing. */
 #include "jobs/apps/kv/provider.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static struct provider *provider_of(hg_handle_t handle)
         margo_hg_handle_get_instance(handle), margo_get_info(handle)->id);
 }
 
-/* A handler's last words. */
+/* Replies, and ends the handler. */
 static void handler_end(hg_handle_t handle, void *out)
 {
     hg_return_t ret = margo_respond(handle, out);
@@ -30,8 +30,8 @@ static void handler_end(hg_handle_t handle, void *out)
     margo_destroy(handle);
 }
 
-/* False: the call was not understood, and is answered; the caller knows by
- * margo_get_output(). */
+/* False: the arguments cannot be decoded; the handle has been answered, and the
+ * caller gets the error by margo_get_output(). */
 static bool input_get(hg_handle_t handle, void *in)
 {
     hg_return_t ret = margo_get_input(handle, in);
@@ -80,7 +80,7 @@ static void kv_put(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(kv_put)
 
-/* Between memory of this provider and the zone of a client. */
+/* Transfers between memory of this provider and memory of a client. */
 static hg_return_t zone_move(hg_handle_t handle, hg_bulk_op_t op,
     const kv_zone_in_t *in, void *memory, hg_size_t len)
 {
@@ -97,8 +97,8 @@ static hg_return_t zone_move(hg_handle_t handle, hg_bulk_op_t op,
     return ret;
 }
 
-/* Fetches the value into fresh memory, a landing zone that nobody else knows:
- * who reads the key meanwhile gets the value before. */
+/* Pulls the value into new memory that is not in the table yet: readers of the
+ * key meanwhile get the previous value. */
 static int32_t put_zone(hg_handle_t handle, const kv_zone_in_t *in)
 {
     struct provider *provider = provider_of(handle);
@@ -135,7 +135,7 @@ static void kv_put_zone(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(kv_put_zone)
 
-/* A copy of a small value, which the answer carries. */
+/* A copy of a small value, which travels in the reply. */
 static int32_t get_small(
     struct provider *provider, const char *key, kv_get_out_t *out)
 {
@@ -174,8 +174,8 @@ static void kv_get(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(kv_get)
 
-/* Brings the value to the client's landing zone. It cannot change meanwhile;
- * other readers need not wait. */
+/* Pushes the value to the client's memory. It cannot change meanwhile; other
+ * readers need not wait. */
 static int32_t get_zone(
     hg_handle_t handle, const kv_zone_in_t *in, uint64_t *ret_len)
 {
@@ -191,7 +191,8 @@ static int32_t get_zone(
     ABT_rwlock_rdlock(entry->lock);
     if (entry->value != NULL) {
         *ret_len = entry->len;
-        ret = HG_OVERFLOW; /* it has grown: the client makes a new zone */
+        ret =
+            HG_OVERFLOW; /* it has grown: the client exposes a larger buffer */
     }
     if (entry->value != NULL && entry->len <= in->len)
         ret = entry->len == 0 ? HG_SUCCESS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A provider of the hash table: one of several in a process, each with a table
- * of its own. */
+/* Provider of the hash table: one of several in a process, each with its own
+ * table. */
 #ifndef KV_PROVIDER_H
 #define KV_PROVIDER_H
 
@@ -9,7 +9,7 @@
 
 enum { PROVIDER_RPCS = 5 };
 
-/* Owned by who opened it, until provider_close(), which comes when no handler
+/* Owned by its opener, until provider_close(), which is called when no handler
  * runs any more. */
 struct provider {
     margo_instance_id mid;
@@ -18,7 +18,7 @@ struct provider {
     hg_id_t rpcs[PROVIDER_RPCS];
 };
 
-/* False, with a word: it cannot. */
+/* False, with a message: it failed. */
 bool provider_open(
     struct provider *provider, margo_instance_id mid, uint16_t id);
 void provider_close(struct provider *provider);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The part of the hash table that one provider keeps.
  *
- * Its locks are those of user-level threads: who waits for one leaves the
- * stream to others, for instance to the loop that moves the messages. */
+ * Its locks are those of user-level threads: a waiter leaves the stream to
+ * others, such as the progress loop. */
 #include "jobs/apps/kv/table.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ void table_fini(struct table *table)
     ABT_mutex_free(&table->lock);
 }
 
-/* The high bits: the low ones have chosen rank and provider. */
+/* The high bits: the low ones have selected rank and provider. */
 static struct entry **bucket_of(struct table *table, const char *key)
 {
     return &table->buckets[(kv_hash(key) >> 20) % TABLE_BUCKETS];

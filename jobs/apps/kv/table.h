@@ -14,7 +14,7 @@ enum { TABLE_BUCKETS = 1024 };
 /* A key with its value; lives as long as its table. */
 struct entry {
     struct entry *next;
-    ABT_rwlock lock; /* guards the value; held also over transfers */
+    ABT_rwlock lock; /* guards the value; held also during transfers */
     void *value;     /* NULL: none yet */
     size_t len;
     char key[];
@@ -22,7 +22,7 @@ struct entry {
 
 /* Owned by its provider. */
 struct table {
-    ABT_mutex lock; /* guards the lists, for moments */
+    ABT_mutex lock; /* guards the lists, briefly */
     size_t count;
     struct entry *buckets[TABLE_BUCKETS];
 };
@@ -30,14 +30,14 @@ struct table {
 bool table_init(struct table *table);
 void table_fini(struct table *table);
 
-/* The entry of a key; NULL: there is none. */
+/* The entry of a key; NULL: none. */
 struct entry *table_find(struct table *table, const char *key);
-/* The same, and makes one without a value; NULL: no memory. */
+/* The same, but creates a missing one without a value; NULL: no memory. */
 struct entry *table_make(struct table *table, const char *key);
 
-/* `value` becomes the entry's, and the one before is freed. */
+/* The entry owns `value`; the previous one is freed. */
 void entry_set(struct entry *entry, void *value, size_t len);
-/* Adds to the number with which the value begins; false: it is shorter. */
+/* Adds to the number at the start of the value; false: it is too short. */
 bool entry_add(struct entry *entry, uint64_t addend, uint64_t *ret_sum);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What clients and providers of the hash table say to each other. */
+/* Arguments and replies of the hash table. */
 #include "jobs/apps/kv/wire.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ hg_return_t hg_proc_kv_bytes_t(hg_proc_t proc, void *data)
         return ret;
     if (hg_proc_get_op(proc) == HG_DECODE) {
         if (bytes->len > KV_SMALL_MAX)
-            return HG_OVERFLOW; /* that is none of our clients */
+            return HG_OVERFLOW; /* no client of ours sends that */
         bytes->data = malloc(bytes->len + 1);
         if (bytes->data == NULL)
             return HG_NOMEM;

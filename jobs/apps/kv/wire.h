@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What clients and providers of the hash table say to each other. */
+/* Arguments and replies of the hash table. */
 #ifndef KV_WIRE_H
 #define KV_WIRE_H
 
@@ -9,13 +9,13 @@
 #include "mercury_proc_string.h"
 
 enum {
-    KV_SMALL_MAX = 1024,             /* a longer value goes by bulk */
-    KV_VALUE_MAX = 64 * 1024 * 1024, /* and this is too long for all */
+    KV_SMALL_MAX = 1024,             /* longer values move by bulk transfers */
+    KV_VALUE_MAX = 64 * 1024 * 1024, /* longer values are refused */
     KV_KEY_MAX = 255,
     KV_PROVIDERS_MAX = 64,
 };
 
-/* A value within a message; what was decoded ends with HG_Free_input(). */
+/* A value within a message; HG_Free_input() frees a decoded one. */
 struct kv_bytes {
     uint32_t len;
     void *data;
@@ -24,7 +24,7 @@ typedef struct kv_bytes kv_bytes_t;
 
 hg_return_t hg_proc_kv_bytes_t(hg_proc_t proc, void *data);
 
-/* Small values travel in the call and in its answer. */
+/* Small values travel in the call and in its reply. */
 MERCURY_GEN_PROC(kv_put_in_t, ((hg_string_t)(key))((kv_bytes_t)(value)))
 MERCURY_GEN_PROC(kv_put_out_t, ((int32_t)(ret)))
 MERCURY_GEN_PROC(kv_get_in_t, ((hg_string_t)(key)))
@@ -32,8 +32,7 @@ MERCURY_GEN_PROC(kv_get_in_t, ((hg_string_t)(key)))
 MERCURY_GEN_PROC(
     kv_get_out_t, ((int32_t)(ret))((uint64_t)(len))((kv_bytes_t)(value)))
 
-/* Large ones stay where they are, and the provider fetches or brings them:
- * `zone` is memory of the client. */
+/* Large values are moved by the provider: `zone` is memory of the client. */
 MERCURY_GEN_PROC(
     kv_zone_in_t, ((hg_string_t)(key))((uint64_t)(len))((hg_bulk_t)(zone)))
 MERCURY_GEN_PROC(kv_zone_out_t, ((int32_t)(ret))((uint64_t)(len)))
@@ -42,7 +41,7 @@ MERCURY_GEN_PROC(kv_zone_out_t, ((int32_t)(ret))((uint64_t)(len)))
 MERCURY_GEN_PROC(kv_add_in_t, ((hg_string_t)(key))((uint64_t)(addend)))
 MERCURY_GEN_PROC(kv_add_out_t, ((int32_t)(ret))((uint64_t)(sum)))
 
-/* Which rank a key is of, and which of its providers: bits of this. */
+/* Bits of this select the rank of a key, and its provider there. */
 uint64_t kv_hash(const char *key);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a rank does with the hash table, and whether that gave what it should.
+/* Work of a rank on the hash table, and the check of its results.
  *
- * A value is made of its key, its version, and where a byte stands, so who
- * reads it knows each byte; its length depends on key and version, too. */
+ * The bytes of a value follow from key, version and offset, so a reader knows
+ * each byte; its length follows from key and version, too. */
 #include "jobs/apps/kv/work.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { COUNTERS = 4, ADDS = 25, KEY_CAP = 48 };
 
-/* Below and above what travels in a message, and between. */
+/* Shorter and longer than the limit of a message, and around it. */
 static const size_t lens[] = {
     1, 8, 100, 1000, KV_SMALL_MAX, KV_SMALL_MAX + 1, 5000, 70000, 300001};
 
@@ -59,16 +59,16 @@ static void counter_write(char *key, unsigned number)
     snprintf(key, KEY_CAP, "counter %u", number);
 }
 
-/* What one worker does: its part of a step. */
+/* One worker: its part of a step. */
 struct worker {
     struct work *work;
-    unsigned number; /* of this rank's */
+    unsigned number; /* on this rank */
     void (*step)(struct worker *worker);
     ABT_thread thread;
     struct work_counts counts;
 };
 
-/* Says what is wrong, the first time. */
+/* Prints the first error. */
 static void wrong_tell(
     struct worker *worker, const char *what, const char *key, hg_return_t ret)
 {
@@ -106,7 +106,7 @@ static void key_put(struct worker *worker, const char *key, unsigned version)
         wrong_tell(worker, "put", key, ret);
 }
 
-/* It has to have a version between the two. */
+/* Its version must be one of these two. */
 static void key_check(
     struct worker *worker, const char *key, unsigned first, unsigned last)
 {
@@ -195,7 +195,7 @@ static void change_step(struct worker *worker)
     keys_check(worker, 1, 2);
 }
 
-/* Each worker of each rank r has added r + 1 so often. */
+/* Each worker of each rank r has added r + 1 that many times. */
 static void counters_check(struct worker *worker)
 {
     const struct work *work = worker->work;
@@ -248,7 +248,7 @@ static void worker_run(void *arg)
     ABT_mutex_unlock(worker->work->lock);
 }
 
-/* All workers; returns when they have ended. */
+/* Runs all workers; returns when they have ended. */
 static bool step_run(struct work *work, void (*step)(struct worker *worker))
 {
     struct worker *workers = calloc(work->workers, sizeof(*workers));

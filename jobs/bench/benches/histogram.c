@@ -9,23 +9,24 @@
  * come, and serve, until both are the same.
  *
  * Ours are one-way calls: the library sees to it that no rank is sent more than
- * it has room for. The control is the same messages by MPI_Isend, with receives
- * from any source that stay posted. */
+ * it has room for. The control is what a program does that has no such calls:
+ * it fills messages of 2 KiB, and sends them by MPI_Isend to receives from any
+ * source, which stay posted. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "amalgam_oneway.h"
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/raw/calls.h"
 
 enum {
     BINS = 4096,    /* of each rank */
-    BATCH = 64,     /* updates of one message, at most */
+    BUFFER = 256,   /* updates of a message of MPI */
     WINDOW = 64,    /* messages that a rank may have under way */
     WEIGHTS = 1000, /* an update adds 1 to so many */
-    MESSAGES_SINGLE = 5000,
-    MESSAGES_BATCH = 1000,
+    UPDATES = 100 * BUFFER,
     WARM_PART = 8,
     OVERSUBSCRIBED_PART = 8,
 };
@@ -38,13 +39,13 @@ struct update {
 /* The updates for one rank. */
 struct message {
     uint32_t count;
-    struct update list[BATCH];
+    struct update list[BUFFER];
 };
 
 /* Owned by bench_histogram(). */
 struct histogram {
     struct pair *team;
-    unsigned batch; /* updates of a message: 1, or BATCH */
+    unsigned batch; /* updates of a message */
     bool is_mpi;    /* messages go by MPI, else by calls */
     unsigned next;  /* the message to be posted */
     struct flight flight;
@@ -57,6 +58,8 @@ struct histogram {
     struct mpi_serve serve; /* this and the next are MPI's */
     struct message in[MPI_SERVE_PLACES];
 };
+
+static struct histogram *served; /* the one that calls add to */
 
 /* The finaliser of SplitMix64 (S. Vigna, prng.di.unimi.it), which is one to
  * one: numbers that look random and are the same at every rank. */
@@ -73,7 +76,7 @@ static int message_make(const struct histogram *histogram, int rank,
 {
     uint64_t first = ((uint64_t)histogram->team->seed << 48 |
                          (uint64_t)(unsigned)rank << 32) +
-                     (uint64_t)number * (BATCH + 1);
+                     (uint64_t)number * (BUFFER + 1);
     int other = (int)((mix64(first) >> 32) %
                       (unsigned)(histogram->team->world->size - 1));
 
@@ -101,28 +104,14 @@ static void updates_add(
     pthread_mutex_unlock(&histogram->lock);
 }
 
-static hg_return_t procs_message(hg_proc_t proc, void *data)
+static void update_serve(
+    hg_class_t *hg_class, int from_rank, const void *arg, size_t len)
 {
-    struct message *message = data;
-    hg_return_t ret = hg_proc_uint32_t(proc, &message->count);
+    struct histogram *histogram = served;
 
-    if (ret == HG_SUCCESS && message->count > BATCH)
-        ret = HG_OVERFLOW;
-    return ret != HG_SUCCESS ? ret
-                             : hg_proc_raw(proc, message->list,
-                                   message->count * sizeof(message->list[0]));
-}
-
-static hg_return_t add_serve(hg_handle_t handle)
-{
-    const struct hg_info *info = HG_Get_info(handle);
-    struct histogram *histogram = HG_Registered_data(info->hg_class, info->id);
-    struct message message;
-
-    CHECK(histogram->team, HG_Get_input(handle, &message));
-    HG_Free_input(handle, &message);
-    updates_add(histogram, message.list, message.count);
-    return HG_Destroy(handle);
+    (void)hg_class;
+    (void)from_rank;
+    updates_add(histogram, arg, (unsigned)(len / sizeof(struct update)));
 }
 
 static void message_post(struct flight_slot *slot)
@@ -132,16 +121,11 @@ static void message_post(struct flight_slot *slot)
     struct message *message = &histogram->out[slot->number];
     int rank = message_make(histogram, team->rank, histogram->next++, message);
 
-    if (histogram->is_mpi) {
-        MPI_Isend(message,
-            (int)(offsetof(struct message, list) +
-                  message->count * sizeof(struct update)),
-            MPI_BYTE, rank, MPI_SERVE_TAG, team->comm,
-            &histogram->serve.requests[slot->number]);
-        return;
-    }
-    CHECK(team, HG_Reset(slot->handle, histogram->addrs[rank], 0));
-    CHECK(team, HG_Forward(slot->handle, flight_call_ended, slot, message));
+    MPI_Isend(message,
+        (int)(offsetof(struct message, list) +
+              message->count * sizeof(struct update)),
+        MPI_BYTE, rank, MPI_SERVE_TAG, team->comm,
+        &histogram->serve.requests[slot->number]);
 }
 
 static void message_left(void *arg, unsigned wait)
@@ -195,10 +179,30 @@ static uint64_t missing_count(struct histogram *histogram)
     return all[0] - all[1];
 }
 
+static void updates_send(struct histogram *histogram, unsigned count)
+{
+    struct pair *team = histogram->team;
+
+    while (count-- > 0) {
+        int rank = message_make(
+            histogram, team->rank, histogram->next++, histogram->out);
+        hg_return_t ret = HG_AGAIN;
+
+        while ((ret = amalgam_forward_oneway(team->context,
+                    histogram->addrs[rank], histogram->add_id,
+                    histogram->out->list, sizeof(struct update))) == HG_AGAIN)
+            flight_turn(&histogram->flight);
+        CHECK(team, ret);
+    }
+}
+
 /* Sends so many messages; returns when the updates of all ranks were added. */
 static void messages_run(struct histogram *histogram, unsigned count)
 {
-    flight_run(&histogram->flight, count, NULL);
+    if (!histogram->is_mpi)
+        updates_send(histogram, count);
+    else
+        flight_run(&histogram->flight, count, NULL);
     while (missing_count(histogram) > 0)
         look(&histogram->flight);
 }
@@ -245,7 +249,6 @@ static void batch_begin(struct histogram *histogram)
             mpi_serve_places(team, WINDOW));
         mpi_serve_meet(&histogram->serve);
     } else {
-        flight_handles(&histogram->flight, histogram->add_id);
         pair_barrier_serving(team);
     }
 }
@@ -260,6 +263,8 @@ static double batch_run(
     double elapsed_us = 0.0;
 
     histogram->is_mpi = is_mpi;
+    histogram->batch = is_mpi ? BUFFER : 1;
+    messages = (messages - 1) / histogram->batch + 1;
     batch_begin(histogram);
     messages_run(histogram, messages / WARM_PART + 1);
     elapsed_us = clock_now_us();
@@ -267,8 +272,6 @@ static double batch_run(
     elapsed_us = clock_now_us() - elapsed_us;
     if (is_mpi)
         mpi_serve_close(&histogram->serve);
-    else
-        flight_handles_free(&histogram->flight);
     bins_verify(histogram);
     for (unsigned i = 0; i < duel->calls; i++)
         duel->samples[i] = elapsed_us * duel->ranks / duel->calls;
@@ -287,31 +290,15 @@ static double mpi_batch(struct pair *team, struct duel *duel)
     return batch_run(duel->arg, duel, true);
 }
 
-static void row_run(struct histogram *histogram, const char *op, unsigned batch)
-{
-    struct pair *team = histogram->team;
-    unsigned calls = batch == 1 ? MESSAGES_SINGLE : MESSAGES_BATCH;
-    unsigned ranks = (unsigned)team->world->size;
-    struct duel duel = {op, "mpi",
-        "the same messages by MPI_Isend, receives from any source stay posted",
-        .size = batch * sizeof(struct update), .window = WINDOW, .ranks = ranks,
-        .each = batch, .figure = DUEL_KPS,
-        .ours = {calls_batch, histogram, .enters = true},
-        .control = {mpi_batch, histogram}};
-
-    if (team->is_oversubscribed)
-        calls /= OVERSUBSCRIBED_PART;
-    if (team->options->calls != 0)
-        calls = team->options->calls;
-    duel.calls = calls * ranks;
-    histogram->batch = batch;
-    duel_run(team, &duel);
-}
-
 void bench_histogram(struct pair *pair)
 {
     struct pair team;
     struct histogram *histogram = NULL;
+    struct duel duel = {"update", "mpi",
+        "messages of 2 KiB by MPI_Isend, filled by hand",
+        .size = sizeof(struct update), .window = WINDOW, .each = 1,
+        .figure = DUEL_KPS, .ours = {calls_batch, .enters = true},
+        .control = {mpi_batch}};
 
     if (!team_open(&team, pair))
         return;
@@ -319,13 +306,16 @@ void bench_histogram(struct pair *pair)
     histogram->team = &team;
     pthread_mutex_init(&histogram->lock, NULL);
     histogram->addrs = team_addrs(&team);
-    histogram->add_id = HG_Register_name(
-        team.cls, "histogram add", procs_message, NULL, add_serve);
-    HG_Register_data(team.cls, histogram->add_id, histogram, NULL);
-    CHECK(&team,
-        HG_Registered_disable_response(team.cls, histogram->add_id, HG_TRUE));
-    row_run(histogram, "update", 1);
-    row_run(histogram, "update_64", BATCH);
+    histogram->add_id =
+        amalgam_register_oneway(team.cls, "histogram add", update_serve);
+    served = histogram;
+    duel.ours.arg = duel.control.arg = histogram;
+    duel.ranks = (unsigned)team.world->size;
+    duel.calls = duel.ranks * (team.options->calls != 0 ? team.options->calls
+                                  : team.is_oversubscribed
+                                      ? UPDATES / OVERSUBSCRIBED_PART
+                                      : UPDATES);
+    duel_run(&team, &duel);
     team_addrs_free(&team, histogram->addrs);
     pthread_mutex_destroy(&histogram->lock);
     free(histogram);

@@ -3,13 +3,12 @@
  * by handlers; and whether Margo with a progress thread, and else its defaults,
  * is as good as the best that one can ask for.
  *
- * Each of the two ranks has an instance. Its loop runs while the rank waits in
- * a call of Margo, and not while it waits in MPI for the next batch: so an
- * instance takes nothing from the batches of another one, or of the control.
+ * Each rank has an instance. Its loop runs while the rank waits in Margo, and
+ * not while it waits in MPI: so it takes nothing from the batches of others.
  *
  * Bulk: rank 1 calls, and rank 0 serves: its handler moves all of a batch, one
- * transfer after the other, and holds the clock. In the control it is rank 0
- * that moves, too, from a loop of HG_Progress() and HG_Trigger().
+ * transfer after the other, and holds the clock. In the control rank 0 moves by
+ * a loop of HG_Progress() and HG_Trigger(), or by a handler over na+sm.
  *
  * Ways: two ranks that may run wherever they want call each other, both ways at
  * once, by many user-level threads: the loop on the program's stream or on one
@@ -39,6 +38,7 @@ enum {
 struct how {
     const char *json;       /* NULL: none */
     enum amalgam_wait wait; /* of its class */
+    bool is_beside;         /* over na+sm, whatever the run is over */
 };
 
 /* Its opener owns it; duel->arg of the batches that use it. */
@@ -79,16 +79,6 @@ static void bench_margo_stop(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(bench_margo_stop)
 
-static void rpcs_register(struct instance *own)
-{
-    own->null_id = MARGO_REGISTER(
-        own->mid, "bench_margo_null", void, void, bench_margo_null);
-    own->stop_id = MARGO_REGISTER(
-        own->mid, "bench_margo_stop", void, void, bench_margo_stop);
-    CHECK(own->like, margo_register_data(own->mid, own->null_id, own, NULL));
-    CHECK(own->like, margo_register_data(own->mid, own->stop_id, own, NULL));
-}
-
 static margo_instance_id mid_open(
     const struct pair *like, const struct how *how)
 {
@@ -99,9 +89,10 @@ static margo_instance_id mid_open(
         AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_CALLER, how->wait);
     info.json_config = how->json;
     info.hg_init_info = &hg_init;
-    if (like->is_collective)
+    if (like->is_collective && !how->is_beside)
         return amalgam_margo_init(like->comm, like->options->transport, &info);
-    return margo_init_ext(like->options->transport, MARGO_SERVER_MODE, &info);
+    return margo_init_ext(how->is_beside ? "na+sm" : like->options->transport,
+        MARGO_SERVER_MODE, &info);
 }
 
 static void instance_open(
@@ -114,13 +105,18 @@ static void instance_open(
     own->mid = mid_open(like, how);
     if (own->mid == MARGO_INSTANCE_NULL)
         pair_fail(like, "no instance of Margo; the lines above say why");
-    atomic_init(&own->served, 0);
     margo_get_handler_pool(own->mid, &own->pool);
     if (ABT_eventual_create(0, &own->over) != ABT_SUCCESS)
         pair_check(like, HG_NOMEM, "ABT_eventual_create");
-    rpcs_register(own);
+    own->null_id = MARGO_REGISTER(
+        own->mid, "bench_margo_null", void, void, bench_margo_null);
+    own->stop_id = MARGO_REGISTER(
+        own->mid, "bench_margo_stop", void, void, bench_margo_stop);
+    CHECK(like, margo_register_data(own->mid, own->null_id, own, NULL));
+    CHECK(like, margo_register_data(own->mid, own->stop_id, own, NULL));
     MPI_Barrier(like->comm);
     met.cls = margo_get_class(own->mid);
+    met.is_collective = like->is_collective && !how->is_beside;
     pair_meet(&met);
     own->peer = met.peer;
 }
@@ -283,14 +279,12 @@ static double margo_rate(struct pair *pair, struct duel *duel)
 static void calls_run(struct pair *pair, struct instance *polling)
 {
     struct duel null = {"margo", "hg",
-        "the same null calls by HG_Forward(), HG_Progress() and "
-        "HG_Trigger(), polling; median time",
+        "the same null calls by HG_Forward(), polling; median time",
         .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
         .ours = {margo_latency, polling},
         .control = {calls_latency, .enters = true}};
     struct duel rate = {"margo_rate", "hg",
-        "the same number of null calls in flight by HG_Forward(); "
-        "median rate",
+        "as many null calls in flight by HG_Forward(); median rate",
         .window = pair->options->window == 0 ? WINDOW : pair->options->window,
         .calls = CALLS_RATE, .warm = DUEL_WARM, .figure = DUEL_KPS,
         .ours = {margo_rate, polling}, .control = {calls_rate, .enters = true}};
@@ -384,32 +378,45 @@ static double margo_move(struct pair *pair, struct duel *duel)
     return mover->elapsed_us;
 }
 
-static void direction_run(struct pair *pair, struct instance *own,
-    const struct like *like, bool is_push)
+static void mover_open(struct pair *pair, struct instance *own, bool is_push,
+    struct mover *ret_mover)
+{
+    bool is_from = is_push == (pair->rank == 0);
+    void *memory = is_from ? pair->room : pair->landing;
+
+    *ret_mover = (struct mover){.own = own, .bulk.is_push = is_push};
+    CHECK(pair, margo_bulk_create(own->mid, 1, &memory, &pair->room_len,
+                    is_from ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY,
+                    &ret_mover->memory));
+    if (ABT_eventual_create(0, &ret_mover->is_over) != ABT_SUCCESS)
+        pair_fail(pair, "no memory for an eventual");
+    ret_mover->id = MARGO_REGISTER(
+        own->mid, "bench_margo_move", bench_move_t, void, bench_margo_move);
+    CHECK(pair, margo_register_data(own->mid, ret_mover->id, ret_mover, NULL));
+}
+
+static void mover_close(struct pair *pair, struct mover *mover)
+{
+    CHECK(pair, margo_deregister(mover->own->mid, mover->id));
+    ABT_eventual_free(&mover->is_over);
+    margo_bulk_free(mover->memory);
+    ranks_meet(mover->own); /* over libfabric the other one gives access back */
+}
+
+static void direction_run(struct pair *pair, struct instance *own, bool is_push)
 {
     static const size_t sizes[SIZES] = {64 * KIB, 256 * KIB, MIB, 16 * MIB};
     hg_size_t len = pair->room_len;
     struct bulk_shape shape = {false, 1, len, len, len};
-    bool is_from = is_push == (pair->rank == 0);
-    void *memory = is_from ? pair->room : pair->landing;
-    struct mover mover = {.own = own};
+    struct mover mover;
     unsigned count = options_pick(pair->options, SIZES, SIZES_QUICK, 1);
 
-    bulk_open(pair, &shape, like, &mover.bulk);
+    mover_open(pair, own, is_push, &mover);
+    bulk_open(pair, &shape, NULL, &mover.bulk);
     mover.bulk.is_push = is_push;
-    CHECK(pair,
-        margo_bulk_create(own->mid, 1, &memory, &len,
-            is_from ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY, &mover.memory));
-    if (ABT_eventual_create(0, &mover.is_over) != ABT_SUCCESS)
-        pair_fail(pair, "no memory for an eventual");
-    mover.id = MARGO_REGISTER(
-        own->mid, "bench_margo_move", bench_move_t, void, bench_margo_move);
-    CHECK(pair, margo_register_data(own->mid, mover.id, &mover, NULL));
     for (unsigned i = 0; i < count; i++) {
         struct duel duel = {is_push ? "margo_push" : "margo_pull", "hg",
-            "the same transfers by HG_Bulk_transfer(), one at a time, "
-            "from a loop of HG_Progress() and HG_Trigger(); median "
-            "rate",
+            "the same by HG_Bulk_transfer(), polling; median rate",
             .size = sizes[i], .calls = bulk_calls(sizes[i], 1),
             .warm = bulk_warm(sizes[i]), .figure = DUEL_GBPS,
             .ours = {margo_move, &mover},
@@ -417,23 +424,30 @@ static void direction_run(struct pair *pair, struct instance *own,
 
         duel_run(pair, &duel);
     }
-    CHECK(pair, margo_deregister(own->mid, mover.id));
-    ABT_eventual_free(&mover.is_over);
-    margo_bulk_free(mover.memory);
-    ranks_meet(own); /* over libfabric the other one gives access back */
+    mover_close(pair, &mover);
     bulk_close(pair, &mover.bulk);
 }
 
-static void bulk_run(struct pair *pair, struct instance *own)
+/* Pulls of 1 MiB with these options, beside na+sm. */
+static void beside_run(struct pair *pair, const char *op, const char *json)
 {
-    struct like like;
+    struct instance own[2];
+    struct mover movers[2];
+    struct duel duel = {op, "na+sm", "the same over na+sm; median rate",
+        .size = pair->room_len < MIB ? pair->room_len : MIB,
+        .calls = bulk_calls(MIB, 1), .figure = DUEL_GBPS,
+        .ours = {margo_move, &movers[0]}, .control = {margo_move, &movers[1]}};
 
-    pair_need_room(
-        pair, options_pick(pair->options, 16 * MIB, 256 * KIB, 64 * KIB));
-    like_open(pair, pair->room_len, &like);
-    direction_run(pair, own, &like, false);
-    direction_run(pair, own, &like, true);
-    like_close(&like);
+    for (unsigned i = 0; i < 2; i++) {
+        instance_open(
+            &own[i], pair, &(struct how){.json = json, .is_beside = i == 1});
+        mover_open(pair, &own[i], false, &movers[i]);
+    }
+    duel_run(pair, &duel);
+    for (unsigned i = 0; i < 2; i++) {
+        mover_close(pair, &movers[i]);
+        instance_close(&own[i]);
+    }
 }
 
 #define JSON_SPIN  "\"progress_timeout_ub_msec\": 0"
@@ -443,15 +457,15 @@ static void bulk_run(struct pair *pair, struct instance *own)
     ", " wait "}"
 
 static const struct how hows[] = {
-    {"{\"use_progress_thread\": true}", AMALGAM_WAIT_AUTO},
-    {JSON_WAY("false", "0", JSON_SPIN), AMALGAM_WAIT_SPIN},
-    {JSON_WAY("false", "1", JSON_SPIN), AMALGAM_WAIT_SPIN},
-    {JSON_WAY("false", "0", JSON_SLEEP), AMALGAM_WAIT_SLEEP},
-    {JSON_WAY("false", "1", JSON_SLEEP), AMALGAM_WAIT_SLEEP},
-    {JSON_WAY("true", "0", JSON_SPIN), AMALGAM_WAIT_SPIN},
-    {JSON_WAY("true", "1", JSON_SPIN), AMALGAM_WAIT_SPIN},
-    {JSON_WAY("true", "0", JSON_SLEEP), AMALGAM_WAIT_SLEEP},
-    {JSON_WAY("true", "1", JSON_SLEEP), AMALGAM_WAIT_SLEEP},
+    {.json = "{\"use_progress_thread\": true}", .wait = AMALGAM_WAIT_AUTO},
+    {.json = JSON_WAY("false", "0", JSON_SPIN), .wait = AMALGAM_WAIT_SPIN},
+    {.json = JSON_WAY("false", "1", JSON_SPIN), .wait = AMALGAM_WAIT_SPIN},
+    {.json = JSON_WAY("false", "0", JSON_SLEEP), .wait = AMALGAM_WAIT_SLEEP},
+    {.json = JSON_WAY("false", "1", JSON_SLEEP), .wait = AMALGAM_WAIT_SLEEP},
+    {.json = JSON_WAY("true", "0", JSON_SPIN), .wait = AMALGAM_WAIT_SPIN},
+    {.json = JSON_WAY("true", "1", JSON_SPIN), .wait = AMALGAM_WAIT_SPIN},
+    {.json = JSON_WAY("true", "0", JSON_SLEEP), .wait = AMALGAM_WAIT_SLEEP},
+    {.json = JSON_WAY("true", "1", JSON_SLEEP), .wait = AMALGAM_WAIT_SLEEP},
 };
 
 static void slice_run(struct pair *pair, unsigned way, unsigned window,
@@ -490,20 +504,24 @@ static void ways_of_margo_run(struct pair *pair)
 
 void bench_margo(struct pair *pair)
 {
-    static const struct how polling_how = {
-        .json = "{\"progress_timeout_ub_msec\": 0, "
-                "\"progress_spindown_msec\": 0}"};
     struct instance polling;
     char cores[sizeof(pair->cores)];
 
     if (!pair_is_of_two(pair, NULL))
         return;
     snprintf(cores, sizeof(cores), "%s", pair->cores);
-    instance_open(&polling, pair, &polling_how);
+    instance_open(&polling, pair,
+        &(struct how){.json = "{" JSON_SPIN ", " JSON_SLEEP "}"});
     calls_run(pair, &polling);
-    bulk_run(pair, &polling);
+    pair_need_room(pair, options_pick(pair->options, 16 * MIB, MIB, 64 * KIB));
+    direction_run(pair, &polling, false);
+    direction_run(pair, &polling, true);
     defaults_run(pair, &polling);
     instance_close(&polling);
+    if (pair->is_one_machine) {
+        beside_run(pair, "default_pull", NULL);
+        beside_run(pair, "streams_pull", "{\"rpc_thread_count\": 1}");
+    }
     ways_of_margo_run(pair);
     snprintf(pair->cores, sizeof(pair->cores), "%s", cores);
 }

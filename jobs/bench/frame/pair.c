@@ -217,12 +217,11 @@ static void peer_by_text(struct pair *pair)
 }
 
 /* An address of a rank is one of MPI also where ranks of one node go another
- * way: they have mapped a segment of each other then. Those of other nodes go
+ * way: the first call maps a segment then. Those of other nodes go
  * by libfabric where that was asked for by its name. */
 static void via_near(struct pair *pair)
 {
-    int is_near = pair->is_one_machine &&
-                  segments_count(pair->other_pid) > pair->segments;
+    int is_near = pair->is_one_machine && segments_count() > pair->segments;
 
     MPI_Bcast(&is_near, 1, MPI_INT, 0, pair->comm);
     if (strcmp(pair->via, "mpi") != 0)
@@ -262,7 +261,6 @@ bool pair_open_class(struct pair *pair, const char *transport, bool is_of_ranks)
 
     pair->is_collective = is_of_ranks || !transport_is_alone(transport);
     how.contexts = pair->contexts;
-    pair->segments = segments_count(pair->other_pid);
     guard_step(
         "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
     pair->cls = pair->is_collective ? amalgam_init(pair->comm, transport, &how)
@@ -272,6 +270,7 @@ bool pair_open_class(struct pair *pair, const char *transport, bool is_of_ranks)
             pair->rank, transport == NULL ? "auto" : transport);
         return false;
     }
+    pair->segments = segments_count();
     pair->transport = transport == NULL ? "auto" : transport;
     pair->is_caller = pair->rank == 0;
     pair->is_target = pair->rank == 1;
@@ -331,7 +330,6 @@ void pair_copy(const struct pair *pair, struct pair *ret_pair)
         .world = pair->world,
         .is_one_machine = pair->is_one_machine,
         .pin = pair->pin,
-        .other_pid = pair->other_pid,
     };
     memcpy(ret_pair->cores, pair->cores, sizeof(pair->cores));
 }

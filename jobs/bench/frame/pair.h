@@ -38,8 +38,7 @@ struct pair {
     const char *transport;     /* as the rows name it */
     char via[PAIR_NAME_CAP];   /* what carried a call from one to the other */
     hg_class_t *cls;
-    long other_pid;     /* the process of the other one of the two */
-    unsigned segments;  /* of that, which were mapped before the class was */
+    unsigned segments;  /* that were mapped before the first call */
     bool is_collective; /* the class ends together with all its ranks */
     bool is_caller;
     bool is_target;

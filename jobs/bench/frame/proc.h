@@ -28,9 +28,9 @@ bool smaps_peak_reset(void);
 /* The high water mark since then, in KiB; 0: the kernel does not tell. */
 double smaps_peak(void);
 
-/* The number of mappings of segments of /dev/shm that another process made for
- * the library: amalgam-UID-PID-NUMBER. */
-unsigned segments_count(long pid);
+/* The number of mappings of the library's segments in /dev/shm, which have no
+ * names where the ranks of a job need none. */
+unsigned segments_count(void);
 
 /* A moment, and the time stolen from all cores together until then. */
 struct steal {

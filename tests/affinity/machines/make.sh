@@ -5,14 +5,14 @@
 set -eu
 cd "$(dirname "$0")"
 
-# synthetic DESCRIPTION: the machine as XML, without what nobody reads.
+# synthetic DESCRIPTION: the machine as XML, without unused attributes.
 synthetic() {
     lstopo-no-graphics -i "$1" --of xml -f - | grep -v -e '<info ' -e page_type |
         sed -E 's/ (local_memory|subkind)="[^"]*"//g'
 }
 
-# nic NODESET BUS NETWORK FABRIC: puts a NIC at the end of the first package or
-# group of NUMA nodes that has these nodes.
+# nic NODESET BUS NETWORK FABRIC: adds a NIC to the end of the first package or
+# group of NUMA nodes with these nodes.
 nic() {
     awk -v nodes="nodeset=\"$1\"" -v bus="$2" -v net="$3" -v fabric="$4" '
         function nic_print() {

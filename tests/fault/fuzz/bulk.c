@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors of exposed memory that were altered: each is refused, or what it
- * describes is bounded, and no transfer by it reaches a byte that its process
- * did not expose, or in a way that it did not allow. */
+/* Altered descriptors of exposed memory: each is refused, or describes a
+ * bounded range, and no transfer with it accesses a byte that its process did
+ * not expose, or in a forbidden direction. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,21 +19,21 @@ enum {
     ACCESS_MAX = 4,
     TRANSFERS_MAX = 4,
     TURNS_MAX = 1000,
-    PACKED_FLAGS = 2, /* where the descriptor says that data follow */
+    PACKED_FLAGS = 2, /* offset of the flag that eager data follow */
     SECRET = 0xee,
     READABLE = 0x11,
     WRITABLE = 0x22,
     WRITTEN = 0x77,
 };
 
-/* What descriptors there are to begin with. */
+/* The kinds of valid descriptors. */
 enum kind {
     KIND_READ,
     KIND_WRITE,
     KIND_BOTH,  /* and one empty segment */
     KIND_EAGER, /* with its data */
     KIND_BOUND,
-    KIND_FREED, /* exposed no more */
+    KIND_FREED, /* freed */
     KIND_COUNT
 };
 
@@ -62,9 +62,9 @@ static void memory_fill(void)
     memset(local_memory, WRITTEN, sizeof(local_memory));
 }
 
-/* Secrets were neither written nor read, and nobody wrote to what may only be
- * read, or read what may only be written: of that, the patterns tell, unless
- * the descriptor brought data of its own. */
+/* Secrets were neither written nor read, read-only memory was not written,
+ * write-only memory was not read: the patterns show that, unless the descriptor
+ * brought data of its own. */
 static void memory_check(bool has_data)
 {
     for (unsigned part = 0; part < PARTS; part++)
@@ -114,7 +114,7 @@ static void world_open(void)
     expose(KIND_BOTH, 3, both, HG_BULK_READWRITE);
     expose(KIND_EAGER, 1, reads, HG_BULK_READ_ONLY);
     expose(KIND_BOUND, 2, reads, HG_BULK_READ_ONLY);
-    /* Last, so that its place is not taken again. */
+    /* Last, so that its memory is not used again. */
     expose(KIND_FREED, 1, (void *[]){memory[2]}, HG_BULK_READWRITE);
     FUZZ_CHECK(HG_Bulk_free(exposed[KIND_FREED]) == HG_SUCCESS);
     exposed[KIND_FREED] = HG_BULK_NULL;
@@ -146,7 +146,7 @@ static void drain(void)
     }
 }
 
-/* Pieces lie one behind the other, and are no longer than what was asked. */
+/* Segments follow each other, and are no longer than requested. */
 static void access_try(struct fuzz *fuzz, hg_bulk_t bulk)
 {
     void *bases[ACCESS_MAX];
@@ -166,7 +166,7 @@ static void access_try(struct fuzz *fuzz, hg_bulk_t bulk)
 
         FUZZ_CHECK(lens[i] <= size - sum && lens[i] > 0);
         sum += lens[i];
-        (void)bytes[0]; /* the sanitizer looks whether they are there */
+        (void)bytes[0]; /* the sanitizer checks that they exist */
         (void)bytes[lens[i] - 1];
     }
 }
@@ -197,7 +197,7 @@ static void transfer_try(struct fuzz *fuzz, hg_bulk_t bulk)
         drain();
 }
 
-/* A handle that came from elsewhere is handed on as it is. */
+/* A received handle can be sent on as it is. */
 static void pack_again(hg_bulk_t bulk)
 {
     hg_size_t len = HG_Bulk_get_serialize_size(bulk, 0);
@@ -216,7 +216,7 @@ static void pack_again(hg_bulk_t bulk)
     free(bytes);
 }
 
-/* By hand, or as an argument of a call. */
+/* Directly, or as an argument of a call. */
 static hg_bulk_t unpack(const uint8_t *bytes, size_t len, bool by_proc)
 {
     hg_bulk_t bulk = HG_BULK_NULL;
@@ -240,7 +240,7 @@ static hg_bulk_t unpack(const uint8_t *bytes, size_t len, bool by_proc)
     return bulk;
 }
 
-/* The bytes of a descriptor: any, or a good one's, spoilt. */
+/* The bytes of a descriptor: random, or a valid one, altered. */
 static size_t bytes_make(struct fuzz *fuzz, bool by_proc, uint8_t *ret_bytes)
 {
     uint8_t kind = fuzz_u8(fuzz) % (KIND_COUNT + 1);

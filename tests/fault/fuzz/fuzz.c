@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzz targets share. */
+/* Common parts of the fuzz targets. */
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages to the RPC layer, in any order and with any contents: requests,
- * replies, late replies, and words that a long reply was pulled. The class
- * serves good calls afterwards, and closes with nothing left. */
+ * replies, late replies, and acknowledgements of long replies. The class serves
+ * good calls afterwards, and closes without leaks. */
 #include "message.h"
 
 #include <string.h>
@@ -11,28 +11,28 @@
 
 enum step {
     STEP_RAW,     /* any bytes */
-    STEP_REQUEST, /* a request that is right in parts */
-    STEP_LIE,     /* a call whose reply is right in parts */
-    STEP_LATE,    /* such a reply to nobody */
+    STEP_REQUEST, /* a partly valid request */
+    STEP_LIE,     /* a call whose reply is partly valid */
+    STEP_LATE,    /* such a reply to no call */
     STEP_ACK,     /* of a long reply, or of none */
     STEP_CALL,    /* a good call, among the others */
     STEP_DRAIN,   /* until nothing is in flight */
     STEP_COUNT
 };
 
-/* How a message that is right in parts is made. */
+/* How a partly valid message is made. */
 enum make_flags {
-    MAKE_SIGNED = 1,    /* with sums that are right */
-    MAKE_SPOILT = 2,    /* some bytes changed, after the sums */
-    MAKE_USER_LEN = 4,  /* another length of the user's header */
-    MAKE_CONTRARY = 8,  /* sent as one-way when the flags say not, or so */
+    MAKE_SIGNED = 1,    /* with valid checksums */
+    MAKE_SPOILT = 2,    /* some bytes changed, after the checksums */
+    MAKE_USER_LEN = 4,  /* another length of the user header */
+    MAKE_CONTRARY = 8,  /* sent as one-way against its flags, or the reverse */
     MAKE_OTHER_ID = 16, /* of no RPC here */
 };
 
 enum { ARG_CAP = MESSAGE_LEN_MAX - 128 };
 
-/* What stands behind the heads: nothing, any bytes, good arguments that were
- * spoilt, or where long ones lie. */
+/* The part after the headers: nothing, random bytes, good arguments that were
+ * altered, or a descriptor of long ones. */
 static size_t body_make(struct fuzz *fuzz, uint8_t flags, uint8_t *ret_body)
 {
     struct message_world *world = &message_world;
@@ -69,7 +69,7 @@ static size_t body_make(struct fuzz *fuzz, uint8_t flags, uint8_t *ret_body)
     return len;
 }
 
-/* Fills in what stands behind the head, and the sums; how long it all is. */
+/* Fills in the part after the header, and the checksums; returns the length. */
 static uint32_t message_finish(
     struct fuzz *fuzz, uint8_t *message, uint8_t make, hg_size_t user_len)
 {
@@ -146,7 +146,7 @@ static void step_ack(struct fuzz *fuzz)
     message_inject(message, sizeof(message), false, fuzz_u8(fuzz) % 3);
 }
 
-/* Replaces the reply that liars give, which must not change under way. */
+/* Replaces the reply of MESSAGE_LIAR, which must not change in flight. */
 static void lie_make(struct fuzz *fuzz)
 {
     message_drain();

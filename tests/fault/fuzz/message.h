@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The world of the target `message`: a class that serves several RPCs, and a
- * way to send it whatever one likes. */
+/* Environment of the target `message`: a class that serves several RPCs, and a
+ * way to inject any message. */
 #ifndef TESTS_FAULT_FUZZ_MESSAGE_H
 #define TESTS_FAULT_FUZZ_MESSAGE_H
 
@@ -14,9 +14,9 @@ enum {
 };
 
 enum message_rpc {
-    MESSAGE_ARGS,    /* ints, strings, objects and raw bytes, given back */
-    MESSAGE_BULK,    /* pulls from the handle that came in */
-    MESSAGE_ONE_WAY, /* no answer */
+    MESSAGE_ARGS,    /* ints, strings, objects and raw bytes, returned */
+    MESSAGE_BULK,    /* pulls from the handle it receives */
+    MESSAGE_ONE_WAY, /* no reply */
     MESSAGE_LONG,    /* an output too long for one message */
     MESSAGE_LIAR,    /* answers with the bytes in message_world.lie */
     MESSAGE_LATER,   /* answered when the input ends */
@@ -24,7 +24,7 @@ enum message_rpc {
     MESSAGE_RPC_COUNT
 };
 
-/* All of one input. */
+/* State of one input. */
 struct message_world {
     unsigned variant;
     hg_class_t *cls;
@@ -37,16 +37,16 @@ struct message_world {
     unsigned later_count;
     uint64_t tokens[2 * MESSAGE_STEPS_MAX]; /* of long replies not yet pulled */
     unsigned token_count;
-    uint8_t lie[MESSAGE_LEN_MAX]; /* a reply, head and all */
+    uint8_t lie[MESSAGE_LEN_MAX]; /* a reply with its header */
     uint32_t lie_len;
     bool is_late; /* the next one-way arrival becomes a late reply */
 };
 
 extern struct message_world message_world;
 
-/* `variant` chooses checksums, headers of the user, and early release. */
+/* `variant` chooses checksums, user headers, and early release. */
 void message_open(unsigned variant);
-/* Answers what waits, acknowledges what is exposed, makes a good call of each
+/* Answers held calls, acknowledges long replies, makes a good call of each
  * kind, and closes; nothing may be left. */
 void message_close(void);
 
@@ -56,11 +56,11 @@ void message_drain(void);
 /* Sends the bytes as they are. */
 void message_inject(
     const void *bytes, uint32_t len, bool wants_reply, uint8_t context);
-/* Calls an RPC as a program does. Such a call may be spoilt by what else was
- * sent in the name of this process, unless it `is_good`: then nothing was. */
+/* Calls an RPC like a program. Other messages in the name of this process may
+ * disturb the call, unless it `is_good`: then there were none. */
 void message_call(enum message_rpc rpc, bool is_good);
 
-/* Good arguments of an RPC; how long they are. */
+/* Good arguments of an RPC; returns their length. */
 size_t message_args(enum message_rpc rpc, void *ret_args, size_t cap);
 
 #endif

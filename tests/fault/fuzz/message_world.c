@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The world of the target `message`.
+/* Environment of the target `message`.
  *
  * Messages are put into the endpoint of the loopback below the RPC layer, as a
- * peer's driver would; what comes back to those is looked at here. A late reply
- * is one that a driver gives out after its call was cancelled: the loopback has
- * none, so a copy of its table marks an arrival as one. */
+ * peer's driver would; their replies are checked here. A late reply is one that
+ * a driver returns after its call was cancelled: the loopback has none, so a
+ * copy of its table marks an arrival as one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@
 
 enum {
     TURNS_MAX = 100000,
-    LATER_TURNS = 8, /* what is answered later waits that long */
+    LATER_TURNS = 8, /* delayed replies wait that long */
     LONG_LEN = 9000,
     PULL_MAX = 4096,
     BULK_LEN = 6000,
@@ -42,13 +42,13 @@ MERCURY_GEN_PROC(text_t, ((hg_string_t)(text)))
 struct message_world message_world;
 static struct message_world *const world = &message_world;
 
-/* A message of ours below the RPC layer. */
+/* A message of the test, below the RPC layer. */
 struct sent {
     struct amg_op op;
     struct amg_ep *ep;
 };
 
-/* A pull that a handler began. */
+/* A pull that a handler started. */
 struct pull {
     hg_handle_t handle;
     hg_bulk_t local;
@@ -83,7 +83,7 @@ void message_drain(void)
             later_answer();
         turn();
     }
-    turn(); /* what was sent on behalf of nobody */
+    turn(); /* messages that belong to no call */
     turn();
 }
 
@@ -106,7 +106,7 @@ static unsigned late_poll(
     return count;
 }
 
-/* What the library answers is right, except where it was told what to say. */
+/* Replies of the library are right, except where the test dictates them. */
 static void sent_step(struct amg_op *op)
 {
     struct sent *sent = amg_container_of(op, struct sent, op);
@@ -185,7 +185,7 @@ static hg_return_t pulled(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Pulls what the input says, as far as it fits. */
+/* Pulls as the input says, as far as it fits. */
 static hg_return_t pull_start(struct pull *pull)
 {
     const struct hg_info *info = HG_Get_info(pull->handle);
@@ -240,7 +240,7 @@ static hg_return_t serve_long(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* Answers below the library, which then has nothing to say any more. */
+/* Answers below the library, which then has nothing to send. */
 static hg_return_t serve_liar(hg_handle_t handle)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
@@ -382,7 +382,7 @@ void message_open(unsigned variant)
                    &world->bulk) == HG_SUCCESS);
 }
 
-/* Says of each long reply that it was pulled. */
+/* Acknowledges the pull of each long reply. */
 static void tokens_acknowledge(void)
 {
     for (unsigned i = 0; i < world->token_count; i++) {
@@ -408,7 +408,7 @@ void message_close(void)
     FUZZ_CHECK(HG_Bulk_free(world->bulk) == HG_SUCCESS);
     FUZZ_CHECK(HG_Addr_free(world->cls, world->self) == HG_SUCCESS);
     for (unsigned i = 0; i < MESSAGE_CONTEXTS; i++) {
-        /* Else it would wait for them, and then perhaps give them up. */
+        /* Otherwise it would wait for them, and then perhaps abandon them. */
         FUZZ_CHECK(amg_tally_sum(&world->contexts[i]->in_flight) == 0);
         FUZZ_CHECK(amg_tally_sum(&world->contexts[i]->handles) == 0);
         FUZZ_CHECK(HG_Context_destroy(world->contexts[i]) == HG_SUCCESS);

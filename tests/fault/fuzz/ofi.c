@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer that says what it likes, in its own name, in that of others and of
- * nobody: CONNECTs, answers to what it was asked and to what it was not,
- * accesses, leases, bytes that are no message. It may listen: the numbers that
- * it was told are right in most of what it says. Two good peers next to it hear
- * each other as if nothing were, operations end, and nothing is left. */
+/* A malicious peer, which sends in its own name, in that of others and of
+ * unknown peers: CONNECTs, replies expected and not, accesses, leases, garbage.
+ * It may listen: most of its messages use the numbers that it was sent. Two
+ * good peers beside it communicate undisturbed, operations complete, and
+ * nothing leaks. */
 #include "ofi.h"
 
 #include <string.h>
 
 #include "ofi_backend/ofi_wire.h"
+#include "transport/pack.h"
 
 enum {
+    PARTS_MAX = 6,
     STEPS_MAX = 48,
-    COOKIES = 4, /* that are remembered, of each kind */
+    COOKIES = 4, /* remembered, of each kind */
     ROWS = 6,
 };
 
 enum step {
-    STEP_HELLO,  /* the liar says who it is, or somebody else */
-    STEP_BYTES,  /* no message at all */
-    STEP_SPEAK,  /* a message with its names right */
+    STEP_HELLO,  /* the liar sends a CONNECT, in its own or another name */
+    STEP_BYTES,  /* garbage */
+    STEP_SPEAK,  /* a message with valid names */
     STEP_FORGE,  /* one in the name of the good peer */
-    STEP_ASK,    /* a request, by the rules, of the liar or the other side */
-    STEP_MOVE,   /* a put or get, the same */
-    STEP_POLL,   /* one side looks */
-    STEP_ANSWER, /* to what arrived, or just drops it */
-    STEP_NET,    /* posts find no room; reads and writes do not end */
+    STEP_ASK,    /* a valid request of the liar or the other side */
+    STEP_MOVE,   /* a valid put or get of the same */
+    STEP_POLL,   /* one side polls */
+    STEP_ANSWER, /* arrivals, or drops them */
+    STEP_NET,    /* posts find no room; reads and writes do not complete */
     STEP_WAIT,   /* time passes */
-    STEP_SLEEP,  /* announces that it will */
+    STEP_SLEEP,  /* announces that it will block */
     STEP_CANCEL,
     STEP_COUNT
 };
 
-/* What the liar knows of each side. */
+/* Knowledge of the liar about each side. */
 static struct lesson {
     uint64_t token;
     uint16_t seq;  /* of its last CONNECT */
-    uint32_t said; /* messages of its, but for CONNECTs */
+    uint32_t said; /* its messages, except CONNECTs */
     uint32_t cookies[AMG_OFI_KIND_COUNT][COOKIES];
     unsigned heard[AMG_OFI_KIND_COUNT];
 } lessons[OFI_SIDES];
@@ -47,6 +49,24 @@ struct draft {
     uint8_t body[OFI_ROOM];
     size_t len; /* of the body */
 };
+
+static void cookie_hear(struct lesson *lesson, unsigned kind, uint32_t cookie)
+{
+    lesson->cookies[kind][lesson->heard[kind]++ % COOKIES] = cookie;
+}
+
+static void pack_hear(
+    struct lesson *lesson, const uint8_t *bytes, uint32_t len, uint32_t count)
+{
+    struct amg_pack_iter iter;
+    struct amg_pack_part part;
+
+    FUZZ_CHECK(amg_pack_iter_init(&iter, bytes, len, count, UINT16_MAX));
+    while (amg_pack_iter_next(&iter, &part)) {
+        FUZZ_CHECK(part.head.kind < AMG_OFI_PACK);
+        cookie_hear(lesson, part.head.kind, part.head.cookie);
+    }
+}
 
 static void liar_hear(const uint8_t *bytes, size_t len)
 {
@@ -72,11 +92,14 @@ static void liar_hear(const uint8_t *bytes, size_t len)
             lessons[side].said++;
         return;
     }
-    /* It names each side by the end of its token, if it tells the truth. */
+    /* The end of its token names each side, if it is truthful. */
     side = header.token % OFI_SIDES;
     lessons[side].said++;
-    lessons[side].cookies[kind][lessons[side].heard[kind]++ % COOKIES] =
-        header.cookie;
+    if (kind == AMG_OFI_PACK)
+        pack_hear(&lessons[side], bytes + sizeof(header),
+            (uint32_t)(len - sizeof(header)), header.cookie);
+    else
+        cookie_hear(&lessons[side], kind, header.cookie);
 }
 
 static void draft_send(const struct draft *draft, unsigned side)
@@ -89,7 +112,7 @@ static void draft_send(const struct draft *draft, unsigned side)
         (uint16_t)(OFI_PORT + side), bytes, sizeof(draft->header) + draft->len);
 }
 
-/* An address worth being called by. */
+/* The port of an address to connect to. */
 static uint16_t port_choose(struct fuzz *fuzz, unsigned side)
 {
     switch (fuzz_u8(fuzz) % 8) {
@@ -104,7 +127,7 @@ static uint16_t port_choose(struct fuzz *fuzz, unsigned side)
     }
 }
 
-/* Room and counts; the truth in most CONNECTs, else near it or far from it. */
+/* Room and counts; true in most CONNECTs, else near the truth or far off. */
 static void counts_choose(struct fuzz *fuzz, const struct lesson *lesson,
     struct amg_ofi_connect *connect)
 {
@@ -151,7 +174,7 @@ static void connect_send(struct fuzz *fuzz, unsigned side)
 
 static void bytes_say(struct fuzz *fuzz, unsigned side)
 {
-    static uint8_t bytes[200000]; /* more than fits into any buffer */
+    static uint8_t bytes[200000]; /* larger than any buffer */
     uint8_t how = fuzz_u8(fuzz);
     size_t len =
         how % 4 == 0 ? sizeof(bytes) : fuzz_bytes(fuzz, bytes, 3 * OFI_ROOM);
@@ -159,7 +182,7 @@ static void bytes_say(struct fuzz *fuzz, unsigned side)
     ofi_fake_say((uint16_t)(OFI_PORT + side), bytes, len);
 }
 
-/* One that some message to the liar had, or any. */
+/* A cookie that some message to the liar had, or any. */
 static uint32_t cookie_choose(
     struct fuzz *fuzz, const struct lesson *lesson, unsigned kind)
 {
@@ -221,8 +244,38 @@ static size_t grant_fill(struct fuzz *fuzz, uint8_t *body)
     return sizeof(grant) + rows * sizeof(struct amg_ofi_row);
 }
 
-static size_t body_fill(
-    struct fuzz *fuzz, unsigned side, unsigned kind, uint8_t *body)
+/* Calls with cookies that the liar was sent; most of them are allowed. */
+static size_t pack_fill(struct fuzz *fuzz, const struct lesson *lesson,
+    uint8_t *body, uint32_t *ret_count)
+{
+    uint32_t count = 1 + fuzz_u8(fuzz) % PARTS_MAX;
+    size_t len = 0;
+
+    memset(body, 0, OFI_ROOM - 100);
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t how = fuzz_u8(fuzz);
+        unsigned kind = how < 240 ? AMG_OFI_REQUEST + how % 5 : how % 32;
+        uint16_t part_len = kind == AMG_OFI_REFUSE   ? 8
+                            : kind == AMG_OFI_CREDIT ? 0
+                                                     : how % 64;
+        const struct amg_pack_head head = {
+            .kind = (uint8_t)kind,
+            .context = how / 5 % 3,
+            .len = how % 32 == 31 ? (uint16_t)fuzz_near(fuzz, 64) : part_len,
+            .cookie = cookie_choose(fuzz, lesson, kind % AMG_OFI_KIND_COUNT),
+        };
+
+        memcpy(body + len, &head, sizeof(head));
+        len += amg_pack_part_len(part_len);
+    }
+    *ret_count =
+        fuzz_u8(fuzz) % 8 == 7 ? (uint32_t)fuzz_near(fuzz, count) : count;
+    return len;
+}
+
+/* `ret_count`: of the calls of a PACK, whose cookie it is. */
+static size_t body_fill(struct fuzz *fuzz, unsigned side, unsigned kind,
+    uint8_t *body, uint32_t *ret_count)
 {
     struct amg_ofi_refuse refuse = {.code = fuzz_u8(fuzz) % 40};
 
@@ -245,6 +298,8 @@ static size_t body_fill(
     case AMG_OFI_ONEWAY:
     case AMG_OFI_REPLY:
         return fuzz_near(fuzz, 100) % (OFI_ROOM - 100);
+    case AMG_OFI_PACK:
+        return pack_fill(fuzz, &lessons[side], body, ret_count);
     default:
         return 0;
     }
@@ -268,13 +323,13 @@ static void speak(struct fuzz *fuzz, unsigned side, bool is_forged)
         .cookie = cookie_choose(fuzz, lesson, kind),
         .token = lesson->token,
     };
-    /* Tokens are not guessed; the number of the incarnation is told to all. */
+    /* Tokens cannot be guessed; the incarnation number is public. */
     if (is_forged)
         draft.header.token =
             how < 128 ? domain->incarnation : lesson->token ^ 1ull << how % 64;
     else if (how % 32 == 31)
         draft.header.token = fuzz_u8(fuzz);
-    draft.len = body_fill(fuzz, side, kind, draft.body);
+    draft.len = body_fill(fuzz, side, kind, draft.body, &draft.header.cookie);
     if (how % 16 == 15)
         draft.len = fuzz_u16(fuzz) % (OFI_ROOM - 100);
     draft_send(&draft, side);
@@ -291,7 +346,7 @@ static void move(struct fuzz *fuzz, unsigned side, bool of_liar)
     };
     uint64_t len = fuzz_near(fuzz, 1000);
 
-    /* What a descriptor says need not be so. */
+    /* A descriptor need not be true. */
     for (unsigned i = 0; i < OFI_SEGMENTS; i++)
         said[i] = (struct amg_segment){NULL, fuzz_near(fuzz, 10000)};
     if ((how & 2) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The world of the target `ofi`: two domains of the driver in one process, each
- * a peer of the other, with operations of the contract under way; and the liar,
- * whom both know, and whom the target plays. */
+/* Environment of the target `ofi`: two domains of the driver in one process,
+ * each a peer of the other, with operations of the contract in flight; and the
+ * liar, which both know, and which the target plays. */
 #ifndef TESTS_FAULT_FUZZ_OFI_H
 #define TESTS_FAULT_FUZZ_OFI_H
 
@@ -16,13 +16,13 @@ enum {
     OFI_MESSAGE = 512,
     OFI_ROOM = OFI_MESSAGE * AMG_ROOM_FACTOR, /* the longest message */
     OFI_SHOWN = 8,                            /* segments that a side exposes */
-    OFI_SEGMENTS = 4, /* that an operation names at most, on each side */
+    OFI_SEGMENTS = 4, /* at most, of an operation, on each side */
     OFI_PORT = 1000,  /* of the first side; the others follow */
     OFI_PEERS_MAX = 300,
     OFI_CREDITS = 4, /* of each side at the other */
 };
 
-/* One domain, and what it needs. */
+/* One domain, and its objects. */
 struct ofi_side {
     struct amg_domain *domain;
     struct amg_ep *eps[OFI_CONTEXTS];
@@ -36,10 +36,10 @@ struct ofi_side {
 
 extern struct ofi_side ofi_sides[OFI_SIDES];
 
-/* Opens both, which then know each other. */
+/* Opens both sides, which then know each other. */
 void ofi_open(void);
-/* Ends what is under way, sees that both still hear each other, and closes
- * them; nothing may be left. */
+/* Completes all operations, checks that both sides still communicate, and
+ * closes them; nothing may be left. */
 void ofi_close(void);
 
 void ofi_ask(struct ofi_side *side, bool of_liar, uint8_t context,
@@ -47,11 +47,11 @@ void ofi_ask(struct ofi_side *side, bool of_liar, uint8_t context,
 void ofi_move(struct ofi_side *side, bool of_liar,
     const struct amg_remote *remote, uint64_t len, bool is_put);
 void ofi_poll(struct ofi_side *side, unsigned times);
-/* Cancels the operations under way. */
+/* Cancels all operations in flight. */
 void ofi_cancel(void);
-/* Answers or drops, and releases, what arrived. */
+/* Answers or drops, and releases, all arrivals. */
 void ofi_release(struct ofi_side *side, bool answers);
-/* A tenth of a second has passed; with `is_long`, any deadline. */
+/* A tenth of a second passes; with `is_long`, any deadline. */
 void ofi_wait(struct ofi_side *side, bool is_long);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens and closes the objects of the provider whose network is this process.
- */
+/* Objects of the fake provider whose network is this process: open and
+ * close. */
 #include "ofi_fake_net.h"
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ static void list_free(struct amg_list *list)
 {
     struct amg_link *link = NULL;
 
-    /* The link comes first in all that is on such lists. */
+    /* The link is the first member of all objects on such lists. */
     while ((link = amg_list_pop(list)) != NULL)
         free(link);
 }
@@ -91,7 +91,7 @@ static int fake_domain(struct fid_fabric *fabric, struct fi_info *info,
 
     (void)fabric;
     (void)info;
-    object->port = next_port; /* memory is found by it */
+    object->port = next_port; /* its memory is found by it */
     *ret_domain = &object->domain;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What moves within the provider whose network is this process. Sends end at
- * once; messages lie in the inbox of their endpoint, and reads and writes with
- * who asked for them, until the queue there is read. */
+/* Data path of the fake provider whose network is this process. Sends complete
+ * at once; messages stay in the inbox of their endpoint, and reads and writes
+ * at their initiator, until the queue there is read. */
 #include "ofi_fake_net.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { INBOX = 64 };
 
-/* Something in the inbox, or a completion. */
+/* A message in the inbox, or a completion. */
 struct event {
     struct amg_link link;
     struct fi_cq_data_entry entry;
@@ -63,7 +63,7 @@ static void done_add(
     amg_list_push(&cq->done, &event->link);
 }
 
-/* From the inbox into the buffers, as far as there is room. */
+/* Moves messages from the inbox into the buffers, as far as there is room. */
 static void inbox_empty(struct object *ep)
 {
     while (!amg_list_is_empty(&ep->inbox) && ep->receive_count > 0) {
@@ -84,8 +84,8 @@ static void inbox_empty(struct object *ep)
         event->entry.buf = receive->base + receive->used;
         receive->used += len;
         event->error = len < event->len ? FI_ETRUNC : 0;
-        /* Nor is it said that a buffer is left alone that a message was too
-         * long for (as by tcp;ofi_rxm, 1.17). */
+        /* Nor does it report the release of a buffer for which a message was
+         * too long (as tcp;ofi_rxm, 1.17). */
         if (event->error != 0 || receive->len - receive->used < ep->min_left) {
             event->entry.flags |= event->error == 0 ? FI_MULTI_RECV : 0;
             ep->receive_first = (ep->receive_first + 1) % OFI_FAKE_RECEIVES;
@@ -112,7 +112,7 @@ static uint8_t *far_at(const struct access *access, size_t i)
     return NULL;
 }
 
-/* One byte after the other, which is simple. */
+/* Byte by byte, for simplicity. */
 static int access_run(const struct access *access)
 {
     size_t near = 0;

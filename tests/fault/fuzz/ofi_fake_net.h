@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of the provider whose network is this process, and what moves
- * between them. */
+/* The objects of the fake provider whose network is this process, and its
+ * events. */
 #ifndef TESTS_FAULT_FUZZ_OFI_FAKE_NET_H
 #define TESTS_FAULT_FUZZ_OFI_FAKE_NET_H
 
@@ -24,7 +24,7 @@ struct ofi_fake_receive {
     void *context;
 };
 
-/* Any object of libfabric, with what each kind needs. */
+/* Any object of libfabric, with the fields of each kind. */
 struct object {
     union {
         struct fid fid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The world of the target `ofi`. Each operation must complete once, at the
- * latest when its endpoint is closed; and whatever the liar says, the two hear
- * each other. */
+/* Environment of the target `ofi`. Each operation must complete once, at the
+ * latest when its endpoint is closed; and whatever the liar sends, the two
+ * sides communicate. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,7 +16,7 @@ enum {
     DRAIN = 200, /* polls of each side */
 };
 
-/* One operation; on the list of those that have not completed. */
+/* An operation; listed until it completes. */
 struct job {
     struct amg_op op;
     struct amg_link link;
@@ -29,8 +29,8 @@ struct job {
 
 struct ofi_side ofi_sides[OFI_SIDES];
 static struct amg_list jobs;
-/* Requests that wanted an answer and got none. Each keeps its credit: it is the
- * caller of a driver who has to answer. */
+/* Requests that expected a reply and got none. Each keeps its credit: the
+ * caller of a driver has to answer. */
 static unsigned drop_count;
 static unsigned good_count;
 static const struct amg_transport *const driver = &amg_ofi_transport;
@@ -60,8 +60,8 @@ static void job_step(struct amg_op *op)
     job_drop(job);
 }
 
-/* The clock of the driver, in place of the library's: naps take no time, and
- * bring deadlines nearer all the same. */
+/* The clock of the driver, in place of the library's: waits take no time, but
+ * bring deadlines nearer. */
 static uint64_t napped_ns;
 
 uint64_t amg_clock_ns(void)
@@ -180,7 +180,7 @@ void ofi_cancel(void)
     }
 }
 
-/* With as many bytes as came in. */
+/* With as many bytes as the request. */
 static void arrival_answer(
     struct ofi_side *side, const struct amg_arrival *arrival)
 {
@@ -233,7 +233,7 @@ void ofi_wait(struct ofi_side *side, bool is_long)
     FUZZ_CHECK(count <= OFI_PEERS_MAX);
 }
 
-/* Segments long and short, one empty. */
+/* Long and short segments, one empty. */
 static void memory_show(struct ofi_side *side)
 {
     static const uint32_t lens[OFI_SHOWN] = {
@@ -265,7 +265,7 @@ static void side_open(struct ofi_side *side, uint16_t port)
     amg_list_init(&side->held);
     ofi_fake_port(port);
     FUZZ_CHECK(driver->domain.open(&how, &side->domain) == HG_SUCCESS);
-    /* Its network is no kernel's, which knows nobody at these ports. */
+    /* The kernel does not know the ports of this network. */
     amg_ofi_domain_of(side->domain)->facts.is_tcp = false;
     for (uint8_t id = 0; id < OFI_CONTEXTS; id++)
         FUZZ_CHECK(
@@ -275,7 +275,7 @@ static void side_open(struct ofi_side *side, uint16_t port)
     memory_show(side);
 }
 
-/* Turns of both until no operation between them is under way. */
+/* Polls both sides until no operation between them is in flight. */
 static void good_wait(void)
 {
     struct ofi_side *side = NULL;
@@ -312,7 +312,7 @@ void ofi_open(void)
     good_ask();
 }
 
-/* A liar may keep a lease as long as it is there, and is gone then. */
+/* A liar may keep a lease until it is lost. */
 static void memory_take_back(struct ofi_side *side)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(side->domain);
@@ -357,7 +357,7 @@ void ofi_close(void)
     for (side = ofi_sides; side < ofi_sides + OFI_SIDES; side++) {
         ofi_release(side, false);
         memory_take_back(side);
-        ofi_wait(side, true); /* so that closing waits for nobody */
+        ofi_wait(side, true); /* so that closing waits for no peer */
         ofi_poll(side, 2);
         eps_close(side);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Argument streams whose contents lie: what is decoded lies within the bytes
- * that are there, is encoded again to something that decodes to the same, and
- * is freed without rest. */
+/* Malformed argument streams: decoded values lie within the input, are encoded
+ * again to bytes that decode to the same, and are freed completely. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ MERCURY_GEN_PROC(
 MERCURY_GEN_PROC(outer_t, ((hg_string_t)(text))((inner_t)(inner))((int64_t)(y))(
                               (inner_t)(again))((uint8_t)(z)))
 
-/* Bytes with their length in front, as programs write such procs. */
+/* Bytes with their length in front, as in procs of programs. */
 struct blob {
     uint64_t len;
     void *bytes;
@@ -51,7 +50,7 @@ static hg_return_t proc_blob(hg_proc_t proc, void *data)
     return rc;
 }
 
-/* The kinds of fields; a stream is a list of them that the input chooses. */
+/* The kinds of fields; the input chooses a list of them. */
 static const struct kind {
     hg_proc_cb_t proc;
     size_t len;
@@ -82,7 +81,7 @@ struct fields {
 static struct fields first;
 static struct fields second;
 
-/* Decodes as many fields as there are bytes for. */
+/* Decodes as many fields as the bytes suffice for. */
 static void fields_decode(struct hg_proc *proc, struct fields *fields)
 {
     unsigned wanted = fields->count;
@@ -144,7 +143,7 @@ static void fields_compare(const struct fields *one, const struct fields *other)
     }
 }
 
-/* What was decoded is encoded, into little room, and decoded again. */
+/* Encodes the decoded values, into little room, and decodes them again. */
 static void round_trip(hg_proc_hash_t hash, size_t room)
 {
     static char small[LEN_MAX];
@@ -179,7 +178,7 @@ static void round_trip(hg_proc_hash_t hash, size_t room)
     FUZZ_CHECK(hg_proc_free(proc) == HG_SUCCESS);
 }
 
-/* Places asked for in a stream that is read, or written. */
+/* Space reserved in a stream that decodes, or encodes. */
 static void places(struct fuzz *fuzz, struct hg_proc *proc)
 {
     for (unsigned i = fuzz_u8(fuzz) % 8; i > 0; i--) {
@@ -188,8 +187,8 @@ static void places(struct fuzz *fuzz, struct hg_proc *proc)
         void *place = NULL;
 
         if (fuzz_u8(fuzz) % 2 == 0) {
-            /* Only one that reads refuses every length; a writer's are its
-             * program's, and are kept to what memory there is. */
+            /* Only decoding refuses every excess length; an encoder trusts its
+             * program's, here limited to available memory. */
             if (hg_proc_get_op(proc) == HG_ENCODE)
                 len %= (uint64_t)1 << 20;
             (void)hg_proc_set_size(proc, len);

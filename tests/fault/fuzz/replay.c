@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gives a target all inputs of its corpus, without libFuzzer. Takes files, or
- * folders of them; names each input before it runs, so that the last line of a
- * run that ends badly is the name of the culprit. */
+/* Runs a target on all inputs of its corpus, without libFuzzer. Takes files, or
+ * folders of them; prints the name of each input before it runs, so that the
+ * last line of a failed run names the culprit. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void file_replay(const char *path, size_t len)
         exit(EXIT_FAILURE);
     }
     fclose(file);
-    /* Not a byte too many, for the sanitizers. */
+    /* Of exact size, for the sanitizers. */
     data = realloc(data, len > 0 ? len : 1);
     FUZZ_CHECK(data != NULL);
     fprintf(stderr, "replay: %s\n", path);

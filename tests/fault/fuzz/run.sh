@@ -14,10 +14,10 @@ unset CDPATH
 
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 short_seconds=2
-input_seconds=300 # an input that hangs ends then; a busy machine needs none
+input_seconds=300 # ends an input that hangs; a busy machine needs none
 memory_mib=2048
-# Long arguments are taken memory for as long as their sender says. What the
-# machine has not is refused; here that begins early.
+# Memory for long arguments follows the length that their sender claims. Lengths
+# beyond the machine's memory are refused; here that begins early.
 block_mib=512
 
 skip() {
@@ -55,11 +55,11 @@ run() {
     local dir=$1 name=$2 corpus=$3 length=$4
     local program=$dir/tests/fault/fuzz/fuzz_$name seconds=$short_seconds
     [ -x "$program" ] || skip "$program was not built"
-    # A short run goes the same way each time: what is new is for the long one.
+    # A short run is the same each time: new inputs are for the long one.
     local seed=1
     [ "$length" = short ] || {
         seconds=${AMALGAM_FUZZ_SECONDS:-60}
-        seed=0 # another one each time
+        seed=0 # a different one each time
     }
     mkdir -p "$dir/found/$name" "$dir/failed"
     "$program" -seed="$seed" -max_total_time="$seconds" -timeout="$input_seconds" \
@@ -80,7 +80,7 @@ keep() {
     "$program" -set_cover_merge=1 "$merged" "$corpus" "$dir/found/$name" ||
         exit 1
     mkdir -p "$corpus"
-    # Those that came with the fix of what they had found stay in any case.
+    # Inputs that came with the fix of their bug stay in any case.
     find "$corpus" -type f ! -name 'fix-*' -delete
     find "$merged" -type f ! -name 'fix-*' -exec cp {} "$corpus" \;
     du -sb "$corpus"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer that writes what it likes into the segments of shared memory, its own
- * and that of whom it talks to: heads, claims, contexts, rings, msgbufs, tables
- * of keys and bounce buffers; between the steps of who reads them, not during
- * one. Nobody else is led astray: operations end, arrivals are no longer than
- * messages are, and both sides close with nothing left. */
+/* A malicious peer that writes into shared segments, its own and those of its
+ * peers: headers, claims, contexts, rings, msgbufs, tables of keys and bounce
+ * buffers; between the steps of their readers, not during one. Its peers stay
+ * safe: operations complete, arrivals are no longer than messages, and both
+ * sides close without leaks. */
 #include "shm.h"
 
 #include <string.h>
@@ -12,24 +12,24 @@
 
 enum {
     STEPS_MAX = 32,
-    SLOTS = 3,   /* that are written to: more are not in use */
+    SLOTS = 3,   /* written to: more are not in use */
     ENTRIES = 4, /* likewise */
 };
 
 enum step {
     STEP_SPOIL,  /* writes into a segment */
-    STEP_SPEAK,  /* puts a cell into a ring, with the right number */
-    STEP_CLAIM,  /* claims a slot, in any name */
-    STEP_ASK,    /* a request, by the rules */
-    STEP_MOVE,   /* a put or get, by the rules or with a spoilt key */
-    STEP_POLL,   /* one side looks */
-    STEP_ANSWER, /* to what arrived, or just drops it */
-    STEP_SLEEP,  /* announces that it will */
+    STEP_SPEAK,  /* puts a cell into a ring, with the right sequence number */
+    STEP_CLAIM,  /* claims a slot, under any name */
+    STEP_ASK,    /* a valid request */
+    STEP_MOVE,   /* a put or get, valid or with an altered key */
+    STEP_POLL,   /* one side polls */
+    STEP_ANSWER, /* arrivals, or drops them */
+    STEP_SLEEP,  /* announces that it will block */
     STEP_CANCEL,
     STEP_COUNT
 };
 
-/* A part of a segment that is worth writing to. */
+/* A part of a segment that is worth corrupting. */
 struct part {
     void *at;
     size_t len;
@@ -97,7 +97,17 @@ static uint32_t cookie_choose(struct fuzz *fuzz)
     return kind < 192 ? kind : fuzz_u32(fuzz);
 }
 
-/* The other side's writer says something that the driver would not. */
+/* Index of the first block of that kind; of none: behind the last block. */
+static uint32_t shm_block_first(unsigned kind)
+{
+    uint32_t index = AMG_SHM_MSGBUFS;
+
+    for (unsigned i = 0; i < kind; i++)
+        index += amg_shm_block_count(i);
+    return index;
+}
+
+/* The other side's writer puts a message that the driver would not send. */
 static void speak(struct fuzz *fuzz, struct shm_side *side)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(side->domain);
@@ -109,15 +119,21 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
     if (inring == NULL)
         return;
     memset(&cell, 0, sizeof(cell));
-    to = &inring->in.ring->cells[inring->in.index];
+    to = inring->in.cell;
     cell.kind = fuzz_u8(fuzz);
     cell.context = fuzz_u8(fuzz) % 4;
     cell.len = fuzz_u8(fuzz);
     cell.cookie = cookie_choose(fuzz);
     cell.credits = fuzz_u8(fuzz) % 8 == 0 ? fuzz_u16(fuzz) : 0;
     if ((cell.kind & AMG_SHM_OUT_OF_LINE) != 0) {
-        cell.out_of_line.msgbuf = (uint32_t)fuzz_near(fuzz, 0);
-        cell.out_of_line.len = (uint32_t)fuzz_near(fuzz, SHM_ROOM);
+        bool is_block = cell.len % 2 != 0;
+        unsigned kind = cell.len / 2 % (AMG_SHM_BLOCK_KINDS + 1);
+
+        cell.out_of_line.msgbuf =
+            (uint32_t)fuzz_near(fuzz, is_block ? shm_block_first(kind) : 0);
+        cell.out_of_line.len = (uint32_t)fuzz_near(fuzz,
+            is_block && kind < AMG_SHM_BLOCK_KINDS ? amg_shm_block_cap(kind)
+                                                   : SHM_ROOM);
     } else if (cell.kind % 16 >= AMG_SHM_BULK) {
         struct amg_shm_bulk_request ask;
 
@@ -180,7 +196,7 @@ static void move(struct fuzz *fuzz, struct shm_side *side)
     };
     uint64_t len = fuzz_near(fuzz, 1000);
 
-    /* What a descriptor says need not be so. */
+    /* A descriptor need not be true. */
     for (unsigned i = 0; i < SHM_SEGMENTS; i++)
         said[i] = (struct amg_segment){other->memory, fuzz_near(fuzz, 100)};
     (void)fuzz_bytes(fuzz, cuts, sizeof(cuts));

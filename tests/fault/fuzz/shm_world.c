@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The world of the target `shm`. Each operation must complete once, at the
+/* Environment of the target `shm`. Each operation must complete once, at the
  * latest when its endpoint is closed. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum {
     ADDR_CAP = 128,
 };
 
-/* One operation; on the list of those that have not completed. */
+/* An operation; listed until it completes. */
 struct job {
     struct amg_op op;
     struct amg_link link;
@@ -25,7 +25,7 @@ struct job {
 
 struct shm_side shm_sides[SHM_SIDES];
 static struct amg_list jobs;
-static bool was_dropped; /* a request that wanted an answer */
+static bool was_dropped; /* a request that expected a reply */
 static const struct amg_transport *const driver = &amg_shm_transport;
 
 static void job_step(struct amg_op *op)
@@ -36,7 +36,7 @@ static void job_step(struct amg_op *op)
     if (op->ret == HG_SUCCESS && op->data != NULL) {
         volatile const uint8_t *bytes = op->data;
 
-        FUZZ_CHECK(op->len <= SHM_ROOM);
+        FUZZ_CHECK(op->len <= SHM_LONGEST);
         for (uint64_t i = 0; i < op->len; i++)
             (void)bytes[i];
         driver->msg.release_reply(job->ep, op);
@@ -112,7 +112,7 @@ void shm_ask(struct shm_side *side, uint8_t context, uint8_t target_context,
     job_drop(job);
 }
 
-/* Cuts the local memory into segments of any length, the last one the rest. */
+/* Splits the local memory into segments of any length, the rest in the last. */
 static uint32_t job_cut(
     struct job *job, const uint8_t lens[SHM_SEGMENTS], uint64_t len)
 {
@@ -139,8 +139,8 @@ void shm_move(struct shm_side *side, const struct amg_remote *remote,
     struct job *job = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    /* What a mad owner says of its own memory is written to, in it; but here
-     * that is the memory of both. */
+    /* A put to a corrupted table of keys writes anywhere in its owner's memory;
+     * here that would be the memory of both. */
     if (len == 0 || len > SHM_MEMORY || (is_put && other_of(side)->is_astray) ||
         !shm_meet(side))
         return;
@@ -193,7 +193,7 @@ void shm_cancel(void)
     }
 }
 
-/* With as many bytes as came in. */
+/* With as many bytes as the request. */
 static void arrival_answer(
     struct shm_side *side, const struct amg_arrival *arrival)
 {
@@ -219,7 +219,7 @@ void shm_release(struct shm_side *side, bool answers)
         struct amg_arrival *arrival =
             amg_container_of(link, struct amg_arrival, link);
 
-        FUZZ_CHECK(arrival->len <= SHM_ROOM);
+        FUZZ_CHECK(arrival->len <= SHM_LONGEST);
         if (answers)
             arrival_answer(side, arrival);
         else if (!arrival->is_one_way)
@@ -228,7 +228,7 @@ void shm_release(struct shm_side *side, bool answers)
     }
 }
 
-/* Segments of both kinds of memory, long and short ones by turns, one empty. */
+/* Segments of both kinds of memory, in turn long and short, one empty. */
 static void memory_show(struct shm_side *side, struct amg_segment *segments)
 {
     static const uint32_t lens[SHM_SHOWN] = {
@@ -275,8 +275,8 @@ static void side_open(struct shm_side *side)
     memory_show(side, segments);
 }
 
-/* Who copies from here may be said to be somebody who lives and never leaves:
- * the memory is busy then, as long as that is said. */
+/* The table may name a live process as accessor that never leaves: then the
+ * memory stays busy. */
 static void memory_take_back(struct shm_side *side)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(side->domain);

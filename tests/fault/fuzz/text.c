@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strings that people and peers write: init strings with their options, and
- * addresses. What is no address is refused; what is, keeps its meaning when it
- * is written down and read again. */
+/* Strings of programs and peers: init strings with their options, and
+ * addresses. Malformed addresses are refused; valid ones keep their meaning
+ * when they are printed and parsed again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@
 
 enum { TEXT_CAP = 600, ROOM_CAP = 1024 };
 
-static hg_class_t *classes[2]; /* to oneself alone, and by shared memory */
-static hg_class_t *cls;        /* the one that this input is about */
+static hg_class_t *classes[2]; /* over self, and over shared memory */
+static hg_class_t *cls;        /* the class for this input */
 
-/* An exact copy, so that a byte too many is seen. */
+/* A copy of exact size, so that an overrun is seen. */
 static char *text_take(struct fuzz *fuzz)
 {
     char text[TEXT_CAP];
@@ -45,8 +45,8 @@ static char *own_take(struct fuzz *fuzz)
     return exact;
 }
 
-/* A process's number stands in its address: one that was changed may be taken
- * for another's, but never for none. */
+/* An address holds the number of a process: a changed one may name another
+ * process, but never none. */
 static void lookup_try(const char *text)
 {
     char again[ROOM_CAP];
@@ -84,7 +84,7 @@ static void uri_try(const char *text)
             (host.name >= uri.rest && host.name + host.name_len <= text + len));
 }
 
-/* Strings that name MPI or a network start them, in this process, for good. */
+/* Strings of MPI or a network would start them, in this process, for good. */
 static bool is_harmless(const char *text)
 {
     static const char *const harmless[] = {
@@ -127,7 +127,7 @@ static void init_try(struct fuzz *fuzz)
     free(key);
 }
 
-/* Names that programs and the environment give. */
+/* Names from programs and the environment. */
 static void log_try(struct fuzz *fuzz)
 {
     char *text = text_take(fuzz);
@@ -139,7 +139,7 @@ static void log_try(struct fuzz *fuzz)
     free(text);
 }
 
-/* Or its segment would stay. */
+/* Otherwise the segment would stay. */
 static void classes_close(void)
 {
     for (unsigned i = 0; i < 2; i++)

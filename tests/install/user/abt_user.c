@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program written for Argobots, which knows nothing of us. */
+/* A program for Argobots, without anything of this library. */
 #include <abt.h>
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program as they are written for Mercury, in what C11 and C++14 share: every
- * option, both macros and hand-written procs, requests, bulk, an NA class. */
+/* A typical program for Mercury, in the common part of C11 and C++14: every
+ * option, macros and hand-written procs, requests, bulk, an NA class. */
 #include <mercury.h>
 #include <mercury_bulk.h>
 #include <mercury_macros.h>
@@ -30,7 +30,7 @@ static void fail(int line, const char *what)
 MERCURY_GEN_PROC(save_in_t,
     ((hg_const_string_t)(name))((hg_uint64_t)(len))((hg_bulk_t)(data)))
 
-/* One that is encoded by hand, as programs do for what the macros lack. */
+/* Encoded by hand, as programs do for types beyond the macros. */
 typedef struct save_out {
     hg_return_t ret;
     hg_size_t sum;
@@ -67,7 +67,7 @@ struct program {
     hg_id_t save_id;
 };
 
-/* What the target keeps while the data are on their way. */
+/* State of the target during the transfer. */
 struct save {
     hg_handle_t handle;
     hg_bulk_t local;
@@ -115,7 +115,7 @@ static hg_return_t save_cb(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Calls of requests that a program keeps pointers to. */
+/* Calls of requests that programs keep pointers to. */
 static void (*const request_destroy)(hg_request_t *) = hg_request_destroy;
 static void (*const request_complete)(hg_request_t *) = hg_request_complete;
 
@@ -175,7 +175,7 @@ static void call(struct program *program, hg_addr_t addr)
     request_destroy(request);
 }
 
-/* Uses a class that was opened some way, and closes it. */
+/* Uses a class, opened in some way, and closes it. */
 static void run(hg_class_t *hg_class)
 {
     struct program program;
@@ -252,7 +252,7 @@ static void versions(void)
     run(HG_Init_opt2("self", HG_TRUE, HG_VERSION(2, 3), &info));
     run(HG_Init_opt2("self", HG_TRUE, HG_VERSION(2, 4), &info));
     run(HG_Init_opt2("self", HG_TRUE, 0, NULL));
-    /* A field that came with 2.4 is not looked at before. */
+    /* A field of version 2.4 is ignored for earlier ones. */
     info.multi_recv_copy_threshold = 9;
     run(HG_Init_opt2("self", HG_TRUE, HG_VERSION(2, 2), &info));
     run(HG_Init_opt2("self", HG_TRUE, HG_VERSION(2, 3), &info));
@@ -261,7 +261,7 @@ static void versions(void)
     HG_Set_log_level("warning");
 }
 
-/* The network layer is opened first. */
+/* The NA class is opened first. */
 static void na_class(void)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program written for Margo, which knows nothing of us: it calls itself. */
+/* A program for Margo, without anything of this library: it calls itself. */
 #include <margo.h>
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void twice(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(twice)
 
-/* The answer, or -1. */
+/* The reply, or -1. */
 static int call(margo_instance_id mid, hg_id_t id, int value)
 {
     number_t number = {value};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program written for Mercury, which knows nothing of us. */
+/* A program for Mercury, without anything of this library. */
 #include <mercury.h>
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread is pinned to its slot; where it cannot be, it runs where the process
- * was bound to. */
+/* Binding of a thread to its slot, or else to the process binding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +16,7 @@
 #include "affinity/bind.h"
 #include "log_kept.h"
 
-/* What the calling thread may run on. */
+/* The hardware threads that the calling thread may run on. */
 static struct amg_cpuset now(void)
 {
     struct amg_cpuset set = {{0}};
@@ -31,8 +30,8 @@ static struct amg_cpuset now(void)
     return set;
 }
 
-/* One call of amg_bind_core_slot() by a thread of its own, and what it may run
- * on afterwards. */
+/* Result of amg_bind_core_slot() in a thread of its own, and the binding after
+ * it. */
 struct
 try {
     struct amg_machine machine;
@@ -95,7 +94,7 @@ static void test_bind_slot_without_cpu_is_the_process_binding(void **state)
     struct try try;
 
     (void)state;
-    /* A thread begins where who starts it may run. */
+    /* A thread inherits the binding of its creator. */
     assert_int_equal(sched_getaffinity(0, sizeof(old), &old), 0);
     CPU_ZERO(&one);
     CPU_SET((unsigned)sched_getcpu(), &one);
@@ -167,7 +166,7 @@ int main(void)
         cmocka_unit_test(test_bind_app_threads_reads_the_first_number),
     };
 
-    /* Else the binding would be taken for that of OpenMP. */
+    /* Otherwise the binding would be taken for that of OpenMP. */
     unsetenv("OMP_PROC_BIND");
     unsetenv("OMP_PLACES");
     unsetenv("GOMP_CPU_AFFINITY");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets of hardware threads: united, cut, compared, and written as lists. */
+/* Sets of hardware threads: union, intersection, comparison, text form. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NICs are found by name and ordered by how far they are. */
+/* NICs are found by name and ordered by distance. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static struct amg_machine machine_make(void)
     return machine;
 }
 
-/* `numa` -1: of all nodes. */
+/* `numa` -1: close to all nodes. */
 static void nic_add(
     struct amg_machine *machine, const char *name, const char *bus, int numa)
 {
@@ -52,7 +52,7 @@ static void nic_add(
     }
 }
 
-/* The names in the order that a rank bound to one core sees. */
+/* NIC names in order of distance, for a rank bound to one core. */
 static const char *order_of(
     const struct amg_machine *machine, unsigned core, uint32_t turn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A topology becomes plain data; what cannot be loaded is an error with a
- * reason, or for this machine the flat one. */
+/* Conversion of hwloc topologies into plain data; what cannot be loaded is an
+ * error with a reason, or a flat description for this machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "affinity/topo.h"
 #include "log_kept.h"
 
-/* NULL: this build has no hwloc, and said so. */
+/* NULL: this build has no hwloc, and the error said so. */
 static struct amg_machine *synthetic(const char *description)
 {
     struct amg_machine *machine = NULL;

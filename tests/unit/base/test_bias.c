@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The biased lock lets one thread in at a time, through all its states. */
+/* The biased lock excludes other threads in each of its states. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,8 @@ static uintptr_t try_elsewhere(struct amg_bias *bias)
     return (uintptr_t)has_it;
 }
 
-/* The bias ends while its owner is in: nobody blocks, nobody else gets in. */
+/* While the owner holds the lock, revoking the bias does not block, and no
+ * other thread gets the lock. */
 static void test_bias_try_owner_inside_fails(void **state)
 {
     struct amg_bias bias;
@@ -122,7 +123,7 @@ static void test_bias_take_threads_exclude(void **state)
     assert_int_equal(shared.count, (uint64_t)THREADS * ROUNDS);
 }
 
-/* By plain stores as long as the lock has an owner, then without the lock. */
+/* Plain stores while this thread owns the lock, atomic additions afterwards. */
 static void *change_up(void *arg)
 {
     struct shared *shared = arg;
@@ -170,7 +171,7 @@ static void *count_many(void *arg)
     return (void *)collisions;
 }
 
-/* Many locks, so that the end of a bias is met in all its moments. */
+/* Many locks, so that the bias of some is revoked at each moment. */
 static void test_bias_end_of_many_excludes(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Environment variables give numbers in range, or their default. */
+/* Environment variables are read as numbers in range, or give the default. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A child of fork() is told from its parent, and its own child from both. */
+/* A child of fork() is told from its parent, and a grandchild from both. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who sleeps on a word is woken, does not sleep when the word is another, and
- * wakes by itself when its moment has come. */
+/* A futex wait ends when woken or at its deadline, and returns at once if the
+ * word has another value. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A heap gives its objects in the order of their keys, whatever is taken out of
- * its middle. */
+/* A heap returns its objects in order of keys, also after removals from its
+ * middle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void all_push(struct amg_heap *heap)
     }
 }
 
-/* Takes out all in order; returns how many there were. */
+/* Removes all in order; returns how many there were. */
 static unsigned all_pop(struct amg_heap *heap)
 {
     uint64_t before = 0;
@@ -55,7 +55,7 @@ static void test_heap_remove_any_keeps_the_order(void **state)
     all_push(&heap);
     for (unsigned i = 0; i < NODES; i += 3)
         amg_heap_remove(&heap, &nodes[i]);
-    /* Some come back, so that there are heaps of all shapes. */
+    /* Some are put back, which gives heaps of many shapes. */
     for (unsigned i = 0; i < NODES; i += 6)
         amg_heap_push(&heap, &nodes[i]);
     for (unsigned i = 1; i < NODES; i += 3)

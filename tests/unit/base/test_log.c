@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines appear by level and outlet, through the function and stream set. */
+/* Log lines are filtered by level and outlet, and go to the function and stream
+ * that are set. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keys find their values after any number of puts, replacements and removals,
- * and lack of memory leaves the map as it was. */
+/* A map finds its values after any number of insertions, replacements and
+ * removals; a failed allocation leaves it unchanged. */
 #include "base/map.h"
 
 #include <setjmp.h>

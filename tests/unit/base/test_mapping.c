@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A mapping is zeros, shared by its descriptor, and cannot be cut short. */
+/* A mapping is zeroed, shared by its descriptor, and cannot be truncated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Heap memory is counted, and fails when a test asks for it. */
+/* Heap memory is counted, and allocations fail when a test asks for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

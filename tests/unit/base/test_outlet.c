@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which outlets are shown, and up to which level: by the list, by their state,
- * by levels of their own. */
+/* The list, the state and the level of an outlet decide up to which level it is
+ * shown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void test_outlet_list_shows_and_hides_trees(void **state)
     assert_int_equal(levels_with("mid,noisy,~loud"), 330);
     assert_int_equal(levels_with("hg"), 3);
     assert_int_equal(levels_with("to,topp,~"), 3);
-    /* The last word counts, and blanks part words too. */
+    /* The last word wins, and blanks separate words, too. */
     assert_int_equal(levels_with("~top, top"), 3303);
     assert_string_equal(amg_outlet_get_list(), "~top, top");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory has pages behind it once that was asked for, and the same bytes; what
- * is not mapped, or not to be written, is an error and no signal. */
+/* Prefaulting gives memory its pages and keeps its bytes; memory that is
+ * unmapped or read-only is an error and no signal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

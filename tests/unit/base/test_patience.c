@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves when a wait for other ranks is told of, and that it ends only where
+/* A wait for other ranks is logged after a while, and ends only where
  * AMALGAM_GIVE_UP_MS says so. */
 #include "base/clock.h"
 
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* As if the wait had begun so long ago. */
+/* Makes the wait begin `ms` earlier. */
 static void age(struct amg_patience *patience, uint64_t ms)
 {
     patience->start_ns -= ms * AMG_NS_PER_MS;

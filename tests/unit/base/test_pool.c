@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pool gives the same objects again, and asks for memory only to grow. */
+/* A pool reuses its objects, and allocates only to grow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

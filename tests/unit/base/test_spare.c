@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The descriptor kept back: it is there when no other is, and again after. */
+/* The spare descriptor is available when all others are used up, and again
+ * later. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 
 static const char file[] = "/dev/zero";
 
-/* No descriptor is left from now on. */
+/* Leaves the process no free descriptor. */
 static void use_up(struct rlimit *ret_kept)
 {
     struct rlimit limit;

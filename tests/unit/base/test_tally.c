@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tally adds up what all threads changed. */
+/* The split counter sums the changes of all threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void *add_much(void *arg)
     return NULL;
 }
 
-/* One thread of them becomes the owner; who it is, is left to chance. */
+/* One thread becomes the owner, by chance. */
 static void test_tally_add_threads_sum(void **state)
 {
     struct amg_tally tally;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A point calls the hook that is set, and only then; nothing where points are
- * not compiled in. */
+/* A test point calls the hook while one is set; builds without points call
+ * none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Offsets find their segments, empty ones among them; handles of the library's
- * own are not counted as the user's. */
+/* Offsets find their segments, also among empty ones; handles of the library
+ * are not counted as the user's. */
 #include "bulk/bulk.h"
 
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static void test_bulk_offsets_find_their_segment(void **state)
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
 }
 
-/* Enough of them that offsets are looked up, with empty ones everywhere. */
+/* Enough segments that offsets are looked up in the index, many empty. */
 static void test_bulk_offsets_find_their_segment_among_many(void **state)
 {
     enum { MANY = 1000 };
@@ -141,7 +141,7 @@ static hg_return_t unreg_busy(
     return HG_BUSY;
 }
 
-/* The user has given its share back, and the last one is the library's. */
+/* The user has freed its handle; the library holds the last reference. */
 static void test_bulk_left_to_a_silent_peer_is_not_counted(void **state)
 {
     hg_bulk_t bulk = bulk_make();
@@ -159,7 +159,7 @@ static void test_bulk_left_to_a_silent_peer_is_not_counted(void **state)
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 1);
     amg_bulk_leave(bulk);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 0);
-    /* It was left whole: the peer may use it. */
+    /* The memory is still registered: the peer may use it. */
     mem->transport = cls->domains[AMG_ROUTE_SELF]->transport;
     assert_int_equal(amg_bulk_unref(bulk), HG_SUCCESS);
 }

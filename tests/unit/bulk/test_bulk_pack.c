@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A descriptor lies as its table says, is read as it was written, and is
- * refused when it is cut, or when its numbers are more than there is. */
+/* A packed descriptor has the layout of its table, unpacks to the same values,
+ * and is refused when it is truncated or its numbers are too large. */
 #include "bulk/bulk.h"
 
 #include <setjmp.h>
@@ -105,7 +105,8 @@ static void test_bulk_pack_is_read_as_written(void **state)
         else
             assert_null(read->eager);
         assert_int_equal(read->bound.peer != NULL, kind >= 2);
-        /* What was read can be handed on: without its data, else the same. */
+        /* A received descriptor can be sent on, equal but for its eager data.
+         */
         assert_int_equal(
             amg_bulk_packed_len(read, 0), amg_bulk_packed_len(bulk, 0));
         assert_int_equal(amg_bulk_unref(read), HG_SUCCESS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transfer is checked before anything moves, holds its handles, tells its
- * owner once, and moves nothing more when it is canceled at its start. */
+/* A transfer is checked before it starts, references its handles, completes
+ * once, and moves no data if it is cancelled before its start. */
 #include "bulk/bulk_transfer.h"
 
 #include <setjmp.h>
@@ -191,8 +191,7 @@ static void test_transfer_against_the_rules_is_refused(void **state)
     assert_int_equal(amg_tally_sum(&context->in_flight), 0);
 }
 
-/* From the last segment of the origin, which holds the first bytes of `from`.
- */
+/* Reads from the last segment of the origin, the first bytes of `from`. */
 static void needs_address_until_it_goes(bool is_uncancellable)
 {
     struct amg_transfer_plan plan = plan_make();
@@ -228,7 +227,7 @@ static void test_transfer_needs_address_until_it_goes(void **state)
     needs_address_until_it_goes(false);
 }
 
-/* Its end is told once, whatever it is, and the wish may come again. */
+/* The transfer completes once, with any result, and may be cancelled again. */
 static void test_transfer_canceled_after_its_post_ends_once(void **state)
 {
     struct amg_transfer_plan plan = plan_make();
@@ -243,14 +242,14 @@ static void test_transfer_canceled_after_its_post_ends_once(void **state)
     for (unsigned i = 0; i < 10 * COUNT && told == 0; i++)
         (void)amg_progress_wait(context, 0);
     assert_int_equal(told, 1);
-    amg_transfer_cancel(transfer); /* too late, and harmless */
+    amg_transfer_cancel(transfer); /* too late, without effect */
     assert_true(amg_transfer_result(transfer) == HG_SUCCESS ||
                 amg_transfer_result(transfer) == HG_CANCELED);
     finish(transfer, amg_transfer_result(transfer));
     assert_int_equal(amg_tally_sum(&context->in_flight), 0);
 }
 
-/* The origin freed the memory behind the descriptor. */
+/* The origin freed the memory of the descriptor. */
 static void test_transfer_of_freed_memory_ends_with_error(void **state)
 {
     struct amg_transfer_plan plan = plan_make();

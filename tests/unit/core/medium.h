@@ -17,7 +17,7 @@ struct medium {
     atomic_bool is_armed;
     atomic_uint polls;
     atomic_uint arms;
-    atomic_uint asked; /* for company */
+    atomic_uint asked; /* calls of is_oversubscribed */
     atomic_bool is_oversubscribed;
     bool has_moved;       /* every poll reports it */
     bool is_not_pollable; /* has no descriptor */

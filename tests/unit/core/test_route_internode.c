@@ -14,7 +14,14 @@
 #include "core/addr.h"
 #include "route_driver.h"
 
-enum { RANKS = 4, STRANGER = RANKS, PEERS, RECORD_LEN = 24, TEXT_CAP = 16 };
+enum {
+    RANKS = 4,
+    PLACES = 8,
+    STRANGER = RANKS,
+    PEERS,
+    RECORD_LEN = 24,
+    TEXT_CAP = 16
+};
 
 static struct amg_transport main_medium;
 static struct amg_transport far_medium;
@@ -29,7 +36,7 @@ static hg_class_t *cls;
 /* Ranks 0 and 1 are on this node. The texts are not in the order of ranks. */
 static const char *const texts[PEERS] = {
     "far://c", "far://a", "far://d", "far://b", "far://cc"};
-static const uint32_t order[RANKS] = {1, 3, 0, 2};
+static uint32_t places[PLACES];
 
 static hg_return_t main_open(
     const struct amg_open *how, struct amg_domain **ret_domain)
@@ -125,7 +132,7 @@ static hg_return_t join(hg_class_t *opened)
 {
     struct amg_rank_table table = {
         .records = records,
-        .order = order,
+        .places = places,
         .record_len = RECORD_LEN,
         .size = RANKS,
         .memory = records,
@@ -144,12 +151,19 @@ static hg_return_t join(hg_class_t *opened)
 
 static void records_fill(void)
 {
+    const struct amg_rank_table table = {
+        .records = records, .record_len = RECORD_LEN, .size = RANKS};
+
+    assert_int_equal(amg_rank_table_places(RANKS), PLACES);
     for (uint32_t i = 0; i < RANKS; i++) {
         struct amg_rank_record head = {.rank = i, .node = i / 2 * 2};
 
         memcpy(records + i * RECORD_LEN, &head, sizeof(head));
         strcpy((char *)records + i * RECORD_LEN + sizeof(head), texts[i]);
     }
+    memset(places, 0, sizeof(places));
+    for (uint32_t i = 0; i < RANKS; i++)
+        assert_int_equal(amg_rank_table_enter(&table, places, i), UINT32_MAX);
 }
 
 static int class_setup(void **state)

@@ -2,8 +2,10 @@
 /* Peers on two routes: called by the intranode one, and named by the main one.
  */
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,14 +15,15 @@
 #include "route_driver.h"
 #include "base/mem.h"
 
-enum { PEERS = 3 };
+enum { STRANGER = 2, PEERS = 5000 };
 
 /* Two fake transports with peers of their own, beside the loopback. */
 static struct amg_transport far;
 static struct amg_transport near;
-static struct amg_peer far_peers[PEERS] = {{0, 0}, {1, 0}, {2, 0}};
-static struct amg_peer near_peers[PEERS] = {{0, 0}, {1, 0}, {2, 0}};
+static struct amg_peer far_peers[PEERS];
+static struct amg_peer near_peers[PEERS];
 static hg_class_t *cls;
+static unsigned asked; /* near peers that core asked for */
 
 static hg_return_t far_open(
     const struct amg_open *how, struct amg_domain **ret_domain)
@@ -62,7 +65,50 @@ static hg_return_t near_format(const struct amg_domain *domain,
     return text_write("near://", peer, ret_text, len);
 }
 
-/* The first two peers have both routes, the third ones have one each. */
+static hg_return_t far_peer(
+    struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer)
+{
+    (void)domain;
+    *ret_peer = &far_peers[rank];
+    return HG_SUCCESS;
+}
+
+static uint32_t far_rank(
+    const struct amg_domain *domain, const struct amg_peer *peer)
+{
+    (void)domain;
+    return (uint32_t)peer->number;
+}
+
+static const struct amg_node_ops node_ops = {
+    .peer = far_peer,
+    .rank = far_rank,
+};
+
+/* All peers have both routes, but the strangers have one each. */
+static hg_return_t near_peer(
+    struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer)
+{
+    (void)domain;
+    if (rank == STRANGER)
+        return HG_NOENTRY;
+    asked++;
+    *ret_peer = peer_ref(&near_peers[rank]);
+    return HG_SUCCESS;
+}
+
+static uint32_t near_rank(
+    const struct amg_domain *domain, const struct amg_peer *peer)
+{
+    (void)domain;
+    return peer->number != STRANGER ? (uint32_t)peer->number : UINT32_MAX;
+}
+
+static const struct amg_route_near node_near = {
+    .peer = near_peer,
+    .rank = near_rank,
+};
+
 static hg_return_t join(hg_class_t *opened)
 {
     hg_return_t rc =
@@ -70,9 +116,9 @@ static hg_return_t join(hg_class_t *opened)
 
     if (rc == HG_SUCCESS)
         rc = amg_route_map_create(opened);
-    for (int i = 0; i < 2 && rc == HG_SUCCESS; i++)
-        rc = amg_route_map_add(
-            opened->route_map, AMG_ROUTE_SHM, &far_peers[i], &near_peers[i]);
+    if (rc == HG_SUCCESS)
+        amg_route_map_add_node(
+            opened->route_map, AMG_ROUTE_SHM, &node_ops, &node_near);
     return rc;
 }
 
@@ -102,6 +148,8 @@ static hg_return_t class_open(hg_class_t **ret_class)
 static int class_setup(void **state)
 {
     (void)state;
+    for (int i = 0; i < PEERS; i++)
+        far_peers[i].number = near_peers[i].number = i;
     return class_open(&cls) != HG_SUCCESS;
 }
 
@@ -125,6 +173,13 @@ static void test_route_is_called_by_near_route(void **state)
     assert_int_equal(addr.route, AMG_ROUTE_SHM);
     assert_ptr_equal(addr.peer, &near_peers[1]);
     amg_addr_fini(&addr);
+    /* The class keeps the peer, and does not ask again. */
+    assert_int_equal(asked, 1);
+    assert_int_equal(near_peers[1].shares, 1);
+    assert_int_equal(
+        amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[1], &addr), HG_SUCCESS);
+    amg_addr_fini(&addr);
+    assert_int_equal(asked, 1);
     assert_int_equal(
         amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[2], &addr), HG_SUCCESS);
     assert_int_equal(addr.route, AMG_ROUTE_OFI);
@@ -177,33 +232,111 @@ static void test_route_is_the_same_by_both_routes(void **state)
     amg_addr_fini(&far_addr);
 }
 
+/* Neither its opening nor a class without calls looks at a peer. */
+static void test_route_opens_without_peers(void **state)
+{
+    (void)state;
+    assert_int_equal(asked, 0);
+    for (int i = 0; i < PEERS; i++)
+        assert_int_equal(far_peers[i].shares + near_peers[i].shares, 0);
+}
+
 /* Each allocation fails once, and no memory is lost. */
 static void test_route_without_memory_leaves_nothing(void **state)
 {
+    int far_shares = far_peers[0].shares;
+    int near_shares = near_peers[0].shares;
     hg_return_t rc = HG_NOMEM;
 
     (void)state;
     for (uint64_t n = 1; rc == HG_NOMEM; n++) {
         hg_class_t *other = NULL;
+        struct hg_addr addr;
 
         amg_mem_fail_nth(n);
         rc = class_open(&other);
+        if (rc == HG_SUCCESS)
+            rc = amg_addr_init(other, AMG_ROUTE_OFI, &far_peers[0], &addr);
         amg_mem_fail_nth(0);
         if (rc == HG_SUCCESS)
+            amg_addr_fini(&addr);
+        if (other != NULL)
             amg_class_close(other);
     }
     assert_int_equal(rc, HG_SUCCESS);
-    assert_int_equal(far_peers[0].shares, 1);
-    assert_int_equal(near_peers[0].shares, 1);
+    assert_int_equal(far_peers[0].shares, far_shares);
+    assert_int_equal(near_peers[0].shares, near_shares);
+}
+
+/* Looks for a peer that is in the map, while others are added. */
+static void *seek(void *arg)
+{
+    const atomic_bool *ends = arg;
+    struct amg_peer *peer = NULL;
+    unsigned route = 0;
+
+    while (!atomic_load_explicit(ends, memory_order_relaxed))
+        if (amg_route_map_find(cls, &far_peers[0], &route, &peer) !=
+                HG_SUCCESS ||
+            peer != &near_peers[0])
+            return arg;
+    return NULL;
+}
+
+static void route_to(unsigned rank)
+{
+    struct amg_peer *peer = NULL;
+    unsigned route = 0;
+
+    assert_int_equal(
+        amg_route_map_find(cls, &far_peers[rank], &route, &peer), HG_SUCCESS);
+    assert_int_equal(route, AMG_ROUTE_SHM);
+    assert_ptr_equal(peer, &near_peers[rank]);
+}
+
+static void test_route_map_grows_while_others_search(void **state)
+{
+    struct amg_peer *peer = NULL;
+    unsigned route = 0;
+    unsigned failed = 0;
+    atomic_bool ends = false;
+    pthread_t seeker;
+    void *result = NULL;
+
+    (void)state;
+    route_to(0);
+    assert_int_equal(pthread_create(&seeker, NULL, seek, &ends), 0);
+    for (unsigned i = STRANGER + 1; i < PEERS; i++) {
+        amg_mem_fail_nth(2); /* of a larger map; the first one is the entry */
+        while (
+            amg_route_map_find(cls, &far_peers[i], &route, &peer) == HG_NOMEM)
+            failed++;
+        amg_mem_fail_nth(0);
+    }
+    atomic_store_explicit(&ends, true, memory_order_relaxed);
+    assert_int_equal(pthread_join(seeker, &result), 0);
+    assert_null(result);
+    assert_in_range(failed, 5, 10); /* the map doubles */
+    asked = 0;
+    for (unsigned i = STRANGER + 1; i < PEERS; i++) {
+        route_to(i);
+        assert_ptr_equal(
+            amg_route_map_main_peer(cls, AMG_ROUTE_SHM, &near_peers[i]),
+            &far_peers[i]);
+        assert_int_equal(near_peers[i].shares, 1);
+    }
+    assert_int_equal(asked, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_route_opens_without_peers),
         cmocka_unit_test(test_route_is_called_by_near_route),
         cmocka_unit_test(test_route_is_named_by_main_route),
         cmocka_unit_test(test_route_is_the_same_by_both_routes),
         cmocka_unit_test(test_route_without_memory_leaves_nothing),
+        cmocka_unit_test(test_route_map_grows_while_others_search),
     };
 
     return cmocka_run_group_tests(tests, class_setup, class_teardown);

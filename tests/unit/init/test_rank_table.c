@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of addresses is in order, and refused where ranks could not reach
- * each other by it. */
+/* The table of addresses is in order of ranks, and is refused if ranks could
+ * not reach each other by it. */
 #include "init/rank_table.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "transport/boot.h"
 
-enum { RANKS = 5, MINE = 0, NODE = 7 };
+enum { RANKS = 5, MINE = 0, NODE = 7, MANY = 200000, MANY_LEN = 40 };
 
 static const char *texts[RANKS];
 static struct amg_node node;
@@ -44,7 +44,7 @@ static hg_return_t node_largest(
     return HG_SUCCESS;
 }
 
-/* The records of all come in an order of their own. */
+/* The records of all ranks arrive out of order. */
 static hg_return_t node_collect(
     const struct amg_node *of, const void *record, uint32_t len, void *ret_all)
 {
@@ -101,12 +101,13 @@ static bool log_has(const char *wanted)
 
 static hg_return_t table_make(struct amg_rank_table_maker *table)
 {
-    hg_return_t rc = amg_rank_table_maker_begin(table, &ops, &node, 32);
+    hg_return_t rc =
+        amg_rank_table_maker_begin(table, &ops, &node, texts[MINE], 32);
 
     if (rc == HG_SUCCESS)
-        rc = amg_rank_table_maker_swap(table, texts[MINE]);
+        rc = amg_rank_table_maker_collect(table);
     if (rc == HG_SUCCESS)
-        rc = amg_rank_table_maker_sort(table);
+        rc = amg_rank_table_maker_fill(table);
     if (rc == HG_SUCCESS)
         rc = amg_rank_table_maker_share(table);
     return rc;
@@ -120,9 +121,8 @@ static void texts_set(const char *zero, const char *one, const char *two,
     memcpy(texts, all, sizeof(texts));
 }
 
-static void test_table_has_ranks_and_texts_in_order(void **state)
+static void test_table_has_ranks_in_order_and_finds_texts(void **state)
 {
-    static const uint32_t by_text[RANKS] = {4, 0, 3, 1, 2};
     struct amg_rank_table_maker table;
     struct amg_rank_table made;
     struct amg_mem_stats before;
@@ -143,8 +143,10 @@ static void test_table_has_ranks_and_texts_in_order(void **state)
         assert_int_equal(record->rank, i);
         assert_int_equal(record->node, i == MINE ? MINE : NODE);
         assert_string_equal(record->text, texts[i]);
-        assert_int_equal(made.order[i], by_text[i]);
+        assert_int_equal(amg_rank_table_find(&made, texts[i]), i);
     }
+    assert_int_equal(amg_rank_table_find(&made, "ofi+net://f"), UINT32_MAX);
+    assert_int_equal(amg_rank_table_find(&made, ""), UINT32_MAX);
     made.release(made.memory);
     amg_mem_stats_get(&after);
     assert_int_equal(after.live, before.live);
@@ -176,7 +178,43 @@ static void test_table_of_one_address_twice_is_refused(void **state)
     assert_true(log_has("name the interface"));
 }
 
-/* Each allocation fails once, and nothing is left behind. */
+static void text_write(unsigned char *records, uint32_t rank)
+{
+    struct amg_rank_record *record =
+        (void *)(records + (size_t)rank * MANY_LEN);
+
+    record->rank = rank;
+    snprintf(record->text, MANY_LEN - sizeof(*record), "ofi+tcp://10.%u.%u:%u",
+        rank >> 15, rank >> 7 & 255, 40000 + rank % 128);
+}
+
+/* 128 ranks on each node: their texts differ in few places. */
+static void test_table_of_many_ranks_finds_each(void **state)
+{
+    unsigned char *records = amg_mem_zalloc((size_t)MANY * MANY_LEN);
+    uint32_t *places =
+        amg_mem_zalloc(amg_rank_table_places(MANY) * sizeof(*places));
+    struct amg_rank_table many = {.records = records,
+        .places = places,
+        .record_len = MANY_LEN,
+        .size = MANY};
+
+    (void)state;
+    assert_true(amg_rank_table_places(MANY) <= 3 * (uint64_t)MANY);
+    for (uint32_t i = 0; i < MANY; i++) {
+        text_write(records, i);
+        assert_int_equal(amg_rank_table_enter(&many, places, i), UINT32_MAX);
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(
+            amg_rank_table_find(&many, amg_rank_record_of(&many, i)->text), i);
+    assert_int_equal(
+        amg_rank_table_find(&many, "ofi+tcp://10.0.0:39999"), UINT32_MAX);
+    amg_mem_free(places);
+    amg_mem_free(records);
+}
+
+/* Each allocation fails once; nothing leaks. */
 static void test_table_without_memory_leaves_nothing(void **state)
 {
     hg_return_t rc = HG_NOMEM;
@@ -203,10 +241,11 @@ static void test_table_without_memory_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table_has_ranks_and_texts_in_order),
+        cmocka_unit_test(test_table_has_ranks_in_order_and_finds_texts),
         cmocka_unit_test(test_table_of_different_stacks_is_refused),
         cmocka_unit_test(test_table_of_one_address_twice_is_refused),
         cmocka_unit_test(test_table_without_memory_leaves_nothing),
+        cmocka_unit_test(test_table_of_many_ranks_finds_each),
     };
 
     return cmocka_run_group_tests(tests, log_setup, log_teardown);

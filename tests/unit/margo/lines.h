@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keeps the log lines that a test causes, to look for what they say. */
+/* Capture of the log lines of a test, and searches in them. */
 #ifndef TESTS_UNIT_MARGO_LINES_H
 #define TESTS_UNIT_MARGO_LINES_H
 
@@ -45,7 +45,7 @@ static inline void lines_clear(struct lines *lines)
     lines->errors[0] = '\0';
 }
 
-/* Warnings and errors go there, other lines nowhere. */
+/* Captures warnings and errors; drops other lines. */
 static inline struct margo_logger lines_logger(struct lines *lines)
 {
     lines_clear(lines);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The text of a configuration: defaults, what is read, what is warned of, and
- * what is refused with field and reason; nothing is left behind. */
+/* The configuration text: defaults, fields, warnings, and refusals with field
+ * and reason; nothing leaks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static bool read_with(
     return false;
 }
 
-/* The text is taken, and nothing was warned of. */
+/* Parses a text that must be accepted without warnings. */
 static struct amg_margo_config must_read(const char *text)
 {
     struct amg_margo_config config;
@@ -119,7 +119,7 @@ static void test_config_short_forms_become_pools(void **state)
     amg_margo_config_free(&config);
 }
 
-/* The opener of the class may reset a short form before the plan is made. */
+/* The opener of the class may reset a short form before pools are planned. */
 static void test_config_plan_follows_a_reset_form(void **state)
 {
     struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
@@ -211,7 +211,7 @@ static void test_config_environment_caps_handlers(void **state)
     unsetenv("AMALGAM_MAX_CONCURRENT_RPCS");
 }
 
-/* Texts that are taken with a warning, which names the path. */
+/* Texts that are accepted with a warning, which names the path. */
 static void test_config_unknown_is_logged(void **state)
 {
     static const char *const rows[][2] = {
@@ -246,7 +246,7 @@ static void test_config_unknown_is_logged(void **state)
     }
 }
 
-/* Texts that are refused, and what the log says of the field and the reason. */
+/* Texts that are refused, and the field and reason in the log. */
 static const char *const refused[][2] = {
     {"{", "line 1, column"},
     {"[]", "has to be a JSON object"},
@@ -352,7 +352,8 @@ static void test_config_bad_arguments_are_refused(void **state)
     assert_true(lines_failed(&lines, "the address is NULL"));
 }
 
-/* The n-th allocation fails, for each n: refused, and nothing is lost. */
+/* The n-th allocation fails, for each n: the text is refused, and nothing
+ * leaks. */
 static void test_config_without_memory_is_refused(void **state)
 {
     static const char text[] =

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts of configurations with random changes: each is taken, or refused with a
- * reason, and leaves no memory behind. The changes are the same in every run.
- */
+/* Configurations with random changes are accepted, or refused with a reason,
+ * and leak nothing. The changes are the same in every run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,13 +28,13 @@ static const char *const seeds[] = {
     "\"amalgam\":{\"max_concurrent_rpcs\":7},\"monitoring\":{\"config\":{}}}",
 };
 
-/* What is put in: parts of JSON, more likely to get far than any bytes. */
+/* Inserted texts: tokens of JSON, which get further than random bytes. */
 static const char *const pieces[] = {"{", "}", "[", "]", ",", ":", "\"", "null",
     "true", "-1", "0", "1e9", "99999999999999999999", "{}", "[]", "\"p\"",
     "\"__primary__\"", "\"__rpc__\"", "\"name\":", "\"pools\":", "\\u0000",
     "\xff", "\x01", "/**/"};
 
-/* Xorshift; any fixed state will do. */
+/* Xorshift; any nonzero state will do. */
 static uint32_t chance(uint32_t below)
 {
     static uint32_t state = 2463534242u;
@@ -85,7 +84,7 @@ static void text_change(char *text)
         text_insert(
             text, at > strlen(text) ? strlen(text) : at, piece, strlen(piece));
         break;
-    default: /* a part of it once more, elsewhere */
+    default: /* a part of the text is repeated elsewhere */
         count = chance(sizeof(copied));
         if (at + count > len)
             count = len - at;
@@ -131,7 +130,7 @@ static void test_config_mutated_is_accepted_or_refused(void **state)
     }
     amg_mem_stats_get(&after);
     assert_int_equal(before.live, after.live);
-    /* Both happen, or this test proves nothing. */
+    /* Both must happen, or this test shows nothing. */
     assert_in_range(taken, ROUNDS / 100, ROUNDS - ROUNDS / 100);
 }
 

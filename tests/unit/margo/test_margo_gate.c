@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop that shuts its gate and a thread that gives it something to do: one of
- * both sees the other, however they meet, or the loop would sleep for ever. The
- * loop is played by the test, in the order of the real one. */
+/* When a loop closes its gate while a thread gives it work, one of both sees
+ * the other, in any interleaving; else the loop would sleep for ever. The test
+ * plays the loop, in the order of the real one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 enum { ROUNDS = 50000, SPINS = 20000, SKEWS = 128 };
 
 static struct margo_instance mid;
-static atomic_uint round_begun; /* by the thread that wakes */
-static atomic_uint round_done;  /* by the one that plays the loop */
-static bool has_seen;           /* the loop, in this round */
+static atomic_uint round_begun; /* by the thread that wakes the loop */
+static atomic_uint round_done;  /* by the thread that plays the loop */
+static bool has_seen;           /* the loop has seen the work of this round */
 
 static void wait_for(const atomic_uint *word, unsigned wanted)
 {
@@ -27,8 +27,8 @@ static void wait_for(const atomic_uint *word, unsigned wanted)
             sched_yield();
 }
 
-/* The line of `is_draining` is the loop's when a round begins, so that the
- * store of the other thread takes longer than the look that follows it. */
+/* The loop owns the line of `is_draining` when a round begins, so that the
+ * store of the other thread takes longer than the load that follows it. */
 static void *gate_run(void *arg)
 {
     (void)arg;

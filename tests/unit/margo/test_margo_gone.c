@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handle that is gone may be given to any call of Margo: it is refused, and
- * one line names the call and the handle. */
+/* Each call of Margo refuses a freed handle, with one line that names the call
+ * and the handle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

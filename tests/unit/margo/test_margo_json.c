@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Objects read by a table: each kind of field, what is left, and paths. */
+/* JSON objects read by a table: kinds of fields, unknown fields, and paths. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +132,7 @@ static void test_json_long_path_is_cut(void **state)
     assert_string_equal(path, "a.b[3]");
 }
 
-/* Texts that people write by hand, as the original takes them. */
+/* Comments and trailing commas are accepted, as by the original. */
 static void test_json_comments_and_commas_are_taken(void **state)
 {
     static const char *const texts[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loggers: levels, the global one and its environment, long lines, refusals. */
+/* Loggers: levels, the global one, its environment, long lines, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static void test_log_environment_says_the_level(void **state)
     struct margo_logger logger = lines_logger(&lines);
 
     (void)state;
-    /* First of all tests: the environment is asked once. */
+    /* Must be the first test: the environment is read once. */
     setenv("MARGO_LOG_LEVEL", "error", 1);
     assert_int_equal(margo_set_global_logger(&logger), 0);
     margo_warning(NULL, "hidden");

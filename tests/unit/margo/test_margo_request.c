@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that threads of one stream wait for under the instance's biased lock
- * are ended by another stream, or by an OS thread that is none: each of them
- * goes on once and sees how its call ended, and no count is lost. */
+ * are completed by another stream, or by an OS thread that is no stream: each
+ * caller continues once with the result of its call, and no count is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 #include "margo/request.h"
 
 enum {
-    ROUNDS = 400, /* each with a lock that has its owner still */
+    ROUNDS = 400, /* each with a new lock, still owned */
     CALLERS = 8,
-    AGAIN = 3, /* calls one after the other, which meet the lock shared */
+    AGAIN = 3, /* calls one after the other, while the lock is shared */
     BASE_RC = 3,
 };
 
@@ -27,19 +27,21 @@ struct call;
 struct round {
     struct margo_instance mid;
     struct call *calls;
-    bool is_biased;     /* it can be, on this machine */
-    bool waits_for_all; /* the first calls end when all threads have parked */
-    bool is_outside;    /* the thread that ends them is no stream */
+    bool is_biased;     /* this machine supports biased locks */
+    bool waits_for_all; /* the first calls complete when all threads have parked
+                         */
+    bool is_outside;    /* an OS thread that is no stream completes them */
 };
 
-/* One thread's, which makes AGAIN of them. */
+/* The calls of one thread, AGAIN in number. */
 struct call {
     struct round *round;
-    margo_request req; /* of the call that is pending */
+    margo_request req; /* of the pending call */
     struct margo_request_struct place;
-    atomic_uint turn; /* 2n + 1: the n-th call may be ended; 2n: it is over */
-    unsigned good;    /* those that ended as they should */
-    bool is_of_any;   /* waits by margo_wait_any() */
+    atomic_uint
+        turn;      /* 2n + 1: the n-th call may be completed; 2n: it has been */
+    unsigned good; /* calls with the expected result */
+    bool is_of_any; /* waits with margo_wait_any() */
 };
 
 static hg_return_t wanted_rc(const struct call *call, unsigned turn)
@@ -47,7 +49,8 @@ static hg_return_t wanted_rc(const struct call *call, unsigned turn)
     return (hg_return_t)(BASE_RC + (call - call->round->calls) + turn);
 }
 
-/* As a call that blocks, or an `i` form, that is posted and ended elsewhere. */
+/* As a blocking call, or as an `i` form that is posted and completed elsewhere.
+ */
 static hg_return_t call_make(struct call *call, unsigned turn)
 {
     margo_instance_id mid = &call->round->mid;
@@ -62,13 +65,13 @@ static hg_return_t call_make(struct call *call, unsigned turn)
                          MARGO_FORWARD_REQUEST, &call->req),
         HG_SUCCESS);
     amg_margo_operation_begin(mid);
-    /* Release: pairs with the acquire load of the thread that ends it. */
+    /* Release: pairs with the acquire load of the thread that completes it. */
     atomic_store_explicit(&call->turn, 2 * turn + 1, memory_order_release);
     if (form.blocks)
         return amg_margo_request_posted(&form, call->req, HG_SUCCESS);
     assert_int_equal(
         amg_margo_request_posted(&form, call->req, HG_SUCCESS), HG_SUCCESS);
-    /* Frees the request, and says how it ended by its result. */
+    /* Frees the request, and returns its result. */
     return margo_wait_any(1, &req, &index);
 }
 
@@ -85,8 +88,8 @@ static unsigned turn_of(const struct call *call)
     return atomic_load_explicit(&call->turn, memory_order_acquire);
 }
 
-/* Has somebody parked, or left a waiter, for the call? Its first word can be
- * looked at, since only the caller of this ends it. */
+/* Has a thread parked, or registered as waiter, for the call? Its first word
+ * may be read, since only the caller of this function completes it. */
 static bool is_waited_for(const struct call *call)
 {
     return turn_of(call) == 1 &&
@@ -107,7 +110,7 @@ static void ender(void *arg)
     for (unsigned i = 0; round->waits_for_all && i < CALLERS; i++)
         while (!is_waited_for(&round->calls[i]))
             others_run(round);
-    /* Or no thread has parked under it. */
+    /* Otherwise no thread has parked under it. */
     if (round->waits_for_all && round->is_biased)
         assert_false(amg_bias_is_shared(&round->mid.biased_lock));
     for (unsigned over = 0; over < CALLERS * AGAIN; others_run(round)) {

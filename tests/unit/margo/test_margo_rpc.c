@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registering and deregistering in turn takes the memory of one RPC, of Margo
- * and of HG; what it was told before is not kept. The first call to a provider
- * registers the RPC for it, and who deregisters what is not there is told so by
- * a code: neither logs anything. */
+/* Registering and deregistering in turn uses the memory of one RPC, of Margo
+ * and of HG; earlier settings are forgotten. The first call to a provider
+ * registers the RPC for it. Deregistering an unknown RPC returns a code.
+ * Neither logs anything. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void log_to(FILE *stream)
         amg_log_stream_set((enum amg_log_level)level, stream);
 }
 
-/* As `margo_forward` where nobody serves the provider: HG_NOENTRY is right. */
+/* Like `margo_forward` to a provider that no process serves: HG_NOENTRY. */
 static void test_rpc_of_new_provider_is_found_without_a_line(void **state)
 {
     margo_instance_id mid = margo_init("self", MARGO_CLIENT_MODE, 0, 0);

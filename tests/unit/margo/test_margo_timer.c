@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A timer that fires belongs to the loop that fires it until its function has
- * returned: who takes it back waits for that, be it another loop, and lets the
- * loop have its stream meanwhile; what the other loop fires changes nothing. */
+/* A firing timer belongs to its loop until its function returns: a thread that
+ * disarms it, or another loop, waits for that and leaves the stream to the loop
+ * meanwhile; timers that the other loop fires change nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ enum { ALARM_S = 20, TURNS = 5 };
 static struct amg_margo_timers timers;
 static struct margo_instance mid = {.timers = &timers};
 
-/* One whose function lets others run for some turns, or until it may go on. */
+/* A timer whose function yields some times, or until it may end. */
 struct shot {
     struct amg_margo_timer timer;
     atomic_bool is_open;
@@ -45,14 +45,14 @@ static void shot_arm(struct shot *shot, bool is_open)
     assert_true(amg_margo_timer_arm(&mid, &shot->timer, 1));
 }
 
-/* A loop, as far as timers see it. */
+/* A loop, reduced to its timers. */
 static void loop(void *arg)
 {
     (void)arg;
     amg_margo_timers_fire(&mid, 1);
 }
 
-/* Who takes the one back that fires. */
+/* Disarms the firing timer. */
 static void taker(void *arg)
 {
     struct shot *shot = arg;

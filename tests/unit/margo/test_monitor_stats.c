@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics of numbers are what adding them up by hand gives, also where the
- * distances are small beside the numbers. Breadcrumbs have their keys. Each
- * interval of a time series has one point of each line, with what came in it;
- * points may be many; a reset forgets them. */
+/* Statistics equal those computed by hand, also where deviations are small
+ * beside the values. Breadcrumbs have their keys. Each interval of a time
+ * series has one point per line, with its values; points may be many; a reset
+ * drops them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static double member(struct json_object *object, const char *key)
     return json_object_get_double(value);
 }
 
-/* The object at the end of a path of keys, or NULL. */
+/* The object at a path of keys, or NULL. */
 static struct json_object *at(
     struct json_object *object, const char *const *keys)
 {
@@ -67,7 +67,7 @@ static void test_stats_numbers_match(void **state)
     json_object_put(object);
 }
 
-/* A sum of squares would have lost all its digits here. */
+/* A sum of squares would lose all digits here. */
 static void test_stats_large_numbers_keep_variance(void **state)
 {
     struct amg_stats stats = {0};
@@ -159,7 +159,7 @@ static void test_book_json_has_paths(void **state)
     amg_stats_book_fini(&book);
 }
 
-/* Whichever allocation fails, the book is as it was. */
+/* Any allocation fails: the statistics are unchanged. */
 static void test_book_no_memory_changes_nothing(void **state)
 {
     struct amg_stats_book book = {0};
@@ -188,7 +188,7 @@ static void test_book_no_memory_changes_nothing(void **state)
 
 enum { MANY = 1000 };
 
-/* One number of one line; -1: there is none. */
+/* One value of one line; -1: none. */
 static double point(const struct amg_timeseries *series, const char *kind,
     const char *line, const char *column, size_t index)
 {

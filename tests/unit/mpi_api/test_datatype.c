@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles made of datatypes show the right memory, also by absolute addresses
- * and beyond 2^31 elements; without memory there is none. */
+/* Bulk handles of datatypes expose the right memory, also by absolute addresses
+ * and beyond 2^31 elements; a failed allocation creates none. */
 #include "amalgam.h"
 
 #include <setjmp.h>
@@ -32,7 +32,8 @@ static int class_teardown(void **state)
     return amalgam_finalize(cls) != HG_SUCCESS;
 }
 
-/* Commits it, exposes one element, and frees it; how many pieces. */
+/* Commits the type, exposes one element, frees it; returns its segment count.
+ */
 static uint32_t expose(void *buf, MPI_Datatype type, hg_bulk_t *ret_bulk)
 {
     uint32_t count = 0;
@@ -84,7 +85,7 @@ static void test_datatype_of_absolute_addresses_needs_no_buffer(void **state)
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
 }
 
-/* The bytes before the buffer are named, too. */
+/* The type reaches before its buffer, too. */
 static void test_datatype_may_reach_before_its_buffer(void **state)
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -110,7 +111,7 @@ static void test_datatype_may_name_a_byte_twice(void **state)
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
 }
 
-/* Nobody touches it. */
+/* The memory is never accessed. */
 static void test_datatype_count_may_exceed_int(void **state)
 {
     const MPI_Count count = (MPI_Count)1 << 40;

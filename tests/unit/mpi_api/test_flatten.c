@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes become the fewest segments that name their bytes, in the order in
- * which MPI packs them. */
+/* Datatypes become the fewest segments that cover their bytes, in MPI's packing
+ * order. */
 #include "mpi_api/layout.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@ enum { SEEDS = 3000, DEPTH_MAX = 4, SEGMENTS_MAX = 16, NESTED = 5000 };
 
 static struct amg_segment segments[SEGMENTS_MAX];
 
-/* Shares of types that are not given back; counted by the calls below. */
+/* References to types that are not freed; counted by the calls below. */
 static int64_t shares;
 
 int MPI_Type_free(MPI_Datatype *type)
@@ -66,7 +66,8 @@ int MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count int_max,
 }
 #endif
 
-/* Commits it, flattens `count` elements, frees it; how many segments. */
+/* Commits the type, flattens `count` elements, frees it; returns the segment
+ * count. */
 static uint64_t flatten(MPI_Datatype type, int64_t count)
 {
     struct amg_mpi_api_layout layout;
@@ -130,7 +131,7 @@ static void test_flatten_blocks_are_segments(void **state)
     assert_int_equal(flatten(type, 2), 5);
     expect_segment(2, 80, 32);
     expect_segment(4, 176, 16);
-    /* The order is the type map's; neighbours in it are joined. */
+    /* The type map gives the order; adjacent blocks are joined. */
     MPI_Type_indexed(3, blocks, places, MPI_INT, &type);
     assert_int_equal(flatten(type, 1), 2);
     expect_segment(0, 16, 8);
@@ -142,7 +143,8 @@ static void test_flatten_blocks_are_segments(void **state)
 }
 
 /* By the standard's rules for bounds, an element of the outer type is four of
- * the inner one, each in front of the last, and the next one stands behind. */
+ * the inner one, each in front of the previous one, and the next element
+ * follows behind. */
 static void test_flatten_negative_extents_are_kept(void **state)
 {
     MPI_Datatype back = MPI_DATATYPE_NULL;
@@ -171,7 +173,7 @@ static void test_flatten_gaps_of_predefined_types_are_left_out(void **state)
     MPI_Type_dup(MPI_SHORT_INT, &type);
     assert_int_equal(flatten(type, 2), 3);
     expect_segment(0, 0, 2);
-    expect_segment(1, 4, 6); /* the int, and the next one's short */
+    expect_segment(1, 4, 6); /* the int, and the short of the next element */
     expect_segment(2, 12, 4);
     MPI_Type_dup(MPI_LONG_DOUBLE_INT, &type);
     assert_int_equal(flatten(type, 1), 1);
@@ -205,7 +207,7 @@ static void test_flatten_releases_all_references(void **state)
     MPI_Type_create_struct(0, NULL, NULL, NULL, &types[0]);
     MPI_Type_create_struct(2, blocks, places, types, &type);
     before = shares;
-    assert_int_equal(flatten(type, 1), 1); /* and frees it */
+    assert_int_equal(flatten(type, 1), 1); /* also frees it */
     assert_int_equal(shares, before - 1);
     MPI_Type_free(&types[0]);
     MPI_Type_vector(3, 1, 2, MPI_INT, &types[0]);
@@ -216,8 +218,8 @@ static void test_flatten_releases_all_references(void **state)
     MPI_Type_free(&types[0]);
 }
 
-/* The last test: once there were more than 515 types at a time, MPI_Pack() of
- * MPICH 4.0.2 packs nothing of a contiguous one that is made later. */
+/* The last test: after more than 515 types at a time, MPI_Pack() of MPICH 4.0.2
+ * packs nothing of a contiguous type that is created later. */
 static void test_flatten_any_depth_costs_no_stack(void **state)
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -277,8 +279,7 @@ static void test_flatten_offsets_beyond_64_bits_are_refused(void **state)
     amg_mpi_api_layout_fini(&layout);
 }
 
-/* Compares with what MPI says, byte by byte; prints the seed when that fails.
- */
+/* Compares with MPI_Pack(), byte by byte; prints the seed if they differ. */
 static bool is_as_mpi_says(
     const struct random_type *type, const struct amg_mpi_api_layout *layout)
 {
@@ -337,7 +338,7 @@ static void test_flatten_random_types_are_as_mpi_packs_them(void **state)
         (unsigned long long)bytes, (unsigned long long)found);
 }
 
-/* Whatever allocation fails: an error, and nothing is left behind. */
+/* Any allocation fails: an error, and nothing leaks. */
 static void test_flatten_without_memory_leaves_nothing(void **state)
 {
     struct amg_mem_stats before;

@@ -119,20 +119,26 @@ void pair_sync(bool is_silent)
     }
 }
 
+static MPI_Win turns_window = MPI_WIN_NULL;
+
 void pair_turns_make(void)
 {
-    MPI_Win window = MPI_WIN_NULL;
     MPI_Aint len = 0;
     void *at = NULL;
     int unit = 0;
 
     MPI_Win_allocate_shared(pair_rank == 0 ? sizeof(*pair_turns) : 0, 1,
-        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
-    MPI_Win_shared_query(window, 0, &len, &unit, &at);
+        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &turns_window);
+    MPI_Win_shared_query(turns_window, 0, &len, &unit, &at);
     pair_turns = at;
     if (pair_rank == 0)
         atomic_init(pair_turns, 0);
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void pair_turns_free(void)
+{
+    MPI_Win_free(&turns_window);
 }
 
 struct amg_peer *pair_peer(int rank)

@@ -51,6 +51,8 @@ void pair_sync(bool is_silent);
  * a call of MPI. The ranks are on one node. */
 extern atomic_int *pair_turns;
 void pair_turns_make(void);
+/* Collective; MPI_Finalize may fail with the window that holds it. */
+void pair_turns_free(void);
 
 struct amg_peer *pair_peer(int rank);
 void pair_call_init(struct pair_call *call);

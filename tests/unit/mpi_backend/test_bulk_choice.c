@@ -146,6 +146,21 @@ static void test_choice_failure_means_messages(void **state)
     says(&choice, "; rank 3 failed, see its log");
 }
 
+/* However fast they are. */
+static void test_choice_post_that_waits_means_messages(void **state)
+{
+    struct amg_mpi_figures figures;
+    struct amg_mpi_choice choice;
+
+    (void)state;
+    figures_usual(&figures);
+    figures_set(&figures, AMG_MPI_MEMORY_LIBRARY, 50, 50);
+    figures.is_blocking = 1;
+    amg_mpi_choice_make(&figures, &choice);
+    assert_string_equal(amg_mpi_choice_name(&choice), "mpi+p2p");
+    says(&choice, "; RMA blocks its caller without its target;");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_choice_margin_is_exact),
         cmocka_unit_test(test_choice_missing_time_means_messages),
         cmocka_unit_test(test_choice_failure_means_messages),
+        cmocka_unit_test(test_choice_post_that_waits_means_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
     return PMPI_Win_attach(win, base, size);
 }
 
-/* What the initiator knows of exposed memory. */
+/* Knowledge of the initiator about exposed memory. */
 struct exposed {
     struct amg_key key;
     uint64_t base;

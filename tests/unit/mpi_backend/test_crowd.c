@@ -11,7 +11,7 @@
 #include "pair.h"
 
 enum {
-    LEN = 1 << 20, /* in pieces of 1 KiB, so that there is a middle */
+    LEN = 1 << 20, /* in fragments of 1 KiB, so that there is a middle */
     CROWD = AMG_MPI_FRAGMENTS_TEST / AMG_MPI_FRAGMENTS + 4,
 };
 
@@ -63,10 +63,30 @@ static void silence_keep(void)
     }
 }
 
+/* Why this MPI cannot pass; NULL: it can. */
+static const char *why_not(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int len = 0;
+
+    MPI_Get_library_version(version, &len);
+    if (strstr(version, "Open MPI") != NULL)
+        return "the post of an access waits for its target in Open MPI";
+    if (strstr(version, "ch4:ofi") != NULL)
+        return "what MPICH over libfabric sends on a node waits for a silent "
+               "rank";
+    return NULL;
+}
+
 int main(void)
 {
     struct amg_mem *mem = NULL;
     int level = 0;
+
+    if (why_not() != NULL) {
+        printf("skipped: %s\n", why_not());
+        return 77;
+    }
 
     setenv("AMALGAM_FRAGMENT_BYTES", "1024", 1);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
@@ -96,6 +116,7 @@ int main(void)
     pair_close();
     amg_mem_free(near);
     amg_mem_free(mine.base);
+    pair_turns_free();
     MPI_Finalize();
     return EXIT_SUCCESS;
 }

@@ -12,7 +12,7 @@
 #include "mpi_backend/mpi_rma.h"
 #include "pair.h"
 
-enum { LEN = 8 << 20 }; /* in pieces of 1 KiB, so that there is a middle */
+enum { LEN = 8 << 20 }; /* in fragments of 1 KiB, so that there is a middle */
 
 static uint8_t *far;  /* exposed by rank 0 */
 static uint8_t *near; /* of rank 1 */
@@ -123,6 +123,10 @@ static void closed_in_silence(bool is_put, int round)
 
 int main(void)
 {
+#if defined(OPEN_MPI)
+    puts("skipped: the post of an access waits for its target in Open MPI");
+    return 77;
+#endif
     struct amg_mem *mem = NULL;
     int level = 0;
 
@@ -147,6 +151,7 @@ int main(void)
     pair_close();
     amg_mem_free(far);
     amg_mem_free(near);
+    pair_turns_free();
     MPI_Finalize();
     return EXIT_SUCCESS;
 }

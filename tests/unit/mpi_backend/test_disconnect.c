@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Disconnect: waits for all ranks; when it is abandoned, it ends, and names the
- * missing ones. */
+/* Disconnect: waits for all ranks, and names the missing ones when it is asked
+ * to, or when it is abandoned and ends. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { LOOKS = 200 };
 
-/* The last rank comes late: no rank ends before it. */
+/* The last rank is late: no rank ends before it. */
 static void late_rank_is_waited_for(void)
 {
     pair_open(0);
@@ -22,6 +22,7 @@ static void late_rank_is_waited_for(void)
 
 static bool has_named_last;
 static bool has_named_any;
+static bool has_told; /* that all wait for the last rank, and for no other */
 
 /* Keeps what the log says. */
 static int log_read(FILE *stream, const char *format, ...)
@@ -39,7 +40,31 @@ static int log_read(FILE *stream, const char *format, ...)
         has_named_any = true;
         has_named_last = strstr(text, name) != NULL;
     }
+    snprintf(name, sizeof(name), "1 of %d ranks", pair_size);
+    has_told = has_told || (strstr(text, "have not closed") != NULL &&
+                               strstr(text, name) != NULL);
     return 0;
+}
+
+/* Rank 0 asks, and logs the last rank, which makes progress or does not. */
+static void late_rank_is_named(bool is_silent)
+{
+    pair_open(0);
+    amg_log_func_set(log_read);
+    has_told = false;
+    if (pair_rank == 0) {
+        UNTIL(has_told)
+        {
+            CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
+            pair_t->domain.report(pair_domain);
+        }
+    } else if (pair_rank != pair_size - 1) {
+        UNTIL(amg_mpi_domain_of(pair_domain)->disconnect.has_told)
+        CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
+    }
+    amg_log_func_set(NULL);
+    pair_sync(is_silent && pair_rank == pair_size - 1);
+    pair_close();
 }
 
 static void ep_close(void)
@@ -66,7 +91,7 @@ static void missing_rank_is_named(void)
     if (pair_rank == 0) {
         struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
 
-        UNTIL(domain->disconnect.ready_count == pair_size - 1)
+        UNTIL(domain->disconnect.closing == (1u << (pair_size - 2)) - 1)
         CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
         pair_t->domain.abandon(pair_domain);
     }
@@ -83,6 +108,8 @@ int main(void)
 
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     late_rank_is_waited_for();
+    late_rank_is_named(false);
+    late_rank_is_named(true);
     missing_rank_is_named();
     MPI_Finalize();
     return EXIT_SUCCESS;

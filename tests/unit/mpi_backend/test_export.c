@@ -64,7 +64,7 @@ static void test_export_other_key_is_refused(void **state)
 
     (void)state;
     amg_mpi_desc_set(&exposed, words);
-    /* The lower half of `desc` only says where to look. */
+    /* The lower half of `desc` only tells where to search. */
     for (size_t i = 0; i < offsetof(struct amg_mpi_key, desc); i++) {
         for (unsigned bit = 0; bit < 8; bit++) {
             bytes[i] ^= (uint8_t)(1u << bit);

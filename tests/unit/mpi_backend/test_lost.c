@@ -10,7 +10,7 @@ enum how { SENT, FAILS_LATER, REFUSED };
 
 static enum how next_send;
 static MPI_Request failing = MPI_REQUEST_NULL;
-static unsigned late_count; /* looks before it fails */
+static unsigned late_count; /* checks before it fails */
 
 int MPI_Isend(const void *buf, int count, MPI_Datatype type, int rank, int tag,
     MPI_Comm comm, MPI_Request *request)
@@ -24,7 +24,7 @@ int MPI_Isend(const void *buf, int count, MPI_Datatype type, int rank, int tag,
         return MPI_ERR_OTHER;
     if (how == SENT)
         return PMPI_Isend(buf, count, type, rank, tag, comm, request);
-    /* Something else that is under way, and no other request. */
+    /* Another request that is pending, and no others. */
     rc = PMPI_Irecv(&nothing, 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, request);
     failing = *request;
     return rc;

@@ -16,8 +16,8 @@
 
 enum { SPACE = 512, HOLDS = 64, ROUNDS = 200000 };
 
-/* What the window would know: the region each byte is attached by, as its base
- * and 1, or 0. */
+/* A model of the window: base + 1 of the region that each byte is attached by,
+ * or 0. */
 static uint16_t owners[SPACE];
 static unsigned attached;
 static bool attach_fails;

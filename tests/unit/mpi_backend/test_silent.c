@@ -39,7 +39,7 @@ static void initiator_gives_up(bool is_put)
         memset(near, 0xee, LEN);
     }
     pair_sync(true);
-    pair_sync(false); /* now the peer takes what was for it */
+    pair_sync(false); /* now the peer receives its messages */
     if (pair_rank == 1)
         for (int i = 0; i < LEN; i++)
             CHECK(near[i] == 0xee);
@@ -82,8 +82,8 @@ static void exposer_has_to_wait(struct amg_mem *mem, bool is_put)
     if (pair_rank == 0) {
         UNTIL(!amg_list_is_empty(&domain->accesses));
         ret = pair_t->bulk.unreg(pair_domain, mem, 10);
-        /* Pieces of a get may arrive while their receiver is in MPI. Only the
-         * sender of a put can say how many it has sent. */
+        /* Fragments of a get may arrive while their receiver is in MPI. Only
+         * the sender of a put knows how many it has sent. */
         CHECK(ret == HG_BUSY || (ret == HG_SUCCESS && !is_put));
     }
     pair_sync(true);
@@ -118,7 +118,7 @@ int main(void)
     struct amg_mem *mem = NULL;
     int level = 0;
 
-    /* Small pieces: a transfer has many, so it is always in the middle. */
+    /* Small fragments: a transfer has many, so it is always in the middle. */
     setenv("AMALGAM_FRAGMENT_BYTES", "65536", 1);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     pair_open(0);

@@ -44,7 +44,7 @@ static void call_check(const struct pair_call *call)
     CHECK(call->op.ret == HG_SUCCESS && call->op.len == LEN);
 }
 
-/* All ranks have come here; both contexts are polled meanwhile. */
+/* Waits for all ranks; both contexts are polled meanwhile. */
 static void both_sync(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers by windows with a peer that does not call MPI: cancelled ones end
- * at once and leave memory alone, accessed memory stays until the access ends,
- * and windows that a silent rank kept open are freed when MPI_Finalize begins.
- */
+/* Transfers by windows with a peer that does not call MPI: cancelled ones
+ * end at once and leave memory alone, accessed memory stays until the access
+ * ends, and windows that a silent rank kept open are freed when MPI_Finalize
+ * begins. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static void initiator_gives_up(int round)
     CHECK(call.done == 1);
     CHECK(call.op.ret == HG_CANCELED && call.op.len == 0);
     CHECK(!amg_list_is_empty(&rma()->ops)); /* MPI cannot take it back */
-    near_list.base = NULL;                  /* nobody reads the list now */
+    near_list.base = NULL;                  /* the list is not read any more */
     atomic_store(pair_turns, round + 1);
     UNTIL(amg_list_is_empty(&rma()->ops) && amg_list_is_empty(&rma()->pending));
     near_list.base = near;
@@ -172,6 +172,10 @@ static void windows_are_left(void)
 
 int main(void)
 {
+#if defined(OPEN_MPI)
+    puts("skipped: the post of an access waits for its target in Open MPI");
+    return 77;
+#endif
     struct amg_mem *mem = NULL;
     int level = 0;
 
@@ -193,6 +197,7 @@ int main(void)
     windows_are_left();
     amg_mem_free(far);
     amg_mem_free(near);
+    pair_turns_free();
     MPI_Finalize(); /* aborts over memory that a window holds */
     return EXIT_SUCCESS;
 }

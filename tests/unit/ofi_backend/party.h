@@ -8,7 +8,7 @@
 
 #include "transport/transport.h"
 
-/* A process, as far as it and the others can tell. */
+/* A process, as it and the others see it. */
 struct party {
     struct amg_domain *domain; /* NULL: not open */
     struct amg_ep *ep;         /* of context 0; NULL: closed */

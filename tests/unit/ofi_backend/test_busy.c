@@ -23,10 +23,10 @@
 
 enum { LEN = 900 };
 
-/* What happens to the client's sends. */
+/* Fate of the client's sends. */
 static enum { SEND_GOES, SEND_STAYS, SEND_AGAIN } sending;
 
-/* What the client lacks while time passes. */
+/* Resources that the client lacks while time passes. */
 static const struct rlimit *lack; /* prevents new descriptors; NULL: does not */
 static bool is_out_of_memory;
 
@@ -108,10 +108,12 @@ static hg_return_t wait_for(const struct amg_op *op)
 static hg_return_t poll_late(const struct amg_op *op, unsigned times)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
-    unsigned tick = domain->tick;
-    hg_return_t ret = HG_AGAIN;
+    unsigned tick = 0;
+    hg_return_t ret = poll_both(op); /* sends what is kept for other calls */
 
-    peer->deadline_ns = amg_clock_ns() - (times - 1) * domain->connect_ns - 1;
+    tick = domain->tick;
+    peer->deadline_ns =
+        amg_ofi_clock_ns(domain) - (times - 1) * domain->connect_ns - 1;
     if (lack != NULL)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, lack), 0);
     while (ret == HG_AGAIN && domain->tick - tick < 2) {
@@ -297,6 +299,27 @@ static void test_busy_process_without_memory_logs_it(void **state)
     (void)party_close(&stranger);
 }
 
+/* The host of a rank may drop requests for connections while many ranks begin;
+ * that of another process is given up. */
+static void test_busy_rank_without_a_connection_has_more_time(void **state)
+{
+    struct party stranger;
+    struct amg_op waits;
+
+    (void)state;
+    amg_ofi_domain_of(client.domain)->is_joined = true;
+    sending = SEND_AGAIN;
+    party_open(&stranger, 0, 1);
+    amg_ofi_transport.addr.unref(client.domain, peer);
+    peer = party_meet(&client, &stranger);
+    post(&waits);
+    for (unsigned i = 0; i < 11; i++)
+        assert_int_equal(poll_late(&waits, 1), HG_AGAIN);
+    assert_int_equal(poll_late(&waits, 1), HG_HOSTUNREACH);
+    amg_ofi_domain_of(client.domain)->is_joined = false;
+    (void)party_close(&stranger);
+}
+
 /* As if no thread had polled for so long, before this poll. */
 static hg_return_t poll_after(const struct amg_op *op, uint64_t away_ns)
 {
@@ -415,6 +438,7 @@ int main(void)
         UNIT_TEST(test_silent_peer_is_given_up_in_time),
         UNIT_TEST(test_silent_peer_is_waited_for_after_a_pause),
         UNIT_TEST(test_busy_process_without_descriptors_logs_it),
+        UNIT_TEST(test_busy_rank_without_a_connection_has_more_time),
         UNIT_TEST(test_busy_process_without_memory_logs_it),
         UNIT_TEST(test_busy_peer_calls_can_be_cancelled),
         UNIT_TEST(test_busy_answer_to_a_check_has_time),

@@ -106,7 +106,10 @@ static void post(struct amg_op *op, bool wants_reply)
 /* The client ignores the limit. */
 static void be_greedy(void)
 {
-    amg_ofi_domain_of(client.domain)->calls.flow.limit = 2 * MANY;
+    struct amg_flow *flow = &amg_ofi_domain_of(client.domain)->calls.flow;
+
+    flow->limit = 2 * MANY;
+    flow->first = 2 * MANY;
 }
 
 static void calls_end_well(unsigned limit)

@@ -146,7 +146,7 @@ static ssize_t nth_writemsg(
     return must_fail() ? -FI_ENOMEM : real.writemsg(ep, msg, flags);
 }
 
-/* One of two processes, as far as they can tell. */
+/* One of two processes, as they see each other. */
 struct side {
     struct amg_domain *domain;
     struct amg_ep *ep;

@@ -28,14 +28,14 @@ static int start(void **state)
         memset(peers[i], 0, sizeof(struct amg_peer));
         peers[i]->domain = &domain;
     }
-    assert_int_equal(amg_ofi_token_init(&domain), HG_SUCCESS);
+    assert_int_equal(amg_ofi_peers_init(&domain), HG_SUCCESS);
     return 0;
 }
 
 static int stop(void **state)
 {
     (void)state;
-    amg_ofi_token_fini(&domain);
+    amg_ofi_peers_fini(&domain);
     for (unsigned i = 0; i < COUNT; i++)
         free(peers[i]);
     return 0;
@@ -65,7 +65,7 @@ static void test_token_leads_to_its_peer(void **state)
     }
     for (unsigned i = 0; i < COUNT; i++)
         amg_ofi_token_set_locked(peers[i], 0);
-    assert_int_equal(domain.tokens.count, 0);
+    assert_int_equal(domain.indexes[AMG_OFI_BY_TOKEN].count, 0);
 }
 
 static int compare(const void *one, const void *other)

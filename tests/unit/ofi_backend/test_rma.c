@@ -171,8 +171,8 @@ static void test_rma_long_access_is_read(void **state)
     world_close(&world);
 }
 
-/* Nobody polls for a class without contexts, so its leases are returned first.
- */
+/* No thread polls for a class without contexts, so its leases are returned
+ * first. */
 static void test_rma_last_context_returns_its_leases(void **state)
 {
     struct world world;

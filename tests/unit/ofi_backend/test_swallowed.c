@@ -26,7 +26,8 @@ enum {
     CALLS = 8,
 };
 
-/* The next messages of this kind that are dropped, and their number. */
+/* The next messages of this kind that are dropped, and their number; calls that
+ * share a message are dropped together. */
 static unsigned swallow_kind;
 static unsigned swallow_count;
 
@@ -42,11 +43,14 @@ static uint8_t local[MEMORY];
 static bool is_swallowed(const void *bytes)
 {
     const struct amg_ofi_header *header = bytes;
+    const struct amg_pack_head *head = (const void *)(header + 1);
+    bool is_pack = header->kind == (AMG_OFI_MAGIC | AMG_OFI_PACK);
+    unsigned count = is_pack ? header->cookie : 1;
+    unsigned kind = is_pack ? head->kind : header->kind & ~AMG_OFI_MAGIC_MASK;
 
-    if (swallow_count == 0 ||
-        header->kind != (AMG_OFI_MAGIC | (uint8_t)swallow_kind))
+    if (swallow_count == 0 || kind != swallow_kind)
         return false;
-    swallow_count--;
+    swallow_count -= count < swallow_count ? count : swallow_count;
     return true;
 }
 

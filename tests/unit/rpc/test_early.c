@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A request that a thread of the library finds before its RPC is registered is
- * served once it is, and refused once the program makes progress without. */
+/* A request that a library thread receives before its RPC is registered waits
+ * for the registration, and is refused once the program makes progress without
+ * it. */
 #include "rpc/handle.h"
 
 #include <sched.h>
@@ -21,7 +22,8 @@
 
 enum { ID = 4711, OTHER_ID = 4712 };
 
-/* An origin that speaks the wire format, as the class knows no such RPC. */
+/* An origin that uses the wire format directly, as the class knows no such RPC.
+ */
 struct origin {
     struct amg_op op;
     bool is_answered;
@@ -67,7 +69,7 @@ static void ask(struct origin *origin, hg_id_t id)
     ask_by(origin, id, true);
 }
 
-/* What the answer says; it is given back. */
+/* Returns the code of the reply, and releases it. */
 static hg_return_t answer(struct origin *origin)
 {
     struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
@@ -83,7 +85,7 @@ static hg_return_t answer(struct origin *origin)
     return (hg_return_t)header.ret;
 }
 
-/* As a thread of the library. */
+/* Progress by a library thread. */
 static void look(void)
 {
     amg_role.is_library_thread = true;
@@ -93,7 +95,7 @@ static void look(void)
     amg_role.is_library_thread = false;
 }
 
-/* As the program. */
+/* Progress by the program. */
 static void drive(void)
 {
     while (HG_Progress(context, 0) == HG_SUCCESS)
@@ -134,7 +136,7 @@ static void test_early_is_refused_when_the_program_makes_progress(void **state)
     assert_int_equal(served, 0);
 }
 
-/* Triggering is driving, too: there progress is a thread's. */
+/* HG_Trigger counts as progress of the program, where a thread polls. */
 static void test_early_is_refused_when_the_program_triggers(void **state)
 {
     struct origin origin;
@@ -159,7 +161,7 @@ static void test_early_does_not_keep_a_context_open(void **state)
     context = NULL;
 }
 
-/* It has made progress without: it is not going to register any more. */
+/* The program has made progress without the RPC, so it will not register it. */
 static void test_early_is_refused_once_the_program_made_progress(void **state)
 {
     struct origin origin;
@@ -173,7 +175,8 @@ static void test_early_is_refused_once_the_program_made_progress(void **state)
     assert_true(amg_list_is_empty(&context->rpc->early));
 }
 
-/* It has left progress to the thread, and had its time. */
+/* The program leaves progress to the thread, and its time to register is over.
+ */
 static void test_early_is_refused_when_the_context_is_old(void **state)
 {
     struct origin origin;
@@ -196,7 +199,7 @@ static bool early_is_empty(void)
     return is_empty;
 }
 
-/* What is kept by then is refused by the thread itself. */
+/* The thread itself refuses requests that wait by then. */
 static void test_early_is_refused_by_thread(void **state)
 {
     struct amalgam_progress_options options =
@@ -223,7 +226,7 @@ static void test_early_is_refused_by_thread(void **state)
     assert_int_equal(answer(&origin), HG_NOENTRY);
 }
 
-/* What the program itself finds is refused at once. */
+/* Requests that the program itself receives are refused at once. */
 static void test_early_program_keeps_nothing(void **state)
 {
     struct origin origin;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handle goes through the states that its table allows, is counted where it
- * should, and is given back with its last share. */
+/* A handle goes through the states of its table, is counted, and is released
+ * with its last reference. */
 #include "rpc/handle.h"
 
 #include <pthread.h>
@@ -84,7 +84,7 @@ static void test_handle_goes_through_its_states(void **state)
     assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
 }
 
-/* One call to oneself, from beginning to end. */
+/* One call to self, from beginning to end. */
 static void call(hg_handle_t handle)
 {
     bool is_ended = false;
@@ -106,7 +106,7 @@ static void test_handle_without_spare_references_adds_some(void **state)
     (void)state;
     assert_int_equal(HG_Create(context, self, id, &handle), HG_SUCCESS);
     spare = atomic_load(&handle->spare);
-    /* As if all but one had been used. */
+    /* As if all references but one were in use. */
     atomic_fetch_sub(&handle->refs, spare - 1);
     atomic_store(&handle->spare, 1);
     for (unsigned i = 0; i < 3; i++)
@@ -125,7 +125,8 @@ static void test_handle_of_user_is_counted(void **state)
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 0);
     assert_int_equal(HG_Create(context, self, id, &handle), HG_SUCCESS);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 1);
-    assert_int_equal(amg_handle_create(context, false, &inner), HG_SUCCESS);
+    inner = amg_handle_create(context, false);
+    assert_non_null(inner);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 1);
     assert_int_equal(amg_tally_sum(&context->handles), 2);
     amg_handle_unref(inner);
@@ -157,7 +158,7 @@ static void test_handle_data_end_with_the_last_reference(void **state)
     assert_int_equal(freed, 1);
 }
 
-/* What the threads of the next test share. */
+/* State that the threads of the next test share. */
 struct sharers {
     hg_handle_t handle;
     atomic_uint come; /* over all rounds, two steps each */
@@ -185,7 +186,7 @@ static void *sharer_run(void *arg)
             atomic_fetch_add(&sharers->lost, 1u);
         sharers_meet(sharers, ++meets * THREADS);
         if (atomic_load(&sharers->lost) > 0)
-            break; /* it is gone, or will be */
+            break; /* the handle is gone, or will be */
         (void)HG_Destroy(sharers->handle);
     }
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long arguments of calls that have not run take so many bytes and no more;
- * the rest waits, in order, and ends with its context. A peer that says another
- * length while it waits changes nothing. */
+/* Pulled arguments of calls that have not run are bounded in bytes; further
+ * requests wait, in order, and end with their context. A peer that changes its
+ * length meanwhile has no effect. */
 #include "rpc/handle.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "mercury_proc.h"
 #include "wire/header.h"
 
-enum { ID = 4711, CALLS = 40, LEN = 40000, ROOM = 100000, FIT = 2 };
+enum { ID = 4711, CALLS = 40, LEN = 400000, ROOM = 1000000, FIT = 2 };
 
 struct call {
     unsigned number;
@@ -27,7 +27,7 @@ struct call {
     hg_return_t ret;
 };
 
-/* A request that tells of arguments that are nowhere. */
+/* A request that claims arguments which do not exist. */
 struct liar {
     struct amg_op op;
     bool is_answered;
@@ -39,7 +39,7 @@ static hg_context_t *context;
 static struct call calls[CALLS];
 static unsigned served;
 static bool is_lied_to; /* the call after the first FIT is no struct call */
-static size_t pulled;   /* for that one */
+static size_t pulled;   /* for that call */
 
 static hg_return_t call_code(hg_proc_t proc, void *data)
 {
@@ -162,7 +162,7 @@ static void test_pulls_burst_waits_for_room(void **state)
     assert_in_range(context->rpc->pulls.peak, FIT * LEN, ROOM);
 }
 
-/* More than all the room: when nothing else is there, and then nothing else. */
+/* Arguments above the limit are pulled alone. */
 static void test_pulls_longest_is_pulled_alone(void **state)
 {
     (void)state;
@@ -184,8 +184,8 @@ static void test_pulls_longest_is_pulled_alone(void **state)
     assert_int_equal(context->rpc->pulls.len, 0);
 }
 
-/* The context does not go while callbacks are queued; what waits for room is
- * refused then, and the rest is served. */
+/* The context is not destroyed while callbacks are queued; then waiting
+ * requests are refused, and the others are served. */
 static void test_pulls_waiting_ends_with_context(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void test_pulls_waiting_ends_with_context(void **state)
     context = NULL;
 }
 
-/* What was posted before is served, what comes later is not. */
+/* Requests posted earlier are served, later ones are not. */
 static void test_pulls_waiting_is_served_after_unpost(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void lie(struct liar *liar, const void *bytes, size_t len)
     amg_addr_fini(&self);
 }
 
-/* It is memory of the sender over shared memory. */
+/* Over shared memory the sender can still write it. */
 static void lie_again(const struct liar *liar, uint64_t len)
 {
     memcpy((char *)liar->data + AMG_HEADER_LEN, &len, sizeof(len));
@@ -259,7 +259,7 @@ static hg_return_t lie_answer(struct liar *liar)
     return (hg_return_t)header.ret;
 }
 
-/* Whatever a peer says of their length: it takes no room for long. */
+/* Damaged requests give their room back, whatever length they claim. */
 static void test_pulls_damaged_releases_room(void **state)
 {
     static const uint64_t lens[] = {0, LEN, UINT64_MAX};
@@ -285,7 +285,7 @@ static void test_pulls_damaged_releases_room(void **state)
     assert_int_equal(waiting(), 0);
 }
 
-/* What may be pulled was counted when the request came. */
+/* The length was counted when the request arrived. */
 static void test_pulls_length_that_changes_is_not_trusted(void **state)
 {
     static char lent[3 * ROOM];

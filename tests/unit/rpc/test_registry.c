@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ids follow from names as other programs compute them; an RPC that was
- * forgotten is not found, but what points to it stays valid; to ask for one
- * that is not there is no mistake, and nothing is logged. */
+/* Ids follow from names as in other programs; a deregistered RPC is not found,
+ * but pointers to it stay valid; a look-up of an unknown one logs nothing. */
 #include "rpc/registry.h"
 
 #include <setjmp.h>
@@ -63,7 +62,7 @@ static void test_registry_forgotten_rpc_stays_valid(void **state)
     assert_int_equal(HG_Register(cls, 77, NULL, NULL, NULL), HG_SUCCESS);
     assert_ptr_equal(rpc->callback, serve);
     assert_null(amg_rpc_find(cls, 77)->callback);
-    /* The same again takes the same memory. */
+    /* Registering it again uses the same memory. */
     rpc = amg_rpc_find(cls, 77);
     assert_int_equal(HG_Deregister(cls, 77), HG_SUCCESS);
     assert_int_equal(HG_Register(cls, 77, NULL, NULL, NULL), HG_SUCCESS);

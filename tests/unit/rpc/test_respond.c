@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A long answer that nobody pulls does not keep a class from its end, and ends
- * when its origin has closed its context, but not where that does not listen;
- * and what an origin says of answers is told of when it cannot be true. */
+/* A long reply that is never pulled does not block the end of its class. It
+ * ends when its origin closes its context, unless that class does not listen.
+ * Impossible acknowledgements of origins are logged. */
 #include "rpc/handle.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #include "mercury_proc.h"
 #include "wire/header.h"
 
-enum { LONG_LEN = 50000 };
+enum { LONG_LEN = 300000 }; /* more than the longest message */
 
 static hg_handle_t served;
 static unsigned ended;
@@ -58,7 +58,7 @@ static void turn(hg_context_t *context)
     (void)HG_Trigger(context, 0, 1, NULL);
 }
 
-/* Asks as an origin that looks at no reply. */
+/* Sends a request, as an origin that ignores the reply. */
 static void ask(hg_context_t *origin, const struct hg_addr *to,
     hg_context_t *target, hg_id_t id)
 {
@@ -102,7 +102,7 @@ static void test_respond_never_pulled_lets_the_class_end(void **state)
     assert_int_equal(ended_ret, HG_CANCELED);
 }
 
-/* A class that serves, and one that asks, does not listen, and has two
+/* A class that serves, and one that calls, does not listen, and has two
  * contexts. */
 struct pair {
     hg_class_t *target_cls;
@@ -135,7 +135,7 @@ static void pair_open(struct pair *pair, const char *transport)
         HG_Addr_lookup2(pair->origin_cls, text, &pair->to), HG_SUCCESS);
 }
 
-/* The target asks its origin now, and is told. */
+/* The target asks its origin now, and gets an answer. */
 static void be_asked(struct pair *pair)
 {
     uint64_t wait_ns = served->ask_wait_ns;
@@ -159,7 +159,7 @@ static void pair_play(const char *transport)
     id = HG_Register_name(pair.target_cls, "long", NULL, hg_proc_long, serve);
     ask(pair.origins[0], pair.to, pair.target, id);
     be_asked(&pair);
-    assert_int_equal(ended, 0); /* the origin is there, and pulls in its time */
+    assert_int_equal(ended, 0); /* the origin is alive, and may still pull */
     assert_int_equal(HG_Context_destroy(pair.origins[0]), HG_SUCCESS);
     pair.origins[0] = NULL;
     be_asked(&pair);
@@ -185,7 +185,7 @@ static void test_respond_ofi_origin_closed_ends_it(void **state)
     pair_play("ofi+tcp");
 }
 
-static unsigned told; /* lines that tell of a word that cannot be true */
+static unsigned told; /* lines about acknowledgements that cannot be true */
 
 static int log_note(FILE *stream, const char *format, ...)
 {
@@ -219,7 +219,7 @@ static void test_respond_reply_never_sent_is_logged_once(void **state)
     turn(context);
     assert_int_equal(ended, 1);
     amg_respond_take_ack(context, &self, token);
-    assert_int_equal(told, 0); /* it comes too late, as may be */
+    assert_int_equal(told, 0); /* only late, which is allowed */
     amg_respond_take_ack(context, &self, token + 1);
     amg_respond_take_ack(context, &self, 0);
     assert_int_equal(told, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handle that the program lets go of while another thread answers it ends
- * when it was answered, and not before. */
+/* A handle that the program destroys while another thread answers it ends after
+ * the answer, and not before. */
 #include "rpc/handle.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static struct hg_handle *served;
 static unsigned ended;
 static hg_return_t ended_ret;
 
-/* Lets go of its only share while another thread is in HG_Respond(). */
+/* Drops its only reference while another thread is in HG_Respond(). */
 static hg_return_t serve(hg_handle_t handle)
 {
     served = handle;
@@ -27,7 +27,7 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* As that thread does, without a share of its own. */
+/* As that thread does, without a reference of its own. */
 static void answer_leaves(struct hg_handle *handle)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
@@ -72,7 +72,8 @@ static void test_unanswered_during_its_answer_ends_after_that(void **state)
         turn(0);
     assert_non_null(served);
     assert_int_equal(ended, 0);
-    assert_int_equal(amg_tally_sum(&context->handles), 2); /* both are there */
+    assert_int_equal(
+        amg_tally_sum(&context->handles), 2); /* both handles are alive */
     answer_leaves(served);
     while (ended == 0 || amg_tally_sum(&context->handles) > 1)
         turn(10);

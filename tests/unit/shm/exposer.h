@@ -26,7 +26,7 @@ enum {
     HUGE_ONE,
     ROWS_IN_HEAP,
     ROWS_IN_AREA,
-    ROWS_IN_BOTH, /* by turns */
+    ROWS_IN_BOTH, /* alternately */
     ROWS_IN_HOLE, /* the second half of them */
     KINDS
 };

@@ -59,13 +59,26 @@ void party_close(struct party *party)
     shm->domain.close(party->domain);
 }
 
-static void answer(struct party *party, struct amg_arrival *arrival)
+/* A buffer for `len` bytes to `peer`. */
+static struct amg_buf *buf_get(
+    struct party *party, struct amg_peer *peer, uint32_t len)
 {
     struct amg_buf *buf = NULL;
 
+    MUST(shm->msg.get_buf(party->ep, peer, &buf) == HG_SUCCESS);
+    if (len <= buf->cap)
+        return buf;
+    shm->msg.put_buf(party->ep, buf);
+    MUST(shm->msg.get_long_buf(party->ep, peer, len, &buf) == HG_SUCCESS);
+    return buf;
+}
+
+static void answer(struct party *party, struct amg_arrival *arrival)
+{
+    struct amg_buf *buf = buf_get(party, arrival->from, arrival->len);
+
     party->served++;
     memcpy(&party->heard, arrival->data, sizeof(party->heard));
-    MUST(shm->msg.get_buf(party->ep, arrival->from, &buf) == HG_SUCCESS);
     memcpy(buf->data, arrival->data, arrival->len);
     MUST(shm->msg.send_reply(party->ep, arrival, buf, arrival->len, NULL) ==
          HG_SUCCESS);
@@ -221,11 +234,10 @@ static void call_step(struct amg_op *op)
 void party_ask(struct party *party, struct amg_peer *peer,
     struct party_call *call, uint32_t number, uint32_t len)
 {
-    struct amg_buf *buf = NULL;
+    struct amg_buf *buf = buf_get(party, peer, len);
 
     memset(call, 0, sizeof(*call));
     call->op.step = call_step;
-    MUST(shm->msg.get_buf(party->ep, peer, &buf) == HG_SUCCESS);
     memset(buf->data, 0, len);
     memcpy(buf->data, &number, sizeof(number));
     MUST(shm->msg.send_request(party->ep, (struct amg_target){peer, 0}, buf,

@@ -10,7 +10,7 @@
 
 enum {
     PARTY_TEXT_CAP = 128,
-    PARTY_ENOUGH_MS = 30000, /* for what must happen */
+    PARTY_ENOUGH_MS = 30000, /* for events that must happen */
     PARTY_BYE = 0xb1e,       /* the number of the last request */
 };
 

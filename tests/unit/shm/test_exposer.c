@@ -26,7 +26,7 @@
 enum {
     LEN = 2 << 20,
     CALLS = 12,
-    ENOUGH_MS = 20000, /* for what must happen */
+    ENOUGH_MS = 20000, /* for events that must happen */
     TEXT_CAP = 256,
 };
 

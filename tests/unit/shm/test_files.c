@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,6 +149,25 @@ static bool has_file(const char *name)
 
     amg_shm_files_path(name, path);
     return access(path, F_OK) == 0;
+}
+
+/* The first class of this process: a later one does not clean. */
+static void test_open_cleans_unless_another_rank_does(void **state)
+{
+    struct amg_open how = {.info = "", .max_contexts = 1, .is_clean = true};
+    struct party_child dead;
+    struct amg_domain *domain = NULL;
+    char name[AMG_SHM_NAME_CAP];
+
+    (void)state;
+    party_child_start(&dead, PARTY_DEAF, name_choose(name, "first"));
+    party_child_kill(&dead);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(shm->domain.open(&how, &domain), HG_SUCCESS);
+        shm->domain.close(domain);
+        assert_int_equal(has_file(name), how.is_clean);
+        how.is_clean = false;
+    }
 }
 
 static void test_cleaning_removes_files_of_dead_processes_only(void **state)
@@ -326,7 +346,7 @@ static rlim_t limit_of(unsigned more)
     return limit;
 }
 
-/* With 2 left it can look at a segment, and not at its owner. */
+/* With 2 left it can read a segment, and not check its owner. */
 static void test_cleaning_without_descriptors_keeps_living_processes(
     void **state)
 {
@@ -374,6 +394,45 @@ static void test_cleaning_leaves_doorbells_of_other_versions(void **state)
 }
 
 /* The header decides, whatever the name of the file is. */
+static uint64_t bytes_taken(const struct amg_shm_region *region)
+{
+    struct stat status;
+
+    assert_int_equal(fstat(region->fd, &status), 0);
+    return (uint64_t)status.st_blocks * 512;
+}
+
+/* A segment takes the bytes that it was said to need, with some slots in use
+ * and with all. */
+static void test_segment_takes_what_it_needs(void **state)
+{
+    static const uint32_t slots[] = {0, 1, 7, 508, 513, AMG_SHM_SLOTS};
+    const struct amg_shm_region_params params = {
+        .name = "", .max_contexts = 4, .message_len = 16384};
+    struct amg_shm_region region;
+    struct amg_shm_need need;
+
+    (void)state;
+    assert_int_equal(amg_shm_region_create(&params, &region), HG_SUCCESS);
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+        amg_shm_region_need(&params, slots[i], &need);
+        if (slots[i] > AMG_SHM_CLAIMS_AT_ONCE)
+            assert_true(amg_shm_region_reserve(&region,
+                (void *)(uintptr_t)&region.claims[AMG_SHM_CLAIMS_AT_ONCE],
+                (slots[i] - AMG_SHM_CLAIMS_AT_ONCE) * sizeof(uint64_t)));
+        for (uint32_t slot = 0; slot < slots[i]; slot++)
+            assert_true(amg_shm_region_reserve(
+                &region, &region.rings[slot], sizeof(region.rings[slot])));
+        assert_int_equal(bytes_taken(&region), need.called);
+        if (slots[i] == 0)
+            assert_int_equal(need.called, need.opened);
+    }
+    assert_int_equal(region.len, need.most);
+    assert_true(amg_shm_region_reserve(&region, region.head, region.len));
+    assert_int_equal(bytes_taken(&region), need.most);
+    amg_shm_region_fini(&region);
+}
+
 static void test_damaged_segment_is_refused(void **state)
 {
     struct party_child child;
@@ -423,6 +482,7 @@ static void test_damaged_segment_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_open_cleans_unless_another_rank_does),
         cmocka_unit_test(test_chosen_name_is_the_address),
         cmocka_unit_test(test_name_in_use_is_refused_until_its_owner_dies),
         cmocka_unit_test(
@@ -437,6 +497,7 @@ int main(void)
         cmocka_unit_test(
             test_cleaning_without_descriptors_keeps_living_processes),
         cmocka_unit_test(test_cleaning_leaves_doorbells_of_other_versions),
+        cmocka_unit_test(test_segment_takes_what_it_needs),
         cmocka_unit_test(test_damaged_segment_is_refused),
     };
 

@@ -85,8 +85,8 @@ static struct amg_mem *expose(struct fixture *f,
     return mem;
 }
 
-/* What a peer and the exposer itself say of an access; they must agree, but
- * for what only the exposer knows. */
+/* Checks of an access by a peer and by the exposer itself; they must agree,
+ * except on facts that only the exposer knows. */
 static hg_return_t try_both(
     struct fixture *f, const struct amg_shm_access *access, void **ret_at)
 {

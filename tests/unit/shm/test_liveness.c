@@ -33,7 +33,7 @@ static const struct amg_transport *const shm = &amg_shm_transport;
 
 static unsigned looks;
 
-/* Both stand before those of the C library. */
+/* Both replace functions of the C library. */
 long syscall(long number, ...)
 {
     static long (*real)(long, ...);

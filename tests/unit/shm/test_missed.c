@@ -252,7 +252,7 @@ static void drain_at_point(const char *name)
     static bool is_inside;
 
     if (is_inside || strcmp(name, "shm_transfer_moved") != 0 ||
-        amg_shm_ep_of(waiting->eps[1])->bulk.has_ready == 0 ||
+        !amg_shm_is_due(amg_shm_ep_of(waiting->eps[1]), AMG_SHM_DUE_BULK) ||
         waiting->done[0] + waiting->done[1] == 2)
         return;
     is_inside = true;

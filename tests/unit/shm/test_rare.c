@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,7 +109,7 @@ static void test_peer_that_closed_before_the_first_call(void **state)
     party_open(&party, "", 0);
     party_open(&other, "", 0);
     peer = party_find(&party, address_of(other.domain, text));
-    fall_asleep(&party); /* so that peers were looked after just now */
+    fall_asleep(&party); /* so that peers were checked just now */
     party_poll(&party);
     party_close(&other);
     party_ask(&party, peer, &call, 1, SHORT);
@@ -199,6 +200,8 @@ static void test_busy_context_answers_later(void **state)
     unsigned done = 0;
 
     (void)state;
+    /* Every peer has all its credits from the start. */
+    assert_int_equal(setenv("AMALGAM_MAX_REQUEST_BYTES", "10000000000", 1), 0);
     party_open(&server, "", CREDITS);
     party_open(&slow, "", CREDITS);
     party_open(&eager, "", CREDITS);

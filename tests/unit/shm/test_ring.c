@@ -22,9 +22,9 @@ static struct amg_shm_ring ring;
 
 static void put(struct amg_shm_out *out, uint32_t number)
 {
-    struct amg_shm_cell *cell = amg_shm_out_next(out);
+    struct amg_shm_cell *cell = out->cell;
 
-    assert_non_null(cell);
+    assert_true(amg_shm_out_has_room(out));
     memcpy(cell->bytes, &number, sizeof(number));
     (void)amg_shm_out_push(out, cell);
 }
@@ -49,14 +49,13 @@ static void test_ring_is_full_until_the_reader_reports(void **state)
     assert_null(amg_shm_in_peek(&in));
     for (uint32_t i = 0; i < AMG_SHM_CELLS; i++)
         put(&out, i);
-    assert_null(amg_shm_out_next(&out));
+    assert_false(amg_shm_out_has_room(&out));
     atomic_store(&ring.is_full, 1);
     for (uint32_t i = 0; i < AMG_SHM_CELLS; i++) {
         assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
         /* The writer blocks: it must be woken at every report. */
         assert_int_equal(amg_shm_in_pop(&in), (i + 1) % AMG_SHM_REPORT == 0);
-        assert_int_equal(
-            amg_shm_out_next(&out) != NULL, i + 1 >= AMG_SHM_REPORT);
+        assert_int_equal(amg_shm_out_has_room(&out), i + 1 >= AMG_SHM_REPORT);
     }
     assert_null(amg_shm_in_peek(&in));
 }
@@ -90,7 +89,7 @@ static void test_numbers_may_wrap(void **state)
     amg_shm_in_init(&in, &ring, false);
     out.tail = in.head = in.reported = UINT32_MAX - 2 * AMG_SHM_CELLS;
     atomic_store(&ring.consumed, in.head);
-    out.consumed = in.head;
+    out.room = AMG_SHM_CELLS;
     for (uint32_t i = 0; i < 5 * AMG_SHM_CELLS; i++) {
         put(&out, i);
         assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
@@ -108,9 +107,9 @@ static void *write_all(void *arg)
 
     amg_shm_out_init(&out, &ring, *needs_fence);
     for (uint32_t i = 0; i < MANY; i++) {
-        struct amg_shm_cell *cell = NULL;
+        struct amg_shm_cell *cell = out.cell;
 
-        while ((cell = amg_shm_out_next(&out)) == NULL)
+        while (!amg_shm_out_has_room(&out))
             sched_yield();
         memcpy(cell->bytes, &i, sizeof(i));
         if (amg_shm_out_push(&out, cell))

@@ -133,7 +133,7 @@ static void test_view_access_across_segments_is_joined(void **state)
     access.offset = 10; /* the end of a segment is in it, still */
     access.len = 25;
     view_is(f, &access, &(struct amg_segment){b + 10, 25}, 1);
-    access.offset = 29; /* beyond it only what has begun may be */
+    access.offset = 29; /* beyond it, if it began before */
     access.len = 8;
     assert_int_equal(try_both(f, &access), HG_OVERFLOW);
     access.goes_on = true;

@@ -16,7 +16,7 @@
 static unsigned long told[8];
 static unsigned told_count;
 
-/* Stands before that of the C library. */
+/* Replaces the function of the C library. */
 int prctl(int option, ...)
 {
     unsigned long words[4];

@@ -28,10 +28,10 @@ struct request {
     struct amg_post post;
     struct amg_op op;
     unsigned ended;
-    bool has_buf;      /* the engine or the medium has its buffer */
+    bool has_buf;      /* the engine or the medium holds its buffer */
     bool is_leaving;   /* in the medium of this side */
     bool is_at_target; /* not answered yet */
-    uint32_t cookie;   /* that the target knows */
+    uint32_t cookie;   /* known to the target */
     unsigned peer;
 };
 
@@ -39,11 +39,12 @@ static struct amg_calls calls;
 static struct amg_flow_peer peers[PEERS];
 static struct amg_ep eps[EPS];
 static struct request requests[MANY];
-static struct request *sent[MANY]; /* in the order of the medium */
+static struct request *sent[MANY]; /* in the order of sending */
 static unsigned sent_count;
-static unsigned room;        /* messages that the medium takes */
+static unsigned room;        /* messages that the medium still takes */
 static hg_return_t send_ret; /* of the medium, when it has room */
 static unsigned paid;        /* credits */
+static uint32_t note;        /* the last one that was paid */
 static bool can_pay;
 static unsigned named; /* peers, in log lines */
 
@@ -58,7 +59,9 @@ static hg_return_t medium_send(struct amg_calls *of, struct amg_post *post)
 
     assert_ptr_equal(of, &calls);
     assert_true(request->has_buf);
-    assert_int_equal(post->op == NULL, post->wants_reply);
+    assert_true(post->op == NULL || !post->wants_reply);
+    assert_true(post->op == NULL ||
+                request->op.priv[AMG_CALL_PRIV_STATE] == AMG_CALL_LEAVING);
     if (room == 0)
         return HG_AGAIN;
     if (send_ret != HG_SUCCESS)
@@ -88,9 +91,11 @@ static void op_end(struct amg_op *op, hg_return_t ret)
 static bool medium_pay(struct amg_calls *of, struct amg_flow_peer *peer)
 {
     assert_ptr_equal(of, &calls);
-    if (can_pay)
-        paid += amg_flow_take_owed(peer, UINT16_MAX);
-    return can_pay;
+    if (!can_pay)
+        return false;
+    paid += amg_flow_take_owed(peer, UINT16_MAX);
+    note = amg_calls_note_locked(of, peer);
+    return true;
 }
 
 static void medium_name(const struct amg_calls *of,
@@ -119,6 +124,7 @@ static int setup(void **state)
     room = MUCH;
     send_ret = HG_SUCCESS;
     paid = 0;
+    note = 0;
     can_pay = true;
     named = 0;
     amg_calls_init(&calls, LIMIT, &medium_ops);
@@ -143,6 +149,13 @@ static hg_return_t post(
     request->post.peer = &peers[peer];
     request->post.wants_reply = wants_reply;
     return amg_calls_post_locked(&calls, &request->post, peer, medium_send);
+}
+
+static hg_return_t post_unwatched(struct request *request)
+{
+    request->has_buf = true;
+    request->post = (struct amg_post){.ep = &eps[0], .peer = &peers[0]};
+    return amg_calls_post_locked(&calls, &request->post, 0, medium_send);
 }
 
 static void post_many(unsigned count, bool wants_reply)
@@ -191,6 +204,8 @@ static void assert_ended(const struct request *request, hg_return_t ret)
 /* No call, credit or warning is left. */
 static void assert_nothing_left(void)
 {
+    uint32_t at = 0;
+
     assert_int_equal(calls.warnings, 0);
     assert_true(amg_list_is_empty(&calls.waiting));
     for (uint32_t i = 0; i < calls.table.cap; i++)
@@ -198,12 +213,14 @@ static void assert_nothing_left(void)
     for (unsigned i = 0; i < PEERS; i++) {
         assert_int_equal(peers[i].unanswered, 0);
         assert_null(peers[i].waiting);
-        assert_false(amg_calls_is_waiting_locked(&calls, &peers[i], i));
     }
+    assert_null(amg_calls_pending_locked(&calls, &at));
 }
 
 static void test_calls_beyond_the_credits_leave_in_order(void **state)
 {
+    uint32_t at = 0;
+
     (void)state;
     post_many(LIMIT + 2, true);
     assert_int_equal(sent_count, LIMIT);
@@ -211,7 +228,8 @@ static void test_calls_beyond_the_credits_leave_in_order(void **state)
     assert_int_equal(state_of(&requests[LIMIT]), AMG_CALL_WAITING);
     for (unsigned i = 0; i < LIMIT + 2; i++) {
         assert_ptr_equal(sent[i], &requests[i]);
-        assert_true(amg_calls_is_waiting_locked(&calls, &peers[0], 0));
+        assert_ptr_equal(
+            amg_calls_pending_locked(&calls, &at)->object, &requests[i].op);
         assert_ptr_equal(answer(&requests[i], HG_SUCCESS), &requests[i].op);
         assert_ended(&requests[i], HG_SUCCESS);
     }
@@ -232,6 +250,24 @@ static void test_calls_one_way_ends_when_it_left(void **state)
     assert_nothing_left();
 }
 
+static void test_calls_without_operation_leave_or_stay_the_callers(void **state)
+{
+    (void)state;
+    assert_int_equal(post_unwatched(&requests[0]), HG_SUCCESS);
+    post_many(LIMIT, false);
+    assert_int_equal(post_unwatched(&requests[LIMIT]), HG_AGAIN);
+    amg_calls_credit_locked(&calls, &peers[0], 1); /* for the one that waits */
+    assert_int_equal(post_unwatched(&requests[LIMIT]), HG_BUSY);
+    assert_int_equal(sent_count, LIMIT + 1);
+    amg_calls_credit_locked(&calls, &peers[0], LIMIT);
+    send_ret = HG_NOENTRY;
+    assert_int_equal(post_unwatched(&requests[LIMIT]), HG_NOENTRY);
+    room = 0;
+    assert_int_equal(post_unwatched(&requests[LIMIT]), HG_BUSY);
+    assert_true(requests[LIMIT].has_buf);
+    assert_nothing_left();
+}
+
 static void test_calls_more_credits_than_taken_are_refused(void **state)
 {
     (void)state;
@@ -242,7 +278,8 @@ static void test_calls_more_credits_than_taken_are_refused(void **state)
     amg_calls_credit_locked(&calls, &peers[1], 1);
     assert_int_equal(calls.warnings, 2);
     assert_int_equal(peers[1].unanswered, 0);
-    /* It returned the credit of an unanswered call: its answer has none. */
+    /* The peer returned the credit of an unanswered call, so its reply has
+     * none. */
     peers[0].violations = 0;
     amg_calls_credit_locked(&calls, &peers[0], 1);
     assert_int_equal(calls.warnings, 2);
@@ -276,8 +313,7 @@ static void test_calls_warnings_about_peers_are_bounded(void **state)
 static void test_calls_answer_without_a_call_is_refused(void **state)
 {
     (void)state;
-    assert_null(
-        amg_calls_find_locked(&calls, 77, 0)); /* there was no such call */
+    assert_null(amg_calls_find_locked(&calls, 77, 0)); /* unknown call */
     post_many(LIMIT + 1, true);
     assert_null(amg_calls_find_locked(&calls, requests[0].cookie, 1));
     assert_null(amg_calls_find_locked(&calls, 200, 0));
@@ -316,18 +352,20 @@ static void test_calls_cancelled_waiting_never_leaves(void **state)
 
 static void test_calls_cancelled_asked_keeps_its_credit(void **state)
 {
+    uint32_t at = 0;
+
     (void)state;
     post_many(LIMIT + 1, true);
     amg_calls_cancel_locked(&calls, &requests[0].op);
     assert_ended(&requests[0], HG_CANCELED);
     assert_int_equal(sent_count, LIMIT); /* the target still holds it */
-    memset(&requests[0].op, 0xff, sizeof(requests[0].op)); /* its owner's */
+    memset(&requests[0].op, 0xff, sizeof(requests[0].op)); /* the caller's */
     assert_ptr_equal(answer(&requests[0], HG_SUCCESS), &amg_call_cancelled);
     assert_int_equal(sent_count, LIMIT + 1);
     assert_null(answer(&requests[0], HG_SUCCESS));
     for (unsigned i = 1; i <= LIMIT; i++)
         amg_calls_cancel_locked(&calls, &requests[i].op);
-    assert_false(amg_calls_is_waiting_locked(&calls, &peers[0], 0));
+    assert_null(amg_calls_pending_locked(&calls, &at));
 }
 
 static void test_calls_cancelled_leaving_still_leaves(void **state)
@@ -406,7 +444,7 @@ static void test_calls_of_a_closed_endpoint_end(void **state)
             post(&requests[i], 0, i % EPS, i % 3 != 0), HG_SUCCESS);
     amg_calls_drop_locked(&calls, &eps[0]);
     for (unsigned i = 0; i < 3 * LIMIT; i++) {
-        bool is_out = i % 3 == 0 && i < LIMIT; /* it is the medium's */
+        bool is_out = i % 3 == 0 && i < LIMIT; /* the medium holds it */
 
         assert_int_equal(requests[i].ended, i % EPS == 0 && !is_out ? 1 : 0);
         assert_true(i % EPS == 0 || requests[i].has_buf);
@@ -454,7 +492,8 @@ static void test_calls_to_a_lost_peer_end(void **state)
     amg_calls_lost_asked_locked(&calls, &peers[0], 0, is_of_first_ep, &eps[0]);
     assert_ended(&requests[2], HG_HOSTUNREACH);
     assert_int_equal(requests[1].ended, 0);
-    assert_int_equal(peers[0].unanswered, 2); /* it, and the cancelled one */
+    assert_int_equal(
+        peers[0].unanswered, 2); /* this one, and the cancelled one */
     amg_calls_lost_asked_locked(&calls, &peers[0], 0, NULL, NULL);
     assert_ended(&requests[0], HG_CANCELED);
     assert_ended(&requests[1], HG_HOSTUNREACH);
@@ -481,6 +520,60 @@ static void test_calls_owed_credits_are_sent(void **state)
     can_pay = true;
     assert_true(amg_calls_pay_one_locked(&calls));
     assert_int_equal(paid, owed + 2);
+}
+
+/* A note of flow.h. */
+static uint32_t note_of(int change, int upper)
+{
+    return (uint32_t)(uint16_t)(int16_t)upper << 16 | (uint16_t)(int16_t)change;
+}
+
+static void test_calls_without_credits_wish_for_more(void **state)
+{
+    (void)state;
+    amg_calls_limit(&calls, 0, 1, PEERS);
+    post_many(LIMIT + 1, true);
+    assert_int_equal(sent_count, 1);
+    assert_int_equal(note, note_of(0, -(LIMIT - 1)));
+    note = 0;
+    amg_calls_on_note_locked(&calls, &peers[0], note_of(1, 0));
+    assert_int_equal(sent_count, 2);
+    assert_int_equal(note, 0); /* the peer knows the wish */
+    amg_calls_on_note_locked(&calls, &peers[0], note_of(LIMIT - 2, 0));
+    assert_int_equal(sent_count, LIMIT);
+    /* The peer wants all of them back, but the first. */
+    amg_calls_on_note_locked(&calls, &peers[0], note_of(1 - LIMIT, 0));
+    assert_int_equal(note, 0);
+    assert_non_null(answer(&requests[0], HG_SUCCESS));
+    assert_int_equal(note, note_of(0, 1));
+    assert_int_equal(sent_count, LIMIT);
+    assert_non_null(answer(&requests[1], HG_SUCCESS));
+    assert_int_equal(note, note_of(0, -(LIMIT - 1))); /* one waits again */
+    assert_non_null(answer(&requests[2], HG_SUCCESS));
+    assert_int_equal(sent_count, LIMIT + 1);
+    assert_non_null(answer(&requests[3], HG_SUCCESS));
+    assert_int_equal(calls.warnings, 0);
+    amg_calls_on_note_locked(&calls, &peers[0], note_of(LIMIT, 0));
+    assert_int_equal(calls.warnings, 1);
+}
+
+static void test_calls_share_the_budget_of_the_target(void **state)
+{
+    (void)state;
+    amg_calls_limit(&calls, 2 * PEERS, 1, PEERS); /* a pool of two */
+    amg_calls_on_note_locked(&calls, &peers[0], note_of(0, -2));
+    assert_int_equal(note, note_of(2, 0));
+    note = 0;
+    amg_calls_on_note_locked(&calls, &peers[1], note_of(0, -2));
+    assert_int_equal(note, note_of(-1, 0)); /* of the first peer */
+    assert_int_equal(peers[1].granted, 0);
+    can_pay = false; /* leaves later */
+    amg_calls_on_note_locked(&calls, &peers[0], note_of(0, 1));
+    assert_int_equal(peers[1].granted, 1);
+    can_pay = true;
+    assert_true(amg_calls_pay_one_locked(&calls));
+    assert_int_equal(note, note_of(1, 0));
+    assert_false(amg_calls_pay_one_locked(&calls));
 }
 
 static void test_calls_without_memory_change_nothing(void **state)
@@ -553,6 +646,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_calls_one_way_ends_when_it_left, setup, teardown),
         cmocka_unit_test_setup_teardown(
+            test_calls_without_operation_leave_or_stay_the_callers, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
             test_calls_more_credits_than_taken_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_calls_violations_are_logged_once_per_peer_and_kind, setup,
@@ -583,6 +679,10 @@ int main(void)
             test_calls_to_a_lost_peer_end, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_calls_owed_credits_are_sent, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_calls_without_credits_wish_for_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_calls_share_the_budget_of_the_target, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_calls_without_memory_change_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(

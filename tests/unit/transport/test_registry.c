@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registry of drivers: found by whole schemes; only complete drivers pass the
+/* Registry of drivers: whole schemes are found; only complete drivers pass the
  * check. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "transport/registry.h"
 #include "transport/self.h"
 
-/* Only found, never called. */
+/* Only looked up, never called. */
 static const struct amg_transport other = {
     .name = "other", .schemes = "other other+fast third"};
 
@@ -54,7 +54,7 @@ static void test_registry_check_whole_driver_passes(void **state)
 
 static void test_registry_check_names_missing_slot(void **state)
 {
-    /* Every slot is one pointer; the check misses each of them. */
+    /* Every slot is one pointer; the check notices if one is missing. */
     size_t first = offsetof(struct amg_transport, domain);
     size_t last = sizeof(struct amg_transport);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table of numbers: a number finds its object, and nothing after the removal.
- */
+/* Table of numbers: a number finds its object until it is removed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +12,7 @@
 #include "base/mem.h"
 #include "transport/table.h"
 
-enum { MANY = 1000, OWNER = 3 };
+enum { MANY = 1000, OWNER = 3, RANKS = 1280000 };
 
 static int objects[MANY];
 
@@ -96,6 +95,27 @@ static void test_table_number_of_other_owner_is_refused(void **state)
     amg_table_fini(&table);
 }
 
+/* One call to each rank of the largest jobs at once; and each is found. */
+static void test_table_has_room_for_all_ranks_of_a_job(void **state)
+{
+    struct amg_table table;
+    uint32_t cookie = 0;
+
+    (void)state;
+    amg_table_init(&table, AMG_TABLE_INDEX_MASK + 1u, "things");
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        assert_int_equal(
+            amg_table_add(&table, &objects[rank % MANY], rank, &cookie),
+            HG_SUCCESS);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        const struct amg_table_slot *slot = amg_table_find(&table, i, i);
+
+        assert_non_null(slot);
+        assert_ptr_equal(slot->object, &objects[i % MANY]);
+    }
+    amg_table_fini(&table);
+}
+
 static void test_table_without_memory_stays_whole(void **state)
 {
     struct amg_table table;
@@ -117,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_table_full_refuses),
         cmocka_unit_test(test_table_number_removed_is_stale),
         cmocka_unit_test(test_table_number_of_other_owner_is_refused),
+        cmocka_unit_test(test_table_has_room_for_all_ranks_of_a_job),
         cmocka_unit_test(test_table_without_memory_stays_whole),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests of wake-ups: waits until a stream sleeps for want of work. */
+/* Wait of a test until a stream sleeps for lack of work. */
 #ifndef TESTS_UNIT_ULT_ASLEEP_H
 #define TESTS_UNIT_ULT_ASLEEP_H
 
@@ -10,7 +10,7 @@
 #include "abt.h"
 #include "ult/sched.h"
 
-/* Does the system say that the OS thread sleeps? */
+/* Does the kernel report the OS thread as sleeping? */
 static inline bool thread_is_asleep(int tid)
 {
     char path[64];
@@ -27,7 +27,7 @@ static inline bool thread_is_asleep(int tid)
     return state == 'S';
 }
 
-/* Announced, and has looked for work since. */
+/* The stream announced it, and has looked for work since. */
 static inline bool stream_is_asleep(ABT_xstream xstream)
 {
     struct amg_xstream *stream = amg_xstream_of(xstream);
@@ -42,7 +42,7 @@ static inline void wait_until_asleep(ABT_xstream xstream)
         sched_yield();
 }
 
-/* Somebody waits for its end, and it sleeps all the same. */
+/* The stream sleeps although a thread joins it. */
 static inline void wait_until_joined_asleep(ABT_xstream xstream)
 {
     while ((atomic_load(&amg_xstream_of(xstream)->asked) &

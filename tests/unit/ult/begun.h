@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state that a group of tests runs in: the runtime has begun. */
+/* Set-up of a group of tests: the runtime is initialized. */
 #ifndef TESTS_UNIT_ULT_BEGUN_H
 #define TESTS_UNIT_ULT_BEGUN_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nobody leaves a barrier before all have come, round after round; both kinds.
- */
+/* No thread leaves a barrier of either kind before all have arrived, round
+ * after round. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,8 +64,8 @@ static void test_xstream_barrier_bad_arguments_change_nothing(void **state)
 }
 
 struct meeting {
-    ABT_barrier barrier;                 /* NULL: the other one */
-    ABT_xstream_barrier xstream_barrier; /* NULL: the other one */
+    ABT_barrier barrier;                 /* NULL: the other kind */
+    ABT_xstream_barrier xstream_barrier; /* NULL: the other kind */
     atomic_int come[ROUNDS];
 };
 
@@ -144,7 +144,7 @@ static void test_barrier_in_use_is_kept(void **state)
     kept = barrier;
     assert_int_equal(pthread_create(&thread, NULL, come, barrier), 0);
     while (ABT_barrier_reinit(barrier, 2) == ABT_SUCCESS)
-        sched_yield(); /* it has not come yet */
+        sched_yield(); /* it has not arrived yet */
     assert_int_equal(ABT_barrier_reinit(barrier, 3), ABT_ERR_BARRIER);
     assert_int_equal(ABT_barrier_free(&barrier), ABT_ERR_BARRIER);
     assert_ptr_equal(barrier, kept);

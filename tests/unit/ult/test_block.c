@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that blocks its stream is woken for any work of the stream, however
- * close the push comes to the begin of the block. */
+/* A thread that blocks its stream is woken by any push to the stream, however
+ * close the push is to the begin of the block. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,8 +18,8 @@
 
 enum { PUSHERS = 3, PUSHES = 3000 };
 
-/* Blocks a thread until it is woken, also before the block begins, as a
- * progress loop does. */
+/* Blocks like a progress loop: a wake-up before the block begins counts, too.
+ */
 struct blocker {
     atomic_uint is_woken;
     unsigned long sleeps;
@@ -41,12 +41,12 @@ static void blocker_wait(struct blocker *blocker)
     blocker->sleeps++;
 }
 
-/* As the loop of Margo does. */
+/* Like the loop of Margo. */
 static void block_once(struct blocker *blocker)
 {
     struct amg_block block = {.wake = blocker_wake, .arg = blocker};
 
-    if (amg_block_ready_count() == 0 && amg_block_begin(&block)) {
+    if (!amg_block_has_ready() && amg_block_begin(&block)) {
         blocker_wait(blocker);
         amg_block_end(&block);
         atomic_store(&blocker->is_woken, 0);
@@ -79,11 +79,11 @@ static void test_block_does_not_begin_when_something_is_ready(void **state)
     ABT_thread thread = ABT_THREAD_NULL;
 
     (void)state;
-    assert_int_equal(amg_block_ready_count(), 0);
+    assert_false(amg_block_has_ready());
     assert_int_equal(ABT_thread_create(main_pool(), count_one, NULL,
                          ABT_THREAD_ATTR_NULL, &thread),
         ABT_SUCCESS);
-    assert_int_equal(amg_block_ready_count(), 1);
+    assert_true(amg_block_has_ready());
     assert_false(amg_block_begin(&block));
     assert_int_equal(atomic_load(&blocker.is_woken), 0);
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
@@ -117,7 +117,7 @@ static void *pusher_main(void *arg)
     return NULL;
 }
 
-/* Hangs if a push is lost. */
+/* Hangs if a wake-up is lost. */
 static void test_block_loses_no_push_of_other_threads(void **state)
 {
     struct blocker blocker = {0};
@@ -159,8 +159,8 @@ static void blockr_end(void *arg)
     atomic_store(&blockr->is_over, true);
 }
 
-/* Two streams run one pool, and a loop blocks on each: whichever is woken, what
- * was pushed is run. Hangs if it is not. */
+/* Two streams run one pool, and a loop blocks on each: pushed threads run,
+ * whichever stream is woken. Hangs otherwise. */
 static void test_block_on_two_streams_of_one_pool_runs_all(void **state)
 {
     struct blockr blockrs[2] = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* No signal is lost between giving a mutex and going to sleep, a wait with a
- * moment ends at it, and a condition that is freed lets those leave first whom
- * it has just woken. */
+/* No signal is lost between unlocking the mutex and the wait; a timed wait ends
+ * at its deadline; freeing a condition waits until the threads that it woke
+ * have left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void test_cond_bad_arguments_change_nothing(void **state)
     assert_int_equal(ABT_cond_broadcast(none), ABT_ERR_INV_COND);
     assert_int_equal(ABT_cond_wait(none, the_mutex()), ABT_ERR_INV_COND);
     assert_int_equal(ABT_cond_wait(cond, ABT_MUTEX_NULL), ABT_ERR_INV_MUTEX);
-    /* A thread that has waited holds the mutex. */
+    /* A thread that has waited still holds the mutex. */
     assert_int_equal(ABT_cond_wait(cond, the_mutex()), ABT_ERR_MUTEX);
     assert_int_equal(ABT_mutex_lock(the_mutex()), ABT_SUCCESS);
     assert_int_equal(
@@ -63,7 +63,7 @@ static void test_cond_bad_arguments_change_nothing(void **state)
         ABT_cond_timedwait(cond, the_mutex(), &never), ABT_ERR_INV_ARG);
     assert_int_equal(ABT_mutex_trylock(the_mutex()), ABT_ERR_MUTEX_LOCKED);
     assert_int_equal(ABT_mutex_unlock(the_mutex()), ABT_SUCCESS);
-    /* Nobody waits, and nothing is remembered. */
+    /* Without waiters a signal is lost. */
     assert_int_equal(ABT_cond_signal(cond), ABT_SUCCESS);
     assert_int_equal(ABT_cond_broadcast(cond), ABT_SUCCESS);
 }
@@ -91,14 +91,14 @@ static void test_cond_moment_ends_wait(void **state)
     assert_int_equal(ABT_mutex_unlock(the_mutex()), ABT_SUCCESS);
 }
 
-/* One ball that two throw at each other; each waits for the other's signal, and
- * one of them with a moment that is far away, or very near. */
+/* Two players pass one ball; each waits for the other's signal, and one of them
+ * with a deadline that is far away, or very near. */
 struct table {
     ABT_cond cond;
     ABT_mutex mutex;
     int at;      /* whose turn it is */
-    long ms;     /* of the waits of player 1; 0: without a moment */
-    int left[2]; /* throws */
+    long ms;     /* timeout of player 1; 0: no deadline */
+    int left[2]; /* turns */
 };
 
 static int table_wait(struct table *table, int who)
@@ -161,7 +161,7 @@ static void test_cond_moments_race_signals(void **state)
     play_all(the_mutex(), -1);
 }
 
-/* The thread that has woken the waiters frees the condition at once. */
+/* The thread that woke the waiters frees the condition at once. */
 struct crowd {
     ABT_cond cond;
     atomic_int inside;
@@ -197,7 +197,7 @@ static void test_cond_freed_after_broadcast(void **state)
             pthread_create(&threads[i], NULL, wait_in_crowd, &crowd), 0);
     while (atomic_load(&crowd.inside) < THREADS)
         sched_yield();
-    /* All have given the mutex, so all are in the queue. */
+    /* All have unlocked the mutex, so all are in the queue. */
     assert_int_equal(ABT_mutex_lock(the_mutex()), ABT_SUCCESS);
     assert_int_equal(ABT_cond_free(&crowd.cond), ABT_ERR_COND);
     assert_ptr_equal(crowd.cond, kept);

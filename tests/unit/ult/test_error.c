@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every code has its own name, and what is no code has none. */
+/* Every error code has its own name, and other numbers have none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

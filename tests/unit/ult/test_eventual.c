@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An eventual is set once, hands its bytes to all, and may be gone as soon as
- * one has seen that it is ready. */
+/* An eventual is set once, gives its bytes to all waiters, and may be freed as
+ * soon as one has seen that it is ready. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,8 +92,8 @@ static void test_eventual_without_value_gives_null(void **state)
     assert_null(value);
 }
 
-/* Each of two threads in turn makes an eventual where the other sees it, waits,
- * and lets it go the moment it is back: its setter must have left by then. */
+/* Two threads in turn create an eventual for the other, wait for it, and free
+ * it on return: its setter must have left it by then. */
 struct mailbox {
     _Atomic(ABT_eventual) to_set;
     atomic_int failures;
@@ -116,7 +116,7 @@ static void *set_all(void *arg)
     return arg;
 }
 
-/* Its memory lies in this frame, and is overwritten by the next one. */
+/* The eventual lies in this frame, which the next call overwrites. */
 __attribute__((noinline)) static int wait_on_stack(
     struct mailbox *box, uint64_t i)
 {

@@ -20,7 +20,7 @@
 static atomic_bool is_asked;
 static atomic_bool is_settling;
 static atomic_bool is_freed;
-static _Atomic(ABT_unit) shelved; /* in the pool of the program's */
+static _Atomic(ABT_unit) shelved; /* unit in the user's pool */
 
 static ABT_unit unit_create(ABT_pool pool, ABT_thread thread)
 {
@@ -54,7 +54,7 @@ static void push(ABT_pool pool, ABT_unit unit, ABT_pool_context context)
     atomic_store(&shelved, unit);
 }
 
-/* In the thread that pushes, or asks. */
+/* Runs in the thread that pushes, or sends a request. */
 static void hook(const char *name)
 {
     if (strcmp(name, "ready_pool.quiesce") == 0)
@@ -83,7 +83,7 @@ static void nothing(void *arg)
     (void)arg;
 }
 
-/* Takes what is pushed, has it run in the own pool, and frees the pool. */
+/* Takes the pushed thread, runs it from its own pool, and frees the pool. */
 static void pool_end(void *arg)
 {
     ABT_pool pool = arg;
@@ -128,7 +128,7 @@ static void test_let_go_of_pool_whose_thread_has_ended(void **state)
     assert_int_equal(ABT_pool_user_def_free(&def), ABT_SUCCESS);
 }
 
-/* Keeps its stream awake, so that no push has to wake it. */
+/* Keeps its stream busy, so that a push need not wake it. */
 static void keeper(void *arg)
 {
     atomic_store((atomic_bool *)arg, true);
@@ -169,8 +169,8 @@ static void test_let_go_of_stream_that_ends_as_asked(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* Runs after the switch from a thread that suspends itself: if the state is
- * already blocked, a thread that resumes it could come first. */
+/* Runs after the switch from a thread that suspends itself: if its state is
+ * blocked already, a thread that resumes it could overtake. */
 static _Atomic(ABT_thread) suspended;
 static atomic_bool is_tried;
 

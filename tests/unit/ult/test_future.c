@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A future is ready with its last value, and its callback has run by then. */
+/* A future becomes ready with its last value, after its callback ran. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void test_future_of_nothing_is_ready(void **state)
 }
 
 static atomic_int summed;
-static int64_t sum; /* plain on purpose: written before anybody is woken */
+static int64_t sum; /* plain on purpose: written before a waiter is woken */
 
 static void add_up(void **values)
 {

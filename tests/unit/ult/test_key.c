@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each thread has values of its own under keys, and they end with it. */
+/* Each thread has its own values of keys, which are destroyed with it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static int keys_teardown(void **state)
     return ABT_finalize();
 }
 
-/* Sets all, lets others do the same, and finds its own ones. */
+/* Sets all values, yields to threads that do the same, and finds its own. */
 static void values_keep(void *arg)
 {
     char *mine = arg;
@@ -133,7 +133,7 @@ static void test_key_may_end_before_its_values(void **state)
     assert_ptr_equal(value, &value);
     assert_int_equal(ABT_key_free(&keys[0]), ABT_SUCCESS);
     assert_int_equal(ABT_key_create(NULL, &keys[0]), ABT_SUCCESS);
-    /* The new one may lie where the old one did, and is another one. */
+    /* The new key may have the memory of the old one, but is another key. */
     assert_int_equal(
         ABT_thread_get_specific(thread, keys[0], &value), ABT_SUCCESS);
     assert_null(value);

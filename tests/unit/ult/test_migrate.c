@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that begins to run, and goes over to another pool, while a third
- * one asks it to migrate is in one pool in the end, once. */
+/* A thread that starts to run and changes its pool while another thread
+ * migrates it ends in one pool, once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "unit/ult/begun.h"
 
 static ABT_pool home;
-static ABT_pool away; /* that no stream runs */
+static ABT_pool away; /* no stream runs it */
 static atomic_int gate;
 static atomic_bool is_running;
 
@@ -27,7 +27,7 @@ static void wait_for(int step)
         sched_yield();
 }
 
-/* Keeps the stream of `home` until the migration has begun. */
+/* Occupies the stream of `home` until the migration has begun. */
 static void keeper(void *arg)
 {
     (void)arg;
@@ -50,8 +50,8 @@ static size_t size_of(ABT_pool pool)
     return size;
 }
 
-/* In the thread that migrates the mover: it was found ready in `home`, and
- * then goes away as it was asked, before that pool is looked into. */
+/* Runs in the migrating thread: it found the mover ready in `home`, which then
+ * leaves as it was asked, before that pool is searched. */
 static void hook(const char *name)
 {
     if (strcmp(name, "migrate.ask") == 0) {

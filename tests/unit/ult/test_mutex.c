@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A mutex goes through its states, lets one in at a time, and passes from hand
- * to hand so that no waiter is forgotten. */
+/* A mutex goes through its states, excludes other threads, and is handed over
+ * so that no waiter is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void test_mutex_wanted_is_passed(void **state)
     assert_true(amg_waiters_is_empty(&mutex_in(&shared)->waiters));
 }
 
-/* The holder locks it again and again at once: a waiter still gets it. */
+/* The holder relocks it at once, again and again: a waiter still gets it. */
 static void test_mutex_relocked_is_handed_over(void **state)
 {
     struct shared shared = {.memory = ABT_MUTEX_INITIALIZER};

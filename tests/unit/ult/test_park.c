@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User-level threads and OS threads wait for each other: until they are
- * unparked, or until a moment. */
+/* User-level threads and OS threads park until they are unparked, or until a
+ * deadline. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ enum {
     LIMIT_KIB = 16,
 };
 
-/* One flag, and the threads that wait for it. */
+/* A flag, and the threads that wait for it. */
 struct gate {
     struct amg_lock lock;
     struct amg_list waiters;
@@ -41,7 +41,7 @@ static void gate_init(struct gate *gate)
     gate->is_open = false;
 }
 
-/* False: the deadline has come first. Shuts it again. */
+/* Waits, and resets the flag. False: the deadline came first. */
 static bool gate_wait(struct gate *gate, uint64_t deadline_ns)
 {
     struct amg_waiter waiter;
@@ -57,7 +57,7 @@ static bool gate_wait(struct gate *gate, uint64_t deadline_ns)
     return true;
 }
 
-/* Lets one through, now or later. */
+/* Lets one thread pass, now or later. */
 static void gate_open(struct gate *gate)
 {
     struct amg_link *link = NULL;
@@ -200,7 +200,7 @@ static void test_park_until_past_moment_ends(void **state)
 
     (void)state;
     gate_init(&gate);
-    past_wait(&gate); /* as main() */
+    past_wait(&gate); /* on the stack of main() */
     assert_int_equal(pthread_create(&thread, NULL, past_wait_main, &gate), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
@@ -216,12 +216,12 @@ static void *races_open(void *arg)
 
     while (!atomic_load(&race->is_over)) {
         gate_open(&race->gate);
-        usleep(SOON_NS / 1000); /* not for order: to meet the deadline */
+        usleep(SOON_NS / 1000); /* not for order: to hit the deadline */
     }
     return NULL;
 }
 
-/* Whoever comes first, the waiter is off the list, and goes on once. */
+/* In both orders the waiter leaves the list, and continues once. */
 static void test_park_until_races_with_unpark(void **state)
 {
     struct race race = {.is_over = false};
@@ -268,7 +268,7 @@ static void test_park_suspended_goes_on_once_resumed(void **state)
     assert_int_equal(ABT_thread_resume(ABT_THREAD_NULL), ABT_ERR_INV_THREAD);
 }
 
-/* One thread parks under a biased lock that is its stream's. */
+/* One thread parks under a biased lock that its stream owns. */
 struct biased {
     struct amg_bias lock;
     struct amg_ult *_Atomic parked;
@@ -286,7 +286,7 @@ static void biased_wait(void *arg)
     biased->goes_on = true;
 }
 
-/* Sees what it did under the lock before the lock is given. */
+/* Sees the waiter's writes under the lock before the lock is released. */
 static void *biased_unpark(void *arg)
 {
     struct biased *biased = arg;
@@ -362,13 +362,13 @@ static void test_park_many_blocked_take_little_memory(void **state)
         assert_int_equal(ABT_thread_create(main_pool(), gate_pass, &gate,
                              ABT_THREAD_ATTR_NULL, &threads[i]),
             ABT_SUCCESS);
-    ABT_thread_yield(); /* all run once before main() does again */
+    ABT_thread_yield(); /* all run once before main() runs again */
     ABT_pool_get_total_size(main_pool(), &blocked);
     assert_int_equal(blocked, count);
     kib = resident_kib() - kib;
     print_message("%d blocked threads: %ld KiB, %.1f KiB each\n", count, kib,
         (double)kib / count);
-    /* They touch one or two pages of their stacks. */
+    /* Each uses one or two pages of its stack. */
     if (!is_sanitized())
         assert_true(kib <= (LIMIT_KIB + 2l * PAGE_KIB) * count);
     for (int i = 0; i < count; i++)

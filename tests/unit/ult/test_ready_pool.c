@@ -24,7 +24,7 @@ static void count_one(void *arg)
     ran++;
 }
 
-/* In a pool that no stream runs. */
+/* Creates threads in a pool that no stream runs. */
 static void few_create(ABT_pool pool, ABT_thread *ret_threads)
 {
     for (int i = 0; i < FEW; i++)
@@ -43,7 +43,7 @@ static ABT_pool main_pool(void)
     return pool;
 }
 
-/* They run to their end on this stream. */
+/* Runs them to their end on this stream. */
 static void few_free(ABT_thread *threads, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -118,7 +118,7 @@ static void suspend_once(void *arg)
     ran++;
 }
 
-/* A thread that has run, ready in `pool`. */
+/* A thread that has run once, ready in `pool`. */
 static ABT_thread veteran_create(ABT_pool pool)
 {
     ABT_thread thread = ABT_THREAD_NULL;
@@ -150,7 +150,7 @@ static void test_ready_pool_prio_lets_veterans_go_first_but_not_for_ever(
     few_create(pool, threads);
     veteran = veteran_create(pool);
     assert_ptr_equal(pop(pool), veteran);
-    /* One that only yields. */
+    /* The veteran only yields. */
     for (ABT_thread next = veteran; next == veteran; rounds++) {
         assert_int_equal(ABT_pool_push_thread(pool, veteran), ABT_SUCCESS);
         assert_true(rounds < MANY);
@@ -180,7 +180,7 @@ static void test_ready_pool_earliest_goes_by_creation_but_not_for_ever(
         assert_int_equal(ABT_thread_get_id(threads[i], &id), ABT_SUCCESS);
     assert_ptr_equal(pop(pool), threads[0]);
     assert_ptr_equal(pop(pool), threads[1]);
-    /* In the other order; the earlier one leaves first all the same. */
+    /* In reverse order; the earlier one is popped first all the same. */
     assert_int_equal(ABT_pool_push_thread(pool, threads[1]), ABT_SUCCESS);
     assert_int_equal(ABT_pool_push_thread(pool, threads[0]), ABT_SUCCESS);
     assert_ptr_equal(pop(pool), threads[0]);
@@ -249,7 +249,7 @@ static void test_ready_pool_push_claims_one_sleeper(void **state)
     assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEPER_ASLEEP);
     amg_ready_pool_wake_one(amg_ready_pool_of(pool));
     assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEPER_AWAKE);
-    /* Claimed, so it does not sleep. */
+    /* Claimed, so it does not block. */
     assert_true(amg_sleeper_sleep(&sleepers[1], 0));
     for (int i = 0; i < 2; i++) {
         amg_sleeper_disarm(&sleepers[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The runtime begins and ends as often as it is asked to, and only as a whole.
- */
+/* The runtime can be initialized and finalized repeatedly, and each only as a
+ * whole. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void test_runtime_nests_and_comes_again(void **state)
     }
 }
 
-/* Whichever allocation fails: an error, and nothing is left behind. */
+/* Any allocation fails: an error, and nothing leaks. */
 static void test_runtime_without_memory_is_not_begun(void **state)
 {
     struct amg_mem_stats before;
@@ -75,7 +75,7 @@ static void test_runtime_without_memory_is_not_begun(void **state)
 static atomic_bool is_closing;
 static atomic_bool has_come;
 
-/* The last finalize goes on when the other thread wants to begin the runtime,
+/* The last finalize continues once another thread initializes the runtime,
  * whether that waits or returns. */
 static void closing_hook(const char *name)
 {

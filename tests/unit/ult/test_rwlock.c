@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Readers share, writers do not, and whoever waits is let in when the last one
- * leaves. */
+/* Readers share the lock, writers exclude all, and the last one to leave lets
+ * waiters in. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ struct shared {
     uint64_t count; /* plain on purpose: only the lock guards it */
     atomic_int writers;
     atomic_int readers;
-    atomic_int let_in; /* of those who came while it was held */
+    atomic_int let_in; /* of threads that came while it was held */
 };
 
 static void test_rwlock_bad_arguments_change_nothing(void **state)
@@ -74,7 +74,7 @@ static void test_rwlock_reader_within_reading(void **state)
     assert_int_equal(ABT_rwlock_create(&shared.lock), ABT_SUCCESS);
     assert_int_equal(ABT_rwlock_rdlock(shared.lock), ABT_SUCCESS);
     assert_int_equal(pthread_create(&thread, NULL, write_once, &shared), 0);
-    /* Whether the writer waits by now or not: the reader is let in. */
+    /* The reader is let in whether the writer waits yet or not. */
     for (int i = 0; i < ROUNDS; i++) {
         assert_int_equal(ABT_rwlock_rdlock(shared.lock), ABT_SUCCESS);
         assert_int_equal(atomic_load(&shared.let_in), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers take from their pools in the order of their kind, those of the
- * program are run, and each ends when it is asked to. */
+/* Schedulers pop from their pools in the order of their kind, user-defined ones
+ * run, and each ends on request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static ABT_sched sched_create(ABT_sched_predef kind, ABT_pool *ret_pools)
     return sched;
 }
 
-/* Those that were taken out are run by the caller's stream. */
+/* Popped threads run on the caller's stream. */
 static void thread_end(ABT_thread thread)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
@@ -75,7 +75,7 @@ static void test_sched_basic_serves_each_pool_in_turn(void **state)
     bool has_other = false;
 
     (void)state;
-    /* One that yields for ever in the first pool. */
+    /* A thread that yields for ever in the first pool. */
     for (int i = 0; i < POOLS && !has_other; i++) {
         ABT_thread next = amg_ult_handle(amg_sched_pop(sched_of(sched)));
 
@@ -155,7 +155,7 @@ static void test_sched_has_to_stop_when_asked(void **state)
     assert_int_equal(ABT_sched_free(&sched), ABT_SUCCESS);
 }
 
-/* A scheduler of the program's; its data counts what it has run. */
+/* A user-defined scheduler; its data counts the threads it ran. */
 static const ABT_sched_config_var start_var = {0, ABT_SCHED_CONFIG_INT};
 
 static struct {
@@ -260,7 +260,7 @@ static void test_sched_in_a_pool_runs_until_its_own_are_empty(void **state)
     assert_int_equal(atomic_load(&ran), POOLS);
 }
 
-/* Its own number comes into `order`. */
+/* Appends its number to `order`. */
 static int order[POOLS + 1];
 static atomic_int ordered;
 

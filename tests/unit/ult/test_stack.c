@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stacks are kept for the next thread, up to a bound, and end in a guard. */
+/* Stacks are cached for later threads, up to a bound, and end in a guard. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static void test_stack_given_is_taken_again(void **state)
     amg_stack_free(&cache, first);
     amg_stack_cache_flush(&cache);
     assert_int_equal(cache.count, 0);
-    /* And by a caller without a cache. */
+    /* The same by a caller without a cache. */
     assert_ptr_equal(amg_stack_alloc(NULL, amg_stack_default_len()), first);
     amg_stack_free(NULL, first);
 }
@@ -73,7 +73,7 @@ static void test_stack_caches_are_bounded(void **state)
     assert_int_equal(cache.count, KEPT);
     amg_stack_cache_flush(&cache);
     amg_mem_stats_get(&after);
-    /* All streams together keep sixteen times as many. */
+    /* All streams together cache sixteen times as many. */
     assert_true(after.live - before.live <= KEPT * 16);
     amg_stacks_close();
     amg_mem_stats_get(&after);
@@ -132,7 +132,8 @@ static void test_stack_guard_may_not_be_touched(void **state)
     for (size_t below = 1; below <= AMG_GUARD_LEN; below += AMG_GUARD_LEN - 1) {
         child = fork();
         if (child == 0) {
-            signal(SIGSEGV, SIG_DFL); /* the test frame's would go on */
+            signal(SIGSEGV,
+                SIG_DFL); /* the handler of the test framework would continue */
             *((volatile char *)stack->base - below) = 1;
             _exit(0);
         }
@@ -143,7 +144,7 @@ static void test_stack_guard_may_not_be_touched(void **state)
     amg_stack_free(NULL, stack);
 }
 
-/* Uses up any stack; not a tail call. */
+/* Overruns any stack; not a tail call. */
 static int fall(volatile int *depth) /* NOLINT(misc-no-recursion) */
 {
     volatile int below[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A switch of stacks keeps what a function must find again: its registers, its
- * own rounding, an aligned stack. */
+/* A switch of stacks preserves what a function relies on: registers, rounding
+ * mode, stack alignment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static int stack_teardown(void **state)
     return 0;
 }
 
-/* What runs there next; the one before has left the stack for good. */
+/* Enters `function` on a new stack; the old one is left for good. */
 static void *begin(size_t len, void (*function)(void *arg), void *arg)
 {
     amg_fibre_clean(&away.fibre, stack);
@@ -67,7 +67,7 @@ struct seen {
 
 static struct seen seen;
 
-/* Keeps more values over the switch than there are registers for them. */
+/* Keeps more values over the switch than there are registers. */
 static void numbers_keep(void *arg)
 {
     uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8;
@@ -113,7 +113,7 @@ static void test_switch_keeps_values_and_argument(void **state)
                 seen.frame < (uintptr_t)stack + STACK_LEN);
 }
 
-/* 16 bytes are the most that the stack promises, and compilers rely on it. */
+/* The ABI aligns a stack to 16 bytes, and compilers rely on it. */
 static void alignment_look(void *arg)
 {
     _Alignas(ALIGNMENT) volatile char probe[ALIGNMENT];
@@ -128,7 +128,7 @@ static void alignment_look(void *arg)
 static void test_switch_new_stack_is_aligned(void **state)
 {
     (void)state;
-    /* Whatever the end of the stack is aligned to. */
+    /* For any alignment of the end of the stack. */
     for (size_t odd = 0; odd < ALIGNMENT; odd++) {
         uintptr_t rest = 1;
 

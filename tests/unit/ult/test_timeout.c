@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timeouts expire at their time and in its order, each once, and not when they
- * were taken back before. */
+/* Timeouts expire at their time and in order, each once, and not after they
+ * were cancelled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ enum { MANY = 2000, THREADS = 4, ROUNDS = 400 };
 struct case_timeout {
     struct amg_timeout timeout;
     uint64_t rung_ns;
-    unsigned place; /* number that had expired before */
+    unsigned place; /* timeouts that had expired before */
     atomic_uint expirations;
 };
 
@@ -102,7 +102,7 @@ static void test_timeout_canceled_is_silent(void **state)
     assert_int_equal(atomic_load(&far.expirations), 0);
 }
 
-/* Some taken back from the midst of the heap, the others in order. */
+/* Some are cancelled in the middle of the heap; the others expire in order. */
 static void test_timeout_many_expire_in_order(void **state)
 {
     struct case_timeout *many = calloc(MANY, sizeof(*many));
@@ -115,8 +115,8 @@ static void test_timeout_many_expire_in_order(void **state)
     for (int i = 0; i < MANY; i++)
         assert_true(amg_timeout_set(&many[i].timeout,
             start + (uint64_t)(rand() % MANY) * 1000, on_expire));
-    in_time = amg_clock_ns() < start; /* else some rang before others were set
-                                       */
+    in_time = amg_clock_ns() <
+              start; /* otherwise some expired before others were set */
     for (int i = 0; i < MANY; i += 3)
         canceled += amg_timeout_cancel(&many[i].timeout);
     wait_for_rings(MANY - canceled);
@@ -139,7 +139,7 @@ static void test_timeout_many_expire_in_order(void **state)
     free(many);
 }
 
-/* Sets and takes back at the moment itself; each way is told truly. */
+/* Sets and cancels at the moment of expiration; both outcomes are reported. */
 static void *race(void *arg)
 {
     uintptr_t lies = 0;

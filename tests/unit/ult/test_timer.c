@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timers agree with the clock they are read beside. */
+/* Timers agree with the clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User-level threads are made, run in turn, end, are cancelled, revived, moved
- * and freed. */
+/* User-level threads: create, run, yield, exit, cancel, revive, move, free. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -277,7 +276,7 @@ static void test_ult_answers_what_is_asked(void **state)
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
 }
 
-/* Where the caller's stack is. */
+/* Address of the caller's stack. */
 static void address_tell(void *arg)
 {
     char here = 0;

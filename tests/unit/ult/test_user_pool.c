@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of the program's own, in either form, are asked for all they are to do,
- * and what stands for a thread is freed with it. */
+/* User-defined pools of either form get all operations, and the unit of a
+ * thread is freed with it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void count_one(void *arg)
     ran++;
 }
 
-/* In a pool that no stream runs. */
+/* Creates threads in a pool that no stream runs. */
 static void few_create(ABT_pool pool, ABT_thread *ret_threads)
 {
     for (int i = 0; i < FEW; i++)
@@ -31,7 +31,7 @@ static void few_create(ABT_pool pool, ABT_thread *ret_threads)
             ABT_SUCCESS);
 }
 
-/* A pool of the program's own: the last in is the first out. */
+/* A user-defined pool: last in, first out. */
 struct shelf {
     void *items[MANY];
     size_t count;
@@ -111,7 +111,7 @@ static size_t old_size(ABT_pool pool)
     return shelf.count;
 }
 
-/* The pool is that of a stream, and all of it is the program's. */
+/* A stream runs the pool, and all its functions are the program's. */
 static void users_pool_run(ABT_pool pool)
 {
     ABT_xstream stream = ABT_XSTREAM_NULL;
@@ -164,7 +164,7 @@ static void test_ready_pool_of_the_program_is_run(void **state)
                                   ABT_POOL_CONTEXT_OP_POOL_OTHER));
 }
 
-/* Counts more than can be popped at the moment. */
+/* Returns more than can be popped. */
 static size_t larger = MANY;
 
 static size_t larger_size(ABT_pool pool)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams that sleep are woken for what is ready, or for their own end,
- * whatever the others do meanwhile. A wake-up that is lost is a hang. */
+/* Sleeping streams are woken for ready threads and for their own end, whatever
+ * other streams do meanwhile. A lost wake-up is a hang. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "unit/ult/asleep.h"
 #include "unit/ult/begun.h"
 
-static atomic_int runs_on; /* rank of its stream, -1: nowhere yet */
+static atomic_int runs_on; /* rank of its stream, -1: not started */
 static atomic_bool goes;
 static atomic_bool has_gone_on;
 
@@ -60,7 +60,7 @@ static int wait_until_it_runs(void)
     return atomic_load(&runs_on);
 }
 
-/* Keeps its stream until `goes`, and yields once. */
+/* Occupies its stream until `goes`, and yields once. */
 static void yielder(void *arg)
 {
     int rank = 0;
@@ -98,7 +98,7 @@ static void test_wake_yield_on_stream_that_ends_wakes_another(void **state)
         assert_int_equal(ABT_xstream_free(&streams[i]), ABT_SUCCESS);
 }
 
-/* Keeps its stream until `goes`. */
+/* Occupies its stream until `goes`. */
 static void keeper(void *arg)
 {
     atomic_store((atomic_bool *)arg, true);
@@ -106,7 +106,7 @@ static void keeper(void *arg)
         sched_yield();
 }
 
-/* Lets the kept stream go, and yields when that sleeps. */
+/* Lets the occupied stream go on, and yields when that sleeps. */
 static void asleep_yielder(void *arg)
 {
     atomic_store(&goes, true);
@@ -115,8 +115,8 @@ static void asleep_yielder(void *arg)
     atomic_store(&has_gone_on, true);
 }
 
-/* The same on the primary stream, when the other one has popped main() and has
- * sent it home. */
+/* The same on the primary stream, after the other one has popped main() and
+ * sent it back. */
 static void home_yielder(void *arg)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
@@ -147,7 +147,7 @@ static void test_wake_yield_before_main_returns_wakes_another(void **state)
         sched_yield();
     threads[1] = thread_in(pools[1], home_yielder, stream);
     ABT_thread_yield();
-    /* Main() is back, and does not yield. */
+    /* main() runs again, and does not yield. */
     while (!atomic_load(&has_gone_on))
         sched_yield();
     for (int i = 0; i < 2; i++)
@@ -156,7 +156,7 @@ static void test_wake_yield_before_main_returns_wakes_another(void **state)
 }
 
 /* A scheduler that runs one thread, and then waits until another stream has
- * gone on with it. */
+ * continued it. */
 static void sched_run(ABT_sched sched)
 {
     ABT_pool pool = ABT_POOL_NULL;
@@ -210,15 +210,16 @@ static void suspender(void *arg)
     ABT_self_suspend();
 }
 
-/* What happens to the last blocked thread of a stream that is being joined. */
+/* State of a stream that is joined and whose last blocked thread moves or ends.
+ */
 struct joined {
     ABT_xstream stream;
     ABT_pool pool;
     ABT_thread blocked;
-    ABT_xstream other; /* made by the helper */
+    ABT_xstream other; /* created by the helper */
 };
 
-/* On another stream, once the join sleeps. */
+/* Runs on another stream, once the joined one sleeps. */
 static void migrating_helper(void *arg)
 {
     struct joined *joined = arg;
@@ -290,7 +291,7 @@ static void test_wake_join_whose_pool_is_shared_returns(void **state)
     join_with(sharing_helper);
 }
 
-/* A scheduler that waits in its pool for as long as there is nothing. */
+/* A scheduler that waits in its pool while that is empty. */
 static void waiting_run(ABT_sched sched)
 {
     ABT_pool pool = ABT_POOL_NULL;

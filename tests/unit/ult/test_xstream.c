@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams run what is in their pools, sleep when there is nothing, end when
- * they are asked to, and begin again. */
+/* Streams run the threads of their pools, sleep without work, end on request,
+ * and can be revived. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,8 +124,8 @@ static void wait_for_all(void *arg)
     atomic_fetch_add(&ran, 1);
 }
 
-/* The threads can only go on when as many streams as there are have been woken
- * to run one each: none of them yields. */
+/* The threads continue only when as many streams as there are have been woken
+ * to run one each: no thread yields. */
 static void wait_on_own_stream(void *arg)
 {
     atomic_int *here = arg;
@@ -281,7 +281,7 @@ static void test_stream_is_bound_to_a_core_of_the_process(void **state)
     assert_int_equal(
         ABT_xstream_get_affinity(stream, 0, NULL, &count), ABT_SUCCESS);
     assert_int_equal(count, 1);
-    /* No machine of the tests has that one. */
+    /* No test machine has that core. */
     assert_int_equal(ABT_xstream_set_cpubind(stream, -1), ABT_ERR_CPUID);
     assert_int_equal(ABT_xstream_join(stream), ABT_SUCCESS);
     assert_int_equal(ABT_xstream_revive(stream), ABT_SUCCESS);

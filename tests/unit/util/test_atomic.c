@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each atomic returns what it promises, and loses nothing between threads. */
+/* Each atomic operation returns the documented value, and no update is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

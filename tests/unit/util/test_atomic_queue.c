@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue keeps order, says when it is full or empty, and loses or doubles
- * nothing while threads push and pop at once. */
+/* The queue keeps its order, reports full and empty, and neither loses nor
+ * doubles an entry while threads push and pop concurrently. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

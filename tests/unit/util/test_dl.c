@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A library is opened, asked for a function, and closed; failures say why. */
+/* A library is opened, searched for a function, and closed; failures give a
+ * reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

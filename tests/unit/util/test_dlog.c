@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A log in memory keeps the last entries, or the first, and its counters, and
- * prints them to a function or a file. */
+/* An in-memory log keeps its last or first entries and its counters, and prints
+ * them to a function or a file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static void test_dlog_counters_are_made_once(void **state)
     dlog_len = 0;
     hg_dlog_dump_counters(d, text_print, stderr, 1);
     assert_string_equal(dlog_text, "# calls: 3 (made)\n# bytes: -5 ()\n");
-    /* Somebody is at the log: nothing is printed, and nobody waits. */
+    /* Another thread holds the log: nothing is printed, and no caller waits. */
     dlog_len = 0;
     dlog_text[0] = '\0';
     hg_thread_mutex_lock(&d->dlock);
@@ -128,12 +128,12 @@ static void test_dlog_counters_stand_in_order_of_creation_once(void **state)
     hg_dlog_dump_counters(&d, text_print, stderr, 0);
     assert_string_equal(dlog_text, "# s0: 0 (d)\n# s1: 0 (d)\n# s2: 0 (d)\n"
                                    "# l0: 0 (d)\n# l1: 0 (d)\n");
-    /* That of the entries leaves the counters to the call for them. */
+    /* Printing the entries leaves out the counters. */
     assert_null(strstr(dump(&d), "s0"));
     hg_dlog_free(&d);
 }
 
-/* How often a word stands in a file. */
+/* Occurrences of a word in a file. */
 static unsigned count_in_file(const char *path, const char *word)
 {
     char line[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An event is set until it is asked for, and wakes a thread that waits in a
- * poll set; sets add, remove, wait, and tell what was to be told. */
+/* An event stays set until it is read, and wakes a thread that waits in a poll
+ * set; poll sets add, remove, wait, and report events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,7 +131,7 @@ static void test_poll_is_woken_by_a_thread(void **state)
 
     (void)state;
     assert_int_equal(hg_poll_add(set, fd, &event), HG_UTIL_SUCCESS);
-    /* Sets may be in sets. */
+    /* Poll sets can be nested. */
     assert_int_equal(
         hg_poll_add(outer, hg_poll_get_fd(set), &event), HG_UTIL_SUCCESS);
     assert_int_equal(
@@ -157,7 +157,7 @@ static void test_poll_reports_a_signal(void **state)
 {
     hg_poll_set_t *set = hg_poll_create();
     struct sigaction action = {.sa_handler = signal_take}, before;
-    /* Again and again, as the first may come before the wait. */
+    /* Periodic, as the first signal may come before the wait. */
     struct itimerval often = {{0, 5000}, {0, 5000}}, never = {{0, 0}, {0, 0}};
     struct hg_poll_event got[1];
     unsigned int count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values are found by equal keys, replaced, removed, walked over; what leaves
- * is freed once; a failed allocation changes nothing. */
+/* A hash table finds, replaces, removes and iterates values by key; removed
+ * values are freed once; a failed allocation changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static int text_equal(hg_hash_table_key_t a, hg_hash_table_key_t b)
     return strcmp((const char *)a, (const char *)b) == 0;
 }
 
-/* All in one chain: equality must decide. */
+/* All in one chain: only equality can decide. */
 static unsigned int same_hash(hg_hash_table_key_t key)
 {
     (void)key;
@@ -94,7 +94,7 @@ static void many_check(hg_hash_table_hash_func_t hash)
     assert_int_equal(hg_hash_table_num_entries(table), MANY);
     for (int i = 0; i < MANY; i++)
         assert_ptr_equal(hg_hash_table_lookup(table, &i), &numbers[i]);
-    /* Each is seen once, also when it is removed on the way. */
+    /* Each is visited once, even if it is removed meanwhile. */
     hg_hash_table_iterate(table, &iter);
     while (hg_hash_table_iter_has_more(&iter)) {
         int *value = hg_hash_table_iter_next(&iter);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The log as programs see it: their outlets beside the library's own lines,
- * levels, streams, functions, the log in memory, and threads. */
+/* The public log: outlets of programs beside the library's own lines, levels,
+ * streams, functions, the log in memory, and threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

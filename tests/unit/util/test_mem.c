@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory is aligned as asked, has its header in front, is shared by name, and
- * all of it goes back. */
+/* Memory is aligned, has its header in front, is shared by name, and is freed
+ * completely. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,8 @@ static void test_mem_shm_is_shared_by_name(void **state)
     assert_non_null(second);
     first[100] = 42;
     assert_int_equal(second[100], 42);
-    /* Smaller than what is there is fine, also to its maker; larger is not. */
+    /* A smaller size than the existing one is accepted, also from its creator;
+     * a larger one is not. */
     assert_null(hg_mem_shm_map(name, 16384, false));
     assert_int_equal(hg_mem_shm_unmap(NULL, second, 4096), HG_UTIL_SUCCESS);
     second = hg_mem_shm_map(name, 4096, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chunks are apart, come with the registration of their block, are used again,
- * and come from new blocks when they are out. */
+/* Chunks do not overlap, have the registration of their block, are reused, and
+ * come from new blocks when all are in use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@ enum { CHUNK = 100, CHUNKS = 8 };
 
 static unsigned pool_registered;
 static unsigned pool_deregistered;
-static unsigned pool_refuse_at; /* registration number that fails; 0: none */
+static unsigned
+    pool_refuse_at; /* number of the registration that fails; 0: none */
 
 static int block_register(
     const void *buf, size_t size, unsigned long flags, void **handle, void *arg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests are waited for by one thread or several, over a fake medium. */
+/* One thread or several wait for requests, over a fake medium. */
 #include "mercury_request.h"
 
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 
 enum { THREADS = 4, ROUNDS = 200, FOREVER_MS = 3600 * 1000 };
 
-/* A medium on which each progress call brings in the oldest request posted,
- * and each trigger call completes one that came in. */
+/* A medium in which each progress call brings in the oldest posted request, and
+ * each trigger call completes one that came in. */
 struct fake {
     pthread_mutex_t mutex;
     hg_request_t *posted[THREADS];
@@ -141,7 +141,7 @@ static void test_request_wait_makes_progress_until_complete(void **state)
         assert_int_equal(fake.progress_calls, i + 1);
         assert_int_equal(hg_request_reset(request), HG_UTIL_SUCCESS);
     }
-    /* A long wait is cut into slices. */
+    /* A long wait is split into slices. */
     assert_true(fake.longest_ms > 0 && fake.longest_ms <= 500);
     hg_request_destroy(request);
     fake_fini(&fake);
@@ -231,7 +231,7 @@ static void test_request_callback_may_wait_in_turn(void **state)
     fake_fini(&fake);
 }
 
-/* Posts and waits, again and again. */
+/* Posts and waits, repeatedly. */
 static void *waiter_run(void *arg)
 {
     struct fake *fake = arg;

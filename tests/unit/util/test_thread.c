@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads start, end, keep data of their own, and stay on their cores. */
+/* Threads start, end, keep thread-local data, and stay on their cores. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

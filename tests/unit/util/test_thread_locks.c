@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each kind of lock keeps others out, says so to those who only try, and
- * answers misuse; a condition wakes who waits, and ends a wait in time. */
+/* Each kind of lock excludes others, fails a try while it is held, and reports
+ * misuse; a condition wakes its waiters, and ends a timed wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,11 +22,11 @@ static hg_thread_mutex_t lock_mutex = HG_THREAD_MUTEX_INITIALIZER;
 static hg_thread_cond_t lock_cond = HG_THREAD_COND_INITIALIZER;
 static hg_thread_spin_t lock_spin;
 static hg_thread_rwlock_t lock_rw;
-/* Not atomic: guarded by one of the locks each. */
+/* Not atomic: each is guarded by one lock. */
 static int lock_counts[3];
 static int lock_turn;
 
-/* Runs `body` in several threads, and one after the other ends. */
+/* Runs `body` in several threads, and joins them in turn. */
 static void threads_run(hg_thread_func_t body)
 {
     hg_thread_t threads[THREADS];
@@ -77,7 +77,7 @@ static void test_locks_mutex_answers_misuse(void **state)
 
     (void)state;
     assert_int_equal(hg_thread_mutex_init(&mutex), HG_UTIL_SUCCESS);
-#ifndef __SANITIZE_THREAD__ /* which reports it itself, and fails the test */
+#ifndef __SANITIZE_THREAD__ /* which reports it, and fails the test */
     assert_int_equal(hg_thread_mutex_unlock(&mutex), HG_UTIL_FAIL);
 #endif
     assert_int_equal(hg_thread_mutex_lock(&mutex), HG_UTIL_SUCCESS);
@@ -174,7 +174,7 @@ static void test_locks_condition_ends_a_wait_in_time(void **state)
     assert_int_equal(hg_thread_cond_signal(&cond), HG_UTIL_SUCCESS);
     hg_thread_mutex_lock(&mutex);
     hg_time_get_current(&before);
-    /* A wake-up for no reason is a success; the wait goes on after it. */
+    /* A spurious wake-up is a success; wait again after it. */
     while (hg_thread_cond_timedwait(&cond, &mutex, 5) == HG_UTIL_SUCCESS)
         hg_time_get_current(&before);
     hg_time_get_current(&now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pool runs all that is posted, in order, also what is posted by its work,
+/* A pool runs all posted work in order, including work posted by its work,
  * before it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static hg_thread_ret_t work_count(void *arg)
     return NULL;
 }
 
-/* Counts, if all before it have run. */
+/* Counts, if all earlier work has run. */
 static hg_thread_ret_t work_in_order(void *arg)
 {
     if (hg_atomic_get32(&pool_order) == (int32_t)(uintptr_t)arg)
@@ -32,7 +32,7 @@ static hg_thread_ret_t work_in_order(void *arg)
     return NULL;
 }
 
-/* Posts the next one itself. */
+/* Posts its successor. */
 static hg_thread_ret_t work_chain(void *arg)
 {
     uintptr_t next = (uintptr_t)arg + 1;

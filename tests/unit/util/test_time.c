@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moments do not go back; durations are added, taken away and converted. */
+/* Time is monotonic; durations are added, subtracted and converted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void test_time_conversions_come_back(void **state)
     assert_int_equal(tv.tv_sec, -1);
     assert_int_equal(tv.tv_nsec, 750000000);
     assert_true(hg_time_to_double(tv) == -0.25);
-    /* So little below 0 that a second more is a whole one. */
+    /* So little below 0 that rounding gives a whole second. */
     tv = hg_time_from_double(-1e-20);
     assert_int_equal(tv.tv_sec, 0);
     assert_int_equal(tv.tv_nsec, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Heads are read as they were written, lie as their table says, and are
- * refused, with a reason, when anything is not of this version. */
+/* Headers are read as written, have the layout of their table, and are refused
+ * with a reason if any field is not of this version. */
 #include "wire/header.h"
 
 #include <setjmp.h>
@@ -57,7 +57,8 @@ static void test_header_wrong_one_is_refused_with_reason(void **state)
     const char *why = NULL;
 
     (void)state;
-    for (unsigned at = 0; at < 4; at++) { /* bytes 4 to 7 are lengths, sums */
+    for (unsigned at = 0; at < 4;
+         at++) { /* bytes 4 to 7 are lengths and checksums */
         amg_header_write_request(bytes, 0, 1);
         bytes[at] = 0xee;
         why = NULL;
@@ -79,7 +80,7 @@ static void test_header_wrong_one_is_refused_with_reason(void **state)
 
 enum { USER_LEN = 6, SIGNED_LEN = AMG_HEADER_LEN + USER_LEN };
 
-/* A head with a user's header, signed. */
+/* A header with a user header, and its checksum. */
 static void signed_write(uint8_t bytes[SIGNED_LEN], uint64_t id)
 {
     amg_header_write_request(bytes, 0, id);
@@ -116,8 +117,8 @@ static void test_header_signed_one_is_read_as_written(void **state)
             HG_SUCCESS);
 }
 
-/* Any bit, and any byte, but where the sum itself becomes 0, which says that
- * there is none: then all the rest is right. */
+/* Any bit and any byte, except where the checksum itself becomes 0, which means
+ * none: then all else is right. */
 static void test_header_signed_one_that_was_damaged_is_refused(void **state)
 {
     uint8_t bytes[SIGNED_LEN];

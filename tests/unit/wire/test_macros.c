@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The macros that write types and procs: one field, many, nested, failing. */
+/* Macros that generate types and procs: one field, many, nested, failing. */
 #include "mercury_macros.h"
 
 #include <setjmp.h>

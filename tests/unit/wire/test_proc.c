@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stream of arguments: sizes, ends, overflow, raw access and sums. */
+/* Encoding stream of arguments: sizes, ends, overflow, raw access and
+ * checksums. */
 #include "wire/proc.h"
 
 #include <setjmp.h>
@@ -51,7 +52,7 @@ static void test_proc_base_types_come_back(void **state)
 
 static void test_proc_decode_beyond_end_is_overflow(void **state)
 {
-    /* On the heap and of exact size, so that a sanitizer sees any byte more. */
+    /* On the heap and of exact size, so that a sanitizer sees an overrun. */
     char *buf = malloc(7);
     uint64_t wide = 42;
     uint32_t narrow = 0;
@@ -130,19 +131,21 @@ static unsigned shelf_taken;
 static unsigned shelf_given;
 static unsigned heap_given;
 
-/* Has room for three pages, once at a time. */
-static void *shelf_alloc(hg_class_t *cls, hg_size_t len)
+/* Holds three pages, one at a time. */
+static void *shelf_alloc(
+    struct amg_proc_memory *memory, hg_size_t len, hg_size_t *ret_cap)
 {
-    assert_null(cls);
+    assert_non_null(memory);
     if (len > sizeof(shelf) || shelf_taken > shelf_given)
         return NULL;
     shelf_taken++;
+    *ret_cap = sizeof(shelf);
     return shelf;
 }
 
-static void shelf_free(hg_class_t *cls, void *ptr)
+static void shelf_free(struct amg_proc_memory *memory, void *ptr)
 {
-    assert_null(cls);
+    assert_non_null(memory);
     if (ptr == shelf) {
         shelf_given++;
         return;
@@ -153,19 +156,20 @@ static void shelf_free(hg_class_t *cls, void *ptr)
 
 static void test_proc_extra_buf_comes_from_memory(void **state)
 {
-    static const struct amg_proc_memory memory = {shelf_alloc, shelf_free};
+    static struct amg_proc_memory memory = {shelf_alloc, shelf_free};
     uint8_t byte = 7;
     struct hg_proc proc;
 
     (void)state;
     amg_proc_init(&proc, NULL, NULL, 0, HG_ENCODE);
-    amg_proc_set_memory(&proc, &memory);
-    amg_proc_fini(&proc); /* it has taken nothing */
+    proc.memory = &memory;
+    amg_proc_fini(&proc); /* nothing was allocated */
     assert_int_equal(shelf_given + heap_given, 0);
     amg_proc_init(&proc, NULL, NULL, 0, HG_ENCODE);
-    amg_proc_set_memory(&proc, &memory);
+    proc.memory = &memory;
     assert_int_equal(hg_proc_uint8_t(&proc, &byte), HG_SUCCESS);
     assert_ptr_equal(hg_proc_get_extra_buf(&proc), shelf);
+    assert_int_equal(hg_proc_get_extra_size(&proc), sizeof(shelf));
     assert_int_equal(hg_proc_set_size(&proc, 4 * PAGE), HG_SUCCESS);
     assert_int_equal(shelf_given, 1);
     assert_ptr_not_equal(hg_proc_get_extra_buf(&proc), shelf);
@@ -173,10 +177,10 @@ static void test_proc_extra_buf_comes_from_memory(void **state)
     amg_proc_fini(&proc);
     assert_int_equal(heap_given, 1);
     amg_proc_init(&proc, NULL, NULL, 0, HG_ENCODE);
-    amg_proc_set_memory(&proc, &memory);
+    proc.memory = &memory;
     assert_int_equal(hg_proc_uint8_t(&proc, &byte), HG_SUCCESS);
     assert_int_equal(hg_proc_set_extra_buf_is_mine(&proc, 1), HG_SUCCESS);
-    amg_proc_fini(&proc); /* what was taken stays */
+    amg_proc_fini(&proc); /* allocated memory is kept */
     assert_int_equal(shelf_taken, 2);
     assert_int_equal(shelf_given, 1);
 }
@@ -303,7 +307,7 @@ static void test_proc_knows_class_call_and_flags(void **state)
     amg_proc_fini(&proc);
 }
 
-/* What each sum of "123456789" is known to be. */
+/* Known checksums of "123456789". */
 static void check_sum(hg_proc_hash_t hash, const void *expected, size_t len)
 {
     char digits[] = "123456789";

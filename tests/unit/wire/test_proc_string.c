@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strings and string objects in the stream, also those that lie. */
+/* Strings and string objects in the stream, also with false lengths. */
 #include "mercury_proc_string.h"
 
 #include <setjmp.h>
@@ -79,7 +79,7 @@ static void test_string_null_is_eight_bytes(void **state)
     assert_int_equal(hg_proc_hg_string_t(&proc, &back), HG_SUCCESS);
 }
 
-/* A message of `size` bytes that claims a string of `claimed` ones. */
+/* A message of `size` bytes that claims a string of `claimed` bytes. */
 static void check_lie(uint64_t claimed, size_t size)
 {
     char *buf = malloc(size > 0 ? size : 1);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Facts that the ranks exchange while a domain opens, and their reduction: pure
+ * functions, without MPI.
+ *
+ * Two exchanges, each a reduction in a tree: `greeting` first, which no version
+ * of the library may change, so that ranks with different versions can refuse
+ * each other; then `facts`. Both have a constant length, whatever the number of
+ * ranks. The reductions are associative and commutative. */
+#ifndef AMG_MPI_BACKEND_MPI_FACTS_H
+#define AMG_MPI_BACKEND_MPI_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    AMG_MPI_VERSION_CAP = 24,
+    AMG_MPI_HOST_CAP = 72,
+    AMG_MPI_GREETING_LEN = 256,
+    AMG_MPI_LEADERS = 8, /* first ranks of nodes that all ranks know */
+};
+
+#define AMG_MPI_NO_RANK UINT32_MAX
+
+/* The library of one rank. */
+struct amg_mpi_library {
+    uint32_t rank;   /* AMG_MPI_NO_RANK: none */
+    uint32_t layout; /* hash of the version and of its wire layouts */
+    char version[AMG_MPI_VERSION_CAP];
+    char host[AMG_MPI_HOST_CAP];
+};
+
+/* The first exchange. Up to `other` fixed for all versions; what follows has a
+ * meaning only if all ranks have one layout. */
+struct amg_mpi_greeting {
+    struct amg_mpi_library first; /* of the lowest rank */
+    struct amg_mpi_library other; /* of the lowest one with another layout */
+    uint32_t message_len;         /* minima over the ranks */
+    uint32_t credits;
+    uint32_t protocol; /* the same on all ranks if the smallest */
+    uint32_t inverse;  /* number and the largest are */
+    uint64_t nonce;    /* of the lowest rank */
+    uint32_t max_kib;  /* of unanswered requests; a minimum */
+    unsigned char unused[AMG_MPI_GREETING_LEN - 236];
+};
+
+_Static_assert(sizeof(struct amg_mpi_greeting) == AMG_MPI_GREETING_LEN &&
+                   offsetof(struct amg_mpi_greeting, message_len) == 208,
+    "all versions of the library send and receive these");
+
+/* The second one. */
+struct amg_mpi_facts {
+    uint32_t failed;      /* ranks that could not make their part */
+    uint32_t nodes;       /* the number of them */
+    uint32_t is_part;     /* a rank's world has more processes than the job */
+    uint32_t last_leader; /* the highest first rank of a node */
+    uint32_t leader_count;
+    uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest ones, in their order */
+};
+
+/* Fills in version, layout and host of this process. */
+void amg_mpi_library_fill(uint32_t rank, struct amg_mpi_library *ret_library);
+
+void amg_mpi_greeting_reduce(
+    const struct amg_mpi_greeting *one, struct amg_mpi_greeting *both);
+/* Whether all ranks have one layout; else writes which ones differ. */
+bool amg_mpi_greeting_fits(
+    const struct amg_mpi_greeting *all, char *ret_text, size_t cap);
+
+/* Of one rank; `is_leader`: the first one of its node. */
+void amg_mpi_facts_init(struct amg_mpi_facts *facts, uint32_t rank,
+    bool is_leader, bool is_part, bool has_failed);
+void amg_mpi_facts_reduce(
+    const struct amg_mpi_facts *one, struct amg_mpi_facts *both);
+/* Whether the rank is one of `facts->leaders`. */
+bool amg_mpi_facts_is_leader(const struct amg_mpi_facts *facts, uint32_t rank);
+
+#endif

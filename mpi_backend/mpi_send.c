@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends: calls that leave at once or are packed, and messages in flight.
+ *
+ * Messages that MPI sends wait on one list until a poll tests them. A small
+ * message is complete when MPI_Isend returns, but testing it then would be one
+ * more call for each, and each takes MPI's lock: polls test several at once,
+ * when there are enough, or when no message arrived. Sends to different ranks
+ * may complete in any order. */
+#include "mpi_backend/mpi_send.h"
+
+#include <stdatomic.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "mpi_backend/mpi_peer.h"
+
+hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
+{
+    static atomic_bool was_told;
+
+    if (domain->is_dead) {
+        AMG_LOG_ERROR("mpi", "MPI_Finalize ended this class; close classes "
+                             "before it");
+        return HG_NA_ERROR;
+    }
+    if (domain->comm.thread_level != MPI_THREAD_SINGLE ||
+        amg_role.is_library_thread || amg_mpi_comm_is_main())
+        return HG_SUCCESS;
+    if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
+        AMG_LOG_ERROR("mpi",
+            "MPI was started with MPI_THREAD_SINGLE, and this thread did not "
+            "start it: its calls are refused; use MPI_Init_thread with "
+            "MPI_THREAD_FUNNELED or higher");
+    return HG_OPNOTSUPPORTED;
+}
+
+/* A request was not sent: no reply will end its call, and no release will
+ * return its credit. */
+static void request_unsent_locked(const struct amg_mpi_msgbuf *msgbuf,
+    unsigned kind, uint32_t cookie, hg_return_t ret)
+{
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    uint32_t rank = (uint32_t)msgbuf->rank;
+    struct amg_post post = {.cookie = cookie,
+        .peer = &amg_mpi_peer_of_locked(domain, rank)->calls,
+        .wants_reply = kind == AMG_MPI_REQUEST};
+
+    if (kind != AMG_MPI_REQUEST && kind != AMG_MPI_ONEWAY)
+        return;
+    domain->oneways -= kind == AMG_MPI_ONEWAY;
+    amg_calls_unsent_locked(&domain->calls, &post, rank, ret);
+}
+
+static void calls_unsent_locked(
+    const struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
+{
+    struct amg_pack_iter iter;
+    struct amg_pack_part part;
+
+    if (msgbuf->packed.kind == 0) {
+        request_unsent_locked(msgbuf, amg_mpi_kind_of(&msgbuf->header),
+            msgbuf->header.cookie, ret);
+        return;
+    }
+    if (!amg_pack_iter_init(&iter, &msgbuf->header, msgbuf->pack.len,
+            msgbuf->pack.count, msgbuf->domain->packer.count_max))
+        return;
+    while (amg_pack_iter_next(&iter, &part))
+        request_unsent_locked(msgbuf,
+            part.head.kind & ~(unsigned)AMG_MPI_MAGIC_MASK, part.head.cookie,
+            ret);
+}
+
+/* MPI has sent the message, or failed to. */
+static void msgbuf_left_locked(struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
+{
+    if (msgbuf->post.op != NULL)
+        amg_mpi_op_end_locked(msgbuf->post.op, ret);
+    if (!AMG_LIKELY(ret == HG_SUCCESS))
+        calls_unsent_locked(msgbuf, ret);
+    msgbuf->packed.kind = 0;
+    amg_mpi_msgbuf_put_locked(msgbuf);
+}
+
+static void sends_add_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_msgbuf *msgbuf)
+{
+    amg_list_push(&domain->sends, &msgbuf->post.link);
+    domain->send_count++;
+}
+
+/* Hands the message that begins with `header` to MPI. `peer` is NULL before the
+ * first contact: it is owed nothing. */
+static inline hg_return_t msgbuf_post_locked(struct amg_mpi_msgbuf *msgbuf,
+    struct amg_mpi_header *header, struct amg_mpi_peer *peer)
+{
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    int rc = MPI_SUCCESS;
+
+    header->credits = AMG_LIKELY(peer != NULL)
+                          ? amg_flow_take_owed(&peer->calls, UINT16_MAX)
+                          : 0;
+    rc = MPI_Isend(header, (int)msgbuf->len, MPI_BYTE, msgbuf->rank,
+        msgbuf->tag, domain->comm.messages, &msgbuf->request);
+    if (rc != MPI_SUCCESS) {
+        if (header->credits > 0)
+            amg_flow_owe_again(
+                &domain->calls.flow, &peer->calls, header->credits);
+        return amg_mpi_peer_lost(domain, (uint32_t)msgbuf->rank, rc);
+    }
+    sends_add_locked(domain, msgbuf);
+    return HG_SUCCESS;
+}
+
+static void kept_send_locked(
+    struct amg_mpi_domain *domain, struct amg_pack *pack)
+{
+    struct amg_mpi_msgbuf *msgbuf =
+        amg_container_of(pack, struct amg_mpi_msgbuf, pack);
+    struct amg_mpi_header *header = &msgbuf->header;
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_packer_take(&domain->packer, pack);
+    if (pack->count > 1) {
+        header = &msgbuf->packed;
+        *header = (struct amg_mpi_header){
+            .kind = AMG_MPI_MAGIC | AMG_MPI_PACK, .cookie = pack->count};
+        msgbuf->len = (uint32_t)sizeof(*header) + pack->len;
+    }
+    rc = msgbuf_post_locked(
+        msgbuf, header, amg_mpi_peer_of_locked(domain, (uint32_t)msgbuf->rank));
+    if (rc != HG_SUCCESS)
+        msgbuf_left_locked(msgbuf, rc);
+}
+
+void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_pack *pack = NULL;
+
+    while ((pack = amg_packer_first(&domain->packer)) != NULL)
+        kept_send_locked(domain, pack);
+}
+
+/* A call, while another message is under way. True: it is kept, or was copied,
+ * and its msgbuf is taken. */
+AMG_NOINLINE static bool call_keep_locked(
+    struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
+{
+    struct amg_packer *packer = &msgbuf->domain->packer;
+    enum amg_pack_verdict verdict = AMG_PACK_FULL;
+
+    msgbuf->pack.head = (struct amg_pack_head){.kind = msgbuf->header.kind,
+        .context = msgbuf->header.context,
+        .cookie = msgbuf->header.cookie};
+    msgbuf->pack.body = msgbuf->data;
+    msgbuf->pack.len = msgbuf->len - (uint32_t)sizeof(msgbuf->header);
+    msgbuf->pack.target = (uint8_t)(msgbuf->tag - msgbuf->domain->stamp);
+    while ((verdict = amg_packer_post(packer, &peer->pack, &msgbuf->pack)) ==
+           AMG_PACK_FULL)
+        kept_send_locked(msgbuf->domain, peer->pack.kept);
+    if (verdict != AMG_PACK_JOINED)
+        return verdict == AMG_PACK_KEPT;
+    if (msgbuf->post.op != NULL)
+        amg_mpi_op_end_locked(msgbuf->post.op, HG_SUCCESS);
+    amg_mpi_msgbuf_put_locked(msgbuf);
+    return true;
+}
+
+/* Other messages than calls and credits leave after what is kept. */
+static inline bool msgbuf_keep_locked(
+    struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
+{
+    unsigned kind = amg_mpi_kind_of(&msgbuf->header);
+
+    if (AMG_LIKELY(kind <= AMG_MPI_REFUSE))
+        return !AMG_LIKELY(
+                   amg_packer_is_first(&msgbuf->domain->packer, &peer->pack)) &&
+               call_keep_locked(msgbuf, peer);
+    if (peer->pack.kept != NULL && kind != AMG_MPI_CREDIT)
+        kept_send_locked(msgbuf->domain, peer->pack.kept);
+    return false;
+}
+
+hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
+{
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    struct amg_mpi_peer *peer = NULL;
+
+    AMG_ASSERT(msgbuf->rank >= 0 && msgbuf->rank < domain->comm.size);
+    AMG_ASSERT(msgbuf->len >= sizeof(msgbuf->header) &&
+               msgbuf->len <= domain->room_len);
+    if (!amg_mpi_comm_may_call(&domain->comm)) {
+        amg_list_push(&domain->deferred, &msgbuf->post.link);
+        return HG_SUCCESS;
+    }
+    peer = domain->peers[msgbuf->rank];
+    if (AMG_LIKELY(peer != NULL) && msgbuf_keep_locked(msgbuf, peer))
+        return HG_SUCCESS;
+    return msgbuf_post_locked(msgbuf, &msgbuf->header, peer);
+}
+
+void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
+    uint8_t context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len)
+{
+    msgbuf->post.op = NULL;
+    msgbuf->header.cookie = cookie;
+    amg_mpi_send_address(msgbuf, rank, context, kind, body_len);
+    if (amg_mpi_send_locked(msgbuf) != HG_SUCCESS)
+        amg_mpi_msgbuf_put_locked(msgbuf);
+}
+
+static void deferred_send_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_list all;
+    struct amg_link *link = NULL;
+
+    amg_list_init(&all);
+    amg_list_splice(&all, &domain->deferred);
+    while ((link = amg_list_pop(&all)) != NULL) {
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
+        hg_return_t rc = amg_mpi_send_locked(msgbuf);
+
+        if (rc != HG_SUCCESS)
+            msgbuf_left_locked(msgbuf, rc);
+    }
+}
+
+/* Removes the oldest ones from the list; returns how many. */
+static int sends_take_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_msgbuf *ret_msgbufs[AMG_MPI_SENDS],
+    MPI_Request ret_requests[AMG_MPI_SENDS])
+{
+    int count = 0;
+
+    while (count < AMG_MPI_SENDS && domain->send_count > 0) {
+        struct amg_mpi_msgbuf *msgbuf =
+            amg_mpi_msgbuf_of_link(amg_list_pop(&domain->sends));
+
+        AMG_ASSERT(msgbuf->request != MPI_REQUEST_NULL);
+        domain->send_count--;
+        ret_msgbufs[count] = msgbuf;
+        ret_requests[count] = msgbuf->request;
+        count++;
+    }
+    return count;
+}
+
+/* Tests all of them: ret_codes[i] is valid if requests[i] has become
+ * MPI_REQUEST_NULL. */
+static void requests_test(
+    int count, MPI_Request *requests, int ret_codes[AMG_MPI_SENDS])
+{
+    MPI_Status statuses[AMG_MPI_SENDS];
+    int indices[AMG_MPI_SENDS];
+    int done = 0;
+    int rc = amg_mpi_comm_test_some(count, requests, &done, indices, statuses);
+
+    for (int i = 0; rc == MPI_SUCCESS && i < done; i++)
+        ret_codes[indices[i]] = statuses[i].MPI_ERROR;
+    for (int i = 0; rc != MPI_SUCCESS && i < count; i++) {
+        requests[i] = MPI_REQUEST_NULL;
+        ret_codes[i] = rc;
+    }
+}
+
+void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_msgbuf *msgbufs[AMG_MPI_SENDS];
+    MPI_Request requests[AMG_MPI_SENDS];
+    int codes[AMG_MPI_SENDS];
+    int count = 0;
+
+    if (!amg_list_is_empty(&domain->deferred))
+        deferred_send_locked(domain);
+    amg_mpi_send_kept_locked(domain);
+    count = sends_take_locked(domain, msgbufs, requests);
+    if (count == 0)
+        return;
+    requests_test(count, requests, codes);
+    for (int i = 0; i < count; i++) {
+        msgbufs[i]->request = requests[i];
+        if (requests[i] != MPI_REQUEST_NULL)
+            sends_add_locked(domain, msgbufs[i]);
+        else if (codes[i] == MPI_SUCCESS)
+            msgbuf_left_locked(msgbufs[i], HG_SUCCESS);
+        else
+            msgbuf_left_locked(
+                msgbufs[i], amg_mpi_peer_lost(
+                                domain, (uint32_t)msgbufs[i]->rank, codes[i]));
+    }
+}
+
+void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain)
+{
+    unsigned count = 0;
+
+    amg_mpi_send_kept_locked(domain);
+    count = domain->send_count;
+    for (unsigned i = 0; i < count; i += AMG_MPI_SENDS)
+        amg_mpi_send_poll_locked(domain);
+}
+
+void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    amg_mpi_send_kept_locked(domain);
+    while ((link = amg_list_pop(&domain->deferred)) != NULL)
+        amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
+    /* MPI may still read these msgbufs; they count as in use from now on. */
+    amg_list_init(&domain->sends);
+    domain->send_count = 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends: calls that leave at once or are packed, and messages in flight. */
+#ifndef AMG_MPI_BACKEND_MPI_SEND_H
+#define AMG_MPI_BACKEND_MPI_SEND_H
+
+#include "mpi_backend/mpi_msgbuf.h"
+
+/* Checks whether this thread may post to the domain. HG_NA_ERROR: MPI has
+ * ended. HG_OPNOTSUPPORTED: MPI_THREAD_SINGLE, and this is another thread. */
+hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain);
+
+/* Writes the destination and header of the msgbuf. */
+static inline void amg_mpi_send_address(struct amg_mpi_msgbuf *msgbuf,
+    uint32_t rank, uint8_t context, enum amg_mpi_kind kind, uint32_t body_len)
+{
+    msgbuf->rank = (int)rank;
+    msgbuf->tag = amg_mpi_tag(msgbuf->domain, context);
+    msgbuf->len = (uint32_t)sizeof(msgbuf->header) + body_len;
+    msgbuf->header.kind = (uint8_t)(AMG_MPI_MAGIC | kind);
+}
+
+/* Sends an addressed msgbuf, and takes it; `msgbuf->post.op` ends when it has
+ * left, or was copied into another one that will. A call may be kept until the
+ * next poll (transport/pack.h). On an error the msgbuf stays the caller's, and
+ * MPI's reason is logged. */
+hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf);
+
+/* A poll begins, by a thread that may call MPI: sends all kept messages. */
+void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain);
+
+/* For messages of the driver, whose result is not reported: always takes the
+ * msgbuf. */
+void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
+    uint8_t context, enum amg_mpi_kind kind, uint32_t cookie,
+    uint32_t body_len);
+
+/* Tests the sends that are not complete, and sends the messages of threads that
+ * may not call MPI. Called by a thread that may call MPI. */
+void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
+
+/* The same, once for each send in flight now. */
+void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
+
+/* At close: keeps the msgbufs that MPI has not completed allocated. */
+void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers of outgoing messages: msgbufs and blocks of the own segment, lent to
+ * a receiver until it returns them, or the heap.
+ *
+ * Either takes memory from its first use on; so the one used last is used next,
+ * and lent ones are checked before a fresh one is touched. When no msgbuf is
+ * left, messages are written to the heap, and wait for one. When no block is
+ * left, the caller sends the long arguments in another way: nobody waits for a
+ * block, and a receiver may keep blocks as long as it likes. */
+#include "shm/shm_buf.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "shm/shm_peer.h"
+
+/* Lent ones checked before a fresh one is taken. */
+enum { RECLAIM_MAX = 8 };
+
+static struct amg_shm_buf *buf_fresh_locked(
+    struct amg_shm_domain *domain, struct amg_shm_stock *stock)
+{
+    uint32_t index = stock->next;
+    struct amg_shm_msgbuf *msgbuf = NULL;
+    struct amg_shm_buf *buf = NULL;
+    uint32_t cap = 0;
+
+    AMG_ASSERT(index <= stock->end);
+    if (index == stock->end)
+        return NULL;
+    cap = amg_shm_region_find(&domain->region, index, &msgbuf);
+    AMG_ASSERT(cap > 0);
+    /* The first one was reserved with the segment: there is at least one. */
+    if (index > 0 &&
+        !amg_shm_region_reserve(&domain->region, msgbuf, sizeof(*msgbuf) + cap))
+        return NULL;
+    stock->next++;
+    buf = &domain->bufs[index];
+    buf->domain = domain;
+    buf->stock = stock;
+    buf->index = index;
+    buf->msgbuf = msgbuf;
+    buf->buf.data = msgbuf->bytes;
+    buf->buf.cap = cap;
+    return buf;
+}
+
+struct amg_shm_buf *amg_shm_buf_heap(struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf =
+        amg_mem_alloc(sizeof(*buf) + domain->region.message_len);
+
+    if (buf == NULL)
+        return NULL;
+    *buf = (struct amg_shm_buf){.domain = domain};
+    buf->buf.data = buf + 1;
+    buf->buf.cap = domain->region.message_len;
+    return buf;
+}
+
+/* Frees a lent msgbuf or block if its receiver has returned it. */
+static bool buf_reclaim_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_peer *peer = buf->peer;
+
+    if (atomic_load_explicit(&buf->msgbuf->is_lent, memory_order_acquire) != 0)
+        return false;
+    AMG_ASSERT(peer->msgbufs_lent > 0);
+    amg_list_remove(&buf->post.link);
+    amg_shm_buf_push_locked(buf);
+    peer->msgbufs_lent--;
+    amg_shm_peer_reap_locked(peer);
+    return true;
+}
+
+/* Frees those of the `max` oldest lent ones that were returned. */
+static bool bufs_reclaim_locked(struct amg_shm_stock *stock, unsigned max)
+{
+    struct amg_link *link = amg_list_first(&stock->lent);
+    bool any = false;
+
+    for (; link != NULL && max > 0; max--) {
+        struct amg_link *next = amg_list_next(&stock->lent, link);
+
+        if (buf_reclaim_locked(
+                amg_container_of(link, struct amg_shm_buf, post.link)))
+            any = true;
+        link = next;
+    }
+    return any;
+}
+
+struct amg_shm_buf *amg_shm_buf_find_locked(
+    struct amg_shm_domain *domain, struct amg_shm_stock *stock)
+{
+    struct amg_shm_buf *buf = NULL;
+
+    if (bufs_reclaim_locked(stock, RECLAIM_MAX))
+        return amg_shm_buf_pop_locked(stock);
+    buf = buf_fresh_locked(domain, stock);
+    if (buf == NULL && bufs_reclaim_locked(stock, AMG_SHM_MSGBUFS))
+        buf = amg_shm_buf_pop_locked(stock);
+    return buf;
+}
+
+struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_buf *in_segment = NULL;
+
+    if (buf->msgbuf != NULL)
+        return buf;
+    in_segment = amg_shm_buf_msgbuf_locked(buf->domain);
+    if (in_segment == NULL)
+        return NULL;
+    AMG_ASSERT(buf->len <= in_segment->buf.cap);
+    memcpy(in_segment->buf.data, buf->buf.data, buf->len);
+    amg_mem_free(buf);
+    return in_segment;
+}
+
+void amg_shm_buf_lend_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
+{
+    AMG_ASSERT(buf->msgbuf != NULL);
+    atomic_store_explicit(&buf->msgbuf->is_lent, 1, memory_order_relaxed);
+    buf->peer = peer;
+    peer->msgbufs_lent++;
+    amg_list_push(&buf->stock->lent, &buf->post.link);
+}
+
+static void stock_reclaim_locked(
+    struct amg_shm_stock *stock, const struct amg_shm_peer *peer)
+{
+    struct amg_link *link = amg_list_first(&stock->lent);
+
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(&stock->lent, link);
+        struct amg_shm_buf *buf =
+            amg_container_of(link, struct amg_shm_buf, post.link);
+
+        if (buf->peer == peer) {
+            atomic_store_explicit(
+                &buf->msgbuf->is_lent, 0, memory_order_relaxed);
+            amg_list_remove(link);
+            amg_shm_buf_push_locked(buf);
+        }
+        link = next;
+    }
+}
+
+void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer)
+{
+    for (unsigned i = 0; i < AMG_SHM_STOCKS; i++)
+        stock_reclaim_locked(&peer->domain->stocks[i], peer);
+    peer->msgbufs_lent = 0;
+}
+
+void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
+{
+    const struct amg_list *lent = &domain->stocks[0].lent;
+    struct amg_link *link = amg_list_first(lent);
+
+    for (; link != NULL; link = amg_list_next(lent, link)) {
+        struct amg_shm_buf *buf =
+            amg_container_of(link, struct amg_shm_buf, post.link);
+        uint32_t expected = 1;
+
+        (void)atomic_compare_exchange_strong_explicit(&buf->msgbuf->is_lent,
+            &expected, 2, memory_order_seq_cst, memory_order_relaxed);
+    }
+}
+
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+    struct amg_shm_buf *buf = NULL;
+
+    (void)peer;
+    amg_bias_lock(&domain->lock);
+    buf = amg_shm_buf_get_locked(domain);
+    amg_bias_unlock(&domain->lock);
+    if (buf == NULL)
+        return HG_NOMEM;
+    *ret_buf = &buf->buf;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_shm_buf_get_long(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+    struct amg_shm_buf *buf = NULL;
+
+    (void)peer;
+    if (len > amg_shm_block_cap(AMG_SHM_BLOCK_KINDS - 1))
+        return HG_MSGSIZE;
+    amg_bias_lock(&domain->lock);
+    for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS && buf == NULL; kind++) {
+        struct amg_shm_stock *stock = &domain->stocks[1 + kind];
+
+        if (len > amg_shm_block_cap(kind))
+            continue;
+        buf = amg_shm_buf_pop_locked(stock);
+        if (buf == NULL)
+            buf = amg_shm_buf_find_locked(domain, stock);
+    }
+    amg_bias_unlock(&domain->lock);
+    if (buf == NULL)
+        return HG_AGAIN;
+    *ret_buf = &buf->buf;
+    return HG_SUCCESS;
+}
+
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+
+    amg_bias_lock(&domain->lock);
+    amg_shm_buf_put_locked(amg_shm_buf_of(buf));
+    amg_bias_unlock(&domain->lock);
+}
+
+hg_return_t amg_shm_bufs_init(struct amg_shm_domain *domain)
+{
+    uint32_t next = 0;
+
+    for (unsigned i = 0; i < AMG_SHM_STOCKS; i++) {
+        struct amg_shm_stock *stock = &domain->stocks[i];
+
+        amg_list_init(&stock->lent);
+        stock->next = next;
+        next += i == 0 ? AMG_SHM_MSGBUFS : amg_shm_block_count(i - 1);
+        stock->end = next;
+    }
+    AMG_ASSERT(next == AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS);
+    domain->bufs = amg_mem_zalloc(next * sizeof(*domain->bufs));
+    return domain->bufs == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+void amg_shm_bufs_fini(struct amg_shm_domain *domain)
+{
+    amg_mem_free(domain->bufs);
+}

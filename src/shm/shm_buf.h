@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers of outgoing messages: msgbufs and blocks of the own segment, lent to
+ * a receiver until it returns them, or the heap. */
+#ifndef AMG_SHM_SHM_BUF_H
+#define AMG_SHM_SHM_BUF_H
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "shm/shm_domain.h"
+
+hg_return_t amg_shm_bufs_init(struct amg_shm_domain *domain);
+void amg_shm_bufs_fini(struct amg_shm_domain *domain);
+
+static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)
+{
+    return amg_container_of(buf, struct amg_shm_buf, buf);
+}
+
+static inline struct amg_shm_buf *amg_shm_buf_of_post(struct amg_post *post)
+{
+    return amg_container_of(post, struct amg_shm_buf, post);
+}
+
+/* A buf of a stock whose list of free ones is empty; NULL: none. */
+struct amg_shm_buf *amg_shm_buf_find_locked(
+    struct amg_shm_domain *domain, struct amg_shm_stock *stock);
+/* A buf on the heap; NULL: no memory. */
+struct amg_shm_buf *amg_shm_buf_heap(struct amg_shm_domain *domain);
+
+static inline void amg_shm_buf_push_locked(struct amg_shm_buf *buf)
+{
+    AMG_ASSERT(buf->msgbuf != NULL);
+    buf->post.link.next = buf->stock->free;
+    buf->stock->free = &buf->post.link;
+}
+
+static inline struct amg_shm_buf *amg_shm_buf_pop_locked(
+    struct amg_shm_stock *stock)
+{
+    struct amg_link *link = stock->free;
+
+    if (link == NULL)
+        return NULL;
+    stock->free = link->next;
+    return amg_container_of(link, struct amg_shm_buf, post.link);
+}
+
+/* A buf with a msgbuf; NULL: none is free. */
+static inline struct amg_shm_buf *amg_shm_buf_msgbuf_locked(
+    struct amg_shm_domain *domain)
+{
+    struct amg_shm_stock *stock = &domain->stocks[0];
+    struct amg_shm_buf *buf = amg_shm_buf_pop_locked(stock);
+
+    return AMG_LIKELY(buf != NULL) ? buf
+                                   : amg_shm_buf_find_locked(domain, stock);
+}
+
+/* A buffer, with a msgbuf if one is free; NULL: no memory. */
+static inline struct amg_shm_buf *amg_shm_buf_get_locked(
+    struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf = amg_shm_buf_msgbuf_locked(domain);
+
+    return AMG_LIKELY(buf != NULL) ? buf : amg_shm_buf_heap(domain);
+}
+
+static inline void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
+{
+    if (AMG_LIKELY(buf->msgbuf != NULL))
+        amg_shm_buf_push_locked(buf);
+    else
+        amg_mem_free(buf);
+}
+
+/* Moves the bytes of a heap buf to one with a msgbuf; NULL: none is free. */
+struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
+/* Lends the msgbuf or block of `buf` to `peer`, which will return it. */
+void amg_shm_buf_lend_locked(
+    struct amg_shm_buf *buf, struct amg_shm_peer *peer);
+/* The peer closed or died: reclaims what it has. */
+void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer);
+/* Asks the next receiver that returns a msgbuf to wake this process. */
+void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);
+
+/* The slots of the contract. */
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+hg_return_t amg_shm_buf_get_long(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf);
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf);
+
+#endif

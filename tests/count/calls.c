@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls whose instructions callgrind counts, in one thread: a class that calls
+ * itself, and two classes over shared memory. Each case runs some times before
+ * it is counted, and dumps its counts under its name. Functions called part_*
+ * are the parts of a call, of which count.sh prints the instructions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/callgrind.h>
+
+#include "amalgam_oneway.h"
+#include "margo.h"
+
+enum { WARM = 500, COUNTED = 500, BLOB = 256, PULLED = 4096, STREAM = 16 };
+
+#define PART static __attribute__((noinline))
+
+#define OK(call)                                                               \
+    do {                                                                       \
+        if ((call) != HG_SUCCESS) {                                            \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #call);         \
+            exit(EXIT_FAILURE);                                                \
+        }                                                                      \
+    } while (0)
+
+struct side {
+    hg_class_t *cls;
+    hg_context_t *context;
+    hg_id_t null;
+    hg_id_t one_way;
+    hg_id_t no_handle;
+    hg_id_t blob;
+};
+
+/* A caller, and a target that may be the same class. */
+struct pair {
+    struct side origin;
+    struct side target;
+    hg_addr_t to;
+    bool is_self;
+    bool done;
+    unsigned served;
+};
+
+struct blob {
+    char bytes[BLOB];
+};
+
+static struct pair *now; /* the pair that calls */
+static struct blob out;
+
+static hg_return_t blob_proc(hg_proc_t proc, void *data)
+{
+    return hg_proc_raw(proc, data, BLOB);
+}
+
+PART hg_return_t part_respond(hg_handle_t handle, void *result)
+{
+    return HG_Respond(handle, NULL, NULL, result);
+}
+
+static hg_return_t null_serve(hg_handle_t handle)
+{
+    now->served++;
+    OK(part_respond(handle, NULL));
+    return HG_Destroy(handle);
+}
+
+static hg_return_t one_way_serve(hg_handle_t handle)
+{
+    now->served++;
+    return HG_Destroy(handle);
+}
+
+static void no_handle_serve(
+    hg_class_t *hg_class, int from_rank, const void *arg, size_t len)
+{
+    (void)hg_class;
+    (void)from_rank;
+    (void)arg;
+    (void)len;
+    now->served++;
+}
+
+static hg_return_t blob_serve(hg_handle_t handle)
+{
+    struct blob in;
+
+    now->served++;
+    OK(HG_Get_input(handle, &in));
+    OK(HG_Free_input(handle, &in));
+    OK(part_respond(handle, &out));
+    return HG_Destroy(handle);
+}
+
+static hg_return_t call_ended(const struct hg_cb_info *info)
+{
+    OK(info->ret);
+    now->done = true;
+    return HG_SUCCESS;
+}
+
+static hg_return_t blob_ended(const struct hg_cb_info *info)
+{
+    struct blob result;
+
+    OK(info->ret);
+    OK(HG_Get_output(info->info.forward.handle, &result));
+    OK(HG_Free_output(info->info.forward.handle, &result));
+    now->done = true;
+    return HG_SUCCESS;
+}
+
+static void side_open(struct side *side)
+{
+    side->cls = HG_Init("na+sm", HG_TRUE);
+    side->context = side->cls == NULL ? NULL : HG_Context_create(side->cls);
+    if (side->context == NULL)
+        exit(EXIT_FAILURE);
+    side->null = HG_Register_name(side->cls, "null", NULL, NULL, null_serve);
+    side->one_way =
+        HG_Register_name(side->cls, "one way", NULL, NULL, one_way_serve);
+    OK(HG_Registered_disable_response(side->cls, side->one_way, HG_TRUE));
+    side->no_handle =
+        amalgam_register_oneway(side->cls, "no handle", no_handle_serve);
+    side->blob =
+        HG_Register_name(side->cls, "blob", blob_proc, blob_proc, blob_serve);
+}
+
+static void side_close(struct side *side)
+{
+    OK(HG_Context_destroy(side->context));
+    OK(HG_Finalize(side->cls));
+}
+
+static void pair_open(struct pair *pair, bool is_self)
+{
+    char text[256];
+    hg_size_t len = sizeof(text);
+    hg_addr_t self = HG_ADDR_NULL;
+
+    *pair = (struct pair){.is_self = is_self};
+    side_open(&pair->origin);
+    pair->target = pair->origin;
+    if (!is_self)
+        side_open(&pair->target);
+    OK(HG_Addr_self(pair->target.cls, &self));
+    OK(HG_Addr_to_string(pair->target.cls, text, &len, self));
+    OK(HG_Addr_free(pair->target.cls, self));
+    OK(HG_Addr_lookup2(pair->origin.cls, text, &pair->to));
+    now = pair;
+}
+
+static void pair_close(struct pair *pair)
+{
+    OK(HG_Addr_free(pair->origin.cls, pair->to));
+    if (!pair->is_self)
+        side_close(&pair->target);
+    side_close(&pair->origin);
+}
+
+PART void part_forward(hg_handle_t handle, hg_cb_t ended, void *in)
+{
+    OK(HG_Forward(handle, ended, NULL, in));
+}
+
+PART void part_request_arrives(struct pair *pair)
+{
+    (void)HG_Progress(pair->target.context, 0);
+}
+
+PART void part_serve(struct pair *pair, unsigned max_count)
+{
+    unsigned count = 0;
+
+    (void)HG_Trigger(pair->target.context, 0, max_count, &count);
+}
+
+PART void part_reply_arrives(struct pair *pair)
+{
+    (void)HG_Progress(pair->origin.context, 0);
+}
+
+PART void part_complete(struct pair *pair)
+{
+    unsigned count = 0;
+
+    (void)HG_Trigger(pair->origin.context, 0, 1, &count);
+}
+
+/* One call; a class that calls itself looks for what arrived in one place. */
+static void call(struct pair *pair, hg_handle_t handle, hg_cb_t ended, void *in)
+{
+    unsigned served = pair->served;
+
+    pair->done = false;
+    part_forward(handle, ended, in);
+    while (!pair->done || pair->served == served) {
+        if (!pair->is_self && pair->served == served) {
+            part_request_arrives(pair);
+            part_serve(pair, 1);
+        }
+        part_reply_arrives(pair);
+        part_complete(pair);
+    }
+}
+
+PART hg_return_t part_forward_oneway(struct pair *pair)
+{
+    const uint64_t arg = 1;
+
+    return amalgam_forward_oneway(pair->origin.context, pair->to,
+        pair->origin.no_handle, &arg, sizeof(arg));
+}
+
+static void no_handle_turn(struct pair *pair)
+{
+    if (!pair->is_self)
+        part_reply_arrives(pair);
+    part_request_arrives(pair);
+    part_serve(pair, STREAM);
+}
+
+/* `count` calls without a handle, then a poll of each side. */
+static void no_handle_calls(struct pair *pair, unsigned count)
+{
+    unsigned served = pair->served + count;
+
+    while (count-- > 0) {
+        hg_return_t ret = HG_SUCCESS;
+
+        while ((ret = part_forward_oneway(pair)) == HG_AGAIN)
+            no_handle_turn(pair); /* until it has credits for all */
+        OK(ret);
+    }
+    while (pair->served != served)
+        no_handle_turn(pair);
+}
+
+/* Dumps the counts of the last COUNTED of them as "CASE ON COUNTED". */
+#define COUNT(case, on, repeated)                                              \
+    do {                                                                       \
+        for (int i_ = 0; i_ < WARM + COUNTED; i_++) {                          \
+            if (i_ == WARM)                                                    \
+                CALLGRIND_ZERO_STATS;                                          \
+            repeated;                                                          \
+        }                                                                      \
+        dump(case, on);                                                        \
+    } while (0)
+
+static void dump(const char *name, const char *on)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%s %s %d", name, on, COUNTED);
+    CALLGRIND_DUMP_STATS_AT(text);
+}
+
+static hg_handle_t handle_of(struct pair *pair, hg_id_t id)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    OK(HG_Create(pair->origin.context, pair->to, id, &handle));
+    return handle;
+}
+
+static hg_return_t pulled(const struct hg_cb_info *info)
+{
+    OK(info->ret);
+    now->done = true;
+    return HG_SUCCESS;
+}
+
+/* Memory of the target moves to the origin. */
+static void pull(struct pair *pair, hg_bulk_t remote, hg_bulk_t local)
+{
+    pair->done = false;
+    OK(HG_Bulk_transfer(pair->origin.context, pulled, NULL, HG_BULK_PULL,
+        pair->to, remote, 0, local, 0, PULLED, HG_OP_ID_IGNORE));
+    while (!pair->done) {
+        if (!pair->is_self)
+            part_request_arrives(pair);
+        part_reply_arrives(pair);
+        part_complete(pair);
+    }
+}
+
+/* What a class sees of another one's memory. */
+static hg_bulk_t bulk_known(struct pair *pair, hg_bulk_t bulk)
+{
+    char text[1024];
+    hg_bulk_t known = HG_BULK_NULL;
+
+    OK(HG_Bulk_serialize(text, sizeof(text), 0, bulk));
+    OK(HG_Bulk_deserialize(pair->origin.cls, &known, text, sizeof(text)));
+    return known;
+}
+
+static void *bulk_make(hg_class_t *cls, uint8_t flags, hg_bulk_t *ret_bulk)
+{
+    void *bytes = calloc(1, PULLED);
+    hg_size_t len = PULLED;
+
+    OK(HG_Bulk_create(cls, 1, &bytes, &len, flags, ret_bulk));
+    return bytes;
+}
+
+static void pull_count(struct pair *pair, const char *on)
+{
+    hg_bulk_t local = HG_BULK_NULL;
+    hg_bulk_t exposed = HG_BULK_NULL;
+    hg_bulk_t remote = HG_BULK_NULL;
+    void *to = bulk_make(pair->origin.cls, HG_BULK_READWRITE, &local);
+    void *from = bulk_make(pair->target.cls, HG_BULK_READ_ONLY, &exposed);
+
+    remote = bulk_known(pair, exposed);
+    COUNT("pull", on, pull(pair, remote, local));
+    OK(HG_Bulk_free(remote));
+    OK(HG_Bulk_free(exposed));
+    OK(HG_Bulk_free(local));
+    free(from);
+    free(to);
+}
+
+static void pair_count(bool is_self, const char *on)
+{
+    struct pair pair;
+    hg_handle_t null = HG_HANDLE_NULL;
+    hg_handle_t one_way = HG_HANDLE_NULL;
+    hg_handle_t blob = HG_HANDLE_NULL;
+
+    pair_open(&pair, is_self);
+    null = handle_of(&pair, pair.origin.null);
+    one_way = handle_of(&pair, pair.origin.one_way);
+    blob = handle_of(&pair, pair.origin.blob);
+    COUNT("progress", on, part_reply_arrives(&pair));
+    COUNT("null", on, call(&pair, null, call_ended, NULL));
+    COUNT("one_way", on, call(&pair, one_way, call_ended, NULL));
+    COUNT("no_handle", on, no_handle_calls(&pair, 1));
+    COUNT("stream", on, no_handle_calls(&pair, STREAM));
+    COUNT("blob", on, call(&pair, blob, blob_ended, &out));
+    pull_count(&pair, on);
+    OK(HG_Destroy(null));
+    OK(HG_Destroy(one_way));
+    OK(HG_Destroy(blob));
+    pair_close(&pair);
+}
+
+static void margo_serve(hg_handle_t handle)
+{
+    OK(margo_respond(handle, NULL));
+    OK(margo_destroy(handle));
+}
+static DEFINE_MARGO_RPC_HANDLER(margo_serve)
+
+    PART void part_margo_forward(hg_handle_t handle)
+{
+    OK(margo_forward(handle, NULL));
+}
+
+static void thread_empty(void *arg)
+{
+    (void)arg;
+}
+
+PART void part_create(ABT_pool pool, ABT_thread *thread)
+{
+    OK(ABT_thread_create(
+        pool, thread_empty, NULL, ABT_THREAD_ATTR_NULL, thread));
+}
+
+PART void part_join(ABT_thread *thread)
+{
+    OK(ABT_thread_join(*thread));
+    OK(ABT_thread_free(thread));
+}
+
+/* An instance that calls itself: all in one stream. */
+static void margo_count(void)
+{
+    margo_instance_id mid = margo_init("na+sm", MARGO_SERVER_MODE, 0, 0);
+    hg_handle_t handle = HG_HANDLE_NULL;
+    hg_addr_t self = HG_ADDR_NULL;
+    ABT_thread thread = ABT_THREAD_NULL;
+    ABT_pool pool = ABT_POOL_NULL;
+    hg_id_t id = 0;
+
+    if (mid == MARGO_INSTANCE_NULL)
+        exit(EXIT_FAILURE);
+    id = MARGO_REGISTER(mid, "margo", void, void, margo_serve);
+    OK(margo_addr_self(mid, &self));
+    OK(margo_create(mid, self, id, &handle));
+    COUNT("margo_forward", "self", part_margo_forward(handle));
+    OK(margo_destroy(handle));
+    OK(margo_addr_free(mid, self));
+    margo_finalize(mid);
+    OK(ABT_init(0, NULL));
+    OK(ABT_self_get_last_pool(&pool));
+    COUNT("thread", "-", (part_create(pool, &thread), part_join(&thread)));
+    COUNT("yield", "-", ABT_thread_yield());
+    OK(ABT_finalize());
+}
+int main(void)
+{
+    pair_count(true, "self");
+    pair_count(false, "na+sm");
+    margo_count();
+    return EXIT_SUCCESS;
+}

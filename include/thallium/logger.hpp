@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where log lines of Margo go: an interface for programs to implement. */
+#ifndef THALLIUM_LOGGER_HPP
+#define THALLIUM_LOGGER_HPP
+
+#include <margo.h>
+#include <thallium/exception.hpp>
+
+namespace thallium
+{
+
+/**
+ * Receives log lines, one function for each level. A line has no line feed at
+ * its end. The functions are called by any thread, also several at once.
+ */
+class logger
+{
+  public:
+    /** Lines below the level that is set are dropped; external drops none. */
+    enum class level {
+        external = MARGO_LOG_EXTERNAL,
+        trace = MARGO_LOG_TRACE,
+        debug = MARGO_LOG_DEBUG,
+        info = MARGO_LOG_INFO,
+        warning = MARGO_LOG_WARNING,
+        error = MARGO_LOG_ERROR,
+        critical = MARGO_LOG_CRITICAL
+    };
+
+    virtual ~logger() = default;
+
+    /** A line of level trace. */
+    virtual void trace(const char *line) const = 0;
+
+    /** A line of level debug. */
+    virtual void debug(const char *line) const = 0;
+
+    /** A line of level info. */
+    virtual void info(const char *line) const = 0;
+
+    /** A line of level warning. */
+    virtual void warning(const char *line) const = 0;
+
+    /** A line of level error. */
+    virtual void error(const char *line) const = 0;
+
+    /** A line of level critical. */
+    virtual void critical(const char *line) const = 0;
+
+    /**
+     * Sets the logger for lines of no engine, and of engines that are created
+     * afterwards. It stays the caller's and must live as long as these.
+     * Throws exception if it is null.
+     */
+    static void set_global_logger(logger *lines_to);
+
+    /** Sets the level of the same lines. */
+    static void set_global_log_level(level lowest);
+};
+
+namespace detail
+{
+
+template <void (logger::*Function)(const char *) const>
+inline void log_line(void *uargs, const char *line)
+{
+    (static_cast<const logger *>(uargs)->*Function)(line);
+}
+
+/* The logger as Margo takes it; refers to *lines_to. */
+inline margo_logger margo_logger_of(logger *lines_to)
+{
+    margo_logger result;
+
+    if (lines_to == nullptr)
+        throw exception("set_logger: the logger is null");
+    result.uargs = lines_to;
+    result.trace = &log_line<&logger::trace>;
+    result.debug = &log_line<&logger::debug>;
+    result.info = &log_line<&logger::info>;
+    result.warning = &log_line<&logger::warning>;
+    result.error = &log_line<&logger::error>;
+    result.critical = &log_line<&logger::critical>;
+    return result;
+}
+
+} /* namespace detail */
+
+inline void logger::set_global_logger(logger *lines_to)
+{
+    margo_logger functions = detail::margo_logger_of(lines_to);
+
+    if (margo_set_global_logger(&functions) != 0)
+        throw exception("margo_set_global_logger failed");
+}
+
+inline void logger::set_global_log_level(level lowest)
+{
+    if (margo_set_global_log_level(static_cast<margo_log_level>(lowest)) != 0)
+        throw exception("no log level ", static_cast<int>(lowest));
+}
+
+} /* namespace thallium */
+
+#endif

@@ -85,9 +85,21 @@ build() {
     cmake --build "$1" -j "$cores"
 }
 
-# run_tests DIR [CTEST-ARGUMENT...]
+# run_tests DIR [CTEST-ARGUMENT...]. With AMALGAM_TEST_TRIES=N a test that fails
+# runs up to N times; those that passed only later are listed.
 run_tests() {
-    local dir=$1
+    local dir=$1 tries=${AMALGAM_TEST_TRIES:-1} log rc=0
     shift
-    (cd "$dir" && ctest --output-on-failure -j "$((3 * cores))" "$@")
+    log=$(mktemp)
+    (
+        set -o pipefail
+        cd "$dir" && ctest --output-on-failure -j "$((3 * cores))" \
+            --repeat "until-pass:$tries" "$@" 2>&1 | tee "$log"
+    ) || rc=$?
+    if [ "$tries" -gt 1 ] && grep -q '\*\*\*' "$log"; then
+        echo "== tests that failed at least once:"
+        grep '\*\*\*' "$log" | sort -u
+    fi
+    rm -f "$log"
+    return "$rc"
 }

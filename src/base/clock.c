@@ -34,21 +34,22 @@ enum { PERIOD_MS_MIN = 100 }; /* limits the number of log lines */
 
 enum amg_patience_verdict amg_patience_look(struct amg_patience *patience)
 {
-    uint64_t now_ns = amg_clock_ns();
     uint64_t give_up_ms = amg_env_number(AMG_ENV_GIVE_UP);
+    uint64_t now_ns = amg_clock_ns();
+    uint64_t waited_ns = 0;
 
     if (patience->start_ns == 0) {
         patience->start_ns = now_ns;
-        patience->tell_ns =
-            now_ns + amg_env_number(AMG_ENV_FINALIZE_TIMEOUT) * AMG_NS_PER_MS;
+        patience->tell_after_ns =
+            amg_env_number(AMG_ENV_FINALIZE_TIMEOUT) * AMG_NS_PER_MS;
     }
-    if (give_up_ms > 0 &&
-        now_ns >= patience->start_ns + give_up_ms * AMG_NS_PER_MS)
+    waited_ns = now_ns - patience->start_ns;
+    if (give_up_ms > 0 && waited_ns >= give_up_ms * AMG_NS_PER_MS)
         return AMG_PATIENCE_OVER;
-    if (now_ns < patience->tell_ns)
+    if (waited_ns < patience->tell_after_ns)
         return AMG_PATIENCE_WAIT;
-    patience->tell_ns = now_ns + (now_ns - patience->start_ns);
-    if (patience->tell_ns < now_ns + PERIOD_MS_MIN * AMG_NS_PER_MS)
-        patience->tell_ns = now_ns + PERIOD_MS_MIN * AMG_NS_PER_MS;
+    patience->tell_after_ns = 2 * waited_ns;
+    if (waited_ns < PERIOD_MS_MIN * AMG_NS_PER_MS)
+        patience->tell_after_ns = waited_ns + PERIOD_MS_MIN * AMG_NS_PER_MS;
     return AMG_PATIENCE_TELL;
 }

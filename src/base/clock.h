@@ -26,7 +26,7 @@ void amg_clock_sleep_ns(uint64_t ns);
 /* Zeroed: the wait has not begun. Guarded by the struct that embeds it. */
 struct amg_patience {
     uint64_t start_ns; /* 0: not begun */
-    uint64_t tell_ns;
+    uint64_t tell_after_ns;
 };
 
 enum amg_patience_verdict {

@@ -18,6 +18,8 @@ is_here() {
     -) dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null |
         grep -qx installed ;;
     pc:*) pkg-config --exists "${2#pc:}" 2>/dev/null ;;
+    c++:*) echo "#include <${2#c++:}>" |
+        "${CXX:-c++}" -E -x c++ - >/dev/null 2>&1 ;;
     *.h) echo "#include <$2>" | "${CC:-cc}" -E - >/dev/null 2>&1 ;;
     *) PATH=$PATH:/usr/sbin:/sbin command -v "$2" >/dev/null ;;
     esac

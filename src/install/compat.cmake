@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The component `compat` of the install: what projects look for that were
-# written for Mercury, Margo or Argobots, under the names of the originals. It
+# written for Mercury, Margo, Argobots or Thallium, under the names of the originals. It
 # may stand beside the rest, but never in the place of an original.
 
 # compat_install(FILE FOLDER): FILE of the build, to FOLDER of the prefix; it is
@@ -17,8 +17,10 @@ function(compat_pc name version requires libs cflags)
     compat_install(${name}.pc ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# compat_package(PACKAGE VERSION TARGETS): for find_package(PACKAGE).
+# compat_package(PACKAGE VERSION TARGETS [MORE]): for find_package(PACKAGE); MORE
+# is CMake code for the end of it.
 function(compat_package package version targets)
+    list(JOIN ARGN "" more)
     configure_package_config_file(compat-config.cmake.in
         ${package}-config.cmake PATH_VARS CMAKE_INSTALL_INCLUDEDIR
         INSTALL_DESTINATION ${cmake_dir}/${package})
@@ -60,5 +62,30 @@ if(has_margo)
     compat_pc(margo ${AMALGAM_MARGO_VERSION} "mercury, ${requires_abt}json-c"
         "${AMALGAM_PC_ABT_LIBS}" "${AMALGAM_PC_ABT}")
     compat_pc(margo-hg-shim ${AMALGAM_MARGO_VERSION} "mercury" "" "")
+endif()
+if(has_thallium)
+    set(folder "") # of cereal, where compilers do not look by themselves
+    if(NOT CEREAL_INCLUDE IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+        set(folder " -I${CEREAL_INCLUDE}")
+    endif()
+    string(CONFIGURE [[
+
+# The headers include cereal's, and are C++14.
+include(CMakeFindDependencyMacro)
+find_dependency(cereal)
+foreach(target IN ITEMS thallium thallium::thallium
+        thallium_check_types thallium::thallium_check_types)
+    target_link_libraries(${target} INTERFACE cereal::cereal)
+    target_compile_features(${target} INTERFACE cxx_std_14)
+endforeach()
+set(THALLIUM_LIBRARIES thallium)
+# Both sides of a call compare the types of its arguments.
+foreach(target IN ITEMS thallium_check_types thallium::thallium_check_types)
+    target_compile_definitions(${target} INTERFACE THALLIUM_DEBUG_RPC_TYPES)
+endforeach()
+]] more @ONLY)
+    compat_package(thallium ${AMALGAM_THALLIUM_VERSION}
+        "thallium thallium_check_types" "${more}")
+    compat_pc(thallium ${AMALGAM_THALLIUM_VERSION} "margo" "" "${folder}")
 endif()
 get_property(compat_paths DIRECTORY PROPERTY compat_paths)

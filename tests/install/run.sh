@@ -33,6 +33,8 @@ has_margo=no
 if has AMALGAM_MARGO 'ON' && has AMALGAM_ULT 'amalgam|argobots'; then
     has_margo=yes
 fi
+has_thallium=no
+[ ! -f "$build/src/install/thallium.pc" ] || has_thallium=yes
 has_mpi=no
 ! grep -q '^AMALGAM_MPI:BOOL=ON' "$build/CMakeCache.txt" || has_mpi=yes
 
@@ -73,7 +75,8 @@ check_compat_user() {
 # Headers of parts that were not built are missing.
 check_headers() {
     local header
-    for header in margo.h:$has_margo ult/abt.h:$has_abt amalgam.h:$has_mpi; do
+    for header in margo.h:$has_margo ult/abt.h:$has_abt amalgam.h:$has_mpi \
+        thallium/config.hpp:$has_thallium; do
         case $header in
         *:yes) [ -f "$prefix/include/${header%:*}" ] ;;
         *) [ ! -e "$prefix/include/${header%:*}" ] ;;
@@ -105,12 +108,14 @@ check_refused() {
         fail "the second install: $(tail "$work/log")"
     refuses "$one" "${pc#"$prefix"/}"
     refuses "$work/two" "lib/libmercury.so"
+    [ $has_thallium = no ] ||
+        refuses "$work/four" "lib/cmake/thallium/thallium-config.cmake"
     refuses /usr/somewhere "lib/cmake/mercury/mercury-config.cmake" \
         "$work/three"
     cmake --install "$build" --prefix "$one" --component amalgam \
         >"$work/log" 2>&1 || fail "without compat: $(tail "$work/log")"
     [ -z "$(find "$one" -name 'libmercury*' -o -name 'na.pc' \
-        -o -name 'mercury-config*')" ] || fail "compat came without being asked"
+        -o -name 'mercury-config*' -o -name 'thallium.pc')" ] || fail "compat came without being asked"
     [ -f "$one/include/mercury.h" ] || fail "no headers without compat"
 }
 
@@ -125,7 +130,8 @@ system_argobots() {
 
 by_cmake() {
     cmake -S "$here/user" -B "$work/user" -DWITH_MPI=$has_mpi \
-        -DWITH_MARGO=$has_margo -DWITH_ABT=$has_abt -G "$(sed -n \
+        -DWITH_MARGO=$has_margo -DWITH_ABT=$has_abt \
+        -DWITH_THALLIUM=$has_thallium -G "$(sed -n \
         's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")" \
         -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$work/user"
 }
@@ -142,6 +148,8 @@ if [ "$way" = argobots ]; then
         fail "Margo on $found: $(tail "$work/build.log")"
     build=$work/build
     has_abt=no
+    has_thallium=no
+    [ ! -f "$build/src/install/thallium.pc" ] || has_thallium=yes
 fi
 cmake --install "$build" --prefix "$prefix" >"$work/install.log" ||
     fail "cmake --install: $(tail "$work/install.log")"
@@ -180,6 +188,14 @@ pkgconfig)
         by_pkgconfig "$here/user/mercury_user.c" "$work/shim" margo-hg-shim
         check_mercury_user "$work/shim"
     fi
+    if [ $has_thallium = yes ]; then
+        pkg-config --exists 'thallium >= 0.16' || fail "thallium.pc is too old"
+        pkg-config --print-requires thallium >"$work/requires"
+        grep -qx 'margo' "$work/requires" || fail "thallium.pc needs no margo"
+        CC="${CXX:-c++} -std=c++14 -Wall -Wextra -Werror" by_pkgconfig \
+            "$here/user/thallium_user.cc" "$work/thallium_user" thallium
+        check_mercury_user "$work/thallium_user"
+    fi
     if [ $has_mpi = yes ]; then
         by_pkgconfig "$here/user/amalgam_user.c" "$work/amalgam_user" amalgam
         check_amalgam_user "$work/amalgam_user"
@@ -199,6 +215,10 @@ cmake)
     if [ $has_margo = yes ]; then
         check_mercury_user "$work/user/margo_user"
         check_mercury_user "$work/user/margo_user_2"
+    fi
+    if [ $has_thallium = yes ]; then
+        check_mercury_user "$work/user/thallium_user"
+        check_mercury_user "$work/user/thallium_user_2"
     fi
     if [ $has_mpi = yes ]; then
         check_amalgam_user "$work/user/amalgam_user"

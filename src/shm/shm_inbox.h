@@ -49,6 +49,19 @@ static inline void amg_shm_inring_pop(struct amg_shm_inring *ring)
         amg_shm_inbox_report(ring);
 }
 
+/* Whether an active ring has cells, from index `*at` on, which it moves to that
+ * ring. */
+static AMG_INLINE bool amg_shm_inbox_find(
+    const struct amg_shm_inbox *inbox, uint32_t *at)
+{
+    while (*at < inbox->active_count) {
+        if (amg_shm_in_has(&inbox->active[*at]->in))
+            return true;
+        (*at)++;
+    }
+    return false;
+}
+
 /* Stops polling the rings that were silent since the last call, if there are
  * more than a few. */
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);

@@ -51,6 +51,29 @@ static void inboxes_wake_locked(struct amg_shm_domain *domain)
             amg_shm_doorbell_self_locked(domain->eps[i]);
 }
 
+static void queue_end_locked(struct amg_shm_link *link)
+{
+    struct amg_link *at = NULL;
+
+    while ((at = amg_list_pop(&link->queue)) != NULL) {
+        struct amg_shm_buf *buf =
+            amg_container_of(at, struct amg_shm_buf, post.link);
+
+        if (buf->post.op != NULL)
+            amg_shm_send_end_locked(buf->post.op, HG_HOSTUNREACH);
+        amg_shm_buf_put_locked(buf);
+    }
+}
+
+static void unsent_end_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_link *link = NULL;
+
+    amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        queue_end_locked(link);
+}
+
 /* Ends everything in flight to a peer that closed or died, but the calls that
  * it may have answered. */
 static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
@@ -64,7 +87,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
         (unsigned)peer->region.pid, has_died ? "died" : "closed");
     amg_shm_peer_pidfd_close_locked(peer);
     peer->refs++;
-    amg_shm_msg_end_unsent_locked(peer);
+    unsent_end_locked(peer);
     amg_shm_bulk_peer_gone_locked(domain, peer);
     amg_shm_buf_reclaim_peer_locked(peer);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
@@ -104,6 +127,33 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
+/* The inbox whose ring was read to its end. */
+struct silence {
+    const struct amg_shm_inbox *inbox;
+    bool is_last;
+};
+
+static bool is_silent(const struct amg_op *op, const void *arg)
+{
+    const struct silence *silence = arg;
+
+    if (op == &amg_call_cancelled)
+        return silence->is_last;
+    return amg_shm_ep_of(amg_call_ep(op))->inbox == silence->inbox;
+}
+
+/* All cells of the peer in `inbox` were read: calls of its context that still
+ * wait for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
+ * all other inboxes were read, too. */
+static void calls_end_locked(
+    struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last)
+{
+    const struct silence silence = {inbox, is_last};
+
+    amg_calls_lost_asked_locked(
+        &peer->domain->calls, &peer->calls, peer->id, is_silent, &silence);
+}
+
 void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_shm_domain *domain = inbox->domain;
@@ -114,7 +164,7 @@ void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox)
 
         if (peer->state == AMG_SHM_PEER_GONE && peer->calls.unanswered > 0 &&
             !has_ring_locked(inbox, peer)) {
-            amg_shm_msg_end_calls_locked(peer, inbox, !has_rings_locked(peer));
+            calls_end_locked(peer, inbox, !has_rings_locked(peer));
             amg_shm_peer_reap_locked(peer);
         }
         peer = next;

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "shm/shm_buf.h"
+#include "shm/shm_bulk.h"
 #include "shm/shm_inbox.h"
 #include "shm/shm_peer.h"
 
@@ -448,20 +449,69 @@ static AMG_INLINE bool cell_take_locked(struct amg_shm_ep *ep,
     return rare_cell_take_locked(ep, peer, cell, events);
 }
 
-bool amg_shm_msg_take_locked(struct amg_shm_ep *ep, struct amg_shm_inring *ring,
-    unsigned *max, struct amg_events *events)
+/* Takes a cell of a transfer, without the lock because it may copy much; with
+ * the lock where the context is closed, as that guards its inbox then. False:
+ * it is another one. */
+AMG_NOINLINE static bool transfer_cell_take_locked(
+    struct amg_shm_ep *ep, struct amg_shm_inring *ring)
 {
-    AMG_ASSERT(*max > 0);
+    struct amg_shm_domain *domain = ring->peer->domain;
+
+    if (!amg_shm_cell_is_of_transfer(ring->in.cell))
+        return false;
+    if (ep != NULL)
+        amg_bias_unlock(&domain->lock);
+    amg_shm_transfer_message(
+        domain, ring->peer, ring->context_id, ring->in.cell, ep == NULL);
+    if (ep != NULL)
+        amg_bias_lock(&domain->lock);
+    return true;
+}
+
+/* Takes the cells of a ring that has some. Returns how many of `left` are left.
+ * It stops before a cell for which there is no memory. */
+static AMG_INLINE unsigned ring_take_locked(struct amg_shm_ep *ep,
+    struct amg_shm_inring *ring, unsigned left, struct amg_events *events)
+{
+    AMG_ASSERT(left > 0);
     do {
         if (!AMG_LIKELY(
-                cell_take_locked(ep, ring->peer, ring->in.cell, events)))
-            return true;
+                cell_take_locked(ep, ring->peer, ring->in.cell, events)) &&
+            !transfer_cell_take_locked(ep, ring))
+            break;
         amg_shm_inring_pop(ring);
-        (*max)--;
-        if (AMG_LIKELY(!amg_shm_in_has(&ring->in)))
-            return false;
-    } while (*max > 0);
-    return true;
+        left--;
+    } while (!AMG_LIKELY(!amg_shm_in_has(&ring->in)) && left > 0);
+    return left;
+}
+
+/* The same for all rings, from index `at` on, which has cells. */
+static AMG_INLINE unsigned rings_take_locked(struct amg_shm_inbox *inbox,
+    struct amg_shm_ep *ep, uint32_t at, unsigned left,
+    struct amg_events *events)
+{
+    do {
+        left = ring_take_locked(ep, inbox->active[at++], left, events);
+    } while (!AMG_LIKELY(!amg_shm_inbox_find(inbox, &at)) && left > 0);
+    return left;
+}
+
+unsigned amg_shm_msg_take_locked(struct amg_shm_inbox *inbox,
+    struct amg_shm_ep *ep, uint32_t at, unsigned max, struct amg_events *events)
+{
+    return max - rings_take_locked(inbox, ep, at, max, events);
+}
+
+unsigned amg_shm_msg_take(
+    struct amg_shm_ep *ep, uint32_t at, unsigned max, struct amg_events *events)
+{
+    struct amg_shm_inbox *inbox = ep->inbox;
+    unsigned left = 0;
+
+    amg_bias_lock(&inbox->domain->lock);
+    left = rings_take_locked(inbox, ep, at, max, events);
+    amg_bias_unlock(&inbox->domain->lock);
+    return max - left;
 }
 
 void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)
@@ -489,64 +539,4 @@ void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     amg_bias_lock(&arrival->domain->lock);
     arrival_put_locked(arrival);
     amg_bias_unlock(&arrival->domain->lock);
-}
-
-static void queue_end_locked(struct amg_shm_link *link)
-{
-    struct amg_link *at = NULL;
-
-    while ((at = amg_list_pop(&link->queue)) != NULL) {
-        struct amg_shm_buf *buf =
-            amg_container_of(at, struct amg_shm_buf, post.link);
-
-        if (buf->post.op != NULL)
-            amg_shm_send_end_locked(buf->post.op, HG_HOSTUNREACH);
-        amg_shm_buf_put_locked(buf);
-    }
-}
-
-void amg_shm_msg_cancel_all_locked(
-    struct amg_shm_domain *domain, struct amg_shm_ep *ep)
-{
-    struct amg_shm_peer *peer = NULL;
-    struct amg_shm_link *link = NULL;
-
-    amg_calls_drop_locked(&domain->calls, &ep->base);
-    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
-        for (uint32_t i = 0;
-             (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-            amg_calls_detach_locked(&domain->calls, &link->queue, &ep->base);
-}
-
-void amg_shm_msg_end_unsent_locked(struct amg_shm_peer *peer)
-{
-    struct amg_shm_link *link = NULL;
-
-    amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
-    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-        queue_end_locked(link);
-}
-
-/* The inbox whose ring was read to its end. */
-struct silence {
-    const struct amg_shm_inbox *inbox;
-    bool is_last;
-};
-
-static bool is_silent(const struct amg_op *op, const void *arg)
-{
-    const struct silence *silence = arg;
-
-    if (op == &amg_call_cancelled)
-        return silence->is_last;
-    return amg_shm_ep_of(amg_call_ep(op))->inbox == silence->inbox;
-}
-
-void amg_shm_msg_end_calls_locked(
-    struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last)
-{
-    const struct silence silence = {inbox, is_last};
-
-    amg_calls_lost_asked_locked(
-        &peer->domain->calls, &peer->calls, peer->id, is_silent, &silence);
 }

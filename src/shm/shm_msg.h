@@ -58,23 +58,16 @@ void amg_shm_msg_fini(struct amg_shm_domain *domain);
 /* Drops the replies to cancelled calls that no poll has taken. */
 void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain);
 
-/* Takes cells of a ring that has some, at most `*max`, which it lowers by their
- * number. `ep` is the endpoint of the inbox and `events` the result of its
- * running poll; both are NULL if the context is closed. True: there are more
- * cells, and the next one is of a transfer, or has to be taken later. */
-bool amg_shm_msg_take_locked(struct amg_shm_ep *ep, struct amg_shm_inring *ring,
-    unsigned *max, struct amg_events *events);
-
-/* Ends all requests and replies of a closing endpoint as canceled. */
-void amg_shm_msg_cancel_all_locked(
-    struct amg_shm_domain *domain, struct amg_shm_ep *ep);
-/* The peer closed or died: its unsent messages end with HG_HOSTUNREACH. */
-void amg_shm_msg_end_unsent_locked(struct amg_shm_peer *peer);
-/* All cells of the peer in `inbox` were read: calls of its context that still
- * wait for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
- * all other inboxes were read, too. */
-void amg_shm_msg_end_calls_locked(
-    struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last);
+/* Takes at most `max` (> 0) cells of the inbox, of whose active rings the one
+ * at index `at` is the first with cells; returns how many. `ep` is the endpoint
+ * of the inbox and `events` the result of its running poll; both are NULL if
+ * the context is closed. */
+unsigned amg_shm_msg_take_locked(struct amg_shm_inbox *inbox,
+    struct amg_shm_ep *ep, uint32_t at, unsigned max,
+    struct amg_events *events);
+/* The same for the inbox of `ep`; takes the lock. */
+unsigned amg_shm_msg_take(struct amg_shm_ep *ep, uint32_t at, unsigned max,
+    struct amg_events *events);
 
 /* The slots of the contract. */
 void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);

@@ -23,68 +23,6 @@ enum {
     CLOCK_EVERY = 16 /* and one of so many the clock */
 };
 
-/* Whether an active ring has cells, from index `*at` on, which it moves to that
- * ring. */
-static AMG_INLINE bool ring_find(
-    const struct amg_shm_inbox *inbox, uint32_t *at)
-{
-    while (*at < inbox->active_count) {
-        if (amg_shm_in_has(&inbox->active[*at]->in))
-            return true;
-        (*at)++;
-    }
-    return false;
-}
-
-/* Takes a cell of a transfer, without the lock because it may copy much; with
- * the lock where the context is closed, as that guards its inbox then. */
-static void transfer_cell_take_locked(
-    struct amg_shm_ep *ep, struct amg_shm_inring *ring)
-{
-    struct amg_shm_domain *domain = ring->peer->domain;
-
-    if (ep != NULL)
-        amg_bias_unlock(&domain->lock);
-    amg_shm_transfer_message(
-        domain, ring->peer, ring->context_id, ring->in.cell, ep == NULL);
-    amg_shm_inring_pop(ring);
-    if (ep != NULL)
-        amg_bias_lock(&domain->lock);
-}
-
-/* Takes the other cells of a ring, which begin with those of transfers. */
-AMG_NOINLINE static void ring_take_locked(struct amg_shm_ep *ep,
-    struct amg_shm_inring *ring, unsigned *max, struct amg_events *events)
-{
-    bool has_more = true;
-
-    while (has_more && *max > 0) {
-        if (amg_shm_cell_is_of_transfer(ring->in.cell)) {
-            transfer_cell_take_locked(ep, ring);
-            (*max)--;
-            has_more = amg_shm_in_has(&ring->in);
-        } else if (amg_shm_msg_take_locked(ep, ring, max, events)) {
-            has_more = amg_shm_cell_is_of_transfer(ring->in.cell);
-        } else {
-            has_more = false;
-        }
-    }
-}
-
-/* Takes at most `max` cells of the rings of index `at` and above. `ep`: NULL if
- * the context is closed. */
-static AMG_INLINE unsigned rings_take_locked(struct amg_shm_inbox *inbox,
-    struct amg_shm_ep *ep, uint32_t at, unsigned max, struct amg_events *events)
-{
-    unsigned left = max;
-
-    for (; left > 0 && ring_find(inbox, &at); at++)
-        if (!AMG_LIKELY(
-                !amg_shm_msg_take_locked(ep, inbox->active[at], &left, events)))
-            ring_take_locked(ep, inbox->active[at], &left, events);
-    return max - left;
-}
-
 /* Takes operations that ended outside of polls, and late replies. */
 static unsigned done_take_locked(
     struct amg_shm_ep *ep, unsigned max, struct amg_events *events)
@@ -102,12 +40,15 @@ static unsigned done_take_locked(
 
 void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
 {
+    uint32_t at = 0;
+
     AMG_ASSERT(!inbox->is_open);
     if (amg_shm_inbox_has_events(inbox))
         amg_shm_inbox_events_locked(inbox);
     /* All cells that are there, but no endless stream of a busy peer. */
-    (void)rings_take_locked(
-        inbox, NULL, 0, inbox->active_count * AMG_SHM_CELLS, NULL);
+    if (amg_shm_inbox_find(inbox, &at))
+        (void)amg_shm_msg_take_locked(
+            inbox, NULL, at, inbox->active_count * AMG_SHM_CELLS, NULL);
     if (inbox->leaving_count > 0)
         amg_shm_inbox_reap_locked(inbox);
 }
@@ -234,6 +175,7 @@ AMG_NOINLINE static unsigned ep_poll(
     struct amg_shm_inbox *inbox = ep->inbox;
     bool was_blocked = false;
     unsigned count = 0;
+    uint32_t at = 0;
 
     amg_bias_lock(&inbox->domain->lock);
     was_blocked = amg_shm_is_due(ep, AMG_SHM_DUE_WAIT);
@@ -241,7 +183,8 @@ AMG_NOINLINE static unsigned ep_poll(
         amg_shm_poll_disarm_locked(ep);
     if (amg_shm_inbox_has_events(inbox))
         amg_shm_inbox_events_locked(inbox);
-    count = rings_take_locked(inbox, ep, 0, max, ret_events);
+    if (amg_shm_inbox_find(inbox, &at) && max > 0)
+        count = amg_shm_msg_take_locked(inbox, ep, at, max, ret_events);
     due_step_locked(ep);
     if (count == 0)
         idle_step_locked(ep, was_blocked);
@@ -249,19 +192,6 @@ AMG_NOINLINE static unsigned ep_poll(
         rare_step_locked(ep);
     if (amg_shm_is_due(ep, AMG_SHM_DUE_DONE) && count < max)
         count += done_take_locked(ep, max - count, ret_events);
-    amg_bias_unlock(&inbox->domain->lock);
-    return count;
-}
-
-/* A poll that has found cells, in the ring of index `at`. */
-AMG_NOINLINE static unsigned ep_take(struct amg_shm_ep *ep, uint32_t at,
-    unsigned max, struct amg_events *ret_events)
-{
-    struct amg_shm_inbox *inbox = ep->inbox;
-    unsigned count = 0;
-
-    amg_bias_lock(&inbox->domain->lock);
-    count = rings_take_locked(inbox, ep, at, max, ret_events);
     amg_bias_unlock(&inbox->domain->lock);
     return count;
 }
@@ -277,8 +207,8 @@ unsigned amg_shm_poll(
                     atomic_load_explicit(&ep->due, memory_order_relaxed) == 0 &&
                     !amg_shm_inbox_has_events(inbox)))
         return ep_poll(ep, max, ret_events);
-    if (ring_find(inbox, &at))
-        return ep_take(ep, at, max, ret_events);
+    if (amg_shm_inbox_find(inbox, &at) && AMG_LIKELY(max > 0))
+        return amg_shm_msg_take(ep, at, max, ret_events);
     if (!AMG_LIKELY(!has_deferred(inbox->domain)))
         return ep_poll(ep, max, ret_events);
     idle_poll_count(inbox->domain);

@@ -366,6 +366,20 @@ free_ep:
     return rc;
 }
 
+/* Ends all requests and replies of a closing endpoint as canceled. */
+static void cancel_all_locked(
+    struct amg_shm_domain *domain, struct amg_shm_ep *ep)
+{
+    struct amg_shm_peer *peer = NULL;
+    struct amg_shm_link *link = NULL;
+
+    amg_calls_drop_locked(&domain->calls, &ep->base);
+    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
+        for (uint32_t i = 0;
+             (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+            amg_calls_detach_locked(&domain->calls, &link->queue, &ep->base);
+}
+
 static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
@@ -376,7 +390,7 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
         amg_shm_poll_disarm_locked(ep);
     AMG_ASSERT(domain->eps[base->context_id] == ep);
     amg_shm_bulk_ep_close_locked(ep);
-    amg_shm_msg_cancel_all_locked(domain, ep);
+    cancel_all_locked(domain, ep);
     amg_shm_inbox_close_locked(ep->inbox);
     amg_shm_poll_closed_locked(ep->inbox);
     amg_list_splice(&ret_events->done, &ep->done);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* RPCs that this process calls or serves. */
+#ifndef THALLIUM_ENGINE_HPP
+#include <thallium/engine.hpp> /* includes this header at its place */
+#endif
+#ifndef THALLIUM_REMOTE_PROCEDURE_HPP
+#define THALLIUM_REMOTE_PROCEDURE_HPP
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <margo.h>
+#include <thallium/callable_remote_procedure.hpp>
+#include <thallium/detail/handle_ref.hpp>
+#include <thallium/endpoint.hpp>
+#include <thallium/exception.hpp>
+#include <thallium/margo_instance_ref.hpp>
+#include <thallium/provider_handle.hpp>
+
+namespace thallium
+{
+
+/** A registered RPC, as engine::define() returns it; or none. */
+class remote_procedure
+{
+    margo_instance_ref m_instance;
+    hg_id_t m_id = 0;
+    bool m_ignores_response = false;
+
+    callable_remote_procedure bind(
+        const endpoint &peer, std::uint16_t provider_id) const
+    {
+        hg_handle_t handle = HG_HANDLE_NULL;
+
+        THALLIUM_ASSERT_CONDITION(m_id != 0, "the remote_procedure is empty");
+        THALLIUM_ASSERT_CONDITION(!peer.is_null(), "the endpoint is null");
+        MARGO_ASSERT(margo_create(m_instance.get_margo_instance(),
+                         peer.get_addr(), m_id, &handle),
+            margo_create);
+        return callable_remote_procedure(
+            detail::handle_ref(m_instance, handle, true), provider_id,
+            m_ignores_response, std::tuple<>());
+    }
+
+  public:
+    /** No RPC. */
+    remote_procedure() noexcept = default;
+
+    /** An RPC that is registered with Margo. */
+    remote_procedure(margo_instance_ref instance, hg_id_t id) noexcept
+        : m_instance(std::move(instance)), m_id(id)
+    {
+        int flag = 0;
+
+        (void)margo_registered_disabled_response(
+            m_instance.get_margo_instance(), m_id, &flag);
+        m_ignores_response = flag != 0;
+    }
+
+    /**
+     * Binds the RPC to provider 0 of a process. Throws exception if the RPC or
+     * the endpoint is empty.
+     */
+    callable_remote_procedure on(const endpoint &peer) const
+    {
+        return bind(peer, 0);
+    }
+
+    /** Binds the RPC to a provider. Throws as the other on(). */
+    callable_remote_procedure on(const provider_handle &provider) const
+    {
+        return bind(provider, provider.provider_id());
+    }
+
+    /**
+     * Says that there is no answer to this RPC. Both sides have to say so
+     * before the first call. Throws exception if it is empty, margo_exception.
+     */
+    remote_procedure &disable_response() &
+    {
+        THALLIUM_ASSERT_CONDITION(m_id != 0, "the remote_procedure is empty");
+        MARGO_ASSERT(margo_registered_disable_response(
+                         m_instance.get_margo_instance(), m_id, HG_TRUE),
+            margo_registered_disable_response);
+        m_ignores_response = true;
+        return *this;
+    }
+
+    remote_procedure &&disable_response() &&
+    {
+        return std::move(disable_response());
+    }
+
+    /** Removes the RPC from the instance. Throws margo_exception. */
+    void deregister()
+    {
+        if (m_id == 0)
+            return;
+        MARGO_ASSERT(margo_deregister(m_instance.get_margo_instance(), m_id),
+            margo_deregister);
+        m_id = 0;
+    }
+
+    /** The id; 0 if there is no RPC. */
+    hg_id_t id() const noexcept
+    {
+        return m_id;
+    }
+
+  protected:
+    /* Removes the RPC. The instance may have removed it before. */
+    void drop() noexcept
+    {
+        if (m_id != 0)
+            (void)margo_deregister(m_instance.get_margo_instance(), m_id);
+        m_id = 0;
+    }
+
+    /* Takes the RPC of another object, which is empty then. */
+    void take(remote_procedure &other) noexcept
+    {
+        m_instance = std::move(other.m_instance);
+        m_id = std::exchange(other.m_id, 0);
+        m_ignores_response = other.m_ignores_response;
+    }
+};
+
+/** An RPC that is removed from the instance with this object. Move only. */
+class auto_remote_procedure : public remote_procedure
+{
+  public:
+    /** No RPC. */
+    auto_remote_procedure() noexcept = default;
+
+    /** Takes an RPC over. */
+    auto_remote_procedure(remote_procedure &&rpc) noexcept
+    {
+        take(rpc);
+    }
+
+    auto_remote_procedure(auto_remote_procedure &&other) noexcept
+    {
+        take(other);
+    }
+
+    auto_remote_procedure &operator=(auto_remote_procedure &&other) noexcept
+    {
+        if (this != &other) {
+            drop();
+            take(other);
+        }
+        return *this;
+    }
+
+    /** Removes the RPC. Never throws. */
+    ~auto_remote_procedure()
+    {
+        drop();
+    }
+};
+
+} /* namespace thallium */
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests that this process serves. */
+#ifndef THALLIUM_ENGINE_HPP
+#include <thallium/engine.hpp> /* includes this header at its place */
+#endif
+#ifndef THALLIUM_REQUEST_HPP
+#define THALLIUM_REQUEST_HPP
+
+#include <tuple>
+#include <utility>
+#include <margo.h>
+#include <thallium/detail/handle_ref.hpp>
+#include <thallium/endpoint.hpp>
+#include <thallium/exception.hpp>
+#include <thallium/packed_data.hpp>
+#include <thallium/proc_object.hpp>
+#include <thallium/reference_util.hpp>
+
+namespace thallium
+{
+
+/**
+ * A request that the handler of an RPC serves. Copies are the same request,
+ * and may answer it after the handler has returned. A request whose last copy
+ * goes away without an answer is answered with HG_CANCELED, by Margo, unless
+ * its RPC has no response. Ctx are the types of the serialization context of
+ * the answer.
+ */
+template <typename... Ctx> class request_with_context
+{
+    template <typename... Other> friend class request_with_context;
+
+    detail::handle_ref m_handle;
+    bool m_has_no_response = false;
+    mutable std::tuple<Ctx...> m_context;
+
+  public:
+    /** The request of a handle. */
+    request_with_context(detail::handle_ref handle, bool has_no_response,
+        std::tuple<Ctx...> context)
+        : m_handle(std::move(handle)), m_has_no_response(has_no_response),
+          m_context(std::move(context))
+    {
+    }
+
+    /**
+     * Answers with any number of objects, and waits until the answer has left.
+     * Throws exception if the RPC has no response, margo_exception, and what
+     * the serialization of the objects throws.
+     */
+    template <typename... T> void respond(const T &...objects) const
+    {
+        THALLIUM_ASSERT_CONDITION(
+            !m_has_no_response, "the RPC was defined with disable_response()");
+        detail::objects_coder<std::tuple<Ctx...>, const T...> coder(
+            m_context, m_handle.mid(), objects...);
+        hg_return_t ret = margo_respond(m_handle.get(), coder.to_encode());
+
+        detail::check_encoded(m_handle, coder, "margo_respond", ret);
+    }
+
+    /** The process that called. Throws margo_exception. */
+    endpoint get_endpoint() const
+    {
+        const struct hg_info *info = margo_get_info(m_handle.get());
+
+        THALLIUM_ASSERT_CONDITION(info != nullptr, "the request is empty");
+        return endpoint(m_handle.instance(), info->addr, false);
+    }
+
+    /** The arguments, for a handler that decodes them itself. */
+    packed_data<> get_input() const
+    {
+        return packed_data<>(m_handle, true, std::tuple<>());
+    }
+
+    /** The handle, borrowed. */
+    hg_handle_t native_handle() const noexcept
+    {
+        return m_handle.get();
+    }
+
+    /**
+     * The same request with objects for the serialize() functions of its
+     * answer, which are copied, or referred to where they come in a
+     * std::ref().
+     */
+    template <typename... Other>
+    request_with_context<unwrap_decay_t<Other>...> with_serialization_context(
+        Other &&...objects) const
+    {
+        return request_with_context<unwrap_decay_t<Other>...>(m_handle,
+            m_has_no_response,
+            std::make_tuple(std::forward<Other>(objects)...));
+    }
+};
+
+/** A request without a serialization context; what handlers get. */
+using request = request_with_context<>;
+
+} /* namespace thallium */
+
+#endif

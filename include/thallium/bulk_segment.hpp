@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranges of exposed memory; see bulk.hpp. */
+#ifndef THALLIUM_ENGINE_HPP
+#include <thallium/engine.hpp> /* includes this header at its place */
+#endif
+#ifndef THALLIUM_BULK_SEGMENT_HPP
+#define THALLIUM_BULK_SEGMENT_HPP
+
+#include <thallium/bulk.hpp>
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The handler of all RPCs of this library, and the functions of the program
+ * that it calls, which are the data of their RPCs.
+ *
+ * What a function throws, or the decoding of its arguments, ends the request
+ * and not the process: the log names the RPC and the reason. The caller gets a
+ * margo_exception: with the code of the decoding, or HG_CANCELED where the
+ * function had begun and has not answered. */
+#ifndef THALLIUM_ENGINE_HPP
+#include <thallium/engine.hpp> /* includes this header at its place */
+#endif
+#ifndef THALLIUM_DETAIL_SERVE_HPP
+#define THALLIUM_DETAIL_SERVE_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <margo.h>
+#include <thallium/detail/callback.hpp>
+#include <thallium/detail/handle_ref.hpp>
+#include <thallium/exception.hpp>
+#include <thallium/margo_instance_ref.hpp>
+#include <thallium/proc_object.hpp>
+#include <thallium/request.hpp>
+
+namespace thallium
+{
+
+namespace detail
+{
+
+/* A function of the program, as data of its RPC. Counted, since it may
+ * deregister its own RPC while it runs. */
+class rpc_function
+{
+    std::atomic<unsigned> m_count{1};
+
+  public:
+    rpc_function() = default;
+    rpc_function(const rpc_function &) = delete;
+    rpc_function &operator=(const rpc_function &) = delete;
+    virtual ~rpc_function() = default;
+
+    /* Serves a request; sets ret_has_begun when the arguments are decoded. */
+    virtual void serve(const handle_ref &handle, bool has_no_response,
+        bool &ret_has_begun) = 0;
+
+    void ref() noexcept
+    {
+        m_count.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    /* Also the function that frees an RPC's data. The last one sees what the
+     * others have done before. */
+    static void unref(void *arg) noexcept
+    {
+        auto *function = static_cast<rpc_function *>(arg);
+
+        if (function->m_count.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            delete function;
+    }
+};
+
+/* F is called with a request and arguments that the types Args decode. */
+template <typename F, typename... Args>
+class rpc_function_of : public rpc_function
+{
+    using arguments = std::tuple<std::decay_t<Args>...>;
+
+    F m_function;
+
+    template <std::size_t... I>
+    static void decode(
+        const handle_ref &handle, arguments &args, std::index_sequence<I...>)
+    {
+        std::tuple<> none;
+        objects_coder<std::tuple<>, std::decay_t<Args>...> coder(
+            none, handle.mid(), std::get<I>(args)...);
+
+        (void)args; /* where there are none */
+        decode_arguments(handle, true, coder);
+    }
+
+    template <std::size_t... I>
+    void call(const request &req, arguments &args, std::index_sequence<I...>)
+    {
+        (void)args;
+        m_function(req, static_cast<Args &&>(std::get<I>(args))...);
+    }
+
+  public:
+    explicit rpc_function_of(F function) : m_function(std::move(function))
+    {
+    }
+
+    void serve(const handle_ref &handle, bool has_no_response,
+        bool &ret_has_begun) override
+    {
+        arguments args;
+
+        if (sizeof...(Args) > 0 || sends_type_names)
+            decode(handle, args, std::index_sequence_for<Args...>());
+        ret_has_begun = true;
+        call(request(handle, has_no_response, std::tuple<>()), args,
+            std::index_sequence_for<Args...>());
+    }
+};
+
+/* The class above for a function type. */
+template <typename F, typename Signature> struct rpc_function_for;
+template <typename F, typename R, typename First, typename... Args>
+struct rpc_function_for<F, R(First, Args...)> {
+    static_assert(std::is_same<std::decay_t<First>, request>::value,
+        "the first parameter of an RPC's function is a const tl::request &");
+    using type = rpc_function_of<F, Args...>;
+};
+
+/* The function of a handle's RPC. One that is just being registered gets its
+ * data in a moment. */
+inline rpc_function *function_of_rpc(margo_instance_id mid, hg_id_t id)
+{
+    constexpr int tries = 1000; /* each lets other threads run */
+    void *data = margo_registered_data(mid, id);
+
+    for (int i = 0; data == nullptr && i < tries; i++) {
+        (void)ABT_thread_yield();
+        data = margo_registered_data(mid, id);
+    }
+    return static_cast<rpc_function *>(data);
+}
+
+inline hg_return_t code_of_current_error() noexcept
+{
+    try {
+        throw;
+    } catch (const margo_exception &error) {
+        return error.error();
+    } catch (...) {
+        return HG_PROTOCOL_ERROR;
+    }
+}
+
+inline void serve_handle(const handle_ref &handle) noexcept
+{
+    margo_instance_id mid = handle.mid();
+    hg_id_t id = margo_get_info(handle.get())->id;
+    rpc_function *function = function_of_rpc(mid, id);
+    bool has_begun = false;
+    int has_no_response = 0;
+
+    if (function == nullptr) {
+        __margo_respond_with_error(handle.get(), HG_NOENTRY);
+        return;
+    }
+    function->ref();
+    (void)margo_registered_disabled_response(mid, id, &has_no_response);
+    try {
+        function->serve(handle, has_no_response != 0, has_begun);
+    } catch (...) {
+        const char *name = margo_handle_get_name(handle.get());
+
+        margo_error(mid, "the function of RPC \"%s\" %s: %s",
+            name != nullptr ? name : "?",
+            has_begun ? "has thrown" : "cannot be called", current_error());
+        if (!has_begun)
+            __margo_respond_with_error(handle.get(), code_of_current_error());
+    }
+    rpc_function::unref(function);
+}
+
+} /* namespace detail */
+
+/** The handler of all RPCs. */
+inline void thallium_generic_rpc(hg_handle_t handle)
+{
+    detail::serve_handle(detail::handle_ref(
+        margo_instance_ref(margo_hg_handle_get_instance(handle)), handle,
+        true));
+}
+
+inline DECLARE_MARGO_RPC_HANDLER(thallium_generic_rpc) inline __MARGO_INTERNAL_RPC_WRAPPER(
+    thallium_generic_rpc) inline __MARGO_INTERNAL_RPC_HANDLER(thallium_generic_rpc)
+
+} /* namespace thallium */
+
+#endif

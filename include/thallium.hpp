@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Thallium: the C++ face of Margo and Argobots. Includes all headers of
+ * thallium/ but those of serialization/stl, of which a program includes the
+ * ones of its arguments' types. */
+#ifndef THALLIUM_HPP
+#define THALLIUM_HPP
+
+#include <margo.h>
+
+#include <thallium/config.hpp>
+
+#include <thallium/async_bulk_op.hpp>
+#include <thallium/async_response.hpp>
+#include <thallium/auto_respond.hpp>
+#include <thallium/bulk.hpp>
+#include <thallium/bulk_mode.hpp>
+#include <thallium/callable_remote_procedure.hpp>
+#include <thallium/endpoint.hpp>
+#include <thallium/engine.hpp>
+#include <thallium/exception.hpp>
+#include <thallium/function_util.hpp>
+#include <thallium/logger.hpp>
+#include <thallium/margo_exception.hpp>
+#include <thallium/margo_instance_ref.hpp>
+#include <thallium/packed_data.hpp>
+#include <thallium/proc_object.hpp>
+#include <thallium/provider.hpp>
+#include <thallium/provider_handle.hpp>
+#include <thallium/reference_util.hpp>
+#include <thallium/remote_bulk.hpp>
+#include <thallium/remote_procedure.hpp>
+#include <thallium/request.hpp>
+#include <thallium/serialization/serialize.hpp>
+#include <thallium/timed_callback.hpp>
+#include <thallium/timed_remote_bulk.hpp>
+#include <thallium/timeout.hpp>
+#include <thallium/tuple_util.hpp>
+
+#endif

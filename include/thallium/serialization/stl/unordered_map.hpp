@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Serialization of std::unordered_map, by cereal. */
+#ifndef THALLIUM_SERIALIZATION_STL_UNORDERED_MAP_HPP
+#define THALLIUM_SERIALIZATION_STL_UNORDERED_MAP_HPP
+
+#include <cereal/types/unordered_map.hpp>
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pools and schedulers whose owner ended while a stream still used them. */
+#ifndef THALLIUM_DETAIL_ABT_LEFTOVERS_HPP
+#define THALLIUM_DETAIL_ABT_LEFTOVERS_HPP
+
+#include <mutex>
+#include <vector>
+#include <abt.h>
+
+namespace thallium
+{
+
+namespace detail
+{
+
+/*
+ * Local variables end in the reverse order of their definition, so that a
+ * program may well end a pool before the streams that run it. Such an object is
+ * kept here, and freed at the end of Argobots.
+ */
+class abt_leftovers
+{
+    std::mutex m_mutex;
+    std::vector<ABT_sched> m_scheds;
+    std::vector<ABT_pool> m_pools;
+
+  public:
+    static abt_leftovers &get()
+    {
+        /* Never destroyed: objects of static storage may end later. */
+        static abt_leftovers *all = new abt_leftovers;
+
+        return *all;
+    }
+
+    void keep(ABT_sched sched)
+    {
+        std::lock_guard<std::mutex> guard(m_mutex);
+
+        m_scheds.push_back(sched);
+    }
+
+    void keep(ABT_pool pool)
+    {
+        std::lock_guard<std::mutex> guard(m_mutex);
+
+        m_pools.push_back(pool);
+    }
+
+    /* Frees all; those that are still used are leaked. */
+    void free_all()
+    {
+        std::lock_guard<std::mutex> guard(m_mutex);
+
+        for (ABT_sched &sched : m_scheds)
+            ABT_sched_free(&sched);
+        for (ABT_pool &pool : m_pools)
+            ABT_pool_free(&pool);
+        m_scheds.clear();
+        m_pools.clear();
+    }
+};
+
+} /* namespace detail */
+
+} /* namespace thallium */
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Barriers of threads. */
+#ifndef THALLIUM_BARRIER_HPP
+#define THALLIUM_BARRIER_HPP
+
+#include <cstdint>
+#include <thallium/detail/abt_check.hpp>
+
+/** Throws barrier_exception for a call that returned code. */
+#define TL_BARRIER_THROW(call, code)                                           \
+    TL_ABT_THROW_(barrier_exception, #call, code)
+/** Throws barrier_exception unless the call returns ABT_SUCCESS. */
+#define TL_BARRIER_ASSERT(call) TL_ABT_ASSERT_(barrier_exception, call)
+
+namespace thallium
+{
+
+/** A call of a barrier failed. */
+class barrier_exception : public exception
+{
+  public:
+    using exception::exception;
+};
+
+/**
+ * Lets a number of threads wait for each other, again and again. Can be moved,
+ * while nobody uses it. All functions throw barrier_exception.
+ */
+class barrier : public detail::owned_handle<ABT_barrier, ABT_barrier_free>
+{
+  public:
+    /** Creates it, for this number of threads. */
+    explicit barrier(uint32_t num_waiters)
+    {
+        TL_BARRIER_ASSERT(ABT_barrier_create(num_waiters, &m_handle));
+    }
+
+    /** Waits until as many threads as it is for have called this. */
+    void wait()
+    {
+        TL_BARRIER_ASSERT(ABT_barrier_wait(m_handle));
+    }
+
+    /** Changes the number of threads, while none waits. */
+    void reinit(uint32_t num_waiters)
+    {
+        TL_BARRIER_ASSERT(ABT_barrier_reinit(m_handle, num_waiters));
+    }
+
+    /** The number of threads that it is for. */
+    uint32_t get_num_waiters() const
+    {
+        uint32_t count = 0;
+
+        TL_BARRIER_ASSERT(ABT_barrier_get_num_waiters(m_handle, &count));
+        return count;
+    }
+};
+
+} /* namespace thallium */
+
+#endif

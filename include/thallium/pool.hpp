@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pools of threads and tasks that are ready. */
+#ifndef THALLIUM_POOL_HPP
+#define THALLIUM_POOL_HPP
+
+#include <cstddef>
+#include <memory>
+#include <thallium/detail/abt_handle.hpp>
+#include <thallium/detail/thread_attribute.hpp>
+
+/** Throws pool_exception for a call that returned code. */
+#define TL_POOL_THROW(call, code) TL_ABT_THROW_(pool_exception, #call, code)
+/** Throws pool_exception unless the call returns ABT_SUCCESS. */
+#define TL_POOL_ASSERT(call) TL_ABT_ASSERT_(pool_exception, call)
+
+namespace thallium
+{
+
+/** A call of a pool failed. */
+class pool_exception : public exception
+{
+  public:
+    using exception::exception;
+};
+
+/**
+ * Refers to a pool; managed<pool> owns one. All functions throw pool_exception,
+ * make_thread() also thread_exception and make_task() task_exception.
+ */
+class pool : public detail::borrowed_handle<ABT_pool>
+{
+    friend class managed<pool>;
+
+    static void destroy(pool &object) noexcept
+    {
+        int code = ABT_pool_free(&object.m_handle);
+
+        if (code == ABT_ERR_POOL)
+            detail::abt_leftovers::get().keep(object.m_handle);
+        else
+            detail::must_succeed(code, "pool");
+    }
+
+  public:
+    /** Which execution streams may push (p) and pop (c): one or several. */
+    enum class access {
+        priv = ABT_POOL_ACCESS_PRIV,
+        spsc = ABT_POOL_ACCESS_SPSC,
+        mpsc = ABT_POOL_ACCESS_MPSC,
+        spmc = ABT_POOL_ACCESS_SPMC,
+        mpmc = ABT_POOL_ACCESS_MPMC
+    };
+
+    /** The order of work; fifo_wait lets a scheduler sleep in it. */
+    enum class kind { fifo = ABT_POOL_FIFO, fifo_wait = ABT_POOL_FIFO_WAIT };
+
+    /** Refers to nothing. */
+    pool() = default;
+
+    /** Refers to a pool, which somebody else frees. */
+    explicit pool(ABT_pool handle) noexcept : borrowed_handle(handle)
+    {
+    }
+
+    /** Creates a pool. */
+    static managed<pool> create(access allowed, kind order = kind::fifo)
+    {
+        ABT_pool result = ABT_POOL_NULL;
+
+        TL_POOL_ASSERT(ABT_pool_create_basic(static_cast<ABT_pool_kind>(order),
+            static_cast<ABT_pool_access>(allowed), ABT_FALSE, &result));
+        return make_managed<pool>(result);
+    }
+
+    /**
+     * Creates a pool of the program.
+     *
+     * Pool is default constructible and has get_size(), push(Unit *),
+     * pop() -> Unit *, remove(Unit *) and a static access_type of type
+     * pool::access; several threads call these. Unit is constructible from
+     * thread and from task, and has get_type() -> unit_type, get_thread(),
+     * get_task() and is_in_pool(). They are allocated by the last two. None of
+     * these functions may throw.
+     */
+    template <typename Pool, typename Unit,
+        typename PoolAllocator = std::allocator<Pool>,
+        typename UnitAllocator = std::allocator<Unit>>
+    static managed<pool> create();
+
+    /** Which streams may use it. */
+    access get_access() const
+    {
+        ABT_pool_access result = ABT_POOL_ACCESS_PRIV;
+
+        TL_POOL_ASSERT(ABT_pool_get_access(m_handle, &result));
+        return static_cast<access>(result);
+    }
+
+    /** How many units belong to it, also those that are blocked. */
+    std::size_t total_size() const
+    {
+        std::size_t result = 0;
+
+        TL_POOL_ASSERT(ABT_pool_get_total_size(m_handle, &result));
+        return result;
+    }
+
+    /** How many units are ready in it. */
+    std::size_t size() const
+    {
+        std::size_t result = 0;
+
+        TL_POOL_ASSERT(ABT_pool_get_size(m_handle, &result));
+        return result;
+    }
+
+    /** Its number. */
+    int id() const
+    {
+        int result = 0;
+
+        TL_POOL_ASSERT(ABT_pool_get_id(m_handle, &result));
+        return result;
+    }
+
+    /** Takes a unit of a pool of the program; null: there is none. */
+    template <typename Unit> Unit *pop() const
+    {
+        ABT_unit result = ABT_UNIT_NULL;
+
+        TL_POOL_ASSERT(ABT_pool_pop(m_handle, &result));
+        return reinterpret_cast<Unit *>(result);
+    }
+
+    /** Puts such a unit into it. */
+    template <typename Unit> void push(Unit *unit) const
+    {
+        TL_POOL_ASSERT(
+            ABT_pool_push(m_handle, reinterpret_cast<ABT_unit>(unit)));
+    }
+
+    /** Takes this unit out of it. */
+    template <typename Unit> void remove(Unit *unit) const
+    {
+        TL_POOL_ASSERT(
+            ABT_pool_remove(m_handle, reinterpret_cast<ABT_unit>(unit)));
+    }
+
+    /** Runs a unit that was popped, in the run() of a scheduler. */
+    template <typename Unit> void run_unit(Unit *unit) const
+    {
+        TL_POOL_ASSERT(
+            ABT_xstream_run_unit(reinterpret_cast<ABT_unit>(unit), m_handle));
+    }
+
+    /** Runs a scheduler as work of this pool. */
+    void add_sched(const scheduler &one) const;
+
+    /** Starts a thread that calls the function, which is moved or copied. */
+    template <typename Function>
+    managed<thread> make_thread(Function &&function) const;
+
+    /** The same with attributes. */
+    template <typename Function>
+    managed<thread> make_thread(
+        Function &&function, const detail::thread_attribute &attributes) const;
+
+    /** The same without a handle: it frees itself. */
+    template <typename Function>
+    void make_thread(Function &&function, const anonymous &) const;
+
+    /** The same with attributes and without a handle. */
+    template <typename Function>
+    void make_thread(Function &&function,
+        const detail::thread_attribute &attributes, const anonymous &) const;
+
+    /** Starts a task that calls the function, which is moved or copied. */
+    template <typename Function>
+    managed<task> make_task(Function &&function) const;
+
+    /** The same without a handle: it frees itself. */
+    template <typename Function>
+    void make_task(Function &&function, const anonymous &) const;
+
+    /** Starts a thread that has ended once more, with another function. */
+    template <typename Function>
+    void revive_thread(thread &ended, Function &&function) const;
+
+    /** The same for a task. */
+    template <typename Function>
+    void revive_task(task &ended, Function &&function) const;
+};
+
+} /* namespace thallium */
+
+#include <thallium/detail/abt_relations.hpp>
+
+#endif

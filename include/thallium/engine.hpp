@@ -29,6 +29,7 @@
 #include <thallium/xstream.hpp>
 /* In this order. */
 #include <thallium/detail/callback.hpp>
+#include <thallium/detail/engine_life.hpp>
 #include <thallium/detail/handle_ref.hpp>
 #include <thallium/proc_object.hpp>
 #include <thallium/endpoint.hpp>
@@ -44,7 +45,6 @@
 #include <thallium/request.hpp>
 #include <thallium/detail/serve.hpp>
 #include <thallium/timed_callback.hpp>
-#include <thallium/detail/engine_life.hpp>
 #include <thallium/detail/engine_lists.hpp>
 
 /** Modes of an engine: others may call this process, or may not. */
@@ -98,9 +98,8 @@ class engine : public margo_instance_ref
         if (id == 0)
             MARGO_THROW(margo_provider_register_name, HG_OTHER_ERROR,
                 "cannot register RPC \"" + name + "\"; the log says why");
-        MARGO_ASSERT(margo_register_data(get_margo_instance(), id,
-                         function.get(), &detail::rpc_function::unref),
-            margo_register_data);
+        MARGO_ASSERT(
+            function->attach(get_margo_instance(), id), margo_register_data);
         (void)function.release();
         return remote_procedure(*this, id);
     }

@@ -23,6 +23,15 @@ inline bool is_unwinding() noexcept
 #endif
 }
 
+/* True in a thread that drops functions of RPCs in a callback of finalize(). An
+ * engine that one of them has captured need not end what is ending. */
+inline bool &is_dropping() noexcept
+{
+    static thread_local bool value = false;
+
+    return value;
+}
+
 /* Shared by the copies of an engine. The reference with which the instance was
  * opened stays with finalize(); the object has one of its own. */
 class engine_life
@@ -48,7 +57,7 @@ class engine_life
         bool has_ended = false;
 
         (void)margo_instance_is_finalized(mid, &has_ended);
-        if (has_ended)
+        if (has_ended || is_dropping())
             return;
         if (m_end == RELEASES)
             (void)margo_instance_release(mid);

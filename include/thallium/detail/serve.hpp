@@ -20,6 +20,7 @@
 #include <utility>
 #include <margo.h>
 #include <thallium/detail/callback.hpp>
+#include <thallium/detail/engine_life.hpp>
 #include <thallium/detail/handle_ref.hpp>
 #include <thallium/exception.hpp>
 #include <thallium/margo_instance_ref.hpp>
@@ -33,16 +34,47 @@ namespace detail
 {
 
 /* A function of the program, as data of its RPC. Counted, since it may
- * deregister its own RPC while it runs. */
+ * deregister its own RPC while it runs. It goes when serving has ended, and not
+ * with the instance: what it has captured may refer to that. */
 class rpc_function
 {
     std::atomic<unsigned> m_count{1};
+    margo_instance_id m_mid = MARGO_INSTANCE_NULL;
+    hg_id_t m_id = 0;
+
+    static void drop(void *arg) noexcept
+    {
+        auto *function = static_cast<rpc_function *>(arg);
+
+        is_dropping() = true;
+        (void)margo_register_data(
+            function->m_mid, function->m_id, nullptr, nullptr);
+        is_dropping() = false;
+    }
 
   public:
     rpc_function() = default;
     rpc_function(const rpc_function &) = delete;
     rpc_function &operator=(const rpc_function &) = delete;
-    virtual ~rpc_function() = default;
+
+    virtual ~rpc_function()
+    {
+        if (m_mid != MARGO_INSTANCE_NULL)
+            (void)margo_provider_pop_finalize_callback(m_mid, this);
+    }
+
+    /* Makes it the data of an RPC, which owns it if that succeeds. */
+    hg_return_t attach(margo_instance_id mid, hg_id_t id)
+    {
+        hg_return_t ret = margo_register_data(mid, id, this, &unref);
+
+        if (ret == HG_SUCCESS) {
+            m_mid = mid;
+            m_id = id;
+            margo_provider_push_finalize_callback(mid, this, &drop, this);
+        }
+        return ret;
+    }
 
     /* Serves a request; sets ret_has_begun when the arguments are decoded. */
     virtual void serve(const handle_ref &handle, bool has_no_response,

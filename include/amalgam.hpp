@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Thallium between the ranks of a communicator: amalgam_margo.h in C++.
+ *
+ *   amalgam::engine engine(MPI_COMM_WORLD);
+ *   engine.define("add", [](const tl::request &req, int x, int y) {
+ *       req.respond(x + y);
+ *   });
+ *   int sum = engine.define("add").on(engine.endpoint(0))(2, 3); */
+#ifndef AMALGAM_HPP
+#define AMALGAM_HPP
+
+#include <string>
+#include <amalgam.h>
+#include <amalgam_margo.h>
+#include <thallium.hpp>
+
+namespace amalgam
+{
+
+/**
+ * An engine whose peers are the ranks of a communicator. Copies are the same
+ * engine, and so are copies as thallium::engine.
+ *
+ * finalize() ends it together with all ranks: a rank serves the others until
+ * all have called it. The last engine that goes away without it calls it, so
+ * that must come before MPI_Finalize().
+ */
+class engine : public thallium::engine
+{
+    void open(MPI_Comm comm, const char *transport, const margo_init_info *info)
+    {
+        margo_instance_id mid = amalgam_margo_init(comm, transport, info);
+
+        if (mid == MARGO_INSTANCE_NULL)
+            MARGO_THROW(amalgam_margo_init, HG_OTHER_ERROR,
+                "cannot open an engine over the communicator; the log says "
+                "why");
+        adopt(mid, false);
+    }
+
+    hg_class_t *hg_class() const
+    {
+        MARGO_INSTANCE_MUST_BE_VALID;
+        return margo_get_class(get_margo_instance());
+    }
+
+  public:
+    /** No engine. */
+    engine() noexcept = default;
+
+    /**
+     * Opens an engine over the ranks of a communicator, which all call this.
+     * The communicator stays the caller's. For transport and info see
+     * amalgam_margo_init(). Throws margo_exception.
+     */
+    explicit engine(MPI_Comm comm, const char *transport = nullptr,
+        const margo_init_info *info = nullptr)
+    {
+        open(comm, transport, info);
+    }
+
+    /** The same with a configuration as JSON text. Throws margo_exception. */
+    engine(MPI_Comm comm, const char *transport, const std::string &config)
+    {
+        margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+
+        info.json_config = config.c_str();
+        open(comm, transport, &info);
+    }
+
+    /** The same with pools of the program, as thallium::engine has it. */
+    engine(MPI_Comm comm, const char *transport,
+        const thallium::pool &progress_pool, const thallium::pool &handler_pool)
+    {
+        margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+
+        info.progress_pool = progress_pool.native_handle();
+        info.rpc_pool = handler_pool.native_handle();
+        open(comm, transport, &info);
+    }
+
+    /**
+     * The address of a rank, in constant time and without a message. Throws
+     * margo_exception if there is no such rank.
+     */
+    thallium::endpoint endpoint(int rank) const
+    {
+        hg_addr_t addr = HG_ADDR_NULL;
+
+        MARGO_ASSERT(
+            amalgam_addr_rank(hg_class(), rank, &addr), amalgam_addr_rank);
+        return thallium::endpoint(*this, addr);
+    }
+
+    /**
+     * The address of a rank of another communicator of this process. Throws
+     * margo_exception if the engine does not have that process.
+     */
+    thallium::endpoint endpoint(MPI_Comm comm, int rank) const
+    {
+        hg_addr_t addr = HG_ADDR_NULL;
+
+        MARGO_ASSERT(amalgam_addr_comm_rank(hg_class(), comm, rank, &addr),
+            amalgam_addr_comm_rank);
+        return thallium::endpoint(*this, addr);
+    }
+
+    /**
+     * The rank that an endpoint names, as request::get_endpoint() returns it.
+     * Throws margo_exception if it is none of this engine.
+     */
+    int rank_of(const thallium::endpoint &peer) const
+    {
+        int rank = 0;
+
+        MARGO_ASSERT(amalgam_addr_get_rank(hg_class(), peer.get_addr(), &rank),
+            amalgam_addr_get_rank);
+        return rank;
+    }
+
+    /** The rank of this process. Throws margo_exception. */
+    int rank() const
+    {
+        int rank = 0;
+
+        MARGO_ASSERT(amalgam_class_ranks(hg_class(), &rank, nullptr),
+            amalgam_class_ranks);
+        return rank;
+    }
+
+    /** The number of ranks. Throws margo_exception. */
+    int size() const
+    {
+        int size = 0;
+
+        MARGO_ASSERT(amalgam_class_ranks(hg_class(), nullptr, &size),
+            amalgam_class_ranks);
+        return size;
+    }
+};
+
+} /* namespace amalgam */
+
+#endif

@@ -318,45 +318,78 @@ static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
     return HG_SUCCESS;
 }
 
-/* Sends a request directly into a cell. False: something keeps it, and nothing
- * has changed. */
-static AMG_INLINE bool request_send_now_locked(struct amg_ep *ep,
-    struct amg_shm_buf *buf, struct outgoing *message, struct amg_op *op)
+/* The link to a context of a peer if a request can go into a cell of it at
+ * once, as far as peer and link are concerned. */
+static AMG_INLINE struct amg_shm_link *link_ready_locked(
+    struct amg_shm_peer *peer, uint8_t context)
 {
-    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
-    struct amg_shm_peer *peer = message->peer;
-    bool wants_reply = message->kind == AMG_SHM_REQUEST;
-    enum sent sent = SENT;
+    struct amg_shm_link *link = amg_shm_link_at_locked(peer, context);
 
-    if (!is_sendable(buf, message) ||
-        !AMG_LIKELY(wants_reply
-                        ? amg_calls_ask_locked(&domain->calls, &peer->calls,
-                              peer->id, ep, op, &message->cookie)
-                        : amg_flow_take(&domain->calls.flow, &peer->calls)))
-        return false;
-    sent = message_send_locked(domain, buf, message);
-    if (!wants_reply && op != NULL) {
-        amg_call_begin(op, ep);
-        amg_shm_send_end_locked(op, HG_SUCCESS);
-    }
-    if (!AMG_LIKELY(sent == SENT) && wants_reply)
-        request_abandon_locked(&domain->calls, message->cookie);
-    return true;
+    return AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE && link != NULL) &&
+                   AMG_LIKELY(link_is_read(link) && link->out.room > 0)
+               ? link
+               : NULL;
 }
 
-/* Sends a request as soon as it can be sent; `rc`: the code of
- * request_link_locked(). */
-static hg_return_t request_post_locked(struct amg_shm_buf *buf, hg_return_t rc)
+/* Sends a request as soon as it can be sent. */
+AMG_NOINLINE static hg_return_t request_post_locked(struct amg_ep *ep,
+    struct amg_target to, struct amg_shm_buf *buf, uint32_t len,
+    bool wants_reply, struct amg_op *op)
 {
     struct amg_post *post = &buf->post;
+    struct outgoing message = {
+        .peer = amg_shm_peer_of(to.peer),
+        .len = len,
+        .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
+        .origin_context = ep->context_id,
+    };
+    hg_return_t rc =
+        request_link_locked(message.peer, to.context_id, &message.link);
 
+    AMG_TEST_POINT("shm_request_checked");
+    buf_address(buf, message, to.context_id, op, ep);
     if (rc == HG_SUCCESS)
         return amg_calls_post_locked(
             &buf->domain->calls, post, buf->peer->id, request_send_locked);
-    if (post->op == NULL)
+    if (op == NULL)
         return rc;
-    amg_call_begin(post->op, post->ep);
+    amg_call_begin(op, ep);
     return buf_end_locked(buf, rc);
+}
+
+/* Sends a request without a reply directly into a cell. False: something keeps
+ * it, and nothing has changed. */
+static AMG_INLINE bool oneway_send_now_locked(struct amg_shm_domain *domain,
+    struct amg_ep *ep, struct amg_shm_buf *buf, struct outgoing *message,
+    struct amg_op *op)
+{
+    AMG_TEST_POINT("shm_request_checked");
+    if (!is_sendable(buf, message) ||
+        !AMG_LIKELY(amg_flow_take(&domain->calls.flow, &message->peer->calls)))
+        return false;
+    (void)message_send_locked(domain, buf, message);
+    if (op != NULL) {
+        amg_call_begin(op, ep);
+        amg_shm_send_end_locked(op, HG_SUCCESS);
+    }
+    return true;
+}
+
+/* The same for one with a reply. */
+static AMG_INLINE bool request_send_now_locked(struct amg_shm_domain *domain,
+    struct amg_ep *ep, struct amg_shm_buf *buf, struct outgoing *message,
+    struct amg_op *op)
+{
+    struct amg_shm_peer *peer = message->peer;
+
+    AMG_TEST_POINT("shm_request_checked");
+    if (!is_sendable(buf, message) ||
+        !AMG_LIKELY(amg_calls_ask_locked(
+            &domain->calls, &peer->calls, peer->id, ep, op, &message->cookie)))
+        return false;
+    if (!AMG_LIKELY(message_send_locked(domain, buf, message) == SENT))
+        request_abandon_locked(&domain->calls, message->cookie);
+    return true;
 }
 
 hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
@@ -367,7 +400,6 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
     struct outgoing message = {
         .peer = amg_shm_peer_of(to.peer),
         .len = len,
-        .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
         .origin_context = base->context_id,
     };
     hg_return_t rc = HG_SUCCESS;
@@ -375,36 +407,54 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
     if (!AMG_LIKELY(len <= buf_base->cap))
         return HG_MSGSIZE;
     amg_bias_lock(&domain->lock);
-    rc = request_link_locked(message.peer, to.context_id, &message.link);
-    AMG_TEST_POINT("shm_request_checked");
-    if (!AMG_LIKELY(rc == HG_SUCCESS &&
-                    request_send_now_locked(base, buf, &message, op))) {
-        buf_address(buf, message, to.context_id, op, base);
-        rc = request_post_locked(buf, rc);
+    message.link = link_ready_locked(message.peer, to.context_id);
+    if (wants_reply) {
+        message.kind = AMG_SHM_REQUEST;
+        if (!AMG_LIKELY(message.link != NULL && request_send_now_locked(domain,
+                                                    base, buf, &message, op)))
+            rc = request_post_locked(base, to, buf, len, true, op);
+    } else {
+        message.kind = AMG_SHM_ONEWAY;
+        if (!AMG_LIKELY(message.link != NULL && oneway_send_now_locked(domain,
+                                                    base, buf, &message, op)))
+            rc = request_post_locked(base, to, buf, len, false, op);
     }
     amg_bias_unlock(&domain->lock);
     return rc;
 }
 
-/* Sends a message that needs no credit, or queues it; takes the buf. */
-static AMG_INLINE hg_return_t reply_post_locked(struct amg_shm_buf *buf,
-    struct outgoing *message, uint8_t target_context, struct amg_op *op,
+/* Sends a message that needs no credit, or queues it; takes the buf. HG_NOMEM:
+ * the buf stays the caller's. */
+AMG_NOINLINE static hg_return_t reply_post_locked(struct amg_shm_buf *buf,
+    struct outgoing message, uint8_t target_context, struct amg_op *op,
     struct amg_ep *ep)
 {
-    struct amg_shm_peer *peer = message->peer;
+    struct amg_shm_peer *peer = message.peer;
     hg_return_t rc =
         AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE)
-            ? amg_shm_link_find_locked(peer, target_context, &message->link)
+            ? amg_shm_link_find_locked(peer, target_context, &message.link)
             : HG_HOSTUNREACH;
 
-    if (AMG_LIKELY(rc == HG_SUCCESS) &&
-        AMG_LIKELY(amg_list_is_empty(&message->link->queue)) &&
-        is_sendable(buf, message) && AMG_LIKELY(op == NULL)) {
-        (void)message_send_locked(peer->domain, buf, message);
-        return HG_SUCCESS;
-    }
-    buf_address(buf, *message, target_context, op, ep);
+    if (op != NULL)
+        amg_call_begin(op, ep);
+    buf_address(buf, message, target_context, op, ep);
     return rc == HG_SUCCESS ? queue_add_locked(buf) : buf_end_locked(buf, rc);
+}
+
+/* Sends it directly into a cell. False: something keeps it. */
+static AMG_INLINE bool reply_send_now_locked(
+    struct amg_shm_buf *buf, struct outgoing *message, uint8_t target_context)
+{
+    struct amg_shm_peer *peer = message->peer;
+
+    message->link = amg_shm_link_at_locked(peer, target_context);
+    if (!AMG_LIKELY(
+            peer->state == AMG_SHM_PEER_ALIVE && message->link != NULL) ||
+        !AMG_LIKELY(amg_list_is_empty(&message->link->queue)) ||
+        !is_sendable(buf, message))
+        return false;
+    (void)message_send_locked(peer->domain, buf, message);
+    return true;
 }
 
 hg_return_t amg_shm_send_reply(struct amg_ep *base,
@@ -425,9 +475,9 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
     if (!AMG_LIKELY(len <= buf_base->cap))
         return HG_MSGSIZE;
     amg_bias_lock(&domain->lock);
-    if (!AMG_LIKELY(op == NULL))
-        amg_call_begin(op, base);
-    rc = reply_post_locked(buf, &message, arrival->origin_context, op, base);
+    if (!AMG_LIKELY(op == NULL) ||
+        !reply_send_now_locked(buf, &message, arrival->origin_context))
+        rc = reply_post_locked(buf, message, arrival->origin_context, op, base);
     amg_bias_unlock(&domain->lock);
     return rc;
 }
@@ -457,7 +507,9 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
         .kind = header->kind,
         .origin_context = header->origin_context,
     };
-    rc = reply_post_locked(buf, &message, header->target_context, NULL, NULL);
+    if (!reply_send_now_locked(buf, &message, header->target_context))
+        rc =
+            reply_post_locked(buf, message, header->target_context, NULL, NULL);
     if (rc != HG_SUCCESS)
         amg_shm_buf_put_locked(buf);
     return rc;

@@ -224,11 +224,11 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
 }
 
 /* Owes the peer one more credit; one message returns several of them. */
-static void credit_owe_locked(struct amg_shm_peer *peer)
+static inline void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
 
-    if (peer->state == AMG_SHM_PEER_ALIVE &&
+    if (AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE) &&
         !amg_calls_owe_locked(&domain->calls, &peer->calls))
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }

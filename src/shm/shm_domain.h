@@ -180,7 +180,7 @@ struct amg_shm_arrival {
         void *copy;                    /* or into heap memory */
     };
     bool has_msgbuf;
-    _Alignas(8) uint8_t bytes[AMG_SHM_INLINE];
+    _Alignas(8) uint8_t bytes[AMG_SHM_RUN];
 };
 
 /* A ring of our segment and the peer that writes it. */

@@ -42,10 +42,11 @@ void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox);
  * room. */
 void amg_shm_inbox_report(struct amg_shm_inring *ring);
 
-/* The next cell of the ring was read. */
-static inline void amg_shm_inring_pop(struct amg_shm_inring *ring)
+/* The next cells of the ring were read. */
+static inline void amg_shm_inring_pop(
+    struct amg_shm_inring *ring, uint32_t cells)
 {
-    if (!AMG_LIKELY(!amg_shm_in_pop(&ring->in)))
+    if (!AMG_LIKELY(!amg_shm_in_pop(&ring->in, cells)))
         amg_shm_inbox_report(ring);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Received requests, replies and refusals, as passed to the call engine.
  *
- * Short bytes are copied out of the cell, so that it is free at once: into an
- * arrival or, for a reply, into the words of its operation. Long ones are read
- * in the msgbuf of their sender. */
+ * Short bytes are copied out of the cells, so that these are free at once: into
+ * an arrival or, for a reply, into the words of its operation. Long ones are
+ * read in the msgbuf of their sender. */
 #include "shm/shm_msg.h"
 
 #include <string.h>
@@ -130,7 +130,8 @@ void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
  * are inlined, others get a copy; so it lives in registers. */
 struct message {
     struct amg_shm_peer *peer;
-    const struct amg_shm_cell *cell; /* with the bytes, */
+    const struct amg_shm_in *in;     /* its next cells have the bytes, */
+    const struct amg_shm_cell *cell; /* the first of which is this one, */
     struct amg_shm_msgbuf *msgbuf;   /* unless they are here; or NULL */
     uint32_t len;
     uint32_t cookie;
@@ -199,6 +200,9 @@ static AMG_INLINE struct amg_shm_arrival *arrival_make_locked(
     if (AMG_LIKELY(message->msgbuf == NULL)) {
         amg_shm_inline_copy(
             arrival->bytes, message->cell->bytes, message->len, AMG_SHM_INLINE);
+        if (!AMG_LIKELY(message->len <= AMG_SHM_INLINE))
+            amg_shm_in_continue(
+                message->in, arrival->bytes, amg_shm_run_cells(message->len));
     } else if (!msgbuf_take_locked(arrival, *message)) {
         arrival->next_free = domain->free_arrivals;
         domain->free_arrivals = arrival;
@@ -398,13 +402,14 @@ static AMG_INLINE bool message_take_locked(struct amg_shm_domain *domain,
     return is_taken;
 }
 
-static AMG_INLINE void message_read(struct message *message,
-    struct amg_shm_peer *peer, const struct amg_shm_cell *cell)
+static AMG_INLINE void message_read(
+    struct message *message, const struct amg_shm_inring *ring)
 {
-    const volatile struct amg_shm_cell *words = cell;
+    const volatile struct amg_shm_cell *words = ring->in.cell;
 
-    message->peer = peer;
-    message->cell = cell;
+    message->peer = ring->peer;
+    message->in = &ring->in;
+    message->cell = ring->in.cell;
     message->msgbuf = NULL;
     message->len = words->len;
     message->cookie = words->cookie;
@@ -413,40 +418,50 @@ static AMG_INLINE void message_read(struct message *message,
     message->context = words->context;
 }
 
-/* Takes a cell that is rare: of a refusal, of credits, or without the bytes.
- * False: no memory, or it is one of a transfer. */
-AMG_NOINLINE static bool rare_cell_take_locked(struct amg_shm_ep *ep,
-    struct amg_shm_peer *peer, const struct amg_shm_cell *cell,
-    struct amg_events *events)
+/* Takes a message that is rare: of a refusal, of credits, or whose bytes are
+ * not in one cell. False: no memory, or it is one of a transfer. */
+AMG_NOINLINE static bool rare_message_take_locked(struct amg_shm_ep *ep,
+    struct amg_shm_inring *ring, struct amg_events *events)
 {
-    struct amg_shm_domain *domain = peer->domain;
+    struct amg_shm_domain *domain = ring->peer->domain;
     struct message message;
+    uint32_t cells = 1;
     bool is_right = false;
 
-    message_read(&message, peer, cell);
+    message_read(&message, ring);
     if ((message.kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) >= AMG_SHM_BULK)
         return false;
-    is_right = (message.kind & AMG_SHM_OUT_OF_LINE) != 0
-                   ? message_find_bytes(&message)
-                   : message.len <= AMG_SHM_INLINE;
-    if (is_right)
-        return message_take_locked(domain, ep, &message, events);
-    amg_calls_violation(&domain->calls, &peer->calls, AMG_VIOLATION_FORM,
-        message.kind, (long)message.len);
+    if ((message.kind & AMG_SHM_OUT_OF_LINE) != 0) {
+        is_right = message_find_bytes(&message);
+    } else if (message.len <= AMG_SHM_INLINE ||
+               (message.len <= AMG_SHM_RUN && message.kind <= AMG_SHM_REPLY)) {
+        is_right = true;
+        cells = amg_shm_run_cells(message.len);
+    }
+    if (!AMG_LIKELY(is_right))
+        amg_calls_violation(&domain->calls, &ring->peer->calls,
+            AMG_VIOLATION_FORM, message.kind, (long)message.len);
+    else if (!message_take_locked(domain, ep, &message, events))
+        return false;
+    amg_shm_inring_pop(ring, cells);
     return true;
 }
 
-static AMG_INLINE bool cell_take_locked(struct amg_shm_ep *ep,
-    struct amg_shm_peer *peer, const struct amg_shm_cell *cell,
-    struct amg_events *events)
+/* Takes the next message; false as above. */
+static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
+    struct amg_shm_inring *ring, struct amg_events *events)
 {
     struct message message;
 
-    message_read(&message, peer, cell);
-    if (AMG_LIKELY(
+    message_read(&message, ring);
+    if (!AMG_LIKELY(
             message.len <= AMG_SHM_INLINE && message.kind <= AMG_SHM_REPLY))
-        return message_take_locked(peer->domain, ep, &message, events);
-    return rare_cell_take_locked(ep, peer, cell, events);
+        return rare_message_take_locked(ep, ring, events);
+    if (!AMG_LIKELY(
+            message_take_locked(ring->peer->domain, ep, &message, events)))
+        return false;
+    amg_shm_inring_pop(ring, 1);
+    return true;
 }
 
 /* Takes a cell of a transfer, without the lock because it may copy much; with
@@ -463,23 +478,22 @@ AMG_NOINLINE static bool transfer_cell_take_locked(
         amg_bias_unlock(&domain->lock);
     amg_shm_transfer_message(
         domain, ring->peer, ring->context_id, ring->in.cell, ep == NULL);
+    amg_shm_inring_pop(ring, 1);
     if (ep != NULL)
         amg_bias_lock(&domain->lock);
     return true;
 }
 
-/* Takes the cells of a ring that has some. Returns how many of `left` are left.
- * It stops before a cell for which there is no memory. */
+/* Takes the messages of a ring that has some. Returns how many of `left` are
+ * left. It stops before one for which there is no memory. */
 static AMG_INLINE unsigned ring_take_locked(struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, unsigned left, struct amg_events *events)
 {
     AMG_ASSERT(left > 0);
     do {
-        if (!AMG_LIKELY(
-                cell_take_locked(ep, ring->peer, ring->in.cell, events)) &&
+        if (!AMG_LIKELY(message_next_locked(ep, ring, events)) &&
             !transfer_cell_take_locked(ep, ring))
             break;
-        amg_shm_inring_pop(ring);
         left--;
     } while (!AMG_LIKELY(!amg_shm_in_has(&ring->in)) && left > 0);
     return left;

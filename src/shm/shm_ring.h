@@ -17,12 +17,18 @@
  *     0   4 seq, its number in the life of the ring, from 1; written last
  *     4   1 kind, with AMG_SHM_OUT_OF_LINE if the bytes are in a msgbuf
  *     5   1 context of the sender, to which replies go
- *     6   2 len, bytes in the cell
+ *     6   2 len, bytes of the message, in this cell and those that follow it;
+ *           with AMG_SHM_OUT_OF_LINE not used
  *     8   4 cookie, index of the call in the table of its origin; of CREDIT: a
  *           note of flow control (transport/flow.h)
  *    12   2 returned credits
  *    14   2 0
  *    16  48 the bytes, or struct amg_shm_out_of_line
+ *
+ *   cell that continues a message, 64 bytes
+ *     0   4 seq, its number; written before that of the first cell
+ *     4   4 0
+ *     8  56 bytes
  *
  * The reader never writes to a cell: the sequence number shows that the next
  * one is complete. So a message moves one cache line from writer to reader.
@@ -62,7 +68,10 @@
 enum {
     AMG_SHM_LINE = 64,
     AMG_SHM_CELLS = 40,
-    AMG_SHM_INLINE = 48,   /* bytes of a message that fit into a cell */
+    AMG_SHM_INLINE = 48,  /* bytes of a message that fit into a cell */
+    AMG_SHM_MORE = 56,    /* those in each of the cells that continue it, */
+    AMG_SHM_MORE_MAX = 5, /* of which there are at most so many */
+    AMG_SHM_RUN = AMG_SHM_INLINE + AMG_SHM_MORE_MAX * AMG_SHM_MORE,
     AMG_SHM_REPORT = 16,   /* cells read between two stores of `consumed` */
     AMG_SHM_AHEAD = 3,     /* cells between one and the prefetch it causes */
     AMG_SHM_NAME_CAP = 64, /* of a segment, with the NUL */
@@ -146,6 +155,9 @@ struct amg_shm_ring {
 };
 
 static_assert(sizeof(struct amg_shm_cell) == AMG_SHM_LINE, "one line");
+static_assert(
+    offsetof(struct amg_shm_cell, cookie) + AMG_SHM_MORE == AMG_SHM_LINE,
+    "the cell that continues a message");
 static_assert(sizeof(struct amg_shm_ring) == (4 + 40) * 64, "the table above");
 
 /* The writer's side; guarded by the lock of its domain. In a burst it
@@ -219,28 +231,65 @@ static inline void amg_shm_in_woken(struct amg_shm_in *in)
     atomic_store_explicit(&in->ring->is_full, 0, memory_order_relaxed);
 }
 
-/* Whether there is room for a cell; reads `consumed` if there was none. */
-static inline bool amg_shm_out_has_room(struct amg_shm_out *out)
+/* Whether there is room for so many cells; reads `consumed` if there was not. A
+ * faulty reader may take back what it had reported: room never shrinks here. */
+static inline bool amg_shm_out_has_room(struct amg_shm_out *out, uint32_t cells)
 {
     uint32_t unread = 0;
 
-    if (out->room > 0)
+    if (out->room >= cells)
         return true;
     unread = out->tail -
              atomic_load_explicit(&out->ring->consumed, memory_order_acquire);
-    out->room = unread < AMG_SHM_CELLS ? AMG_SHM_CELLS - unread : 0;
-    return out->room > 0;
+    if (unread < AMG_SHM_CELLS - out->room)
+        out->room = AMG_SHM_CELLS - unread;
+    return out->room >= cells;
 }
 
-/* Publishes out->cell, which the writer has filled. True: the reader does not
- * poll the ring, raise its events. */
-static inline bool amg_shm_out_push(
-    struct amg_shm_out *out, struct amg_shm_cell *cell)
+/* Cells of a message of at most AMG_SHM_RUN bytes. */
+static inline uint32_t amg_shm_run_cells(uint32_t len)
 {
-    out->tail++;
-    atomic_store_explicit(&cell->seq, out->tail, memory_order_release);
-    out->room--;
-    out->cell = amg_shm_ring_cell(out->ring, cell, 1);
+    return AMG_LIKELY(len <= AMG_SHM_INLINE)
+               ? 1
+               : 1 + (len - AMG_SHM_INLINE + AMG_SHM_MORE - 1) / AMG_SHM_MORE;
+}
+
+/* The bytes of a cell that continues a message. */
+static inline void *amg_shm_cell_more(struct amg_shm_cell *cell)
+{
+    return &cell->cookie;
+}
+
+/* Writes what does not fit into the first of `cells` cells, behind out->cell.
+ * Copies whole cells: both sides have room for them. */
+static inline void amg_shm_out_continue(
+    struct amg_shm_out *out, const void *bytes, uint32_t cells)
+{
+    const struct amg_shm_cell *end = out->ring->cells + AMG_SHM_CELLS;
+    const char *from = (const char *)bytes + AMG_SHM_INLINE;
+    struct amg_shm_cell *cell = out->cell;
+    uint32_t seq = out->tail + 1;
+    uint32_t last = out->tail + cells;
+
+    AMG_ASSERT(cells <= out->room);
+    while (seq++ != last) {
+        if (!AMG_LIKELY(++cell != end))
+            cell = out->ring->cells;
+        atomic_store_explicit(&cell->seq, seq, memory_order_relaxed);
+        memcpy(amg_shm_cell_more(cell), from, AMG_SHM_MORE);
+        from += AMG_SHM_MORE;
+    }
+}
+
+/* Publishes `cells` cells from out->cell on, which the writer has filled. True:
+ * the reader does not poll the ring, raise its events. */
+static inline bool amg_shm_out_push(
+    struct amg_shm_out *out, struct amg_shm_cell *cell, uint32_t cells)
+{
+    atomic_store_explicit(&cell->seq, out->tail + 1, memory_order_release);
+    out->tail += cells;
+    out->room -= cells;
+    out->cell = amg_shm_ring_cell(out->ring, cell, cells);
     if (AMG_LIKELY(!out->needs_fence))
         atomic_signal_fence(memory_order_seq_cst);
     else
@@ -293,12 +342,32 @@ static inline bool amg_shm_in_report(struct amg_shm_in *in)
     return atomic_load_explicit(&in->ring->is_full, memory_order_relaxed) != 0;
 }
 
-/* The cell was read, and its bytes are no longer used. True as above. */
-static inline bool amg_shm_in_pop(struct amg_shm_in *in)
+/* Reads what does not fit into the first of `cells` cells, as above. A faulty
+ * writer may not have written it; then these are other bytes of the ring. */
+static inline void amg_shm_in_continue(
+    const struct amg_shm_in *in, void *bytes, uint32_t cells)
 {
-    in->head++;
-    in->cell = amg_shm_ring_cell(in->ring, in->cell, 1);
-    return !AMG_LIKELY(in->head % AMG_SHM_REPORT != 0) && amg_shm_in_report(in);
+    const struct amg_shm_cell *end = in->ring->cells + AMG_SHM_CELLS;
+    char *to = (char *)bytes + AMG_SHM_INLINE;
+    struct amg_shm_cell *cell = in->cell;
+
+    AMG_ASSERT(cells <= 1 + AMG_SHM_MORE_MAX);
+    for (; cells > 1; cells--) {
+        if (!AMG_LIKELY(++cell != end))
+            cell = in->ring->cells;
+        memcpy(to, amg_shm_cell_more(cell), AMG_SHM_MORE);
+        to += AMG_SHM_MORE;
+    }
+}
+
+/* So many cells were read, fewer than AMG_SHM_REPORT, and their bytes are no
+ * longer used. True as above. */
+static inline bool amg_shm_in_pop(struct amg_shm_in *in, uint32_t cells)
+{
+    in->head += cells;
+    in->cell = amg_shm_ring_cell(in->ring, in->cell, cells);
+    return !AMG_LIKELY(in->head % AMG_SHM_REPORT >= cells) &&
+           amg_shm_in_report(in);
 }
 
 #endif

@@ -40,7 +40,7 @@
 #define AMG_SHM_MAGIC 0x3130616d676c616dull /* "malgma01" */
 
 enum {
-    AMG_SHM_VERSION = 4,
+    AMG_SHM_VERSION = 5,
     AMG_SHM_PAGE = 4096,
     AMG_SHM_CONTEXTS = 256,       /* a context id is one byte */
     AMG_SHM_SLOTS = 4096,         /* sending processes times contexts */

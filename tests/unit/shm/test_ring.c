@@ -24,9 +24,9 @@ static void put(struct amg_shm_out *out, uint32_t number)
 {
     struct amg_shm_cell *cell = out->cell;
 
-    assert_true(amg_shm_out_has_room(out));
+    assert_true(amg_shm_out_has_room(out, 1));
     memcpy(cell->bytes, &number, sizeof(number));
-    (void)amg_shm_out_push(out, cell);
+    (void)amg_shm_out_push(out, cell, 1);
 }
 
 static uint32_t number_of(const struct amg_shm_cell *cell)
@@ -49,13 +49,14 @@ static void test_ring_is_full_until_the_reader_reports(void **state)
     assert_null(amg_shm_in_peek(&in));
     for (uint32_t i = 0; i < AMG_SHM_CELLS; i++)
         put(&out, i);
-    assert_false(amg_shm_out_has_room(&out));
+    assert_false(amg_shm_out_has_room(&out, 1));
     atomic_store(&ring.is_full, 1);
     for (uint32_t i = 0; i < AMG_SHM_CELLS; i++) {
         assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
         /* The writer blocks: it must be woken at every report. */
-        assert_int_equal(amg_shm_in_pop(&in), (i + 1) % AMG_SHM_REPORT == 0);
-        assert_int_equal(amg_shm_out_has_room(&out), i + 1 >= AMG_SHM_REPORT);
+        assert_int_equal(amg_shm_in_pop(&in, 1), (i + 1) % AMG_SHM_REPORT == 0);
+        assert_int_equal(
+            amg_shm_out_has_room(&out, 1), i + 1 >= AMG_SHM_REPORT);
     }
     assert_null(amg_shm_in_peek(&in));
 }
@@ -77,6 +78,44 @@ static void test_reset_ring_begins_anew(void **state)
     assert_int_equal(number_of(amg_shm_in_peek(&in)), 77);
 }
 
+/* Messages of several cells: each keeps its bytes where the ring begins again,
+ * and no cell that continued one is taken for another message later. */
+static void test_long_messages_fill_cells_in_a_row(void **state)
+{
+    struct amg_shm_out out;
+    struct amg_shm_in in;
+    char sent[AMG_SHM_RUN];
+    char got[AMG_SHM_RUN];
+
+    (void)state;
+    memset(&ring, 0, sizeof(ring));
+    amg_shm_out_init(&out, &ring, false);
+    amg_shm_in_init(&in, &ring, false);
+    for (uint32_t i = 0; i < 10 * AMG_SHM_CELLS; i++) {
+        uint32_t len = i * 7 % (AMG_SHM_RUN + 1);
+        uint32_t cells = amg_shm_run_cells(len);
+
+        /* What the reader expects next, so that only the order protects it. */
+        for (uint32_t at = 0; at < sizeof(sent) / 4; at++)
+            memcpy(sent + 4 * at, &(uint32_t){in.head + 1 + at % 64}, 4);
+        assert_true(amg_shm_out_has_room(&out, cells));
+        memcpy(out.cell->bytes, sent, AMG_SHM_INLINE);
+        amg_shm_out_continue(&out, sent, cells);
+        assert_null(amg_shm_in_peek(&in));
+        (void)amg_shm_out_push(&out, out.cell, cells);
+        assert_non_null(amg_shm_in_peek(&in));
+        memcpy(got, in.cell->bytes, AMG_SHM_INLINE);
+        amg_shm_in_continue(&in, got, cells);
+        assert_memory_equal(got, sent, len);
+        (void)amg_shm_in_pop(&in, cells);
+        assert_null(amg_shm_in_peek(&in));
+        assert_ptr_equal(in.cell, out.cell);
+    }
+    assert_int_equal(amg_shm_run_cells(AMG_SHM_INLINE), 1);
+    assert_int_equal(amg_shm_run_cells(AMG_SHM_INLINE + 1), 2);
+    assert_int_equal(amg_shm_run_cells(AMG_SHM_RUN), 1 + AMG_SHM_MORE_MAX);
+}
+
 /* Sequence numbers may pass 2^32. */
 static void test_numbers_may_wrap(void **state)
 {
@@ -93,7 +132,7 @@ static void test_numbers_may_wrap(void **state)
     for (uint32_t i = 0; i < 5 * AMG_SHM_CELLS; i++) {
         put(&out, i);
         assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
-        (void)amg_shm_in_pop(&in);
+        (void)amg_shm_in_pop(&in, 1);
         assert_null(amg_shm_in_peek(&in));
     }
 }
@@ -109,10 +148,10 @@ static void *write_all(void *arg)
     for (uint32_t i = 0; i < MANY; i++) {
         struct amg_shm_cell *cell = out.cell;
 
-        while (!amg_shm_out_has_room(&out))
+        while (!amg_shm_out_has_room(&out, 1))
             sched_yield();
         memcpy(cell->bytes, &i, sizeof(i));
-        if (amg_shm_out_push(&out, cell))
+        if (amg_shm_out_push(&out, cell, 1))
             atomic_fetch_add(&news, 1);
     }
     return NULL;
@@ -145,7 +184,7 @@ static void rest_and_read(bool needs_fence)
         if (cell != NULL) {
             assert_int_equal(number_of(cell), next);
             next++;
-            (void)amg_shm_in_pop(&in);
+            (void)amg_shm_in_pop(&in, 1);
             continue;
         }
         (void)amg_shm_in_report(&in);
@@ -181,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring_is_full_until_the_reader_reports),
         cmocka_unit_test(test_reset_ring_begins_anew),
+        cmocka_unit_test(test_long_messages_fill_cells_in_a_row),
         cmocka_unit_test(test_numbers_may_wrap),
         cmocka_unit_test(test_wait_between_threads_loses_nothing),
     };

@@ -92,7 +92,8 @@ struct hg_handle {
      * clears them, except for `in` and `out`, which are always released. */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
-    bool is_long;        /* target: its arguments must be pulled */
+    bool is_long;        /* target: its arguments must be pulled, or were long
+                          * in the driver, too (arrival->is_long) */
     bool is_counted;     /* counted as one the user holds */
     bool is_released;    /* target: the message of its input was released */
     bool has_reply;      /* origin: op.data must be released */

@@ -197,13 +197,22 @@ void amg_pulls_refuse(hg_context_t *context)
  * every error is answered with a code (one-way: dropped), with one line in the
  * log that names the peer. */
 
+/* The handler of a call with long arguments begins. */
+AMG_NOINLINE static void long_begin(struct hg_handle *handle)
+{
+    if (handle->arrival->is_long)
+        amg_arrival_begin(handle->arrival, amg_handle_ep(handle)->held);
+    else
+        pulls_end(handle);
+}
+
 static void serve_run(struct amg_cq_entry *entry)
 {
     struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
 
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
-    if (handle->is_long)
-        pulls_end(handle);
+    if (!AMG_LIKELY(!handle->is_long))
+        long_begin(handle);
     if (!handle->is_one_way) {
         amg_refs_set(&handle->refs, 2); /* the program's and the answer's */
         amg_refs_set(&handle->spare, 1);
@@ -267,7 +276,7 @@ static void serve_known(struct hg_handle *handle)
     } else if (handle->rpc->callback == NULL) {
         serve_refuse(
             handle, HG_INVALID_ARG, "it is registered here without a callback");
-    } else if (handle->is_long) {
+    } else if (handle->is_long && !handle->arrival->is_long) {
         amg_handle_set_state(handle, AMG_HANDLE_PULLING);
         handle->pull_len = amg_overflow_len(&handle->in);
         pulls_add(handle);
@@ -287,6 +296,10 @@ static void serve_request(
 
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
     handle->is_long = (header->flags & AMG_HEADER_MORE) != 0;
+    if (handle->arrival->is_long && handle->is_long) /* no peer of ours */
+        long_begin(handle);
+    else
+        handle->is_long |= handle->arrival->is_long;
     if (rc == HG_SUCCESS)
         why = "the program's callback for new handles failed";
     if (rc == HG_SUCCESS)
@@ -448,7 +461,7 @@ void amg_serve_arrived(
     handle->in.data = (char *)arrival->data + AMG_HEADER_LEN;
     handle->in.len = arrival->len - AMG_HEADER_LEN;
     handle->is_one_way = arrival->is_one_way != 0;
-    handle->is_long = false;
+    handle->is_long = arrival->is_long;
     serve_known(handle);
 }
 

@@ -222,6 +222,7 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
     arrival->base.origin_context = message->context;
     arrival->base.is_one_way = message->kind == AMG_SHM_ONEWAY;
     arrival->base.is_late = is_late;
+    arrival->base.is_long = false;
     arrival->base.token = message->cookie;
     amg_list_push(list, &arrival->base.link);
     return true;

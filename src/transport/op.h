@@ -54,6 +54,8 @@ struct amg_arrival {
     uint8_t is_one_way;     /* no reply is expected */
     uint8_t is_late;        /* a late reply; origin_context is that of the
                              * replier */
+    uint8_t is_long;        /* counted in amg_ep.held, until its handler begins
+                             */
     uint64_t token;         /* send_reply finds the origin by it */
     /* Words of the layer that keeps it, until release(). */
     uint64_t kept[AMG_ARRIVAL_KEPT_WORDS];

@@ -294,6 +294,7 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
     msg->arrival.origin_context = ep->context_id;
     msg->arrival.is_one_way = !wants_reply;
     msg->arrival.is_late = false;
+    msg->arrival.is_long = false;
     amg_bias_lock(&msgs->lock);
     if (!AMG_LIKELY(request_send_now_locked(ep, to, msg, wants_reply, op)))
         rc = request_post_locked(ep, to, msg, wants_reply, op);

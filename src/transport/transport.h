@@ -140,8 +140,23 @@ struct amg_ep {
      * leave with the next poll; relaxed. NULL: there are never any. The pointer
      * is constant. */
     const atomic_uint *kept;
+    /* Bytes of long requests (get_long_buf) that are arriving, or wait for
+     * their handler: beyond AMALGAM_MAX_PENDING_BYTES the driver leaves further
+     * ones at their origin. The driver adds them, core subtracts each arrival
+     * with `is_long` by amg_arrival_begin(), and release() those left. Relaxed:
+     * a count, which publishes nothing. Valid until the domain is closed. NULL:
+     * no arrival has `is_long`. The pointer is constant. */
+    atomic_uint_fast64_t *held;
     uint8_t context_id;
 };
+
+/* The handler of a request with `is_long` begins. */
+static inline void amg_arrival_begin(
+    struct amg_arrival *arrival, atomic_uint_fast64_t *held)
+{
+    arrival->is_long = false;
+    atomic_fetch_sub_explicit(held, arrival->len, memory_order_relaxed);
+}
 
 /* Room of a message, in multiples of the eager length: somewhat longer
  * arguments cost a longer message instead of a second round trip (over MPI 8

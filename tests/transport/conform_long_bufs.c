@@ -13,6 +13,7 @@ enum { HELD_MAX = 4096, ROUNDS = 300, CREDITS = 64 };
 static struct amg_arrival *kept[CREDITS];
 static unsigned kept_count;
 static bool is_keeping;
+static uint32_t longest;
 
 static hg_return_t long_get(struct harness *h, struct amg_peer *peer,
     uint32_t len, struct amg_buf **buf)
@@ -78,17 +79,37 @@ static void ask(struct harness *h, uint32_t len)
     harness_drop(h, 0, &call);
 }
 
+/* The length up to which the driver has buffers. */
+static uint32_t longest_find(struct harness *h)
+{
+    uint32_t good = 1;
+    uint32_t bad = UINT32_MAX;
+
+    while (bad - good > 1) {
+        uint32_t len = good + (bad - good) / 2;
+        struct amg_buf *buf = NULL;
+
+        if (long_get(h, h->right, len, &buf) == HG_SUCCESS) {
+            h->t->msg.put_buf(h->eps[0], buf);
+            good = len;
+        } else {
+            bad = len;
+        }
+    }
+    return good;
+}
+
 static void lengths_pass(struct harness *h)
 {
-    const uint32_t most = AMG_LONG_ARGS_LEN;
+    const uint32_t most = longest - AMG_LONG_HEADERS_LEN;
     const uint32_t lens[] = {1, h->limits.request_len + 1, 16384, 16385, 65536,
-        65537, most - 1, most, most + 1, most + AMG_LONG_HEADERS_LEN};
+        65537, most - 1, most, most + 1, longest - 1, longest};
     struct amg_buf *buf = NULL;
 
+    CHECK(h, longest <= AMG_LONG_ARGS_LEN + AMG_LONG_HEADERS_LEN);
     for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
         ask(h, lens[i]);
-    CHECK(h, long_get(h, h->right, most + AMG_LONG_HEADERS_LEN + 1, &buf) ==
-                 HG_MSGSIZE);
+    CHECK(h, long_get(h, h->right, longest + 1, &buf) == HG_MSGSIZE);
     CHECK(h, long_get(h, h->right, UINT32_MAX, &buf) == HG_MSGSIZE);
     CHECK(h, buf == NULL);
 }
@@ -113,7 +134,7 @@ static unsigned count_free(struct harness *h, uint32_t len)
 static void kept_ones_come_back(struct harness *h)
 {
     static struct harness_call calls[CREDITS];
-    uint32_t len = AMG_LONG_ARGS_LEN;
+    uint32_t len = longest;
     unsigned all = count_free(h, len);
     unsigned sent = 0;
 
@@ -157,6 +178,7 @@ static void test(struct harness *h)
     }
     UNTIL(h, call.done > 0);
     harness_drop(h, 0, &call);
+    longest = longest_find(h);
     lengths_pass(h);
     harness_sync(h);
     kept_ones_come_back(h);

@@ -32,6 +32,10 @@ enum {
     AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
     AMG_MPI_TAG_CONTROL = 256, /* beyond those of the contexts */
     AMG_MPI_TAG_BITS = 9,      /* the bits above are the domain's stamp */
+    AMG_MPI_LONG_TAGS = 256,   /* of long messages, behind those of transfers */
+    /* Longest arguments in one message, with room for the headers: what is
+     * longer gains little from one message less. */
+    AMG_MPI_LONG_CAP = 65536 + 4096 - 64,
 };
 
 struct amg_mpi_peer;
@@ -50,6 +54,7 @@ struct amg_mpi_msgbuf {
     int tag;
     uint32_t len;       /* with the header */
     atomic_uint others; /* calls that were received in it, besides one */
+    bool is_long;       /* it has room for AMG_MPI_LONG_CAP bytes */
     struct amg_buf buf; /* buf.data points to data[] below */
     struct amg_pack_arrival arrival;
     struct amg_pack pack; /* while it is being packed */
@@ -66,6 +71,7 @@ struct amg_mpi_ep {
     struct amg_link orphan;  /* once closed, on the domain's list */
     struct amg_list done;    /* operations for the next poll */
     struct amg_list arrived; /* arrivals for the next poll */
+    struct amg_list longs;   /* announcements of requests without room */
     bool was_idle;           /* the last poll found nothing */
     bool has_skipped;        /* the last poll did not test for messages */
     unsigned first;          /* the oldest posted receive */
@@ -91,6 +97,15 @@ struct amg_mpi_liveness {
 struct amg_mpi_unmatched {
     MPI_Request request;
     struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */
+};
+
+/* Long messages that were announced; see mpi_long.c. */
+struct amg_mpi_longs {
+    struct amg_list coming;     /* msgbufs that are being received */
+    struct amg_list waiting;    /* msgbufs of announcements without memory */
+    atomic_uint_fast64_t *held; /* by context: see struct amg_ep */
+    uint64_t cap;               /* limit of each */
+    uint8_t serial;             /* counts those that were sent */
 };
 
 /* The program's barrier; see mpi_job.c. */
@@ -183,14 +198,16 @@ struct amg_mpi_domain {
     uint32_t asked; /* a slot of calls.table to look at first when closing */
     struct amg_mpi_ep **eps; /* by context; NULL where none is open */
 
-    struct amg_link *msgbufs;     /* free ones, singly linked */
-    struct amg_mpi_block *blocks; /* the memory of the msgbufs */
-    size_t msgbuf_count;          /* all that exist */
-    struct amg_list sends;        /* msgbufs given to MPI, not yet freed */
-    unsigned send_count;          /* length of `sends` */
-    struct amg_list orphans;      /* endpoints closed by a thread without MPI */
-    struct amg_list deferred;     /* msgbufs of threads that may not call MPI */
-    unsigned polls;               /* count; every 64th probes */
+    struct amg_link *msgbufs;      /* free ones, singly linked */
+    struct amg_mpi_block *blocks;  /* the memory of the msgbufs */
+    size_t msgbuf_count;           /* all that exist */
+    struct amg_link *long_msgbufs; /* free long ones, singly linked */
+    unsigned long_count;           /* length of that list */
+    struct amg_list sends;         /* msgbufs given to MPI, not yet freed */
+    unsigned send_count;           /* length of `sends` */
+    struct amg_list orphans;  /* endpoints closed by a thread without MPI */
+    struct amg_list deferred; /* msgbufs of threads that may not call MPI */
+    unsigned polls;           /* count; every 64th probes */
 
     struct amg_table transfers; /* struct amg_mpi_transfer */
     struct amg_table mems;      /* struct amg_mpi_mem */
@@ -207,6 +224,7 @@ struct amg_mpi_domain {
     struct amg_mpi_tree disconnect;
     struct amg_mpi_liveness liveness;
     struct amg_mpi_unmatched unmatched;
+    struct amg_mpi_longs longs;
     struct amg_mpi_barrier barrier;
     struct amg_mpi_joining joining;
     struct amg_mpi_rma *rma;         /* NULL: it has no windows */

@@ -9,7 +9,9 @@
  *
  * They are cut from blocks. The first one has enough for all credits of one
  * busy peer in both directions; its pages are touched only when they are used.
- * Later blocks are small, to allocate little beyond the need. */
+ * Later blocks are small, to allocate little beyond the need.
+ *
+ * A msgbuf of a long message is memory of its own; some stay for later ones. */
 #include "mpi_backend/mpi_msgbuf.h"
 
 #include <stdatomic.h>
@@ -24,6 +26,7 @@ enum {
     CREDITS_RESERVED = 128, /* the first block reserves for at most so many */
     MSGBUFS_SPARE = 32, /* of the first block, for what credits do not bound */
     MSGBUFS_MORE = 8,   /* in each later block */
+    LONGS_KEPT = 16,    /* free long msgbufs */
 };
 
 /* Header in front of the msgbufs. */
@@ -77,6 +80,58 @@ static struct amg_mpi_msgbuf *msgbuf_make(struct amg_mpi_domain *domain)
     return msgbuf;
 }
 
+/* The list of free ones; empty: allocates one. NULL: no memory. */
+struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_long_locked(
+    struct amg_mpi_domain *domain)
+{
+    struct amg_link *link = domain->long_msgbufs;
+    struct amg_mpi_msgbuf *msgbuf = NULL;
+
+    if (link != NULL) {
+        domain->long_msgbufs = link->next;
+        domain->long_count--;
+        link->next = NULL;
+        return amg_mpi_msgbuf_of_link(link);
+    }
+    msgbuf = amg_mem_alloc_aligned(
+        BUF_ALIGN, (sizeof(*msgbuf) + AMG_MPI_LONG_CAP + BUF_ALIGN - 1) /
+                       BUF_ALIGN * BUF_ALIGN);
+    if (msgbuf == NULL)
+        return NULL;
+    *msgbuf = (struct amg_mpi_msgbuf){.domain = domain,
+        .request = MPI_REQUEST_NULL,
+        .is_long = true,
+        .buf = {.data = msgbuf->data, .cap = AMG_MPI_LONG_CAP}};
+    domain->msgbuf_count++;
+    return msgbuf;
+}
+
+static void long_put_locked(struct amg_mpi_msgbuf *msgbuf)
+{
+    struct amg_mpi_domain *domain = msgbuf->domain;
+
+    if (domain->long_count == LONGS_KEPT) {
+        domain->msgbuf_count--;
+        amg_mem_free(msgbuf);
+        return;
+    }
+    msgbuf->post.link.next = domain->long_msgbufs;
+    domain->long_msgbufs = &msgbuf->post.link;
+    domain->long_count++;
+}
+
+static void longs_free(struct amg_mpi_domain *domain)
+{
+    while (domain->long_msgbufs != NULL) {
+        struct amg_mpi_msgbuf *msgbuf =
+            amg_mpi_msgbuf_of_link(domain->long_msgbufs);
+
+        domain->long_msgbufs = domain->long_msgbufs->next;
+        domain->msgbuf_count--;
+        amg_mem_free(msgbuf);
+    }
+}
+
 hg_return_t amg_mpi_msgbuf_init(struct amg_mpi_domain *domain)
 {
     unsigned credits = domain->calls.flow.limit;
@@ -97,6 +152,7 @@ void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain)
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_pack_whole_of(
             amg_container_of(late, struct amg_arrival, link)));
+    longs_free(domain);
     while (domain->msgbufs != NULL) {
         AMG_ASSERT(domain->msgbuf_count > 0);
         domain->msgbufs = domain->msgbufs->next;
@@ -134,6 +190,10 @@ void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf)
     if (!amg_pack_unshare(&msgbuf->others))
         return;
     msgbuf->post.op = NULL;
+    if (!AMG_LIKELY(!msgbuf->is_long)) {
+        long_put_locked(msgbuf);
+        return;
+    }
     msgbuf->post.link.next = msgbuf->domain->msgbufs;
     msgbuf->domain->msgbufs = &msgbuf->post.link;
 }
@@ -158,7 +218,8 @@ void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
 
     if (!amg_pack_unshare(&msgbuf->others))
         return;
-    if (atomic_compare_exchange_strong_explicit(&domain->hot, &none, msgbuf,
+    if (AMG_LIKELY(!msgbuf->is_long) &&
+        atomic_compare_exchange_strong_explicit(&domain->hot, &none, msgbuf,
             memory_order_acq_rel, memory_order_relaxed))
         return;
     amg_bias_lock(domain->lock);
@@ -205,8 +266,7 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
     }
 }
 
-/* False: not a message of this driver; the msgbuf is freed. */
-static bool message_read(struct amg_mpi_domain *domain,
+bool amg_mpi_receive_read_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message)
 {
@@ -301,8 +361,8 @@ bool amg_mpi_receive_next_locked(
         if (ep->requests[slot] != MPI_REQUEST_NULL)
             return false;
         ret_message->ep = ep;
-        if (message_read(domain, ring_take(ep), &ep->statuses[slot],
-                ep->codes[slot], ret_message))
+        if (amg_mpi_receive_read_locked(domain, ring_take(ep),
+                &ep->statuses[slot], ep->codes[slot], ret_message))
             return true;
     }
     return false;
@@ -342,8 +402,8 @@ bool amg_mpi_receive_unpost_locked(
         return true;
     }
     ret_message->ep = NULL;
-    if (!message_read(amg_mpi_domain_of_ep(ep), msgbuf, &ep->statuses[slot],
-            ep->codes[slot], ret_message))
+    if (!amg_mpi_receive_read_locked(amg_mpi_domain_of_ep(ep), msgbuf,
+            &ep->statuses[slot], ep->codes[slot], ret_message))
         ret_message->msgbuf = NULL;
     return true;
 }
@@ -376,7 +436,8 @@ static bool unmatched_take(
         return false;
     }
     ret_message->ep = NULL;
-    return message_read(domain, msgbuf, &status, rc, ret_message);
+    return amg_mpi_receive_read_locked(
+        domain, msgbuf, &status, rc, ret_message);
 }
 
 /* Starts to receive the message that the probe found; a long one may take a

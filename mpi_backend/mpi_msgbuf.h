@@ -12,6 +12,9 @@ void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain);
 
 /* NULL when there is no memory. */
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_locked(struct amg_mpi_domain *domain);
+/* One with `is_long`; the same. */
+struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_long_locked(
+    struct amg_mpi_domain *domain);
 void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf);
 
 /* The same for a caller without the lock, which is taken only if `hot` is
@@ -37,6 +40,12 @@ struct amg_mpi_message {
     uint32_t len;  /* of the body */
     unsigned kind; /* enum amg_mpi_kind, or a number beyond */
 };
+
+/* Checks and describes a message that was received in `msgbuf`, but for its
+ * endpoint. False: not a message of this driver; the msgbuf is freed. */
+bool amg_mpi_receive_read_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
+    struct amg_mpi_message *ret_message);
 
 /* Posts the missing receives. Without memory or if MPI fails: fewer, and the
  * rest next time. */

@@ -21,6 +21,8 @@ struct amg_mpi_peer {
     uint8_t check;   /* serial of the last check at which it had work */
     bool is_lost;    /* MPI could not send it a message */
     uint16_t open;   /* its requests that are not answered or released */
+    uint16_t long_requests; /* that it announced and that have not come */
+    uint16_t long_replies;
 };
 
 /* A peer of the contract is the address of its rank's slot in the table. */

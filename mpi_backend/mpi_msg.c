@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "mpi_backend/mpi_long.h"
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_peer.h"
@@ -208,6 +209,8 @@ void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     struct amg_mpi_domain *domain = msgbuf->domain;
 
     (void)ep; /* may be closed already */
+    if (!AMG_LIKELY(!arrival->is_long))
+        amg_mpi_long_release(arrival);
     if (!arrival->is_one_way) {
         amg_mpi_msgbuf_put(msgbuf);
         return;
@@ -263,6 +266,8 @@ void amg_mpi_msg_refuse_locked(
     struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
     uint32_t rank = amg_mpi_rank_of(domain, arrival->from);
 
+    if (arrival->is_long)
+        amg_mpi_long_release(arrival);
     request_close_locked(domain, arrival);
     if (arrival->is_one_way)
         credit_owe_locked(msgbuf, rank);
@@ -284,6 +289,9 @@ static void arrival_give_locked(struct amg_mpi_domain *domain,
     arrival->origin_context = message->header->context;
     arrival->is_one_way = is_one_way;
     arrival->is_late = list == &domain->calls.late;
+    arrival->is_long = false;
+    if (!AMG_LIKELY(!message->msgbuf->is_long) && !arrival->is_late)
+        amg_mpi_long_arrived_locked(message);
     arrival->token = message->header->cookie;
     amg_list_push(list, &arrival->link);
 }
@@ -451,6 +459,7 @@ static void kept_detach_locked(
 void amg_mpi_msg_drop_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
 {
+    amg_mpi_longs_detach_locked(domain, ep);
     kept_detach_locked(domain, &ep->base);
     amg_calls_drop_locked(&domain->calls, &ep->base);
     amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_export.h"
+#include "mpi_backend/mpi_long.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_send.h"
@@ -64,6 +65,8 @@ static const struct kind_row {
     [AMG_MPI_CREDIT] = {0, 0, on_credit_locked},
     [AMG_MPI_PACK] = {AMG_PACK_HEAD_LEN, UINT32_MAX,
         amg_mpi_msg_on_pack_locked},
+    [AMG_MPI_LONG] = {sizeof(struct amg_mpi_long), sizeof(struct amg_mpi_long),
+        amg_mpi_long_on_message_locked},
     [AMG_MPI_GET] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
         amg_mpi_access_on_request_locked},
     [AMG_MPI_PUT] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
@@ -116,6 +119,19 @@ static void message_take_locked(
     kind_rows[kind].on_message(domain, message);
 }
 
+/* Takes the long messages that are complete. */
+AMG_NOINLINE static unsigned longs_take_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_message message;
+    unsigned count = 0;
+
+    while (amg_mpi_long_next_locked(domain, &message)) {
+        message_take_locked(domain, &message);
+        count++;
+    }
+    return count;
+}
+
 /* Cancels the endpoint's receives; requests received meanwhile are refused. */
 static void ep_unpost_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
@@ -156,6 +172,10 @@ static unsigned ep_receive_locked(
         message_take_locked(domain, &message);
         count++;
     }
+    if (!amg_list_is_empty(&ep->longs))
+        amg_mpi_longs_start_locked(domain, &ep->longs);
+    if (!amg_mpi_longs_are_idle(domain))
+        count += longs_take_locked(domain);
     return count;
 }
 
@@ -625,6 +645,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     eps_each_locked(domain, arrivals_refuse_locked);
     amg_mpi_send_poll_all_locked(domain);
     amg_mpi_send_abandon_locked(domain);
+    amg_mpi_longs_drop_locked(domain);
     amg_mpi_accesses_drop_locked(domain);
     amg_mpi_transfers_drop_locked(domain);
     amg_mpi_rma_close_locked(domain, is_whole);

@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "mpi_backend/mpi_long.h"
 #include "mpi_backend/mpi_peer.h"
 
 hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
@@ -112,6 +113,33 @@ static inline hg_return_t msgbuf_post_locked(struct amg_mpi_msgbuf *msgbuf,
     return HG_SUCCESS;
 }
 
+/* The announcement takes the credits that are owed. */
+AMG_NOINLINE static hg_return_t long_post_locked(
+    struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
+{
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    struct amg_mpi_msgbuf *announcement = amg_mpi_msgbuf_get_locked(domain);
+    int tag = 0;
+    int code = MPI_SUCCESS;
+    hg_return_t rc = HG_NOMEM;
+
+    if (announcement == NULL)
+        return HG_NOMEM;
+    tag = amg_mpi_long_announce_locked(msgbuf, announcement);
+    rc = msgbuf_post_locked(announcement, &announcement->header, peer);
+    if (rc != HG_SUCCESS) {
+        amg_mpi_msgbuf_put_locked(announcement);
+        return rc;
+    }
+    msgbuf->header.credits = 0;
+    code = MPI_Isend(&msgbuf->header, (int)msgbuf->len, MPI_BYTE, msgbuf->rank,
+        tag, domain->comm.data, &msgbuf->request);
+    if (code != MPI_SUCCESS)
+        return amg_mpi_peer_lost(domain, (uint32_t)msgbuf->rank, code);
+    sends_add_locked(domain, msgbuf);
+    return HG_SUCCESS;
+}
+
 static void kept_send_locked(
     struct amg_mpi_domain *domain, struct amg_pack *pack)
 {
@@ -188,7 +216,7 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
 
     AMG_ASSERT(msgbuf->rank >= 0 && msgbuf->rank < domain->comm.size);
     AMG_ASSERT(msgbuf->len >= sizeof(msgbuf->header) &&
-               msgbuf->len <= domain->room_len);
+               msgbuf->len - sizeof(msgbuf->header) <= msgbuf->buf.cap);
     if (!amg_mpi_comm_may_call(&domain->comm)) {
         amg_list_push(&domain->deferred, &msgbuf->post.link);
         return HG_SUCCESS;
@@ -196,6 +224,8 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
     peer = domain->peers[msgbuf->rank];
     if (AMG_LIKELY(peer != NULL) && msgbuf_keep_locked(msgbuf, peer))
         return HG_SUCCESS;
+    if (!AMG_LIKELY(!amg_mpi_long_is(msgbuf)))
+        return long_post_locked(msgbuf, peer);
     return msgbuf_post_locked(msgbuf, &msgbuf->header, peer);
 }
 

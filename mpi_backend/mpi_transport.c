@@ -16,6 +16,7 @@
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_meet.h"
 #include "mpi_backend/mpi_place.h"
+#include "mpi_backend/mpi_long.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_transfer.h"
 #include "mpi_backend/mpi_msgbuf.h"
@@ -65,7 +66,8 @@ static hg_return_t protocols_compare(
 static void tags_set(struct amg_mpi_domain *domain)
 {
     uint32_t stamps = ((uint32_t)domain->comm.tag_max + 1) >> AMG_MPI_TAG_BITS;
-    uint32_t half = (uint32_t)domain->comm.tag_max / 2;
+    uint32_t half =
+        ((uint32_t)domain->comm.tag_max + 1 - AMG_MPI_LONG_TAGS) / 2;
 
     AMG_ASSERT(stamps > 0 && half > 0);
     domain->stamp = (int)(domain->nonce % stamps) << AMG_MPI_TAG_BITS;
@@ -139,6 +141,8 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
         !amg_mpi_peer_reserve_locked(domain) ||
         amg_pool_fill(&domain->transfer_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
         return HG_NOMEM;
+    if (amg_mpi_longs_init(domain) != HG_SUCCESS)
+        return HG_NOMEM;
     return amg_mpi_msgbuf_init(domain);
 }
 
@@ -154,6 +158,7 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_mem_free(domain->eps);
     amg_mem_free(domain->cards);
     amg_mpi_msgbuf_fini(domain);
+    amg_mpi_longs_fini(domain);
     amg_mpi_peers_fini(domain);
     amg_mem_free(domain);
 }
@@ -377,8 +382,10 @@ static hg_return_t ep_open(
     ep->base.domain = base;
     ep->base.context_id = context_id;
     ep->base.kept = &domain->packer.kept_count;
+    ep->base.held = &domain->longs.held[context_id];
     amg_list_init(&ep->done);
     amg_list_init(&ep->arrived);
+    amg_list_init(&ep->longs);
     amg_bias_lock(domain->lock);
     if (domain->eps[context_id] != NULL || domain->is_dead) {
         amg_bias_unlock(domain->lock);
@@ -468,7 +475,7 @@ const struct amg_transport amg_mpi_transport = {
     .msg =
         {
             .get_buf = amg_mpi_msg_get_buf,
-            .get_long_buf = amg_calls_no_long_buf,
+            .get_long_buf = amg_mpi_long_get_buf,
             .put_buf = amg_mpi_msg_put_buf,
             .send_request = amg_mpi_msg_send_request,
             .send_reply = amg_mpi_msg_send_reply,

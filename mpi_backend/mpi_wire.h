@@ -22,6 +22,9 @@
  *   PACK            either     calls                 several of the four kinds
  *                                                    of REQUEST to REFUSE, see
  *                                                    transport/pack.h
+ *   LONG            either     long                  a REQUEST, ONEWAY or REPLY
+ *                                                    follows on the other
+ *                                                    communicator
  *   GET             initiator  bulk_request          send these bytes
  *   PUT             initiator  bulk_request          bytes to be written
  *   PUT_AHEAD       initiator  bulk_request          the same; the first
@@ -41,7 +44,8 @@
  *
  * Integers are in the order of the machine: the ranks of one job run on one
  * kind of machine. Large transfers move as messages without any header, on a
- * communicator of their own; their tag identifies the transfer. */
+ * communicator of their own; their tag identifies the transfer. The long
+ * messages that LONG announces use it, too, with tags above those. */
 #ifndef AMG_MPI_BACKEND_MPI_WIRE_H
 #define AMG_MPI_BACKEND_MPI_WIRE_H
 
@@ -55,6 +59,7 @@ enum amg_mpi_kind {
     AMG_MPI_REFUSE,
     AMG_MPI_CREDIT,
     AMG_MPI_PACK,
+    AMG_MPI_LONG,
     AMG_MPI_GET,
     AMG_MPI_PUT,
     AMG_MPI_PUT_AHEAD,
@@ -73,7 +78,7 @@ enum amg_mpi_kind {
 };
 
 enum {
-    AMG_MPI_WIRE_VERSION = 3, /* to be raised with each change of this file */
+    AMG_MPI_WIRE_VERSION = 4, /* to be raised with each change of this file */
     AMG_MPI_MAGIC = 0xa0,     /* the three high bits of the first byte */
     AMG_MPI_MAGIC_MASK = 0xe0,
     AMG_MPI_NAMED_MAX = 16, /* missing ranks that are named; the rest counted */
@@ -88,6 +93,15 @@ struct amg_mpi_header {
 
 struct amg_mpi_refuse {
     uint32_t code;
+};
+
+/* The context and cookie of the announcement are those of the long message, and
+ * so is the endpoint that it came to. */
+struct amg_mpi_long {
+    uint32_t len; /* with its header */
+    uint8_t kind; /* REQUEST, ONEWAY or REPLY */
+    uint8_t tag;  /* of the message: this number above the tags of transfers */
+    uint16_t unused;
 };
 
 /* Key of exposed memory. */
@@ -140,6 +154,7 @@ static inline unsigned amg_mpi_kind_of(const struct amg_mpi_header *header)
 }
 
 static_assert(sizeof(struct amg_mpi_header) == 8, "the table above");
+static_assert(sizeof(struct amg_mpi_long) == 8, "no holes on the wire");
 static_assert(AMG_MPI_KIND_COUNT <= 0x20, "a kind has five bits");
 static_assert(
     sizeof(struct amg_mpi_bulk_request) == 40, "no holes on the wire");

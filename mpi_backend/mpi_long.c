@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Long messages: those that are announced, and received one by one.
+ *
+ * A request or reply that exceeds the posted receives takes two messages:
+ *
+ *   sender                              receiver
+ *   LONG: length, kind, tag ----------> allocates a msgbuf, posts its receive
+ *   the message, with that tag -------> an arrival or a reply as any other
+ *
+ * Nothing acknowledges it: MPI tells the sender when its memory is free, and
+ * credits come back as for short calls. The message is on the communicator of
+ * bulk data, where no probe finds it. The tags of a sender follow one another,
+ * so receives need not be posted in the order in which the messages left, which
+ * differs where they go to several endpoints.
+ *
+ * The receiver bounds its memory. A peer may announce no more requests than it
+ * has credits, and no more replies than this process waits for. The requests of
+ * a context that are coming, or wait for their handler, have at most
+ * AMALGAM_MAX_PENDING_BYTES, or there is one; the announcements of others wait
+ * here, in order, and their bytes in MPI at the sender. Replies and refused
+ * requests do not wait. Each announced message is received, as MPI may need
+ * that to complete the send. */
+#include "mpi_backend/mpi_long.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    LEN_MAX = AMG_MPI_LONG_CAP + (int)sizeof(struct amg_mpi_header),
+    DROP_MS = 500, /* for MPI to end cancelled receives */
+};
+
+hg_return_t amg_mpi_longs_init(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_longs *longs = &domain->longs;
+
+    amg_list_init(&longs->coming);
+    amg_list_init(&longs->waiting);
+    longs->cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
+    longs->held = amg_mem_zalloc(domain->max_contexts * sizeof(longs->held[0]));
+    return longs->held == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+void amg_mpi_longs_fini(struct amg_mpi_domain *domain)
+{
+    amg_mem_free(domain->longs.held);
+}
+
+hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(ep->domain);
+    struct amg_mpi_msgbuf *msgbuf = NULL;
+
+    (void)peer;
+    if (len > AMG_MPI_LONG_CAP)
+        return HG_MSGSIZE;
+    amg_bias_lock(domain->lock);
+    msgbuf = amg_mpi_msgbuf_get_long_locked(domain);
+    amg_bias_unlock(domain->lock);
+    if (msgbuf == NULL)
+        return HG_AGAIN;
+    *ret_buf = &msgbuf->buf;
+    return HG_SUCCESS;
+}
+
+static int long_tag(const struct amg_mpi_domain *domain, unsigned number)
+{
+    AMG_ASSERT(number < AMG_MPI_LONG_TAGS);
+    return 2 * domain->tags_half + (int)number;
+}
+
+int amg_mpi_long_announce_locked(
+    const struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_msgbuf *announcement)
+{
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    struct amg_mpi_long body = {.len = msgbuf->len,
+        .kind = (uint8_t)amg_mpi_kind_of(&msgbuf->header),
+        .tag = domain->longs.serial++};
+
+    AMG_ASSERT(msgbuf->is_long && amg_mpi_long_is(msgbuf));
+    announcement->post.op = NULL;
+    announcement->rank = msgbuf->rank;
+    announcement->tag = msgbuf->tag;
+    announcement->len = (uint32_t)(sizeof(announcement->header) + sizeof(body));
+    announcement->header = msgbuf->header;
+    announcement->header.kind = AMG_MPI_MAGIC | AMG_MPI_LONG;
+    memcpy(announcement->data, &body, sizeof(body));
+    return long_tag(domain, body.tag);
+}
+
+/* The endpoint of a msgbuf on one of the lists; NULL: it is closed. */
+static struct amg_mpi_ep *long_ep(const struct amg_mpi_msgbuf *msgbuf)
+{
+    return msgbuf->post.ep == NULL ? NULL : amg_mpi_ep_of(msgbuf->post.ep);
+}
+
+/* The bytes of its context that it counts for; NULL: it does not. */
+static atomic_uint_fast64_t *long_held(const struct amg_mpi_msgbuf *msgbuf)
+{
+    const struct amg_ep *ep = msgbuf->post.ep;
+
+    return ep == NULL || msgbuf->pack.head.kind == AMG_MPI_REPLY ? NULL
+                                                                 : ep->held;
+}
+
+static void held_add(atomic_uint_fast64_t *held, uint64_t len)
+{
+    if (held != NULL)
+        atomic_fetch_add_explicit(held, len, memory_order_relaxed);
+}
+
+static void held_sub(atomic_uint_fast64_t *held, uint64_t len)
+{
+    if (held != NULL)
+        atomic_fetch_sub_explicit(held, len, memory_order_relaxed);
+}
+
+/* Bytes of the arrival that it becomes. */
+static uint32_t long_body_len(const struct amg_mpi_msgbuf *msgbuf)
+{
+    return msgbuf->len - (uint32_t)sizeof(msgbuf->header);
+}
+
+static bool long_has_room(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_msgbuf *announcement)
+{
+    atomic_uint_fast64_t *held = long_held(announcement);
+    uint64_t count = 0;
+
+    if (held == NULL)
+        return true;
+    count = atomic_load_explicit(held, memory_order_relaxed);
+    return count == 0 ||
+           count + long_body_len(announcement) <= domain->longs.cap;
+}
+
+/* Announced messages of a peer that have not come. */
+static uint16_t *long_count_locked(
+    struct amg_mpi_domain *domain, uint32_t rank, unsigned kind)
+{
+    struct amg_mpi_peer *peer = amg_mpi_peer_of_locked(domain, rank);
+
+    return kind == AMG_MPI_REPLY ? &peer->long_replies : &peer->long_requests;
+}
+
+/* It has come, or will not. */
+static void long_end_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_msgbuf *msgbuf)
+{
+    uint16_t *count = long_count_locked(
+        domain, (uint32_t)msgbuf->rank, msgbuf->pack.head.kind);
+
+    AMG_ASSERT(*count > 0);
+    --*count;
+}
+
+/* Begins to receive the message of this announcement, and takes it. False: no
+ * memory, and nothing has changed. */
+static bool long_receive_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_msgbuf *announcement)
+{
+    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_long_locked(domain);
+    int rc = MPI_SUCCESS;
+
+    if (msgbuf == NULL)
+        return false;
+    msgbuf->post.ep = announcement->post.ep;
+    msgbuf->post.cookie = announcement->post.cookie;
+    msgbuf->pack.head.kind = announcement->pack.head.kind;
+    msgbuf->rank = announcement->rank;
+    msgbuf->tag = announcement->tag;
+    msgbuf->len = announcement->len;
+    rc = MPI_Irecv(&msgbuf->header, (int)msgbuf->len, MPI_BYTE, msgbuf->rank,
+        msgbuf->tag, domain->comm.data, &msgbuf->request);
+    if (rc != MPI_SUCCESS) {
+        (void)amg_mpi_comm_error(rc, "MPI_Irecv of a long message");
+        amg_mpi_msgbuf_put_locked(msgbuf);
+        return false;
+    }
+    held_add(long_held(msgbuf), long_body_len(msgbuf));
+    amg_list_push(&domain->longs.coming, &msgbuf->post.link);
+    return true;
+}
+
+void amg_mpi_longs_start_locked(
+    struct amg_mpi_domain *domain, struct amg_list *waiting)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_first(waiting)) != NULL) {
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
+
+        if (!long_has_room(domain, msgbuf) ||
+            !long_receive_locked(domain, msgbuf))
+            return;
+        amg_list_remove(link);
+        amg_mpi_msgbuf_put_locked(msgbuf);
+    }
+}
+
+/* False: such a message may not come, and the peer's fault was logged. */
+static bool announcement_check_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message, const struct amg_mpi_long *body)
+{
+    struct amg_mpi_peer *peer = amg_mpi_peer_of_locked(domain, message->rank);
+    enum amg_violation what = AMG_VIOLATION_FORM;
+    bool is_right =
+        body->len > domain->room_len && body->len <= LEN_MAX &&
+        (body->kind == AMG_MPI_REQUEST || body->kind == AMG_MPI_ONEWAY ||
+            body->kind == AMG_MPI_REPLY);
+
+    if (is_right && body->kind == AMG_MPI_REPLY) {
+        what = AMG_VIOLATION_ANSWER;
+        is_right = peer->long_replies < peer->calls.unanswered &&
+                   amg_calls_find_locked(&domain->calls,
+                       message->header->cookie, message->rank) != NULL;
+    } else if (is_right) {
+        what = AMG_VIOLATION_LIMIT;
+        is_right = amg_flow_is_within(&domain->calls.flow, &peer->calls,
+            (uint32_t)peer->open + peer->long_requests + 1u);
+    }
+    if (!is_right)
+        amg_mpi_peer_violation(
+            domain, message->rank, what, AMG_MPI_LONG, (long)body->len);
+    return is_right;
+}
+
+void amg_mpi_long_on_message_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
+    struct amg_list *waiting = &domain->longs.waiting;
+    struct amg_mpi_long body;
+
+    memcpy(&body, message->body, sizeof(body));
+    if (!announcement_check_locked(domain, message, &body)) {
+        amg_mpi_msgbuf_put_locked(msgbuf);
+        return;
+    }
+    ++*long_count_locked(domain, message->rank, body.kind);
+    msgbuf->post.ep = message->ep == NULL ? NULL : &message->ep->base;
+    msgbuf->post.cookie = message->header->cookie;
+    msgbuf->pack.head.kind = body.kind;
+    msgbuf->rank = (int)message->rank;
+    msgbuf->tag = long_tag(domain, body.tag);
+    msgbuf->len = body.len;
+    if (long_held(msgbuf) != NULL)
+        waiting = &message->ep->longs;
+    amg_list_push(waiting, &msgbuf->post.link);
+    amg_mpi_longs_start_locked(domain, waiting);
+}
+
+/* Is the received message the announced one? */
+static bool long_is_sound(
+    const struct amg_mpi_msgbuf *msgbuf, const struct amg_mpi_message *message)
+{
+    return message->len == long_body_len(msgbuf) &&
+           message->kind == msgbuf->pack.head.kind &&
+           message->header->cookie == msgbuf->post.cookie;
+}
+
+/* MPI has received it, or failed. False: it cannot be used. */
+static bool long_take_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
+    struct amg_mpi_message *ret_message)
+{
+    amg_list_remove(&msgbuf->post.link);
+    msgbuf->request = MPI_REQUEST_NULL;
+    long_end_locked(domain, msgbuf);
+    held_sub(long_held(msgbuf), long_body_len(msgbuf));
+    ret_message->ep = long_ep(msgbuf);
+    if (!amg_mpi_receive_read_locked(
+            domain, msgbuf, status, error, ret_message))
+        return false;
+    if (long_is_sound(msgbuf, ret_message))
+        return true;
+    amg_mpi_peer_violation(domain, ret_message->rank, AMG_VIOLATION_FORM,
+        AMG_MPI_LONG, (long)ret_message->len);
+    amg_mpi_msgbuf_put_locked(msgbuf);
+    return false;
+}
+
+bool amg_mpi_long_next_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message)
+{
+    struct amg_link *link = NULL;
+
+    amg_mpi_longs_start_locked(domain, &domain->longs.waiting);
+    link = amg_list_first(&domain->longs.coming);
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(&domain->longs.coming, link);
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
+        MPI_Status status = {.MPI_SOURCE = msgbuf->rank};
+        int flag = 0;
+        int rc = MPI_Test(&msgbuf->request, &flag, &status);
+
+        if ((rc != MPI_SUCCESS || flag) &&
+            long_take_locked(domain, msgbuf, &status, rc, ret_message))
+            return true;
+        link = next;
+    }
+    return false;
+}
+
+void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message)
+{
+    struct amg_arrival *arrival = &message->arrival->arrival;
+
+    arrival->is_long = true;
+    /* The context that it came to, for the release. */
+    message->msgbuf->tag = message->ep->base.context_id;
+    held_add(message->ep->base.held, arrival->len);
+}
+
+void amg_mpi_long_release(struct amg_arrival *arrival)
+{
+    struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
+
+    amg_arrival_begin(arrival, &msgbuf->domain->longs.held[msgbuf->tag]);
+}
+
+void amg_mpi_longs_detach_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
+{
+    struct amg_list *coming = &domain->longs.coming;
+    struct amg_link *link = NULL;
+
+    amg_list_splice(&domain->longs.waiting, &ep->longs);
+    link = amg_list_first(&domain->longs.waiting);
+    for (; link != NULL; link = amg_list_next(&domain->longs.waiting, link))
+        if (amg_mpi_msgbuf_of_link(link)->post.ep == &ep->base)
+            amg_mpi_msgbuf_of_link(link)->post.ep = NULL;
+    link = amg_list_first(coming);
+    for (; link != NULL; link = amg_list_next(coming, link)) {
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
+
+        if (msgbuf->post.ep == &ep->base) {
+            held_sub(long_held(msgbuf), long_body_len(msgbuf));
+            msgbuf->post.ep = NULL;
+        }
+    }
+}
+
+/* False: MPI has not ended the receive in time. */
+static bool long_cancel(struct amg_mpi_msgbuf *msgbuf, uint64_t end_ns)
+{
+    int flag = 0;
+
+    MPI_Cancel(&msgbuf->request);
+    do {
+        if (MPI_Test(&msgbuf->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return true;
+    } while (!flag && amg_clock_ns() < end_ns);
+    return flag != 0;
+}
+
+void amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
+{
+    uint64_t end_ns = amg_clock_deadline_ns(DROP_MS);
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(&domain->longs.waiting)) != NULL) {
+        long_end_locked(domain, amg_mpi_msgbuf_of_link(link));
+        amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
+    }
+    while ((link = amg_list_pop(&domain->longs.coming)) != NULL) {
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
+
+        long_end_locked(domain, msgbuf);
+        if (long_cancel(msgbuf, end_ns))
+            amg_mpi_msgbuf_put_locked(msgbuf);
+        else /* it counts as in use from now on */
+            AMG_LOG_WARNING("mpi",
+                "a long message of rank %d had not come when the class was "
+                "closed; MPI may still use its memory",
+                msgbuf->rank);
+    }
+}

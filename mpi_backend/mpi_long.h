@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Long messages: those that are announced, and received one by one. */
+#ifndef AMG_MPI_BACKEND_MPI_LONG_H
+#define AMG_MPI_BACKEND_MPI_LONG_H
+
+#include "mpi_backend/mpi_msgbuf.h"
+#include "mpi_backend/mpi_peer.h"
+
+/* HG_NOMEM. */
+hg_return_t amg_mpi_longs_init(struct amg_mpi_domain *domain);
+/* All of them were dropped. */
+void amg_mpi_longs_fini(struct amg_mpi_domain *domain);
+
+/* The slot of the contract. */
+hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf);
+
+/* Is it too long for a posted receive? */
+static inline bool amg_mpi_long_is(const struct amg_mpi_msgbuf *msgbuf)
+{
+    return msgbuf->len > msgbuf->domain->room_len;
+}
+
+/* Writes the announcement of the message into `announcement`, which leaves
+ * before it. Returns the tag of the message. */
+int amg_mpi_long_announce_locked(
+    const struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_msgbuf *announcement);
+
+/* Handles an announcement. */
+void amg_mpi_long_on_message_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+
+/* Begins to receive the announced messages of a list for which there is room
+ * now, in order. */
+void amg_mpi_longs_start_locked(
+    struct amg_mpi_domain *domain, struct amg_list *waiting);
+
+static inline bool amg_mpi_longs_are_idle(const struct amg_mpi_domain *domain)
+{
+    return amg_list_is_empty(&domain->longs.coming) &&
+           amg_list_is_empty(&domain->longs.waiting);
+}
+
+/* A message that is complete; false: none is. */
+bool amg_mpi_long_next_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message);
+
+/* The bytes of an arrival with `is_long`, which it no longer has. */
+void amg_mpi_long_release(struct amg_arrival *arrival);
+/* A message of amg_mpi_long_next_locked() became this arrival. */
+void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message);
+
+/* The endpoint closes: the requests that come to it are refused. */
+void amg_mpi_longs_detach_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
+/* At close: cancels the receives. Memory that MPI may still use stays
+ * allocated. */
+void amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain);
+
+#endif

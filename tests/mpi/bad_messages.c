@@ -79,6 +79,43 @@ static void driver_lies(void)
     raw_send(&message, (int)sizeof(message.header));
 }
 
+/* The announcement of a long message, and `data_len` bytes that follow it. */
+static void long_send(uint8_t kind, uint32_t len, uint8_t tag, int data_len)
+{
+    struct amg_mpi_domain *domain = domain_of_class();
+    struct message message = message_make(AMG_MPI_LONG);
+    struct amg_mpi_long body = {.len = len, .kind = kind, .tag = tag};
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int flag = 0;
+
+    memcpy(&message.rpc, &body, sizeof(body));
+    raw_send(&message, (int)(sizeof(message.header) + sizeof(body)));
+    if (data_len < 0)
+        return;
+    message = message_make(kind);
+    MPI_Isend(&message, data_len, MPI_BYTE, 0, 2 * domain->tags_half + tag,
+        domain->comm.data, &request);
+    UNTIL((MPI_Test(&request, &flag, &status), flag != 0));
+}
+
+/* Announcements that are refused, and messages that were announced otherwise.
+ * The tags are not those of this rank's own messages, and each is used once. */
+static void long_lies(void)
+{
+    uint32_t len = domain_of_class()->room_len + 1;
+    uint8_t tag = AMG_MPI_LONG_TAGS - 1;
+
+    long_send(AMG_MPI_REQUEST, len - 1, tag, -1);
+    long_send(AMG_MPI_REQUEST, UINT32_MAX, tag, -1);
+    long_send(AMG_MPI_REPLY, len, tag, -1);
+    long_send(AMG_MPI_GET, len, tag, -1);
+    long_send(0xff, len, tag, -1);
+    long_send(AMG_MPI_REQUEST, len, tag--, 0);
+    long_send(AMG_MPI_REQUEST, len, tag--, 3);
+    long_send(AMG_MPI_ONEWAY, len, tag--, head_len);
+}
+
 /* Messages that only the RPC layer can refuse. */
 static void rpc_lies(uint8_t kind)
 {
@@ -137,6 +174,7 @@ int main(void)
     ranks_meet(MPI_COMM_WORLD);
     if (all.rank == 1) {
         driver_lies();
+        long_lies();
         rpc_lies(AMG_MPI_REQUEST);
         rpc_lies(AMG_MPI_ONEWAY);
         ranks_echo(&all, 0, 1); /* arrives after all of them */

@@ -280,6 +280,8 @@ inline std::vector<pool> xstream::get_main_pools(int max) const
 
     if (max >= 0 && max < count)
         count = max;
+    if (count == 0) /* which Argobots refuses */
+        return result;
     std::vector<ABT_pool> pools(static_cast<std::size_t>(count));
     TL_XSTREAM_ASSERT(
         ABT_xstream_get_main_pools(m_handle, count, pools.data()));

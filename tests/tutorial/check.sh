@@ -117,6 +117,33 @@ want_margo_sum() {
     done
 }
 
+want_thallium_sum() {
+    local i line
+    for ((rank = 1; rank < ranks; rank++)); do
+        for line in "2 + 3 = 5" "the distance is 5" "10 apples"; do
+            echo "rank $rank: $line"
+        done
+        for i in 1 2 3; do
+            echo "rank $rank: answered $((11 * i))"
+        done
+    done
+}
+
+want_thallium_account() {
+    for ((rank = 1; rank < ranks; rank++)); do
+        echo "rank $rank: savings 150, points 7"
+        echo "rank $rank: paid once"
+    done
+}
+
+want_thallium_table() {
+    for ((rank = 1; rank < ranks; rank++)); do
+        # 4 rows of 1000 numbers, of which columns 200 to 499 are summed.
+        echo "rank $rank: the sum is $((4 * 300 * 3699 / 2)), 0 numbers are" \
+            "wrong"
+    done
+}
+
 case $name in
 save_to) # a large file, to a directory that does not exist yet
     head -c 3000001 /dev/urandom >"$work/file"

@@ -97,13 +97,37 @@ static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
     return false;
 }
 
-static inline void amg_bias_lock(struct amg_bias *bias)
+/* Takes it if the calling thread is its owner; false: it is not. Until
+ * amg_bias_unlock_own() nobody can share it. With the rest of a function behind
+ * a false result in another one, the compiler saves no registers for it. */
+static AMG_INLINE bool amg_bias_lock_own(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
 
-    if (!AMG_LIKELY(
-            atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark) ||
-        !amg_bias_enter(bias, mark))
+    return AMG_LIKELY(atomic_load_explicit(
+                          &bias->owner, memory_order_relaxed) == mark) &&
+           amg_bias_enter(bias, mark);
+}
+
+/* The same, unless a thread holds it: this one. */
+static AMG_INLINE bool amg_bias_trylock_own(struct amg_bias *bias)
+{
+    uintptr_t mark = amg_bias_mark();
+
+    return AMG_LIKELY(atomic_load_explicit(
+                          &bias->owner, memory_order_relaxed) == mark) &&
+           atomic_load_explicit(&bias->busy, memory_order_relaxed) == 0 &&
+           amg_bias_enter(bias, mark);
+}
+
+static inline void amg_bias_unlock_own(struct amg_bias *bias)
+{
+    atomic_store_explicit(&bias->busy, 0, memory_order_release);
+}
+
+static inline void amg_bias_lock(struct amg_bias *bias)
+{
+    if (!amg_bias_lock_own(bias))
         amg_bias_lock_slowly(bias);
 }
 
@@ -112,6 +136,8 @@ static inline void amg_bias_lock(struct amg_bias *bias)
  * read-modify-writes without a lock from then on. */
 static inline bool amg_bias_lock_owned(struct amg_bias *bias)
 {
+    if (amg_bias_lock_own(bias))
+        return true;
     if (amg_bias_is_shared(bias))
         return false;
     amg_bias_lock(bias);
@@ -139,7 +165,7 @@ static inline void amg_bias_unlock(struct amg_bias *bias)
 {
     if (AMG_LIKELY(
             !atomic_load_explicit(&bias->is_shared, memory_order_relaxed)))
-        atomic_store_explicit(&bias->busy, 0, memory_order_release);
+        amg_bias_unlock_own(bias);
     else
         amg_lock_unlock(&bias->lock);
 }

@@ -121,6 +121,27 @@ void *amg_pool_make(struct amg_pool *pool)
     return object;
 }
 
+void *amg_pool_get_slowly(struct amg_pool *pool)
+{
+    struct amg_link *object = NULL;
+
+    amg_bias_lock(&pool->lock);
+    object = pool->free;
+    if (object != NULL) {
+        pool->free = object->next;
+        pool->live++;
+    }
+    amg_bias_unlock(&pool->lock);
+    return object != NULL ? object : amg_pool_make(pool);
+}
+
+void amg_pool_put_slowly(struct amg_pool *pool, void *object)
+{
+    amg_bias_lock(&pool->lock);
+    amg_pool_add_locked(pool, object);
+    amg_bias_unlock(&pool->lock);
+}
+
 size_t amg_pool_fill(struct amg_pool *pool, size_t count)
 {
     size_t made = 0;

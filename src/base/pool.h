@@ -52,29 +52,41 @@ size_t amg_pool_fill(struct amg_pool *pool, size_t count);
 void *amg_pool_make(struct amg_pool *pool);
 /* An object with the bytes that put left (zero when new), or NULL when there is
  * no memory. The pool uses its first two words while it keeps it. */
-static inline void *amg_pool_get(struct amg_pool *pool)
+void *amg_pool_get_slowly(struct amg_pool *pool);
+static AMG_INLINE void *amg_pool_get(struct amg_pool *pool)
 {
     struct amg_link *object = NULL;
 
-    amg_bias_lock(&pool->lock);
+    if (!amg_bias_lock_own(&pool->lock))
+        return amg_pool_get_slowly(pool);
     object = pool->free;
-    if (AMG_LIKELY(object != NULL)) {
-        pool->free = object->next;
-        pool->live++;
+    if (!AMG_LIKELY(object != NULL)) {
+        amg_bias_unlock_own(&pool->lock);
+        return amg_pool_make(pool);
     }
-    amg_bias_unlock(&pool->lock);
-    return AMG_LIKELY(object != NULL) ? object : amg_pool_make(pool);
+    pool->free = object->next;
+    pool->live++;
+    amg_bias_unlock_own(&pool->lock);
+    return object;
 }
-static inline void amg_pool_put(struct amg_pool *pool, void *object)
+static inline void amg_pool_add_locked(struct amg_pool *pool, void *object)
 {
     struct amg_link *link = object;
 
-    amg_bias_lock(&pool->lock);
     AMG_ASSERT(pool->live > 0);
     link->next = pool->free;
     pool->free = link;
     pool->live--;
-    amg_bias_unlock(&pool->lock);
+}
+void amg_pool_put_slowly(struct amg_pool *pool, void *object);
+static AMG_INLINE void amg_pool_put(struct amg_pool *pool, void *object)
+{
+    if (!amg_bias_lock_own(&pool->lock)) {
+        amg_pool_put_slowly(pool, object);
+        return;
+    }
+    amg_pool_add_locked(pool, object);
+    amg_bias_unlock_own(&pool->lock);
 }
 
 #endif

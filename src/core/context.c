@@ -33,6 +33,14 @@ void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
         amg_cq_wake(&context->cq);
 }
 
+struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context)
+{
+    return amg_role.is_library_thread ||
+                   context->incoming_mode != AMG_SERVE_POOL
+               ? amg_cq_pop(&context->incoming)
+               : NULL;
+}
+
 void amg_context_ring(hg_context_t *context)
 {
     /* First this: a waiting thread reads the epoch before it checks. */
@@ -134,6 +142,7 @@ static void context_set_rare(hg_context_t *context)
 
 static hg_return_t context_open_eps(hg_context_t *context)
 {
+    unsigned keeping_count = 0;
     unsigned route = 0;
 
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
@@ -148,8 +157,11 @@ static hg_return_t context_open_eps(hg_context_t *context)
             return rc;
         context->open[context->open_count] = route;
         context->open_count++;
-        if (context->eps[route]->kept != NULL)
-            context->keeping[context->keeping_count++] = route;
+        if (context->eps[route]->kept == NULL)
+            continue;
+        context->keeping[keeping_count] = route;
+        context->keeps[keeping_count] = context->eps[route]->kept;
+        keeping_count++;
     }
     return HG_SUCCESS;
 }

@@ -62,9 +62,10 @@ struct hg_context {
     /* Those that every poll checks, in the order of `open`, whose first they
      * are; NULL ends them. Constant. */
     struct amg_ep *hot[AMG_ROUTE_COUNT + 1];
-    /* The routes whose endpoints keep messages until a poll. Constant. */
+    /* The routes whose endpoints keep messages until a poll, and the numbers of
+     * these messages; NULL ends them. Constant. */
     unsigned keeping[AMG_ROUTE_COUNT];
-    unsigned keeping_count;
+    const atomic_uint *keeps[AMG_ROUTE_COUNT + 1];
     struct amg_context_rare rare;
     struct amg_context_ops ops;  /* constant */
     struct amg_rpc_context *rpc; /* of the RPC layer; constant */
@@ -138,10 +139,11 @@ static inline void amg_context_leave(hg_context_t *context)
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry);
 
 /* Queues a callback for the threads that run it. */
-static inline void amg_context_queue(
+static AMG_INLINE void amg_context_queue(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
-    if (entry->is_incoming && context->incoming_mode != AMG_SERVE_TRIGGER)
+    if (!AMG_LIKELY(context->incoming_mode == AMG_SERVE_TRIGGER) &&
+        entry->is_incoming)
         amg_context_queue_apart(context, entry);
     else
         amg_cq_push(&context->cq, entry);
@@ -150,26 +152,32 @@ static inline void amg_context_queue(
 /* Is there a callback that the calling thread may run? */
 static inline bool amg_context_has_due(const hg_context_t *context)
 {
-    bool is_ours = amg_role.is_library_thread;
+    bool is_ours = false;
 
+    if (AMG_LIKELY(amg_cq_is_empty(&context->cq) &&
+                   amg_cq_is_empty(&context->incoming)))
+        return false;
+    is_ours = amg_role.is_library_thread;
     if (!is_ours && !amg_cq_is_empty(&context->cq))
         return true;
     return (is_ours || context->incoming_mode != AMG_SERVE_POOL) &&
            !amg_cq_is_empty(&context->incoming);
 }
 
+/* Takes one of the incoming ones out, or returns NULL. */
+struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context);
+
 /* Takes one of them out, or returns NULL. */
-static inline struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
+static AMG_INLINE struct amg_cq_entry *amg_context_take_due(
+    hg_context_t *context)
 {
-    bool is_ours = amg_role.is_library_thread;
     struct amg_cq_entry *entry = NULL;
 
-    if (AMG_LIKELY(!is_ours)) {
+    if (AMG_LIKELY(!amg_role.is_library_thread))
         entry = amg_cq_pop(&context->cq);
-        if (entry != NULL || context->incoming_mode == AMG_SERVE_POOL)
-            return entry;
-    }
-    return amg_cq_pop(&context->incoming);
+    if (AMG_LIKELY(entry != NULL) || amg_cq_is_empty(&context->incoming))
+        return entry;
+    return amg_context_take_incoming(context);
 }
 
 /* Runs one. It may return on another thread, where a user-level one made it. */

@@ -127,6 +127,27 @@ void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one)
         sleepers_signal(cq);
 }
 
+void amg_cq_push_for(
+    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one)
+{
+    amg_bias_lock(&cq->lock);
+    amg_cq_add_locked(cq, entry);
+    if (waiting_get(cq) == 0)
+        amg_bias_unlock(&cq->lock);
+    else
+        amg_cq_pushed_unlock(cq, is_for_one);
+}
+
+struct amg_cq_entry *amg_cq_pop_slowly(struct amg_cq *cq)
+{
+    struct amg_cq_entry *entry = NULL;
+
+    amg_bias_lock(&cq->lock);
+    entry = amg_cq_remove_locked(cq);
+    amg_bias_unlock(&cq->lock);
+    return entry;
+}
+
 /* Announces a sleeper, or takes it back. True: there is nothing to wake for. */
 static bool waiting_change(struct amg_cq *cq, unsigned change, unsigned epoch)
 {

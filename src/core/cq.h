@@ -57,24 +57,31 @@ void amg_cq_reset_after_fork(struct amg_cq *cq);
  * or only one of the threads in amg_cq_sleep(). */
 void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one);
 
-static inline void amg_cq_push_for(
-    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one)
+static inline void amg_cq_add_locked(
+    struct amg_cq *cq, struct amg_cq_entry *entry)
 {
-    amg_bias_lock(&cq->lock);
     amg_list_push(&cq->entries, &entry->link);
     /* Writers hold the lock, so no read-modify-write is needed. */
     atomic_store_explicit(&cq->count,
         atomic_load_explicit(&cq->count, memory_order_relaxed) + 1u,
         memory_order_release);
+}
+/* `is_for_one`: one of the threads in amg_cq_sleep() is enough to run it. */
+void amg_cq_push_for(
+    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one);
+static AMG_INLINE void amg_cq_push(
+    struct amg_cq *cq, struct amg_cq_entry *entry)
+{
+    if (!amg_bias_lock_own(&cq->lock)) {
+        amg_cq_push_for(cq, entry, false);
+        return;
+    }
+    amg_cq_add_locked(cq, entry);
     if (AMG_LIKELY(
             atomic_load_explicit(&cq->waiting, memory_order_relaxed) == 0))
-        amg_bias_unlock(&cq->lock);
+        amg_bias_unlock_own(&cq->lock);
     else
-        amg_cq_pushed_unlock(cq, is_for_one);
-}
-static inline void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry)
-{
-    amg_cq_push_for(cq, entry, false);
+        amg_cq_pushed_unlock(cq, false);
 }
 
 static inline bool amg_cq_is_empty(const struct amg_cq *cq)
@@ -82,22 +89,30 @@ static inline bool amg_cq_is_empty(const struct amg_cq *cq)
     return atomic_load_explicit(&cq->count, memory_order_acquire) == 0;
 }
 
-/* The oldest entry, or NULL. */
-static inline struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
+static AMG_INLINE struct amg_cq_entry *amg_cq_remove_locked(struct amg_cq *cq)
 {
-    struct amg_link *link = NULL;
+    struct amg_link *link = amg_list_pop(&cq->entries);
+
+    if (!AMG_LIKELY(link != NULL))
+        return NULL;
+    atomic_store_explicit(&cq->count,
+        atomic_load_explicit(&cq->count, memory_order_relaxed) - 1u,
+        memory_order_release);
+    return amg_container_of(link, struct amg_cq_entry, link);
+}
+/* The oldest entry, or NULL. */
+struct amg_cq_entry *amg_cq_pop_slowly(struct amg_cq *cq);
+static AMG_INLINE struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
+{
+    struct amg_cq_entry *entry = NULL;
 
     if (amg_cq_is_empty(cq))
         return NULL;
-    amg_bias_lock(&cq->lock);
-    link = amg_list_pop(&cq->entries);
-    if (AMG_LIKELY(link != NULL))
-        atomic_store_explicit(&cq->count,
-            atomic_load_explicit(&cq->count, memory_order_relaxed) - 1u,
-            memory_order_release);
-    amg_bias_unlock(&cq->lock);
-    return link == NULL ? NULL
-                        : amg_container_of(link, struct amg_cq_entry, link);
+    if (!amg_bias_lock_own(&cq->lock))
+        return amg_cq_pop_slowly(cq);
+    entry = amg_cq_remove_locked(cq);
+    amg_bias_unlock_own(&cq->lock);
+    return entry;
 }
 
 /* Read before the check for entries, and passed to amg_cq_sleep(). */

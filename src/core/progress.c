@@ -30,9 +30,8 @@ enum {
     RARE_EVERY = 16,   /* then a poll takes 8 ns more on average */
 };
 
-/* Empties the events of a poll. Apart, so that an empty poll saves no
- * registers for it. */
-AMG_NOINLINE static void events_hand_on(hg_context_t *context, unsigned route)
+/* Empties the events of a poll. */
+static AMG_INLINE void events_hand_on(hg_context_t *context, unsigned route)
 {
     struct amg_events *events = &context->events;
     struct amg_link *link = NULL;
@@ -43,63 +42,89 @@ AMG_NOINLINE static void events_hand_on(hg_context_t *context, unsigned route)
             context, route, amg_container_of(link, struct amg_arrival, link));
 }
 
-/* The events are empty before and after. */
-static AMG_INLINE unsigned ep_poll(
-    hg_context_t *context, struct amg_ep *ep, const unsigned *route)
+/* True: there are events, which the caller must hand on. */
+static AMG_INLINE bool ep_look(hg_context_t *context, struct amg_ep *ep)
 {
-    unsigned count = 0;
+    return (ep->pending == NULL ||
+               atomic_load_explicit(ep->pending, memory_order_relaxed) != 0) &&
+           ep->transport->ep.poll(ep, POLL_MAX, &context->events) > 0;
+}
 
-    if (ep->pending != NULL &&
-        atomic_load_explicit(ep->pending, memory_order_relaxed) == 0)
-        return 0;
-    count = ep->transport->ep.poll(ep, POLL_MAX, &context->events);
-    if (count > 0)
-        events_hand_on(context, *route);
-    return count;
+/* The events are empty before and after. */
+static bool ep_poll(hg_context_t *context, struct amg_ep *ep, unsigned route)
+{
+    if (!ep_look(context, ep))
+        return false;
+    events_hand_on(context, route);
+    return true;
 }
 
 /* Polls the rare endpoint every time while it has traffic, else one time in a
  * few. */
-AMG_NOINLINE static unsigned rare_poll(hg_context_t *context)
+AMG_NOINLINE static bool rare_poll(hg_context_t *context)
 {
     struct amg_context_rare *rare = &context->rare;
-    unsigned count = 0;
+    bool has_found = false;
 
     if (rare->is_user_bound && amg_role.is_library_thread)
-        return 0;
+        return false;
     if (atomic_load_explicit(&rare->is_wanted, memory_order_relaxed)) {
         atomic_store_explicit(&rare->is_wanted, false, memory_order_relaxed);
         rare->quiet = 0;
     } else if (rare->quiet == RARE_AFTER && ++rare->skipped < RARE_EVERY) {
-        return 0;
+        return false;
     }
     rare->skipped = 0;
-    count = ep_poll(context, context->eps[rare->route], &rare->route);
-    if (count > 0)
+    has_found = ep_poll(context, context->eps[rare->route], rare->route);
+    if (has_found)
         rare->quiet = 0;
     else if (rare->quiet < RARE_AFTER)
         rare->quiet++;
-    return count;
+    return has_found;
 }
 
-static AMG_INLINE unsigned routes_poll(hg_context_t *context)
+/* The rest of a poll, after the endpoints that every poll checks. */
+static AMG_INLINE bool poll_end(hg_context_t *context)
 {
-    unsigned happened = 0;
+    bool has_found = !AMG_LIKELY(context->rare.route == AMG_ROUTE_COUNT) &&
+                     rare_poll(context);
 
-    for (unsigned i = 0; context->hot[i] != NULL; i++)
-        happened += ep_poll(context, context->hot[i], &context->open[i]);
-    if (!AMG_LIKELY(context->rare.route == AMG_ROUTE_COUNT))
-        happened += rare_poll(context);
     if (!AMG_LIKELY(!context->events.has_moved)) {
         context->events.has_moved = false;
         amg_context_moved(context);
     }
-    return happened;
+    return has_found;
 }
 
-unsigned amg_progress_poll(hg_context_t *context)
+/* A poll has found events at this endpoint: the rest of it. Apart, so that an
+ * empty poll saves no registers for it. */
+static AMG_INLINE void found_poll(
+    hg_context_t *context, struct amg_ep *const *hot)
 {
-    return routes_poll(context);
+    events_hand_on(context, context->open[hot - context->hot]);
+    while (*++hot != NULL)
+        (void)ep_poll(context, *hot, context->open[hot - context->hot]);
+    (void)poll_end(context);
+}
+
+/* The first endpoint that has events, which the caller must hand on; NULL: none
+ * has. */
+static AMG_INLINE struct amg_ep *const *hot_look(hg_context_t *context)
+{
+    for (struct amg_ep *const *hot = context->hot; *hot != NULL; hot++)
+        if (ep_look(context, *hot))
+            return hot;
+    return NULL;
+}
+
+bool amg_progress_poll(hg_context_t *context)
+{
+    struct amg_ep *const *hot = hot_look(context);
+
+    if (hot == NULL)
+        return poll_end(context);
+    found_poll(context, hot);
+    return true;
 }
 
 /* One thread of a context makes progress, the others sleep on the completion
@@ -258,8 +283,7 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
 }
 
 /* By the owner: polls until an event, or until the time is reached. */
-AMG_NOINLINE static hg_return_t owner_wait(
-    hg_context_t *context, uint64_t deadline_ns)
+static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 {
     struct wait wait = {
         .policy = amg_progress_wait_policy(
@@ -276,7 +300,7 @@ AMG_NOINLINE static hg_return_t owner_wait(
                                       : context->wakeup.is_not_pollable;
     do {
         wait.epoch = amg_cq_epoch(&context->cq);
-        if (amg_progress_poll(context) > 0 || amg_context_has_due(context)) {
+        if (amg_progress_poll(context) || amg_context_has_due(context)) {
             context->wakeup.quiet_since_ns = 0;
             return HG_SUCCESS;
         }
@@ -284,16 +308,13 @@ AMG_NOINLINE static hg_return_t owner_wait(
     return wait.has_ran ? HG_SUCCESS : HG_TIMEOUT;
 }
 
-/* By the owner, which leaves then. */
-static AMG_INLINE hg_return_t owner_progress(
+/* The same after its first poll, which found nothing. */
+AMG_NOINLINE static hg_return_t owner_stay(
     hg_context_t *context, unsigned timeout_ms, uint64_t deadline_ns)
 {
     hg_return_t rc = HG_TIMEOUT;
 
-    if (routes_poll(context) > 0) {
-        context->wakeup.quiet_since_ns = 0;
-        rc = HG_SUCCESS;
-    } else if (amg_context_has_due(context)) {
+    if (amg_context_has_due(context)) {
         context->wakeup.quiet_since_ns = 0;
         rc = HG_SUCCESS;
         incoming_leave(context);
@@ -303,6 +324,33 @@ static AMG_INLINE hg_return_t owner_progress(
     }
     amg_progress_disown(context);
     return rc;
+}
+
+/* By the owner, which leaves: it has found events. */
+AMG_NOINLINE static hg_return_t owner_succeed(hg_context_t *context)
+{
+    context->wakeup.quiet_since_ns = 0;
+    amg_progress_disown(context);
+    return HG_SUCCESS;
+}
+
+/* By the owner, which leaves then. */
+static hg_return_t owner_progress(
+    hg_context_t *context, unsigned timeout_ms, uint64_t deadline_ns)
+{
+    return amg_progress_poll(context)
+               ? owner_succeed(context)
+               : owner_stay(context, timeout_ms, deadline_ns);
+}
+
+/* The same after a look that has found events. */
+AMG_NOINLINE static hg_return_t owner_found(
+    hg_context_t *context, struct amg_ep *const *hot)
+{
+    found_poll(context, hot);
+    context->wakeup.quiet_since_ns = 0;
+    amg_progress_disown(context);
+    return HG_SUCCESS;
 }
 
 /* The progress thread leaves as soon as it sees a waiter; a wake-up would take
@@ -379,12 +427,10 @@ AMG_NOINLINE static hg_return_t nested_wait(
     return rc;
 }
 
-hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
+/* In a context that several threads have used, or that has an owner. */
+AMG_NOINLINE static hg_return_t shared_wait(
+    hg_context_t *context, unsigned timeout_ms)
 {
-    if (!AMG_LIKELY(!amg_role.is_library_thread))
-        return nested_wait(context, timeout_ms);
-    turn_take(context);
-    amg_context_drive(context);
     if (amg_progress_own(context))
         return owner_progress(context, timeout_ms, 0);
     if (amg_context_has_due(context)) {
@@ -394,13 +440,43 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     return timeout_ms == 0 ? HG_TIMEOUT : waiter_wait(context, timeout_ms);
 }
 
+static AMG_INLINE hg_return_t progress_wait(
+    hg_context_t *context, unsigned timeout_ms)
+{
+    struct amg_ep *const *hot = NULL;
+
+    if (!AMG_LIKELY(!amg_role.is_library_thread))
+        return nested_wait(context, timeout_ms);
+    turn_take(context);
+    amg_context_drive(context);
+    if (!AMG_LIKELY(amg_bias_trylock_own(&context->owner)))
+        return shared_wait(context, timeout_ms);
+    hot = hot_look(context);
+    if (hot != NULL)
+        return owner_found(context, hot);
+    if (poll_end(context))
+        return owner_succeed(context);
+    if (timeout_ms > 0 || amg_context_has_due(context))
+        return owner_stay(context, timeout_ms, 0);
+    amg_bias_unlock_own(&context->owner);
+    atomic_signal_fence(memory_order_seq_cst); /* as in base/bias.h */
+    if (!AMG_LIKELY(!amg_progress_must_wake(context)))
+        amg_cq_wake(&context->cq);
+    return HG_TIMEOUT;
+}
+
+hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
+{
+    return progress_wait(context, timeout_ms);
+}
+
 /* By a short-time owner: nothing is due, and the event loop will be woken by
  * any event. */
 static bool loop_arm(hg_context_t *context)
 {
     unsigned epoch = amg_cq_epoch(&context->cq);
 
-    return amg_progress_poll(context) == 0 &&
+    return !amg_progress_poll(context) &&
            amg_wakeup_arm(context, AMG_CQ_LOOP, epoch);
 }
 
@@ -447,7 +523,7 @@ hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout)
 {
     if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
-    return amg_progress_wait(context, timeout);
+    return progress_wait(context, timeout);
 }
 
 /* Runs up to `max_count` callbacks; returns how many. */
@@ -492,12 +568,12 @@ AMG_NOINLINE static unsigned entries_await(
  * or that of the owner. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
-    if (!amg_progress_own(context))
+    if (amg_context_has_due(context) || !amg_progress_own(context))
         return;
-    for (unsigned i = 0; i < context->keeping_count; i++) {
-        const unsigned *route = &context->keeping[i];
+    for (unsigned i = 0; context->keeps[i] != NULL; i++) {
+        unsigned route = context->keeping[i];
 
-        (void)ep_poll(context, context->eps[*route], route);
+        (void)ep_poll(context, context->eps[route], route);
     }
     amg_progress_disown(context);
 }
@@ -505,13 +581,12 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
 /* The program has run callbacks: none may be left. */
 static inline void entries_left(hg_context_t *context)
 {
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < context->keeping_count; i++)
-        count += atomic_load_explicit(
-            context->eps[context->keeping[i]]->kept, memory_order_relaxed);
-    if (!AMG_LIKELY(count == 0) && !amg_context_has_due(context))
-        kept_send(context);
+    for (unsigned i = 0; context->keeps[i] != NULL; i++)
+        if (!AMG_LIKELY(atomic_load_explicit(
+                            context->keeps[i], memory_order_relaxed) == 0)) {
+            kept_send(context);
+            return;
+        }
 }
 
 hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,

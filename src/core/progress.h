@@ -28,18 +28,24 @@ static inline bool amg_progress_leave(hg_context_t *context)
     return amg_progress_is_awaited(context);
 }
 
-/* The same, and wakes a thread that waits, if any. */
+/* Must an owner that has left wake a thread? A sleeping event loop or progress
+ * thread must arm itself again: the polls of the owner have disarmed it. */
+static inline bool amg_progress_must_wake(const hg_context_t *context)
+{
+    return amg_progress_is_awaited(context) || amg_cq_has_standby(&context->cq);
+}
+
+/* Gives up ownership, and wakes a thread that waits, if any. */
 static inline void amg_progress_disown(hg_context_t *context)
 {
-    /* A sleeping event loop or progress thread must arm itself again: the polls
-     * of this owner have disarmed it. */
-    if (amg_progress_leave(context) || amg_cq_has_standby(&context->cq))
+    amg_bias_unlock_fenced(&context->owner);
+    if (amg_progress_must_wake(context))
         amg_cq_wake(&context->cq);
 }
 
 /* Polls every endpoint; by the owner only. Runs steps and hands on arrivals.
- * Returns the number of events. */
-unsigned amg_progress_poll(hg_context_t *context);
+ * Was there an event? */
+bool amg_progress_poll(hg_context_t *context);
 
 /* As HG_Progress(): HG_SUCCESS if something happened or is queued, HG_TIMEOUT
  * after `timeout_ms`. */

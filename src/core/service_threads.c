@@ -259,7 +259,7 @@ static void drive(struct driver *driver)
     driver->is_left = false;
     do {
         unsigned epoch = amg_cq_epoch(&context->cq);
-        bool has_found = amg_progress_poll(context) > 0;
+        bool has_found = amg_progress_poll(context);
 
         polls++;
         if (has_found)

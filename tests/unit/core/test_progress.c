@@ -38,7 +38,7 @@ static void test_progress_without_events_times_out(void **state)
     (void)state;
     assert_int_equal(amg_progress_wait(context, 0), HG_TIMEOUT);
     assert_int_equal(amg_progress_wait(context, 2), HG_TIMEOUT);
-    assert_int_equal(amg_progress_poll(context), 0);
+    assert_false(amg_progress_poll(context));
 }
 
 static void test_progress_has_one_owner(void **state)

@@ -86,13 +86,9 @@ void amg_addr_keep(struct hg_addr *addr)
     addr->is_borrowed = false;
 }
 
-void amg_addr_fini(struct hg_addr *addr)
+void amg_addr_unref(const struct hg_addr *addr)
 {
-    if (addr->peer == NULL)
-        return;
-    if (!addr->is_borrowed)
-        addr_ops(addr)->unref(addr_domain(addr), addr->peer);
-    addr->peer = NULL;
+    addr_ops(addr)->unref(addr_domain(addr), addr->peer);
 }
 
 hg_return_t amg_addr_create(

@@ -47,8 +47,15 @@ static inline void amg_addr_borrow(hg_class_t *cls, unsigned route,
 void amg_addr_keep(struct hg_addr *addr);
 /* A copy of `other`, with a reference of its own. */
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
-/* Drops the reference; accepts an address without a peer. */
-void amg_addr_fini(struct hg_addr *addr);
+/* Drops its reference to its peer. */
+void amg_addr_unref(const struct hg_addr *addr);
+/* The same, if it has one; accepts an address without a peer. */
+static inline void amg_addr_fini(struct hg_addr *addr)
+{
+    if (!addr->is_borrowed && addr->peer != NULL)
+        amg_addr_unref(addr);
+    addr->peer = NULL;
+}
 
 /* Creates an address for the user: a copy of `value`. HG_NOMEM. */
 hg_return_t amg_addr_create(

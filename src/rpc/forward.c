@@ -25,7 +25,7 @@ static void forward_run(struct amg_cq_entry *entry)
     };
     hg_cb_t callback = handle->callback;
 
-    amg_handle_set_state(handle, AMG_HANDLE_DONE);
+    amg_handle_move_state(handle, AMG_HANDLE_READY, AMG_HANDLE_DONE);
     if (callback != NULL)
         callback(&info);
     /* Usually the program has one more. */
@@ -35,11 +35,17 @@ static void forward_run(struct amg_cq_entry *entry)
 }
 
 /* The call has ended, with success or an error. */
-static void forward_end(struct hg_handle *handle, hg_return_t ret)
+static inline void forward_end_from(
+    struct hg_handle *handle, enum amg_handle_state now, hg_return_t ret)
 {
     handle->ret = ret;
-    amg_handle_set_state(handle, AMG_HANDLE_READY);
+    amg_handle_move_state(handle, now, AMG_HANDLE_READY);
     amg_handle_finish(handle);
+}
+
+AMG_NOINLINE static void forward_end(struct hg_handle *handle, hg_return_t ret)
+{
+    forward_end_from(handle, amg_handle_state(handle), ret);
 }
 
 static void ack_send(const struct hg_handle *handle)
@@ -138,7 +144,7 @@ static void forward_step(struct amg_op *op)
     }
     handle->out.data = (char *)op->data + AMG_HEADER_LEN;
     handle->out.len = op->len - AMG_HEADER_LEN;
-    forward_end(handle, HG_SUCCESS);
+    forward_end_from(handle, AMG_HANDLE_POSTED, HG_SUCCESS);
 }
 
 /* May this handle be sent in its state? */
@@ -167,12 +173,20 @@ static hg_return_t forward_check(struct hg_handle *handle)
     return HG_SUCCESS;
 }
 
-/* Encodes the request into `*ret_buf` and hands both to the driver. On an error
- * `*ret_buf` is the buffer that is left to the caller. */
-static hg_return_t forward_post(
+/* Hands a request of `len` bytes to the driver. */
+static inline hg_return_t forward_send(struct hg_handle *handle,
+    struct amg_ep *ep, struct amg_buf *buf, uint32_t len, bool wants_reply)
+{
+    return ep->transport->msg.send_request(ep,
+        (struct amg_target){handle->addr.peer, handle->info.context_id}, buf,
+        len, wants_reply, &handle->op);
+}
+
+/* Encodes the request into `*ret_buf` and sends both. On an error `*ret_buf` is
+ * the buffer that is left to the caller. */
+AMG_NOINLINE static hg_return_t forward_post(
     struct hg_handle *handle, struct amg_buf **ret_buf, void *in_struct)
 {
-    struct amg_ep *ep = amg_handle_ep(handle);
     struct amg_buf *buf = NULL;
     struct amg_message message = {.buf = *ret_buf,
         .user_len = amg_rpc_class_of(handle->info.hg_class)->in_offset};
@@ -191,9 +205,26 @@ static hg_return_t forward_post(
     if (message.user_len != 0)
         amg_rpc_write_user_header(handle, buf->data, message.user_len);
     amg_rpc_seal(handle->info.hg_class, buf->data, message.user_len);
-    return ep->transport->msg.send_request(ep,
-        (struct amg_target){handle->addr.peer, handle->info.context_id}, buf,
-        message.len, wants_reply, &handle->op);
+    return forward_send(
+        handle, amg_handle_ep(handle), buf, message.len, wants_reply);
+}
+
+/* Is there nothing to encode but the plain head? */
+static inline bool forward_is_empty(
+    const struct hg_handle *handle, const void *in_struct)
+{
+    return (in_struct == NULL || handle->rpc->in_proc == NULL) &&
+           amg_rpc_class_of(handle->info.hg_class)->is_plain;
+}
+
+/* The same for such a request. */
+static inline hg_return_t forward_post_empty(
+    struct hg_handle *handle, struct amg_ep *ep, struct amg_buf *buf)
+{
+    handle->in.len = 0;
+    amg_header_write_request(buf->data,
+        handle->is_one_way ? AMG_HEADER_ONE_WAY : 0, handle->info.id);
+    return forward_send(handle, ep, buf, AMG_HEADER_LEN, !handle->is_one_way);
 }
 
 /* For this call and later ones. */
@@ -238,7 +269,9 @@ hg_return_t HG_Forward(
     if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
         spare_make(handle);
     amg_context_enter(context);
-    rc = forward_post(handle, &buf, in_struct);
+    rc = forward_is_empty(handle, in_struct)
+             ? forward_post_empty(handle, ep, buf)
+             : forward_post(handle, &buf, in_struct);
     if (rc == HG_SUCCESS) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
         amg_context_posted(context, route);

@@ -15,33 +15,6 @@
  * one reads it with acquire, so the fields need no lock. Destroying a handle in
  * flight drops a reference and changes no state. */
 
-/* Clears what one use leaves behind; operations and entry are written before
- * each use. The whole struct is eight cache lines, and this is on the path of
- * every incoming call. */
-static inline void handle_clear(struct hg_handle *handle)
-{
-    AMG_ASSERT(handle->in.extra == NULL && handle->out.extra == NULL);
-    /* One by one: gcc makes a memset of this length a slow instruction. */
-    handle->rpc = NULL;
-    handle->is_one_way = false;
-    handle->is_counted = false;
-    handle->is_released = false;
-    handle->has_reply = false;
-    atomic_init(&handle->is_cancelled, false);
-    handle->ret = HG_SUCCESS;
-    handle->callback = NULL;
-    handle->arg = NULL;
-    handle->arrival = NULL;
-    handle->fetch = NULL;
-    handle->link = (struct amg_link){NULL, NULL};
-    handle->token = 0;
-    handle->give_up_ns = 0;
-    if (!AMG_LIKELY(!handle->keeps_data))
-        return;
-    handle->data = NULL;
-    handle->data_free = NULL;
-}
-
 void amg_handle_free_kept(void *object)
 {
     struct hg_handle *handle = object;
@@ -58,7 +31,7 @@ hg_return_t amg_handle_run_create_cb(struct hg_handle *handle)
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
     hg_return_t rc = HG_SUCCESS;
 
-    if (rpcs->on_create == NULL || handle->keeps_data)
+    if (amg_handle_is_created(handle))
         return HG_SUCCESS;
     rc = rpcs->on_create(handle, rpcs->on_create_arg);
     if (rc == HG_SUCCESS)
@@ -70,37 +43,13 @@ hg_return_t amg_handle_run_create_cb(struct hg_handle *handle)
     return rc;
 }
 
-/* A new call starts with a zeroed user header. */
-static void header_clear(struct hg_handle *handle)
+void amg_handle_clear_raw(struct hg_handle *handle)
 {
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
     uint16_t len =
         rpcs->in_offset > rpcs->out_offset ? rpcs->in_offset : rpcs->out_offset;
 
     memset(handle->raw, 0, len);
-}
-
-struct hg_handle *amg_handle_create(hg_context_t *context, bool is_incoming)
-{
-    struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
-    struct hg_handle *handle =
-        amg_pool_get(is_incoming ? &rpcs->incoming : &rpcs->handles);
-    int spare = is_incoming ? 0 : AMG_HANDLE_SPARE;
-
-    if (!AMG_LIKELY(handle != NULL))
-        return NULL;
-    handle_clear(handle);
-    if (!AMG_LIKELY(handle->raw == NULL))
-        header_clear(handle);
-    handle->info.hg_class = context->cls;
-    handle->info.context = context;
-    handle->is_incoming = is_incoming;
-    amg_refs_set(&handle->refs, 1 + spare);
-    amg_refs_set(&handle->spare, spare);
-    atomic_init(
-        &handle->state, is_incoming ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
-    amg_tally_add(&context->handles, 1);
-    return handle;
 }
 
 /* Counts it as held by the user. */
@@ -120,40 +69,32 @@ void amg_args_release_extra(struct amg_args *args)
     args->extra = NULL;
 }
 
-void amg_handle_release_args(struct hg_handle *handle)
-{
-    if (handle->has_reply) {
-        struct amg_ep *ep = amg_handle_ep(handle);
-
-        handle->has_reply = false;
-        ep->transport->msg.release_reply(ep, &handle->op);
-    }
-    amg_args_release(&handle->in);
-    amg_args_release(&handle->out);
-}
-
-static void handle_destroy(struct hg_handle *handle)
+static AMG_INLINE void handle_destroy(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
-    hg_class_t *cls = handle->info.hg_class;
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
 
     /* The program dropped it while its answer was being sent. */
-    if (handle->give_up_ns != 0)
+    if (!AMG_LIKELY(handle->give_up_ns == 0)) {
         (void)amg_unanswered_claim(handle);
+        handle->give_up_ns = 0;
+    }
     if (handle->arrival != NULL) {
         struct amg_ep *ep = amg_handle_ep(handle);
 
         ep->transport->msg.release(ep, handle->arrival);
+        handle->arrival = NULL;
     }
     amg_handle_release_args(handle);
     if (handle->data_free != NULL && !handle->keeps_data)
         handle->data_free(handle->data);
     amg_addr_fini(&handle->addr);
-    if (handle->is_counted)
-        amg_class_count(cls, AMG_CLASS_HANDLES, -1);
-    amg_pool_put(handle->is_incoming ? &amg_rpc_class_of(cls)->incoming
-                                     : &amg_rpc_class_of(cls)->handles,
-        handle);
+    if (handle->is_counted) {
+        handle->is_counted = false;
+        amg_class_count(handle->info.hg_class, AMG_CLASS_HANDLES, -1);
+    }
+    amg_pool_put(
+        handle->is_incoming ? &rpcs->incoming : &rpcs->handles, handle);
     amg_tally_add(&context->handles, -1);
 }
 

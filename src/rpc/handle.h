@@ -88,8 +88,10 @@ struct hg_handle {
     void *raw;
     void *data; /* user data */
     void (*data_free)(void *);
-    /* All fields from here on are zero in a new handle: amg_handle_create()
-     * clears them, except for `in` and `out`, which are always released. */
+    /* Of the fields from here on amg_handle_create() clears those that a use
+     * may leave set. The end of a handle, or the operation that has set them,
+     * clears is_counted, has_reply, arrival, fetch, link, give_up_ns, `in` and
+     * `out`; the others are written before each use. */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
     bool is_long;        /* target: its arguments must be pulled, or were long
@@ -122,10 +124,6 @@ struct hg_handle {
     uint64_t token;       /* names it in an ACK */
     uint64_t pull_len;    /* is_long: bytes of its arguments; else not set */
 };
-
-/* Creates a handle with one reference, or NULL: no memory. That of an incoming
- * call has no peer and no id yet: the caller sets both. */
-struct hg_handle *amg_handle_create(hg_context_t *context, bool is_incoming);
 
 #define AMG_HANDLE_BIT(state) (1u << (AMG_HANDLE_##state))
 
@@ -227,16 +225,58 @@ static inline void *amg_handle_rpc_data(const struct hg_handle *handle)
     return handle->rpc == NULL ? NULL : handle->rpc->data;
 }
 
+/* Is there no need of the program's callback for new handles? */
+static inline bool amg_handle_is_created(const struct hg_handle *handle)
+{
+    return handle->keeps_data ||
+           amg_rpc_class_of(handle->info.hg_class)->on_create == NULL;
+}
+
 /* Runs the program's callback for new handles, if any, and returns its result;
  * on an error the caller drops the handle. */
 hg_return_t amg_handle_run_create_cb(struct hg_handle *handle);
 
+/* A new call starts with a zeroed user header. */
+void amg_handle_clear_raw(struct hg_handle *handle);
+
+/* Creates a handle with one reference, or NULL: no memory. The caller sets its
+ * RPC and id, and the peer of an incoming call, and whether that is one-way. */
+static AMG_INLINE struct hg_handle *amg_handle_create(
+    hg_context_t *context, bool is_incoming)
+{
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
+    struct hg_handle *handle =
+        amg_pool_get(is_incoming ? &rpcs->incoming : &rpcs->handles);
+    int spare = is_incoming ? 0 : AMG_HANDLE_SPARE;
+
+    if (!AMG_LIKELY(handle != NULL))
+        return NULL;
+    AMG_ASSERT(!amg_link_is_listed(&handle->link));
+    /* One by one: gcc makes a memset a slow instruction. */
+    handle->is_released = false;
+    handle->ret = HG_SUCCESS;
+    handle->callback = NULL;
+    if (AMG_LIKELY(!handle->keeps_data)) {
+        handle->data = NULL;
+        handle->data_free = NULL;
+    }
+    if (!AMG_LIKELY(handle->raw == NULL))
+        amg_handle_clear_raw(handle);
+    handle->info.hg_class = context->cls;
+    handle->info.context = context;
+    handle->is_incoming = is_incoming;
+    amg_refs_set(&handle->refs, 1 + spare);
+    amg_refs_set(&handle->spare, spare);
+    atomic_init(
+        &handle->state, is_incoming ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
+    amg_tally_add(&context->handles, 1);
+    return handle;
+}
+
 /* Frees what a pooled handle keeps between its uses. */
 void amg_handle_free_kept(void *object);
 
-/* Releases the encoded arguments of a call at its origin, both ways. */
-void amg_handle_release_args(struct hg_handle *handle);
-/* The same for one direction, on either side. */
+/* Releases the encoded arguments of a call in one direction, on either side. */
 void amg_args_release_extra(struct amg_args *args);
 static inline void amg_args_release(struct amg_args *args)
 {
@@ -250,6 +290,20 @@ static inline void amg_args_release(struct amg_args *args)
 static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
 {
     return amg_context_ep(handle->info.context, handle->addr.route);
+}
+
+/* Releases the encoded arguments of a call both ways, and the message of its
+ * reply. */
+static inline void amg_handle_release_args(struct hg_handle *handle)
+{
+    if (handle->has_reply) {
+        struct amg_ep *ep = amg_handle_ep(handle);
+
+        handle->has_reply = false;
+        ep->transport->msg.release_reply(ep, &handle->op);
+    }
+    amg_args_release(&handle->in);
+    amg_args_release(&handle->out);
 }
 
 /* Queues the completion of an operation for the user, or runs it here if there

@@ -364,6 +364,23 @@ static void respond_long_step(struct amg_op *op)
         respond_end(handle, handle->ret);
 }
 
+/* Sends an answer of `len` bytes, for whose completion there is no callback. */
+static inline hg_return_t respond_leave(struct hg_handle *handle,
+    struct amg_ep *ep, struct amg_buf *buf, uint32_t len)
+{
+    bool is_claimed = amg_refs_spare(&handle->spare) == 0;
+    hg_return_t rc =
+        ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
+    /* Otherwise the program may have destroyed it already. */
+    if (!AMG_LIKELY(!is_claimed))
+        amg_handle_unref(handle);
+    return HG_SUCCESS;
+}
+
 /* Sends the encoded answer, and sets what follows its completion. */
 static hg_return_t respond_post(
     struct hg_handle *handle, const struct amg_message *message)
@@ -384,19 +401,8 @@ static hg_return_t respond_post(
     if (message->user_len != 0)
         amg_rpc_write_user_header(handle, buf->data, message->user_len);
     amg_rpc_seal(handle->info.hg_class, buf->data, message->user_len);
-    if (!has_op) { /* no callback for its completion */
-        bool is_claimed = amg_refs_spare(&handle->spare) == 0;
-
-        rc = ep->transport->msg.send_reply(
-            ep, handle->arrival, buf, message->len, NULL);
-        if (rc != HG_SUCCESS)
-            return rc;
-        amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
-        /* Otherwise the program may have destroyed it already. */
-        if (!AMG_LIKELY(!is_claimed))
-            amg_handle_unref(handle);
-        return HG_SUCCESS;
-    }
+    if (!has_op)
+        return respond_leave(handle, ep, buf, message->len);
     amg_context_enter(handle->info.context);
     handle->op.step = is_long ? respond_long_step : respond_step;
     handle->op.data = NULL;
@@ -413,6 +419,47 @@ static hg_return_t respond_post(
     }
     amg_context_leave(handle->info.context);
     return rc;
+}
+
+/* Encodes the answer into `*ret_buf` and sends it. On an error `*ret_buf` is
+ * the buffer that is left to the caller. */
+AMG_NOINLINE static hg_return_t respond_full(
+    struct hg_handle *handle, struct amg_buf **ret_buf, void *out_struct)
+{
+    struct amg_message message = {.buf = *ret_buf,
+        .user_len = amg_rpc_class_of(handle->info.hg_class)->out_offset};
+    hg_return_t rc = HG_SUCCESS;
+
+    handle->entry.run = respond_run;
+    handle->entry.is_incoming = amg_role.is_serving;
+    handle->token = 0;
+    rc = amg_rpc_encode(
+        handle, handle->rpc->out_proc, out_struct, &handle->out, &message);
+    if (rc == HG_SUCCESS)
+        rc = respond_post(handle, &message);
+    *ret_buf = message.buf;
+    if (rc != HG_SUCCESS)
+        amg_args_release(&handle->out);
+    return rc;
+}
+
+/* Is there nothing to encode but the plain head, and nothing to do after it was
+ * sent? */
+static inline bool respond_is_empty(
+    const struct hg_handle *handle, hg_cb_t callback, const void *out_struct)
+{
+    return callback == NULL &&
+           (out_struct == NULL || handle->rpc->out_proc == NULL) &&
+           amg_rpc_class_of(handle->info.hg_class)->is_plain;
+}
+
+/* The same for such an answer. */
+static inline hg_return_t respond_empty(
+    struct hg_handle *handle, struct amg_ep *ep, struct amg_buf *buf)
+{
+    handle->out.len = 0;
+    amg_header_write_reply(buf->data, 0, HG_SUCCESS, 0);
+    return respond_leave(handle, ep, buf, AMG_HEADER_LEN);
 }
 
 /* May it be answered now? If so, claims the answer for the caller. */
@@ -450,7 +497,7 @@ static void respond_undo(struct hg_handle *handle, hg_return_t why)
 hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
-    struct amg_message message = {.buf = NULL};
+    struct amg_buf *buf = NULL;
     struct amg_ep *ep = NULL;
     hg_context_t *context = NULL;
     unsigned route = 0;
@@ -464,20 +511,14 @@ hg_return_t HG_Respond(
     context = handle->info.context;
     route = handle->addr.route;
     ep = amg_handle_ep(handle);
-    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &message.buf);
+    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
     if (rc != HG_SUCCESS)
         goto undo;
     handle->callback = callback;
     handle->arg = arg;
-    handle->entry.run = respond_run;
-    handle->entry.is_incoming = amg_role.is_serving;
-    handle->token = 0;
-    message.user_len = amg_rpc_class_of(context->cls)->out_offset;
-    rc = amg_rpc_encode(
-        handle, handle->rpc->out_proc, out_struct, &handle->out, &message);
-    if (rc != HG_SUCCESS)
-        goto put_buf;
-    rc = respond_post(handle, &message);
+    rc = respond_is_empty(handle, callback, out_struct)
+             ? respond_empty(handle, ep, buf)
+             : respond_full(handle, &buf, out_struct);
     if (rc != HG_SUCCESS)
         goto put_buf;
     amg_counters_add(&context->counters, AMG_COUNT_REPLIES_SENT);
@@ -485,8 +526,7 @@ hg_return_t HG_Respond(
     return HG_SUCCESS;
 
 put_buf:
-    amg_args_release(&handle->out);
-    ep->transport->msg.put_buf(ep, message.buf);
+    ep->transport->msg.put_buf(ep, buf);
 undo:
     respond_undo(handle, rc);
     return rc;

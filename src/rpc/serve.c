@@ -210,7 +210,7 @@ static void serve_run(struct amg_cq_entry *entry)
 {
     struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
 
-    amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
+    amg_handle_move_state(handle, AMG_HANDLE_WAITING, AMG_HANDLE_RUNNING);
     if (!AMG_LIKELY(!handle->is_long))
         long_begin(handle);
     if (!handle->is_one_way) {
@@ -220,9 +220,10 @@ static void serve_run(struct amg_cq_entry *entry)
     handle->rpc->callback(handle);
 }
 
-static void serve_queue(struct hg_handle *handle)
+static AMG_INLINE void serve_queue(
+    struct hg_handle *handle, enum amg_handle_state now)
 {
-    amg_handle_set_state(handle, AMG_HANDLE_WAITING);
+    amg_handle_move_state(handle, now, AMG_HANDLE_WAITING);
     amg_context_queue(handle->info.context, &handle->entry);
 }
 
@@ -250,7 +251,7 @@ static void args_pulled(struct hg_handle *handle, hg_return_t rc)
     /* One-way: the empty answer tells the origin that its memory is free. */
     if (handle->is_one_way)
         amg_respond_code(handle, HG_SUCCESS);
-    serve_queue(handle);
+    serve_queue(handle, AMG_HANDLE_PULLING);
 }
 
 /* There is room for its long arguments: pulls them. */
@@ -281,8 +282,20 @@ static void serve_known(struct hg_handle *handle)
         handle->pull_len = amg_overflow_len(&handle->in);
         pulls_add(handle);
     } else {
-        serve_queue(handle);
+        serve_queue(handle, AMG_HANDLE_ARRIVED);
     }
+}
+
+/* Runs the program's callback for new handles first. */
+AMG_NOINLINE static void serve_created(struct hg_handle *handle)
+{
+    hg_return_t rc = amg_handle_run_create_cb(handle);
+
+    if (rc == HG_SUCCESS)
+        serve_known(handle);
+    else
+        serve_refuse(
+            handle, rc, "the program's callback for new handles failed");
 }
 
 /* Handles a request with a valid head. */
@@ -290,7 +303,6 @@ static void serve_request(
     struct hg_handle *handle, const struct amg_header *header)
 {
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
-    const char *why = "the place of its arguments is damaged";
     hg_return_t rc = amg_rpc_take(
         &handle->in, handle->arrival->data, handle->arrival->len, header);
 
@@ -300,18 +312,14 @@ static void serve_request(
         long_begin(handle);
     else
         handle->is_long |= handle->arrival->is_long;
-    if (rc == HG_SUCCESS)
-        why = "the program's callback for new handles failed";
-    if (rc == HG_SUCCESS)
-        rc = amg_handle_run_create_cb(handle);
     if (rc != HG_SUCCESS)
-        serve_refuse(handle, rc, why);
+        serve_refuse(handle, rc, "the place of its arguments is damaged");
     else if (header->user_len != rpcs->in_offset)
         serve_refuse(handle, HG_PROTOCOL_ERROR,
             "the length of the user's header is not what "
             "HG_Class_set_input_offset() set here");
     else
-        serve_known(handle);
+        serve_created(handle);
 }
 
 /* No memory for a handle: answers with one on the stack. */
@@ -414,7 +422,7 @@ static inline bool is_plain(
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
     uint8_t flags = arrival->is_one_way ? AMG_HEADER_ONE_WAY : 0;
 
-    return rpcs->is_plain && rpcs->on_create == NULL &&
+    return rpcs->is_plain &&
            amg_header_is_plain(
                arrival->data, arrival->len, AMG_HEADER_REQUEST, flags) &&
            !atomic_load_explicit(&context->is_unposted, memory_order_acquire);
@@ -451,18 +459,22 @@ void amg_serve_arrived(
     handle->info.addr = &handle->addr;
     handle->entry.run = serve_run;
     handle->entry.is_incoming = true;
+    handle->rpc = rpc;
+    handle->is_one_way = arrival->is_one_way;
+    handle->is_long = arrival->is_long;
     if (!AMG_LIKELY(id != 0)) {
         serve_any(handle);
         return;
     }
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
     handle->info.id = id;
-    handle->rpc = rpc;
     handle->in.data = (char *)arrival->data + AMG_HEADER_LEN;
     handle->in.len = arrival->len - AMG_HEADER_LEN;
-    handle->is_one_way = arrival->is_one_way != 0;
-    handle->is_long = arrival->is_long;
-    serve_known(handle);
+    if (AMG_LIKELY(rpc != NULL && rpc->callback != NULL &&
+                   amg_handle_is_created(handle)))
+        serve_queue(handle, AMG_HANDLE_ARRIVED);
+    else
+        serve_created(handle);
 }
 
 hg_return_t amg_rpc_context_open(hg_context_t *context)

@@ -51,10 +51,10 @@ struct amg_arrival {
     void *data;            /* aligned to 8 */
     uint32_t len;
     uint8_t origin_context; /* the context that sent it */
-    uint8_t is_one_way;     /* no reply is expected */
-    uint8_t is_late;        /* a late reply; origin_context is that of the
+    bool is_one_way;        /* no reply is expected */
+    bool is_late;           /* a late reply; origin_context is that of the
                              * replier */
-    uint8_t is_long;        /* counted in amg_ep.held, until its handler begins
+    bool is_long;           /* counted in amg_ep.held, until its handler begins
                              */
     uint64_t token;         /* send_reply finds the origin by it */
     /* Words of the layer that keeps it, until release(). */

@@ -3,6 +3,7 @@
 #ifndef AMG_WIRE_HEADER_H
 #define AMG_WIRE_HEADER_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,11 +83,8 @@ struct amg_header {
  * a checksum, nor a user's header. */
 static inline uint64_t amg_header_plain(uint8_t magic, uint8_t flags)
 {
-    const uint8_t bytes[8] = {magic, AMG_HEADER_VERSION, flags};
-    uint64_t word = 0;
-
-    memcpy(&word, bytes, sizeof(word));
-    return word;
+    return htole64(
+        magic | (uint64_t)AMG_HEADER_VERSION << 8 | (uint64_t)flags << 16);
 }
 
 /* Is it such a head? */
@@ -105,28 +103,19 @@ static inline bool amg_header_is_plain(
 static inline void amg_header_write_request(
     void *data, uint8_t flags, uint64_t id)
 {
-    const struct amg_header header = {
-        .magic = AMG_HEADER_REQUEST,
-        .version = AMG_HEADER_VERSION,
-        .flags = flags,
-        .id = id,
-    };
+    const uint64_t words[2] = {amg_header_plain(AMG_HEADER_REQUEST, flags), id};
 
-    memcpy(data, &header, sizeof(header));
+    memcpy(data, words, sizeof(words));
 }
 
 static inline void amg_header_write_reply(
     void *data, uint8_t flags, hg_return_t ret, uint64_t token)
 {
-    const struct amg_header header = {
-        .magic = AMG_HEADER_REPLY,
-        .version = AMG_HEADER_VERSION,
-        .flags = flags,
-        .ret = (uint8_t)ret,
-        .id = token,
-    };
+    const uint64_t words[2] = {amg_header_plain(AMG_HEADER_REPLY, flags) |
+                                   htole64((uint64_t)(uint8_t)ret << 24),
+        token};
 
-    memcpy(data, &header, sizeof(header));
+    memcpy(data, words, sizeof(words));
 }
 
 /* Sets the length of the user's header, which follows the head. */

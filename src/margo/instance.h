@@ -246,7 +246,10 @@ static inline void amg_margo_count_owned(atomic_uint *count, unsigned change)
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
-    if (AMG_LIKELY(amg_bias_lock_owned(&mid->biased_lock))) {
+    if (AMG_LIKELY(amg_bias_lock_own(&mid->biased_lock))) {
+        amg_margo_count_owned(count, change);
+        amg_bias_unlock_own(&mid->biased_lock);
+    } else if (amg_bias_lock_owned(&mid->biased_lock)) {
         amg_margo_count_owned(count, change);
         amg_bias_unlock(&mid->biased_lock);
     } else {

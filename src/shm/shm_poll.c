@@ -24,7 +24,7 @@ enum {
 };
 
 /* Takes operations that ended outside of polls, and late replies. */
-static unsigned done_take_locked(
+static AMG_INLINE unsigned done_take_locked(
     struct amg_shm_ep *ep, unsigned max, struct amg_events *events)
 {
     struct amg_list *late = &amg_shm_domain_of_ep(ep)->calls.late;
@@ -32,7 +32,8 @@ static unsigned done_take_locked(
 
     atomic_store_explicit(&ep->bulk.copied, 0, memory_order_relaxed);
     count = amg_list_take(&events->done, &ep->done, max);
-    count += amg_list_take(&events->arrived, late, max - count);
+    if (!AMG_LIKELY(amg_list_is_empty(late)))
+        count += amg_list_take(&events->arrived, late, max - count);
     amg_shm_due_set_locked(ep, AMG_SHM_DUE_DONE,
         !amg_list_is_empty(&ep->done) || !amg_list_is_empty(late));
     return count;
@@ -169,7 +170,7 @@ static void due_step_locked(struct amg_shm_ep *ep)
 }
 
 /* A poll with work besides its rings. */
-AMG_NOINLINE static unsigned ep_poll(
+AMG_NOINLINE static unsigned ep_poll_all(
     struct amg_shm_ep *ep, unsigned max, struct amg_events *ret_events)
 {
     struct amg_shm_inbox *inbox = ep->inbox;
@@ -192,6 +193,27 @@ AMG_NOINLINE static unsigned ep_poll(
         rare_step_locked(ep);
     if (amg_shm_is_due(ep, AMG_SHM_DUE_DONE) && count < max)
         count += done_take_locked(ep, max - count, ret_events);
+    amg_bias_unlock(&inbox->domain->lock);
+    return count;
+}
+
+/* The same, where only operations have ended outside of polls. */
+AMG_NOINLINE static unsigned ep_poll(
+    struct amg_shm_ep *ep, unsigned max, struct amg_events *ret_events)
+{
+    struct amg_shm_inbox *inbox = ep->inbox;
+    unsigned count = 0;
+    uint32_t at = 0;
+
+    if (ep->until_rare == 0 || amg_shm_inbox_has_events(inbox) ||
+        atomic_load_explicit(&ep->due, memory_order_relaxed) !=
+            AMG_SHM_DUE_DONE)
+        return ep_poll_all(ep, max, ret_events);
+    amg_bias_lock(&inbox->domain->lock);
+    count = done_take_locked(ep, max, ret_events);
+    if (!AMG_LIKELY(!amg_shm_inbox_find(inbox, &at)) && count < max)
+        count +=
+            amg_shm_msg_take_locked(inbox, ep, at, max - count, ret_events);
     amg_bias_unlock(&inbox->domain->lock);
     return count;
 }

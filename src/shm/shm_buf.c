@@ -170,6 +170,21 @@ void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
     }
 }
 
+/* The same for any thread, and where no buffer is free. */
+AMG_NOINLINE static hg_return_t buf_get(
+    struct amg_shm_domain *domain, struct amg_buf **ret_buf)
+{
+    struct amg_shm_buf *buf = NULL;
+
+    amg_bias_lock(&domain->lock);
+    buf = amg_shm_buf_get_locked(domain);
+    amg_bias_unlock(&domain->lock);
+    if (buf == NULL)
+        return HG_NOMEM;
+    *ret_buf = &buf->buf;
+    return HG_SUCCESS;
+}
+
 hg_return_t amg_shm_buf_get(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
 {
@@ -177,11 +192,12 @@ hg_return_t amg_shm_buf_get(
     struct amg_shm_buf *buf = NULL;
 
     (void)peer;
-    amg_bias_lock(&domain->lock);
-    buf = amg_shm_buf_get_locked(domain);
-    amg_bias_unlock(&domain->lock);
-    if (buf == NULL)
-        return HG_NOMEM;
+    if (!amg_bias_lock_as_owner(&domain->lock))
+        return buf_get(domain, ret_buf);
+    buf = amg_shm_buf_pop_locked(&domain->stocks[0]);
+    amg_bias_unlock_as_owner(&domain->lock);
+    if (!AMG_LIKELY(buf != NULL))
+        return buf_get(domain, ret_buf);
     *ret_buf = &buf->buf;
     return HG_SUCCESS;
 }

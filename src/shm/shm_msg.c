@@ -229,7 +229,7 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
 }
 
 /* Owes the peer one more credit; one message returns several of them. */
-static inline void credit_owe_locked(struct amg_shm_peer *peer)
+static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
 
@@ -529,17 +529,53 @@ unsigned amg_shm_msg_take(
     return max - left;
 }
 
+AMG_NOINLINE static void release(struct amg_shm_arrival *arrival)
+{
+    struct amg_shm_domain *domain = arrival->domain;
+
+    amg_bias_lock(&domain->lock);
+    if (arrival->base.is_one_way)
+        credit_owe_locked(amg_shm_peer_of(arrival->base.from));
+    arrival_put_locked(arrival);
+    amg_bias_unlock(&domain->lock);
+}
+
+/* Releases an arrival if that takes nothing but its place in the list of free
+ * ones, and a note of its credit. False: nothing has changed. */
+static AMG_INLINE bool release_simply_locked(
+    struct amg_shm_domain *domain, struct amg_shm_arrival *arrival)
+{
+    struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
+
+    if (!AMG_LIKELY(arrival->base.data == arrival->bytes && peer->refs > 1))
+        return false;
+    if (arrival->base.is_one_way) {
+        if (!AMG_LIKELY(
+                peer->state == AMG_SHM_PEER_ALIVE &&
+                !amg_flow_owes_enough(&domain->calls.flow, &peer->calls)))
+            return false;
+        (void)amg_flow_owe(&domain->calls.flow, &peer->calls);
+        atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
+    }
+    peer->refs--;
+    arrival->next_free = domain->free_arrivals;
+    domain->free_arrivals = arrival;
+    return true;
+}
+
 void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)
 {
     struct amg_shm_arrival *arrival = amg_shm_arrival_of(base);
     struct amg_shm_domain *domain = arrival->domain;
+    bool is_released = false;
 
     (void)ep; /* may be closed already */
-    amg_bias_lock(&domain->lock);
-    if (base->is_one_way)
-        credit_owe_locked(amg_shm_peer_of(base->from));
-    arrival_put_locked(arrival);
-    amg_bias_unlock(&domain->lock);
+    if (amg_bias_lock_as_owner(&domain->lock)) {
+        is_released = release_simply_locked(domain, arrival);
+        amg_bias_unlock_as_owner(&domain->lock);
+    }
+    if (!AMG_LIKELY(is_released))
+        release(arrival);
 }
 
 void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op)

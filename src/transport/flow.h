@@ -166,14 +166,26 @@ static inline void amg_flow_owing_add(
         amg_list_push(&flow->owing, &peer->owing);
 }
 
+/* Whether the credits owed to the peer, and one more, are enough for a message.
+ */
+static inline bool amg_flow_owes_enough(
+    const struct amg_flow *flow, const struct amg_flow_peer *peer)
+{
+    unsigned twice = 2u * peer->owed + 4;
+
+    return twice > (unsigned)flow->first + peer->granted ||
+           !amg_flow_is_within(flow, peer, twice);
+}
+
 /* One more credit is owed to the peer. True: enough for a message. */
 static inline bool amg_flow_owe(
     struct amg_flow *flow, struct amg_flow_peer *peer)
 {
+    bool is_enough = amg_flow_owes_enough(flow, peer);
+
     peer->owed++;
     amg_flow_owing_add(flow, peer);
-    return 2u * peer->owed + 2 > (unsigned)flow->first + peer->granted ||
-           !amg_flow_is_within(flow, peer, 2u * peer->owed + 2);
+    return is_enough;
 }
 
 /* Takes at most `max` of the credits owed to the peer. The caller writes them

@@ -14,6 +14,16 @@ c_files() {
     done
 }
 
+# The files in C++: thallium.hpp and its tests.
+cxx_files() {
+    {
+        git ls-files -- '*.hpp' '*.cc' 2>/dev/null ||
+            find include jobs tests -name '*.hpp' -o -name '*.cc'
+    } | while read -r file; do
+        [ ! -f "$file" ] || echo "$file"
+    done
+}
+
 # The scripts and lists of the project.
 other_files() {
     {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program for Thallium, without anything of this library. */
-#include <cereal/cereal.hpp>
-#include <thallium/config.hpp>
-#include <thallium/margo_exception.hpp>
+/* A program for Thallium, without anything of this library: it calls itself. */
+#include <thallium.hpp>
+#include <thallium/serialization/stl/string.hpp>
 
 #include <cstdio>
+#include <string>
 
 namespace tl = thallium;
 
@@ -14,11 +14,17 @@ namespace tl = thallium;
 
 int main()
 {
-    try {
-        MARGO_ASSERT(HG_BUSY, margo_forward);
-    } catch (const tl::margo_exception &error) {
-        std::printf("API of version %s: %s\n", THALLIUM_VERSION, error.what());
-        return error.error() == HG_BUSY ? 0 : 2;
-    }
-    return 1;
+    tl::engine engine("na+sm", THALLIUM_SERVER_MODE);
+    std::string answer;
+
+    engine.define(
+        "greet", [](const tl::request &request, const std::string &name) {
+            request.respond("hello " + name);
+        });
+    answer = engine.define("greet")
+                 .on(engine.self())(std::string("world"))
+                 .as<std::string>();
+    std::printf("API of version %s: %s\n", THALLIUM_VERSION, answer.c_str());
+    engine.finalize();
+    return answer == "hello world" ? 0 : 2;
 }

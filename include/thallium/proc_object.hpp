@@ -251,6 +251,16 @@ template <typename Context, typename... T> class objects_coder
         return &m_meta;
     }
 
+    /* Names the types for messages, where they are checked. */
+    std::string types() const
+    {
+#ifdef THALLIUM_DEBUG_RPC_TYPES
+        return ", sent " + get_type_name<std::tuple<std::decay_t<T>...>>();
+#else
+        return std::string();
+#endif
+    }
+
     /* Throws what the serialization of an object has thrown, if it did. */
     void rethrow() const
     {

@@ -30,16 +30,20 @@ class remote_procedure
     callable_remote_procedure bind(
         const endpoint &peer, std::uint16_t provider_id) const
     {
+        margo_instance_id mid = m_instance.get_margo_instance();
+        hg_id_t id = (m_id & ~hg_id_t(MARGO_MAX_PROVIDER_ID)) | provider_id;
         hg_handle_t handle = HG_HANDLE_NULL;
 
         THALLIUM_ASSERT_CONDITION(m_id != 0, "the remote_procedure is empty");
         THALLIUM_ASSERT_CONDITION(!peer.is_null(), "the endpoint is null");
-        MARGO_ASSERT(margo_create(m_instance.get_margo_instance(),
-                         peer.get_addr(), m_id, &handle),
-            margo_create);
-        return callable_remote_procedure(
-            detail::handle_ref(m_instance, handle, true), provider_id,
-            m_ignores_response, std::tuple<>());
+        /* The first call registers the RPC for the provider; later ones save
+         * the change of the handle's RPC. */
+        if (margo_rpc_get_name(mid, id) == nullptr)
+            id = m_id;
+        MARGO_ASSERT(
+            margo_create(mid, peer.get_addr(), id, &handle), margo_create);
+        return callable_remote_procedure(detail::handle_ref(mid, handle),
+            provider_id, m_ignores_response, std::tuple<>());
     }
 
   public:

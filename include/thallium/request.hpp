@@ -31,15 +31,12 @@ template <typename... Ctx> class request_with_context
     template <typename... Other> friend class request_with_context;
 
     detail::handle_ref m_handle;
-    bool m_has_no_response = false;
     mutable std::tuple<Ctx...> m_context;
 
   public:
     /** The request of a handle. */
-    request_with_context(detail::handle_ref handle, bool has_no_response,
-        std::tuple<Ctx...> context)
-        : m_handle(std::move(handle)), m_has_no_response(has_no_response),
-          m_context(std::move(context))
+    request_with_context(detail::handle_ref handle, std::tuple<Ctx...> context)
+        : m_handle(std::move(handle)), m_context(std::move(context))
     {
     }
 
@@ -50,12 +47,12 @@ template <typename... Ctx> class request_with_context
      */
     template <typename... T> void respond(const T &...objects) const
     {
-        THALLIUM_ASSERT_CONDITION(
-            !m_has_no_response, "the RPC was defined with disable_response()");
         detail::objects_coder<std::tuple<Ctx...>, const T...> coder(
             m_context, m_handle.mid(), objects...);
         hg_return_t ret = margo_respond(m_handle.get(), coder.to_encode());
 
+        THALLIUM_ASSERT_CONDITION(ret != HG_OPNOTSUPPORTED,
+            m_handle.name() + " has no response: disable_response()");
         detail::check_encoded(m_handle, coder, "margo_respond", ret);
     }
 
@@ -65,7 +62,7 @@ template <typename... Ctx> class request_with_context
         const struct hg_info *info = margo_get_info(m_handle.get());
 
         THALLIUM_ASSERT_CONDITION(info != nullptr, "the request is empty");
-        return endpoint(m_handle.instance(), info->addr, false);
+        return endpoint(margo_instance_ref(m_handle.mid()), info->addr, false);
     }
 
     /** The arguments, for a handler that decodes them itself. */
@@ -89,9 +86,8 @@ template <typename... Ctx> class request_with_context
     request_with_context<unwrap_decay_t<Other>...> with_serialization_context(
         Other &&...objects) const
     {
-        return request_with_context<unwrap_decay_t<Other>...>(m_handle,
-            m_has_no_response,
-            std::make_tuple(std::forward<Other>(objects)...));
+        return request_with_context<unwrap_decay_t<Other>...>(
+            m_handle, std::make_tuple(std::forward<Other>(objects)...));
     }
 };
 

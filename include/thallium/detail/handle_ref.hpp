@@ -9,7 +9,6 @@
 #include <utility>
 #include <margo.h>
 #include <thallium/margo_exception.hpp>
-#include <thallium/margo_instance_ref.hpp>
 #include <thallium/timeout.hpp>
 
 namespace thallium
@@ -18,50 +17,62 @@ namespace thallium
 namespace detail
 {
 
-/* Holds the instance as well, so that it may outlive finalize(). */
+/* Holds the instance as well, so that it may outlive finalize(). Only the one
+ * of a handler that runs does not: its instance cannot end, and its copies hold
+ * it. */
 class handle_ref
 {
-    margo_instance_ref m_instance;
+    margo_instance_id m_mid = MARGO_INSTANCE_NULL;
     hg_handle_t m_handle = HG_HANDLE_NULL;
-
-    void drop() noexcept
-    {
-        (void)margo_destroy(std::exchange(m_handle, HG_HANDLE_NULL));
-    }
+    bool m_holds_instance = false;
 
   public:
     handle_ref() noexcept = default;
 
-    /* Takes a new reference to the handle, or the caller's. */
-    handle_ref(margo_instance_ref instance, hg_handle_t handle,
-        bool take_ownership) noexcept
-        : m_instance(std::move(instance)), m_handle(handle)
+    /* Takes over the handle of a call. */
+    handle_ref(margo_instance_id mid, hg_handle_t handle) noexcept
+        : m_mid(mid), m_handle(handle), m_holds_instance(true)
     {
-        if (m_handle != HG_HANDLE_NULL && !take_ownership)
-            (void)margo_ref_incr(m_handle);
+        (void)margo_instance_ref_incr(m_mid);
+    }
+
+    /* Takes over the handle that the calling thread serves. */
+    explicit handle_ref(hg_handle_t served) noexcept
+        : m_mid(margo_hg_handle_get_instance(served)), m_handle(served)
+    {
     }
 
     handle_ref(const handle_ref &other) noexcept
-        : handle_ref(other.m_instance, other.m_handle, false)
+        : m_mid(other.m_mid), m_handle(other.m_handle),
+          m_holds_instance(m_handle != HG_HANDLE_NULL)
     {
+        if (m_handle == HG_HANDLE_NULL)
+            return;
+        (void)margo_instance_ref_incr(m_mid);
+        (void)margo_ref_incr(m_handle);
     }
 
     handle_ref(handle_ref &&other) noexcept
-        : m_instance(std::move(other.m_instance)),
-          m_handle(std::exchange(other.m_handle, HG_HANDLE_NULL))
+        : m_mid(other.m_mid),
+          m_handle(std::exchange(other.m_handle, HG_HANDLE_NULL)),
+          m_holds_instance(std::exchange(other.m_holds_instance, false))
     {
     }
 
     handle_ref &operator=(handle_ref other) noexcept
     {
         std::swap(m_handle, other.m_handle);
-        std::swap(m_instance, other.m_instance);
+        std::swap(m_mid, other.m_mid);
+        std::swap(m_holds_instance, other.m_holds_instance);
         return *this;
     }
 
     ~handle_ref()
     {
-        drop();
+        if (m_handle != HG_HANDLE_NULL)
+            (void)margo_destroy(m_handle);
+        if (m_holds_instance)
+            (void)margo_instance_release(m_mid);
     }
 
     hg_handle_t get() const noexcept
@@ -69,14 +80,9 @@ class handle_ref
         return m_handle;
     }
 
-    const margo_instance_ref &instance() const noexcept
-    {
-        return m_instance;
-    }
-
     margo_instance_id mid() const noexcept
     {
-        return m_instance.get_margo_instance();
+        return m_mid;
     }
 
     /* Name of the RPC, for messages. */
@@ -89,14 +95,14 @@ class handle_ref
     }
 
     /* Throws what a call of Margo that failed stands for. */
-    [[noreturn]] void fail(
-        const char *function, unsigned line, hg_return_t code) const
+    [[noreturn]] void fail(const char *function, unsigned line,
+        hg_return_t code, const std::string &more = std::string()) const
     {
         if (code == HG_TIMEOUT)
             throw timeout();
         throw margo_exception(function, __FILE__, line, code,
             name() + ": " + function + " returned " +
-                translate_margo_error_code(code));
+                translate_margo_error_code(code) + more);
     }
 
     /* The same where arguments were coded; `error` is the reason. */
@@ -143,7 +149,10 @@ void check_encoded(const handle_ref &handle, const Coder &coder,
     } catch (const margo_exception &error) {
         handle.fail(function, __LINE__, error);
     }
-    handle.fail(function, __LINE__, ret);
+    handle.fail(function, __LINE__, ret,
+        coder.types() + ", " +
+            std::to_string(HG_Get_input_payload_size(handle.get())) +
+            " bytes of input");
 }
 
 /* Milliseconds, as Margo takes time limits. */

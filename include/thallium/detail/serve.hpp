@@ -23,7 +23,6 @@
 #include <thallium/detail/engine_life.hpp>
 #include <thallium/detail/handle_ref.hpp>
 #include <thallium/exception.hpp>
-#include <thallium/margo_instance_ref.hpp>
 #include <thallium/proc_object.hpp>
 #include <thallium/request.hpp>
 
@@ -76,9 +75,9 @@ class rpc_function
         return ret;
     }
 
-    /* Serves a request; sets ret_has_begun when the arguments are decoded. */
-    virtual void serve(const handle_ref &handle, bool has_no_response,
-        bool &ret_has_begun) = 0;
+    /* Serves a request: decodes its arguments, then takes over its handle and
+     * calls the function. */
+    virtual void serve(handle_ref &handle) = 0;
 
     void ref() noexcept
     {
@@ -128,15 +127,13 @@ class rpc_function_of : public rpc_function
     {
     }
 
-    void serve(const handle_ref &handle, bool has_no_response,
-        bool &ret_has_begun) override
+    void serve(handle_ref &handle) override
     {
         arguments args;
 
         if (sizeof...(Args) > 0 || sends_type_names)
             decode(handle, args, std::index_sequence_for<Args...>());
-        ret_has_begun = true;
-        call(request(handle, has_no_response, std::tuple<>()), args,
+        call(request(std::move(handle), std::tuple<>()), args,
             std::index_sequence_for<Args...>());
     }
 };
@@ -175,24 +172,22 @@ inline hg_return_t code_of_current_error() noexcept
     }
 }
 
-inline void serve_handle(const handle_ref &handle) noexcept
+inline void serve_handle(handle_ref handle) noexcept
 {
     margo_instance_id mid = handle.mid();
     hg_id_t id = margo_get_info(handle.get())->id;
     rpc_function *function = function_of_rpc(mid, id);
-    bool has_begun = false;
-    int has_no_response = 0;
 
     if (function == nullptr) {
         __margo_respond_with_error(handle.get(), HG_NOENTRY);
         return;
     }
     function->ref();
-    (void)margo_registered_disabled_response(mid, id, &has_no_response);
     try {
-        function->serve(handle, has_no_response != 0, has_begun);
+        function->serve(handle);
     } catch (...) {
-        const char *name = margo_handle_get_name(handle.get());
+        const char *name = margo_rpc_get_name(mid, id);
+        bool has_begun = handle.get() == HG_HANDLE_NULL;
 
         margo_error(mid, "the function of RPC \"%s\" %s: %s",
             name != nullptr ? name : "?",
@@ -208,9 +203,7 @@ inline void serve_handle(const handle_ref &handle) noexcept
 /** The handler of all RPCs. */
 inline void thallium_generic_rpc(hg_handle_t handle)
 {
-    detail::serve_handle(detail::handle_ref(
-        margo_instance_ref(margo_hg_handle_get_instance(handle)), handle,
-        true));
+    detail::serve_handle(detail::handle_ref(handle));
 }
 
 inline DECLARE_MARGO_RPC_HANDLER(thallium_generic_rpc) inline __MARGO_INTERNAL_RPC_WRAPPER(

@@ -83,6 +83,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     peer->sending = 0;
     peer->short_seq = 0;
     peer->open = 0;
+    peer->open_longs = 0;
     peer->owes_connect = false;
     accept_owe(peer, false);
     peer->retry_ns = 0;
@@ -115,6 +116,7 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .message_len = domain->message_max,
         .credits = domain->calls.flow.limit,
         .first = domain->calls.flow.first,
+        .longs = domain->long_limit,
         .seq = kind == AMG_OFI_ACCEPT    ? peer->their_seq
                : peer->seq == UINT16_MAX ? 1
                                          : peer->seq + 1u,
@@ -191,6 +193,7 @@ static void identity_set(
     peer->my_token = connect->token;
     peer->credit_limit = connect->credits;
     peer->credit_first = connect->first;
+    peer->long_limit = connect->longs;
     amg_ofi_tcp_probe_end_locked(peer);
     peer->heard_tick = peer->domain->tick;
 }

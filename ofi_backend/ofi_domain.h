@@ -55,6 +55,7 @@ struct amg_ofi_index {
 struct amg_ofi_call_link {
     uint32_t next;
     uint32_t prev;
+    bool is_long; /* counts in `longs` of the peer */
 };
 
 struct amg_ofi_work;
@@ -108,7 +109,11 @@ struct amg_peer {
 
     uint16_t credit_limit; /* requests of ours that it takes at once, at most */
     uint16_t credit_first; /* those from the start */
-    uint32_t open;         /* its requests that are not answered */
+    uint32_t open;         /* its requests that are not answered, */
+    uint32_t open_longs;   /* of which these are long */
+    uint16_t long_limit;   /* long requests of ours that it takes at once */
+    uint16_t longs;        /* those in use, with their buffers, */
+    uint16_t long_oneways; /* of which these one-way ones wait for credits */
     uint32_t granted;      /* leases of our memory that it has */
     uint32_t asked;        /* our calls to it: index of the newest, plus 1 */
     uint8_t context;       /* the context that its last request came from */
@@ -163,6 +168,8 @@ struct amg_ofi_msgbuf {
     struct amg_ofi_block *block;
     uint32_t epoch;     /* of the peer when it came or was posted */
     uint32_t len;       /* with the header */
+    bool is_long;       /* it has room for AMG_OFI_LONG_LEN */
+    bool is_counted;    /* in `longs` of the peer */
     atomic_uint others; /* calls of a PACK that use it, but one */
     struct amg_pack pack;
     struct amg_buf buf;              /* buf.data points to data[] below */
@@ -258,7 +265,9 @@ struct amg_ofi_domain {
     uint64_t salt;        /* in its keys */
     uint32_t serials;     /* in its keys: their number so far */
     uint32_t message_len; /* of an eager message, with our header */
-    uint32_t message_max; /* of the longest message, with our header */
+    uint32_t message_max; /* of the longest usual message, with our header */
+    uint32_t receive_max; /* the same of the longest one at all */
+    uint16_t long_limit;  /* long requests that each peer may have; 0: none */
     uint32_t max_contexts;
     uint64_t connect_ns; /* time for a peer to answer */
     unsigned forks;      /* before it was opened; see amg_ofi_is_child() */
@@ -291,7 +300,8 @@ struct amg_ofi_domain {
     struct amg_table grants;    /* struct grant (ofi_mem.c), to peers */
     struct amg_table mems;      /* struct amg_ofi_mem */
 
-    struct amg_link *msgbufs; /* free ones, single linked */
+    struct amg_link *msgbufs;      /* free ones, single linked */
+    struct amg_link *long_msgbufs; /* the same of long ones */
     struct amg_ofi_block *blocks;
     size_t msgbuf_count;
     struct amg_list sends;  /* msgbufs in flight */

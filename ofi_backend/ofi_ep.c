@@ -188,7 +188,7 @@ static hg_return_t enable_error(
 
 static size_t receive_len(const struct amg_ofi_domain *domain)
 {
-    size_t len = (size_t)domain->message_max * RECEIVE_MESSAGES;
+    size_t len = (size_t)domain->receive_max * RECEIVE_MESSAGES;
 
     return len < RECEIVE_LEN_MIN ? RECEIVE_LEN_MIN : len;
 }
@@ -247,7 +247,7 @@ static int objects_make(struct amg_ofi_domain *domain, bool no_block)
  * it cannot, each buffer takes one message. */
 static int multi_set(struct amg_ofi_domain *domain)
 {
-    size_t room = domain->message_max;
+    size_t room = domain->receive_max;
     int code = amg_ofi_call->setopt(
         domain->ep, FI_OPT_MIN_MULTI_RECV, &room, sizeof(room));
 
@@ -364,7 +364,7 @@ static bool is_filled(
 {
     return receive->sum == receive->end &&
            (!domain->facts.is_multi ||
-               receive_len(domain) - receive->end < domain->message_max);
+               receive_len(domain) - receive->end < domain->receive_max);
 }
 
 /* Quiet time, in ticks, before the buffer is posted again. */

@@ -7,7 +7,14 @@
  * ones.
  *
  * The calls to a peer that wait for their answers are in a list, so that its
- * loss ends these and looks at no others. */
+ * loss ends these and looks at no others.
+ *
+ * Requests and replies of up to 64 KiB have msgbufs of their own. The receiver
+ * copies them as any other message, so it says how many long requests of a peer
+ * it takes at once. The origin counts them from the buffer to the answer, and
+ * one-way ones until the peer has returned all credits; when there are too
+ * many, it has no long buffer, and the arguments are pulled. Replies are as
+ * many as this process waits for. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -37,12 +44,14 @@ static bool call_links_grow(struct amg_ofi_domain *domain)
 }
 
 /* Adds a call to the list of its peer. */
-static void call_push_locked(struct amg_peer *peer, uint32_t cookie)
+static void call_push_locked(
+    struct amg_peer *peer, uint32_t cookie, bool is_long)
 {
     struct amg_ofi_call_link *links = peer->domain->call_links;
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
 
-    links[index] = (struct amg_ofi_call_link){.next = peer->asked};
+    links[index] =
+        (struct amg_ofi_call_link){.next = peer->asked, .is_long = is_long};
     if (peer->asked != 0)
         links[peer->asked - 1].prev = index + 1;
     peer->asked = index + 1;
@@ -55,6 +64,7 @@ static void call_remove_locked(struct amg_peer *peer, uint32_t cookie)
     struct amg_ofi_call_link link = links[index];
 
     AMG_ASSERT(peer->asked != 0);
+    peer->longs -= link.is_long;
     if (link.next != 0)
         links[link.next - 1].prev = link.prev;
     if (link.prev != 0)
@@ -73,8 +83,11 @@ static hg_return_t request_send_locked(
         if (domain->call_links_cap < calls->table.cap &&
             !call_links_grow(domain))
             return HG_NOMEM;
-        call_push_locked(msgbuf->peer, post->cookie);
+        call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted);
+    } else {
+        msgbuf->peer->long_oneways += msgbuf->is_counted;
     }
+    msgbuf->is_counted = false; /* the call is, now */
     msgbuf->header.cookie = post->cookie;
     amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;
@@ -149,6 +162,42 @@ hg_return_t amg_ofi_msg_get_buf(
     return HG_SUCCESS;
 }
 
+/* May a long request go to the peer? */
+static bool long_is_allowed_locked(struct amg_peer *peer)
+{
+    if (peer->long_oneways > 0 && peer->calls.unanswered == 0) {
+        peer->longs -= peer->long_oneways;
+        peer->long_oneways = 0;
+    }
+    return peer->state == AMG_OFI_PEER_OPEN && peer->longs < peer->long_limit;
+}
+
+hg_return_t amg_ofi_msg_get_long_buf(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(ep->domain);
+    struct amg_ofi_msgbuf *msgbuf = NULL;
+
+    if (domain->long_limit == 0 ||
+        len > AMG_OFI_LONG_LEN - sizeof(struct amg_ofi_header))
+        return HG_MSGSIZE;
+    if (amg_ofi_is_child(domain))
+        return HG_OPNOTSUPPORTED;
+    amg_bias_lock(&domain->lock);
+    if (long_is_allowed_locked(peer))
+        msgbuf = amg_ofi_msgbuf_get_long_locked(domain);
+    if (msgbuf != NULL) {
+        msgbuf->peer = amg_ofi_peer_ref(peer);
+        msgbuf->is_counted = true;
+        peer->longs++;
+    }
+    amg_bias_unlock(&domain->lock);
+    if (msgbuf == NULL)
+        return HG_AGAIN;
+    *ret_buf = &msgbuf->buf;
+    return HG_SUCCESS;
+}
+
 /* NOTE(msgbuf->domain): the endpoint may be closed by now. */
 static void msgbuf_put(struct amg_ofi_msgbuf *msgbuf)
 {
@@ -193,10 +242,15 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
     return rc;
 }
 
-/* A request of the peer is answered or released: returns its credit. */
-static void request_close_locked(struct amg_peer *peer)
+/* A request that came in the msgbuf is answered or released: returns its
+ * credit. */
+static void request_close_locked(const struct amg_ofi_msgbuf *msgbuf)
 {
+    struct amg_peer *peer = msgbuf->peer;
+
     peer->open -= peer->open > 0 ? 1 : 0;
+    if (msgbuf->is_long)
+        peer->open_longs -= peer->open_longs > 0 ? 1 : 0;
 }
 
 hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
@@ -215,6 +269,8 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
     amg_bias_lock(&domain->lock);
+    if (msgbuf->is_counted) /* its receiver waits for it */
+        amg_ofi_msgbuf_uncount_locked(msgbuf);
     msgbuf->post.op = op;
     msgbuf->post.ep = base;
     msgbuf->header.cookie = (uint32_t)arrival->token;
@@ -223,7 +279,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
         amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
     }
     if (asked->epoch == peer->epoch) {
-        request_close_locked(peer);
+        request_close_locked(asked);
         amg_ofi_send_address(msgbuf, peer, base->context_id,
             arrival->origin_context, AMG_OFI_REPLY, len);
         amg_ofi_send_locked(msgbuf);
@@ -260,7 +316,7 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
         return;
     amg_bias_lock(&domain->lock);
     if (arrival->is_one_way && msgbuf->epoch == msgbuf->peer->epoch) {
-        request_close_locked(msgbuf->peer);
+        request_close_locked(msgbuf);
         credit_owe_locked(msgbuf->peer);
         amg_ofi_wait_shorten_locked(domain);
     }
@@ -287,10 +343,19 @@ static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
             peer, 0, context, AMG_OFI_REFUSE, cookie, why);
 }
 
+static bool message_is_long(const struct amg_ofi_message *message)
+{
+    return message->len >
+           message->domain->message_max - sizeof(*message->header);
+}
+
 struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
     const struct amg_ofi_message *message)
 {
-    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(message->domain);
+    struct amg_ofi_msgbuf *msgbuf =
+        message_is_long(message)
+            ? amg_ofi_msgbuf_get_long_locked(message->domain)
+            : amg_ofi_msgbuf_get_locked(message->domain);
 
     if (msgbuf == NULL)
         return NULL;
@@ -345,6 +410,7 @@ static void request_give_locked(struct amg_ofi_ep *ep,
         arrival_fill(msgbuf, message, is_one_way, false);
 
     msgbuf->peer->open++;
+    msgbuf->peer->open_longs += msgbuf->is_long;
     amg_list_push(&ep->arrived, &arrival->link);
     amg_ofi_wait_wake_locked(ep);
 }
@@ -379,7 +445,9 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
 
     message->peer->context = message->header->context;
     if (!amg_flow_is_within(&domain->calls.flow, &message->peer->calls,
-            message->peer->open + 1)) {
+            message->peer->open + 1) ||
+        (message_is_long(message) &&
+            message->peer->open_longs >= domain->long_limit)) {
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_LIMIT,
             message->header->kind, (long)message->peer->open);
         why = HG_AGAIN;
@@ -483,7 +551,7 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
         struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_arrival(arrival);
 
         if (msgbuf->epoch == msgbuf->peer->epoch) {
-            request_close_locked(msgbuf->peer);
+            request_close_locked(msgbuf);
             request_refuse_locked(msgbuf->peer, arrival->origin_context,
                 (uint32_t)arrival->token, arrival->is_one_way, HG_NOENTRY);
         }

@@ -29,6 +29,16 @@ void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain);
 
 /* NULL: no memory. */
 struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain);
+/* The same, of a long one. */
+struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_long_locked(
+    struct amg_ofi_domain *domain);
+/* It no longer counts in `longs` of its peer. */
+static inline void amg_ofi_msgbuf_uncount_locked(struct amg_ofi_msgbuf *msgbuf)
+{
+    AMG_ASSERT(msgbuf->is_counted && msgbuf->peer->longs > 0);
+    msgbuf->is_counted = false;
+    msgbuf->peer->longs--;
+}
 /* Ends its reference to the peer, too. */
 void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf);
 /* The same by one of the arrivals and replies in it; the last one counts. */
@@ -77,6 +87,8 @@ void amg_ofi_msg_fini(struct amg_ofi_domain *domain);
 /* The slots of the contract. */
 hg_return_t amg_ofi_msg_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+hg_return_t amg_ofi_msg_get_long_buf(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf);
 void amg_ofi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf);
 hg_return_t amg_ofi_msg_send_request(struct amg_ep *ep, struct amg_target to,
     struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);

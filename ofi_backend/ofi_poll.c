@@ -164,7 +164,7 @@ static void message_take_locked(
     struct amg_ofi_message message = {.domain = domain, .header = &header};
     unsigned kind = 0;
 
-    if (len < sizeof(header) || len > domain->message_max) {
+    if (len < sizeof(header) || len > domain->receive_max) {
         unknown_warn(domain, len);
         return;
     }
@@ -173,7 +173,9 @@ static void message_take_locked(
     message.body = bytes + sizeof(header);
     message.len = (uint32_t)(len - sizeof(header));
     if ((header.kind & AMG_OFI_MAGIC_MASK) != AMG_OFI_MAGIC ||
-        kind >= AMG_OFI_KIND_COUNT) {
+        kind >= AMG_OFI_KIND_COUNT ||
+        (len > domain->message_max &&
+            (kind < AMG_OFI_REQUEST || kind > AMG_OFI_REPLY))) {
         unknown_warn(domain, len);
         return;
     }

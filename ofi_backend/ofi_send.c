@@ -58,6 +58,33 @@ static hg_return_t msgbufs_make(struct amg_ofi_domain *domain, size_t count)
     return HG_SUCCESS;
 }
 
+/* A block of its own, behind the newest one, which has msgbufs left to cut. */
+static struct amg_ofi_msgbuf *long_make(struct amg_ofi_domain *domain)
+{
+    size_t len = sizeof(struct amg_ofi_msgbuf) + AMG_OFI_LONG_LEN;
+    struct amg_ofi_block *block = NULL;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
+
+    AMG_ASSERT(domain->blocks != NULL);
+    if (amg_ofi_block_make(domain,
+            (len + MSGBUF_ALIGN - 1) / MSGBUF_ALIGN * MSGBUF_ALIGN, FI_SEND,
+            &block) != HG_SUCCESS)
+        return NULL;
+    block->count = 1;
+    block->used_count = 1;
+    block->next = domain->blocks->next;
+    domain->blocks->next = block;
+    msgbuf = (void *)block->bytes;
+    memset(msgbuf, 0, sizeof(*msgbuf));
+    msgbuf->domain = domain;
+    msgbuf->block = block;
+    msgbuf->is_long = true;
+    msgbuf->buf.data = msgbuf->data;
+    msgbuf->buf.cap = AMG_OFI_LONG_LEN - (uint32_t)sizeof(msgbuf->header);
+    domain->msgbuf_count++;
+    return msgbuf;
+}
+
 /* The newest block is the only one with msgbufs left to cut. */
 static struct amg_ofi_msgbuf *msgbuf_make(struct amg_ofi_domain *domain)
 {
@@ -96,6 +123,10 @@ void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
         domain->msgbufs = domain->msgbufs->next;
         domain->msgbuf_count--;
     }
+    while (domain->long_msgbufs != NULL) {
+        domain->long_msgbufs = domain->long_msgbufs->next;
+        domain->msgbuf_count--;
+    }
     if (domain->msgbuf_count > 0) {
         AMG_LOG_WARNING("ofi",
             "%zu messages were still in use when the class was closed; the "
@@ -122,16 +153,33 @@ struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain)
     return amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 }
 
+struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_long_locked(
+    struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = domain->long_msgbufs;
+
+    if (link == NULL)
+        return long_make(domain);
+    domain->long_msgbufs = link->next;
+    link->next = NULL;
+    return amg_container_of(link, struct amg_ofi_msgbuf, post.link);
+}
+
 void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf)
 {
+    struct amg_link **free = msgbuf->is_long ? &msgbuf->domain->long_msgbufs
+                                             : &msgbuf->domain->msgbufs;
+
+    if (msgbuf->is_counted)
+        amg_ofi_msgbuf_uncount_locked(msgbuf);
     if (msgbuf->peer != NULL)
         amg_ofi_peer_unref_locked(msgbuf->peer);
     msgbuf->peer = NULL;
     msgbuf->post.op = NULL;
     msgbuf->pack.count = 0;
     msgbuf->post.wants_reply = false;
-    msgbuf->post.link.next = msgbuf->domain->msgbufs;
-    msgbuf->domain->msgbufs = &msgbuf->post.link;
+    msgbuf->post.link.next = *free;
+    *free = &msgbuf->post.link;
 }
 
 void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,

@@ -32,6 +32,8 @@ enum {
     MESSAGE_LEN_MIN = 256, /* all messages of the driver fit */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
+    LONG_SHARE = 8, /* one request of so many may be long: half as much more
+                     * memory */
     TRANSFERS_MADE = 16, /* allocated at open */
     EP_CLOSE_MS = 1000,  /* for reads and writes of an endpoint */
     DISCONNECT_MS = 200, /* for the last messages */
@@ -378,6 +380,11 @@ static hg_return_t messages_fit(struct amg_ofi_domain *domain)
 {
     size_t longest = domain->info->ep_attr->max_msg_size;
 
+    domain->receive_max = domain->message_max;
+    if (longest >= AMG_OFI_LONG_LEN && domain->message_max < AMG_OFI_LONG_LEN) {
+        domain->receive_max = AMG_OFI_LONG_LEN;
+        domain->long_limit = domain->calls.flow.limit / LONG_SHARE + 1u;
+    }
     if (longest >= domain->message_max)
         return HG_SUCCESS;
     if (longest < MESSAGE_LEN_MIN) {
@@ -387,6 +394,7 @@ static hg_return_t messages_fit(struct amg_ofi_domain *domain)
         return HG_OPNOTSUPPORTED;
     }
     domain->message_max = (uint32_t)longest;
+    domain->receive_max = domain->message_max;
     domain->message_len =
         (uint32_t)clamp(domain->message_len, MESSAGE_LEN_MIN, longest);
     return HG_SUCCESS;
@@ -580,7 +588,7 @@ const struct amg_transport amg_ofi_transport = {
     .msg =
         {
             .get_buf = amg_ofi_msg_get_buf,
-            .get_long_buf = amg_calls_no_long_buf,
+            .get_long_buf = amg_ofi_msg_get_long_buf,
             .put_buf = amg_ofi_msg_put_buf,
             .send_request = amg_ofi_msg_send_request,
             .send_reply = amg_ofi_msg_send_reply,

@@ -77,11 +77,13 @@ enum amg_ofi_kind {
 #define AMG_OFI_CONNECT_MAGIC 0x4f474d41u
 
 enum {
-    AMG_OFI_VERSION = 4,
+    AMG_OFI_VERSION = 5,
     AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte, */
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
     AMG_OFI_CONNECT_MIN = 32 + AMG_OFI_ADDR_MAX, /* of any version */
+    /* A REQUEST, ONEWAY or REPLY with 64 KiB, and room for all headers. */
+    AMG_OFI_LONG_LEN = 65536 + 4096,
 };
 
 struct amg_ofi_header {
@@ -111,7 +113,8 @@ struct amg_ofi_connect {
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* of the sender */
     uint32_t received; /* messages of the receiver that came with its token */
     uint16_t first;    /* credits of the receiver from the start */
-    uint16_t unused;
+    uint16_t longs;    /* requests of the receiver beyond message_len, up to
+                        * AMG_OFI_LONG_LEN, that it has room for; 0: none */
 };
 
 struct amg_ofi_key {

@@ -113,9 +113,9 @@ static void test_receive_that_is_full_is_posted_at_once(void **state)
     (void)state;
     begin();
     bytes = receive->bytes;
-    say(bytes, receive_len - domain()->message_max, 0, 0);
+    say(bytes, receive_len - domain()->receive_max, 0, 0);
     assert_int_equal(posts, 0);
-    say(bytes + receive_len - domain()->message_max, 100, FI_MULTI_RECV, 0);
+    say(bytes + receive_len - domain()->receive_max, 100, FI_MULTI_RECV, 0);
     assert_int_equal(posts, 1);
     assert_ptr_equal(receive->bytes, bytes);
     end();

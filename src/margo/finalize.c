@@ -157,6 +157,23 @@ static bool instance_ref(margo_instance_id mid)
     return is_open;
 }
 
+/* Drops a reference that leaves others, so that nothing ends. False: it has
+ * done nothing. */
+static bool instance_unref_many(margo_instance_id mid)
+{
+    bool is_done = false;
+
+    amg_lock_lock(&all.lock);
+    if (mid != MARGO_INSTANCE_NULL && is_known_locked(mid)) {
+        struct amg_margo_refs *refs = &mid->refs;
+
+        is_done = refs->count > 1u + (refs->has_begun && !refs->is_returned);
+        refs->count -= is_done;
+    }
+    amg_lock_unlock(&all.lock);
+    return is_done;
+}
+
 /* Drops a reference. `ret_begins`: it is the last one, so the caller begins the
  * finalization instead. False: the caller cannot have a reference. */
 static bool instance_unref(margo_instance_id mid, bool *ret_begins)
@@ -628,6 +645,8 @@ hg_return_t margo_instance_release(margo_instance_id mid)
     bool begins = false;
     hg_return_t rc = HG_SUCCESS;
 
+    if (instance_unref_many(mid))
+        return HG_SUCCESS;
     if (!instance_enter(mid))
         return HG_INVALID_ARG;
     if (!instance_unref(mid, &begins)) {

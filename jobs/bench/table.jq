@@ -22,6 +22,9 @@ def choices: [
     {what: "one-way updates", bench: "histogram", op: "update", against: "mpi"},
     {what: "margo_forward", bench: "margo", op: "margo", size: 0},
     {what: "margo_forward of 64 threads", bench: "margo", op: "margo_rate"},
+    {what: "call by Thallium, no arguments", bench: "margo", op: "thallium_call", size: 0},
+    {what: "call by Thallium, std::string of 64 B", bench: "margo", op: "thallium_call", size: 64},
+    {what: "call by Thallium, std::vector of 4 KiB", bench: "margo", op: "thallium_call", size: 4096},
     {what: "pull of 64 KiB by a handler", bench: "margo", op: "margo_pull", size: 65536}];
 
 # Three digits that count.

@@ -16,9 +16,11 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "amalgam_margo.h"
 #include "jobs/bench/benches.h"
+#include "jobs/bench/benches/thallium.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/frame/watch.h"
 #include "jobs/bench/raw/bulk.h"
@@ -307,6 +309,119 @@ static void defaults_run(struct pair *pair, struct instance *polling)
     instance_close(&defaults);
 }
 
+/* A std::string or a std::vector<char> as the C++ face sends it; who decodes
+ * it gets memory for it, too. */
+struct bytes {
+    uint64_t len;
+    char *data;
+};
+
+static hg_return_t hg_proc_bench_bytes_t(hg_proc_t proc, void *data)
+{
+    struct bytes *bytes = data;
+
+    if (hg_proc_get_op(proc) == HG_FREE) {
+        free(bytes->data);
+        return HG_SUCCESS;
+    }
+    hg_proc_uint64_t(proc, &bytes->len);
+    if (hg_proc_get_op(proc) == HG_DECODE)
+        bytes->data = malloc(bytes->len);
+    return hg_proc_bytes(proc, bytes->data, bytes->len);
+}
+
+static void bench_margo_bytes(hg_handle_t handle)
+{
+    struct bytes in;
+
+    CHECK(instance_of(handle)->like, margo_get_input(handle, &in));
+    margo_free_input(handle, &in);
+    bench_margo_null(handle);
+}
+DEFINE_MARGO_RPC_HANDLER(bench_margo_bytes)
+
+/* Calls of one kind, by the C++ face and by Margo. */
+struct faces {
+    struct instance *own;
+    struct thallium_side *side;
+    enum thallium_kind kind;
+    struct bytes bytes;
+    hg_handle_t handle;
+};
+
+static void face_served(void *arg)
+{
+    atomic_fetch_add_explicit(
+        &((struct instance *)arg)->served, 1, memory_order_relaxed);
+}
+
+static void face_once(struct pair *pair, void *arg)
+{
+    struct faces *faces = arg;
+
+    (void)pair;
+    thallium_call(faces->side, faces->kind);
+}
+
+static void bytes_once(struct pair *pair, void *arg)
+{
+    struct faces *faces = arg;
+
+    CHECK(pair, margo_forward(faces->handle,
+                    faces->kind == THALLIUM_NULL ? NULL : &faces->bytes));
+}
+
+static double faces_batch(struct pair *pair, struct duel *duel,
+    void (*once)(struct pair *pair, void *arg))
+{
+    struct faces *faces = duel->arg;
+    double elapsed_us = 0.0;
+
+    if (pair->rank != 0)
+        return batch_serve(faces->own, duel);
+    elapsed_us = duel_each(pair, duel, once, faces);
+    peer_stop(faces->own);
+    return elapsed_us;
+}
+
+static double face_latency(struct pair *pair, struct duel *duel)
+{
+    return faces_batch(pair, duel, face_once);
+}
+
+static double bytes_latency(struct pair *pair, struct duel *duel)
+{
+    return faces_batch(pair, duel, bytes_once);
+}
+
+static void thallium_run(struct pair *pair, struct instance *own)
+{
+    static const unsigned lens[THALLIUM_KINDS] = {
+        0, THALLIUM_STRING_LEN, THALLIUM_VECTOR_LEN};
+    char data[THALLIUM_VECTOR_LEN] = {0};
+    hg_id_t id = MARGO_REGISTER(
+        own->mid, "bench_margo_bytes", bench_bytes_t, void, bench_margo_bytes);
+    struct faces faces = {.own = own,
+        .side = thallium_open(own->mid, own->peer, face_served, own)};
+
+    if (faces.side == NULL)
+        return;
+    CHECK(pair, margo_register_data(own->mid, id, own, NULL));
+    for (unsigned i = 0; i < THALLIUM_KINDS; i++) {
+        struct duel duel = {"thallium_call", "margo",
+            "margo_forward() of the same bytes; median time", .size = lens[i],
+            .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
+            .ours = {face_latency, &faces}, .control = {bytes_latency, &faces}};
+
+        faces.kind = (enum thallium_kind)i;
+        faces.bytes = (struct bytes){lens[i], data};
+        faces.handle = handle_create(own, i == 0 ? own->null_id : id);
+        duel_run(pair, &duel);
+        margo_destroy(faces.handle);
+    }
+    thallium_close(faces.side);
+}
+
 MERCURY_GEN_PROC(bench_move_t, ((hg_bulk_t)(memory)))
 
 /* Both sides of the rows of one direction. */
@@ -513,6 +628,7 @@ void bench_margo(struct pair *pair)
     instance_open(&polling, pair,
         &(struct how){.json = "{" JSON_SPIN ", " JSON_SLEEP "}"});
     calls_run(pair, &polling);
+    thallium_run(pair, &polling);
     pair_need_room(pair, options_pick(pair->options, 16 * MIB, MIB, 64 * KIB));
     direction_run(pair, &polling, false);
     direction_run(pair, &polling, true);

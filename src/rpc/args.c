@@ -195,8 +195,10 @@ static hg_return_t offset_set(hg_class_t *cls, const char *what,
         return HG_INVALID_ARG;
     }
     *offset = (uint16_t)wanted;
-    rpcs->is_plain = rpcs->checksum_level == HG_CHECKSUM_NONE &&
-                     rpcs->in_offset == 0 && rpcs->out_offset == 0;
+    atomic_store_explicit(&rpcs->is_plain,
+        rpcs->checksum_level == HG_CHECKSUM_NONE && rpcs->in_offset == 0 &&
+            rpcs->out_offset == 0,
+        memory_order_relaxed);
     return HG_SUCCESS;
 }
 

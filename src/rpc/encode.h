@@ -63,7 +63,7 @@ static inline void amg_rpc_seal(
 {
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
 
-    if (!rpcs->is_plain)
+    if (!amg_rpc_is_plain(rpcs))
         amg_rpc_seal_slow(rpcs, message, user_len);
 }
 
@@ -77,7 +77,7 @@ static inline hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
     char *room = message->buf->data;
 
-    if (!AMG_LIKELY(rpcs->is_plain) ||
+    if (!AMG_LIKELY(amg_rpc_is_plain(rpcs)) ||
         !AMG_LIKELY(len <= message->buf->cap - AMG_HEADER_LEN))
         return amg_rpc_encode_raw_slow(rpcs, id, bytes, len, message);
     amg_header_write_request(room, AMG_HEADER_ONE_WAY, id);

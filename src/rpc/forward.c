@@ -137,8 +137,9 @@ static void forward_step(struct amg_op *op)
     }
     handle->has_reply = true;
     amg_counters_add(&handle->info.context->counters, AMG_COUNT_REPLIES_CAME);
-    if (!AMG_LIKELY(rpcs->is_plain && amg_header_is_plain(op->data, op->len,
-                                          AMG_HEADER_REPLY, 0))) {
+    if (!AMG_LIKELY(
+            amg_rpc_is_plain(rpcs) &&
+            amg_header_is_plain(op->data, op->len, AMG_HEADER_REPLY, 0))) {
         reply_take(handle, rpcs);
         return;
     }
@@ -214,7 +215,7 @@ static inline bool forward_is_empty(
     const struct hg_handle *handle, const void *in_struct)
 {
     return (in_struct == NULL || handle->rpc->in_proc == NULL) &&
-           amg_rpc_class_of(handle->info.hg_class)->is_plain;
+           amg_rpc_is_plain(amg_rpc_class_of(handle->info.hg_class));
 }
 
 /* The same for such a request. */

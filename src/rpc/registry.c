@@ -58,7 +58,7 @@ hg_return_t amg_rpc_class_attach(
     amg_pool_init_kept(&rpcs->handles, ops->size, CACHE_LINE, &attic);
     amg_pool_init_kept(&rpcs->incoming, ops->size, CACHE_LINE, &attic);
     rpcs->checksum_level = cls->plan.checksum_level;
-    rpcs->is_plain = rpcs->checksum_level == HG_CHECKSUM_NONE;
+    atomic_init(&rpcs->is_plain, rpcs->checksum_level == HG_CHECKSUM_NONE);
     cls->upper = rpcs;
     cls->upper_free = rpc_class_free;
     amg_diag_join(cls);

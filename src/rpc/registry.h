@@ -57,9 +57,10 @@ struct amg_rpc_class {
     hg_return_t (*on_create)(hg_handle_t handle, void *arg);
     void *on_create_arg;
     /* Contents of this class's messages besides arguments; see rpc/encode.h and
-     * rpc/args.c. Written before the first call. */
-    bool is_plain;      /* none of the following */
-    uint16_t in_offset; /* bytes of the user's own header of requests */
+     * rpc/args.c. Written before the first call that they concern. */
+    atomic_bool is_plain; /* none of the following; threads that make progress
+                           * read it at any time */
+    uint16_t in_offset;   /* bytes of the user's own header of requests */
     uint16_t out_offset;
     hg_checksum_level_t checksum_level;
     /* Token of the next long reply; see respond.c. A counter only. */
@@ -76,6 +77,11 @@ hg_return_t amg_rpc_class_attach(
 static inline struct amg_rpc_class *amg_rpc_class_of(const hg_class_t *cls)
 {
     return cls->upper;
+}
+
+static inline bool amg_rpc_is_plain(const struct amg_rpc_class *rpcs)
+{
+    return atomic_load_explicit(&rpcs->is_plain, memory_order_relaxed);
 }
 
 /* Registers an RPC as `wanted` says, which need not live on; replaces the procs

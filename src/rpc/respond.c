@@ -450,7 +450,7 @@ static inline bool respond_is_empty(
 {
     return callback == NULL &&
            (out_struct == NULL || handle->rpc->out_proc == NULL) &&
-           amg_rpc_class_of(handle->info.hg_class)->is_plain;
+           amg_rpc_is_plain(amg_rpc_class_of(handle->info.hg_class));
 }
 
 /* The same for such an answer. */

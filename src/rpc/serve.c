@@ -422,7 +422,7 @@ static inline bool is_plain(
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
     uint8_t flags = arrival->is_one_way ? AMG_HEADER_ONE_WAY : 0;
 
-    return rpcs->is_plain &&
+    return amg_rpc_is_plain(rpcs) &&
            amg_header_is_plain(
                arrival->data, arrival->len, AMG_HEADER_REQUEST, flags) &&
            !atomic_load_explicit(&context->is_unposted, memory_order_acquire);

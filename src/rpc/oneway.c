@@ -59,7 +59,6 @@ void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
 {
     struct waiting *waiting = (void *)arrival->kept;
 
-    AMG_ASSERT(amg_oneway_may_take(rpc, arrival));
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
     waiting->entry.run = waiting_run;
     waiting->entry.is_incoming = true;

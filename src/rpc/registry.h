@@ -93,15 +93,22 @@ hg_id_t amg_rpc_name_id(const char *name);
 
 /* The same, for an id that was not found lately. */
 struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id);
+/* One that was found lately, or NULL. */
+static inline struct amg_rpc *amg_rpc_recent(const hg_class_t *cls, hg_id_t id)
+{
+    struct amg_rpc *rpc = atomic_load_explicit(
+        &amg_rpc_class_of(cls)->recent[id % AMG_RPC_RECENT],
+        memory_order_acquire);
+
+    return AMG_LIKELY(rpc != NULL && rpc->id == id) ? rpc : NULL;
+}
 /* NULL when the id is not registered. */
 static inline struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
 {
-    struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
-    struct amg_rpc *rpc = atomic_load_explicit(
-        &rpcs->recent[id % AMG_RPC_RECENT], memory_order_acquire);
+    struct amg_rpc *rpc = amg_rpc_recent(cls, id);
 
-    return AMG_LIKELY(rpc != NULL && rpc->id == id) ? rpc
-                                                    : amg_rpc_search(rpcs, id);
+    return AMG_LIKELY(rpc != NULL) ? rpc
+                                   : amg_rpc_search(amg_rpc_class_of(cls), id);
 }
 
 #endif

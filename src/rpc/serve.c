@@ -415,6 +415,15 @@ AMG_NOINLINE static void serve_any(struct hg_handle *handle)
     amg_handle_unref(handle);
 }
 
+/* The id in a plain request. */
+static inline hg_id_t arrival_id(const struct amg_arrival *arrival)
+{
+    hg_id_t id = 0;
+
+    memcpy(&id, (const char *)arrival->data + AMG_HEADER_ID_AT, sizeof(id));
+    return id;
+}
+
 /* Is it a request of which nothing but its id must be looked at? */
 static inline bool is_plain(
     const hg_context_t *context, const struct amg_arrival *arrival)
@@ -422,35 +431,22 @@ static inline bool is_plain(
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
     uint8_t flags = arrival->is_one_way ? AMG_HEADER_ONE_WAY : 0;
 
-    return amg_rpc_is_plain(rpcs) &&
+    return amg_rpc_is_plain(rpcs) && !arrival->is_late &&
            amg_header_is_plain(
                arrival->data, arrival->len, AMG_HEADER_REQUEST, flags) &&
            !atomic_load_explicit(&context->is_unposted, memory_order_acquire);
 }
 
-void amg_serve_arrived(
-    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+/* Makes the handle of a request; NULL: there is no memory, and the request was
+ * refused. */
+static AMG_INLINE struct hg_handle *arrival_take(hg_context_t *context,
+    unsigned route, struct amg_arrival *arrival, struct amg_rpc *rpc)
 {
-    struct hg_handle *handle = NULL;
-    struct amg_rpc *rpc = NULL;
-    hg_id_t id = 0; /* of a plain request */
+    struct hg_handle *handle = amg_handle_create(context, true);
 
-    if (!AMG_LIKELY(!arrival->is_late)) {
-        serve_late_reply(context, route, arrival);
-        return;
-    }
-    if (AMG_LIKELY(is_plain(context, arrival))) {
-        memcpy(&id, (const char *)arrival->data + AMG_HEADER_ID_AT, sizeof(id));
-        rpc = amg_rpc_find(context->cls, id);
-        if (rpc != NULL && amg_oneway_may_take(rpc, arrival)) {
-            amg_oneway_take(context, route, rpc, arrival);
-            return;
-        }
-    }
-    handle = amg_handle_create(context, true);
     if (!AMG_LIKELY(handle != NULL)) {
         serve_refuse_without_handle(context, route, arrival);
-        return;
+        return NULL;
     }
     handle->arrival = arrival;
     handle->on_unanswered_end = amg_respond_for_user;
@@ -462,19 +458,79 @@ void amg_serve_arrived(
     handle->rpc = rpc;
     handle->is_one_way = arrival->is_one_way;
     handle->is_long = arrival->is_long;
-    if (!AMG_LIKELY(id != 0)) {
-        serve_any(handle);
+    return handle;
+}
+
+/* Serves a plain request that needs a handle; `rpc` NULL: its id is unknown. */
+AMG_NOINLINE static void serve_plain(hg_context_t *context, unsigned route,
+    struct amg_arrival *arrival, struct amg_rpc *rpc)
+{
+    struct hg_handle *handle = arrival_take(context, route, arrival, rpc);
+
+    if (!AMG_LIKELY(handle != NULL))
         return;
-    }
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
-    handle->info.id = id;
     handle->in.data = (char *)arrival->data + AMG_HEADER_LEN;
     handle->in.len = arrival->len - AMG_HEADER_LEN;
+    handle->info.id = rpc != NULL ? rpc->id : arrival_id(arrival);
     if (AMG_LIKELY(rpc != NULL && rpc->callback != NULL &&
                    amg_handle_is_created(handle)))
         serve_queue(handle, AMG_HANDLE_ARRIVED);
     else
         serve_created(handle);
+}
+
+static AMG_INLINE void serve_found(hg_context_t *context, unsigned route,
+    struct amg_arrival *arrival, struct amg_rpc *rpc)
+{
+    if (amg_oneway_may_take(rpc, arrival))
+        amg_oneway_take(context, route, rpc, arrival);
+    else
+        serve_plain(context, route, arrival, rpc);
+}
+
+/* The same for one whose RPC was not found lately. */
+AMG_NOINLINE static void serve_searched(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    struct amg_rpc *rpc =
+        amg_rpc_search(amg_rpc_class_of(context->cls), arrival_id(arrival));
+
+    if (rpc != NULL)
+        serve_found(context, route, arrival, rpc);
+    else
+        serve_plain(context, route, arrival, NULL);
+}
+
+/* Any other message. */
+AMG_NOINLINE static void serve_other(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    struct hg_handle *handle = NULL;
+
+    if (arrival->is_late) {
+        serve_late_reply(context, route, arrival);
+        return;
+    }
+    handle = arrival_take(context, route, arrival, NULL);
+    if (handle != NULL)
+        serve_any(handle);
+}
+
+void amg_serve_arrived(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_LIKELY(is_plain(context, arrival))) {
+        serve_other(context, route, arrival);
+        return;
+    }
+    rpc = amg_rpc_recent(context->cls, arrival_id(arrival));
+    if (AMG_LIKELY(rpc != NULL))
+        serve_found(context, route, arrival, rpc);
+    else
+        serve_searched(context, route, arrival);
 }
 
 hg_return_t amg_rpc_context_open(hg_context_t *context)

@@ -167,6 +167,7 @@ static bool instance_unref_many(margo_instance_id mid)
     if (mid != MARGO_INSTANCE_NULL && is_known_locked(mid)) {
         struct amg_margo_refs *refs = &mid->refs;
 
+        AMG_ASSERT(refs->is_returned <= refs->has_begun);
         is_done = refs->count > 1u + (refs->has_begun && !refs->is_returned);
         refs->count -= is_done;
     }
@@ -183,6 +184,7 @@ static bool instance_unref(margo_instance_id mid, bool *ret_begins)
     bool is_held = false;
 
     amg_lock_lock(&all.lock);
+    AMG_ASSERT(refs->callers > 0);
     *ret_begins = refs->count == 1 && !refs->has_begun;
     refs->has_begun = refs->has_begun || *ret_begins;
     owed = refs->has_begun && !refs->is_returned;
@@ -196,6 +198,7 @@ static bool instance_unref(margo_instance_id mid, bool *ret_begins)
 static void refs_finalize(margo_instance_id mid)
 {
     amg_lock_lock(&all.lock);
+    AMG_ASSERT(!mid->refs.is_returned);
     mid->refs.has_begun = true;
     amg_lock_unlock(&all.lock);
 }

@@ -194,6 +194,7 @@ static hg_return_t offset_set(hg_class_t *cls, const char *what,
             (unsigned long long)wanted, what, (unsigned long long)eager_size);
         return HG_INVALID_ARG;
     }
+    AMG_ASSERT(offset == &rpcs->in_offset || offset == &rpcs->out_offset);
     *offset = (uint16_t)wanted;
     atomic_store_explicit(&rpcs->is_plain,
         rpcs->checksum_level == HG_CHECKSUM_NONE && rpcs->in_offset == 0 &&

@@ -15,6 +15,7 @@
 #include <thallium/bulk.hpp>
 #include <thallium/detail/handle_ref.hpp>
 #include <thallium/endpoint.hpp>
+#include <thallium/exception.hpp>
 
 namespace thallium
 {
@@ -34,6 +35,12 @@ class remote_bulk
         return std::min(m_segment.m_size, local.m_size);
     }
 
+    void check_peer() const
+    {
+        THALLIUM_ASSERT_CONDITION(!m_peer.is_null(),
+            "the endpoint of the remote memory is null");
+    }
+
     std::size_t transfer(
         hg_bulk_op_t op, const bulk_segment &local, double timeout_ms) const
     {
@@ -41,6 +48,7 @@ class remote_bulk
 
         if (size == 0)
             return 0;
+        check_peer();
         detail::check_transfer("margo_bulk_transfer", __LINE__, size,
             margo_bulk_transfer_timed(
                 local.m_bulk.get_margo_instance_ref().get_margo_instance(), op,
@@ -56,13 +64,15 @@ class remote_bulk
         std::size_t size = common_size(local);
         margo_request request = MARGO_REQUEST_NULL;
 
-        if (size != 0)
+        if (size != 0) {
+            check_peer();
             detail::check_transfer("margo_bulk_itransfer", __LINE__, size,
                 margo_bulk_itransfer_timed(
                     local.m_bulk.get_margo_instance_ref().get_margo_instance(),
                     op, m_peer.get_addr(), m_segment.m_bulk.get_bulk(),
                     m_segment.m_offset, local.m_bulk.get_bulk(), local.m_offset,
                     size, timeout_ms, &request));
+        }
         return async_bulk_op(
             local.m_bulk, m_segment.m_bulk, m_peer, size, request);
     }

@@ -37,8 +37,8 @@ class remote_bulk
 
     void check_peer() const
     {
-        THALLIUM_ASSERT_CONDITION(!m_peer.is_null(),
-            "the endpoint of the remote memory is null");
+        THALLIUM_ASSERT_CONDITION(
+            !m_peer.is_null(), "the endpoint of the remote memory is null");
     }
 
     std::size_t transfer(

@@ -169,7 +169,8 @@ TEST_CASE("a call that is not answered in time throws timeout")
     auto rpc = two.client.define("kept");
     auto in_time = rpc.on(two.peer).timed_async(std::chrono::minutes(1), 3);
 
-    kept.await_size(1); /* a call to a peer without a connection may not leave */
+    kept.await_size(
+        1); /* a call to a peer without a connection may not leave */
     CHECK_THROWS_AS(
         rpc.on(two.peer).timed(std::chrono::milliseconds(20), 1), tl::timeout);
     auto response =

@@ -21,8 +21,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "unanswered requests that a process may have at one peer"},
     [AMG_ENV_MESSAGE_BYTES] = {"AMALGAM_MESSAGE_BYTES", "bytes", 4096, 256,
         65536,
-        "largest message, including headers; longer arguments are pulled "
-        "by the target"},
+        "largest message, including headers; longer arguments follow it, or "
+        "the target pulls them"},
     [AMG_ENV_PACK_BYTES] = {"AMALGAM_PACK_BYTES", "bytes", 65536, 0, 65536,
         "limit for several calls to one peer that share a message, over MPI "
         "and libfabric; at most AMALGAM_MESSAGE_BYTES; 0: each call is a "

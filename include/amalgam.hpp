@@ -9,6 +9,14 @@
 #ifndef AMALGAM_HPP
 #define AMALGAM_HPP
 
+/* mpi.h shall not bring the C++ bindings of old MPIs, which need a library. */
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+
 #include <string>
 #include <amalgam.h>
 #include <amalgam_margo.h>

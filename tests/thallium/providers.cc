@@ -126,6 +126,7 @@ TEST_CASE("functions whose results are not sent have no response")
     in_pool.on(handle)(100);
     await([&] { return one.noted() == 111; });
     CHECK_THROWS_AS(note.on(handle)(1).as<int>(), tl::exception);
+    await([&] { return one.noted() == 112; }); /* before the object ends */
 }
 
 TEST_CASE("an RPC of a provider ends with its object")

@@ -123,6 +123,23 @@ class engine : public margo_instance_ref
             get_margo_instance(), std::forward<F>(function)};
     }
 
+    /* The newest function of an owner, by Margo's function that tells it;
+     * `pop` removes it, unless it is null. */
+    std::function<void()> newest_callback(
+        int (*top)(margo_instance_id mid, const void *owner,
+            margo_finalize_callback_t *callback, void **arg),
+        int (*pop)(margo_instance_id mid, const void *owner),
+        const void *owner) const
+    {
+        margo_instance_id mid = get_margo_instance();
+        margo_finalize_callback_t callback = nullptr;
+        void *arg = nullptr;
+        bool is_there = top(mid, owner, &callback, &arg) != 0 &&
+                        (pop == nullptr || pop(mid, owner) != 0);
+
+        return detail::function_of(is_there, callback, arg, pop != nullptr);
+    }
+
   protected:
     /* Takes over an instance that was just opened, and no reference is held
      * to. */
@@ -356,16 +373,11 @@ class engine : public margo_instance_ref
         return bulk(*this, handle, is_local);
     }
 
-    /**
-     * Has a function called before the engine stops to serve; the newest
-     * first.
-     */
+    /** Has a function called before the engine stops to serve; newest first. */
     template <typename F> void push_prefinalize_callback(F &&function) const
     {
-        MARGO_INSTANCE_MUST_BE_VALID;
-        margo_push_prefinalize_callback(get_margo_instance(),
-            &detail::end_callback::run,
-            make_end_callback(std::forward<F>(function)));
+        push_prefinalize_callback(
+            static_cast<const void *>(nullptr), std::forward<F>(function));
     }
 
     /** The same for an owner, by which the function is found again. */
@@ -378,62 +390,30 @@ class engine : public margo_instance_ref
             make_end_callback(std::forward<F>(function)));
     }
 
-    /** The newest of these functions; empty if there is none. */
-    std::function<void()> top_prefinalize_callback() const
+    /**
+     * The newest of these functions, of an owner or of those without; empty if
+     * there is none.
+     */
+    std::function<void()> top_prefinalize_callback(
+        const void *owner = nullptr) const
     {
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there = margo_top_prefinalize_callback(
-                            get_margo_instance(), &callback, &arg) != 0;
-
-        return detail::function_of(is_there, callback, arg, false);
+        return newest_callback(
+            &margo_provider_top_prefinalize_callback, nullptr, owner);
     }
 
-    /** The newest one of an owner. */
-    std::function<void()> top_prefinalize_callback(const void *owner) const
+    /** Removes that function, and returns it. */
+    std::function<void()> pop_prefinalize_callback(
+        const void *owner = nullptr) const
     {
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there = margo_provider_top_prefinalize_callback(
-                            get_margo_instance(), owner, &callback, &arg) != 0;
-
-        return detail::function_of(is_there, callback, arg, false);
-    }
-
-    /** Removes the newest one, and returns it. */
-    std::function<void()> pop_prefinalize_callback() const
-    {
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there =
-            margo_top_prefinalize_callback(
-                get_margo_instance(), &callback, &arg) != 0 &&
-            margo_pop_prefinalize_callback(get_margo_instance()) != 0;
-
-        return detail::function_of(is_there, callback, arg, true);
-    }
-
-    /** Removes the newest one of an owner, and returns it. */
-    std::function<void()> pop_prefinalize_callback(const void *owner) const
-    {
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there =
-            margo_provider_top_prefinalize_callback(
-                get_margo_instance(), owner, &callback, &arg) != 0 &&
-            margo_provider_pop_prefinalize_callback(
-                get_margo_instance(), owner) != 0;
-
-        return detail::function_of(is_there, callback, arg, true);
+        return newest_callback(&margo_provider_top_prefinalize_callback,
+            &margo_provider_pop_prefinalize_callback, owner);
     }
 
     /** As push_prefinalize_callback(), but called when serving has ended. */
     template <typename F> void push_finalize_callback(F &&function) const
     {
-        MARGO_INSTANCE_MUST_BE_VALID;
-        margo_push_finalize_callback(get_margo_instance(),
-            &detail::end_callback::run,
-            make_end_callback(std::forward<F>(function)));
+        push_finalize_callback(
+            static_cast<const void *>(nullptr), std::forward<F>(function));
     }
 
     /** The same for an owner, by which the function is found again. */
@@ -446,52 +426,23 @@ class engine : public margo_instance_ref
             make_end_callback(std::forward<F>(function)));
     }
 
-    /** The newest of these functions; empty if there is none. */
-    std::function<void()> top_finalize_callback() const
+    /**
+     * The newest of these functions, of an owner or of those without; empty if
+     * there is none.
+     */
+    std::function<void()> top_finalize_callback(
+        const void *owner = nullptr) const
     {
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there = margo_top_finalize_callback(
-                            get_margo_instance(), &callback, &arg) != 0;
-
-        return detail::function_of(is_there, callback, arg, false);
+        return newest_callback(
+            &margo_provider_top_finalize_callback, nullptr, owner);
     }
 
-    /** The newest one of an owner. */
-    std::function<void()> top_finalize_callback(const void *owner) const
+    /** Removes that function, and returns it. */
+    std::function<void()> pop_finalize_callback(
+        const void *owner = nullptr) const
     {
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there = margo_provider_top_finalize_callback(
-                            get_margo_instance(), owner, &callback, &arg) != 0;
-
-        return detail::function_of(is_there, callback, arg, false);
-    }
-
-    /** Removes the newest one, and returns it. */
-    std::function<void()> pop_finalize_callback() const
-    {
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there = margo_top_finalize_callback(
-                            get_margo_instance(), &callback, &arg) != 0 &&
-                        margo_pop_finalize_callback(get_margo_instance()) != 0;
-
-        return detail::function_of(is_there, callback, arg, true);
-    }
-
-    /** Removes the newest one of an owner, and returns it. */
-    std::function<void()> pop_finalize_callback(const void *owner) const
-    {
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there =
-            margo_provider_top_finalize_callback(
-                get_margo_instance(), owner, &callback, &arg) != 0 &&
-            margo_provider_pop_finalize_callback(get_margo_instance(), owner) !=
-                0;
-
-        return detail::function_of(is_there, callback, arg, true);
+        return newest_callback(&margo_provider_top_finalize_callback,
+            &margo_provider_pop_finalize_callback, owner);
     }
 
     /** Lets other processes end this engine. */

@@ -157,6 +157,13 @@ static bool instance_ref(margo_instance_id mid)
     return is_open;
 }
 
+/* References that the end of the instance has, and nobody may drop before. */
+static unsigned refs_owed(const struct amg_margo_refs *refs)
+{
+    AMG_ASSERT(refs->is_returned <= refs->has_begun);
+    return refs->has_begun && !refs->is_returned;
+}
+
 /* Drops a reference that leaves others, so that nothing ends. False: it has
  * done nothing. */
 static bool instance_unref_many(margo_instance_id mid)
@@ -167,8 +174,7 @@ static bool instance_unref_many(margo_instance_id mid)
     if (mid != MARGO_INSTANCE_NULL && is_known_locked(mid)) {
         struct amg_margo_refs *refs = &mid->refs;
 
-        AMG_ASSERT(refs->is_returned <= refs->has_begun);
-        is_done = refs->count > 1u + (refs->has_begun && !refs->is_returned);
+        is_done = refs->count > 1 + refs_owed(refs);
         refs->count -= is_done;
     }
     amg_lock_unlock(&all.lock);
@@ -180,15 +186,13 @@ static bool instance_unref_many(margo_instance_id mid)
 static bool instance_unref(margo_instance_id mid, bool *ret_begins)
 {
     struct amg_margo_refs *refs = &mid->refs;
-    unsigned owed = 0;
     bool is_held = false;
 
     amg_lock_lock(&all.lock);
     AMG_ASSERT(refs->callers > 0);
     *ret_begins = refs->count == 1 && !refs->has_begun;
     refs->has_begun = refs->has_begun || *ret_begins;
-    owed = refs->has_begun && !refs->is_returned;
-    is_held = refs->count > owed;
+    is_held = refs->count > refs_owed(refs);
     refs->count -= is_held;
     amg_lock_unlock(&all.lock);
     return is_held || *ret_begins;

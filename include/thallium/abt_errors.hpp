@@ -101,7 +101,7 @@ inline const char *abt_error_get_name(int code)
     return detail::abt_error_of(code).name;
 }
 
-/** What a return code means, in a few words. */
+/** Explains a return code in a few words. */
 inline const char *abt_error_get_description(int code)
 {
     return detail::abt_error_of(code).description;

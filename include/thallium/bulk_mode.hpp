@@ -8,7 +8,7 @@
 namespace thallium
 {
 
-/** What other processes may do with exposed memory. */
+/** The access that other processes have to exposed memory. */
 enum class bulk_mode : hg_uint32_t {
     read_write = HG_BULK_READWRITE,
     read_only = HG_BULK_READ_ONLY,

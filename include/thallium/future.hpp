@@ -27,7 +27,7 @@ class future_exception : public exception
 
 /**
  * A number of pointers that are set one by one; threads wait for all of them.
- * What they point to stays the program's. Can be moved, while nobody uses it.
+ * Their targets stay the program's. Can be moved, while nobody uses it.
  * All functions throw future_exception.
  */
 template <typename T>

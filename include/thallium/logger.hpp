@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where log lines of Margo go: an interface for programs to implement. */
+/* An interface by which programs receive the log lines of Margo. */
 #ifndef THALLIUM_LOGGER_HPP
 #define THALLIUM_LOGGER_HPP
 

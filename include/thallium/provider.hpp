@@ -24,7 +24,7 @@ using ignore_return_value = std::integral_constant<bool, true>;
 namespace detail
 {
 
-/* What follows a member function in provider::define(). */
+/* The optional arguments after a member function in provider::define(). */
 inline pool pool_among()
 {
     return pool();

@@ -58,7 +58,7 @@ class scheduler : public detail::borrowed_handle<ABT_sched>
     /** Schedulers of Argobots. */
     using predef = detail::sched_predef;
 
-    /** What a scheduler is run as where it is not a stream's first. */
+    /** The kind of work unit that runs a scheduler, unless a stream does. */
     enum class type { ult = ABT_SCHED_TYPE_ULT, task = ABT_SCHED_TYPE_TASK };
 
     /** Refers to nothing. */

@@ -33,7 +33,7 @@ class thread : public detail::borrowed_handle<ABT_thread>
     }
 
   public:
-    /** What a thread is created with. */
+    /** The attributes of a new thread. */
     using attribute = detail::thread_attribute;
     /** Numbers of threads. */
     using id_type = ABT_unit_id;

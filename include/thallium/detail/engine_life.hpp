@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What becomes of an instance with the last engine that has opened it. */
+/* The end of an instance, when the last engine that has opened it goes away. */
 #ifndef THALLIUM_DETAIL_ENGINE_LIFE_HPP
 #define THALLIUM_DETAIL_ENGINE_LIFE_HPP
 

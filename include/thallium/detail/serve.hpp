@@ -2,10 +2,10 @@
 /* The handler of all RPCs of this library, and the functions of the program
  * that it calls, which are the data of their RPCs.
  *
- * What a function throws, or the decoding of its arguments, ends the request
- * and not the process: the log names the RPC and the reason. The caller gets a
- * margo_exception: with the code of the decoding, or HG_CANCELED where the
- * function had begun and has not answered. */
+ * An exception of a function, or of the decoding of its arguments, ends the
+ * request and not the process: the log names the RPC and the reason. The caller
+ * gets a margo_exception: with the code of the decoding, or HG_CANCELED where
+ * the function had begun and has not answered. */
 #ifndef THALLIUM_ENGINE_HPP
 #include <thallium/engine.hpp> /* includes this header at its place */
 #endif

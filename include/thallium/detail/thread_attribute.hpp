@@ -25,7 +25,7 @@ namespace detail
 {
 
 /**
- * What a thread is created with. Can be moved, not copied. All functions throw
+ * The attributes of a new thread. Can be moved, not copied. All functions throw
  * thread_exception.
  */
 class thread_attribute

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -21,6 +22,7 @@
 #include <cereal/types/tuple.hpp>
 #include <margo.h>
 #include <mercury_proc.h>
+#include <thallium/detail/plain.hpp>
 #include <thallium/margo_exception.hpp>
 #include <thallium/serialization/serialize.hpp>
 
@@ -171,6 +173,27 @@ template <typename Context, typename... T> class objects_coder
     std::exception_ptr m_error;
     meta_serialization m_meta;
 
+    using is_without_archive = std::integral_constant<bool,
+        are_plain<T...>::value && !sends_type_names>;
+
+    template <std::size_t... I>
+    void encode_plain(hg_proc_t proc, std::index_sequence<I...>)
+    {
+        proc_writer to(proc, m_mid);
+
+        (void)std::initializer_list<int>{
+            (put_plain(to, std::get<I>(m_objects)), 0)...};
+    }
+
+    template <std::size_t... I>
+    void decode_plain(hg_proc_t proc, std::index_sequence<I...>)
+    {
+        proc_reader from(proc, m_mid);
+
+        (void)std::initializer_list<int>{
+            (take_plain(from, std::get<I>(m_objects)), 0)...};
+    }
+
     template <typename... Ctx, std::size_t... I>
     void encode(
         hg_proc_t proc, std::tuple<Ctx...> &context, std::index_sequence<I...>)
@@ -212,14 +235,34 @@ template <typename Context, typename... T> class objects_coder
         }
     }
 
-    void encode_all(hg_proc_t proc)
+    void encode_all(hg_proc_t proc, std::false_type)
     {
         encode(proc, m_context, std::index_sequence_for<T...>());
     }
 
-    void decode_all(hg_proc_t proc)
+    void encode_all(hg_proc_t proc, std::true_type)
+    {
+        encode_plain(proc, std::index_sequence_for<T...>());
+    }
+
+    void decode_all(hg_proc_t proc, std::false_type)
     {
         decode(proc, m_context, std::index_sequence_for<T...>());
+    }
+
+    void decode_all(hg_proc_t proc, std::true_type)
+    {
+        decode_plain(proc, std::index_sequence_for<T...>());
+    }
+
+    void encode_objects(hg_proc_t proc)
+    {
+        encode_all(proc, is_without_archive());
+    }
+
+    void decode_objects(hg_proc_t proc)
+    {
+        decode_all(proc, is_without_archive());
     }
 
   public:
@@ -237,7 +280,7 @@ template <typename Context, typename... T> class objects_coder
         if (sizeof...(T) == 0 && !sends_type_names)
             return nullptr;
         m_meta = {
-            &objects_coder::template run<&objects_coder::encode_all>, this};
+            &objects_coder::template run<&objects_coder::encode_objects>, this};
         return &m_meta;
     }
 
@@ -247,7 +290,7 @@ template <typename Context, typename... T> class objects_coder
         if (sizeof...(T) == 0 && !sends_type_names)
             return nullptr;
         m_meta = {
-            &objects_coder::template run<&objects_coder::decode_all>, this};
+            &objects_coder::template run<&objects_coder::decode_objects>, this};
         return &m_meta;
     }
 

@@ -140,6 +140,35 @@ TEST_CASE("pairs, tuples and complex numbers")
     check(std::complex<float>(0, 1));
 }
 
+/* Arguments of plain types are coded without an archive; a pair needs one. */
+TEST_CASE("arguments have the same bytes with and without an archive")
+{
+    using text_and_numbers = std::pair<std::string, std::vector<std::int16_t>>;
+    two_engines engines;
+    const text_and_numbers sent(with_nul, {1, -2, 3});
+
+    engines.server.define(
+        "takes_plain", [](const tl::request &req, const std::string &text,
+                           const std::vector<std::int16_t> &numbers) {
+            req.respond(text, numbers);
+        });
+    engines.server.define("takes_archive",
+        [](const tl::request &req, const text_and_numbers &both) {
+            req.respond(both);
+        });
+    auto takes_plain = engines.client.define("takes_plain").on(engines.peer);
+    auto takes_archive =
+        engines.client.define("takes_archive").on(engines.peer);
+    text_and_numbers from_plain = takes_plain(sent);
+    std::string text;
+    std::vector<std::int16_t> numbers;
+
+    takes_archive(sent.first, sent.second).unpack(text, numbers);
+    CHECK(from_plain == sent);
+    CHECK(text == sent.first);
+    CHECK(numbers == sent.second);
+}
+
 /* Types of a program: with one function for both directions, with a pair of
  * them, with free functions, and without anything to send. */
 namespace program

@@ -9,7 +9,7 @@
 #include <cereal/cereal.hpp>
 #include <margo.h>
 #include <mercury_proc.h>
-#include <thallium/margo_exception.hpp>
+#include <thallium/detail/proc_bytes.hpp>
 
 namespace thallium
 {
@@ -24,63 +24,24 @@ class engine;
 template <typename... Ctx>
 class proc_output_archive
     : public cereal::OutputArchive<proc_output_archive<Ctx...>,
-          cereal::AllowEmptyClassElision>
+          cereal::AllowEmptyClassElision>,
+      public detail::proc_writer
 {
     using base = cereal::OutputArchive<proc_output_archive<Ctx...>,
         cereal::AllowEmptyClassElision>;
 
-    hg_proc_t m_proc;
     std::tuple<Ctx...> &m_context;
-    margo_instance_id m_mid;
 
   public:
     /** Encodes into proc. The context must live as long as the archive. */
     proc_output_archive(hg_proc_t proc, std::tuple<Ctx...> &context,
         margo_instance_id mid = MARGO_INSTANCE_NULL)
-        : base(this), m_proc(proc), m_context(context), m_mid(mid)
+        : base(this), detail::proc_writer(proc, mid), m_context(context)
     {
-    }
-
-    /** Appends size bytes. Throws margo_exception if there is no memory. */
-    void write(const void *data, std::size_t size)
-    {
-        hg_return_t ret = hg_proc_bytes(m_proc, const_cast<void *>(data), size);
-
-        if (ret != HG_SUCCESS)
-            MARGO_THROW(hg_proc_bytes, ret,
-                "cannot encode " + std::to_string(size) +
-                    " more bytes: " + translate_margo_error_code(ret));
-    }
-
-    /**
-     * Reserves size bytes of the message, for the caller to fill; null if
-     * there is no memory.
-     */
-    void *save_ptr(std::size_t size)
-    {
-        return hg_proc_save_ptr(m_proc, size);
-    }
-
-    /** Ends the use of size bytes that save_ptr() returned. */
-    void restore_ptr(void *data, std::size_t size)
-    {
-        (void)hg_proc_restore_ptr(m_proc, data, size);
     }
 
     /** The engine that makes the call or the answer. */
     engine get_engine() const;
-
-    /** The instance of that engine. */
-    margo_instance_id get_margo_instance() const
-    {
-        return m_mid;
-    }
-
-    /** The proc into which the archive encodes. */
-    hg_proc_t get_proc() const
-    {
-        return m_proc;
-    }
 
     /** The serialization context. */
     std::tuple<Ctx...> &get_context()

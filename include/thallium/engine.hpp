@@ -213,7 +213,7 @@ class engine : public margo_instance_ref
      * Refers to an instance. With take_ownership, the reference of the caller
      * goes to the last copy of this engine, or to finalize().
      */
-    engine(margo_instance_id mid, bool take_ownership = false)
+    engine(margo_instance_id mid, bool take_ownership = false) noexcept
         : margo_instance_ref(mid)
     {
         if (take_ownership && mid != MARGO_INSTANCE_NULL)

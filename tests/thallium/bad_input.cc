@@ -2,6 +2,7 @@
 /* Messages that are not what their receiver wants: other arguments than its
  * function's, and bytes made by hand, by a client of plain Margo. Each is
  * refused with an exception, and nothing beyond the message is read. */
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -62,7 +63,7 @@ template <typename... Args> class attacked : public two_engines
         m_plain, "wants", proc_bytes, proc_bytes, nullptr, 0, ABT_POOL_NULL);
 
   public:
-    int m_called = 0;
+    std::atomic<int> m_called{0}; /* in the thread of a handler */
 
     attacked()
     {
@@ -133,7 +134,7 @@ TEST_CASE("arguments of other types end in an answer or an exception")
 #ifdef THALLIUM_DEBUG_RPC_TYPES
     CHECK(server.m_called == 0);
 #endif
-    int before = server.m_called;
+    int before = server.m_called.load();
     CHECK(server.refuses_call(std::string("a"), std::vector<int>{1}) ==
           HG_SUCCESS);
     CHECK(server.m_called == before + 1);
@@ -293,7 +294,7 @@ TEST_CASE("bulks made of any bytes are refused, or are somebody's memory")
     char byte = 0;
     tl::bulk memory =
         server.client.expose({{&byte, 1}}, tl::bulk_mode::read_only);
-    int before = server.m_called;
+    int before = server.m_called.load();
     CHECK(server.refuses_call(memory) == HG_SUCCESS);
     CHECK(server.m_called == before + 1);
 }

@@ -31,7 +31,7 @@ struct amg_margo_rpc {
     ABT_pool pool; /* where its handlers run */
     bool has_no_response;
     bool is_registered;
-    void *data; /* the program's */
+    _Atomic(void *) data; /* the program's; a call may come before it */
     void (*data_free)(void *);
 };
 

@@ -26,7 +26,7 @@ struct amg_rpc {
     /* NULL: none; else `callback` is oneway_serve() of oneway.c. */
     amalgam_oneway_cb_t oneway;
     bool is_one_way;
-    void *data; /* user data */
+    _Atomic(void *) data; /* user data; a call may come before it is there */
     void (*data_free)(void *);
 };
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records: one-way calls of one RPC that share a message. */
+#ifndef AMG_WIRE_RECORDS_H
+#define AMG_WIRE_RECORDS_H
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+/* The body of a request with AMG_HEADER_SEVERAL is a sequence of records:
+ *
+ *   off len
+ *     0   8 n, bytes of the argument, at most AMG_RECORD_ARG_MAX
+ *     8   n the argument
+ *   8+n     zeros to a multiple of 8
+ *
+ * The header's id is the RPC of all of them. Such a request is one-way, and has
+ * neither checksums nor a header of the user. */
+
+enum {
+    AMG_RECORD_HEAD_LEN = 8,
+    AMG_RECORD_ARG_MAX = 64,
+};
+
+/* Bytes of a record. */
+static inline uint32_t amg_record_len(uint32_t arg_len)
+{
+    return AMG_RECORD_HEAD_LEN + ((arg_len + 7u) & ~7u);
+}
+
+/* Writes one to `to`, which is aligned to 8. */
+static inline void amg_record_write(void *to, const void *arg, uint32_t arg_len)
+{
+    uint64_t *words = to;
+
+    words[amg_record_len(arg_len) / 8 - 1] = 0;
+    words[0] = htole64(arg_len);
+    if (arg_len > 0)
+        memcpy(&words[1], arg, arg_len);
+}
+
+/* The same for an argument whose length is a multiple of 8; makes no call. */
+static inline void amg_record_write_words(
+    void *to, const void *arg, uint32_t arg_len)
+{
+    uint64_t *words = to;
+    const char *from = arg;
+
+    *words++ = htole64(arg_len);
+    for (uint32_t i = 0; i < arg_len; i += sizeof(*words))
+        memcpy(words++, from + i, sizeof(*words));
+}
+
+/* Returns the length of the record at `from`, of which `rest` bytes can be
+ * read, and of its argument; 0: it is no record. Reads the length once, because
+ * the sender may change it. */
+static inline uint32_t amg_record_read(
+    const void *from, uint32_t rest, uint32_t *ret_arg_len)
+{
+    uint64_t arg_len = 0;
+
+    if (!AMG_LIKELY(rest >= AMG_RECORD_HEAD_LEN))
+        return 0;
+    arg_len = le64toh(*(const volatile uint64_t *)from);
+    if (!AMG_LIKELY(arg_len <= AMG_RECORD_ARG_MAX &&
+                    amg_record_len((uint32_t)arg_len) <= rest))
+        return 0;
+    *ret_arg_len = (uint32_t)arg_len;
+    return amg_record_len((uint32_t)arg_len);
+}
+
+/* Number of records in `len` bytes, which are aligned to 8; 0: there is none,
+ * or one is malformed. */
+uint32_t amg_records_count(const void *records, uint64_t len);
+
+#endif

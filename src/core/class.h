@@ -53,9 +53,11 @@ enum amg_counter {
     AMG_COUNT_REQUESTS_CAME,
     AMG_COUNT_REPLIES_SENT,
     AMG_COUNT_REPLIES_CAME,
-    AMG_COUNT_LONG_REQUESTS, /* sent */
-    AMG_COUNT_LONG_REPLIES,  /* sent */
-    AMG_COUNT_TRANSFERS,     /* bulk transfers of the program */
+    AMG_COUNT_LONG_REQUESTS,   /* sent */
+    AMG_COUNT_LONG_REPLIES,    /* sent */
+    AMG_COUNT_TRANSFERS,       /* bulk transfers of the program */
+    AMG_COUNT_PACKED_MESSAGES, /* of several one-way calls, sent */
+    AMG_COUNT_PACKED_CALLS,    /* in them */
     AMG_COUNTERS
 };
 
@@ -64,10 +66,15 @@ struct amg_counters {
     struct amg_tally of[AMG_COUNTERS];
 };
 
+static inline void amg_counters_add_some(
+    struct amg_counters *counters, enum amg_counter it, int count)
+{
+    amg_tally_add(&counters->of[it], count);
+}
 static inline void amg_counters_add(
     struct amg_counters *counters, enum amg_counter it)
 {
-    amg_tally_add(&counters->of[it], 1);
+    amg_counters_add_some(counters, it, 1);
 }
 
 /* Adds the counters to `sums`. */

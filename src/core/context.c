@@ -16,9 +16,9 @@
 static struct amg_attic attic; /* of contexts */
 static atomic_uint serials;    /* of contexts, from 1 */
 
-void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
+/* An entry was queued apart: wakes those who may run it and sleep elsewhere. */
+static void apart_tell(hg_context_t *context)
 {
-    amg_cq_push_for(&context->incoming, entry, true);
     if (context->incoming_mode == AMG_SERVE_THREAD) {
         /* Threads of the program may run it, and the progress thread must,
          * unless it is the calling thread. */
@@ -31,6 +31,19 @@ void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&context->nested, memory_order_relaxed) != 0)
         amg_cq_wake(&context->cq);
+}
+
+void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
+{
+    amg_cq_push_for(&context->incoming, entry, true);
+    apart_tell(context);
+}
+
+void amg_context_queue_first_apart(
+    hg_context_t *context, struct amg_cq_entry *entry)
+{
+    amg_cq_push_first_for(&context->incoming, entry, true);
+    apart_tell(context);
 }
 
 struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context)

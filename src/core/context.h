@@ -29,6 +29,8 @@ struct amg_context_ops {
         hg_context_t *context, unsigned route, struct amg_arrival *arrival);
     /* Periodic check; called at the time that amg_context_look_at() set. */
     void (*look)(hg_context_t *context, uint64_t now_ns);
+    /* Sends the messages that `unsent` counts; some may have to wait. */
+    void (*send_unsent)(hg_context_t *context);
     /* Create and free the blocks `rpc` and `transfers`. HG_NOMEM: neither. */
     hg_return_t (*open)(hg_context_t *context);
     void (*close)(hg_context_t *context);
@@ -101,6 +103,12 @@ struct hg_context {
     /* Operations in flight: handles and bulk. */
     struct amg_tally in_flight;
     struct amg_counters counters;
+    /* A bit for each message of the layer above that waits for more calls. A
+     * thread that makes progress or has run callbacks sends them. Its store is
+     * followed by a seq_cst fence and a look at the waiting threads, as their
+     * announcement is by one and a look at this: either the message leaves at
+     * once, or the thread that is about to block sends it. */
+    atomic_uint unsent;
     /* A thread that makes progress, or has run a callback, runs `ops.look` from
      * this time on; see amg_context_look_at(). A hint, so relaxed. */
     atomic_uint_fast64_t look_ns;
@@ -138,6 +146,10 @@ static inline void amg_context_leave(hg_context_t *context)
  * are handler threads. */
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry);
 
+/* The same in front of all others. */
+void amg_context_queue_first_apart(
+    hg_context_t *context, struct amg_cq_entry *entry);
+
 /* Queues a callback for the threads that run it. */
 static AMG_INLINE void amg_context_queue(
     hg_context_t *context, struct amg_cq_entry *entry)
@@ -147,6 +159,17 @@ static AMG_INLINE void amg_context_queue(
         amg_context_queue_apart(context, entry);
     else
         amg_cq_push(&context->cq, entry);
+}
+
+/* The same for one that the calling thread has taken out: in front. */
+static AMG_INLINE void amg_context_queue_first(
+    hg_context_t *context, struct amg_cq_entry *entry)
+{
+    if (!AMG_LIKELY(context->incoming_mode == AMG_SERVE_TRIGGER) &&
+        entry->is_incoming)
+        amg_context_queue_first_apart(context, entry);
+    else
+        amg_cq_push_first(&context->cq, entry);
 }
 
 /* Is there a callback that the calling thread may run? */
@@ -224,6 +247,14 @@ static inline void amg_context_drive(hg_context_t *context)
     if (!AMG_LIKELY(amg_context_look_ns(context) == AMG_CONTEXT_NEVER) &&
         !amg_role.is_library_thread)
         amg_context_look(context, amg_clock_ns());
+}
+
+/* Called by them, too, and before a call that may not overtake others. */
+static inline void amg_context_send_unsent(hg_context_t *context)
+{
+    if (!AMG_LIKELY(
+            atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0))
+        context->ops.send_unsent(context);
 }
 
 /* The endpoint of a route, with its tables. */

@@ -56,6 +56,8 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
         .rpc_resp_extra_count = sums[AMG_COUNT_LONG_REPLIES],
         .rpc_req_recv_active_count = active_count(cls, handles),
         .bulk_count = sums[AMG_COUNT_TRANSFERS],
+        .packed_msg_count = sums[AMG_COUNT_PACKED_MESSAGES],
+        .packed_call_count = sums[AMG_COUNT_PACKED_CALLS],
     };
     packs_add(cls, ret_counters);
 }

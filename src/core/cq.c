@@ -127,15 +127,29 @@ void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one)
         sleepers_signal(cq);
 }
 
+static inline void pushed_unlock(struct amg_cq *cq, bool is_for_one)
+{
+    if (AMG_LIKELY(waiting_get(cq) == 0))
+        amg_bias_unlock(&cq->lock);
+    else
+        amg_cq_pushed_unlock(cq, is_for_one);
+}
+
 void amg_cq_push_for(
     struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one)
 {
     amg_bias_lock(&cq->lock);
     amg_cq_add_locked(cq, entry);
-    if (waiting_get(cq) == 0)
-        amg_bias_unlock(&cq->lock);
-    else
-        amg_cq_pushed_unlock(cq, is_for_one);
+    pushed_unlock(cq, is_for_one);
+}
+
+void amg_cq_push_first_for(
+    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one)
+{
+    amg_bias_lock(&cq->lock);
+    amg_list_push_front(&cq->entries, &entry->link);
+    amg_cq_count_locked(cq);
+    pushed_unlock(cq, is_for_one);
 }
 
 struct amg_cq_entry *amg_cq_pop_slowly(struct amg_cq *cq)

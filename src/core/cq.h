@@ -57,17 +57,25 @@ void amg_cq_reset_after_fork(struct amg_cq *cq);
  * or only one of the threads in amg_cq_sleep(). */
 void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one);
 
-static inline void amg_cq_add_locked(
-    struct amg_cq *cq, struct amg_cq_entry *entry)
+/* Writers hold the lock, so no read-modify-write is needed. */
+static inline void amg_cq_count_locked(struct amg_cq *cq)
 {
-    amg_list_push(&cq->entries, &entry->link);
-    /* Writers hold the lock, so no read-modify-write is needed. */
     atomic_store_explicit(&cq->count,
         atomic_load_explicit(&cq->count, memory_order_relaxed) + 1u,
         memory_order_release);
 }
+
+static inline void amg_cq_add_locked(
+    struct amg_cq *cq, struct amg_cq_entry *entry)
+{
+    amg_list_push(&cq->entries, &entry->link);
+    amg_cq_count_locked(cq);
+}
 /* `is_for_one`: one of the threads in amg_cq_sleep() is enough to run it. */
 void amg_cq_push_for(
+    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one);
+/* The same in front of all others. */
+void amg_cq_push_first_for(
     struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one);
 static AMG_INLINE void amg_cq_push(
     struct amg_cq *cq, struct amg_cq_entry *entry)
@@ -77,6 +85,22 @@ static AMG_INLINE void amg_cq_push(
         return;
     }
     amg_cq_add_locked(cq, entry);
+    if (AMG_LIKELY(
+            atomic_load_explicit(&cq->waiting, memory_order_relaxed) == 0))
+        amg_bias_unlock_own(&cq->lock);
+    else
+        amg_cq_pushed_unlock(cq, false);
+}
+
+static AMG_INLINE void amg_cq_push_first(
+    struct amg_cq *cq, struct amg_cq_entry *entry)
+{
+    if (!amg_bias_lock_own(&cq->lock)) {
+        amg_cq_push_first_for(cq, entry, false);
+        return;
+    }
+    amg_list_push_front(&cq->entries, &entry->link);
+    amg_cq_count_locked(cq);
     if (AMG_LIKELY(
             atomic_load_explicit(&cq->waiting, memory_order_relaxed) == 0))
         amg_bias_unlock_own(&cq->lock);

@@ -270,6 +270,7 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
         return true;
     wait->rest_at = wait->polls + CLOCK_EVERY;
     now_ns = amg_clock_ns();
+    amg_context_send_unsent(context);
     if (amg_context_look_ns(context) <= now_ns && !amg_role.is_library_thread)
         amg_context_look(context, now_ns);
     wait->has_ran = ran_is_news(context);
@@ -417,6 +418,7 @@ AMG_NOINLINE static hg_return_t nested_wait(
     atomic_fetch_add_explicit(&context->nested, 1u, memory_order_seq_cst);
     if (context->incoming_mode == AMG_SERVE_POOL) /* else the progress thread */
         turn_take(context);
+    amg_context_send_unsent(context);
     if (amg_progress_own(context))
         rc = owner_progress(context, timeout_ms, 0);
     else if (amg_context_has_due(context))
@@ -448,6 +450,7 @@ static AMG_INLINE hg_return_t progress_wait(
     if (!AMG_LIKELY(!amg_role.is_library_thread))
         return nested_wait(context, timeout_ms);
     turn_take(context);
+    amg_context_send_unsent(context);
     amg_context_drive(context);
     if (!AMG_LIKELY(amg_bias_trylock_own(&context->owner)))
         return shared_wait(context, timeout_ms);
@@ -559,6 +562,7 @@ AMG_NOINLINE static unsigned entries_await(
         count = entries_run(context, max_count);
         if (count > 0 || amg_clock_ns() >= deadline_ns)
             return count;
+        amg_context_send_unsent(context);
         amg_cq_sleep(cq, epoch, deadline_ns);
     }
 }
@@ -581,6 +585,7 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
 /* The program has run callbacks: none may be left. */
 static inline void entries_left(hg_context_t *context)
 {
+    amg_context_send_unsent(context);
     for (unsigned i = 0; context->keeps[i] != NULL; i++)
         if (!AMG_LIKELY(atomic_load_explicit(
                             context->keeps[i], memory_order_relaxed) == 0)) {

@@ -69,6 +69,7 @@ static unsigned progress_thread_serve(hg_context_t *context)
         amg_context_run_by_service_thread(context, entry);
         count++;
     }
+    amg_context_send_unsent(context);
     return count;
 }
 
@@ -270,6 +271,8 @@ static void drive(struct driver *driver)
         }
         if (has_incoming(driver))
             break;
+        if (polls % CLOCK_EVERY == 0)
+            amg_context_send_unsent(context);
         if (!has_found &&
             (driver->policy.core == AMG_CORE_SHARED ||
                 polls % CLOCK_EVERY == 0) &&
@@ -312,6 +315,7 @@ static void progress_thread_run(
             stand_by(&driver);
         if (is_serving(&driver) && (is_calm(&driver) || driver.is_left))
             progress_thread_serve(context);
+        amg_context_send_unsent(context);
         if (amg_context_look_ns(context) != AMG_CONTEXT_NEVER)
             amg_context_look(context, amg_clock_ns());
     }

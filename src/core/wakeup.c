@@ -148,11 +148,21 @@ int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
     return fd < 0 ? -1 : fd;
 }
 
+/* amg_cq_arm() for a thread that will block: sends what waits for it. */
+static bool arm_to_block(
+    hg_context_t *context, enum amg_cq_who who, unsigned epoch)
+{
+    if (!amg_cq_arm(&context->cq, who, epoch)) /* ends with a fence */
+        return false;
+    amg_context_send_unsent(context);
+    return true;
+}
+
 bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 {
     unsigned i = 0;
 
-    if (!amg_cq_arm(&context->cq, who, epoch))
+    if (!arm_to_block(context, who, epoch))
         return false;
     /* The rare endpoint may have ended the sleep: the next poll checks it. */
     atomic_store_explicit(&context->rare.is_wanted, true, memory_order_relaxed);
@@ -236,7 +246,7 @@ enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
         amg_wakeup_timed_wait(context, who, until_ns);
         return AMG_WAKEUP_TIMEOUT;
     }
-    if (!amg_cq_arm(&context->cq, who, epoch))
+    if (!arm_to_block(context, who, epoch))
         return AMG_WAKEUP_SIGNAL;
     amg_wakeup_timed_wait(context, who, until_ns);
     amg_cq_disarm(&context->cq, who);

@@ -105,6 +105,11 @@ static void never_looks(hg_context_t *context, uint64_t now_ns)
     (void)now_ns;
 }
 
+static void nothing_unsent(hg_context_t *context)
+{
+    (void)context;
+}
+
 static hg_return_t nothing_open(hg_context_t *context)
 {
     (void)context;
@@ -125,8 +130,8 @@ hg_context_t *medium_open(bool is_not_pollable, bool no_block)
         .how = {.info = "", .is_listening = true, .max_contexts = 1},
         .no_block = no_block,
     };
-    const struct amg_context_ops ops = {
-        never_arrives, never_looks, nothing_open, nothing_close};
+    const struct amg_context_ops ops = {never_arrives, never_looks,
+        nothing_unsent, nothing_open, nothing_close};
     hg_context_t *context = NULL;
     hg_class_t *cls = NULL;
 

@@ -142,6 +142,7 @@ static hg_return_t context_settle(hg_context_t *context)
     if (context_is_untriggered(context))
         return HG_BUSY;
     amg_respond_abandon(context);
+    amg_streams_abandon(context);
     /* Cancelled operations end at once. */
     deadline_ns = amg_clock_deadline_ns(ABANDON_TIMEOUT_MS);
     while (amg_tally_sum(&context->in_flight) > 0 &&
@@ -206,6 +207,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     static const struct amg_context_ops ops = {
         .arrived = amg_serve_arrived,
         .look = context_look,
+        .send_unsent = amg_streams_send,
         .open = context_open,
         .close = context_close,
     };
@@ -346,15 +348,22 @@ static hg_return_t all_threads_stop(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
-/* Calls whose handle the user has destroyed may still be in flight: lets them
- * end, so that only the user's objects remain to be counted. */
+/* Must others be served before the class ends? One-way calls must leave; and
+ * calls whose handle the user has destroyed may still be in flight: they end
+ * first, so that only the user's objects remain to be counted. */
+static bool context_is_settling(hg_context_t *context)
+{
+    return atomic_load_explicit(&context->unsent, memory_order_relaxed) != 0 ||
+           (amg_class_is_held(context->cls) &&
+               amg_tally_sum(&context->in_flight) > 0);
+}
+
 static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 {
     hg_context_t *context = amg_class_context(cls, 0);
 
-    while (context != NULL && amg_class_is_held(cls) &&
-           amg_clock_ns() < deadline_ns) {
-        if (amg_tally_sum(&context->in_flight) > 0)
+    while (context != NULL && amg_clock_ns() < deadline_ns) {
+        if (context_is_settling(context))
             contexts_serve(cls);
         else
             context = amg_class_context(cls, context->id + 1u);

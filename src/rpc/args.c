@@ -28,8 +28,9 @@ static bool input_is_long(const struct hg_handle *handle)
 {
     const hg_class_t *cls = handle->info.hg_class;
 
-    return handle->arrival->len >
-           (uint64_t)cls->limits.request_len * AMG_ROOM_FACTOR;
+    return !handle->is_shared &&
+           handle->arrival->len >
+               (uint64_t)cls->limits.request_len * AMG_ROOM_FACTOR;
 }
 
 /* Moves the arguments out of the message. False: no memory. */
@@ -58,9 +59,7 @@ static void raw_release(struct hg_handle *handle)
         !input_move(&handle->in))
         return; /* then the message stays, too */
     amg_addr_keep(&handle->addr);
-    amg_handle_ep(handle)->transport->msg.release(
-        amg_handle_ep(handle), handle->arrival);
-    handle->arrival = NULL;
+    amg_handle_release_arrival(handle);
 }
 
 /* Returns the buffer for a header that the program is about to send. */
@@ -125,8 +124,14 @@ hg_return_t HG_Get_input_buf(
         AMG_LOG_ERROR("rpc", "the input was released before");
         return HG_FAULT;
     }
-    message_give(
-        handle->arrival->data, handle->arrival->len, in_buf, in_buf_size);
+    if (!handle->is_shared) {
+        message_give(
+            handle->arrival->data, handle->arrival->len, in_buf, in_buf_size);
+        return HG_SUCCESS;
+    }
+    *in_buf = handle->in.data;
+    if (in_buf_size != NULL)
+        *in_buf_size = handle->in.len;
     return HG_SUCCESS;
 }
 

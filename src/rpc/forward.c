@@ -250,11 +250,12 @@ hg_return_t HG_Forward(
     rc = forward_check(handle);
     if (rc != HG_SUCCESS)
         return rc;
+    context = handle->info.context;
+    amg_context_send_unsent(context);
     ep = amg_handle_ep(handle);
     rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
     if (rc != HG_SUCCESS)
         return rc;
-    context = handle->info.context;
     route = handle->addr.route;
     handle->callback = callback;
     handle->arg = arg;

@@ -79,12 +79,8 @@ static AMG_INLINE void handle_destroy(struct hg_handle *handle)
         (void)amg_unanswered_claim(handle);
         handle->give_up_ns = 0;
     }
-    if (handle->arrival != NULL) {
-        struct amg_ep *ep = amg_handle_ep(handle);
-
-        ep->transport->msg.release(ep, handle->arrival);
-        handle->arrival = NULL;
-    }
+    if (handle->arrival != NULL)
+        amg_handle_release_arrival(handle);
     amg_handle_release_args(handle);
     if (handle->data_free != NULL && !handle->keeps_data)
         handle->data_free(handle->data);

@@ -63,6 +63,7 @@ struct amg_rpc_context {
     struct amg_list early;      /* requests for unknown RPCs: serve.c */
     struct amg_list unanswered; /* destroyed before the answer: handle.c */
     struct amg_rpc_pulls pulls;
+    struct amg_streams *streams; /* one-way calls that leave: stream.c */
 };
 
 /* Owned by its references: the user's, one for each operation in flight, and,
@@ -98,6 +99,8 @@ struct hg_handle {
                           * in the driver, too (arrival->is_long) */
     bool is_counted;     /* counted as one the user holds */
     bool is_released;    /* target: the message of its input was released */
+    bool is_shared;      /* target: its message has further calls, and kept[0]
+                          * of the arrival is the number of their handles */
     bool has_reply;      /* origin: op.data must be released */
     /* Set by HG_Cancel, read by the steps; only a request, so relaxed. */
     atomic_bool is_cancelled;
@@ -292,6 +295,24 @@ static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
     return amg_context_ep(handle->info.context, handle->addr.route);
 }
 
+/* Drops a share of an arrival; true: it was the last one. */
+static inline bool amg_arrival_leave(
+    struct amg_arrival *arrival, unsigned count)
+{
+    return atomic_fetch_sub_explicit((atomic_uint *)(void *)arrival->kept,
+               count, memory_order_acq_rel) == count;
+}
+/* At the target: releases the message of the request. */
+static inline void amg_handle_release_arrival(struct hg_handle *handle)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
+    struct amg_arrival *arrival = handle->arrival;
+
+    handle->arrival = NULL;
+    if (AMG_LIKELY(!handle->is_shared) || amg_arrival_leave(arrival, 1))
+        ep->transport->msg.release(ep, arrival);
+}
+
 /* Releases the encoded arguments of a call both ways, and the message of its
  * reply. */
 static inline void amg_handle_release_args(struct hg_handle *handle)
@@ -365,6 +386,19 @@ static inline bool amg_oneway_may_take(
 /* Queues it for that handler (oneway.c). */
 void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
     struct amg_arrival *arrival);
+/* The same for one whose arguments are records. */
+void amg_oneway_take_several(hg_context_t *context, unsigned route,
+    struct amg_rpc *rpc, struct amg_arrival *arrival);
+
+/* One-way calls without a handle that have not left (stream.c). */
+
+/* HG_NOMEM. */
+hg_return_t amg_streams_open(struct amg_rpc_context *rpc);
+void amg_streams_close(struct amg_rpc_context *rpc);
+/* `send_unsent` of struct amg_context_ops. */
+void amg_streams_send(hg_context_t *context);
+/* Drops those that still wait: the context ends. */
+void amg_streams_abandon(hg_context_t *context);
 
 /* Answers with a code and no arguments, before the user saw the call. */
 void amg_respond_code(struct hg_handle *handle, hg_return_t ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One-way calls without a handle: sent from the bytes of the caller, and served
- * from their arrival.
+/* One-way calls without a handle, served from their arrival. stream.c sends
+ * them.
  *
  * A request of the plain form becomes an entry of the queue of callbacks in the
  * words that its driver leaves to this layer: it keeps its place among the
@@ -18,54 +18,128 @@
 #include "base/mem.h"
 #include "core/addr.h"
 #include "rpc/encode.h"
+#include "wire/records.h"
 
 /* An arrival that waits for its handler; in its `kept` words. */
 struct waiting {
     struct amg_cq_entry entry;
     hg_context_t *context;
     struct amg_rpc *rpc;
-    unsigned route;
+    uint32_t route;
+    uint32_t at; /* of several calls: offset of the next record */
 };
 
 _Static_assert(
     sizeof(struct waiting) <= sizeof(((struct amg_arrival *)NULL)->kept),
     "the words of an arrival");
 
+static inline struct amg_arrival *waiting_arrival(struct waiting *waiting)
+{
+    return (void *)((char *)waiting - offsetof(struct amg_arrival, kept));
+}
+
+/* The rank that made the call, or -1. */
+static inline int rank_of(
+    const struct waiting *waiting, const struct amg_arrival *arrival)
+{
+    hg_class_t *cls = waiting->context->cls;
+    struct hg_addr from;
+
+    if (cls->ranks == NULL)
+        return -1;
+    amg_addr_borrow(cls, waiting->route, arrival->from, &from);
+    return amg_addr_rank(&from);
+}
+
 static void waiting_run(struct amg_cq_entry *entry)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
-    struct amg_arrival *arrival =
-        (void *)((char *)waiting - offsetof(struct amg_arrival, kept));
+    struct amg_arrival *arrival = waiting_arrival(waiting);
     hg_context_t *context = waiting->context;
     struct amg_ep *ep = amg_context_ep(context, waiting->route);
-    int from_rank = -1;
 
     amg_tally_add(&context->handles, 1); /* it cannot be destroyed here */
-    if (context->cls->ranks != NULL) {
-        struct hg_addr from;
-
-        amg_addr_borrow(context->cls, waiting->route, arrival->from, &from);
-        from_rank = amg_addr_rank(&from);
-    }
-    waiting->rpc->oneway(context->cls, from_rank,
+    waiting->rpc->oneway(context->cls, rank_of(waiting, arrival),
         (const char *)arrival->data + AMG_HEADER_LEN,
         arrival->len - AMG_HEADER_LEN);
     ep->transport->msg.release(ep, arrival);
     amg_tally_add(&context->handles, -1);
 }
 
-void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
-    struct amg_arrival *arrival)
+/* The last record of several, or one that the sender has changed since it was
+ * checked, which ends them. */
+AMG_NOINLINE static void several_end(
+    struct waiting *waiting, const void *arg, uint32_t arg_len, bool is_valid)
+{
+    struct amg_arrival *arrival = waiting_arrival(waiting);
+    hg_context_t *context = waiting->context;
+    struct amg_ep *ep = amg_context_ep(context, waiting->route);
+
+    amg_tally_add(&context->handles, 1); /* it cannot be destroyed here */
+    if (is_valid)
+        waiting->rpc->oneway(
+            context->cls, rank_of(waiting, arrival), arg, arg_len);
+    ep->transport->msg.release(ep, arrival);
+    amg_tally_add(&context->handles, -1);
+}
+
+/* The next record of several. Before its handler runs, the rest is back in the
+ * queue, in front: so the order is kept where handlers run others, and further
+ * threads may run the rest; and the context, which has callbacks queued, cannot
+ * be destroyed. The argument is copied, because the arrival may be released
+ * then. */
+static void several_run(struct amg_cq_entry *entry)
+{
+    struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
+    struct amg_arrival *arrival = waiting_arrival(waiting);
+    const uint64_t *record =
+        (const uint64_t *)(void *)((char *)arrival->data + waiting->at);
+    uint32_t rest = arrival->len - waiting->at;
+    uint32_t arg_len = 0;
+    uint32_t len = amg_record_read(record, rest, &arg_len);
+    uint64_t arg[AMG_RECORD_ARG_MAX / sizeof(uint64_t)];
+    amalgam_oneway_cb_t handler = waiting->rpc->oneway;
+    hg_context_t *context = waiting->context;
+    int from_rank = 0;
+
+    if (!AMG_LIKELY(len != 0 && len < rest)) {
+        several_end(waiting, &record[1], arg_len, len != 0);
+        return;
+    }
+    from_rank = rank_of(waiting, arrival);
+    for (uint32_t i = 1; i < len / sizeof(uint64_t); i++)
+        arg[i - 1] = record[i];
+    waiting->at += len;
+    amg_context_queue_first(context, entry);
+    handler(context->cls, from_rank, arg, arg_len);
+}
+
+static inline void waiting_queue(hg_context_t *context, unsigned route,
+    struct amg_rpc *rpc, struct amg_arrival *arrival,
+    void (*run)(struct amg_cq_entry *))
 {
     struct waiting *waiting = (void *)arrival->kept;
 
-    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
-    waiting->entry.run = waiting_run;
+    waiting->entry.run = run;
     waiting->entry.is_incoming = true;
     waiting->context = context;
     waiting->rpc = rpc;
     waiting->route = route;
+    waiting->at = AMG_HEADER_LEN;
     amg_context_queue(context, &waiting->entry);
+}
+
+void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
+    struct amg_arrival *arrival)
+{
+    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
+    waiting_queue(context, route, rpc, arrival, waiting_run);
+}
+
+void amg_oneway_take_several(hg_context_t *context, unsigned route,
+    struct amg_rpc *rpc, struct amg_arrival *arrival)
+{
+    waiting_queue(context, route, rpc, arrival, several_run);
 }
 
 /* The callback of the RPC, for the other requests. */
@@ -104,98 +178,4 @@ hg_id_t amalgam_register_oneway(
         return 0;
     wanted.id = amg_rpc_name_id(func_name);
     return amg_rpc_register(hg_class, &wanted) == HG_SUCCESS ? wanted.id : 0;
-}
-
-/* A call that waits for a credit of its peer: there is at most one for each, as
- * further ones are refused then. Owned by itself, until it has left. */
-struct late {
-    struct amg_op op;
-    hg_context_t *context;
-    struct hg_addr to;
-};
-
-static void late_free(struct late *late)
-{
-    amg_addr_fini(&late->to);
-    amg_mem_free(late);
-}
-
-static void late_step(struct amg_op *op)
-{
-    struct late *late = amg_container_of(op, struct late, op);
-    hg_context_t *context = late->context;
-
-    late_free(late);
-    amg_context_leave(context);
-}
-
-/* Sends it when there is a credit. */
-AMG_NOINLINE static hg_return_t late_send(hg_context_t *context,
-    const struct hg_addr *to, const struct amg_message *message)
-{
-    struct amg_ep *ep = amg_context_ep(context, to->route);
-    struct late *late = amg_mem_zalloc(sizeof(*late));
-    hg_return_t rc = HG_SUCCESS;
-
-    if (late == NULL)
-        return HG_NOMEM;
-    late->op.step = late_step;
-    late->context = context;
-    amg_addr_init_copy(to, &late->to);
-    amg_context_enter(context);
-    rc = ep->transport->msg.send_request(ep, (struct amg_target){to->peer, 0},
-        message->buf, message->len, false, &late->op);
-    if (rc == HG_SUCCESS)
-        return HG_SUCCESS;
-    amg_context_leave(context);
-    late_free(late);
-    return rc;
-}
-
-/* Is it a one-way RPC of this process? */
-static hg_return_t id_check(const hg_class_t *cls, hg_id_t id)
-{
-    const struct amg_rpc *rpc = amg_rpc_find(cls, id);
-
-    if (AMG_LIKELY(rpc != NULL && rpc->is_one_way))
-        return HG_SUCCESS;
-    AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is not %s", id,
-        rpc == NULL ? "registered" : "one-way: it has a response");
-    return rpc == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
-}
-
-hg_return_t amalgam_forward_oneway(hg_context_t *context, hg_addr_t addr,
-    hg_id_t id, const void *arg, size_t len)
-{
-    struct amg_ep *ep = NULL;
-    struct amg_message message = {.buf = NULL};
-    hg_return_t rc = HG_SUCCESS;
-
-    if (!AMG_CONTEXT_OK(context) || !AMG_ADDR_OK(addr) ||
-        !AMG_CONTRACT(addr->cls == context->cls && addr->peer != NULL &&
-                      (arg != NULL || len == 0)))
-        return HG_INVALID_ARG;
-    if (len > AMALGAM_ONEWAY_MAX)
-        return HG_MSGSIZE;
-    rc = id_check(context->cls, id);
-    if (rc != HG_SUCCESS)
-        return rc;
-    ep = amg_context_ep(context, addr->route);
-    rc = ep->transport->msg.get_buf(ep, addr->peer, &message.buf);
-    if (rc != HG_SUCCESS)
-        return rc;
-    rc = amg_rpc_encode_raw(context->cls, id, arg, (uint32_t)len, &message);
-    if (rc == HG_SUCCESS)
-        rc = ep->transport->msg.send_request(ep,
-            (struct amg_target){addr->peer, 0}, message.buf, message.len, false,
-            NULL);
-    if (rc == HG_BUSY)
-        rc = late_send(context, addr, &message);
-    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
-        ep->transport->msg.put_buf(ep, message.buf);
-        return rc;
-    }
-    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
-    amg_context_posted(context, addr->route);
-    return HG_SUCCESS;
 }

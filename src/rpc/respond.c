@@ -509,6 +509,7 @@ hg_return_t HG_Respond(
     if (rc != HG_SUCCESS)
         return rc;
     context = handle->info.context;
+    amg_context_send_unsent(context);
     route = handle->addr.route;
     ep = amg_handle_ep(handle);
     rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);

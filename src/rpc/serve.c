@@ -12,6 +12,7 @@
 #include "mercury_class.h"
 #include "rpc/encode.h"
 #include "wire/header.h"
+#include "wire/records.h"
 
 /* A program registers its RPCs when it has a context, and then makes progress.
  * A progress thread of the library starts earlier, and would refuse requests
@@ -350,6 +351,8 @@ static bool flags_are_right(
         (flags & AMG_HEADER_ACK) != 0 ||
         ((flags & AMG_HEADER_ONE_WAY) != 0 && (flags & AMG_HEADER_MORE) == 0);
 
+    if ((flags & AMG_HEADER_SEVERAL) != 0) /* handled before, if valid */
+        return false;
     /* Probe by a target that waits for an ACK: is this process still there? */
     if (flags == AMG_HEADER_ACK && !arrival->is_one_way)
         return true;
@@ -437,18 +440,16 @@ static inline bool is_plain(
            !atomic_load_explicit(&context->is_unposted, memory_order_acquire);
 }
 
-/* Makes the handle of a request; NULL: there is no memory, and the request was
- * refused. */
-static AMG_INLINE struct hg_handle *arrival_take(hg_context_t *context,
+/* Makes the handle of a request; NULL: no memory. */
+static AMG_INLINE struct hg_handle *handle_make(hg_context_t *context,
     unsigned route, struct amg_arrival *arrival, struct amg_rpc *rpc)
 {
     struct hg_handle *handle = amg_handle_create(context, true);
 
-    if (!AMG_LIKELY(handle != NULL)) {
-        serve_refuse_without_handle(context, route, arrival);
+    if (!AMG_LIKELY(handle != NULL))
         return NULL;
-    }
     handle->arrival = arrival;
+    handle->is_shared = false;
     handle->on_unanswered_end = amg_respond_for_user;
     handle->info.context_id = arrival->origin_context;
     amg_addr_borrow(context->cls, route, arrival->from, &handle->addr);
@@ -458,6 +459,17 @@ static AMG_INLINE struct hg_handle *arrival_take(hg_context_t *context,
     handle->rpc = rpc;
     handle->is_one_way = arrival->is_one_way;
     handle->is_long = arrival->is_long;
+    return handle;
+}
+
+/* The same; NULL: the request was refused. */
+static AMG_INLINE struct hg_handle *arrival_take(hg_context_t *context,
+    unsigned route, struct amg_arrival *arrival, struct amg_rpc *rpc)
+{
+    struct hg_handle *handle = handle_make(context, route, arrival, rpc);
+
+    if (!AMG_LIKELY(handle != NULL))
+        serve_refuse_without_handle(context, route, arrival);
     return handle;
 }
 
@@ -502,6 +514,83 @@ AMG_NOINLINE static void serve_searched(
         serve_plain(context, route, arrival, NULL);
 }
 
+/* Serves each record of a valid request by a handle. They share the arrival, so
+ * that its credit comes back after the last one. */
+static void records_serve(hg_context_t *context, unsigned route,
+    struct amg_arrival *arrival, struct amg_rpc *rpc, uint32_t count)
+{
+    struct amg_ep *ep = amg_context_ep(context, route);
+    hg_id_t id = arrival_id(arrival);
+    uint32_t at = AMG_HEADER_LEN;
+
+    atomic_init((atomic_uint *)(void *)arrival->kept, count);
+    for (; count > 0; count--) {
+        char *record = (char *)arrival->data + at;
+        uint32_t arg_len = 0;
+        uint32_t len = amg_record_read(record, arrival->len - at, &arg_len);
+        struct hg_handle *handle =
+            len == 0 ? NULL : handle_make(context, route, arrival, rpc);
+
+        if (handle == NULL) {
+            AMG_LOG_ERROR("rpc",
+                "no memory for a handle: %" PRIu32 " one-way calls are lost",
+                count);
+            if (amg_arrival_leave(arrival, count))
+                ep->transport->msg.release(ep, arrival);
+            return;
+        }
+        at += len;
+        handle->is_shared = true;
+        handle->info.id = id;
+        handle->in.data = record + AMG_RECORD_HEAD_LEN;
+        handle->in.len = arg_len;
+        serve_created(handle); /* the arrival may be released by the last one */
+    }
+}
+
+/* Why a request of records is refused; NULL: it is not. */
+static const char *records_refusal(
+    const hg_context_t *context, uint32_t count, hg_return_t *ret)
+{
+    *ret = HG_CANCELED;
+    if (atomic_load_explicit(&context->is_unposted, memory_order_acquire))
+        return "its context receives no more";
+    *ret = HG_PROTOCOL_ERROR;
+    if (amg_rpc_class_of(context->cls)->in_offset != 0)
+        return "it has no header of the user, which "
+               "HG_Class_set_input_offset() demands here";
+    return count == 0 ? "one of its calls is malformed" : NULL;
+}
+
+/* Handles a request whose arguments are records. */
+static void serve_several(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    uint32_t count =
+        amg_records_count((const char *)arrival->data + AMG_HEADER_LEN,
+            arrival->len - AMG_HEADER_LEN);
+    hg_return_t ret = HG_SUCCESS;
+    const char *why = records_refusal(context, count, &ret);
+    struct amg_rpc *rpc = NULL;
+
+    if (why != NULL) {
+        struct hg_handle *handle = arrival_take(context, route, arrival, NULL);
+
+        if (handle == NULL)
+            return;
+        handle->info.id = arrival_id(arrival);
+        serve_refuse(handle, ret, why);
+        return;
+    }
+    amg_counters_add_some(
+        &context->counters, AMG_COUNT_REQUESTS_CAME, (int)count);
+    rpc = amg_rpc_find(context->cls, arrival_id(arrival));
+    if (rpc != NULL && rpc->oneway != NULL)
+        amg_oneway_take_several(context, route, rpc, arrival);
+    else
+        records_serve(context, route, arrival, rpc, count);
+}
+
 /* Any other message. */
 AMG_NOINLINE static void serve_other(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
@@ -510,6 +599,12 @@ AMG_NOINLINE static void serve_other(
 
     if (arrival->is_late) {
         serve_late_reply(context, route, arrival);
+        return;
+    }
+    if (arrival->is_one_way &&
+        amg_header_is_plain(arrival->data, arrival->len, AMG_HEADER_REQUEST,
+            AMG_HEADER_ONE_WAY | AMG_HEADER_SEVERAL)) {
+        serve_several(context, route, arrival);
         return;
     }
     handle = arrival_take(context, route, arrival, NULL);
@@ -545,6 +640,10 @@ hg_return_t amg_rpc_context_open(hg_context_t *context)
     amg_list_init(&rpc->unanswered);
     amg_list_init(&rpc->pulls.waiting);
     rpc->pulls.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
+    if (amg_streams_open(rpc) != HG_SUCCESS) {
+        amg_mem_free(rpc);
+        return HG_NOMEM;
+    }
     context->rpc = rpc;
     return HG_SUCCESS;
 }
@@ -554,6 +653,7 @@ void amg_rpc_context_close(hg_context_t *context)
     AMG_ASSERT(amg_list_is_empty(&context->rpc->ack_waits));
     AMG_ASSERT(amg_list_is_empty(&context->rpc->unanswered));
     amg_map_fini(&context->rpc->acks, NULL);
+    amg_streams_close(context->rpc);
     amg_mem_free(context->rpc);
     context->rpc = NULL;
 }

@@ -66,7 +66,8 @@ enum amg_header_flags {
     AMG_HEADER_ONE_WAY = 2, /* no answer is expected */
     AMG_HEADER_ACK = 4, /* a long reply was fetched; with an answer: a probe */
     AMG_HEADER_SUMMED = 8,     /* the arguments have a checksum */
-    AMG_HEADER_FLAGS_ALL = 15, /* any other bit belongs to a later version */
+    AMG_HEADER_SEVERAL = 16,   /* its arguments are records (wire/records.h) */
+    AMG_HEADER_FLAGS_ALL = 31, /* any other bit belongs to a later version */
 };
 
 struct amg_header {

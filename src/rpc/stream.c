@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One-way calls without a handle: how they leave.
+ *
+ * A call leaves at once, in a message of its own, unless one to its peer has
+ * left since the last call of HG_Progress(). Then a message is begun for it,
+ * and calls of the same RPC to the same peer are added as records. That message
+ * leaves when it is full, before any other call of the context, when the
+ * program makes progress or has run callbacks, and before a thread that makes
+ * progress blocks: none is begun while one is blocked. So single calls are
+ * never kept, and their order stays.
+ *
+ * A peer's messages are in the slot that its address selects. Peers that share
+ * a slot send each other's message first. */
+#include "rpc/handle.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "amalgam_oneway.h"
+#include "base/assert.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/addr.h"
+#include "rpc/encode.h"
+#include "wire/records.h"
+
+_Static_assert(
+    AMALGAM_ONEWAY_MAX == AMG_RECORD_ARG_MAX, "an argument fits into a record");
+
+enum { SLOT_BITS = 5, SLOTS = 1 << SLOT_BITS };
+
+/* The calls to one peer. */
+struct stream {
+    const struct amg_peer *peer; /* of the last call; may be gone */
+    unsigned turn;               /* context->turns when a call left at once */
+    /* The message that was begun, if any; then the context counts it as an
+     * operation in flight. */
+    hg_id_t id;
+    char *end;     /* of its records */
+    uint32_t room; /* bytes behind that; 0: there is no message */
+    int count;     /* of its records */
+    struct amg_buf *buf;
+    struct hg_addr to;
+};
+
+/* Owned by the context. */
+struct amg_streams {
+    struct amg_bias lock; /* guards the slots; taken before those of drivers */
+    uint32_t len_max;     /* of the records of a message; 0: none is begun */
+    struct stream slots[SLOTS];
+};
+
+_Static_assert(SLOTS <= 8 * sizeof(unsigned), "the bits of context->unsent");
+
+hg_return_t amg_streams_open(struct amg_rpc_context *rpc)
+{
+    struct amg_streams *streams = amg_mem_zalloc(sizeof(*streams));
+
+    if (streams == NULL)
+        return HG_NOMEM;
+    amg_bias_init(&streams->lock);
+    streams->len_max = (uint32_t)amg_env_number(AMG_ENV_PACK_BYTES);
+    rpc->streams = streams;
+    return HG_SUCCESS;
+}
+
+void amg_streams_close(struct amg_rpc_context *rpc)
+{
+    for (unsigned i = 0; i < SLOTS; i++)
+        AMG_ASSERT(rpc->streams->slots[i].buf == NULL);
+    amg_mem_free(rpc->streams);
+}
+
+static inline unsigned slot_of(const struct amg_peer *peer)
+{
+    return (unsigned)((uint64_t)(uintptr_t)peer * 0x9e3779b97f4a7c15u >>
+                      (64 - SLOT_BITS));
+}
+
+static inline unsigned turn_now(const hg_context_t *context)
+{
+    return atomic_load_explicit(&context->turns, memory_order_relaxed);
+}
+
+/* A call that waits for a credit of its peer: there is at most one for each, as
+ * further ones are refused then. Owned by itself, until it has left. */
+struct late {
+    struct amg_op op;
+    hg_context_t *context;
+    struct hg_addr to;
+};
+
+static void late_free(struct late *late)
+{
+    amg_addr_fini(&late->to);
+    amg_mem_free(late);
+}
+
+static void late_step(struct amg_op *op)
+{
+    struct late *late = amg_container_of(op, struct late, op);
+    hg_context_t *context = late->context;
+
+    late_free(late);
+    amg_context_leave(context);
+}
+
+/* Sends it when there is a credit. */
+AMG_NOINLINE static hg_return_t late_send(hg_context_t *context,
+    const struct hg_addr *to, const struct amg_message *message)
+{
+    struct amg_ep *ep = amg_context_ep(context, to->route);
+    struct late *late = amg_mem_zalloc(sizeof(*late));
+    hg_return_t rc = HG_SUCCESS;
+
+    if (late == NULL)
+        return HG_NOMEM;
+    late->op.step = late_step;
+    late->context = context;
+    amg_addr_init_copy(to, &late->to);
+    amg_context_enter(context);
+    rc = ep->transport->msg.send_request(ep, (struct amg_target){to->peer, 0},
+        message->buf, message->len, false, &late->op);
+    if (rc == HG_SUCCESS)
+        return HG_SUCCESS;
+    amg_context_leave(context);
+    late_free(late);
+    return rc;
+}
+
+/* Sets or clears the bit of a slot. The lock is held. */
+static void unsent_set_locked(
+    hg_context_t *context, const struct stream *stream, bool is_unsent)
+{
+    unsigned bit = 1u << (stream - context->rpc->streams->slots);
+    unsigned bits =
+        atomic_load_explicit(&context->unsent, memory_order_relaxed);
+
+    atomic_store_explicit(&context->unsent,
+        is_unsent ? bits | bit : bits & ~bit, memory_order_relaxed);
+}
+
+/* The message has left, or is lost. */
+static void stream_end_locked(hg_context_t *context, struct stream *stream)
+{
+    stream->buf = NULL;
+    stream->room = 0;
+    amg_addr_fini(&stream->to);
+    unsent_set_locked(context, stream, false);
+    amg_context_leave(context);
+}
+
+static void stream_count(hg_context_t *context, int count)
+{
+    struct amg_counters *counters = &context->counters;
+
+    amg_counters_add_some(counters, AMG_COUNT_REQUESTS_SENT, count);
+    if (count == 1)
+        return;
+    amg_counters_add(counters, AMG_COUNT_PACKED_MESSAGES);
+    amg_counters_add_some(counters, AMG_COUNT_PACKED_CALLS, count);
+}
+
+/* Sends the message of a stream. HG_AGAIN, HG_NOMEM: it stays. Another error:
+ * it is lost. */
+static hg_return_t stream_send_locked(
+    hg_context_t *context, struct stream *stream)
+{
+    struct amg_ep *ep = amg_context_ep(context, stream->to.route);
+    struct amg_message message = {.buf = stream->buf};
+    unsigned route = stream->to.route;
+    hg_return_t rc = HG_SUCCESS;
+
+    message.len = (uint32_t)(stream->end - (char *)stream->buf->data);
+    rc = ep->transport->msg.send_request(ep,
+        (struct amg_target){stream->to.peer, 0}, message.buf, message.len,
+        false, NULL);
+    if (rc == HG_BUSY)
+        rc = late_send(context, &stream->to, &message);
+    if (rc == HG_AGAIN || rc == HG_NOMEM)
+        return rc;
+    if (rc == HG_SUCCESS)
+        stream_count(context, stream->count);
+    else
+        ep->transport->msg.put_buf(ep, message.buf);
+    stream_end_locked(context, stream);
+    amg_context_posted(context, route);
+    return rc;
+}
+
+/* Is there room for a call in the message of a stream? */
+static inline bool stream_fits(const struct stream *stream,
+    const struct amg_peer *peer, hg_id_t id, uint32_t len)
+{
+    return stream->peer == peer && stream->id == id &&
+           stream->room >= amg_record_len(len);
+}
+
+/* A call was written to the end of it. */
+static inline void stream_grow_locked(struct stream *stream, uint32_t len)
+{
+    stream->end += amg_record_len(len);
+    stream->room -= amg_record_len(len);
+    stream->count++;
+}
+
+/* May a thread that makes progress be blocked? */
+static bool is_blocked(const hg_context_t *context)
+{
+    return atomic_load_explicit(&context->cq.waiting, memory_order_relaxed) !=
+           0;
+}
+
+/* Begins a message with a call. HG_MSGSIZE: the call must be sent alone. */
+static hg_return_t stream_begin_locked(hg_context_t *context,
+    struct stream *stream, const struct hg_addr *to, hg_id_t id,
+    const void *arg, uint32_t len)
+{
+    struct amg_ep *ep = amg_context_ep(context, to->route);
+    uint32_t room = context->rpc->streams->len_max;
+    hg_return_t rc = ep->transport->msg.get_buf(ep, to->peer, &stream->buf);
+
+    if (rc != HG_SUCCESS) {
+        stream->buf = NULL;
+        return rc;
+    }
+    if (room > stream->buf->cap - AMG_HEADER_LEN)
+        room = (stream->buf->cap - AMG_HEADER_LEN) & ~7u;
+    if (room < amg_record_len(len)) {
+        ep->transport->msg.put_buf(ep, stream->buf);
+        stream->buf = NULL;
+        return HG_MSGSIZE;
+    }
+    amg_header_write_request(
+        stream->buf->data, AMG_HEADER_ONE_WAY | AMG_HEADER_SEVERAL, id);
+    amg_addr_init_copy(to, &stream->to);
+    stream->id = id;
+    stream->end = (char *)stream->buf->data + AMG_HEADER_LEN;
+    stream->room = room;
+    stream->count = 0;
+    amg_record_write(stream->end, arg, len);
+    stream_grow_locked(stream, len);
+    amg_context_enter(context);
+    unsent_set_locked(context, stream, true);
+    atomic_thread_fence(memory_order_seq_cst); /* see amg_context.unsent */
+    if (is_blocked(context))
+        (void)stream_send_locked(context, stream);
+    return HG_SUCCESS;
+}
+
+/* Sends a call in a message of its own. */
+static hg_return_t single_send(hg_context_t *context, const struct hg_addr *to,
+    hg_id_t id, const void *arg, uint32_t len)
+{
+    struct amg_ep *ep = amg_context_ep(context, to->route);
+    struct amg_message message = {.buf = NULL};
+    hg_return_t rc = ep->transport->msg.get_buf(ep, to->peer, &message.buf);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = amg_rpc_encode_raw(context->cls, id, arg, len, &message);
+    if (rc == HG_SUCCESS)
+        rc = ep->transport->msg.send_request(ep,
+            (struct amg_target){to->peer, 0}, message.buf, message.len, false,
+            NULL);
+    if (rc == HG_BUSY)
+        rc = late_send(context, to, &message);
+    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
+        ep->transport->msg.put_buf(ep, message.buf);
+        return rc;
+    }
+    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
+    amg_context_posted(context, to->route);
+    return HG_SUCCESS;
+}
+
+/* Sends a call that does not fit into the message of its stream, or has none.
+ * A message of another peer that cannot leave stays, and the call goes alone.
+ */
+static hg_return_t call_send_locked(hg_context_t *context,
+    struct stream *stream, const struct hg_addr *to, hg_id_t id,
+    const void *arg, uint32_t len)
+{
+    bool is_next =
+        stream->peer == to->peer && stream->turn == turn_now(context);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (stream->buf != NULL) {
+        bool is_mine = stream->to.peer == to->peer;
+
+        rc = stream_send_locked(context, stream);
+        if (rc != HG_SUCCESS && is_mine)
+            return rc;
+    }
+    if (stream->buf == NULL) {
+        stream->peer = to->peer;
+        stream->turn = turn_now(context);
+        rc = HG_MSGSIZE;
+        if (is_next && !is_blocked(context) &&
+            amg_rpc_is_plain(amg_rpc_class_of(context->cls)))
+            rc = stream_begin_locked(context, stream, to, id, arg, len);
+        if (rc != HG_MSGSIZE)
+            return rc;
+    }
+    return single_send(context, to, id, arg, len);
+}
+
+/* Is it a one-way RPC of this process? */
+static hg_return_t id_check(const hg_class_t *cls, hg_id_t id)
+{
+    const struct amg_rpc *rpc = amg_rpc_find(cls, id);
+
+    if (AMG_LIKELY(rpc != NULL && rpc->is_one_way))
+        return HG_SUCCESS;
+    AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is not %s", id,
+        rpc == NULL ? "registered" : "one-way: it has a response");
+    return rpc == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
+}
+
+/* The same for any thread and any call. */
+AMG_NOINLINE static hg_return_t call_send(hg_context_t *context,
+    const struct hg_addr *to, hg_id_t id, const void *arg, size_t len)
+{
+    struct amg_streams *streams = context->rpc->streams;
+    struct stream *stream = &streams->slots[slot_of(to->peer)];
+    hg_return_t rc = HG_SUCCESS;
+
+    if (len > AMALGAM_ONEWAY_MAX)
+        return HG_MSGSIZE;
+    rc = id_check(context->cls, id);
+    if (rc != HG_SUCCESS)
+        return rc;
+    /* NOTE(not a leaf): drivers and queues take their locks inside. */
+    amg_bias_lock(&streams->lock);
+    if (stream_fits(stream, to->peer, id, (uint32_t)len)) {
+        amg_record_write(stream->end, arg, (uint32_t)len);
+        stream_grow_locked(stream, (uint32_t)len);
+    } else {
+        rc = call_send_locked(context, stream, to, id, arg, (uint32_t)len);
+    }
+    amg_bias_unlock(&streams->lock);
+    return rc;
+}
+
+/* The usual case of a stream: adds the call to a message. */
+static AMG_INLINE bool call_add(struct amg_streams *streams,
+    const struct amg_peer *peer, hg_id_t id, const void *arg, size_t len)
+{
+    struct stream *stream = &streams->slots[slot_of(peer)];
+
+    if (len % sizeof(uint64_t) != 0 || len > AMALGAM_ONEWAY_MAX ||
+        !amg_bias_lock_as_owner(&streams->lock))
+        return false;
+    if (!stream_fits(stream, peer, id, (uint32_t)len)) {
+        amg_bias_unlock_as_owner(&streams->lock);
+        return false;
+    }
+    amg_record_write_words(stream->end, arg, (uint32_t)len);
+    stream_grow_locked(stream, (uint32_t)len);
+    amg_bias_unlock_as_owner(&streams->lock);
+    return true;
+}
+
+hg_return_t amalgam_forward_oneway(hg_context_t *context, hg_addr_t addr,
+    hg_id_t id, const void *arg, size_t len)
+{
+    if (!AMG_CONTEXT_OK(context) || !AMG_ADDR_OK(addr) ||
+        !AMG_CONTRACT(addr->cls == context->cls && addr->peer != NULL &&
+                      (arg != NULL || len == 0)))
+        return HG_INVALID_ARG;
+    return call_add(context->rpc->streams, addr->peer, id, arg, len)
+               ? HG_SUCCESS
+               : call_send(context, addr, id, arg, len);
+}
+
+/* May the calling thread send on that route? */
+static bool is_sender(const hg_context_t *context, unsigned route)
+{
+    return !amg_role.is_library_thread ||
+           !amg_class_is_user_bound(context->cls, route);
+}
+
+void amg_streams_send(hg_context_t *context)
+{
+    struct amg_streams *streams = context->rpc->streams;
+    unsigned bits = 0;
+
+    amg_bias_lock(&streams->lock); /* NOTE(not a leaf): as above */
+    bits = atomic_load_explicit(&context->unsent, memory_order_relaxed);
+    for (; bits != 0; bits &= bits - 1u) {
+        struct stream *stream = &streams->slots[__builtin_ctz(bits)];
+
+        if (!is_sender(context, stream->to.route))
+            continue;
+        stream->turn =
+            turn_now(context) - 1u; /* the next call leaves at once */
+        (void)stream_send_locked(context, stream);
+    }
+    amg_bias_unlock(&streams->lock);
+}
+
+void amg_streams_abandon(hg_context_t *context)
+{
+    struct amg_streams *streams = context->rpc->streams;
+
+    amg_bias_lock(&streams->lock); /* NOTE(not a leaf): as above */
+    for (unsigned i = 0; i < SLOTS; i++) {
+        struct stream *stream = &streams->slots[i];
+        char text[256];
+
+        if (stream->buf == NULL)
+            continue;
+        AMG_LOG_WARNING("rpc",
+            "%d one-way calls to %s are lost: the context ends, and they have "
+            "no credit",
+            stream->count, amg_addr_text(&stream->to, text, sizeof(text)));
+        amg_context_ep(context, stream->to.route)
+            ->transport->msg.put_buf(
+                amg_context_ep(context, stream->to.route), stream->buf);
+        stream_end_locked(context, stream);
+    }
+    amg_bias_unlock(&streams->lock);
+}

@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 #include "wire/header.h"
+#include "wire/records.h"
 
 enum step {
     STEP_RAW,     /* any bytes */
@@ -31,6 +32,24 @@ enum make_flags {
 
 enum { ARG_CAP = MESSAGE_LEN_MAX - 128 };
 
+/* One-way calls that share a message. */
+static size_t records_make(struct fuzz *fuzz, uint8_t *ret_body)
+{
+    unsigned count = fuzz_u8(fuzz) % 13; /* they fit into ARG_CAP */
+    size_t len = 0;
+
+    for (; count > 0; count--) {
+        uint64_t record[1 + AMG_RECORD_ARG_MAX / 8];
+        uint8_t arg[AMG_RECORD_ARG_MAX] = {0};
+        uint32_t arg_len = fuzz_u8(fuzz) % (AMG_RECORD_ARG_MAX + 1);
+
+        amg_record_write(record, arg, arg_len);
+        memcpy(ret_body + len, record, amg_record_len(arg_len));
+        len += amg_record_len(arg_len);
+    }
+    return len;
+}
+
 /* The part after the headers: nothing, random bytes, good arguments that were
  * altered, or a descriptor of long ones. */
 static size_t body_make(struct fuzz *fuzz, uint8_t flags, uint8_t *ret_body)
@@ -40,6 +59,12 @@ static size_t body_make(struct fuzz *fuzz, uint8_t flags, uint8_t *ret_body)
     uint64_t total = 0;
     size_t len = 0;
 
+    if ((flags & AMG_HEADER_SEVERAL) != 0 && kind % 8 < 6) {
+        len = records_make(fuzz, ret_body);
+        if (kind % 2 == 0)
+            fuzz_spoil(fuzz, ret_body, len);
+        return len;
+    }
     switch (kind % 4) {
     case 0:
         return 0;

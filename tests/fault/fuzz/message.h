@@ -21,6 +21,7 @@ enum message_rpc {
     MESSAGE_LIAR,    /* answers with the bytes in message_world.lie */
     MESSAGE_LATER,   /* answered when the input ends */
     MESSAGE_DEAF,    /* registered without a callback */
+    MESSAGE_BARE,    /* one-way, its handler gets no handle */
     MESSAGE_RPC_COUNT
 };
 

@@ -11,6 +11,7 @@
 #include "core/addr.h"
 #include "core/context.h"
 #include "fuzz.h"
+#include "amalgam_oneway.h"
 #include "mercury_macros.h"
 #include "mercury_proc_bulk.h"
 #include "mercury_proc_string.h"
@@ -331,6 +332,15 @@ size_t message_args(enum message_rpc rpc, void *ret_args, size_t cap)
     return len;
 }
 
+static void serve_bare(
+    hg_class_t *cls, int from_rank, const void *arg, size_t len)
+{
+    static unsigned char bytes[AMALGAM_ONEWAY_MAX];
+
+    FUZZ_CHECK(cls == world->cls && from_rank == -1 && len <= sizeof(bytes));
+    memcpy(bytes, arg, len);
+}
+
 static void rpcs_register(void)
 {
     hg_class_t *cls = world->cls;
@@ -346,6 +356,7 @@ static void rpcs_register(void)
     ids[MESSAGE_LATER] =
         MERCURY_REGISTER(cls, "later", void, text_t, serve_later);
     ids[MESSAGE_DEAF] = MERCURY_REGISTER(cls, "deaf", void, void, NULL);
+    ids[MESSAGE_BARE] = amalgam_register_oneway(cls, "bare", serve_bare);
     FUZZ_CHECK(HG_Registered_disable_response(
                    cls, ids[MESSAGE_ONE_WAY], HG_TRUE) == HG_SUCCESS);
 }

@@ -52,11 +52,19 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
  * Send a one-way call of up to AMALGAM_ONEWAY_MAX bytes.
  *
  * No callback tells when it left or was handled. It stays in order with other
- * calls to that address, and amalgam_finalize() waits until it was handled. A
- * call beyond the credits of the address waits for one, and
- * HG_Context_destroy() waits for that; while calls wait, further ones are
- * refused, so that a stream of them takes no memory: make progress, and call
- * again.
+ * calls to that address, and amalgam_finalize() waits until it was handled.
+ *
+ * The first call to an address after HG_Progress() leaves at once. Those of the
+ * same RPC that follow it before the next HG_Progress() share messages. Such a
+ * message leaves when it is full; before any other call or answer of the
+ * context; in HG_Progress() and HG_Trigger(), and before a thread of the
+ * library waits. So make progress after the last call of a burst: a target that
+ * waits for it while this process only computes would wait in vain.
+ *
+ * A message beyond the credits of the address waits for one, and
+ * HG_Context_destroy() waits for that; while one waits and the next one is
+ * full, calls are refused, so that a stream of them takes no memory: make
+ * progress, and call again.
  *
  * @param context  [in]
  * @param addr     [in]  of the class; context 0 of that process serves the call

@@ -479,6 +479,8 @@ const struct amg_transport amg_mpi_transport = {
             .put_buf = amg_mpi_msg_put_buf,
             .send_request = amg_mpi_msg_send_request,
             .send_reply = amg_mpi_msg_send_reply,
+            .request_now = amg_request_by_buf,
+            .reply_now = amg_reply_by_buf,
             .release = amg_mpi_msg_release,
             .release_reply = amg_mpi_msg_release_reply,
         },

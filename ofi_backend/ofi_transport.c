@@ -592,6 +592,8 @@ const struct amg_transport amg_ofi_transport = {
             .put_buf = amg_ofi_msg_put_buf,
             .send_request = amg_ofi_msg_send_request,
             .send_reply = amg_ofi_msg_send_reply,
+            .request_now = amg_request_by_buf,
+            .reply_now = amg_reply_by_buf,
             .release = amg_ofi_msg_release,
             .release_reply = amg_ofi_msg_release_reply,
         },

@@ -185,7 +185,7 @@ static inline hg_return_t forward_send(struct hg_handle *handle,
 
 /* Encodes the request into `*ret_buf` and sends both. On an error `*ret_buf` is
  * the buffer that is left to the caller. */
-AMG_NOINLINE static hg_return_t forward_post(
+static hg_return_t forward_post(
     struct hg_handle *handle, struct amg_buf **ret_buf, void *in_struct)
 {
     struct amg_buf *buf = NULL;
@@ -218,14 +218,33 @@ static inline bool forward_is_empty(
            amg_rpc_is_plain(amg_rpc_class_of(handle->info.hg_class));
 }
 
-/* The same for such a request. */
-static inline hg_return_t forward_post_empty(
-    struct hg_handle *handle, struct amg_ep *ep, struct amg_buf *buf)
+/* Sends such a request, unless something keeps it. */
+static inline bool forward_empty_now(
+    struct hg_handle *handle, struct amg_ep *ep)
 {
+    uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)];
+
     handle->in.len = 0;
-    amg_header_write_request(buf->data,
-        handle->is_one_way ? AMG_HEADER_ONE_WAY : 0, handle->info.id);
-    return forward_send(handle, ep, buf, AMG_HEADER_LEN, !handle->is_one_way);
+    amg_header_write_request(
+        head, handle->is_one_way ? AMG_HEADER_ONE_WAY : 0, handle->info.id);
+    return ep->transport->msg.request_now(ep,
+        (struct amg_target){handle->addr.peer, handle->info.context_id}, head,
+        AMG_HEADER_LEN, !handle->is_one_way, &handle->op);
+}
+
+/* Encodes any request into a buffer and sends it. */
+AMG_NOINLINE static hg_return_t forward_any(
+    struct hg_handle *handle, struct amg_ep *ep, void *in_struct)
+{
+    struct amg_buf *buf = NULL;
+    hg_return_t rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = forward_post(handle, &buf, in_struct);
+    if (rc != HG_SUCCESS)
+        ep->transport->msg.put_buf(ep, buf);
+    return rc;
 }
 
 /* For this call and later ones. */
@@ -240,7 +259,6 @@ hg_return_t HG_Forward(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
     struct amg_ep *ep = NULL;
-    struct amg_buf *buf = NULL;
     hg_context_t *context = NULL;
     unsigned route = 0;
     hg_return_t rc = HG_SUCCESS;
@@ -253,9 +271,6 @@ hg_return_t HG_Forward(
     context = handle->info.context;
     amg_context_send_unsent(context);
     ep = amg_handle_ep(handle);
-    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
-    if (rc != HG_SUCCESS)
-        return rc;
     route = handle->addr.route;
     handle->callback = callback;
     handle->arg = arg;
@@ -271,15 +286,13 @@ hg_return_t HG_Forward(
     if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
         spare_make(handle);
     amg_context_enter(context);
-    rc = forward_is_empty(handle, in_struct)
-             ? forward_post_empty(handle, ep, buf)
-             : forward_post(handle, &buf, in_struct);
-    if (rc == HG_SUCCESS) {
+    if (!forward_is_empty(handle, in_struct) || !forward_empty_now(handle, ep))
+        rc = forward_any(handle, ep, in_struct);
+    if (AMG_LIKELY(rc == HG_SUCCESS)) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
         amg_context_posted(context, route);
         return HG_SUCCESS;
     }
-    ep->transport->msg.put_buf(ep, buf);
     amg_handle_release_args(handle);
     amg_handle_set_state(handle, AMG_HANDLE_IDLE);
     amg_context_leave(context);

@@ -364,21 +364,27 @@ static void respond_long_step(struct amg_op *op)
         respond_end(handle, handle->ret);
 }
 
-/* Sends an answer of `len` bytes, for whose completion there is no callback. */
-static inline hg_return_t respond_leave(struct hg_handle *handle,
-    struct amg_ep *ep, struct amg_buf *buf, uint32_t len)
+/* An answer was sent for whose completion there is no callback. `is_claimed`:
+ * it has a reference of its own; otherwise the program may have destroyed the
+ * handle already. */
+static inline void respond_left(struct hg_handle *handle, bool is_claimed)
+{
+    amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
+    if (!AMG_LIKELY(!is_claimed))
+        amg_handle_unref(handle);
+}
+
+/* Sends such an answer of `len` bytes. */
+static hg_return_t respond_leave(struct hg_handle *handle, struct amg_ep *ep,
+    struct amg_buf *buf, uint32_t len)
 {
     bool is_claimed = amg_refs_spare(&handle->spare) == 0;
     hg_return_t rc =
         ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
 
-    if (rc != HG_SUCCESS)
-        return rc;
-    amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
-    /* Otherwise the program may have destroyed it already. */
-    if (!AMG_LIKELY(!is_claimed))
-        amg_handle_unref(handle);
-    return HG_SUCCESS;
+    if (rc == HG_SUCCESS)
+        respond_left(handle, is_claimed);
+    return rc;
 }
 
 /* Sends the encoded answer, and sets what follows its completion. */
@@ -421,28 +427,6 @@ static hg_return_t respond_post(
     return rc;
 }
 
-/* Encodes the answer into `*ret_buf` and sends it. On an error `*ret_buf` is
- * the buffer that is left to the caller. */
-AMG_NOINLINE static hg_return_t respond_full(
-    struct hg_handle *handle, struct amg_buf **ret_buf, void *out_struct)
-{
-    struct amg_message message = {.buf = *ret_buf,
-        .user_len = amg_rpc_class_of(handle->info.hg_class)->out_offset};
-    hg_return_t rc = HG_SUCCESS;
-
-    handle->entry.run = respond_run;
-    handle->entry.is_incoming = amg_role.is_serving;
-    handle->token = 0;
-    rc = amg_rpc_encode(
-        handle, handle->rpc->out_proc, out_struct, &handle->out, &message);
-    if (rc == HG_SUCCESS)
-        rc = respond_post(handle, &message);
-    *ret_buf = message.buf;
-    if (rc != HG_SUCCESS)
-        amg_args_release(&handle->out);
-    return rc;
-}
-
 /* Is there nothing to encode but the plain head, and nothing to do after it was
  * sent? */
 static inline bool respond_is_empty(
@@ -453,13 +437,45 @@ static inline bool respond_is_empty(
            amg_rpc_is_plain(amg_rpc_class_of(handle->info.hg_class));
 }
 
-/* The same for such an answer. */
-static inline hg_return_t respond_empty(
-    struct hg_handle *handle, struct amg_ep *ep, struct amg_buf *buf)
+/* Sends such an answer, unless something keeps it. */
+static inline bool respond_empty_now(
+    struct hg_handle *handle, struct amg_ep *ep)
 {
+    bool is_claimed = amg_refs_spare(&handle->spare) == 0;
+    uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)];
+
     handle->out.len = 0;
-    amg_header_write_reply(buf->data, 0, HG_SUCCESS, 0);
-    return respond_leave(handle, ep, buf, AMG_HEADER_LEN);
+    amg_header_write_reply(head, 0, HG_SUCCESS, 0);
+    if (!ep->transport->msg.reply_now(
+            ep, handle->arrival, head, AMG_HEADER_LEN))
+        return false;
+    respond_left(handle, is_claimed);
+    return true;
+}
+
+/* Encodes any answer into a buffer and sends it. */
+AMG_NOINLINE static hg_return_t respond_any(
+    struct hg_handle *handle, struct amg_ep *ep, void *out_struct)
+{
+    struct amg_message message = {
+        .user_len = amg_rpc_class_of(handle->info.hg_class)->out_offset};
+    hg_return_t rc =
+        ep->transport->msg.get_buf(ep, handle->addr.peer, &message.buf);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    handle->entry.run = respond_run;
+    handle->entry.is_incoming = amg_role.is_serving;
+    handle->token = 0;
+    rc = amg_rpc_encode(
+        handle, handle->rpc->out_proc, out_struct, &handle->out, &message);
+    if (rc == HG_SUCCESS)
+        rc = respond_post(handle, &message);
+    if (rc != HG_SUCCESS) {
+        amg_args_release(&handle->out);
+        ep->transport->msg.put_buf(ep, message.buf);
+    }
+    return rc;
 }
 
 /* May it be answered now? If so, claims the answer for the caller. */
@@ -497,7 +513,6 @@ static void respond_undo(struct hg_handle *handle, hg_return_t why)
 hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
-    struct amg_buf *buf = NULL;
     struct amg_ep *ep = NULL;
     hg_context_t *context = NULL;
     unsigned route = 0;
@@ -512,25 +527,18 @@ hg_return_t HG_Respond(
     amg_context_send_unsent(context);
     route = handle->addr.route;
     ep = amg_handle_ep(handle);
-    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
-    if (rc != HG_SUCCESS)
-        goto undo;
     handle->callback = callback;
     handle->arg = arg;
-    rc = respond_is_empty(handle, callback, out_struct)
-             ? respond_empty(handle, ep, buf)
-             : respond_full(handle, &buf, out_struct);
-    if (rc != HG_SUCCESS)
-        goto put_buf;
+    if (!respond_is_empty(handle, callback, out_struct) ||
+        !respond_empty_now(handle, ep))
+        rc = respond_any(handle, ep, out_struct);
+    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
+        respond_undo(handle, rc);
+        return rc;
+    }
     amg_counters_add(&context->counters, AMG_COUNT_REPLIES_SENT);
     amg_context_posted(context, route);
     return HG_SUCCESS;
-
-put_buf:
-    ep->transport->msg.put_buf(ep, buf);
-undo:
-    respond_undo(handle, rc);
-    return rc;
 }
 
 void amg_respond_code(struct hg_handle *handle, hg_return_t ret)

@@ -249,9 +249,25 @@ static hg_return_t stream_begin_locked(hg_context_t *context,
     return HG_SUCCESS;
 }
 
-/* Sends a call in a message of its own. */
-static hg_return_t single_send(hg_context_t *context, const struct hg_addr *to,
-    hg_id_t id, const void *arg, uint32_t len)
+/* Sends a short call at once, if the driver can. */
+static inline bool single_send_now(hg_context_t *context, struct amg_ep *ep,
+    struct amg_peer *peer, hg_id_t id, const void *arg, uint32_t len)
+{
+    uint64_t words[AMG_NOW_LEN / sizeof(uint64_t)];
+
+    if (len > AMG_NOW_LEN - AMG_HEADER_LEN ||
+        !amg_rpc_is_plain(amg_rpc_class_of(context->cls)))
+        return false;
+    amg_header_write_request(words, AMG_HEADER_ONE_WAY, id);
+    if (len > 0)
+        memcpy((char *)words + AMG_HEADER_LEN, arg, len);
+    return ep->transport->msg.request_now(ep, (struct amg_target){peer, 0},
+        words, AMG_HEADER_LEN + len, false, NULL);
+}
+
+/* Sends a call in a buffer of its own. */
+AMG_NOINLINE static hg_return_t single_send(hg_context_t *context,
+    const struct hg_addr *to, hg_id_t id, const void *arg, uint32_t len)
 {
     struct amg_ep *ep = amg_context_ep(context, to->route);
     struct amg_message message = {.buf = NULL};
@@ -270,8 +286,6 @@ static hg_return_t single_send(hg_context_t *context, const struct hg_addr *to,
         ep->transport->msg.put_buf(ep, message.buf);
         return rc;
     }
-    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
-    amg_context_posted(context, to->route);
     return HG_SUCCESS;
 }
 
@@ -282,6 +296,7 @@ static hg_return_t call_send_locked(hg_context_t *context,
     struct stream *stream, const struct hg_addr *to, hg_id_t id,
     const void *arg, uint32_t len)
 {
+    struct amg_ep *ep = amg_context_ep(context, to->route);
     bool is_next =
         stream->peer == to->peer && stream->turn == turn_now(context);
     hg_return_t rc = HG_SUCCESS;
@@ -303,7 +318,14 @@ static hg_return_t call_send_locked(hg_context_t *context,
         if (rc != HG_MSGSIZE)
             return rc;
     }
-    return single_send(context, to, id, arg, len);
+    rc = HG_SUCCESS;
+    if (!single_send_now(context, ep, to->peer, id, arg, len))
+        rc = single_send(context, to, id, arg, len);
+    if (AMG_LIKELY(rc == HG_SUCCESS)) {
+        amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
+        amg_context_posted(context, to->route);
+    }
+    return rc;
 }
 
 /* Is it a one-way RPC of this process? */
@@ -374,13 +396,6 @@ hg_return_t amalgam_forward_oneway(hg_context_t *context, hg_addr_t addr,
                : call_send(context, addr, id, arg, len);
 }
 
-/* May the calling thread send on that route? */
-static bool is_sender(const hg_context_t *context, unsigned route)
-{
-    return !amg_role.is_library_thread ||
-           !amg_class_is_user_bound(context->cls, route);
-}
-
 void amg_streams_send(hg_context_t *context)
 {
     struct amg_streams *streams = context->rpc->streams;
@@ -391,8 +406,6 @@ void amg_streams_send(hg_context_t *context)
     for (; bits != 0; bits &= bits - 1u) {
         struct stream *stream = &streams->slots[__builtin_ctz(bits)];
 
-        if (!is_sender(context, stream->to.route))
-            continue;
         stream->turn =
             turn_now(context) - 1u; /* the next call leaves at once */
         (void)stream_send_locked(context, stream);

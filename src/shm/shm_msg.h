@@ -51,6 +51,11 @@ hg_return_t amg_shm_send_reply(struct amg_ep *ep,
     const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
     struct amg_op *op);
 
+bool amg_shm_request_now(struct amg_ep *ep, struct amg_target to,
+    const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
+bool amg_shm_reply_now(struct amg_ep *ep, const struct amg_arrival *arrival,
+    const void *bytes, uint32_t len);
+
 /* Received requests, replies and refusals (shm_msg.c). */
 
 hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain);

@@ -24,6 +24,9 @@
 #include "shm/shm_buf.h"
 #include "shm/shm_peer.h"
 
+_Static_assert(
+    (int)AMG_NOW_LEN == (int)AMG_SHM_INLINE, "request_now fills one cell");
+
 /* Result of sending a message. */
 enum sent {
     SENT_NOT, /* no room */
@@ -113,19 +116,26 @@ AMG_NOINLINE static enum sent long_send_locked(
     return cell_send_locked(buf->domain, &message, cell, 1);
 }
 
+/* Sends a message that fits into a cell, for which there is room. */
+static AMG_INLINE enum sent short_send_locked(struct amg_shm_domain *domain,
+    const void *bytes, const struct outgoing *message)
+{
+    struct amg_shm_cell *cell = message->link->out.cell;
+
+    cell->len = (uint16_t)message->len;
+    amg_shm_inline_copy(cell->bytes, bytes, message->len, AMG_SHM_INLINE);
+    return cell_send_locked(domain, message, cell, 1);
+}
+
 /* Sends a message that is sendable, and takes its buf. */
 static AMG_INLINE enum sent message_send_locked(struct amg_shm_domain *domain,
     struct amg_shm_buf *buf, const struct outgoing *message)
 {
-    struct amg_shm_cell *cell = message->link->out.cell;
     enum sent sent = SENT;
 
     if (!AMG_LIKELY(message->len <= AMG_SHM_INLINE))
         return long_send_locked(buf, *message);
-    cell->len = (uint16_t)message->len;
-    amg_shm_inline_copy(
-        cell->bytes, buf->buf.data, message->len, AMG_SHM_INLINE);
-    sent = cell_send_locked(domain, message, cell, 1);
+    sent = short_send_locked(domain, buf->buf.data, message);
     amg_shm_buf_put_locked(buf);
     return sent;
 }
@@ -373,39 +383,32 @@ AMG_NOINLINE static hg_return_t request_post_locked(struct amg_ep *ep,
     return buf_end_locked(buf, rc);
 }
 
-/* Sends a request without a reply directly into a cell. False: something keeps
- * it, and nothing has changed. */
-static AMG_INLINE bool oneway_send_now_locked(struct amg_shm_domain *domain,
-    struct amg_ep *ep, struct amg_shm_buf *buf, struct outgoing *message,
-    struct amg_op *op)
-{
-    AMG_TEST_POINT("shm_request_checked");
-    if (!is_sendable(buf, message) ||
-        !AMG_LIKELY(amg_flow_take(&domain->calls.flow, &message->peer->calls)))
-        return false;
-    (void)message_send_locked(domain, buf, message);
-    if (op != NULL) {
-        amg_call_begin(op, ep);
-        amg_shm_send_end_locked(op, HG_SUCCESS);
-    }
-    return true;
-}
-
-/* The same for one with a reply. */
-static AMG_INLINE bool request_send_now_locked(struct amg_shm_domain *domain,
-    struct amg_ep *ep, struct amg_shm_buf *buf, struct outgoing *message,
-    struct amg_op *op)
+/* Takes what a request needs before it can be sent: a credit, and a place for
+ * its operation. False: there is none, and nothing has changed. */
+static AMG_INLINE bool request_begin_locked(struct amg_shm_domain *domain,
+    struct amg_ep *ep, struct outgoing *message, struct amg_op *op)
 {
     struct amg_shm_peer *peer = message->peer;
 
     AMG_TEST_POINT("shm_request_checked");
-    if (!is_sendable(buf, message) ||
-        !AMG_LIKELY(amg_calls_ask_locked(
-            &domain->calls, &peer->calls, peer->id, ep, op, &message->cookie)))
-        return false;
-    if (!AMG_LIKELY(message_send_locked(domain, buf, message) == SENT))
-        request_abandon_locked(&domain->calls, message->cookie);
-    return true;
+    return message->kind == AMG_SHM_REQUEST
+               ? AMG_LIKELY(amg_calls_ask_locked(&domain->calls, &peer->calls,
+                     peer->id, ep, op, &message->cookie))
+               : AMG_LIKELY(amg_flow_take(&domain->calls.flow, &peer->calls));
+}
+
+/* The request was sent. */
+static AMG_INLINE void request_end_locked(struct amg_shm_domain *domain,
+    struct amg_ep *ep, const struct outgoing *message, struct amg_op *op,
+    enum sent sent)
+{
+    if (message->kind == AMG_SHM_REQUEST) {
+        if (!AMG_LIKELY(sent == SENT))
+            request_abandon_locked(&domain->calls, message->cookie);
+    } else if (op != NULL) {
+        amg_call_begin(op, ep);
+        amg_shm_send_end_locked(op, HG_SUCCESS);
+    }
 }
 
 hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
@@ -416,6 +419,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
     struct outgoing message = {
         .peer = amg_shm_peer_of(to.peer),
         .len = len,
+        .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
         .origin_context = base->context_id,
     };
     hg_return_t rc = HG_SUCCESS;
@@ -424,19 +428,38 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
         return HG_MSGSIZE;
     amg_bias_lock(&domain->lock);
     message.link = link_ready_locked(message.peer, to.context_id);
-    if (wants_reply) {
-        message.kind = AMG_SHM_REQUEST;
-        if (!AMG_LIKELY(message.link != NULL && request_send_now_locked(domain,
-                                                    base, buf, &message, op)))
-            rc = request_post_locked(base, to, buf, len, true, op);
-    } else {
-        message.kind = AMG_SHM_ONEWAY;
-        if (!AMG_LIKELY(message.link != NULL && oneway_send_now_locked(domain,
-                                                    base, buf, &message, op)))
-            rc = request_post_locked(base, to, buf, len, false, op);
-    }
+    if (AMG_LIKELY(message.link != NULL) && is_sendable(buf, &message) &&
+        request_begin_locked(domain, base, &message, op))
+        request_end_locked(domain, base, &message, op,
+            message_send_locked(domain, buf, &message));
+    else
+        rc = request_post_locked(base, to, buf, len, wants_reply, op);
     amg_bias_unlock(&domain->lock);
     return rc;
+}
+
+bool amg_shm_request_now(struct amg_ep *base, struct amg_target to,
+    const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
+    struct outgoing message = {
+        .peer = amg_shm_peer_of(to.peer),
+        .len = len,
+        .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
+        .origin_context = base->context_id,
+    };
+    bool is_ready = false;
+
+    AMG_ASSERT(len <= AMG_SHM_INLINE);
+    amg_bias_lock(&domain->lock);
+    message.link = link_ready_locked(message.peer, to.context_id);
+    is_ready = AMG_LIKELY(message.link != NULL) &&
+               request_begin_locked(domain, base, &message, op);
+    if (AMG_LIKELY(is_ready))
+        request_end_locked(domain, base, &message, op,
+            short_send_locked(domain, bytes, &message));
+    amg_bias_unlock(&domain->lock);
+    return is_ready;
 }
 
 /* Sends a message that needs no credit, or queues it; takes the buf. HG_NOMEM:
@@ -457,20 +480,30 @@ AMG_NOINLINE static hg_return_t reply_post_locked(struct amg_shm_buf *buf,
     return rc == HG_SUCCESS ? queue_add_locked(buf) : buf_end_locked(buf, rc);
 }
 
-/* Sends it directly into a cell. False: something keeps it. */
-static AMG_INLINE bool reply_send_now_locked(
-    struct amg_shm_buf *buf, struct outgoing *message, uint8_t target_context)
+/* The link for a reply that can be sent at once, as far as link and peer are
+ * concerned; NULL: something keeps it. */
+static AMG_INLINE struct amg_shm_link *reply_link_locked(
+    struct amg_shm_peer *peer, uint8_t target_context)
 {
-    struct amg_shm_peer *peer = message->peer;
+    struct amg_shm_link *link = amg_shm_link_at_locked(peer, target_context);
 
-    message->link = amg_shm_link_at_locked(peer, target_context);
-    if (!AMG_LIKELY(
-            peer->state == AMG_SHM_PEER_ALIVE && message->link != NULL) ||
-        !AMG_LIKELY(amg_list_is_empty(&message->link->queue)) ||
-        !is_sendable(buf, message))
-        return false;
-    (void)message_send_locked(peer->domain, buf, message);
-    return true;
+    return AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE && link != NULL) &&
+                   AMG_LIKELY(
+                       amg_list_is_empty(&link->queue) && link->out.room > 0)
+               ? link
+               : NULL;
+}
+
+static AMG_INLINE struct outgoing reply_to(
+    const struct amg_ep *base, const struct amg_arrival *arrival, uint32_t len)
+{
+    return (struct outgoing){
+        .peer = amg_shm_peer_of(arrival->from),
+        .len = len,
+        .cookie = (uint32_t)arrival->token,
+        .kind = AMG_SHM_REPLY,
+        .origin_context = base->context_id,
+    };
 }
 
 hg_return_t amg_shm_send_reply(struct amg_ep *base,
@@ -479,53 +512,69 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
     struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
-    struct outgoing message = {
-        .peer = amg_shm_peer_of(arrival->from),
-        .len = len,
-        .cookie = (uint32_t)arrival->token,
-        .kind = AMG_SHM_REPLY,
-        .origin_context = base->context_id,
-    };
+    struct outgoing message = reply_to(base, arrival, len);
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_LIKELY(len <= buf_base->cap))
         return HG_MSGSIZE;
     amg_bias_lock(&domain->lock);
-    if (!AMG_LIKELY(op == NULL) ||
-        !reply_send_now_locked(buf, &message, arrival->origin_context))
+    message.link = reply_link_locked(message.peer, arrival->origin_context);
+    if (AMG_LIKELY(op == NULL && message.link != NULL) &&
+        is_sendable(buf, &message))
+        (void)message_send_locked(domain, buf, &message);
+    else
         rc = reply_post_locked(buf, message, arrival->origin_context, op, base);
     amg_bias_unlock(&domain->lock);
     return rc;
+}
+
+bool amg_shm_reply_now(struct amg_ep *base, const struct amg_arrival *arrival,
+    const void *bytes, uint32_t len)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
+    struct outgoing message = reply_to(base, arrival, len);
+
+    AMG_ASSERT(len <= AMG_SHM_INLINE);
+    amg_bias_lock(&domain->lock);
+    message.link = reply_link_locked(message.peer, arrival->origin_context);
+    if (AMG_LIKELY(message.link != NULL))
+        (void)short_send_locked(domain, bytes, &message);
+    amg_bias_unlock(&domain->lock);
+    return message.link != NULL;
 }
 
 hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     const struct amg_shm_msg_header *header, const void *bytes, uint16_t len)
 {
     struct amg_shm_buf *buf = NULL;
-    struct amg_shm_link *link = NULL;
-    struct outgoing message;
-    hg_return_t rc = HG_HOSTUNREACH;
-
-    AMG_ASSERT(len <= AMG_SHM_INLINE);
-    if (peer->state == AMG_SHM_PEER_ALIVE)
-        rc = amg_shm_link_find_locked(peer, header->target_context, &link);
-    if (rc != HG_SUCCESS)
-        return rc;
-    buf = amg_shm_buf_get_locked(peer->domain);
-    if (buf == NULL)
-        return HG_NOMEM;
-    if (len > 0)
-        memcpy(buf->buf.data, bytes, len);
-    message = (struct outgoing){
+    struct outgoing message = {
         .peer = peer,
         .len = len,
         .cookie = header->cookie,
         .kind = header->kind,
         .origin_context = header->origin_context,
     };
-    if (!reply_send_now_locked(buf, &message, header->target_context))
-        rc =
-            reply_post_locked(buf, message, header->target_context, NULL, NULL);
+    uint64_t words[AMG_SHM_INLINE / sizeof(uint64_t)];
+    hg_return_t rc = HG_HOSTUNREACH;
+
+    AMG_ASSERT(len <= AMG_SHM_INLINE);
+    if (peer->state == AMG_SHM_PEER_ALIVE)
+        rc = amg_shm_link_find_locked(
+            peer, header->target_context, &message.link);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (len > 0)
+        memcpy(words, bytes, len);
+    if (AMG_LIKELY(amg_list_is_empty(&message.link->queue) &&
+                   message.link->out.room > 0)) {
+        (void)short_send_locked(peer->domain, words, &message);
+        return HG_SUCCESS;
+    }
+    buf = amg_shm_buf_get_locked(peer->domain);
+    if (buf == NULL)
+        return HG_NOMEM;
+    memcpy(buf->buf.data, words, len);
+    rc = reply_post_locked(buf, message, header->target_context, NULL, NULL);
     if (rc != HG_SUCCESS)
         amg_shm_buf_put_locked(buf);
     return rc;

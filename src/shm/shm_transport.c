@@ -453,6 +453,8 @@ const struct amg_transport amg_shm_transport = {
             .put_buf = amg_shm_buf_put,
             .send_request = amg_shm_send_request,
             .send_reply = amg_shm_send_reply,
+            .request_now = amg_shm_request_now,
+            .reply_now = amg_shm_reply_now,
             .release = amg_shm_msg_release,
             .release_reply = amg_shm_msg_release_reply,
         },

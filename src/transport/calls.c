@@ -3,6 +3,8 @@
  * protocol violations. */
 #include "transport/calls.h"
 
+#include <string.h>
+
 #include "base/log.h"
 
 enum { WARNINGS_MAX = 100 }; /* so that peers cannot flood the log */
@@ -302,12 +304,41 @@ const struct amg_table_slot *amg_calls_pending_locked(
     return NULL;
 }
 
-hg_return_t amg_calls_no_long_buf(struct amg_ep *ep, struct amg_peer *peer,
-    uint32_t len, struct amg_buf **ret_buf)
+/* Two words, which most messages have, without a call. */
+static inline void bytes_copy(void *to, const void *from, uint32_t len)
 {
-    (void)ep;
-    (void)peer;
-    (void)len;
-    (void)ret_buf;
-    return HG_MSGSIZE;
+    if (AMG_LIKELY(len == 2 * sizeof(uint64_t)))
+        memcpy(to, from, 2 * sizeof(uint64_t));
+    else
+        memcpy(to, from, len);
+}
+
+bool amg_request_by_buf(struct amg_ep *ep, struct amg_target to,
+    const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op)
+{
+    const struct amg_msg_ops *msg = &ep->transport->msg;
+    struct amg_buf *buf = NULL;
+
+    if (msg->get_buf(ep, to.peer, &buf) != HG_SUCCESS)
+        return false;
+    bytes_copy(buf->data, bytes, len);
+    if (msg->send_request(ep, to, buf, len, wants_reply, op) == HG_SUCCESS)
+        return true;
+    msg->put_buf(ep, buf);
+    return false;
+}
+
+bool amg_reply_by_buf(struct amg_ep *ep, const struct amg_arrival *arrival,
+    const void *bytes, uint32_t len)
+{
+    const struct amg_msg_ops *msg = &ep->transport->msg;
+    struct amg_buf *buf = NULL;
+
+    if (msg->get_buf(ep, arrival->from, &buf) != HG_SUCCESS)
+        return false;
+    bytes_copy(buf->data, bytes, len);
+    if (msg->send_reply(ep, arrival, buf, len, NULL) == HG_SUCCESS)
+        return true;
+    msg->put_buf(ep, buf);
+    return false;
 }

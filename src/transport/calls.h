@@ -340,8 +340,11 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
 const struct amg_table_slot *amg_calls_pending_locked(
     const struct amg_calls *calls, uint32_t *at);
 
-/* get_long_buf of a driver without long buffers: HG_MSGSIZE. */
-hg_return_t amg_calls_no_long_buf(struct amg_ep *ep, struct amg_peer *peer,
-    uint32_t len, struct amg_buf **ret_buf);
+/* request_now and reply_now of a driver whose messages need a buffer: by the
+ * slots that take one. */
+bool amg_request_by_buf(struct amg_ep *ep, struct amg_target to,
+    const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
+bool amg_reply_by_buf(struct amg_ep *ep, const struct amg_arrival *arrival,
+    const void *bytes, uint32_t len);
 
 #endif

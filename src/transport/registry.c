@@ -199,6 +199,8 @@ static const char *slot_missing(const struct amg_transport *t)
         {t->msg.put_buf != NULL, "msg.put_buf"},
         {t->msg.send_request != NULL, "msg.send_request"},
         {t->msg.send_reply != NULL, "msg.send_reply"},
+        {t->msg.request_now != NULL, "msg.request_now"},
+        {t->msg.reply_now != NULL, "msg.reply_now"},
         {t->msg.release != NULL, "msg.release"},
         {t->msg.release_reply != NULL, "msg.release_reply"},
         {t->bulk.reg != NULL, "bulk.reg"},

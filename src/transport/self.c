@@ -510,6 +510,8 @@ const struct amg_transport amg_self_transport = {
             .put_buf = amg_self_put_buf,
             .send_request = amg_self_send_request,
             .send_reply = amg_self_send_reply,
+            .request_now = amg_self_request_now,
+            .reply_now = amg_self_reply_now,
             .release = amg_self_release,
             .release_reply = amg_self_release_reply,
         },

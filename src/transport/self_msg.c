@@ -13,6 +13,8 @@
  * other. */
 #include "transport/self.h"
 
+#include <string.h>
+
 #include "base/lock.h"
 #include "base/env.h"
 #include "base/log.h"
@@ -188,18 +190,43 @@ static const struct amg_calls_ops calls_ops = {
 
 /* Slots of the contract. */
 
-hg_return_t amg_self_get_buf(
-    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
+/* A message; NULL: no memory. */
+static AMG_INLINE struct self_msg *msg_get(struct amg_ep *ep)
 {
     struct amg_self_msgs *msgs = ep_of(ep)->msgs;
     struct self_msg *msg = amg_pool_get(&msgs->pool);
 
-    (void)peer;
-    if (msg == NULL)
-        return HG_NOMEM;
+    if (!AMG_LIKELY(msg != NULL))
+        return NULL;
     msg->msgs = msgs;
     msg->buf.data = msg->bytes;
     msg->buf.cap = msgs->limits.request_len;
+    return msg;
+}
+
+/* The same with short bytes in it. */
+static AMG_INLINE struct self_msg *msg_make(
+    struct amg_ep *ep, const void *bytes, uint32_t len)
+{
+    struct self_msg *msg = msg_get(ep);
+
+    if (!AMG_LIKELY(msg != NULL))
+        return NULL;
+    if (AMG_LIKELY(len == 2 * sizeof(uint64_t))) /* no arguments: no call */
+        memcpy(msg->bytes, bytes, 2 * sizeof(uint64_t));
+    else
+        memcpy(msg->bytes, bytes, len);
+    return msg;
+}
+
+hg_return_t amg_self_get_buf(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
+{
+    struct self_msg *msg = msg_get(ep);
+
+    (void)peer;
+    if (msg == NULL)
+        return HG_NOMEM;
     *ret_buf = &msg->buf;
     return HG_SUCCESS;
 }
@@ -277,19 +304,15 @@ static hg_return_t request_post_locked(struct amg_ep *ep, struct amg_target to,
         &msgs->calls, &msg->post, OWNER, request_send_locked);
 }
 
-hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
-    struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op)
+static AMG_INLINE hg_return_t request_send(struct amg_ep *ep,
+    struct amg_target to, struct self_msg *msg, uint32_t len, bool wants_reply,
+    struct amg_op *op)
 {
     struct amg_self_msgs *msgs = ep_of(ep)->msgs;
-    struct self_msg *msg = msg_of_buf(buf);
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(op != NULL || !wants_reply))
-        return HG_INVALID_ARG;
-    if (!AMG_LIKELY(len_is_right(buf, len)))
-        return HG_MSGSIZE;
     msg->arrival.from = to.peer;
-    msg->arrival.data = buf->data;
+    msg->arrival.data = msg->bytes;
     msg->arrival.len = len;
     msg->arrival.origin_context = ep->context_id;
     msg->arrival.is_one_way = !wants_reply;
@@ -300,6 +323,30 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
         rc = request_post_locked(ep, to, msg, wants_reply, op);
     amg_bias_unlock(&msgs->lock);
     return rc;
+}
+
+hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
+    struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op)
+{
+    if (!AMG_CONTRACT(op != NULL || !wants_reply))
+        return HG_INVALID_ARG;
+    if (!AMG_LIKELY(len_is_right(buf, len)))
+        return HG_MSGSIZE;
+    return request_send(ep, to, msg_of_buf(buf), len, wants_reply, op);
+}
+
+bool amg_self_request_now(struct amg_ep *ep, struct amg_target to,
+    const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op)
+{
+    struct self_msg *msg = msg_make(ep, bytes, len);
+
+    if (!AMG_LIKELY(msg != NULL))
+        return false;
+    if (AMG_LIKELY(
+            request_send(ep, to, msg, len, wants_reply, op) == HG_SUCCESS))
+        return true;
+    msg_free(msg);
+    return false;
 }
 
 /* Ends the call of `token` with `ret`. False: it was cancelled or answered
@@ -323,18 +370,13 @@ static AMG_INLINE bool call_answer_locked(struct amg_self_msgs *msgs,
     return is_awaited;
 }
 
-hg_return_t amg_self_send_reply(struct amg_ep *ep,
-    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+static AMG_INLINE void reply_send(struct amg_ep *ep,
+    const struct amg_arrival *arrival, struct self_msg *reply, uint32_t len,
     struct amg_op *op)
 {
     struct amg_self_msgs *msgs = ep_of(ep)->msgs;
-    struct self_msg *reply = msg_of_buf(buf);
     bool is_awaited = false;
 
-    if (!AMG_CONTRACT(!arrival->is_one_way))
-        return HG_INVALID_ARG;
-    if (!len_is_right(buf, len))
-        return HG_MSGSIZE;
     amg_bias_lock(&msgs->lock);
     is_awaited =
         call_answer_locked(msgs, arrival->token, reply, len, HG_SUCCESS);
@@ -346,7 +388,29 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
     amg_bias_unlock(&msgs->lock);
     if (!AMG_LIKELY(is_awaited))
         msg_free(reply);
+}
+
+hg_return_t amg_self_send_reply(struct amg_ep *ep,
+    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+    struct amg_op *op)
+{
+    if (!AMG_CONTRACT(!arrival->is_one_way))
+        return HG_INVALID_ARG;
+    if (!len_is_right(buf, len))
+        return HG_MSGSIZE;
+    reply_send(ep, arrival, msg_of_buf(buf), len, op);
     return HG_SUCCESS;
+}
+
+bool amg_self_reply_now(struct amg_ep *ep, const struct amg_arrival *arrival,
+    const void *bytes, uint32_t len)
+{
+    struct self_msg *reply = msg_make(ep, bytes, len);
+
+    if (!AMG_LIKELY(reply != NULL))
+        return false;
+    reply_send(ep, arrival, reply, len, NULL);
+    return true;
 }
 
 /* Does not read the endpoint, which may be closed by now. */

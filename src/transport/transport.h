@@ -168,6 +168,9 @@ enum { AMG_ROOM_FACTOR = 4 };
  * the headers; where memory is shared, they are decoded in it. */
 enum { AMG_LONG_ARGS_LEN = 1 << 18, AMG_LONG_HEADERS_LEN = 4096 - 64 };
 
+/* Longest message that needs no buffer (request_now). */
+enum { AMG_NOW_LEN = 48 };
+
 /* Buffer for one message. The driver's header precedes `data`. Owned by the
  * caller of get_buf, until a send consumes it or put_buf returns it. */
 struct amg_buf {
@@ -330,6 +333,14 @@ struct amg_msg_ops {
     hg_return_t (*send_reply)(struct amg_ep *ep,
         const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
         struct amg_op *op);
+    /* The same for a message of at most AMG_NOW_LEN bytes, of which that many
+     * can be read, without a buffer of the caller. False: it cannot be sent in
+     * this way now, and nothing has changed; the slots above do it, or tell
+     * why not. The reply completes nothing. */
+    bool (*request_now)(struct amg_ep *ep, struct amg_target to,
+        const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
+    bool (*reply_now)(struct amg_ep *ep, const struct amg_arrival *arrival,
+        const void *bytes, uint32_t len);
     /* The bytes of an arrival, or of a reply, are no longer needed. The credit
      * of a one-way request goes back here. Valid until the domain is closed,
      * also after the endpoint was. */

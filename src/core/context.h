@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/bias.h"
@@ -55,8 +56,10 @@ enum amg_serve {
 
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
-    struct amg_link kept; /* in the attic, once destroyed */
-    hg_class_t *cls;      /* NULL: destroyed */
+    /* Results of a poll, by its owner; else empty. First, so that a poll needs
+     * no address of it; once destroyed, the attic's. */
+    struct amg_events events;
+    hg_class_t *cls; /* NULL: destroyed */
     uint8_t id;
     struct amg_ep *eps[AMG_ROUTE_COUNT]; /* NULL: route not open */
     unsigned open[AMG_ROUTE_COUNT];      /* the open routes */
@@ -72,7 +75,6 @@ struct hg_context {
     struct amg_context_ops ops;  /* constant */
     struct amg_rpc_context *rpc; /* of the RPC layer; constant */
     struct amg_pool *transfers;  /* of the bulk layer; constant */
-    struct amg_events events; /* results of a poll, by its owner; else empty */
     struct amg_cq cq;
     struct amg_cq
         incoming; /* incoming calls, unless HG_Trigger() alone runs them */
@@ -115,6 +117,9 @@ struct hg_context {
     void *data; /* user data */
     void (*data_free)(void *);
 };
+
+_Static_assert(offsetof(hg_context_t, cls) >= 2 * sizeof(void *),
+    "the words that the attic uses");
 
 /* Checks a context passed in by the program. */
 #define AMG_CONTEXT_OK(context)                                                \

@@ -459,7 +459,8 @@ static AMG_INLINE hg_return_t progress_wait(
         return owner_found(context, hot);
     if (poll_end(context))
         return owner_succeed(context);
-    if (timeout_ms > 0 || amg_context_has_due(context))
+    if (timeout_ms > 0 || !AMG_LIKELY(amg_cq_is_empty(&context->cq) &&
+                                      amg_cq_is_empty(&context->incoming)))
         return owner_stay(context, timeout_ms, 0);
     amg_bias_unlock_own(&context->owner);
     atomic_signal_fence(memory_order_seq_cst); /* as in base/bias.h */

@@ -189,6 +189,13 @@ static hg_return_t stream_send_locked(
     return rc;
 }
 
+/* Has a call to the peer left at once in this turn? */
+static inline bool stream_is_next(
+    const struct stream *stream, const struct amg_peer *peer, unsigned turn)
+{
+    return stream->peer == peer && stream->turn == turn;
+}
+
 /* Is there room for a call in the message of a stream? */
 static inline bool stream_fits(const struct stream *stream,
     const struct amg_peer *peer, hg_id_t id, uint32_t len)
@@ -259,13 +266,15 @@ static inline bool single_send_now(hg_context_t *context, struct amg_ep *ep,
         !amg_rpc_is_plain(amg_rpc_class_of(context->cls)))
         return false;
     amg_header_write_request(words, AMG_HEADER_ONE_WAY, id);
-    if (len > 0)
+    if (AMG_LIKELY(len == sizeof(words[0])))
+        memcpy((char *)words + AMG_HEADER_LEN, arg, sizeof(words[0]));
+    else if (len > 0)
         memcpy((char *)words + AMG_HEADER_LEN, arg, len);
     return ep->transport->msg.request_now(ep, (struct amg_target){peer, 0},
         words, AMG_HEADER_LEN + len, false, NULL);
 }
 
-/* Sends a call in a buffer of its own. */
+/* The same with a buffer, and in any class. */
 AMG_NOINLINE static hg_return_t single_send(hg_context_t *context,
     const struct hg_addr *to, hg_id_t id, const void *arg, uint32_t len)
 {
@@ -289,6 +298,23 @@ AMG_NOINLINE static hg_return_t single_send(hg_context_t *context,
     return HG_SUCCESS;
 }
 
+/* Sends a call in a message of its own. */
+static inline hg_return_t call_send_alone(hg_context_t *context,
+    const struct hg_addr *to, hg_id_t id, const void *arg, uint32_t len)
+{
+    struct amg_ep *ep = amg_context_ep(context, to->route);
+
+    if (!single_send_now(context, ep, to->peer, id, arg, len)) {
+        hg_return_t rc = single_send(context, to, id, arg, len);
+
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
+    amg_context_posted(context, to->route);
+    return HG_SUCCESS;
+}
+
 /* Sends a call that does not fit into the message of its stream, or has none.
  * A message of another peer that cannot leave stays, and the call goes alone.
  */
@@ -296,9 +322,7 @@ static hg_return_t call_send_locked(hg_context_t *context,
     struct stream *stream, const struct hg_addr *to, hg_id_t id,
     const void *arg, uint32_t len)
 {
-    struct amg_ep *ep = amg_context_ep(context, to->route);
-    bool is_next =
-        stream->peer == to->peer && stream->turn == turn_now(context);
+    bool is_next = stream_is_next(stream, to->peer, turn_now(context));
     hg_return_t rc = HG_SUCCESS;
 
     if (stream->buf != NULL) {
@@ -318,14 +342,7 @@ static hg_return_t call_send_locked(hg_context_t *context,
         if (rc != HG_MSGSIZE)
             return rc;
     }
-    rc = HG_SUCCESS;
-    if (!single_send_now(context, ep, to->peer, id, arg, len))
-        rc = single_send(context, to, id, arg, len);
-    if (AMG_LIKELY(rc == HG_SUCCESS)) {
-        amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
-        amg_context_posted(context, to->route);
-    }
-    return rc;
+    return call_send_alone(context, to, id, arg, len);
 }
 
 /* Is it a one-way RPC of this process? */
@@ -340,60 +357,88 @@ static hg_return_t id_check(const hg_class_t *cls, hg_id_t id)
     return rpc == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 }
 
-/* The same for any thread and any call. */
+/* Sends any call, by any thread. */
 AMG_NOINLINE static hg_return_t call_send(hg_context_t *context,
-    const struct hg_addr *to, hg_id_t id, const void *arg, size_t len)
+    const struct hg_addr *to, hg_id_t id, const void *arg, uint32_t len)
 {
     struct amg_streams *streams = context->rpc->streams;
     struct stream *stream = &streams->slots[slot_of(to->peer)];
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc = id_check(context->cls, id);
 
-    if (len > AMALGAM_ONEWAY_MAX)
-        return HG_MSGSIZE;
-    rc = id_check(context->cls, id);
     if (rc != HG_SUCCESS)
         return rc;
     /* NOTE(not a leaf): drivers and queues take their locks inside. */
     amg_bias_lock(&streams->lock);
-    if (stream_fits(stream, to->peer, id, (uint32_t)len)) {
-        amg_record_write(stream->end, arg, (uint32_t)len);
-        stream_grow_locked(stream, (uint32_t)len);
+    if (stream_fits(stream, to->peer, id, len)) {
+        amg_record_write(stream->end, arg, len);
+        stream_grow_locked(stream, len);
     } else {
-        rc = call_send_locked(context, stream, to, id, arg, (uint32_t)len);
+        rc = call_send_locked(context, stream, to, id, arg, len);
     }
     amg_bias_unlock(&streams->lock);
     return rc;
 }
 
-/* The usual case of a stream: adds the call to a message. */
-static AMG_INLINE bool call_add(struct amg_streams *streams,
-    const struct amg_peer *peer, hg_id_t id, const void *arg, size_t len)
+/* Sends a call that has no stream. */
+AMG_NOINLINE static hg_return_t call_send_first(hg_context_t *context,
+    const struct hg_addr *to, hg_id_t id, const void *arg, uint32_t len)
 {
-    struct stream *stream = &streams->slots[slot_of(peer)];
+    hg_return_t rc = id_check(context->cls, id);
 
-    if (len % sizeof(uint64_t) != 0 || len > AMALGAM_ONEWAY_MAX ||
-        !amg_bias_lock_as_owner(&streams->lock))
-        return false;
-    if (!stream_fits(stream, peer, id, (uint32_t)len)) {
-        amg_bias_unlock_as_owner(&streams->lock);
-        return false;
+    return rc == HG_SUCCESS ? call_send_alone(context, to, id, arg, len) : rc;
+}
+
+/* How a call leaves. */
+enum way {
+    WAY_ADDED, /* it is in the message of its stream */
+    WAY_FIRST, /* it is the first one to its peer in this turn */
+    WAY_ANY,   /* another one, or it is not known */
+};
+
+/* Adds the call to its stream, or finds out that it has none. */
+static AMG_INLINE enum way way_take(hg_context_t *context,
+    const struct amg_peer *peer, hg_id_t id, const void *arg, uint32_t len)
+{
+    struct amg_streams *streams = context->rpc->streams;
+    struct stream *stream = &streams->slots[slot_of(peer)];
+    unsigned turn = turn_now(context);
+    enum way way = WAY_ANY;
+
+    if (!amg_bias_lock_as_owner(&streams->lock))
+        return way;
+    if (stream->buf == NULL) {
+        if (!stream_is_next(stream, peer, turn)) {
+            stream->peer = peer;
+            stream->turn = turn;
+            way = WAY_FIRST;
+        }
+    } else if (len % sizeof(uint64_t) == 0 &&
+               stream_fits(stream, peer, id, len)) {
+        amg_record_write_words(stream->end, arg, len);
+        stream_grow_locked(stream, len);
+        way = WAY_ADDED;
     }
-    amg_record_write_words(stream->end, arg, (uint32_t)len);
-    stream_grow_locked(stream, (uint32_t)len);
     amg_bias_unlock_as_owner(&streams->lock);
-    return true;
+    return way;
 }
 
 hg_return_t amalgam_forward_oneway(hg_context_t *context, hg_addr_t addr,
     hg_id_t id, const void *arg, size_t len)
 {
+    enum way way = WAY_ANY;
+
     if (!AMG_CONTEXT_OK(context) || !AMG_ADDR_OK(addr) ||
         !AMG_CONTRACT(addr->cls == context->cls && addr->peer != NULL &&
                       (arg != NULL || len == 0)))
         return HG_INVALID_ARG;
-    return call_add(context->rpc->streams, addr->peer, id, arg, len)
-               ? HG_SUCCESS
-               : call_send(context, addr, id, arg, len);
+    if (!AMG_LIKELY(len <= AMALGAM_ONEWAY_MAX))
+        return HG_MSGSIZE;
+    way = way_take(context, addr->peer, id, arg, (uint32_t)len);
+    if (way == WAY_ADDED)
+        return HG_SUCCESS;
+    return way == WAY_FIRST
+               ? call_send_first(context, addr, id, arg, (uint32_t)len)
+               : call_send(context, addr, id, arg, (uint32_t)len);
 }
 
 void amg_streams_send(hg_context_t *context)

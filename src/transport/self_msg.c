@@ -206,16 +206,13 @@ static AMG_INLINE struct self_msg *msg_get(struct amg_ep *ep)
 
 /* The same with short bytes in it. */
 static AMG_INLINE struct self_msg *msg_make(
-    struct amg_ep *ep, const void *bytes, uint32_t len)
+    struct amg_ep *ep, const void *bytes)
 {
     struct self_msg *msg = msg_get(ep);
 
     if (!AMG_LIKELY(msg != NULL))
         return NULL;
-    if (AMG_LIKELY(len == 2 * sizeof(uint64_t))) /* no arguments: no call */
-        memcpy(msg->bytes, bytes, 2 * sizeof(uint64_t));
-    else
-        memcpy(msg->bytes, bytes, len);
+    memcpy(msg->bytes, bytes, AMG_NOW_LEN); /* all of it takes no call */
     return msg;
 }
 
@@ -338,7 +335,7 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
 bool amg_self_request_now(struct amg_ep *ep, struct amg_target to,
     const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op)
 {
-    struct self_msg *msg = msg_make(ep, bytes, len);
+    struct self_msg *msg = msg_make(ep, bytes);
 
     if (!AMG_LIKELY(msg != NULL))
         return false;
@@ -405,7 +402,7 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
 bool amg_self_reply_now(struct amg_ep *ep, const struct amg_arrival *arrival,
     const void *bytes, uint32_t len)
 {
-    struct self_msg *reply = msg_make(ep, bytes, len);
+    struct self_msg *reply = msg_make(ep, bytes);
 
     if (!AMG_LIKELY(reply != NULL))
         return false;

@@ -10,7 +10,7 @@
  *   1     writer       incarnation; is_full, when it blocks for lack of room
  *   2     reader       poll_state: whether it polls the ring; rarely written
  *   3     reader       consumed: cells read so far, stored every 16
- *   4-43  writer       40 cells of one line each
+ *   4-83  writer       80 cells of one line each
  *
  *   cell, 64 bytes
  *   off len
@@ -67,7 +67,7 @@
 
 enum {
     AMG_SHM_LINE = 64,
-    AMG_SHM_CELLS = 40,
+    AMG_SHM_CELLS = 80,
     AMG_SHM_INLINE = 48,  /* bytes of a message that fit into a cell */
     AMG_SHM_MORE = 56,    /* those in each of the cells that continue it, */
     AMG_SHM_MORE_MAX = 5, /* of which there are at most so many */
@@ -158,7 +158,7 @@ static_assert(sizeof(struct amg_shm_cell) == AMG_SHM_LINE, "one line");
 static_assert(
     offsetof(struct amg_shm_cell, cookie) + AMG_SHM_MORE == AMG_SHM_LINE,
     "the cell that continues a message");
-static_assert(sizeof(struct amg_shm_ring) == (4 + 40) * 64, "the table above");
+static_assert(sizeof(struct amg_shm_ring) == (4 + 80) * 64, "the table above");
 
 /* The writer's side; guarded by the lock of its domain. In a burst it
  * prefetches lines for writing: acquiring a line takes half the time of a

@@ -299,9 +299,13 @@ static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
 static inline bool amg_arrival_leave(
     struct amg_arrival *arrival, unsigned count)
 {
-    return atomic_fetch_sub_explicit((atomic_uint *)(void *)arrival->kept,
-               count, memory_order_acq_rel) == count;
+    unsigned shares = atomic_fetch_sub_explicit(
+        (atomic_uint *)(void *)arrival->kept, count, memory_order_acq_rel);
+
+    AMG_ASSERT(shares >= count);
+    return shares == count;
 }
+
 /* At the target: releases the message of the request. */
 static inline void amg_handle_release_arrival(struct hg_handle *handle)
 {

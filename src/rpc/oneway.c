@@ -75,6 +75,7 @@ AMG_NOINLINE static void several_end(
     hg_context_t *context = waiting->context;
     struct amg_ep *ep = amg_context_ep(context, waiting->route);
 
+    AMG_ASSERT(waiting->at >= AMG_HEADER_LEN);
     amg_tally_add(&context->handles, 1); /* it cannot be destroyed here */
     if (is_valid)
         waiting->rpc->oneway(

@@ -523,6 +523,7 @@ static void records_serve(hg_context_t *context, unsigned route,
     hg_id_t id = arrival_id(arrival);
     uint32_t at = AMG_HEADER_LEN;
 
+    AMG_ASSERT(count > 0);
     atomic_init((atomic_uint *)(void *)arrival->kept, count);
     for (; count > 0; count--) {
         char *record = (char *)arrival->data + at;

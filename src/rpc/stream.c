@@ -144,6 +144,7 @@ static void unsent_set_locked(
 /* The message has left, or is lost. */
 static void stream_end_locked(hg_context_t *context, struct stream *stream)
 {
+    AMG_ASSERT(stream->buf != NULL && stream->count > 0);
     stream->buf = NULL;
     stream->room = 0;
     amg_addr_fini(&stream->to);
@@ -228,6 +229,7 @@ static hg_return_t stream_begin_locked(hg_context_t *context,
     uint32_t room = context->rpc->streams->len_max;
     hg_return_t rc = ep->transport->msg.get_buf(ep, to->peer, &stream->buf);
 
+    AMG_ASSERT(stream->room == 0);
     if (rc != HG_SUCCESS) {
         stream->buf = NULL;
         return rc;

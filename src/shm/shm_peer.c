@@ -19,7 +19,7 @@
  * have no pidfd, and the doorbell that was opened first is closed for a new
  * one. The library does not raise the limit.
  *
- * Memory: about 600 bytes; if we send to it, a ring of 2816 bytes in its
+ * Memory: about 600 bytes; if we send to it, a ring of 5376 bytes in its
  * segment; if it sends to us, such a ring in ours and 80 bytes.
  *
  * A link is our ring to one context of a peer. The sender claims a slot of the

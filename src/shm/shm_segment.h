@@ -6,7 +6,7 @@
  *   contexts        256 bytes    max_contexts   see struct amg_shm_context
  *   claims          8 bytes      SLOTS          senders, by slot
  *   keys            AMG_SHM_KEY_TABLE_LEN       exposed memory, see shm_keys.h
- *   rings           2816 bytes   SLOTS          shm_ring.h; slot_end in head
+ *   rings           5376 bytes   SLOTS          shm_ring.h; slot_end in head
  *   msgbufs         64 + message MSGBUFS        the owner's messages
  *   bounce buffers  64 KiB       32             bulk data copied through the
  *                                               segment, see shm_bulk.h

@@ -35,6 +35,7 @@ static inline void amg_record_write(void *to, const void *arg, uint32_t arg_len)
 {
     uint64_t *words = to;
 
+    AMG_ASSERT(arg_len <= AMG_RECORD_ARG_MAX);
     words[amg_record_len(arg_len) / 8 - 1] = 0;
     words[0] = htole64(arg_len);
     if (arg_len > 0)
@@ -73,6 +74,25 @@ static inline uint32_t amg_record_read(
 
 /* Number of records in `len` bytes, which are aligned to 8; 0: there is none,
  * or one is malformed. */
-uint32_t amg_records_count(const void *records, uint64_t len);
+static inline uint32_t amg_records_count(const void *records, uint64_t len)
+{
+    uint64_t at = 0;
+    uint32_t count = 0;
+
+    if (len > UINT32_MAX)
+        return 0;
+    while (at < len) {
+        uint32_t arg_len = 0;
+        uint32_t record_len = amg_record_read(
+            (const char *)records + at, (uint32_t)(len - at), &arg_len);
+
+        if (record_len == 0)
+            return 0;
+        at += record_len;
+        count++;
+    }
+    AMG_ASSERT(at == len);
+    return count;
+}
 
 #endif

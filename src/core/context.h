@@ -30,8 +30,10 @@ struct amg_context_ops {
         hg_context_t *context, unsigned route, struct amg_arrival *arrival);
     /* Periodic check; called at the time that amg_context_look_at() set. */
     void (*look)(hg_context_t *context, uint64_t now_ns);
-    /* Sends the messages that `unsent` counts; some may have to wait. */
-    void (*send_unsent)(hg_context_t *context);
+    /* Sends the messages that `unsent` counts, as far as they can leave. With
+     * `is_final` the others wait in their drivers, in order; HG_NOMEM, else
+     * HG_SUCCESS. */
+    hg_return_t (*send_unsent)(hg_context_t *context, bool is_final);
     /* Create and free the blocks `rpc` and `transfers`. HG_NOMEM: neither. */
     hg_return_t (*open)(hg_context_t *context);
     void (*close)(hg_context_t *context);
@@ -254,12 +256,20 @@ static inline void amg_context_drive(hg_context_t *context)
         amg_context_look(context, amg_clock_ns());
 }
 
-/* Called by them, too, and before a call that may not overtake others. */
+/* Called by them, too. */
 static inline void amg_context_send_unsent(hg_context_t *context)
 {
     if (!AMG_LIKELY(
             atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0))
-        context->ops.send_unsent(context);
+        (void)context->ops.send_unsent(context, false);
+}
+/* The same before a call that may not overtake them. HG_NOMEM: it would. */
+static inline hg_return_t amg_context_send_before(hg_context_t *context)
+{
+    return AMG_LIKELY(atomic_load_explicit(
+                          &context->unsent, memory_order_relaxed) == 0)
+               ? HG_SUCCESS
+               : context->ops.send_unsent(context, true);
 }
 
 /* The endpoint of a route, with its tables. */

@@ -269,7 +269,9 @@ hg_return_t HG_Forward(
     if (rc != HG_SUCCESS)
         return rc;
     context = handle->info.context;
-    amg_context_send_unsent(context);
+    rc = amg_context_send_before(context);
+    if (rc != HG_SUCCESS)
+        return rc;
     ep = amg_handle_ep(handle);
     route = handle->addr.route;
     handle->callback = callback;

@@ -400,7 +400,7 @@ void amg_oneway_take_several(hg_context_t *context, unsigned route,
 hg_return_t amg_streams_open(struct amg_rpc_context *rpc);
 void amg_streams_close(struct amg_rpc_context *rpc);
 /* `send_unsent` of struct amg_context_ops. */
-void amg_streams_send(hg_context_t *context);
+hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
 /* Drops those that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
 

@@ -520,11 +520,12 @@ hg_return_t HG_Respond(
 
     if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_incoming))
         return HG_INVALID_ARG;
-    rc = respond_begin(handle);
+    context = handle->info.context;
+    rc = amg_context_send_before(context);
+    if (rc == HG_SUCCESS)
+        rc = respond_begin(handle);
     if (rc != HG_SUCCESS)
         return rc;
-    context = handle->info.context;
-    amg_context_send_unsent(context);
     route = handle->addr.route;
     ep = amg_handle_ep(handle);
     handle->callback = callback;

@@ -83,8 +83,9 @@ static inline unsigned turn_now(const hg_context_t *context)
     return atomic_load_explicit(&context->turns, memory_order_relaxed);
 }
 
-/* A call that waits for a credit of its peer: there is at most one for each, as
- * further ones are refused then. Owned by itself, until it has left. */
+/* A message that waits for a credit of its peer. There is at most one for each,
+ * as further calls are refused then, and one more for each call of another kind
+ * that came behind. Owned by itself, until it has left. */
 struct late {
     struct amg_op op;
     hg_context_t *context;
@@ -163,10 +164,11 @@ static void stream_count(hg_context_t *context, int count)
     amg_counters_add_some(counters, AMG_COUNT_PACKED_CALLS, count);
 }
 
-/* Sends the message of a stream. HG_AGAIN, HG_NOMEM: it stays. Another error:
- * it is lost. */
+/* Sends the message of a stream. HG_AGAIN, HG_NOMEM: it stays; with `is_final`
+ * it waits in the driver instead, behind those before it, if there is memory.
+ * Another error: it is lost. */
 static hg_return_t stream_send_locked(
-    hg_context_t *context, struct stream *stream)
+    hg_context_t *context, struct stream *stream, bool is_final)
 {
     struct amg_ep *ep = amg_context_ep(context, stream->to.route);
     struct amg_message message = {.buf = stream->buf};
@@ -177,7 +179,7 @@ static hg_return_t stream_send_locked(
     rc = ep->transport->msg.send_request(ep,
         (struct amg_target){stream->to.peer, 0}, message.buf, message.len,
         false, NULL);
-    if (rc == HG_BUSY)
+    if (rc == HG_BUSY || (rc == HG_AGAIN && is_final))
         rc = late_send(context, &stream->to, &message);
     if (rc == HG_AGAIN || rc == HG_NOMEM)
         return rc;
@@ -254,7 +256,7 @@ static hg_return_t stream_begin_locked(hg_context_t *context,
     unsent_set_locked(context, stream, true);
     atomic_thread_fence(memory_order_seq_cst); /* see amg_context.unsent */
     if (is_blocked(context))
-        (void)stream_send_locked(context, stream);
+        (void)stream_send_locked(context, stream, false);
     return HG_SUCCESS;
 }
 
@@ -330,7 +332,7 @@ static hg_return_t call_send_locked(hg_context_t *context,
     if (stream->buf != NULL) {
         bool is_mine = stream->to.peer == to->peer;
 
-        rc = stream_send_locked(context, stream);
+        rc = stream_send_locked(context, stream, false);
         if (rc != HG_SUCCESS && is_mine)
             return rc;
     }
@@ -443,9 +445,10 @@ hg_return_t amalgam_forward_oneway(hg_context_t *context, hg_addr_t addr,
                : call_send(context, addr, id, arg, (uint32_t)len);
 }
 
-void amg_streams_send(hg_context_t *context)
+hg_return_t amg_streams_send(hg_context_t *context, bool is_final)
 {
     struct amg_streams *streams = context->rpc->streams;
+    hg_return_t ret = HG_SUCCESS;
     unsigned bits = 0;
 
     amg_bias_lock(&streams->lock); /* NOTE(not a leaf): as above */
@@ -453,11 +456,13 @@ void amg_streams_send(hg_context_t *context)
     for (; bits != 0; bits &= bits - 1u) {
         struct stream *stream = &streams->slots[__builtin_ctz(bits)];
 
-        stream->turn =
-            turn_now(context) - 1u; /* the next call leaves at once */
-        (void)stream_send_locked(context, stream);
+        /* The next call leaves at once. */
+        stream->turn = turn_now(context) - 1u;
+        if (stream_send_locked(context, stream, is_final) == HG_NOMEM)
+            ret = HG_NOMEM;
     }
     amg_bias_unlock(&streams->lock);
+    return ret;
 }
 
 void amg_streams_abandon(hg_context_t *context)

@@ -105,9 +105,11 @@ static void never_looks(hg_context_t *context, uint64_t now_ns)
     (void)now_ns;
 }
 
-static void nothing_unsent(hg_context_t *context)
+static hg_return_t nothing_unsent(hg_context_t *context, bool is_final)
 {
     (void)context;
+    (void)is_final;
+    return HG_SUCCESS;
 }
 
 static hg_return_t nothing_open(hg_context_t *context)

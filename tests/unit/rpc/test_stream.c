@@ -233,6 +233,39 @@ static void test_stream_without_credits_is_refused(void **state)
     assert_int_equal(amg_tally_sum(&context->in_flight), 0);
 }
 
+/* A call by a handle does not overtake messages that have no credit, either. */
+static void test_stream_order_stays_without_credits(void **state)
+{
+    hg_id_t one = amalgam_register_oneway(cls, "one", in_order);
+    hg_id_t by = HG_Register_name(cls, "by", NULL, NULL, in_order_by_handle);
+    hg_handle_t handles[2] = {HG_HANDLE_NULL, HG_HANDLE_NULL};
+    uint32_t count = 0;
+
+    (void)state;
+    first = 0;
+    assert_int_equal(
+        HG_Registered_disable_response(cls, by, HG_TRUE), HG_SUCCESS);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(HG_Create(context, self, by, &handles[i]), HG_SUCCESS);
+        while (amalgam_forward_oneway(
+                   context, self, one, &count, sizeof(count)) == HG_SUCCESS)
+            count++;
+        assert_int_equal(is_unsent(), i == 0);
+        amg_mem_fail_nth(1);
+        assert_int_equal(HG_Forward(handles[i], NULL, NULL, NULL),
+            i == 0 ? HG_NOMEM : HG_SUCCESS);
+        amg_mem_fail_nth(0);
+        if (i == 0)
+            assert_int_equal(
+                HG_Forward(handles[i], NULL, NULL, NULL), HG_SUCCESS);
+        assert_false(is_unsent());
+        count++;
+    }
+    drain(count);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(HG_Destroy(handles[i]), HG_SUCCESS);
+}
+
 static void test_stream_without_memory_was_not_sent(void **state)
 {
     uint32_t count = 0;
@@ -489,6 +522,7 @@ int main(void)
         WORLD_TEST(test_stream_trigger_runs_as_many_as_asked_for),
         WORLD_TEST(test_stream_handler_may_run_the_next_one),
         WORLD_TEST(test_stream_without_credits_is_refused),
+        WORLD_TEST(test_stream_order_stays_without_credits),
         WORLD_TEST(test_stream_without_memory_was_not_sent),
         WORLD_TEST(test_stream_no_message_while_a_thread_is_blocked),
         WORLD_TEST(test_stream_leaves_before_a_thread_blocks),

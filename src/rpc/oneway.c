@@ -51,37 +51,38 @@ static inline int rank_of(
     return amg_addr_rank(&from);
 }
 
-static void waiting_run(struct amg_cq_entry *entry)
-{
-    struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
-    struct amg_arrival *arrival = waiting_arrival(waiting);
-    hg_context_t *context = waiting->context;
-    struct amg_ep *ep = amg_context_ep(context, waiting->route);
-
-    amg_tally_add(&context->handles, 1); /* it cannot be destroyed here */
-    waiting->rpc->oneway(context->cls, rank_of(waiting, arrival),
-        (const char *)arrival->data + AMG_HEADER_LEN,
-        arrival->len - AMG_HEADER_LEN);
-    ep->transport->msg.release(ep, arrival);
-    amg_tally_add(&context->handles, -1);
-}
-
-/* The last record of several, or one that the sender has changed since it was
- * checked, which ends them. */
-AMG_NOINLINE static void several_end(
-    struct waiting *waiting, const void *arg, uint32_t arg_len, bool is_valid)
+/* Runs the handler, unless `arg` is NULL, and releases the arrival. */
+static AMG_INLINE void waiting_end(
+    struct waiting *waiting, const void *arg, uint32_t arg_len)
 {
     struct amg_arrival *arrival = waiting_arrival(waiting);
     hg_context_t *context = waiting->context;
     struct amg_ep *ep = amg_context_ep(context, waiting->route);
 
-    AMG_ASSERT(waiting->at >= AMG_HEADER_LEN);
     amg_tally_add(&context->handles, 1); /* it cannot be destroyed here */
-    if (is_valid)
+    if (arg != NULL)
         waiting->rpc->oneway(
             context->cls, rank_of(waiting, arrival), arg, arg_len);
     ep->transport->msg.release(ep, arrival);
     amg_tally_add(&context->handles, -1);
+}
+
+static void waiting_run(struct amg_cq_entry *entry)
+{
+    struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
+    const struct amg_arrival *arrival = waiting_arrival(waiting);
+
+    waiting_end(waiting, (const char *)arrival->data + AMG_HEADER_LEN,
+        arrival->len - AMG_HEADER_LEN);
+}
+
+/* The last record of several; `arg` NULL: the sender has changed it since it
+ * was checked, which ends them. */
+AMG_NOINLINE static void several_end(
+    struct waiting *waiting, const void *arg, uint32_t arg_len)
+{
+    AMG_ASSERT(waiting->at >= AMG_HEADER_LEN);
+    waiting_end(waiting, arg, arg_len);
 }
 
 /* The next record of several. Before its handler runs, the rest is back in the
@@ -104,7 +105,7 @@ static void several_run(struct amg_cq_entry *entry)
     int from_rank = 0;
 
     if (!AMG_LIKELY(len != 0 && len < rest)) {
-        several_end(waiting, &record[1], arg_len, len != 0);
+        several_end(waiting, len != 0 ? &record[1] : NULL, arg_len);
         return;
     }
     from_rank = rank_of(waiting, arrival);

@@ -80,13 +80,13 @@ static void answer(struct amg_arrival *arrival)
     pair_t->msg.release(pair_ep, arrival);
 }
 
-void pair_poll(void)
+void pair_poll_with(unsigned max, void (*serve)(struct amg_arrival *))
 {
     struct amg_events events;
     struct amg_link *link = NULL;
 
     amg_events_init(&events);
-    (void)pair_t->ep.poll(pair_ep, POLL_MAX, &events);
+    (void)pair_t->ep.poll(pair_ep, max, &events);
     while ((link = amg_list_pop(&events.done)) != NULL) {
         struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
@@ -99,8 +99,13 @@ void pair_poll(void)
         if (arrival->is_late)
             pair_t->msg.release(pair_ep, arrival);
         else
-            answer(arrival);
+            serve(arrival);
     }
+}
+
+void pair_poll(void)
+{
+    pair_poll_with(POLL_MAX, answer);
 }
 
 void pair_sync(bool is_silent)

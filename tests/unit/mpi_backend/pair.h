@@ -44,6 +44,9 @@ void pair_open(uint32_t credits);
 void pair_close(void);
 /* Completes finished operations; answers each request with its own bytes. */
 void pair_poll(void);
+/* The same with at most `max` events and another function for requests, which
+ * must release them. */
+void pair_poll_with(unsigned max, void (*serve)(struct amg_arrival *));
 /* Waits for all ranks; polls meanwhile, or is silent. */
 void pair_sync(bool is_silent);
 

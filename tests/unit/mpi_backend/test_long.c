@@ -12,32 +12,22 @@ enum { LEN = 40000, CREDITS = 4 };
 static struct amg_arrival *held; /* at rank 1: the request */
 static unsigned marks;           /* at rank 0: those that came */
 
-/* As pair_poll(), but rank 1 keeps the request. */
+/* Rank 1 keeps the request, and rank 0 gets marks. */
+static void serve(struct amg_arrival *arrival)
+{
+    CHECK(arrival->is_one_way == (pair_rank == 0));
+    if (arrival->is_one_way) {
+        marks++;
+        pair_t->msg.release(pair_ep, arrival);
+    } else {
+        CHECK(held == NULL);
+        held = arrival;
+    }
+}
+
 static void poll_once(void)
 {
-    struct amg_events events;
-    struct amg_link *link = NULL;
-
-    amg_events_init(&events);
-    (void)pair_t->ep.poll(pair_ep, 16, &events);
-    while ((link = amg_list_pop(&events.done)) != NULL) {
-        struct amg_op *op = amg_container_of(link, struct amg_op, link);
-
-        op->step(op);
-    }
-    while ((link = amg_list_pop(&events.arrived)) != NULL) {
-        struct amg_arrival *arrival =
-            amg_container_of(link, struct amg_arrival, link);
-
-        CHECK(arrival->is_late || arrival->is_one_way == (pair_rank == 0));
-        if (arrival->is_one_way || arrival->is_late) {
-            marks += !arrival->is_late;
-            pair_t->msg.release(pair_ep, arrival);
-        } else {
-            CHECK(held == NULL);
-            held = arrival;
-        }
-    }
+    pair_poll_with(16, serve);
 }
 
 /* Waits until `expr` holds, without answers. */
@@ -168,6 +158,19 @@ static void good_calls(void)
     pair_sync(true);
 }
 
+/* The call is still there, and ends by the right answer. */
+static void call_end(struct pair_call *call)
+{
+    request_end();
+    sync_all();
+    if (pair_rank == 0) {
+        WAIT(call->done == 1);
+        CHECK(call->op.ret == HG_SUCCESS && call->op.len == 0);
+        pair_t->msg.release_reply(pair_ep, &call->op);
+    }
+    good_calls();
+}
+
 static uint64_t coming_count(void)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
@@ -228,14 +231,7 @@ static void test_wrong_announcements(void)
     }
     sync_all();
     CHECK(coming_count() == 0);
-    request_end();
-    sync_all();
-    if (pair_rank == 0) {
-        WAIT(call.done == 1);
-        CHECK(call.op.ret == HG_SUCCESS && call.op.len == 0);
-        pair_t->msg.release_reply(pair_ep, &call.op);
-    }
-    good_calls();
+    call_end(&call);
 }
 
 /* The bytes are another message than the announced one: they are dropped, and
@@ -254,14 +250,7 @@ static void test_other_data(void)
     sync_all();
     WAIT(coming_count() == 0);
     CHECK(pair_rank == 1 || call.done == 0);
-    request_end();
-    sync_all();
-    if (pair_rank == 0) {
-        WAIT(call.done == 1);
-        CHECK(call.op.ret == HG_SUCCESS && call.op.len == 0);
-        pair_t->msg.release_reply(pair_ep, &call.op);
-    }
-    good_calls();
+    call_end(&call);
 }
 
 /* A peer announces more requests than it has credits. */

@@ -96,25 +96,7 @@ static void serve(struct amg_arrival *arrival)
 
 static void poll_once(void)
 {
-    struct amg_events events;
-    struct amg_link *link = NULL;
-
-    amg_events_init(&events);
-    (void)pair_t->ep.poll(pair_ep, 4 * BURST, &events);
-    while ((link = amg_list_pop(&events.done)) != NULL) {
-        struct amg_op *op = amg_container_of(link, struct amg_op, link);
-
-        op->step(op);
-    }
-    while ((link = amg_list_pop(&events.arrived)) != NULL) {
-        struct amg_arrival *arrival =
-            amg_container_of(link, struct amg_arrival, link);
-
-        if (arrival->is_late)
-            pair_t->msg.release(pair_ep, arrival);
-        else
-            serve(arrival);
-    }
+    pair_poll_with(4 * BURST, serve);
 }
 
 /* Polls until both ranks are here. The next request is number `first`. */

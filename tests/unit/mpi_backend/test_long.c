@@ -244,6 +244,12 @@ static void test_other_data(void)
     if (pair_rank == 1) {
         announce(AMG_MPI_REPLY, cookie, 1, LEN);
         data_send(AMG_MPI_REPLY, cookie, 1, LEN - 8);
+    }
+    sync_all();
+    WAIT(coming_count() == 0);
+    sync_all(); /* the next one would be refused beside it, and never received
+                 */
+    if (pair_rank == 1) {
         announce(AMG_MPI_REPLY, cookie, 2, LEN);
         data_send(AMG_MPI_ONEWAY, cookie, 2, LEN);
     }

@@ -3,8 +3,8 @@
 # Installs a build to a fresh prefix, and uses it from there: run.sh WAY BUILD
 # with WAY pkgconfig, cmake, refused (an original is not overwritten, and the
 # names of the originals can be left out), facts (the headers declare what the
-# tables facts-*.txt state), readme (the example of README.md compiles without
-# a warning, and prints what it promises), names (the table of public names is
+# tables facts-*.txt state), readme (the examples of README.md compile without
+# a warning, and print what they promise), names (the table of public names is
 # true), man (and so are the manual pages), or argobots (Margo is built once more, on the Argobots of the system, if
 # there is one: at AMALGAM_ARGOBOTS_PREFIX, or known to pkg-config).
 set -eu
@@ -227,22 +227,26 @@ cmake)
 readme)
     # The second example takes its types and check() from the first.
     awk -v dir="$work" '
-        /^```c$/ { inside = 1; count++; next }
-        /^```/ { inside = 0 }
-        inside { print >(dir "/example" count ".c") }' "$here/../../README.md"
-    [ -s "$work/example2.c" ] || fail "README.md has no two examples in C"
-    sed '/^static hg_return_t sum/,$d' "$work/example1.c" |
-        cat - "$work/example2.c" >"$work/example3.c"
-    [ $has_mpi = yes ] || exit 77
-    examples=1
-    [ $has_margo = no ] || examples='1 3'
-    for example in $examples; do
-        CC="${CC:-cc} -Wall -Wextra -Werror" \
-            by_pkgconfig "$work/example$example.c" "$work/example" amalgam
-        "$launch" -n 2 "$work/example" >"$work/example.out" ||
-            fail "example $example of README.md returned $?"
+        /^```(c|cpp)$/ { file = dir "/example." substr($0, 4); next }
+        /^```/ { file = "" }
+        file != "" { print >file }' "$here/../../README.md"
+    [ -s "$work/example.c" ] && [ -s "$work/example.cpp" ] ||
+        fail "README.md has no example in C, or none in C++"
+    [ $has_mpi = yes ] && [ $has_margo = yes ] || exit 77
+    strict="-Wall -Wextra -Werror"
+    CC="${CC:-cc} $strict" \
+        by_pkgconfig "$work/example.c" "$work/example_c" amalgam
+    programs=$work/example_c
+    if [ $has_thallium = yes ]; then
+        CC="${CXX:-c++} -std=c++14 $strict" \
+            by_pkgconfig "$work/example.cpp" "$work/example_cpp" amalgam
+        programs="$programs $work/example_cpp"
+    fi
+    for program in $programs; do
+        "$launch" -n 2 "$program" >"$work/example.out" ||
+            fail "${program##*/} of README.md returned $?"
         printf '40 + 2 = 42, says rank 0\n' | cmp - "$work/example.out" ||
-            fail "example $example of README.md printed:" \
+            fail "${program##*/} of README.md printed:" \
                 "$(cat "$work/example.out")"
     done
     ;;

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Engines over a communicator and over half of it: each rank calls every rank
- * and itself, reads the memory of others, and gets the documented exception
- * for a rank that there is not. */
+ * and itself in all ways of calls, reads and writes the memory of others, and
+ * gets the documented exception for a rank that there is not, a function that
+ * throws and an answer that does not come. */
+#include <atomic>
+#include <chrono>
 #include <iostream>
+#include <mutex>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 #include <amalgam.hpp>
 #include <thallium/serialization/stl/vector.hpp>
@@ -51,8 +56,113 @@ static void ask_all(amalgam::engine &engine, const tl::bulk &memory)
     CHECK(endpoint_code(engine, -1) == HG_INVALID_ARG);
 }
 
+static void ask_all_at_once(amalgam::engine &engine)
+{
+    std::vector<tl::async_response> calls;
+    std::vector<int> answers(static_cast<std::size_t>(engine.size()), 0);
+
+    for (int rank = 0; rank < engine.size(); rank++)
+        calls.push_back(
+            engine.define("rank").on(engine.endpoint(rank)).async());
+    while (!calls.empty()) {
+        std::vector<tl::async_response>::iterator completed;
+        int rank =
+            tl::async_response::wait_any(calls.begin(), calls.end(), completed);
+
+        answers.at(static_cast<std::size_t>(rank))++;
+        calls.erase(completed);
+    }
+    CHECK(answers == std::vector<int>(answers.size(), 1));
+}
+
+/* Each rank tells all without an answer, and waits until all have told it. */
+static void tell_all(amalgam::engine &engine, const std::atomic<int> &told)
+{
+    for (int rank = 0; rank < engine.size(); rank++)
+        engine.define("tell").on(engine.endpoint(rank))(rank);
+    while (told.load() < engine.size())
+        tl::thread::yield();
+}
+
+static void write_to_me(amalgam::engine &engine)
+{
+    for (int rank = 0; rank < engine.size(); rank++) {
+        std::vector<int> memory(10000, -1);
+        tl::bulk mine =
+            engine.expose({{memory.data(), memory.size() * sizeof(int)}},
+                tl::bulk_mode::write_only);
+
+        engine.define("write").on(engine.endpoint(rank))(mine);
+        CHECK(memory == std::vector<int>(memory.size(), rank));
+    }
+}
+
+/* A call that fails is over for its caller, and the next one succeeds. */
+static void fail_at_all(amalgam::engine &engine)
+{
+    for (int rank = 0; rank < engine.size(); rank++) {
+        tl::endpoint peer = engine.endpoint(rank);
+        hg_return_t code = HG_SUCCESS;
+        bool is_late = false;
+
+        try {
+            engine.define("throw").on(peer)();
+        } catch (const tl::margo_exception &error) {
+            code = error.error();
+        }
+        CHECK(code == HG_CANCELED);
+        /* A call of its own process cannot be cancelled. */
+        if (rank == engine.rank())
+            continue;
+        try {
+            engine.define("keep").on(peer).timed(std::chrono::milliseconds(20));
+        } catch (const tl::timeout &) {
+            is_late = true;
+        }
+        CHECK(is_late);
+        int answer = engine.define("rank").on(peer)();
+        CHECK(answer == rank);
+    }
+}
+
+/* Requests that nobody answers. */
+struct kept_requests {
+    tl::mutex mutex;
+    std::vector<tl::request> requests;
+};
+
+static void define_all(
+    amalgam::engine &engine, std::atomic<int> &told, kept_requests &kept)
+{
+    engine.define("rank",
+        [&engine](const tl::request &req) { req.respond(engine.rank()); });
+    engine
+        .define("tell", [&engine, &told](const tl::request &,
+                            int rank) { told += rank == engine.rank(); })
+        .disable_response();
+    engine.define("write", [&engine](const tl::request &req, tl::bulk &theirs) {
+        std::vector<int> values(10000, engine.rank());
+        tl::bulk mine =
+            engine.expose({{values.data(), values.size() * sizeof(int)}},
+                tl::bulk_mode::read_only);
+
+        theirs.on(req.get_endpoint()) << mine;
+        req.respond();
+    });
+    engine.define("throw", [](const tl::request &) {
+        throw std::runtime_error("as the test wants it");
+    });
+    engine.define("keep", [&kept](const tl::request &req) {
+        std::lock_guard<tl::mutex> guard(kept.mutex);
+
+        kept.requests.push_back(req);
+    });
+}
+
 static void run(MPI_Comm comm, const char *config)
 {
+    kept_requests kept; /* outlives the engine */
+    std::atomic<int> told{0};
     amalgam::engine engine(comm, nullptr, std::string(config));
     int rank = 0;
     int size = 0;
@@ -81,8 +191,13 @@ static void run(MPI_Comm comm, const char *config)
         "of_provider",
         [rank](const tl::request &req) { req.respond(rank + 1); },
         static_cast<std::uint16_t>(rank + 1));
+    define_all(engine, told, kept);
     MPI_Barrier(comm); /* all have defined theirs */
     ask_all(engine, memory);
+    ask_all_at_once(engine);
+    tell_all(engine, told);
+    write_to_me(engine);
+    fail_at_all(engine);
     engine.finalize();
 }
 

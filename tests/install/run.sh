@@ -225,7 +225,6 @@ cmake)
     fi
     ;;
 readme)
-    # The second example takes its types and check() from the first.
     awk -v dir="$work" '
         /^```(c|cpp)$/ { file = dir "/example." substr($0, 4); next }
         /^```/ { file = "" }

@@ -24,6 +24,13 @@ namespace tl = thallium;
         }                                                                      \
     } while (0)
 
+static tl::bulk expose(
+    const tl::engine &engine, std::vector<int> &numbers, tl::bulk_mode mode)
+{
+    return engine.expose(
+        {{numbers.data(), numbers.size() * sizeof(int)}}, mode);
+}
+
 static hg_return_t endpoint_code(const amalgam::engine &engine, int rank)
 {
     try {
@@ -88,9 +95,7 @@ static void write_to_me(amalgam::engine &engine)
 {
     for (int rank = 0; rank < engine.size(); rank++) {
         std::vector<int> memory(10000, -1);
-        tl::bulk mine =
-            engine.expose({{memory.data(), memory.size() * sizeof(int)}},
-                tl::bulk_mode::write_only);
+        tl::bulk mine = expose(engine, memory, tl::bulk_mode::write_only);
 
         engine.define("write").on(engine.endpoint(rank))(mine);
         CHECK(memory == std::vector<int>(memory.size(), rank));
@@ -142,9 +147,7 @@ static void define_all(
         .disable_response();
     engine.define("write", [&engine](const tl::request &req, tl::bulk &theirs) {
         std::vector<int> values(10000, engine.rank());
-        tl::bulk mine =
-            engine.expose({{values.data(), values.size() * sizeof(int)}},
-                tl::bulk_mode::read_only);
+        tl::bulk mine = expose(engine, values, tl::bulk_mode::read_only);
 
         theirs.on(req.get_endpoint()) << mine;
         req.respond();
@@ -171,16 +174,13 @@ static void run(MPI_Comm comm, const char *config)
     MPI_Comm_size(comm, &size);
     CHECK(engine.rank() == rank && engine.size() == size);
     std::vector<int> mine(100, 7 * rank);
-    tl::bulk memory = engine.expose(
-        {{mine.data(), mine.size() * sizeof(int)}}, tl::bulk_mode::read_only);
+    tl::bulk memory = expose(engine, mine, tl::bulk_mode::read_only);
 
     engine.define("sum", [&engine](const tl::request &req,
                              const std::vector<int> &numbers,
                              const tl::bulk &theirs) {
         std::vector<int> copy(100, -1);
-        tl::bulk local =
-            engine.expose({{copy.data(), copy.size() * sizeof(int)}},
-                tl::bulk_mode::write_only);
+        tl::bulk local = expose(engine, copy, tl::bulk_mode::write_only);
 
         theirs.on(req.get_endpoint()) >> local;
         req.respond(

@@ -114,6 +114,9 @@ static bool info_is_valid(const struct margo_init_info *info)
     return false;
 }
 
+const struct margo_init_info amalgam_margo_always_served = {
+    .json_config = "{\"use_progress_thread\": true, \"rpc_thread_count\": 1}"};
+
 margo_instance_id amalgam_margo_init(
     MPI_Comm comm, const char *transport, const struct margo_init_info *info)
 {

@@ -22,6 +22,7 @@
 #endif
 #include "mpi_backend/mpi_comm.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "mpi_backend/mpi_public.h"
 
 enum {
@@ -56,6 +58,16 @@ static _Thread_local bool was_first_to_open;
 /* This process gave up on ranks that MPI_Finalize would wait for. Published by
  * amg_mpi_comm_give_up(), read at exit. */
 static atomic_bool has_given_up;
+/* amg_fork_count() of the process whose MPI this is; UINT_MAX: not known yet.
+ * In a child of fork() MPI must not be called. */
+static atomic_uint owner_forks = UINT_MAX;
+
+static bool is_child(void)
+{
+    unsigned forks = atomic_load_explicit(&owner_forks, memory_order_relaxed);
+
+    return forks != UINT_MAX && forks != amg_fork_count();
+}
 
 hg_return_t amg_mpi_comm_error(int code, const char *what)
 {
@@ -220,6 +232,12 @@ static bool mpi_is_usable(void)
     MPI_Get_library_version(text, &len);
     AMG_ASSERT(len < MPI_MAX_LIBRARY_VERSION_STRING);
     text[strcspn(text, "\t\n")] = '\0';
+    if (is_child()) {
+        AMG_LOG_ERROR("mpi",
+            "MPI was started by the parent of this process, and works there "
+            "alone: open na+sm, tcp or self here, or exec() a program");
+        return false;
+    }
     if ((strstr(text, "Open MPI") != NULL) != is_open) {
         AMG_LOG_ERROR("mpi",
             "libamalgam_mpi was built with %s, and this process runs \"%s\": "
@@ -260,7 +278,8 @@ bool amg_mpi_comm_is_usable(MPI_Comm comm)
     return !is_inter;
 }
 
-/* Runs at process exit if this library started MPI. A process that fails, or
+/* Runs at process exit if this library started MPI; also in a child of fork(),
+ * whose end is no end of the rank. A process that fails, or
  * gave up on others, must not wait for them in MPI_Finalize, nor exit without
  * MPI_Abort: a launcher may take that for success. A class that is still open
  * is ended as the program's own MPI_Finalize would. */
@@ -269,7 +288,7 @@ static void mpi_exit(int status, void *arg)
     bool is_alone = atomic_load_explicit(&has_given_up, memory_order_acquire);
 
     (void)arg;
-    if (amg_mpi_comm_is_over())
+    if (is_child() || amg_mpi_comm_is_over())
         return;
     if (status == 0 && !is_alone) {
         if (!amg_mpi_comm_is_main())
@@ -298,7 +317,7 @@ static int self_deleted(MPI_Comm comm, int keyval, void *value, void *extra)
     (void)keyval;
     (void)value;
     (void)extra;
-    if (stop_fn != NULL)
+    if (stop_fn != NULL && !is_child())
         stop_fn();
     return MPI_SUCCESS;
 }
@@ -423,6 +442,8 @@ static hg_return_t mpi_start_locked(bool may_start)
 
     if (!mpi_is_usable())
         return HG_OPNOTSUPPORTED;
+    amg_fork_watch();
+    atomic_store_explicit(&owner_forks, amg_fork_count(), memory_order_relaxed);
     MPI_Initialized(&flag);
     if (!flag && !may_start) { /* the user's session started it */
         was_first_to_open = was_first_to_open || !has_opened;

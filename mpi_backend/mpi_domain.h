@@ -32,7 +32,9 @@ enum {
     AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
     AMG_MPI_TAG_CONTROL = 256, /* beyond those of the contexts */
     AMG_MPI_TAG_BITS = 9,      /* the bits above are the domain's stamp */
-    AMG_MPI_LONG_TAGS = 256,   /* of long messages, behind those of transfers */
+    /* Queues of long messages, behind the tags of transfers: of each context,
+     * one of requests and one of replies; see mpi_long.c. */
+    AMG_MPI_LONG_TAGS = 2 * AMG_MPI_CONTEXTS,
     /* Longest arguments in one message, with room for the headers: what is
      * longer gains little from one message less. */
     AMG_MPI_LONG_CAP = 65536 + 4096 - 64,
@@ -97,6 +99,7 @@ struct amg_mpi_liveness {
 struct amg_mpi_unmatched {
     MPI_Request request;
     struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */
+    int tag;                       /* of that one; or -1 */
 };
 
 /* Long messages that were announced; see mpi_long.c. */
@@ -105,7 +108,6 @@ struct amg_mpi_longs {
     struct amg_list waiting;    /* msgbufs of announcements without memory */
     atomic_uint_fast64_t *held; /* by context: see struct amg_ep */
     uint64_t cap;               /* limit of each */
-    uint8_t serial;             /* counts those that were sent */
 };
 
 /* The program's barrier; see mpi_job.c. */

@@ -4,14 +4,35 @@
  * A request or reply that exceeds the posted receives takes two messages:
  *
  *   sender                              receiver
- *   LONG: length, kind, tag ----------> allocates a msgbuf, posts its receive
- *   the message, with that tag -------> an arrival or a reply as any other
+ *   LONG: length, kind, context ------> allocates a msgbuf, posts its receive
+ *   the message ----------------------> an arrival or a reply as any other
  *
  * Nothing acknowledges it: MPI tells the sender when its memory is free, and
  * credits come back as for short calls. The message is on the communicator of
- * bulk data, where no probe finds it. The tags of a sender follow one another,
- * so receives need not be posted in the order in which the messages left, which
- * differs where they go to several endpoints.
+ * bulk data, where no probe finds it.
+ *
+ * No message has a name of its own, so none can be confused with another or run
+ * out. A tag is a queue: it says request or reply, and the context. For each
+ * sender and tag, the n-th announcement belongs to the n-th message, as MPI
+ * delivers messages of one sender and tag in the order of their sends to
+ * receives in the order of their posts:
+ *
+ *   - a sender posts an announcement and its message under one lock, and the
+ *     announcements of one tag go to one context, so all of them are on one tag
+ *     of the other communicator
+ *   - the receiver handles messages to a context in order: those of its posted
+ *     receives, and those that a probe finds while it is closed; receives are
+ *     posted again only when that probe's message is complete
+ *   - announcements wait in two lists, each a queue. Requests without room wait
+ *     at their endpoint. `waiting` has the others, which wait for memory alone,
+ *     and all of an endpoint that closed; nothing of an endpoint's list is
+ *     received before `waiting` is empty.
+ *
+ * Requests and replies have different tags, because a request may wait until
+ * the program has answered others, for which it may need a reply. A peer whose
+ * announcement breaks the protocol is out of step; what then comes for another
+ * announcement is dropped. A receive has room for any length: MPI would end the
+ * job for a longer message.
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of
@@ -69,10 +90,14 @@ hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
     return HG_SUCCESS;
 }
 
-static int long_tag(const struct amg_mpi_domain *domain, unsigned number)
+static int long_tag(
+    const struct amg_mpi_domain *domain, const struct amg_mpi_long *body)
 {
-    AMG_ASSERT(number < AMG_MPI_LONG_TAGS);
-    return 2 * domain->tags_half + (int)number;
+    int queue =
+        body->context + (body->kind == AMG_MPI_REPLY ? AMG_MPI_CONTEXTS : 0);
+
+    AMG_ASSERT(queue < AMG_MPI_LONG_TAGS);
+    return 2 * domain->tags_half + queue;
 }
 
 int amg_mpi_long_announce_locked(
@@ -81,7 +106,7 @@ int amg_mpi_long_announce_locked(
     struct amg_mpi_domain *domain = msgbuf->domain;
     struct amg_mpi_long body = {.len = msgbuf->len,
         .kind = (uint8_t)amg_mpi_kind_of(&msgbuf->header),
-        .tag = domain->longs.serial++};
+        .context = (uint8_t)(msgbuf->tag - domain->stamp)};
 
     AMG_ASSERT(msgbuf->is_long && amg_mpi_long_is(msgbuf));
     announcement->post.op = NULL;
@@ -91,7 +116,7 @@ int amg_mpi_long_announce_locked(
     announcement->header = msgbuf->header;
     announcement->header.kind = AMG_MPI_MAGIC | AMG_MPI_LONG;
     memcpy(announcement->data, &body, sizeof(body));
-    return long_tag(domain, body.tag);
+    return long_tag(domain, &body);
 }
 
 /* The endpoint of a msgbuf on one of the lists; NULL: it is closed. */
@@ -176,7 +201,7 @@ static bool long_receive_locked(
     msgbuf->rank = announcement->rank;
     msgbuf->tag = announcement->tag;
     msgbuf->len = announcement->len;
-    rc = MPI_Irecv(&msgbuf->header, (int)msgbuf->len, MPI_BYTE, msgbuf->rank,
+    rc = MPI_Irecv(&msgbuf->header, LEN_MAX, MPI_BYTE, msgbuf->rank,
         msgbuf->tag, domain->comm.data, &msgbuf->request);
     if (rc != MPI_SUCCESS) {
         (void)amg_mpi_comm_error(rc, "MPI_Irecv of a long message");
@@ -193,6 +218,9 @@ void amg_mpi_longs_start_locked(
 {
     struct amg_link *link = NULL;
 
+    if (waiting != &domain->longs.waiting &&
+        !amg_list_is_empty(&domain->longs.waiting))
+        return;
     while ((link = amg_list_first(waiting)) != NULL) {
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
 
@@ -213,7 +241,8 @@ static bool announcement_check_locked(struct amg_mpi_domain *domain,
     bool is_right =
         body->len > domain->room_len && body->len <= LEN_MAX &&
         (body->kind == AMG_MPI_REQUEST || body->kind == AMG_MPI_ONEWAY ||
-            body->kind == AMG_MPI_REPLY);
+            body->kind == AMG_MPI_REPLY) &&
+        (message->ep == NULL || body->context == message->ep->base.context_id);
 
     if (is_right && body->kind == AMG_MPI_REPLY) {
         what = AMG_VIOLATION_ANSWER;
@@ -248,7 +277,7 @@ void amg_mpi_long_on_message_locked(
     msgbuf->post.cookie = message->header->cookie;
     msgbuf->pack.head.kind = body.kind;
     msgbuf->rank = (int)message->rank;
-    msgbuf->tag = long_tag(domain, body.tag);
+    msgbuf->tag = long_tag(domain, &body);
     msgbuf->len = body.len;
     if (long_held(msgbuf) != NULL)
         waiting = &message->ep->longs;

@@ -244,7 +244,10 @@ void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
 void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
+    int tag = amg_mpi_tag(domain, ep->base.context_id);
 
+    if (!AMG_LIKELY(tag != domain->unmatched.tag))
+        return; /* that message is handled before later ones to its context */
     while (ep->posted < AMG_MPI_RECEIVES) {
         unsigned last = (ep->first + ep->posted) % AMG_MPI_RECEIVES;
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
@@ -253,8 +256,7 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
         if (msgbuf == NULL)
             return;
         rc = MPI_Irecv(&msgbuf->header, (int)domain->room_len, MPI_BYTE,
-            MPI_ANY_SOURCE, amg_mpi_tag(domain, ep->base.context_id),
-            domain->comm.messages, &ep->requests[last]);
+            MPI_ANY_SOURCE, tag, domain->comm.messages, &ep->requests[last]);
         if (rc != MPI_SUCCESS) {
             amg_mpi_msgbuf_put_locked(msgbuf);
             (void)amg_mpi_comm_error(rc, "MPI_Irecv of a message");
@@ -431,6 +433,7 @@ static bool unmatched_take(
     AMG_ASSERT(msgbuf != NULL);
     domain->unmatched.msgbuf = NULL;
     domain->unmatched.request = MPI_REQUEST_NULL;
+    domain->unmatched.tag = -1;
     if (context_of_tag(domain, status.MPI_TAG) < 0) { /* the domain ended */
         amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
@@ -462,6 +465,7 @@ static bool unmatched_begin(
         return false;
     }
     domain->unmatched.msgbuf = msgbuf;
+    domain->unmatched.tag = found->MPI_TAG;
     return true;
 }
 

@@ -45,7 +45,8 @@
  * Integers are in the order of the machine: the ranks of one job run on one
  * kind of machine. Large transfers move as messages without any header, on a
  * communicator of their own; their tag identifies the transfer. The long
- * messages that LONG announces use it, too, with tags above those. */
+ * messages that LONG announces use it, too, with tags above those, which name
+ * queues (mpi_long.c). */
 #ifndef AMG_MPI_BACKEND_MPI_WIRE_H
 #define AMG_MPI_BACKEND_MPI_WIRE_H
 
@@ -78,7 +79,7 @@ enum amg_mpi_kind {
 };
 
 enum {
-    AMG_MPI_WIRE_VERSION = 4, /* to be raised with each change of this file */
+    AMG_MPI_WIRE_VERSION = 5, /* to be raised with each change of this file */
     AMG_MPI_MAGIC = 0xa0,     /* the three high bits of the first byte */
     AMG_MPI_MAGIC_MASK = 0xe0,
     AMG_MPI_NAMED_MAX = 16, /* missing ranks that are named; the rest counted */
@@ -98,9 +99,9 @@ struct amg_mpi_refuse {
 /* The context and cookie of the announcement are those of the long message, and
  * so is the endpoint that it came to. */
 struct amg_mpi_long {
-    uint32_t len; /* with its header */
-    uint8_t kind; /* REQUEST, ONEWAY or REPLY */
-    uint8_t tag;  /* of the message: this number above the tags of transfers */
+    uint32_t len;    /* with its header */
+    uint8_t kind;    /* REQUEST, ONEWAY or REPLY */
+    uint8_t context; /* to which the announcement goes */
     uint16_t unused;
 };
 

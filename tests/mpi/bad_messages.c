@@ -80,11 +80,11 @@ static void driver_lies(void)
 }
 
 /* The announcement of a long message, and `data_len` bytes that follow it. */
-static void long_send(uint8_t kind, uint32_t len, uint8_t tag, int data_len)
+static void long_send(uint8_t kind, uint32_t len, uint8_t context, int data_len)
 {
     struct amg_mpi_domain *domain = domain_of_class();
     struct message message = message_make(AMG_MPI_LONG);
-    struct amg_mpi_long body = {.len = len, .kind = kind, .tag = tag};
+    struct amg_mpi_long body = {.len = len, .kind = kind, .context = context};
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;
     int flag = 0;
@@ -94,26 +94,26 @@ static void long_send(uint8_t kind, uint32_t len, uint8_t tag, int data_len)
     if (data_len < 0)
         return;
     message = message_make(kind);
-    MPI_Isend(&message, data_len, MPI_BYTE, 0, 2 * domain->tags_half + tag,
+    MPI_Isend(&message, data_len, MPI_BYTE, 0, 2 * domain->tags_half + context,
         domain->comm.data, &request);
     UNTIL((MPI_Test(&request, &flag, &status), flag != 0));
 }
 
 /* Announcements that are refused, and messages that were announced otherwise.
- * The tags are not those of this rank's own messages, and each is used once. */
+ * Nothing follows those that are refused, so that the others stay in step. */
 static void long_lies(void)
 {
     uint32_t len = domain_of_class()->room_len + 1;
-    uint8_t tag = AMG_MPI_LONG_TAGS - 1;
 
-    long_send(AMG_MPI_REQUEST, len - 1, tag, -1);
-    long_send(AMG_MPI_REQUEST, UINT32_MAX, tag, -1);
-    long_send(AMG_MPI_REPLY, len, tag, -1);
-    long_send(AMG_MPI_GET, len, tag, -1);
-    long_send(0xff, len, tag, -1);
-    long_send(AMG_MPI_REQUEST, len, tag--, 0);
-    long_send(AMG_MPI_REQUEST, len, tag--, 3);
-    long_send(AMG_MPI_ONEWAY, len, tag--, head_len);
+    long_send(AMG_MPI_REQUEST, len - 1, 0, -1);
+    long_send(AMG_MPI_REQUEST, UINT32_MAX, 0, -1);
+    long_send(AMG_MPI_REQUEST, len, 1, -1); /* it goes to context 0 */
+    long_send(AMG_MPI_REPLY, len, 0, -1);
+    long_send(AMG_MPI_GET, len, 0, -1);
+    long_send(0xff, len, 0, -1);
+    long_send(AMG_MPI_REQUEST, len, 0, 0);
+    long_send(AMG_MPI_REQUEST, len, 0, 3);
+    long_send(AMG_MPI_ONEWAY, len, 0, head_len);
 }
 
 /* Messages that only the RPC layer can refuse. */

@@ -2,12 +2,13 @@
 /* Arguments and results of up to 64 KiB take at most one message more than
  * short ones, each way, as counted at the calls of MPI; so do one-way calls.
  * Longer ones are pulled. In a burst beyond AMALGAM_MAX_PENDING_BYTES all calls
- * end, and none is mixed up with another. */
+ * end, and none is mixed up with another; nor is a reply taken for one of many
+ * requests that its sender made before, and that wait for room. */
 #include <string.h>
 
 #include "ranks.h"
 
-enum { KIB = 1024, LEN_MAX = 100 * KIB, BURST = 40 };
+enum { KIB = 1024, LEN_MAX = 100 * KIB, BURST = 40, CROSSED = 300 };
 
 struct blob {
     uint32_t len;
@@ -20,6 +21,7 @@ static struct ranks all;
 static hg_id_t blob_id;
 static hg_id_t push_id; /* one-way */
 static unsigned messages;
+static unsigned served;
 static unsigned pushed;
 
 int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int rank,
@@ -62,6 +64,7 @@ static hg_return_t blob_serve(hg_handle_t handle)
     out.number = in.number + 1;
     OK(HG_Free_input(handle, &in));
     OK(HG_Respond(handle, NULL, NULL, &out));
+    served++;
     return HG_Destroy(handle);
 }
 
@@ -112,7 +115,7 @@ static void one_way(uint32_t len)
     struct blob in = {.len = len, .number = len};
     struct ranks_call call;
     unsigned before = 0;
-    unsigned served = pushed;
+    unsigned before_push = pushed;
 
     ranks_meet(MPI_COMM_WORLD);
     before = messages;
@@ -122,7 +125,7 @@ static void one_way(uint32_t len)
         OK(ranks_wait(&call));
         ranks_end(&call);
     } else {
-        UNTIL(pushed == served + 1);
+        UNTIL(pushed == before_push + 1);
     }
     CHECK(messages - before <= (all.rank == 0 ? 2 : 0));
     ranks_meet(MPI_COMM_WORLD);
@@ -145,14 +148,56 @@ static void burst(void)
     ranks_meet(MPI_COMM_WORLD);
 }
 
+/* Makes progress, but runs no handler, until the other rank is here, too. */
+static void meet_unserved(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    uint64_t end_ns = 0;
+    int flag = 0;
+
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    ranks_wait_begin(&end_ns);
+    while (MPI_Test(&request, &flag, MPI_STATUS_IGNORE), !flag) {
+        CHECK(ranks_now_ns() < end_ns);
+        (void)HG_Progress(all.context, 0);
+    }
+}
+
+/* Rank 1 makes long requests of rank 0, which runs no handler until rank 1 has
+ * answered as many calls by long replies. */
+static void crossed(void)
+{
+    static struct ranks_call calls[CROSSED];
+    static struct blob ins[CROSSED];
+    unsigned before = served;
+
+    for (unsigned i = 0; all.rank == 1 && i < CROSSED; i++) {
+        ins[i] = (struct blob){.len = 20 * KIB, .number = i};
+        OK(ranks_begin(&all, &calls[i], 0, blob_id, &ins[i]));
+    }
+    meet_unserved();
+    for (unsigned i = 0; all.rank == 0 && i < CROSSED; i++) {
+        ins[i] = (struct blob){.answer_len = 19 * KIB, .number = i};
+        OK(ranks_begin(&all, &calls[i], 1, blob_id, &ins[i]));
+    }
+    if (all.rank == 1)
+        UNTIL(served == before + CROSSED);
+    meet_unserved();
+    for (unsigned i = 0; i < CROSSED; i++)
+        answer_check(&calls[i], &ins[i]);
+    ranks_meet(MPI_COMM_WORLD);
+}
+
 int main(void)
 {
+    struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
     unsigned both[2] = {2, 2};
     unsigned there[2] = {2, 1};
     unsigned back[2] = {1, 2};
 
     ranks_start(MPI_THREAD_MULTIPLE);
-    ranks_open(&all, MPI_COMM_WORLD);
+    options.credits = 2 * CROSSED;
+    ranks_open_with(&all, MPI_COMM_WORLD, &options);
     blob_id =
         HG_Register_name(all.cls, "blob", blob_code, blob_code, blob_serve);
     push_id = HG_Register_name(all.cls, "push", blob_code, NULL, push_serve);
@@ -165,6 +210,7 @@ int main(void)
         one_way(len);
     }
     burst();
+    crossed();
     ranks_close(&all);
     return ranks_stop();
 }

@@ -69,7 +69,7 @@ static void wait_sent(MPI_Request *request)
 }
 
 /* Rank 1 announces a message of a kind that answers call `cookie`. */
-static void announce(unsigned kind, uint32_t cookie, uint8_t tag, uint32_t len)
+static void announce(unsigned kind, uint32_t cookie, uint32_t len)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
     struct {
@@ -77,8 +77,7 @@ static void announce(unsigned kind, uint32_t cookie, uint8_t tag, uint32_t len)
         struct amg_mpi_long body;
     } message = {{AMG_MPI_MAGIC | AMG_MPI_LONG, 0, 0, cookie},
         {.len = (uint32_t)sizeof(struct amg_mpi_header) + len,
-            .kind = (uint8_t)kind,
-            .tag = tag}};
+            .kind = (uint8_t)kind}};
     MPI_Request request;
 
     MPI_Isend(&message, (int)sizeof(message), MPI_BYTE, 0,
@@ -86,12 +85,12 @@ static void announce(unsigned kind, uint32_t cookie, uint8_t tag, uint32_t len)
     wait_sent(&request);
 }
 
-/* Rank 1 sends what it has announced. */
-static void data_send(unsigned kind, uint32_t cookie, uint8_t tag, uint32_t len)
+/* Rank 1 sends what it has announced as a reply. */
+static void data_send(unsigned kind, uint32_t cookie, uint32_t len)
 {
     static struct {
         struct amg_mpi_header header;
-        uint8_t body[LEN];
+        uint8_t body[LEN + 8];
     } message;
     struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
     MPI_Request request;
@@ -100,7 +99,7 @@ static void data_send(unsigned kind, uint32_t cookie, uint8_t tag, uint32_t len)
         (struct amg_mpi_header){(uint8_t)(AMG_MPI_MAGIC | kind), 0, 0, cookie};
     memset(message.body, 'd', sizeof(message.body));
     MPI_Isend(&message, (int)(sizeof(message.header) + len), MPI_BYTE, 0,
-        2 * domain->tags_half + tag, domain->comm.data, &request);
+        2 * domain->tags_half + AMG_MPI_CONTEXTS, domain->comm.data, &request);
     wait_sent(&request);
 }
 
@@ -191,8 +190,8 @@ static void test_reply_twice(void)
     uint32_t cookie = call_begin(&call);
 
     if (pair_rank == 1) {
-        announce(AMG_MPI_REPLY, cookie, 1, LEN);
-        announce(AMG_MPI_REPLY, cookie, 2, LEN);
+        announce(AMG_MPI_REPLY, cookie, LEN);
+        announce(AMG_MPI_REPLY, cookie, LEN);
     }
     sync_all();
     if (pair_rank == 0) {
@@ -200,7 +199,7 @@ static void test_reply_twice(void)
         CHECK(call.done == 0);
     }
     if (pair_rank == 1)
-        data_send(AMG_MPI_REPLY, cookie, 1, LEN);
+        data_send(AMG_MPI_REPLY, cookie, LEN);
     sync_all();
     if (pair_rank == 0) {
         WAIT(call.done == 1);
@@ -223,11 +222,11 @@ static void test_wrong_announcements(void)
     uint32_t cookie = call_begin(&call);
 
     if (pair_rank == 1) {
-        announce(AMG_MPI_REPLY, cookie + 1000, 1, LEN);
-        announce(AMG_MPI_REPLY, cookie, 1, AMG_MPI_LONG_CAP + 1);
-        announce(AMG_MPI_REPLY, cookie, 1, 1);
-        announce(AMG_MPI_CREDIT, cookie, 1, LEN);
-        announce(UINT8_MAX, cookie, 1, LEN);
+        announce(AMG_MPI_REPLY, cookie + 1000, LEN);
+        announce(AMG_MPI_REPLY, cookie, AMG_MPI_LONG_CAP + 1);
+        announce(AMG_MPI_REPLY, cookie, 1);
+        announce(AMG_MPI_CREDIT, cookie, LEN);
+        announce(UINT8_MAX, cookie, LEN);
     }
     sync_all();
     CHECK(coming_count() == 0);
@@ -241,17 +240,19 @@ static void test_other_data(void)
     struct pair_call call;
     uint32_t cookie = call_begin(&call);
 
-    if (pair_rank == 1) {
-        announce(AMG_MPI_REPLY, cookie, 1, LEN);
-        data_send(AMG_MPI_REPLY, cookie, 1, LEN - 8);
+    for (uint32_t len = LEN - 8; len <= LEN + 8; len += 16) {
+        if (pair_rank == 1) {
+            announce(AMG_MPI_REPLY, cookie, LEN);
+            data_send(AMG_MPI_REPLY, cookie, len);
+        }
+        sync_all();
+        WAIT(coming_count() == 0);
+        sync_all(); /* the next one would be refused beside it, and never
+                     * received */
     }
-    sync_all();
-    WAIT(coming_count() == 0);
-    sync_all(); /* the next one would be refused beside it, and never received
-                 */
     if (pair_rank == 1) {
-        announce(AMG_MPI_REPLY, cookie, 2, LEN);
-        data_send(AMG_MPI_ONEWAY, cookie, 2, LEN);
+        announce(AMG_MPI_REPLY, cookie, LEN);
+        data_send(AMG_MPI_ONEWAY, cookie, LEN);
     }
     sync_all();
     WAIT(coming_count() == 0);
@@ -264,7 +265,7 @@ static void test_requests_beyond_credits(void)
 {
     if (pair_rank == 1)
         for (uint8_t i = 0; i < 2 * CREDITS; i++)
-            announce(AMG_MPI_ONEWAY, 0, i, LEN);
+            announce(AMG_MPI_ONEWAY, 0, LEN);
     sync_all();
     CHECK(pair_rank == 1 || coming_count() <= CREDITS);
     CHECK(pair_rank == 1 || coming_count() > 0);
@@ -278,7 +279,7 @@ static void test_data_never_comes(void)
     uint32_t cookie = call_begin(&call);
 
     if (pair_rank == 1)
-        announce(AMG_MPI_REPLY, cookie, UINT8_MAX, LEN);
+        announce(AMG_MPI_REPLY, cookie, LEN);
     sync_all();
     if (pair_rank == 0) {
         CHECK(call.done == 0);

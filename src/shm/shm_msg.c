@@ -465,16 +465,22 @@ static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
     return true;
 }
 
-/* Takes a cell of a transfer, without the lock because it may copy much; with
- * the lock where the context is closed, as that guards its inbox then. False:
- * it is another one. */
+/* Takes a cell of a transfer: its credits, as every cell may have some; then
+ * the rest without the lock because it may copy much, but with the lock where
+ * the context is closed, as that guards its inbox then. False: it is another
+ * one. */
 AMG_NOINLINE static bool transfer_cell_take_locked(
     struct amg_shm_ep *ep, struct amg_shm_inring *ring)
 {
     struct amg_shm_domain *domain = ring->peer->domain;
+    struct message message;
 
     if (!amg_shm_cell_is_of_transfer(ring->in.cell))
         return false;
+    message_read(&message, ring);
+    if (message.credits > 0)
+        amg_calls_credit_locked(
+            &domain->calls, &ring->peer->calls, message.credits);
     if (ep != NULL)
         amg_bias_unlock(&domain->lock);
     amg_shm_transfer_message(

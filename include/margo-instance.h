@@ -120,10 +120,12 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  * End an instance, or begin to end it.
  *
  * Prefinalize callbacks run first, while calls still work; then calls in flight
- * and handlers end, then the finalize callbacks run. Without handlers or calls
- * in flight, all of this is done when margo_finalize() returns; if a handler or
- * a callback called it, after that has returned. A second margo_finalize() has
- * no effect.
+ * and handlers end, then the finalize callbacks run. All of this is done when
+ * margo_finalize() returns, with these exceptions: if a handler or a callback
+ * called it, the end comes after that has returned; if another thread than the
+ * primary one called it while a handler runs, which may wait for that thread,
+ * the end comes after the last handler. margo_wait_for_finalize() returns after
+ * the end. A second margo_finalize() has no effect.
  *
  * @param mid  [in]
  * Owns:      a reference is consumed; the last one ends the class, the context

@@ -15,7 +15,8 @@
  *                                     of these streams
  *
  * So a handler can request the end, and a thread that waits for it does the
- * rest. A thread that runs handlers or callbacks of the instance never waits.
+ * rest. A thread that runs handlers or callbacks of the instance never waits,
+ * and margo_finalize() waits while handlers run only in the primary thread.
  *
  * Calls about the end may come late, or twice, or from several threads. So
  * all instances are listed here, with their references. An instance is
@@ -591,6 +592,18 @@ static bool enter_or_log(margo_instance_id mid, const char *caller)
     return false;
 }
 
+/* May a running handler wait for the caller, as for a thread that the handler
+ * has started? Then the loop ends the instance after the last handler. The
+ * primary thread waits all the same: MPI_Finalize() may follow. */
+static bool may_be_awaited(margo_instance_id mid)
+{
+    ABT_bool is_primary = ABT_FALSE;
+
+    return atomic_load_explicit(&mid->handlers, memory_order_acquire) > 0 &&
+           !(ABT_self_is_primary(&is_primary) == ABT_SUCCESS &&
+               is_primary == ABT_TRUE);
+}
+
 void margo_finalize(margo_instance_id mid)
 {
     bool is_first = false;
@@ -602,7 +615,7 @@ void margo_finalize(margo_instance_id mid)
     finalize_lock(mid);
     is_alone = mid->finalize->closers == 0;
     finalize_unlock(mid);
-    if (may_wait(mid) && (is_first || is_alone))
+    if (may_wait(mid) && !may_be_awaited(mid) && (is_first || is_alone))
         finalize_finish(mid);
     release(mid);
 }

@@ -178,13 +178,17 @@ HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
 HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
 
 /**
- * Free the members that HG_Get_input() decoded.
+ * Free the members that HG_Get_input() decoded. A program that never called
+ * HG_Get_input() on the handle, and decoded the bytes of HG_Get_input_buf()
+ * itself, frees its struct and drops one of its references to the handle, as
+ * HG_Destroy() does.
  *
  * @param handle     [in]
- * @param in_struct  [in]  as HG_Get_input() filled it
- * Owns:      the fields are consumed.
- * Errors:    HG_INVALID_ARG an argument is NULL, or every decoded input is
- *                           freed already; the fields are not accessed
+ * @param in_struct  [in]  as HG_Get_input(), or the program, filled it
+ * Owns:      the fields are consumed; without HG_Get_input() a reference, too.
+ * Errors:    HG_INVALID_ARG an argument is NULL, or HG_Get_input() was called
+ *                           and failed, or all that it decoded is freed; the
+ *                           fields are not accessed
  *            HG_FAULT       the RPC has no input proc
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -213,14 +217,19 @@ HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
 HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
 
 /**
- * Free the members that HG_Get_output() decoded. At the target: free, by the
- * output proc, the members of an output that was sent.
+ * Free the members that HG_Get_output() decoded. A program that never called
+ * HG_Get_output() on this call, and decoded the bytes of HG_Get_output_buf()
+ * itself, frees its struct and drops one of its references to the handle, as
+ * HG_Destroy() does. At the target: free, by the output proc, the members of an
+ * output that was sent.
  *
  * @param handle      [in]
- * @param out_struct  [in]  as HG_Get_output() filled it
- * Owns:      the fields are consumed.
- * Errors:    HG_INVALID_ARG an argument is NULL, or every decoded output is
- *                           freed already; the fields are not accessed
+ * @param out_struct  [in]  as HG_Get_output(), or the program, filled it
+ * Owns:      the fields are consumed; at the origin without HG_Get_output() a
+ *            reference, too.
+ * Errors:    HG_INVALID_ARG an argument is NULL, or HG_Get_output() was called
+ *                           and failed, or all that it decoded is freed; the
+ *                           fields are not accessed
  *            HG_FAULT       the RPC has no output proc
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.

@@ -249,10 +249,11 @@ static AMG_INLINE hg_return_t args_check(
 }
 
 static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    const struct amg_args *args, void *user)
+    struct amg_args *args, void *user)
 {
     hg_return_t rc = HG_SUCCESS;
 
+    args->was_asked = true;
     if (args->data == NULL && handle->is_released) {
         AMG_LOG_ERROR("rpc",
             "the input of RPC id 0x%llx was released before, by "
@@ -288,13 +289,19 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     return rc;
 }
 
-/* Frees the result of one of the functions above, on behalf of `call`. */
+/* Frees a decoded struct, on behalf of `call`, and drops a reference: that of
+ * args_get(), or one of the program's if the program has decoded the bytes of
+ * the message itself. If args_get() has run and no reference of it is left, it
+ * failed, or its result was freed before. */
 static hg_return_t args_free(struct hg_handle *handle, const char *call,
     hg_proc_cb_t proc_cb, const struct amg_args *args, void *user)
 {
     hg_return_t rc = HG_SUCCESS;
+    int share = 1;
 
-    if (amg_refs_get(&handle->refs) < AMG_HANDLE_GOT) {
+    if (amg_refs_get(&handle->refs) >= AMG_HANDLE_GOT)
+        share = AMG_HANDLE_GOT;
+    if (share == 1 && args->was_asked) {
         AMG_LOG_ERROR("rpc",
             "%s(): handle %p (RPC id 0x%llx) has nothing to free; check the "
             "result of HG_Get_input() or HG_Get_output()",
@@ -302,8 +309,7 @@ static hg_return_t args_free(struct hg_handle *handle, const char *call,
         return HG_INVALID_ARG;
     }
     rc = amg_rpc_decode(handle, proc_cb, HG_FREE, args, user);
-    (void)amg_handle_drop(handle, AMG_HANDLE_GOT);
-    return rc;
+    return amg_handle_drop(handle, share) ? rc : HG_INVALID_ARG;
 }
 
 hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)

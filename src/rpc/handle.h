@@ -43,7 +43,9 @@ struct amg_args {
     void *extra; /* heap memory of arguments too long for one message */
     struct hg_bulk *extra_bulk; /* exposes `extra`; owns it then */
     uint32_t sum;               /* as the sender states it, if is_summed */
-    bool is_summed;
+    /* Bits of one byte, which one instruction clears. */
+    bool is_summed : 1;
+    bool was_asked : 1; /* HG_Get_input() or HG_Get_output() has run on them */
 };
 
 /* Long arguments of calls that have not run yet; see serve.c. */
@@ -288,6 +290,7 @@ static inline void amg_args_release(struct amg_args *args)
     args->data = NULL;
     args->len = 0;
     args->is_summed = false;
+    args->was_asked = false;
 }
 
 static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)

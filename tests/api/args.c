@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments of generated types - numbers, strings, nested structs - arrive as
- * sent, with Mercury's sizes, also beside a hand-written proc. */
+ * sent, with Mercury's sizes, also beside a hand-written proc. A program may
+ * decode the bytes of a message itself: then HG_Free_input() and
+ * HG_Free_output() free the struct and drop one of its references. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,12 +130,63 @@ static void ask(struct api *api, hg_handle_t handle, char *text, unsigned nodes)
     OK(api, HG_Free_output(handle, &out));
 }
 
+static void decode(
+    const struct hg_info *info, void *bytes, hg_size_t len, in_t *in)
+{
+    hg_proc_t proc = HG_PROC_NULL;
+
+    OK(the, hg_proc_create_set(
+                info->hg_class, bytes, len, HG_DECODE, HG_NOHASH, &proc));
+    OK(the, hg_proc_in_t(proc, in));
+    OK(the, hg_proc_free(proc));
+}
+
+/* Drops no reference but by HG_Free_input(). */
+static hg_return_t serve_by_hand(hg_handle_t handle)
+{
+    void *bytes = NULL;
+    hg_size_t len = 0;
+    in_t in;
+
+    OK(the, HG_Get_input_buf(handle, &bytes, &len));
+    decode(HG_Get_info(handle), bytes, len, &in);
+    OK(the, HG_Respond(handle, NULL, NULL, &in));
+    OK(the, HG_Free_input(handle, &in));
+    return HG_SUCCESS;
+}
+
+static void ask_by_hand(struct api *api, hg_id_t id)
+{
+    hg_handle_t handle = api_handle(api, id);
+    char text[] = "some text";
+    void *bytes = NULL;
+    hg_size_t len = 0;
+    in_t in = {-7, text, {"constant", {-3, 1000}}, {NULL}};
+    in_t out;
+
+    OK(api, api_ask(api, handle, &in));
+    OK(api, HG_Get_output_buf(handle, &bytes, &len));
+    decode(HG_Get_info(handle), bytes, len, &out);
+    CHECK(api, strcmp(out.text, text) == 0);
+    OK(api, HG_Ref_incr(handle));
+    OK(api, HG_Free_output(handle, &out));
+    CHECK(api, HG_Ref_get(handle) == 1);
+    /* After a HG_Get_output() it is the one that is freed, and no second. */
+    OK(api, api_ask(api, handle, &in));
+    OK(api, HG_Get_output(handle, &out));
+    OK(api, HG_Free_output(handle, &out));
+    EXPECT(api, HG_INVALID_ARG, HG_Free_output(handle, &out));
+    OK(api, HG_Destroy(handle));
+}
+
 static void test(struct api *api)
 {
     char some[] = "some text";
     char none[] = "";
     hg_handle_t handle;
     hg_id_t id = MERCURY_REGISTER(api->cls, "args", in_t, out_t, serve);
+    hg_id_t by_hand =
+        MERCURY_REGISTER(api->cls, "args_by_hand", in_t, in_t, serve_by_hand);
 
     the = api;
     api_sync(api);
@@ -142,6 +195,7 @@ static void test(struct api *api)
     ask(api, handle, none, 0);
     ask(api, handle, NULL, 100);
     OK(api, HG_Destroy(handle));
+    ask_by_hand(api, by_hand);
 }
 
 int main(int argc, char **argv)

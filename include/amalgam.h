@@ -103,7 +103,7 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  * @param hg_class  [in]  of amalgam_init() or HG_Init()
  * @return HG_SUCCESS or an error
  * Owns:      frees the class and its contexts, unless HG_BUSY is returned.
- * Errors:    HG_INVALID_ARG  hg_class is NULL
+ * Errors:    HG_INVALID_ARG  hg_class is NULL, or was closed before
  *            HG_BUSY         bulk handles, RPC handles, addresses or memory of
  *                            amalgam_alloc() are left; nothing was done: free
  *                            them and call again

@@ -18,7 +18,7 @@ void *amalgam_alloc(hg_class_t *hg_class, size_t len)
 {
     void *ptr = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return NULL;
     ptr = amg_class_pool_alloc(hg_class->pool, len, AMG_CLASS_POOL_ANY);
     if (ptr != NULL)
@@ -28,7 +28,7 @@ void *amalgam_alloc(hg_class_t *hg_class, size_t len)
 
 hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr)
 {
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     if (ptr == NULL)
         return HG_SUCCESS;
@@ -65,11 +65,17 @@ hg_return_t amalgam_addr_rank(hg_class_t *hg_class, int rank, hg_addr_t *addr)
     struct hg_addr value;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL && addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(addr != NULL))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
+    if (rank < 0 || rank >= amg_mpi_size(domain)) {
+        AMG_LOG_ERROR("addr",
+            "amalgam_addr_rank(): rank %d, but the class has the ranks 0 to %d",
+            rank, amg_mpi_size(domain) - 1);
+        return HG_INVALID_ARG;
+    }
     rc = amg_mpi_peer_of_rank(domain, rank, &peer);
     if (rc != HG_SUCCESS)
         return rc;
@@ -87,9 +93,8 @@ hg_return_t amalgam_addr_get_rank(
     struct amg_domain *domain = NULL;
     struct amg_peer *peer = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL && addr != HG_ADDR_NULL && rank != NULL))
-        return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(addr->cls == hg_class && addr->peer != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) ||
+        !AMG_CONTRACT(rank != NULL && addr->cls == hg_class))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
@@ -150,8 +155,8 @@ hg_return_t amalgam_addr_comm_rank(
     int ours = MPI_UNDEFINED;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(
-            hg_class != NULL && comm != MPI_COMM_NULL && addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) ||
+        !AMG_CONTRACT(comm != MPI_COMM_NULL && addr != NULL))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
@@ -177,7 +182,7 @@ hg_return_t amalgam_class_ranks(hg_class_t *hg_class, int *rank, int *size)
 {
     struct amg_domain *domain = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
@@ -266,7 +271,7 @@ hg_class_t *amalgam_init(
 
 hg_return_t amalgam_finalize(hg_class_t *hg_class)
 {
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     return amg_init_finalize(hg_class, true);
 }

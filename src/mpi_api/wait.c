@@ -275,7 +275,8 @@ hg_return_t amalgam_test(
     struct serve serve;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL && request != NULL && flag != NULL))
+    if (!AMG_CLASS_OK(hg_class) ||
+        !AMG_CONTRACT(request != NULL && flag != NULL))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
@@ -302,7 +303,7 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     uint64_t now_ns = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL && request != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(request != NULL))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
@@ -347,7 +348,7 @@ hg_return_t amalgam_barrier(hg_class_t *hg_class)
     struct amg_domain *domain = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     domain = hg_class->domains[AMG_ROUTE_MPI];
     if (domain == NULL) {

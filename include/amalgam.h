@@ -23,9 +23,12 @@ extern "C" {
 #endif
 
 /* MPI implementations have different handles, so a program does not link with a
- * library that was built with an MPI of another family. */
+ * library that was built with an MPI of another family. The ABI of MPI 5 is one
+ * of its own, whichever MPI is behind it. */
 #if defined(OPEN_MPI)
 #define AMALGAM_MPI_FAMILY amalgam_for_open_mpi
+#elif defined(MPI_ABI_VERSION)
+#define AMALGAM_MPI_FAMILY amalgam_for_mpi_abi
 #else
 #define AMALGAM_MPI_FAMILY amalgam_for_mpich
 #endif

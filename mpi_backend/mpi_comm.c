@@ -216,7 +216,8 @@ bool amg_mpi_comm_is_main(void)
 }
 
 /* Whether the process runs an MPI of the family that the library was built
- * with, whose handles mean the same; it must not have ended. Else logs why. */
+ * with, whose handles mean the same; it must not have ended. Else logs why.
+ * Behind the ABI of MPI 5 any MPI may be. */
 static bool mpi_is_usable(void)
 {
 #if defined(OPEN_MPI)
@@ -225,6 +226,11 @@ static bool mpi_is_usable(void)
 #else
     static const char built[] = "MPICH or an MPI of its family";
     const bool is_open = false;
+#endif
+#if defined(MPI_ABI_VERSION)
+    const bool is_any = true;
+#else
+    const bool is_any = false;
 #endif
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int len = 0;

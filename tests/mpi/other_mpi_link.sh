@@ -25,6 +25,8 @@ echo '#include <mpi.h>
 OPEN_MPI' | "$mpicc" -E -xc - | tail -n 1 | grep -q OPEN_MPI ||
     exit 77 # only MPICH's mpi.h leaves the name to the test
 link || fail "does not link with its own MPI"
-! link -DOPEN_MPI=1 || fail "links with another MPI"
-grep -q "undefined reference to .amalgam_for_open_mpi" "$dir/out" ||
-    fail "says something else"
+for other in OPEN_MPI:open_mpi MPI_ABI_VERSION:mpi_abi; do
+    ! link "-D${other%:*}=1" || fail "links with another MPI ($other)"
+    grep -q "undefined reference to .amalgam_for_${other#*:}" "$dir/out" ||
+        fail "says something else"
+done

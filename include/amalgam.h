@@ -80,16 +80,17 @@ struct amalgam_options {
  * Owns:      `comm` stays the caller's and may be freed at once; the caller
  *            owns the class; amalgam_finalize() frees it.
  * Errors:    NULL  `comm` is MPI_COMM_NULL, freed (where MPI notices) or an
- *                  intercommunicator; MPI has been finalised; the process
- *                  runs an MPI of another family (MPICH, Open MPI) than the
- *                  library was built with; no such transport (the log lists
- *                  the known ones); an option is out of range; "shm", and a
- *                  rank is on another node; the ranks name different
- *                  transports; libfabric, and a rank cannot open it, or has
- *                  other providers; no memory; MPI failed. Nothing is left
- *                  behind, but the other ranks may still wait in this call.
+ *                  intercommunicator; MPI has not been initialised, or has
+ *                  been finalised; the process runs an MPI of another family
+ *                  (MPICH, Open MPI) than the library was built with; no such
+ *                  transport (the log lists the known ones); an option is out
+ *                  of range; "shm", and a rank is on another node; the ranks
+ *                  name different transports; libfabric, and a rank cannot
+ *                  open it, or has other providers; no memory; MPI failed.
+ *                  Nothing is left behind, but the other ranks may still wait
+ *                  in this call.
  * Threads:   a thread that may call MPI. Blocks until all ranks have called it.
- * Undefined: MPI not initialised, and `comm` not from a session.
+ * Undefined: nothing.
  * Source:    ours.
  */
 HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,

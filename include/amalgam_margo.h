@@ -55,8 +55,7 @@ HG_PUBLIC extern const struct margo_init_info amalgam_margo_always_served;
  *            Below MPI_THREAD_MULTIPLE only the stream of that thread may move
  *            messages over MPI: if a progress thread was requested, the log
  *            warns, and the loop shares the caller's stream.
- * Undefined: MPI not initialised, and `comm` not from a session; MPI finalised
- *            before the instance.
+ * Undefined: MPI finalised before the instance.
  * Source:    ours.
  */
 HG_PUBLIC margo_instance_id amalgam_margo_init(

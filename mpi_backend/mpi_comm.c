@@ -244,7 +244,7 @@ static bool mpi_is_usable(void)
             "alone: open na+sm, tcp or self here, or exec() a program");
         return false;
     }
-    if ((strstr(text, "Open MPI") != NULL) != is_open) {
+    if (!is_any && (strstr(text, "Open MPI") != NULL) != is_open) {
         AMG_LOG_ERROR("mpi",
             "libamalgam_mpi was built with %s, and this process runs \"%s\": "
             "build Amalgam and the program with the MPI that launches them, "
@@ -263,12 +263,21 @@ static bool mpi_is_usable(void)
 bool amg_mpi_comm_is_usable(MPI_Comm comm)
 {
     int is_inter = 0;
+    int is_up = 0;
     int rc = MPI_SUCCESS;
 
     if (!mpi_is_usable())
         return false;
     if (comm == MPI_COMM_NULL) {
         AMG_LOG_ERROR("mpi", "the communicator is MPI_COMM_NULL");
+        return false;
+    }
+    MPI_Initialized(&is_up);
+    if (!is_up && (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF)) {
+        AMG_LOG_ERROR("mpi",
+            "MPI has not been started, so there is no %s: call MPI_Init_thread "
+            "first, or give a communicator of an MPI session",
+            comm == MPI_COMM_WORLD ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
         return false;
     }
     rc = MPI_Comm_test_inter(comm, &is_inter);

@@ -17,12 +17,32 @@ function(compat_pc name version requires libs cflags)
     compat_install(${name}.pc ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# compat_package(PACKAGE VERSION TARGETS [MORE]): for find_package(PACKAGE); MORE
-# is CMake code for the end of it.
+# compat_package(PACKAGE VERSION TARGETS [EACH code] [PACKAGES code]
+#     [MODULES PREFIX=NAME...])
+#
+# For find_package(PACKAGE), which makes TARGETS, also as PACKAGE::TARGET, finds
+# other packages by PACKAGES, and makes PkgConfig::PREFIX for each NAME.pc, as that
+# of the original does. EACH is run for ${amalgam_target}, a target just made.
 function(compat_package package version targets)
-    list(JOIN ARGN "" more)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "" "EACH;PACKAGES" "MODULES")
+    string(TOUPPER ${package} upper)
+    set(names ${targets})
+    list(TRANSFORM names PREPEND ${package}::)
+    list(PREPEND names ${targets})
+    list(JOIN targets " " targets)
+    list(JOIN names " " names)
+    set(each "${arg_EACH}")
+    set(packages "${arg_PACKAGES}")
+    list(TRANSFORM arg_MODULES REPLACE "(.+)=(.+)"
+        "    pkg_check_modules(\\1 QUIET IMPORTED_TARGET \\2)\n")
+    list(JOIN arg_MODULES "" modules)
+    set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    string(REPLACE "." ";" numbers ${version})
+    list(GET numbers 0 major)
+    list(GET numbers 1 minor)
+    list(GET numbers 2 patch)
     configure_package_config_file(compat-config.cmake.in
-        ${package}-config.cmake PATH_VARS CMAKE_INSTALL_INCLUDEDIR
+        ${package}-config.cmake PATH_VARS CMAKE_INSTALL_INCLUDEDIR pc_dir
         INSTALL_DESTINATION ${cmake_dir}/${package})
     write_basic_package_version_file(
         ${CMAKE_CURRENT_BINARY_DIR}/${package}-config-version.cmake
@@ -44,7 +64,7 @@ function(compat_library)
 endfunction()
 
 compat_library(mercury mercury_util na)
-compat_package(mercury ${AMALGAM_MERCURY_VERSION} "mercury mercury_util na")
+compat_package(mercury ${AMALGAM_MERCURY_VERSION} "mercury;mercury_util;na")
 compat_pc(mercury_util ${AMALGAM_MERCURY_VERSION} "" "" "")
 compat_pc(na ${AMALGAM_NA_VERSION} "" "" "")
 compat_pc(mercury ${AMALGAM_MERCURY_VERSION} "" "" "")
@@ -58,7 +78,12 @@ if(has_margo)
         set(requires_abt "") # its folders are told, and need no .pc of its own
     endif()
     compat_library(margo)
-    compat_package(margo ${AMALGAM_MARGO_VERSION} "margo")
+    compat_package(margo ${AMALGAM_MARGO_VERSION} "margo"
+        MODULES ARGOBOTS=argobots JSONC=json-c PACKAGES [[
+find_dependency(Threads)
+find_dependency(mercury
+    PATHS "${CMAKE_CURRENT_LIST_DIR}/../mercury" NO_DEFAULT_PATH)
+]])
     compat_pc(margo ${AMALGAM_MARGO_VERSION} "mercury, ${requires_abt}json-c"
         "${AMALGAM_PC_ABT_LIBS}" "${AMALGAM_PC_ABT}")
     compat_pc(margo-hg-shim ${AMALGAM_MARGO_VERSION} "mercury" "" "")
@@ -68,24 +93,20 @@ if(has_thallium)
     if(NOT CEREAL_INCLUDE IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
         set(folder " -I${CEREAL_INCLUDE}")
     endif()
-    string(CONFIGURE [[
-
-# The headers include cereal's, and are C++14.
-include(CMakeFindDependencyMacro)
-find_dependency(cereal)
-foreach(target IN ITEMS thallium thallium::thallium
-        thallium_check_types thallium::thallium_check_types)
-    target_link_libraries(${target} INTERFACE cereal::cereal)
-    target_compile_features(${target} INTERFACE cxx_std_14)
-endforeach()
-set(THALLIUM_LIBRARIES thallium)
-# Both sides of a call compare the types of its arguments.
-foreach(target IN ITEMS thallium_check_types thallium::thallium_check_types)
-    target_compile_definitions(${target} INTERFACE THALLIUM_DEBUG_RPC_TYPES)
-endforeach()
-]] more @ONLY)
+    # The headers include cereal's, and are C++14. With the second target, both
+    # sides of a call compare the types of its arguments.
     compat_package(thallium ${AMALGAM_THALLIUM_VERSION}
-        "thallium thallium_check_types" "${more}")
+        "thallium;thallium_check_types" MODULES margo=margo PACKAGES [[
+find_dependency(cereal)
+set(THALLIUM_LIBRARIES thallium)
+]] EACH [[
+        target_link_libraries(${amalgam_target} INTERFACE cereal::cereal)
+        target_compile_features(${amalgam_target} INTERFACE cxx_std_14)
+        if(amalgam_target MATCHES "check_types$")
+            target_compile_definitions(
+                ${amalgam_target} INTERFACE THALLIUM_DEBUG_RPC_TYPES)
+        endif()
+]])
     compat_pc(thallium ${AMALGAM_THALLIUM_VERSION} "margo" "" "${folder}")
 endif()
 get_property(compat_paths DIRECTORY PROPERTY compat_paths)

@@ -53,12 +53,13 @@ function(compat_package package version targets)
     compat_install(${package}-config-version.cmake ${cmake_dir}/${package})
 endfunction()
 
-# compat_library(NAME...): libNAME.so, by which a linker finds libamalgam.so in
-# the same folder, whether it was given -lNAME or the file's path.
+# compat_library(NAME...): libNAME.so, a link to libamalgam in the same folder: a
+# linker (-lNAME, or the path of the file) records the soname of libamalgam, and
+# dlopen("libNAME.so") gives the library that is loaded already, if one is.
 function(compat_library)
     foreach(name ${ARGN})
-        file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.so
-            "/* Amalgam: a linker script */ INPUT(libamalgam.so)\n")
+        file(CREATE_LINK libamalgam.so.0
+            ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.so SYMBOLIC)
         compat_install(lib${name}.so ${CMAKE_INSTALL_LIBDIR})
     endforeach()
 endfunction()

@@ -72,6 +72,27 @@ check_compat_user() {
     check_mercury_user "$work/compat_cxx"
 }
 
+# The names of the originals are libraries: of a linker that takes of them what
+# is used, and of dlopen().
+check_names() {
+    local lib=${pc%/pkgconfig/*} loads
+
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o "$work/by_name" $(pkg-config --cflags-only-I mercury) \
+        "$here/user/mercury_user.c" "-L$lib" -Wl,--as-needed \
+        -Wl,--no-copy-dt-needed-entries -lna -lmercury_util -lmercury \
+        "-Wl,-rpath,$lib" || fail "-lmercury does not link"
+    check_mercury_user "$work/by_name"
+    ${CC:-cc} -o "$work/loads" "$here/user/loads.c" -ldl
+    loads="$lib/libmercury.so:HG_Init $lib/libna.so:NA_Initialize \
+        $lib/libmercury_util.so:HG_Util_version_get"
+    [ $has_abt = no ] || loads="$loads $lib/libabt.so:ABT_init"
+    [ $has_margo = no ] || loads="$loads $lib/libmargo.so:margo_init_ext"
+    # shellcheck disable=SC2086
+    "$work/loads" $loads "$lib/libamalgam.so.0:HG_Init" ||
+        fail "loading by the names of the originals: $?"
+}
+
 # Headers of parts that were not built are missing.
 check_headers() {
     local header
@@ -112,6 +133,12 @@ check_refused() {
         refuses "$work/four" "lib/cmake/thallium/thallium-config.cmake"
     refuses /usr/somewhere "lib/cmake/mercury/mercury-config.cmake" \
         "$work/three"
+    mkdir -p "$work/five/lib"
+    ln -s libmercury.so.2 "$work/five/lib/libmercury.so"
+    ! cmake --install "$build" --prefix "$work/five" >"$work/log" 2>&1 ||
+        fail "a link of somebody else was no reason to stop"
+    [ "$(readlink "$work/five/lib/libmercury.so")" = libmercury.so.2 ] ||
+        fail "a link of somebody else was changed"
     cmake --install "$build" --prefix "$one" --component amalgam \
         >"$work/log" 2>&1 || fail "without compat: $(tail "$work/log")"
     [ -z "$(find "$one" -name 'libmercury*' -o -name 'na.pc' \
@@ -174,6 +201,7 @@ pkgconfig)
         check_mercury_user "$work/$module"
     done
     check_compat_user
+    check_names
     if [ $has_abt = yes ]; then
         pkg-config --exists 'argobots >= 1.2' || fail "argobots.pc is too old"
         by_pkgconfig "$here/user/abt_user.c" "$work/abt_user" argobots

@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+struct timespec; /* which <time.h> of strict C99 does not declare */
+
 /**
  * Create an eventual, which passes one value to all threads that wait for it.
  *

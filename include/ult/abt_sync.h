@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+struct timespec; /* which <time.h> of strict C99 does not declare */
+
 /**
  * Create a condition variable.
  *

@@ -55,6 +55,8 @@ static MPI_Comm world;
  * the main one: MPI_Is_thread_main() must not be asked then. */
 static bool has_opened;
 static _Thread_local bool was_first_to_open;
+/* At MPI_THREAD_SERIALIZED. Set before the first thread takes `turn_lock`. */
+static atomic_bool takes_turns;
 /* This process gave up on ranks that MPI_Finalize would wait for. Published by
  * amg_mpi_comm_give_up(), read at exit. */
 static atomic_bool has_given_up;
@@ -80,17 +82,23 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
 }
 
 /* The longer it has waited, the longer it sleeps: hundreds of ranks that wait
- * for eight may have the cores that these need. */
+ * for eight may have the cores that these need. Meanwhile other threads call
+ * MPI: the rank that this one waits for may first need an answer of theirs. */
 void amg_mpi_comm_pause(unsigned tests)
 {
+    bool is_turn = atomic_load_explicit(&takes_turns, memory_order_relaxed);
     unsigned sleeps = tests - YIELDS;
 
+    if (is_turn)
+        amg_bias_unlock(&turn_lock);
     if (tests < YIELDS)
         sched_yield();
     else
         amg_clock_sleep_ns(sleeps < SLEEPS_MAX
                                ? SLEEP_NS + (uint64_t)sleeps * SLEEP_MORE_NS
                                : SLEEP_NS + SLEEPS_MAX * SLEEP_MORE_NS);
+    if (is_turn)
+        amg_bias_lock(&turn_lock);
 }
 
 int amg_mpi_comm_wait(int count, MPI_Request *requests)
@@ -553,6 +561,8 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
             "started MPI, or start it with MPI_THREAD_MULTIPLE");
         return HG_OPNOTSUPPORTED;
     }
+    atomic_store_explicit(&takes_turns,
+        comm.thread_level == MPI_THREAD_SERIALIZED, memory_order_relaxed);
     amg_mpi_comm_lock(&comm);
     *ret_user = user != NULL ? *user : world_get();
     MPI_Initialized(&flag);

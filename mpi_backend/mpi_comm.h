@@ -41,9 +41,9 @@ struct amg_mpi_comm {
  * started. Returns a `ret_comm` without communicators, and in `ret_user` the
  * one to duplicate: `*user`, or for NULL the world, or what amg_mpi_world_set()
  * put in its place. At MPI_THREAD_SERIALIZED the caller holds the lock of MPI
- * calls afterwards, and releases it when the domain is open. The caller has
- * checked `user` by amg_mpi_comm_is_usable(). `stop`, always the same, is
- * called once when MPI_Finalize begins, while MPI still works. */
+ * calls afterwards, and releases it when the domain is open, and in pauses. The
+ * caller has checked `user` by amg_mpi_comm_is_usable(). `stop`, always the
+ * same, is called once when MPI_Finalize begins, while MPI still works. */
 hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     struct amg_mpi_comm *ret_comm, MPI_Comm *ret_user);
 /* From now on the process does not call MPI_Finalize at exit. */
@@ -81,9 +81,10 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
     int *ret_indices, MPI_Status *ret_statuses);
 
-/* Gives the core away between two tests of MPI; `tests` counts those that found
- * nothing. A blocking call of MPI keeps it, while the rank that it waits for
- * may have none. */
+/* Gives the core away between two tests of MPI, and with it the lock of MPI
+ * calls, which the caller holds; `tests` counts those that found nothing. A
+ * blocking call of MPI keeps both, while the rank that it waits for may need
+ * them. */
 void amg_mpi_comm_pause(unsigned tests);
 /* As MPI_Waitall, with such pauses. */
 int amg_mpi_comm_wait(int count, MPI_Request *requests);

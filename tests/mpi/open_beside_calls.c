@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* At MPI_THREAD_SERIALIZED a class may open and close while another thread
- * makes progress in another class: no two calls of MPI overlap. */
+ * makes progress in another class: no two calls of MPI overlap. That thread
+ * answers calls of a rank that opens or closes the class later. */
 #include <pthread.h>
 #include <sched.h>
 
 #include "ranks.h"
 
-enum { ROUNDS = 3, YIELDS = 50 };
+enum { ROUNDS = 3, YIELDS = 50, TAG = 1, WAIT_MS = 30000 };
 
 static struct ranks all;
 static struct ranks other;
@@ -14,6 +15,7 @@ static atomic_bool is_over;
 static atomic_int inside;
 static atomic_uint overlaps;
 static atomic_uint polls;
+static bool tells; /* rank 1, that rank 0 has begun to open */
 
 /* A call of MPI by the library begins; it takes long if `is_long`. */
 static void call_begin(bool is_long)
@@ -85,6 +87,9 @@ int MPI_Iallreduce(const void *mine, void *all_of, int count, MPI_Datatype type,
     MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     call_begin(true);
+    if (tells)
+        PMPI_Send(NULL, 0, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    tells = false;
     return call_end(
         PMPI_Iallreduce(mine, all_of, count, type, op, comm, request));
 }
@@ -123,15 +128,25 @@ static void *progress(void *arg)
 
 int main(void)
 {
+    MPI_Request request = MPI_REQUEST_NULL;
     pthread_t thread;
 
     ranks_start(MPI_THREAD_SERIALIZED);
     ranks_open(&all, MPI_COMM_WORLD);
+    if (all.rank == 1)
+        MPI_Irecv(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
+    tells = all.rank == 0;
     CHECK(pthread_create(&thread, NULL, progress, NULL) == 0);
     while (atomic_load(&polls) == 0)
         sched_yield();
     for (int i = 0; i < ROUNDS; i++) {
+        if (all.rank == 1) {
+            OK(amalgam_wait(all.cls, &request, WAIT_MS, NULL));
+            ranks_echo(&all, 0, 1);
+        }
         ranks_open(&other, MPI_COMM_WORLD);
+        if (all.rank == 1)
+            ranks_echo(&all, 0, 2);
         ranks_close(&other);
     }
     atomic_store(&is_over, true);

@@ -45,11 +45,9 @@ HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
  *
  * @param pool  [in]
  * Owns:      the pool is consumed, if no error is returned.
- * Errors:    -1 pool is NULL, or buffers of it are in use; the log says how
- *               many
- * Threads:   any thread; never blocks.
- * Undefined: the pool used during the call.
- * Source:    as Margo 0.24, but refused while buffers are in use.
+ * Errors:    -1 pool is NULL or destroyed, or buffers are in use; the log says
+ * how many Threads:   any thread; never blocks. Undefined: the pool used during
+ * the call. Source:    as Margo 0.24, but refused while buffers are in use.
  */
 HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
 
@@ -62,7 +60,8 @@ HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
  * @param bulk  [out]  exposed memory of the size of the pool's buffers
  * Owns:      the result is borrowed from the pool; margo_bulk_pool_release()
  *            returns it.
- * Errors:    -1 an argument is NULL
+ * Errors:    -1 an argument is NULL or destroyed; or all are in use, and the
+ *               caller is a tasklet, which cannot wait
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: pool destroyed during the call.
@@ -77,7 +76,7 @@ HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
  * @param bulk  [out]  HG_BULK_NULL: all are in use
  * Owns:      the result is borrowed from the pool; margo_bulk_pool_release()
  *            returns it.
- * Errors:    -1 an argument is NULL
+ * Errors:    -1 an argument is NULL or destroyed
  * Threads:   any thread; never blocks.
  * Undefined: pool destroyed during the call.
  * Source:    as Margo 0.24.
@@ -129,7 +128,7 @@ HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
  *
  * @param poolset  [in]
  * Owns:      the poolset is consumed, if no error is returned.
- * Errors:    -1 poolset is NULL, or buffers of it are in use; nothing is
+ * Errors:    -1 poolset is NULL or destroyed, or buffers are in use; nothing is
  *               destroyed then, and the log says how many
  * Threads:   any thread; never blocks.
  * Undefined: the poolset used during the call.
@@ -160,7 +159,7 @@ HG_PUBLIC void margo_bulk_poolset_get_max(
  * @param bulk     [out]  may have more than `size` bytes
  * Owns:      the result is borrowed from the poolset;
  *            margo_bulk_poolset_release() returns it.
- * Errors:    -1 an argument is NULL, or no buffers are so large
+ * Errors:    -1 an argument is NULL or destroyed, or no buffers are so large
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: poolset destroyed during the call.
@@ -179,7 +178,7 @@ HG_PUBLIC int margo_bulk_poolset_get(
  * @param bulk      [out]  HG_BULK_NULL: none is free
  * Owns:      the result is borrowed from the poolset;
  *            margo_bulk_poolset_release() returns it.
- * Errors:    -1 an argument is NULL, or no buffers are so large
+ * Errors:    -1 an argument is NULL or destroyed, or no buffers are so large
  * Threads:   any thread; never blocks.
  * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.

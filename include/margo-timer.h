@@ -66,8 +66,8 @@ HG_PUBLIC int margo_timer_create_with_pool(margo_instance_id mid,
  * @param timeout_ms  [in]  milliseconds, may have a fraction; 0: in the next
  *                          round of the progress loop
  * Owns:      nothing changes hands.
- * Errors:    -1 timer is NULL, was started and has not fired yet, or is being
- *               cancelled; `timeout_ms` is negative or no number; the instance
+ * Errors:    -1 timer is NULL or destroyed, was started and has not fired yet,
+ *               or is being cancelled; `timeout_ms` is negative or no number; the instance
  *               makes no progress any more
  * Threads:   any thread, also the callback; never blocks.
  * Undefined: nothing.
@@ -84,7 +84,8 @@ HG_PUBLIC int margo_timer_start(margo_timer_t timer, double timeout_ms);
  *
  * @param timer  [in]  may not have been started
  * Owns:      nothing changes hands.
- * Errors:    -1 timer is NULL
+ * Errors:    -1 timer is NULL or destroyed; or a tasklet, which cannot wait,
+ *               called it while the callback runs: that ends later
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: nothing.
@@ -98,7 +99,8 @@ HG_PUBLIC int margo_timer_cancel(margo_timer_t timer);
  * @param n       [in]  how many
  * @param timers  [in]  entries that are MARGO_TIMER_NULL are skipped
  * Owns:      nothing changes hands.
- * Errors:    -1 timers is NULL and `n` is not 0
+ * Errors:    -1 timers is NULL and `n` is not 0; one is destroyed, and then
+ *               none is cancelled; or as margo_timer_cancel()
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: nothing.
@@ -114,9 +116,9 @@ HG_PUBLIC int margo_timer_cancel_many(size_t n, margo_timer_t *timers);
  *
  * @param timer  [in]
  * Owns:      the timer is consumed.
- * Errors:    -1 timer is NULL
+ * Errors:    -1 timer is NULL, or was destroyed before
  * Threads:   any thread; never blocks.
- * Undefined: the timer used afterwards.
+ * Undefined: the timer used after another one was created.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_timer_destroy(margo_timer_t timer);

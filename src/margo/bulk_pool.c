@@ -3,13 +3,16 @@
  * with growing sizes.
  *
  * The buffers are library memory, which has the fastest paths to peers. A
- * released buffer goes to the caller that has waited longest, if any. */
+ * released buffer goes to the caller that has waited longest, if any. The
+ * memory of a pool or a set stays one, so that a call with a destroyed one is
+ * recognised. */
 
 #include "base/assert.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "margo-bulk-pool.h"
 #include "margo/request.h"
 
@@ -26,17 +29,25 @@ struct pool_waiter {
     hg_bulk_t bulk; /* the buffer it gets, before it is woken */
 };
 
+static struct amg_attic pool_attic;
+static struct amg_attic set_attic;
+
 /* Owned by its creator. */
 struct margo_bulk_pool {
+    struct amg_link kept; /* in the attic, once destroyed */
     margo_instance_id mid;
-    struct amg_map by_bulk; /* to the buffers; constant */
+    struct amg_map by_bulk;      /* to the buffers; constant */
+    struct pool_buffer *buffers; /* NULL: it is destroyed */
     size_t count;
     struct amg_lock lock; /* guards what follows */
     struct pool_buffer *first;
     size_t lent;
     struct amg_list waiters;
-    struct pool_buffer buffers[];
 };
+
+#define POOL_OK(pool)                                                          \
+    AMG_ALIVE((pool) != MARGO_BULK_POOL_NULL && (pool)->buffers != NULL,       \
+        "bulk pool", (pool))
 
 static void pool_free(struct margo_bulk_pool *pool)
 {
@@ -44,7 +55,9 @@ static void pool_free(struct margo_bulk_pool *pool)
         if (pool->buffers[i].bulk != HG_BULK_NULL)
             (void)margo_bulk_free(pool->buffers[i].bulk);
     amg_map_fini(&pool->by_bulk, NULL);
-    amg_mem_free(pool);
+    amg_mem_free(pool->buffers);
+    pool->buffers = NULL;
+    amg_attic_put(&pool_attic, pool);
 }
 
 static hg_return_t buffer_init(struct margo_bulk_pool *pool,
@@ -79,11 +92,16 @@ hg_return_t margo_bulk_pool_create(margo_instance_id mid, hg_size_t count,
         size > PTRDIFF_MAX / count ||
         count > PTRDIFF_MAX / (2 * sizeof(made->buffers[0])))
         return HG_INVALID_ARG;
-    made = amg_mem_zalloc(sizeof(*made) + count * sizeof(made->buffers[0]));
+    made = amg_attic_get(
+        &pool_attic, _Alignof(struct margo_bulk_pool), sizeof(*made));
     if (made == NULL)
         return HG_NOMEM_ERROR;
-    made->mid = mid;
-    made->count = count;
+    *made = (struct margo_bulk_pool){.mid = mid, .count = count};
+    made->buffers = amg_mem_zalloc(count * sizeof(made->buffers[0]));
+    if (made->buffers == NULL) {
+        amg_attic_put(&pool_attic, made);
+        return HG_NOMEM_ERROR;
+    }
     amg_lock_init(&made->lock);
     amg_list_init(&made->waiters);
     for (size_t i = 0; i < count; i++) {
@@ -111,7 +129,7 @@ int margo_bulk_pool_destroy(margo_bulk_pool_t pool)
 {
     size_t lent = 0;
 
-    if (pool == MARGO_BULK_POOL_NULL)
+    if (!POOL_OK(pool))
         return -1;
     lent = lent_count(pool);
     if (lent > 0) {
@@ -143,12 +161,14 @@ int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk)
 {
     struct pool_buffer *buffer = NULL;
     struct pool_waiter own = {.bulk = HG_BULK_NULL};
+    bool can_wait = false;
 
-    if (pool == MARGO_BULK_POOL_NULL || bulk == NULL)
+    if (!POOL_OK(pool) || bulk == NULL)
         return -1;
+    can_wait = !amg_margo_is_tasklet();
     amg_lock_lock(&pool->lock);
     buffer = buffer_take_locked(pool);
-    if (buffer == NULL) {
+    if (buffer == NULL && can_wait) {
         amg_margo_waiter_init(&own.waiter);
         amg_list_push(&pool->waiters, &own.link);
     }
@@ -156,6 +176,13 @@ int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk)
     if (buffer != NULL) {
         *bulk = buffer->bulk;
         return 0;
+    }
+    if (!can_wait) {
+        margo_error(pool->mid,
+            "%s(): all %zu buffers are in use, and a tasklet cannot wait for "
+            "one; use margo_bulk_pool_tryget(), or a user-level thread",
+            __func__, pool->count);
+        return -1;
     }
     amg_margo_waiter_wait(&own.waiter, 1);
     *bulk = own.bulk;
@@ -166,7 +193,7 @@ int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk)
 {
     struct pool_buffer *buffer = NULL;
 
-    if (pool == MARGO_BULK_POOL_NULL || bulk == NULL)
+    if (!POOL_OK(pool) || bulk == NULL)
         return -1;
     amg_lock_lock(&pool->lock);
     buffer = buffer_take_locked(pool);
@@ -207,7 +234,7 @@ int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk)
     struct pool_waiter *next = NULL;
     bool was_lent = false;
 
-    if (pool == MARGO_BULK_POOL_NULL || bulk == HG_BULK_NULL)
+    if (!POOL_OK(pool) || bulk == HG_BULK_NULL)
         return -1;
     buffer = amg_map_get(&pool->by_bulk, (uint64_t)(uintptr_t)bulk);
     if (buffer != NULL) {
@@ -235,17 +262,24 @@ struct size_class {
 
 /* Owned by its creator; constant, its pools have locks of their own. */
 struct margo_bulk_poolset {
+    struct amg_link kept; /* in the attic, once destroyed */
     margo_instance_id mid;
     size_t count;
-    struct size_class classes[]; /* the smallest first */
+    struct size_class *classes; /* the smallest first; NULL: it is destroyed */
 };
+
+#define SET_OK(set)                                                            \
+    AMG_ALIVE((set) != MARGO_BULK_POOLSET_NULL && (set)->classes != NULL,      \
+        "bulk poolset", (set))
 
 static void set_free(struct margo_bulk_poolset *set)
 {
     for (size_t i = 0; i < set->count; i++)
         if (set->classes[i].pool != MARGO_BULK_POOL_NULL)
             (void)margo_bulk_pool_destroy(set->classes[i].pool);
-    amg_mem_free(set);
+    amg_mem_free(set->classes);
+    set->classes = NULL;
+    amg_attic_put(&set_attic, set);
 }
 
 /* Does the largest size fit into memory? */
@@ -273,11 +307,16 @@ hg_return_t margo_bulk_poolset_create(margo_instance_id mid, hg_size_t npools,
         nbufs == 0 || first_size == 0 || size_multiple < 2 ||
         !sizes_are_possible(npools, first_size, size_multiple))
         return HG_INVALID_ARG;
-    set = amg_mem_zalloc(sizeof(*set) + npools * sizeof(set->classes[0]));
+    set = amg_attic_get(
+        &set_attic, _Alignof(struct margo_bulk_poolset), sizeof(*set));
     if (set == NULL)
         return HG_NOMEM_ERROR;
-    set->mid = mid;
-    set->count = npools;
+    *set = (struct margo_bulk_poolset){.mid = mid, .count = npools};
+    set->classes = amg_mem_zalloc(npools * sizeof(set->classes[0]));
+    if (set->classes == NULL) {
+        amg_attic_put(&set_attic, set);
+        return HG_NOMEM_ERROR;
+    }
     for (size_t i = 0; i < npools; i++) {
         hg_return_t rc = margo_bulk_pool_create(
             mid, nbufs, size, flag, &set->classes[i].pool);
@@ -297,7 +336,7 @@ int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset)
 {
     size_t lent = 0;
 
-    if (poolset == MARGO_BULK_POOLSET_NULL)
+    if (!SET_OK(poolset))
         return -1;
     for (size_t i = 0; i < poolset->count; i++)
         lent += lent_count(poolset->classes[i].pool);
@@ -314,7 +353,7 @@ int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset)
 
 void margo_bulk_poolset_get_max(margo_bulk_poolset_t poolset, hg_size_t *max)
 {
-    if (AMG_CONTRACT(poolset != MARGO_BULK_POOLSET_NULL && max != NULL))
+    if (SET_OK(poolset) && AMG_CONTRACT(max != NULL))
         *max = poolset->classes[poolset->count - 1].size;
 }
 
@@ -339,7 +378,7 @@ int margo_bulk_poolset_get(
 {
     size_t i = 0;
 
-    if (poolset == MARGO_BULK_POOLSET_NULL || bulk == NULL)
+    if (!SET_OK(poolset) || bulk == NULL)
         return -1;
     i = class_find(poolset, size);
     return i == poolset->count
@@ -353,7 +392,7 @@ int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset, hg_size_t size,
     hg_bulk_t found = HG_BULK_NULL;
     size_t i = 0;
 
-    if (poolset == MARGO_BULK_POOLSET_NULL || bulk == NULL)
+    if (!SET_OK(poolset) || bulk == NULL)
         return -1;
     i = class_find(poolset, size);
     if (i == poolset->count)
@@ -367,7 +406,7 @@ int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset, hg_size_t size,
 
 int margo_bulk_poolset_release(margo_bulk_poolset_t poolset, hg_bulk_t bulk)
 {
-    if (poolset == MARGO_BULK_POOLSET_NULL || bulk == HG_BULK_NULL)
+    if (!SET_OK(poolset) || bulk == HG_BULK_NULL)
         return -1;
     for (size_t i = 0; i < poolset->count; i++)
         if (pool_has(poolset->classes[i].pool, bulk))

@@ -308,7 +308,7 @@ static bool is_runner(margo_instance_id mid)
 static bool may_wait(margo_instance_id mid)
 {
     return !amg_margo_handler_is_self(mid) && !amg_margo_is_loop(mid) &&
-           !is_runner(mid);
+           !is_runner(mid) && !amg_margo_is_tasklet();
 }
 
 /* May it end the streams of the instance? */
@@ -573,9 +573,9 @@ static void finish_or_refuse(margo_instance_id mid, const char *caller)
         finalize_finish(mid);
     else
         margo_error(mid,
-            "%s: called by a handler or a callback of the instance, which "
-            "would wait for its own end; margo_finalize() asks for the end and "
-            "returns",
+            "%s: called by a tasklet, or by a handler or a callback of the "
+            "instance, which would wait for its own end; margo_finalize() asks "
+            "for the end and returns",
             caller);
 }
 

@@ -214,6 +214,15 @@ static inline ABT_thread amg_margo_self(void)
     return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
 }
 
+/* Is the caller a tasklet? It has no stack to leave, so it cannot wait. */
+static inline bool amg_margo_is_tasklet(void)
+{
+    ABT_unit_type type = ABT_UNIT_TYPE_EXT;
+
+    return ABT_self_get_type(&type) == ABT_SUCCESS &&
+           type == ABT_UNIT_TYPE_TASK;
+}
+
 /* Does that thread make the rounds of the loop? */
 static inline bool amg_margo_runs_loop(margo_instance_id mid, ABT_thread thread)
 {

@@ -64,16 +64,13 @@ void amg_margo_waiter_init(struct amg_margo_waiter *waiter)
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
 {
     ABT_eventual eventual = ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual);
-    ABT_bool is_set = ABT_TRUE;
     unsigned tries = 0;
+    int rc = ABT_SUCCESS;
 
     if (count == 0)
         return;
-    /* A tasklet cannot block: the call fails, and it polls. */
-    if (ABT_eventual_wait(eventual, NULL) != ABT_SUCCESS)
-        while (ABT_eventual_test(eventual, NULL, &is_set) == ABT_SUCCESS &&
-               is_set == ABT_FALSE)
-            amg_lock_yield(tries++);
+    rc = ABT_eventual_wait(eventual, NULL);
+    AMG_ASSERT(rc == ABT_SUCCESS); /* the caller is no tasklet */
     if (waiter->is_of_one && amg_margo_runtime_frees_eventuals())
         return;
     while (atomic_load_explicit(&waiter->wakes, memory_order_acquire) < count)
@@ -179,17 +176,24 @@ static bool request_park(struct margo_request_struct *req)
     return true;
 }
 
-/* Logs an error if the caller runs in the progress loop, which ends all waits.
- */
-static bool is_wait_for_self(margo_instance_id mid, const char *what)
+/* Logs an error if the caller cannot wait: a tasklet, or the progress loop,
+ * which ends all waits. */
+static hg_return_t wait_check(margo_instance_id mid, const char *what)
 {
+    if (amg_margo_runtime_self() == NULL && amg_margo_is_tasklet()) {
+        margo_error(mid,
+            "%s in a tasklet, which cannot wait: use the `c` or the `i` form "
+            "there, or a user-level thread (ABT_thread_create())",
+            what);
+        return HG_OPNOTSUPPORTED;
+    }
     if (!amg_margo_is_loop(mid))
-        return false;
+        return HG_SUCCESS;
     margo_error(mid,
         "%s in a callback of the progress loop would wait for itself; use the "
         "`c` or the `i` form there, and margo_test()",
         what);
-    return true;
+    return HG_OTHER_ERROR;
 }
 
 static hg_return_t request_check(
@@ -206,9 +210,7 @@ static hg_return_t request_check(
                          "makes progress any more");
         return HG_OTHER_ERROR;
     }
-    return form->blocks && is_wait_for_self(mid, "a call that blocks")
-               ? HG_OTHER_ERROR
-               : HG_SUCCESS;
+    return form->blocks ? wait_check(mid, "a call that blocks") : HG_SUCCESS;
 }
 
 hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
@@ -386,8 +388,10 @@ hg_return_t margo_wait(margo_request request)
     req = request_find(request, __func__);
     if (req == NULL)
         return HG_INVALID_ARG;
-    if (!request_is_over(req) && is_wait_for_self(req->mid, "margo_wait()"))
-        return HG_OTHER_ERROR;
+    if (!request_is_over(req))
+        ret = wait_check(req->mid, "margo_wait()");
+    if (ret != HG_SUCCESS)
+        return ret;
     ret = request_wait_monitored(req);
     if (ret == (hg_return_t)OTHERS_WAIT) {
         margo_error(MARGO_INSTANCE_NULL,
@@ -483,9 +487,9 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
         return HG_INVALID_ARG;
     found = any_find(count, reqs, &some);
     while (some != MARGO_REQUEST_NULL && found == count) {
-        if (is_wait_for_self(
-                amg_margo_request_of(some)->mid, "margo_wait_any()"))
-            return HG_OTHER_ERROR;
+        ret = wait_check(amg_margo_request_of(some)->mid, "margo_wait_any()");
+        if (ret != HG_SUCCESS)
+            return ret;
         any_wait(count, reqs);
         found = any_find(count, reqs, &some);
     }
@@ -535,8 +539,9 @@ static void sleep_for(margo_instance_id mid, double timeout_ms)
     uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
 
     amg_margo_waiter_init(&sleeper.waiter);
-    /* The loop, in a callback, cannot wait for a timer of its own. */
-    if (!amg_margo_is_loop(mid) &&
+    /* The loop, in a callback, cannot wait for a timer of its own, and a
+     * tasklet cannot wait at all. */
+    if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
         amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
         amg_margo_waiter_wait(&sleeper.waiter, 1);
         return;

@@ -10,13 +10,14 @@
  * its pool, or by calling the function itself. Between the two a cancel may
  * come: it makes the new thread void instead of waiting for it, and waits only
  * for a callback that runs. The program, the heap and each such thread have a
- * reference to the timer; the last one frees it. */
+ * reference to the timer; the last one frees it. Its memory stays a timer's, so
+ * that a call with a destroyed one is recognised. */
 #include "margo/request.h"
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/list.h"
-#include "base/mem.h"
+#include "base/pool.h"
 #include "margo-timer.h"
 #include "margo/instance.h"
 
@@ -183,8 +184,13 @@ uint64_t amg_margo_timer_due_ns(double timeout_ms)
 
 enum { POSTPONE_NS = 50000 };
 
+static struct amg_attic attic; /* of the program's timers */
+
 struct margo_timer {
     struct amg_margo_timer one_shot;
+    /* From creation until margo_timer_destroy(): the program has a reference.
+     * An independent value, relaxed. */
+    atomic_bool is_owned;
     margo_instance_id mid;
     margo_timer_callback_fn callback;
     void *arg;
@@ -219,7 +225,7 @@ static void timer_unref_unlock(struct margo_timer *timer, unsigned count)
     timer->refs -= count;
     timer_unlock(timer);
     if (is_last)
-        amg_mem_free(timer);
+        amg_attic_put(&attic, timer);
 }
 
 /* Calls the program's function, which is not running. The lock is held before;
@@ -309,6 +315,13 @@ static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
     timer_unref_unlock(timer, 1);
 }
 
+/* Has the program created the timer, and not destroyed it? */
+static bool is_owned(margo_timer_t timer)
+{
+    return timer != MARGO_TIMER_NULL &&
+           atomic_load_explicit(&timer->is_owned, memory_order_relaxed);
+}
+
 int margo_timer_create_with_pool(margo_instance_id mid,
     margo_timer_callback_fn cb_fn, void *cb_dat, ABT_pool pool,
     margo_timer_t *timer)
@@ -320,20 +333,21 @@ int margo_timer_create_with_pool(margo_instance_id mid,
     if (!AMG_CONTRACT(
             mid != MARGO_INSTANCE_NULL && cb_fn != NULL && timer != NULL))
         return -1;
-    made = amg_mem_zalloc(sizeof(*made));
+    made = amg_attic_get(&attic, _Alignof(struct margo_timer), sizeof(*made));
     if (made == NULL) {
         margo_error(mid, "no memory for a timer");
         return -1;
     }
-    made->one_shot.fire = timer_fire;
-    made->mid = mid;
-    made->callback = cb_fn;
-    made->arg = cb_dat;
-    made->pool = pool;
-    made->mutex = fresh_mutex;
-    made->idle = fresh_cond;
-    made->refs = 1;
-    made->runner = ABT_THREAD_NULL;
+    *made = (struct margo_timer){.one_shot.fire = timer_fire,
+        .mid = mid,
+        .callback = cb_fn,
+        .arg = cb_dat,
+        .pool = pool,
+        .mutex = fresh_mutex,
+        .idle = fresh_cond,
+        .refs = 1,
+        .runner = ABT_THREAD_NULL};
+    atomic_init(&made->is_owned, true);
     *timer = made;
     return 0;
 }
@@ -354,7 +368,7 @@ int margo_timer_start(margo_timer_t timer, double timeout_ms)
 {
     bool may_start = false;
 
-    if (!AMG_CONTRACT(timer != MARGO_TIMER_NULL))
+    if (!AMG_ALIVE(is_owned(timer), "timer", timer))
         return -1;
     if (!(timeout_ms >= 0)) {
         margo_error(
@@ -399,44 +413,61 @@ static void cancel_begin(struct margo_timer *timer)
     timer_unlock(timer);
 }
 
-/* Waits for a running callback, unless the caller is in it. */
-static void cancel_end(struct margo_timer *timer)
+/* Waits for a running callback, unless the caller is in it. False: the caller
+ * cannot wait. */
+static bool cancel_end(struct margo_timer *timer)
 {
     ABT_thread self = amg_margo_self();
+    bool can_wait = !amg_margo_is_tasklet();
+    bool is_idle = true;
 
     timer_lock(timer);
-    while (
-        timer->is_running && (self == ABT_THREAD_NULL || timer->runner != self))
+    while (can_wait && timer->is_running &&
+           (self == ABT_THREAD_NULL || timer->runner != self))
         idle_wait_locked(timer);
+    is_idle = !timer->is_running || timer->runner == self;
     timer->cancelling--;
     timer_unlock(timer);
+    if (!is_idle)
+        margo_error(timer->mid,
+            "margo_timer_cancel(): the callback runs, and a tasklet cannot "
+            "wait for its end; call it in a user-level thread");
+    return is_idle;
 }
 
 int margo_timer_cancel(margo_timer_t timer)
 {
-    if (!AMG_CONTRACT(timer != MARGO_TIMER_NULL))
+    if (!AMG_ALIVE(is_owned(timer), "timer", timer))
         return -1;
     cancel_begin(timer);
-    cancel_end(timer);
-    return 0;
+    return cancel_end(timer) ? 0 : -1;
 }
 
 int margo_timer_cancel_many(size_t n, margo_timer_t *timers)
 {
+    bool is_done = true;
+
     if (!AMG_CONTRACT(timers != NULL || n == 0))
         return -1;
+    for (size_t i = 0; i < n; i++)
+        if (timers[i] != MARGO_TIMER_NULL &&
+            !AMG_ALIVE(is_owned(timers[i]), "timer", timers[i]))
+            return -1;
     for (size_t i = 0; i < n; i++)
         if (timers[i] != MARGO_TIMER_NULL)
             cancel_begin(timers[i]);
     for (size_t i = 0; i < n; i++)
         if (timers[i] != MARGO_TIMER_NULL)
-            cancel_end(timers[i]);
-    return 0;
+            is_done = cancel_end(timers[i]) && is_done;
+    return is_done ? 0 : -1;
 }
 
 int margo_timer_destroy(margo_timer_t timer)
 {
-    if (!AMG_CONTRACT(timer != MARGO_TIMER_NULL))
+    if (!AMG_ALIVE(timer != MARGO_TIMER_NULL &&
+                       atomic_exchange_explicit(
+                           &timer->is_owned, false, memory_order_relaxed),
+            "timer", timer))
         return -1;
     timer_lock(timer);
     timer_unref_unlock(timer, 1);

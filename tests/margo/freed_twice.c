@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments, outputs and bulk handles that are freed twice, or without a get,
- * and a handle that is destroyed without a reference left: logged, refused with
- * HG_INVALID_ARG, and later objects are intact. With AMALGAM_ABORT_ON_MISUSE=1
+ * and a handle, timer or pool of buffers that is destroyed twice: logged,
+ * refused, and later objects are intact. With AMALGAM_ABORT_ON_MISUSE=1
  * the process aborts. */
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "alone.h"
+#include "margo-bulk-pool.h"
+#include "margo-timer.h"
 
 enum { LEN = 64 };
 
@@ -33,6 +35,13 @@ static int listen_to(FILE *stream, const char *format, ...)
     do {                                                                       \
         lines = 0;                                                             \
         CHECK_RC(call, HG_INVALID_ARG);                                        \
+        CHECK(lines > 0);                                                      \
+    } while (0)
+
+#define REFUSED_INT(call)                                                      \
+    do {                                                                       \
+        lines = 0;                                                             \
+        CHECK((call) == -1);                                                   \
         CHECK(lines > 0);                                                      \
     } while (0)
 
@@ -124,6 +133,54 @@ static void handles(void)
     CHECK_RC(margo_destroy(second), HG_SUCCESS);
 }
 
+static void timer_fire(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+/* The first one is started, and fires after it was destroyed. */
+static void timers(void)
+{
+    margo_timer_t first = MARGO_TIMER_NULL;
+    margo_timer_t second = MARGO_TIMER_NULL;
+    unsigned fired = 0;
+
+    CHECK(margo_timer_create(pair.mid, timer_fire, &fired, &first) == 0);
+    CHECK(margo_timer_start(first, 1) == 0);
+    CHECK(margo_timer_destroy(first) == 0);
+    REFUSED_INT(margo_timer_destroy(first));
+    REFUSED_INT(margo_timer_cancel(first));
+    while (fired == 0)
+        margo_thread_sleep(pair.mid, 1);
+    REFUSED_INT(margo_timer_destroy(first));
+    REFUSED_INT(margo_timer_start(first, 1));
+    CHECK(margo_timer_create(pair.mid, timer_fire, &fired, &second) == 0);
+    CHECK(margo_timer_start(second, 1) == 0);
+    while (fired == 1)
+        margo_thread_sleep(pair.mid, 1);
+    CHECK(margo_timer_destroy(second) == 0);
+    REFUSED_INT(margo_timer_cancel_many(1, &second));
+}
+
+static void pools(void)
+{
+    margo_bulk_pool_t pool = MARGO_BULK_POOL_NULL;
+    margo_bulk_poolset_t set = MARGO_BULK_POOLSET_NULL;
+    hg_bulk_t bulk = HG_BULK_NULL;
+
+    CHECK_RC(margo_bulk_pool_create(pair.mid, 1, LEN, HG_BULK_READWRITE, &pool),
+        HG_SUCCESS);
+    CHECK(margo_bulk_pool_destroy(pool) == 0);
+    REFUSED_INT(margo_bulk_pool_destroy(pool));
+    REFUSED_INT(margo_bulk_pool_get(pool, &bulk));
+    CHECK_RC(margo_bulk_poolset_create(
+                 pair.mid, 2, 1, LEN, 2, HG_BULK_READWRITE, &set),
+        HG_SUCCESS);
+    CHECK(margo_bulk_poolset_destroy(set) == 0);
+    REFUSED_INT(margo_bulk_poolset_destroy(set));
+    REFUSED_INT(margo_bulk_poolset_get(set, 1, &bulk));
+}
+
 static void open_up(void)
 {
     alone_open("{\"handle_cache_size\":0}", NULL);
@@ -156,6 +213,8 @@ int main(void)
     arguments();
     bulk_handles();
     handles();
+    timers();
+    pools();
     lines = 0;
     alone_close();
     CHECK(lines == 0);

@@ -33,6 +33,7 @@ extern "C" {
  *            HG_OTHER_ERROR the id is not registered any more, the instance
  *                           has ended, or the caller is a callback of the
  *                           progress loop, which must not block
+ *            HG_OPNOTSUPPORTED the caller is a tasklet, which cannot wait
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; waits; other user-level
  *            threads of the stream run meanwhile.

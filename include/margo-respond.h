@@ -157,6 +157,7 @@ static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
  *            HG_OTHER_ERROR the operation has not ended, and the caller is a
  *                           callback of the progress loop; the request stays
  *                           valid
+ *            HG_OPNOTSUPPORTED the same in a tasklet, which cannot wait
  *            and the result of the operation
  * Threads:   any thread, one at a time per request; waits; other user-level
  *            threads of the stream run meanwhile.
@@ -180,6 +181,7 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
  *                           request was waited for before
  *            HG_OTHER_ERROR none has ended, and the caller is a callback of the
  *                           progress loop, which would wait for itself
+ *            HG_OPNOTSUPPORTED the same in a tasklet, which cannot wait
  *            and the result of the operation
  * Threads:   any thread, one at a time per request; waits; other user-level
  *            threads of the stream run meanwhile.

@@ -67,8 +67,8 @@ HG_PUBLIC int margo_timer_create_with_pool(margo_instance_id mid,
  *                          round of the progress loop
  * Owns:      nothing changes hands.
  * Errors:    -1 timer is NULL or destroyed, was started and has not fired yet,
- *               or is being cancelled; `timeout_ms` is negative or no number; the instance
- *               makes no progress any more
+ *               or is being cancelled; `timeout_ms` is negative or no number;
+ *               the instance makes no progress any more
  * Threads:   any thread, also the callback; never blocks.
  * Undefined: nothing.
  * Source:    as Margo 0.24.

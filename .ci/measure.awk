@@ -242,7 +242,7 @@ pass[FILENAME] == 1 {
     if (code ~ /[^ \t]/)
         code_lines++
     count_relative(comment)
-    if (code ~ /AMG_(ASSERT|CONTRACT)[A-Z_]*[ \t]*\(/)
+    if (code ~ /AMG_(ASSERT|CONTRACT|GIVEN)[A-Z_]*[ \t]*\(/)
         asserts[module_of(FILENAME)]++
     tag(code)
     if ($0 ~ /^[ \t]*#[ \t]*include[ \t]*"/)

@@ -142,7 +142,7 @@ out:
 hg_return_t amg_topo_load_xml(
     const char *path, struct amg_machine **ret_machine)
 {
-    if (!AMG_CONTRACT(path != NULL && ret_machine != NULL))
+    if (!AMG_GIVEN(path) || !AMG_GIVEN(ret_machine))
         return HG_INVALID_ARG;
     return other_load(AMG_TOPO_XML, path, ret_machine);
 }
@@ -150,7 +150,7 @@ hg_return_t amg_topo_load_xml(
 hg_return_t amg_topo_load_synthetic(
     const char *description, struct amg_machine **ret_machine)
 {
-    if (!AMG_CONTRACT(description != NULL && ret_machine != NULL))
+    if (!AMG_GIVEN(description) || !AMG_GIVEN(ret_machine))
         return HG_INVALID_ARG;
     return other_load(AMG_TOPO_SYNTHETIC, description, ret_machine);
 }

@@ -41,6 +41,9 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object);
             ? true                                                             \
             : (amg_contract_broken(#expr, __FILE__, __LINE__), false))
 
+/* A pointer or handle that the program must give. */
+#define AMG_GIVEN(pointer) AMG_CONTRACT((pointer) != NULL)
+
 /* The same for an object that the caller passes: does it exist? Its memory
  * holds only objects of its kind as long as the process lives (struct
  * amg_attic), so that a freed object can be recognised.

@@ -331,7 +331,7 @@ hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, hg_uint32_t count,
     void **buf_ptrs, const hg_size_t *buf_sizes, hg_uint8_t flags,
     const struct hg_bulk_attr *attrs, hg_bulk_t *handle)
 {
-    if (!AMG_CONTRACT(attrs != NULL))
+    if (!AMG_GIVEN(attrs))
         return HG_INVALID_ARG;
     if (attrs->mem_type != HG_MEM_TYPE_HOST) {
         AMG_LOG_ERROR("bulk",

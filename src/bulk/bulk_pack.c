@@ -336,7 +336,7 @@ hg_return_t HG_Bulk_serialize(
     unsigned pack_flags = 0;
     uint64_t len = 0;
 
-    if (!AMG_BULK_OK(handle) || !AMG_CONTRACT(buf != NULL))
+    if (!AMG_BULK_OK(handle) || !AMG_GIVEN(buf))
         return HG_INVALID_ARG;
     rc = amg_bulk_register(handle);
     if (rc != HG_SUCCESS)
@@ -355,7 +355,7 @@ hg_return_t HG_Bulk_serialize(
 hg_return_t HG_Bulk_deserialize(hg_class_t *hg_class, hg_bulk_t *handle,
     const void *buf, hg_size_t buf_size)
 {
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(handle != NULL && buf != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(handle) || !AMG_GIVEN(buf))
         return HG_INVALID_ARG;
     return amg_bulk_unpack(hg_class, buf, buf_size, false, handle);
 }

@@ -428,8 +428,7 @@ hg_return_t HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback,
         .len = size,
     };
 
-    if (!AMG_CONTEXT_OK(context) ||
-        !AMG_CONTRACT(origin_addr != HG_ADDR_NULL) ||
+    if (!AMG_CONTEXT_OK(context) || !AMG_GIVEN(origin_addr) ||
         !AMG_BULK_OK(origin_handle) || !AMG_BULK_OK(local_handle))
         return HG_INVALID_ARG;
     if (origin_handle->bound.peer != NULL) {
@@ -482,7 +481,7 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
 {
     struct amg_transfer_asked *asked = NULL;
 
-    if (!AMG_CONTRACT(op_id != HG_OP_ID_NULL))
+    if (!AMG_GIVEN(op_id))
         return HG_INVALID_ARG;
     /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
      * the look-up and the call; transfer and driver locks come after it. */

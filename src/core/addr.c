@@ -267,8 +267,7 @@ hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
     hg_addr_t addr = HG_ADDR_NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTEXT_OK(context) ||
-        !AMG_CONTRACT(callback != NULL && name != NULL))
+    if (!AMG_CONTEXT_OK(context) || !AMG_GIVEN(callback) || !AMG_GIVEN(name))
         return HG_INVALID_ARG;
     lookup = amg_mem_zalloc(sizeof(*lookup));
     if (lookup == NULL)
@@ -299,7 +298,7 @@ hg_return_t HG_Addr_lookup2(
     struct hg_addr value;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(name != NULL && addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(name) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     rc = amg_addr_parse(hg_class, name, &value);
     if (rc != HG_SUCCESS)
@@ -339,7 +338,7 @@ hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr)
     struct hg_addr value;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     amg_addr_init_self(hg_class, &value);
     rc = amg_addr_create(&value, addr);
@@ -350,8 +349,7 @@ hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr)
 hg_return_t HG_Addr_dup(
     hg_class_t *hg_class, hg_addr_t addr, hg_addr_t *new_addr)
 {
-    if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) ||
-        !AMG_CONTRACT(new_addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) || !AMG_GIVEN(new_addr))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(addr->cls == hg_class))
         return HG_INVALID_ARG;

@@ -111,7 +111,7 @@ void amg_diag_leave(hg_class_t *cls)
 hg_return_t HG_Class_get_counters(
     const hg_class_t *hg_class, struct hg_diag_counters *counters)
 {
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(counters != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(counters))
         return HG_INVALID_ARG;
     class_look((hg_class_t *)(uintptr_t)hg_class, counters);
     return HG_SUCCESS;

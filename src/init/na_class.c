@@ -67,7 +67,7 @@ na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
                        offsetof(struct na_init_info_4_0, request_mem_device) ==
                            offsetof(struct na_init_info, request_mem_device),
         "the older options are the beginning of the newer ones");
-    if (!AMG_CONTRACT(info_string != NULL))
+    if (!AMG_GIVEN(info_string))
         return NULL;
     if (na_init_info == NULL)
         return class_make(&init);
@@ -101,7 +101,7 @@ na_return_t NA_Finalize(na_class_t *na_class)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(na_class != NULL))
+    if (!AMG_GIVEN(na_class))
         return NA_INVALID_ARG;
     rc = amg_init_finalize(na_class->cls, false);
     /* The absence of others is no error of this call. */
@@ -118,22 +118,21 @@ void NA_Cleanup(void)
 
 const char *NA_Get_class_name(const na_class_t *na_class)
 {
-    if (!AMG_CONTRACT(na_class != NULL))
+    if (!AMG_GIVEN(na_class))
         return NULL;
     return HG_Class_get_name(na_class->cls);
 }
 
 const char *NA_Get_class_protocol(const na_class_t *na_class)
 {
-    if (!AMG_CONTRACT(na_class != NULL))
+    if (!AMG_GIVEN(na_class))
         return NULL;
     return HG_Class_get_protocol(na_class->cls);
 }
 
 bool NA_Is_listening(const na_class_t *na_class)
 {
-    return AMG_CONTRACT(na_class != NULL) &&
-           HG_Class_is_listening(na_class->cls);
+    return AMG_GIVEN(na_class) && HG_Class_is_listening(na_class->cls);
 }
 
 bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags)
@@ -161,7 +160,7 @@ na_return_t NA_Addr_lookup(
     hg_addr_t addr = HG_ADDR_NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(na_class != NULL && addr_p != NULL))
+    if (!AMG_GIVEN(na_class) || !AMG_GIVEN(addr_p))
         return NA_INVALID_ARG;
     rc = HG_Addr_lookup2(na_class->cls, name, &addr);
     if (rc == HG_SUCCESS)
@@ -171,14 +170,14 @@ na_return_t NA_Addr_lookup(
 
 void NA_Addr_free(na_class_t *na_class, na_addr_t *addr)
 {
-    if (!AMG_CONTRACT(na_class != NULL))
+    if (!AMG_GIVEN(na_class))
         return;
     (void)HG_Addr_free(na_class->cls, addr_of(addr));
 }
 
 na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr)
 {
-    if (!AMG_CONTRACT(na_class != NULL))
+    if (!AMG_GIVEN(na_class))
         return NA_INVALID_ARG;
     return amg_na_code(HG_Addr_set_remove(na_class->cls, addr_of(addr)));
 }
@@ -188,7 +187,7 @@ na_return_t NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p)
     hg_addr_t addr = HG_ADDR_NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(na_class != NULL && addr_p != NULL))
+    if (!AMG_GIVEN(na_class) || !AMG_GIVEN(addr_p))
         return NA_INVALID_ARG;
     rc = HG_Addr_self(na_class->cls, &addr);
     if (rc == HG_SUCCESS)
@@ -202,7 +201,7 @@ na_return_t NA_Addr_dup(
     hg_addr_t copy = HG_ADDR_NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(na_class != NULL && new_addr_p != NULL))
+    if (!AMG_GIVEN(na_class) || !AMG_GIVEN(new_addr_p))
         return NA_INVALID_ARG;
     rc = HG_Addr_dup(na_class->cls, addr_of(addr), &copy);
     if (rc == HG_SUCCESS)
@@ -212,7 +211,7 @@ na_return_t NA_Addr_dup(
 
 bool NA_Addr_cmp(na_class_t *na_class, na_addr_t *addr1, na_addr_t *addr2)
 {
-    if (!AMG_CONTRACT(na_class != NULL))
+    if (!AMG_GIVEN(na_class))
         return false;
     return HG_Addr_cmp(na_class->cls, addr_of(addr1), addr_of(addr2)) !=
            HG_FALSE;
@@ -220,7 +219,7 @@ bool NA_Addr_cmp(na_class_t *na_class, na_addr_t *addr1, na_addr_t *addr2)
 
 bool NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr)
 {
-    if (!AMG_CONTRACT(na_class != NULL && addr != NULL))
+    if (!AMG_GIVEN(na_class) || !AMG_GIVEN(addr))
         return false;
     if (!AMG_CONTRACT(addr_of(addr)->cls == na_class->cls))
         return false;
@@ -233,7 +232,7 @@ na_return_t NA_Addr_to_string(
     hg_size_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(na_class != NULL && buf_size != NULL))
+    if (!AMG_GIVEN(na_class) || !AMG_GIVEN(buf_size))
         return NA_INVALID_ARG;
     len = *buf_size;
     rc = HG_Addr_to_string(na_class->cls, buf, &len, addr_of(addr));
@@ -324,7 +323,7 @@ hg_return_t HG_Get_na_protocol_info(
     hg_return_t rc = HG_SUCCESS;
     unsigned i = 0;
 
-    if (!AMG_CONTRACT(na_protocol_info_p != NULL))
+    if (!AMG_GIVEN(na_protocol_info_p))
         return HG_INVALID_ARG;
     if (info_string != NULL && amg_uri_split(info_string, &uri) != HG_SUCCESS) {
         AMG_LOG_ERROR("cls", "'%s' is not an init string", info_string);

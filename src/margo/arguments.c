@@ -166,7 +166,7 @@ static hg_return_t args_prepare(
     margo_instance_id mid = margo_hg_handle_get_instance(handle);
     const struct amg_margo_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
     rpc = data != NULL && data->mid != MARGO_INSTANCE_NULL
               ? amg_margo_handle_rpc(data)
@@ -298,7 +298,7 @@ hg_id_t HG_Register_name_for_margo(
     hg_id_t id = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL && func_name != NULL))
+    if (!AMG_GIVEN(hg_class) || !AMG_GIVEN(func_name))
         return 0;
     id = amg_margo_rpc_id(func_name, MARGO_DEFAULT_PROVIDER_ID);
     rc = HG_Register(

@@ -72,8 +72,7 @@ hg_return_t margo_bulk_create_attr(margo_instance_id mid, uint32_t count,
         .attrs = attrs,
     };
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL &&
-                      handle != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(mid->hg_class) || !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY(mid, bulk_create, MARGO_MONITOR_FN_START, &args);
     args.ret = attrs == NULL
@@ -140,7 +139,7 @@ hg_return_t margo_bulk_serialize(
 hg_return_t margo_bulk_deserialize(margo_instance_id mid, hg_bulk_t *handle,
     const void *buf, hg_size_t buf_size)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(mid->hg_class))
         return HG_INVALID_ARG;
     return HG_Bulk_deserialize(mid->hg_class, handle, buf, buf_size);
 }
@@ -275,10 +274,8 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
     margo_monitor_data_t uctx = {.p = NULL};
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL &&
-                      move->origin_addr != HG_ADDR_NULL &&
-                      move->origin_handle != HG_BULK_NULL &&
-                      move->local_handle != HG_BULK_NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(move->origin_addr) ||
+        !AMG_GIVEN(move->origin_handle) || !AMG_GIVEN(move->local_handle))
         return HG_INVALID_ARG;
     rc = amg_margo_request_create(form, &place, mid, MARGO_BULK_REQUEST, &req);
     if (rc != HG_SUCCESS)
@@ -318,7 +315,7 @@ hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
     const struct amg_margo_form form = {
         .timeout_ms = timeout_ms, .ret_req = req};
 
-    if (!AMG_CONTRACT(req != NULL))
+    if (!AMG_GIVEN(req))
         return HG_INVALID_ARG;
     return transfer(mid, &move, &form);
 }
@@ -333,7 +330,7 @@ hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
     const struct amg_margo_form form = {
         .timeout_ms = timeout_ms, .callback = on_complete, .arg = uargs};
 
-    if (!AMG_CONTRACT(on_complete != NULL))
+    if (!AMG_GIVEN(on_complete))
         return HG_INVALID_ARG;
     return transfer(mid, &move, &form);
 }

@@ -353,7 +353,7 @@ int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset)
 
 void margo_bulk_poolset_get_max(margo_bulk_poolset_t poolset, hg_size_t *max)
 {
-    if (SET_OK(poolset) && AMG_CONTRACT(max != NULL))
+    if (SET_OK(poolset) && AMG_GIVEN(max))
         *max = poolset->classes[poolset->count - 1].size;
 }
 

@@ -389,7 +389,7 @@ hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
     const struct amg_margo_form form = {
         .timeout_ms = timeout_ms, .ret_req = req};
 
-    if (!AMG_CONTRACT(req != NULL))
+    if (!AMG_GIVEN(req))
         return HG_INVALID_ARG;
     return forward(provider_id, handle, in_struct, &form);
 }
@@ -401,7 +401,7 @@ hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
     const struct amg_margo_form form = {
         .timeout_ms = timeout_ms, .callback = on_complete, .arg = uargs};
 
-    if (!AMG_CONTRACT(on_complete != NULL))
+    if (!AMG_GIVEN(on_complete))
         return HG_INVALID_ARG;
     return forward(provider_id, handle, in_struct, &form);
 }
@@ -476,7 +476,7 @@ hg_return_t margo_irespond_timed(
     const struct amg_margo_form form = {
         .timeout_ms = timeout_ms, .ret_req = req};
 
-    if (!AMG_CONTRACT(req != NULL))
+    if (!AMG_GIVEN(req))
         return HG_INVALID_ARG;
     return respond(handle, out_struct, &form);
 }
@@ -487,7 +487,7 @@ hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
     const struct amg_margo_form form = {
         .timeout_ms = timeout_ms, .callback = on_complete, .arg = uargs};
 
-    if (!AMG_CONTRACT(on_complete != NULL))
+    if (!AMG_GIVEN(on_complete))
         return HG_INVALID_ARG;
     return respond(handle, out_struct, &form);
 }

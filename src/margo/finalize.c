@@ -639,7 +639,7 @@ void margo_wait_for_finalize(margo_instance_id mid)
 
 hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
 {
-    if (!AMG_CONTRACT(flag != NULL) || !instance_enter(mid))
+    if (!AMG_GIVEN(flag) || !instance_enter(mid))
         return HG_INVALID_ARG;
     finalize_lock(mid);
     *flag = mid->finalize->is_stopped;
@@ -655,7 +655,7 @@ hg_return_t margo_instance_ref_incr(margo_instance_id mid)
 
 hg_return_t margo_instance_ref_count(margo_instance_id mid, unsigned *refcount)
 {
-    if (!AMG_CONTRACT(refcount != NULL))
+    if (!AMG_GIVEN(refcount))
         return HG_INVALID_ARG;
     return instance_ref_count(mid, refcount) ? HG_SUCCESS : HG_INVALID_ARG;
 }

@@ -25,7 +25,7 @@ static void callback_push(margo_instance_id mid, bool before, const void *owner,
 {
     struct callback *callback = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && function != NULL)) {
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(function)) {
         margo_error(mid, "%s: the %s is NULL; nothing is pushed", caller,
             mid == MARGO_INSTANCE_NULL ? "instance" : "function");
         return;
@@ -62,7 +62,7 @@ static int callback_pop(margo_instance_id mid, bool before, const void *owner)
 {
     struct callback *callback = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return 0;
     amg_lock_lock(&mid->finalize->callbacks.lock);
     callback = find_locked(list_of(mid, before), owner);
@@ -80,7 +80,7 @@ static int callback_top(margo_instance_id mid, bool before, const void *owner,
 {
     const struct callback *callback = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return 0;
     amg_lock_lock(&mid->finalize->callbacks.lock);
     callback = find_locked(list_of(mid, before), owner);

@@ -211,8 +211,7 @@ hg_return_t margo_create(
 {
     struct margo_monitor_create_args event = {.addr = addr, .id = id};
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && addr != HG_ADDR_NULL &&
-                      handle != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(addr) || !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY_CALL(
         mid, create, &event, handle_make(mid, addr, id, &event.handle));
@@ -225,7 +224,7 @@ hg_return_t margo_ref_incr(hg_handle_t handle)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+    if (!AMG_GIVEN(handle))
         return HG_INVALID_ARG;
     if (data != NULL)
         atomic_fetch_add_explicit(&data->refs, 1u, memory_order_relaxed);
@@ -379,7 +378,7 @@ hg_return_t margo_destroy(hg_handle_t handle)
 
 const struct hg_info *margo_get_info(hg_handle_t handle)
 {
-    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? HG_Get_info(handle) : NULL;
+    return AMG_GIVEN(handle) ? HG_Get_info(handle) : NULL;
 }
 
 const char *margo_handle_get_name(hg_handle_t handle)
@@ -475,7 +474,7 @@ hg_return_t margo_set_data(
 {
     struct amg_margo_handle *kept = NULL;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+    if (!AMG_GIVEN(handle))
         return HG_INVALID_ARG;
     kept = handle_of(handle);
     if (kept == NULL)

@@ -147,7 +147,7 @@ void __margo_internal_pre_wrapper_hooks(margo_instance_id mid,
     const struct amg_margo_handle *data = amg_margo_handle_find(handle);
 
     *args = (struct margo_monitor_rpc_ult_args){.handle = handle};
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return;
     if (data == NULL || data->serve == NULL)
         (void)ABT_self_set_specific(mid->dispatch->served_by_program, mid);
@@ -216,7 +216,7 @@ int __margo_internal_finalize_requested(margo_instance_id mid)
 
 void __margo_respond_with_error(hg_handle_t handle, hg_return_t ret)
 {
-    if (AMG_CONTRACT(handle != HG_HANDLE_NULL))
+    if (AMG_GIVEN(handle))
         amg_margo_handle_reject(handle, ret);
 }
 
@@ -226,7 +226,7 @@ hg_return_t __margo_internal_set_handle_data(hg_handle_t handle)
     struct amg_margo_rpc *rpc =
         info == NULL ? NULL : HG_Registered_data(info->hg_class, info->id);
 
-    if (!AMG_CONTRACT(rpc != NULL))
+    if (!AMG_GIVEN(rpc))
         return HG_INVALID_ARG;
     return amg_margo_handle_begin_serve(rpc, handle) == NULL ? HG_NOMEM
                                                              : HG_SUCCESS;
@@ -300,8 +300,7 @@ hg_return_t amalgam_margo_serve(
     struct amg_margo_handle *data = NULL;
     margo_instance_id mid = MARGO_INSTANCE_NULL;
 
-    if (!amg_margo_handle_is_there(handle, __func__) ||
-        !AMG_CONTRACT(function != NULL))
+    if (!amg_margo_handle_is_there(handle, __func__) || !AMG_GIVEN(function))
         return HG_INVALID_ARG;
     rpc = amg_handle_rpc_data(handle);
     if (rpc == NULL ||

@@ -357,7 +357,7 @@ margo_instance_id margo_init_pool(
 {
     struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
 
-    if (!AMG_CONTRACT(hg_context != NULL))
+    if (!AMG_GIVEN(hg_context))
         return MARGO_INSTANCE_NULL;
     info.progress_pool = progress_pool;
     info.rpc_pool = handler_pool;
@@ -386,7 +386,7 @@ hg_class_t *margo_get_class(margo_instance_id mid)
 
 int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && pool != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(pool))
         return -1;
     *pool = mid->pools->rpc_pool;
     return 0;
@@ -394,7 +394,7 @@ int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool)
 
 int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && pool != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(pool))
         return -1;
     *pool = mid->pools->progress_pool;
     return 0;
@@ -405,8 +405,7 @@ int margo_set_param(margo_instance_id mid, const char *key, const char *value)
     unsigned long number = 0;
     char *end = NULL;
 
-    if (!AMG_CONTRACT(
-            mid != MARGO_INSTANCE_NULL && key != NULL && value != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(key) || !AMG_GIVEN(value))
         return -1;
     if (strcmp(key, "progress_timeout_ub_msec") != 0 &&
         strcmp(key, "progress_timeout_ub_msecs") != 0) {
@@ -431,7 +430,7 @@ int margo_set_param(margo_instance_id mid, const char *key, const char *value)
 
 static bool is_open(margo_instance_id mid)
 {
-    return AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL);
+    return AMG_GIVEN(mid) && AMG_GIVEN(mid->hg_class);
 }
 
 hg_return_t margo_addr_lookup(
@@ -439,7 +438,7 @@ hg_return_t margo_addr_lookup(
 {
     struct margo_monitor_lookup_args event = {.name = name};
 
-    if (!is_open(mid) || !AMG_CONTRACT(name != NULL && addr != NULL))
+    if (!is_open(mid) || !AMG_GIVEN(name) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY_CALL(
         mid, lookup, &event, HG_Addr_lookup2(mid->hg_class, name, &event.addr));
@@ -460,7 +459,7 @@ hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr)
 {
     struct margo_monitor_lookup_args event = {.name = NULL};
 
-    if (!is_open(mid) || !AMG_CONTRACT(addr != NULL))
+    if (!is_open(mid) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY_CALL(
         mid, lookup, &event, HG_Addr_self(mid->hg_class, &event.addr));
@@ -472,8 +471,7 @@ hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr)
 hg_return_t margo_addr_dup(
     margo_instance_id mid, hg_addr_t addr, hg_addr_t *new_addr)
 {
-    if (!is_open(mid) ||
-        !AMG_CONTRACT(addr != HG_ADDR_NULL && new_addr != NULL))
+    if (!is_open(mid) || !AMG_GIVEN(addr) || !AMG_GIVEN(new_addr))
         return HG_INVALID_ARG;
     return HG_Addr_dup(mid->hg_class, addr, new_addr);
 }
@@ -486,7 +484,7 @@ hg_bool_t margo_addr_cmp(
 
 hg_return_t margo_addr_set_remove(margo_instance_id mid, hg_addr_t addr)
 {
-    if (!is_open(mid) || !AMG_CONTRACT(addr != HG_ADDR_NULL))
+    if (!is_open(mid) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     return HG_Addr_set_remove(mid->hg_class, addr);
 }
@@ -494,8 +492,7 @@ hg_return_t margo_addr_set_remove(margo_instance_id mid, hg_addr_t addr)
 hg_return_t margo_addr_to_string(
     margo_instance_id mid, char *buf, hg_size_t *buf_size, hg_addr_t addr)
 {
-    if (!is_open(mid) ||
-        !AMG_CONTRACT(buf_size != NULL && addr != HG_ADDR_NULL))
+    if (!is_open(mid) || !AMG_GIVEN(buf_size) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     return HG_Addr_to_string(mid->hg_class, buf, buf_size, addr);
 }
@@ -503,7 +500,7 @@ hg_return_t margo_addr_to_string(
 /* Logs that profiling by the tool interface of Argobots does not exist. */
 static int profile_refuse(margo_instance_id mid, const char *what)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return -1;
     margo_error(mid,
         "%s: no profile, the tool interface of Argobots is not used; "

@@ -571,7 +571,7 @@ uint64_t margo_get_num_trigger_calls(margo_instance_id mid)
 
 int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return -1;
     atomic_store_explicit(
         &mid->wakeup.timeout_ub_ms, timeout, memory_order_relaxed);
@@ -581,7 +581,7 @@ int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)
 
 int margo_get_progress_timeout_ub_msec(margo_instance_id mid, unsigned *timeout)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && timeout != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(timeout))
         return -1;
     *timeout =
         atomic_load_explicit(&mid->wakeup.timeout_ub_ms, memory_order_relaxed);
@@ -590,7 +590,7 @@ int margo_get_progress_timeout_ub_msec(margo_instance_id mid, unsigned *timeout)
 
 int margo_set_progress_when_needed(margo_instance_id mid, bool when_needed)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return -1;
     atomic_store_explicit(
         &mid->wakeup.is_when_needed, when_needed, memory_order_relaxed);
@@ -603,7 +603,7 @@ int margo_migrate_progress_loop(margo_instance_id mid, uint32_t pool_idx)
     struct margo_pool_info info;
     int rc = ABT_SUCCESS;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return ABT_ERR_INV_ARG;
     if (amg_margo_state_of(mid) != AMG_MARGO_RUNNING)
         return ABT_ERR_INV_ARG;

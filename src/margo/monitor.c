@@ -151,7 +151,7 @@ _Static_assert(sizeof(void *) >= sizeof(hg_id_t), "an id fits into a pointer");
 hg_return_t margo_set_current_rpc_id(
     margo_instance_id mid, hg_id_t parent_rpc_id)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
     if (mid->monitoring.current_rpc == ABT_KEY_NULL ||
         ABT_self_set_specific(mid->monitoring.current_rpc,
@@ -165,7 +165,7 @@ hg_return_t margo_get_current_rpc_id(
 {
     void *value = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && parent_rpc_id != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(parent_rpc_id))
         return HG_INVALID_ARG;
     if (mid->monitoring.current_rpc == ABT_KEY_NULL ||
         ABT_self_get_specific(mid->monitoring.current_rpc, &value) !=

@@ -383,7 +383,7 @@ hg_return_t margo_wait(margo_request request)
     struct margo_request_struct *req = NULL;
     hg_return_t ret = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(request != MARGO_REQUEST_NULL))
+    if (!AMG_GIVEN(request))
         return HG_INVALID_ARG;
     req = request_find(request, __func__);
     if (req == NULL)
@@ -506,7 +506,7 @@ int margo_test(margo_request request, int *flag)
 {
     struct margo_request_struct *req = NULL;
 
-    if (!AMG_CONTRACT(request != MARGO_REQUEST_NULL && flag != NULL))
+    if (!AMG_GIVEN(request) || !AMG_GIVEN(flag))
         return -1;
     req = request_find(request, __func__);
     if (req == NULL)
@@ -555,7 +555,7 @@ void margo_thread_sleep(margo_instance_id mid, double timeout_ms)
 {
     struct margo_monitor_sleep_args args = {.timeout_ms = timeout_ms};
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return;
     AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_START, &args);
     if (timeout_ms > 0)
@@ -567,21 +567,17 @@ void margo_thread_sleep(margo_instance_id mid, double timeout_ms)
 
 hg_handle_t margo_request_get_handle(margo_request req)
 {
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->handle
-               : HG_HANDLE_NULL;
+    return AMG_GIVEN(req) ? amg_margo_request_of(req)->handle : HG_HANDLE_NULL;
 }
 
 margo_request_type margo_request_get_type(margo_request req)
 {
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->type
-               : MARGO_INVALID_REQUEST;
+    return AMG_GIVEN(req) ? amg_margo_request_of(req)->type
+                          : MARGO_INVALID_REQUEST;
 }
 
 margo_instance_id margo_request_get_instance(margo_request req)
 {
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->mid
-               : MARGO_INSTANCE_NULL;
+    return AMG_GIVEN(req) ? amg_margo_request_of(req)->mid
+                          : MARGO_INSTANCE_NULL;
 }

@@ -136,8 +136,7 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     hg_return_t rc = HG_NOMEM;
     hg_id_t id = 0;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL &&
-                      func_name != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(mid->hg_class) || !AMG_GIVEN(func_name))
         return 0;
     AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_START, &event);
     id = amg_margo_rpc_id(func_name, provider_id);
@@ -194,7 +193,7 @@ hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
     struct margo_monitor_deregister_args event = {.id = rpc_id};
     struct amg_margo_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_START, &event);
     rpc = mid->hg_class == NULL ? NULL : amg_margo_rpc_of(mid, rpc_id);
@@ -241,8 +240,8 @@ hg_return_t margo_provider_registered_name(margo_instance_id mid,
 {
     hg_id_t wanted = 0;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && func_name != NULL &&
-                      id != NULL && flag != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(func_name) || !AMG_GIVEN(id) ||
+        !AMG_GIVEN(flag))
         return HG_INVALID_ARG;
     wanted = amg_margo_rpc_id(func_name, provider_id);
     *flag = rpc_find(mid, wanted) != NULL;
@@ -258,7 +257,7 @@ hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id, void *data,
     void (*old_free)(void *) = NULL;
     void *old = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
     if (rpc == NULL)
         return HG_OTHER_ERROR;
@@ -283,7 +282,7 @@ hg_return_t margo_registered_disable_response(
 {
     struct amg_margo_rpc *rpc = rpc_find(mid, id);
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
     if (rpc == NULL)
         return HG_NOENTRY;
@@ -296,7 +295,7 @@ hg_return_t margo_registered_disabled_response(
 {
     const struct amg_margo_rpc *rpc = rpc_find(mid, id);
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && disabled_flag != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(disabled_flag))
         return HG_INVALID_ARG;
     if (rpc == NULL)
         return HG_NOENTRY;
@@ -316,7 +315,7 @@ hg_return_t margo_rpc_get_pool(
 {
     const struct amg_margo_rpc *rpc = rpc_find(mid, id);
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && pool != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(pool))
         return HG_INVALID_ARG;
     if (rpc == NULL)
         return HG_NOENTRY;
@@ -329,7 +328,7 @@ hg_return_t margo_rpc_set_pool(margo_instance_id mid, hg_id_t id, ABT_pool pool)
     struct amg_margo_rpc *rpc = rpc_find(mid, id);
     ABT_pool old = ABT_POOL_NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
     if (rpc == NULL)
         return HG_NOENTRY;

@@ -58,7 +58,7 @@ hg_return_t margo_provider_register_identity(
     hg_return_t rc = HG_INVALID_ARG;
     char *copy = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && identity != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(identity))
         return HG_INVALID_ARG;
     copy = amg_mem_strdup(identity);
     if (copy == NULL)
@@ -82,7 +82,7 @@ hg_return_t margo_provider_deregister_identity(
 {
     char *text = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
     amg_lock_lock(&mid->services->lock);
     text = amg_map_remove(&mid->services->identities, provider_id);
@@ -98,7 +98,7 @@ const char *margo_provider_registered_identity(
 {
     const char *text = NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return NULL;
     amg_lock_lock(&mid->services->lock);
     text = amg_map_get(&mid->services->identities, provider_id);
@@ -206,8 +206,7 @@ int margo_shutdown_remote_instance(margo_instance_id mid, hg_addr_t remote_addr)
     int32_t out = -1;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(
-            mid != MARGO_INSTANCE_NULL && remote_addr != HG_ADDR_NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(remote_addr))
         return -1;
     rc = margo_create(mid, remote_addr,
         amg_margo_rpc_id("__shutdown__", MARGO_DEFAULT_PROVIDER_ID), &handle);

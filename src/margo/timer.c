@@ -330,8 +330,7 @@ int margo_timer_create_with_pool(margo_instance_id mid,
     static const ABT_cond_memory fresh_cond = ABT_COND_INITIALIZER;
     struct margo_timer *made = NULL;
 
-    if (!AMG_CONTRACT(
-            mid != MARGO_INSTANCE_NULL && cb_fn != NULL && timer != NULL))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(cb_fn) || !AMG_GIVEN(timer))
         return -1;
     made = amg_attic_get(&attic, _Alignof(struct margo_timer), sizeof(*made));
     if (made == NULL) {
@@ -357,7 +356,7 @@ int margo_timer_create(margo_instance_id mid, margo_timer_callback_fn cb_fn,
 {
     ABT_pool pool = ABT_POOL_NULL;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+    if (!AMG_GIVEN(mid))
         return -1;
     if (margo_get_handler_pool(mid, &pool) != 0)
         return -1;

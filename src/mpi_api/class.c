@@ -65,7 +65,7 @@ hg_return_t amalgam_addr_rank(hg_class_t *hg_class, int rank, hg_addr_t *addr)
     struct hg_addr value;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
@@ -155,8 +155,8 @@ hg_return_t amalgam_addr_comm_rank(
     int ours = MPI_UNDEFINED;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) ||
-        !AMG_CONTRACT(comm != MPI_COMM_NULL && addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(comm != MPI_COMM_NULL) ||
+        !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)

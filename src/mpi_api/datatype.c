@@ -122,7 +122,7 @@ hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     struct amg_mpi_api_layout layout;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(handle != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(flags != 0 && (flags & ~HG_BULK_READWRITE) == 0))
         return HG_INVALID_ARG;

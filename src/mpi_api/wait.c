@@ -275,8 +275,7 @@ hg_return_t amalgam_test(
     struct serve serve;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) ||
-        !AMG_CONTRACT(request != NULL && flag != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(request) || !AMG_GIVEN(flag))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
@@ -303,7 +302,7 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     uint64_t now_ns = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(request != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(request))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)

@@ -114,7 +114,7 @@ static void extra_give(const struct amg_args *args, const void *message,
 hg_return_t HG_Get_input_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
 {
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(in_buf != NULL))
+    if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(in_buf))
         return HG_INVALID_ARG;
     if (!handle->is_incoming)
         return place_give(handle,
@@ -138,7 +138,7 @@ hg_return_t HG_Get_input_buf(
 hg_return_t HG_Get_output_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
 {
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(out_buf != NULL))
+    if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(out_buf))
         return HG_INVALID_ARG;
     if (handle->is_incoming)
         return place_give(handle,
@@ -156,7 +156,7 @@ hg_return_t HG_Get_output_buf(
 hg_return_t HG_Get_input_extra_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
 {
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(in_buf != NULL))
+    if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(in_buf))
         return HG_INVALID_ARG;
     extra_give(&handle->in,
         handle->arrival == NULL ? NULL : handle->arrival->data,
@@ -168,7 +168,7 @@ hg_return_t HG_Get_input_extra_buf(
 hg_return_t HG_Get_output_extra_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
 {
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(out_buf != NULL))
+    if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(out_buf))
         return HG_INVALID_ARG;
     extra_give(&handle->out, handle->has_reply ? handle->op.data : NULL,
         HG_Class_get_output_eager_size(handle->info.hg_class), out_buf,

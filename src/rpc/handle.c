@@ -119,7 +119,7 @@ hg_return_t HG_Create(
     struct amg_rpc *rpc = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTEXT_OK(context) || !AMG_CONTRACT(handle != NULL))
+    if (!AMG_CONTEXT_OK(context) || !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
     if (addr != HG_ADDR_NULL &&
         (!AMG_ADDR_OK(addr) || !AMG_CONTRACT(addr->cls == context->cls)))

@@ -171,7 +171,7 @@ hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
 {
     hg_id_t id = 0;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(func_name != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name))
         return 0;
     id = amg_rpc_name_id(func_name);
     if (HG_Register(hg_class, id, in_proc_cb, out_proc_cb, rpc_cb) !=
@@ -185,8 +185,7 @@ hg_return_t HG_Registered_name(
 {
     hg_id_t found = 0;
 
-    if (!AMG_CLASS_OK(hg_class) ||
-        !AMG_CONTRACT(func_name != NULL && flag != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name) || !AMG_GIVEN(flag))
         return HG_INVALID_ARG;
     found = amg_rpc_name_id(func_name);
     *flag = amg_rpc_find(hg_class, found) != NULL;
@@ -218,7 +217,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
 
 hg_return_t HG_Registered(hg_class_t *hg_class, hg_id_t id, uint8_t *flag)
 {
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(flag != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(flag))
         return HG_INVALID_ARG;
     *flag = amg_rpc_find(hg_class, id) != NULL;
     return HG_SUCCESS;
@@ -229,7 +228,7 @@ hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
 {
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(flag != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(flag))
         return HG_INVALID_ARG;
     rpc = amg_rpc_find(hg_class, id);
     *flag = rpc != NULL;
@@ -285,7 +284,7 @@ hg_return_t HG_Registered_disabled_response(
 {
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(disabled != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(disabled))
         return HG_INVALID_ARG;
     rpc = amg_rpc_find(hg_class, id);
     if (rpc == NULL)

@@ -257,7 +257,7 @@ static void mutex_lock_all(struct amg_mutex *mutex, unsigned depth)
 
 static int mutex_lock(struct amg_mutex *mutex, unsigned looks)
 {
-    if (!AMG_CONTRACT(mutex != NULL))
+    if (!AMG_GIVEN(mutex))
         return ABT_ERR_INV_MUTEX;
     if (acquire_again(mutex))
         return ABT_SUCCESS;
@@ -289,14 +289,14 @@ static int attr_create(ABT_bool is_recursive, ABT_mutex_attr *ret_attr)
 
 int ABT_mutex_attr_create(ABT_mutex_attr *newattr)
 {
-    if (!AMG_CONTRACT(newattr != NULL))
+    if (!AMG_GIVEN(newattr))
         return ABT_ERR_INV_ARG;
     return attr_create(ABT_FALSE, newattr);
 }
 
 int ABT_mutex_attr_free(ABT_mutex_attr *attr)
 {
-    if (!AMG_CONTRACT(attr != NULL))
+    if (!AMG_GIVEN(attr))
         return ABT_ERR_INV_ARG;
     if (!AMG_CONTRACT(*attr != ABT_MUTEX_ATTR_NULL))
         return ABT_ERR_INV_MUTEX_ATTR;
@@ -305,7 +305,7 @@ int ABT_mutex_attr_free(ABT_mutex_attr *attr)
 
 int ABT_mutex_attr_set_recursive(ABT_mutex_attr attr, ABT_bool recursive)
 {
-    if (!AMG_CONTRACT(attr != ABT_MUTEX_ATTR_NULL))
+    if (!AMG_GIVEN(attr))
         return ABT_ERR_INV_MUTEX_ATTR;
     attr_of(attr)->is_recursive = recursive == ABT_FALSE ? ABT_FALSE : ABT_TRUE;
     return ABT_SUCCESS;
@@ -313,9 +313,9 @@ int ABT_mutex_attr_set_recursive(ABT_mutex_attr attr, ABT_bool recursive)
 
 int ABT_mutex_attr_get_recursive(ABT_mutex_attr attr, ABT_bool *recursive)
 {
-    if (!AMG_CONTRACT(attr != ABT_MUTEX_ATTR_NULL))
+    if (!AMG_GIVEN(attr))
         return ABT_ERR_INV_MUTEX_ATTR;
-    if (!AMG_CONTRACT(recursive != NULL))
+    if (!AMG_GIVEN(recursive))
         return ABT_ERR_INV_ARG;
     *recursive = attr_of(attr)->is_recursive;
     return ABT_SUCCESS;
@@ -325,9 +325,9 @@ int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr)
 {
     const struct amg_mutex *self = (const struct amg_mutex *)(void *)mutex;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_MUTEX;
-    if (!AMG_CONTRACT(attr != NULL))
+    if (!AMG_GIVEN(attr))
         return ABT_ERR_INV_ARG;
     return attr_create(self->is_recursive ? ABT_TRUE : ABT_FALSE, attr);
 }
@@ -337,7 +337,7 @@ int ABT_mutex_create_with_attr(ABT_mutex_attr attr, ABT_mutex *newmutex)
     struct amg_mutex *mutex = NULL;
 
     amg_handle_clear(newmutex);
-    if (!AMG_CONTRACT(newmutex != NULL))
+    if (!AMG_GIVEN(newmutex))
         return ABT_ERR_INV_ARG;
     mutex = amg_mem_zalloc(sizeof(*mutex));
     if (mutex == NULL)
@@ -395,7 +395,7 @@ int ABT_mutex_trylock(ABT_mutex mutex)
     struct amg_mutex *self = mutex_of(mutex);
     bool is_taken = false;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_MUTEX;
     if (acquire_again(self))
         return ABT_SUCCESS;
@@ -420,7 +420,7 @@ int ABT_mutex_unlock(ABT_mutex mutex)
     struct amg_mutex *self = mutex_of(mutex);
     bool was_held = false;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_MUTEX;
     if (self->is_recursive) {
         if (!AMG_CONTRACT(is_owner(self)))
@@ -447,7 +447,7 @@ int ABT_mutex_unlock_de(ABT_mutex mutex)
 
 int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
 {
-    if (!AMG_CONTRACT(result != NULL))
+    if (!AMG_GIVEN(result))
         return ABT_ERR_INV_ARG;
     *result = mutex1 == mutex2 ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
@@ -546,9 +546,9 @@ static int cond_wait(
     bool is_first_mutex = false;
     unsigned depth = 0;
 
-    if (!AMG_CONTRACT(cond != NULL))
+    if (!AMG_GIVEN(cond))
         return ABT_ERR_INV_COND;
-    if (!AMG_CONTRACT(mutex != NULL))
+    if (!AMG_GIVEN(mutex))
         return ABT_ERR_INV_MUTEX;
     if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
         return ABT_ERR_COND;
@@ -591,7 +591,7 @@ static bool cond_signal_locked(
 
 int ABT_cond_create(ABT_cond *newcond)
 {
-    if (!AMG_CONTRACT(newcond != NULL))
+    if (!AMG_GIVEN(newcond))
         return ABT_ERR_INV_ARG;
     return amg_handle_create(newcond, sizeof(struct cond));
 }
@@ -644,7 +644,7 @@ int ABT_cond_signal(ABT_cond cond)
     struct amg_waiters_taken taken = {NULL, NULL};
     struct cond *self = cond_of(cond);
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_COND;
     amg_lock_lock(&self->lock);
     (void)cond_signal_locked(self, &taken);
@@ -658,7 +658,7 @@ int ABT_cond_broadcast(ABT_cond cond)
     struct amg_waiters_taken taken = {NULL, NULL};
     struct cond *self = cond_of(cond);
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_COND;
     amg_lock_lock(&self->lock);
     while (cond_signal_locked(self, &taken)) {

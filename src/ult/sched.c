@@ -285,7 +285,7 @@ bool amg_block_begin(struct amg_block *block)
 {
     struct amg_xstream *xstream = amg_xstream_self();
 
-    if (!AMG_CONTRACT(xstream != NULL && block != NULL && block->wake != NULL))
+    if (!AMG_GIVEN(xstream) || !AMG_GIVEN(block) || !AMG_GIVEN(block->wake))
         return false;
     if (!xstream_arm(xstream, block))
         return false;

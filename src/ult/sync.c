@@ -155,7 +155,7 @@ static int eventual_wait(
     void *ready_value = NULL;
     int rc = ABT_ERR_INV_EVENTUAL;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return rc;
     ready_value = value_of(self);
     rc = event_wait(&self->event, deadline_ns, ABT_ERR_EVENTUAL);
@@ -183,9 +183,9 @@ int ABT_eventual_test(ABT_eventual eventual, void **value, ABT_bool *ready)
     struct eventual *self = eventual_of(eventual);
     bool is_set = false;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_EVENTUAL;
-    if (!AMG_CONTRACT(ready != NULL))
+    if (!AMG_GIVEN(ready))
         return ABT_ERR_INV_ARG;
     is_set = event_test(&self->event);
     if (is_set && value != NULL)
@@ -200,7 +200,7 @@ int ABT_eventual_set(ABT_eventual eventual, void *value, int nbytes)
     struct amg_waiters_taken taken = {NULL, NULL};
     bool was_ready = false;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_EVENTUAL;
     if (!AMG_CONTRACT(nbytes >= 0 && nbytes <= self->value_cap &&
                       (nbytes == 0 || value != NULL)))
@@ -221,7 +221,7 @@ int ABT_eventual_reset(ABT_eventual eventual)
 {
     struct eventual *self = eventual_of(eventual);
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_EVENTUAL;
     amg_lock_lock(&self->event.lock);
     ready_set(&self->event, false);
@@ -240,7 +240,7 @@ int ABT_future_create(uint32_t num_compartments, void (*cb_func)(void **arg),
     struct future *self = NULL;
 
     amg_handle_clear(newfuture);
-    if (!AMG_CONTRACT(newfuture != NULL))
+    if (!AMG_GIVEN(newfuture))
         return ABT_ERR_INV_ARG;
     self = amg_mem_zalloc(
         sizeof(*self) + (size_t)num_compartments * sizeof(self->values[0]));
@@ -263,7 +263,7 @@ int ABT_future_wait(ABT_future future)
 {
     struct future *self = future_of(future);
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_FUTURE;
     return event_wait(&self->event, AMG_NO_DEADLINE, ABT_ERR_FUTURE);
 }
@@ -272,9 +272,9 @@ int ABT_future_test(ABT_future future, ABT_bool *ready)
 {
     struct future *self = future_of(future);
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_FUTURE;
-    if (!AMG_CONTRACT(ready != NULL))
+    if (!AMG_GIVEN(ready))
         return ABT_ERR_INV_ARG;
     *ready = event_test(&self->event) ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
@@ -300,7 +300,7 @@ int ABT_future_set(ABT_future future, void *value)
     bool has_room = false;
     bool is_last = false;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_FUTURE;
     amg_lock_lock(&self->event.lock);
     has_room = self->count < self->cap;
@@ -319,7 +319,7 @@ int ABT_future_reset(ABT_future future)
 {
     struct future *self = future_of(future);
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_FUTURE;
     amg_lock_lock(&self->event.lock);
     self->count = 0;
@@ -396,7 +396,7 @@ int ABT_barrier_reinit(ABT_barrier barrier, uint32_t num_waiters)
 {
     bool is_empty = false;
 
-    if (!AMG_CONTRACT(barrier != ABT_BARRIER_NULL))
+    if (!AMG_GIVEN(barrier))
         return ABT_ERR_INV_BARRIER;
     if (!AMG_CONTRACT(num_waiters > 0))
         return ABT_ERR_INV_ARG;
@@ -417,7 +417,7 @@ int ABT_barrier_free(ABT_barrier *barrier)
 
 int ABT_barrier_wait(ABT_barrier barrier)
 {
-    if (!AMG_CONTRACT(barrier != ABT_BARRIER_NULL))
+    if (!AMG_GIVEN(barrier))
         return ABT_ERR_INV_BARRIER;
     if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
         return ABT_ERR_BARRIER;
@@ -429,9 +429,9 @@ int ABT_barrier_get_num_waiters(ABT_barrier barrier, uint32_t *num_waiters)
 {
     struct barrier *self = barrier_of(barrier);
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_BARRIER;
-    if (!AMG_CONTRACT(num_waiters != NULL))
+    if (!AMG_GIVEN(num_waiters))
         return ABT_ERR_INV_ARG;
     amg_lock_lock(&self->lock);
     *num_waiters = self->cap;
@@ -466,7 +466,7 @@ int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier)
 
 int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
 {
-    if (!AMG_CONTRACT(barrier != ABT_XSTREAM_BARRIER_NULL))
+    if (!AMG_GIVEN(barrier))
         return ABT_ERR_INV_XSTREAM_BARRIER;
     barrier_wait(xbarrier_of(barrier), true);
     return ABT_SUCCESS;
@@ -505,7 +505,7 @@ static int rwlock_enter(struct rwlock *self, bool to_write)
 {
     struct amg_waiter waiter;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_RWLOCK;
     amg_lock_lock(&self->lock);
     if (must_wait(self, to_write)) {
@@ -552,7 +552,7 @@ static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
 
 int ABT_rwlock_create(ABT_rwlock *newrwlock)
 {
-    if (!AMG_CONTRACT(newrwlock != NULL))
+    if (!AMG_GIVEN(newrwlock))
         return ABT_ERR_INV_ARG;
     return amg_handle_create(newrwlock, sizeof(struct rwlock));
 }
@@ -591,7 +591,7 @@ int ABT_rwlock_unlock(ABT_rwlock rwlock)
     struct amg_waiters_taken taken = {NULL, NULL};
     bool is_held = false;
 
-    if (!AMG_CONTRACT(self != NULL))
+    if (!AMG_GIVEN(self))
         return ABT_ERR_INV_RWLOCK;
     amg_lock_lock(&self->lock);
     is_held = self->is_writing || self->readers > 0;

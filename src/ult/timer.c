@@ -29,7 +29,7 @@ double ABT_get_wtime(void)
 
 int ABT_timer_create(ABT_timer *newtimer)
 {
-    if (!AMG_CONTRACT(newtimer != NULL))
+    if (!AMG_GIVEN(newtimer))
         return ABT_ERR_INV_ARG;
     return amg_handle_create(newtimer, sizeof(struct timer));
 }
@@ -39,7 +39,7 @@ int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer)
     int rc = ABT_ERR_INV_TIMER;
 
     amg_handle_clear(newtimer);
-    if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
+    if (!AMG_GIVEN(timer))
         return rc;
     rc = ABT_timer_create(newtimer);
     if (rc == ABT_SUCCESS)
@@ -49,7 +49,7 @@ int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer)
 
 int ABT_timer_free(ABT_timer *timer)
 {
-    if (!AMG_CONTRACT(timer != NULL))
+    if (!AMG_GIVEN(timer))
         return ABT_ERR_INV_ARG;
     if (!AMG_CONTRACT(*timer != ABT_TIMER_NULL))
         return ABT_ERR_INV_TIMER;
@@ -58,7 +58,7 @@ int ABT_timer_free(ABT_timer *timer)
 
 int ABT_timer_start(ABT_timer timer)
 {
-    if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
+    if (!AMG_GIVEN(timer))
         return ABT_ERR_INV_TIMER;
     timer_of(timer)->start_s = ABT_get_wtime();
     return ABT_SUCCESS;
@@ -66,7 +66,7 @@ int ABT_timer_start(ABT_timer timer)
 
 int ABT_timer_stop(ABT_timer timer)
 {
-    if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
+    if (!AMG_GIVEN(timer))
         return ABT_ERR_INV_TIMER;
     timer_of(timer)->stop_s = ABT_get_wtime();
     return ABT_SUCCESS;
@@ -74,9 +74,9 @@ int ABT_timer_stop(ABT_timer timer)
 
 int ABT_timer_read(ABT_timer timer, double *secs)
 {
-    if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
+    if (!AMG_GIVEN(timer))
         return ABT_ERR_INV_TIMER;
-    if (!AMG_CONTRACT(secs != NULL))
+    if (!AMG_GIVEN(secs))
         return ABT_ERR_INV_ARG;
     *secs = timer_of(timer)->stop_s - timer_of(timer)->start_s;
     return ABT_SUCCESS;
@@ -84,7 +84,7 @@ int ABT_timer_read(ABT_timer timer, double *secs)
 
 int ABT_timer_stop_and_read(ABT_timer timer, double *secs)
 {
-    if (!AMG_CONTRACT(secs != NULL))
+    if (!AMG_GIVEN(secs))
         return ABT_ERR_INV_ARG;
     return ABT_timer_stop(timer) == ABT_SUCCESS ? ABT_timer_read(timer, secs)
                                                 : ABT_ERR_INV_TIMER;
@@ -95,7 +95,7 @@ int ABT_timer_stop_and_add(ABT_timer timer, double *secs)
     double more = 0;
     int rc = ABT_SUCCESS;
 
-    if (!AMG_CONTRACT(secs != NULL))
+    if (!AMG_GIVEN(secs))
         return ABT_ERR_INV_ARG;
     rc = ABT_timer_stop_and_read(timer, &more);
     if (rc == ABT_SUCCESS)
@@ -109,7 +109,7 @@ int ABT_timer_get_overhead(double *overhead)
     ABT_timer handle = (ABT_timer)(void *)&timer;
     double sum_s = 0;
 
-    if (!AMG_CONTRACT(overhead != NULL))
+    if (!AMG_GIVEN(overhead))
         return ABT_ERR_INV_ARG;
     for (int i = 0; i < OVERHEAD_ROUNDS; i++) {
         (void)ABT_timer_start(handle);

@@ -138,7 +138,7 @@ hg_hash_table_t *hg_hash_table_new(
 {
     struct hg_hash_table *table = NULL;
 
-    if (!AMG_CONTRACT(hash_func != NULL) || !AMG_CONTRACT(equal_func != NULL))
+    if (!AMG_GIVEN(hash_func) || !AMG_GIVEN(equal_func))
         return NULL;
     table = amg_mem_zalloc(sizeof(*table));
     if (table == NULL)
@@ -161,7 +161,7 @@ void hg_hash_table_register_free_functions(hg_hash_table_t *hash_table,
     hg_hash_table_key_free_func_t key_free_func,
     hg_hash_table_value_free_func_t value_free_func)
 {
-    if (!AMG_CONTRACT(hash_table != NULL))
+    if (!AMG_GIVEN(hash_table))
         return;
     hash_table->key_free = key_free_func;
     hash_table->value_free = value_free_func;
@@ -174,7 +174,7 @@ int hg_hash_table_insert(hg_hash_table_t *hash_table, hg_hash_table_key_t key,
     hg_hash_table_key_t old_key = NULL;
     hg_hash_table_value_t old_value = NULL;
 
-    if (!AMG_CONTRACT(hash_table != NULL))
+    if (!AMG_GIVEN(hash_table))
         return 0;
     entry = entry_find(hash_table, key);
     if (entry != NULL) {
@@ -197,7 +197,7 @@ hg_hash_table_value_t hg_hash_table_lookup(
 {
     struct hg_hash_table_entry *entry = NULL;
 
-    if (!AMG_CONTRACT(hash_table != NULL))
+    if (!AMG_GIVEN(hash_table))
         return HG_HASH_TABLE_NULL;
     entry = entry_find(hash_table, key);
     return entry != NULL ? entry->value : HG_HASH_TABLE_NULL;
@@ -207,7 +207,7 @@ int hg_hash_table_remove(hg_hash_table_t *hash_table, hg_hash_table_key_t key)
 {
     struct hg_hash_table_entry *entry = NULL;
 
-    if (!AMG_CONTRACT(hash_table != NULL))
+    if (!AMG_GIVEN(hash_table))
         return 0;
     entry = entry_find(hash_table, key);
     if (entry == NULL)

@@ -155,8 +155,7 @@ void *hg_mem_shm_map(const char *name, size_t size, bool create)
     void *place = MAP_FAILED;
     int fd = -1;
 
-    if (!AMG_CONTRACT(name != NULL) ||
-        !AMG_CONTRACT(size > 0 && size <= INT64_MAX))
+    if (!AMG_GIVEN(name) || !AMG_CONTRACT(size > 0 && size <= INT64_MAX))
         return NULL;
     fd = shm_open(name, O_RDWR | (create ? O_CREAT : 0), S_IRUSR | S_IWUSR);
     if (fd < 0) {
@@ -356,7 +355,7 @@ void *hg_mem_pool_alloc(
 {
     struct free_chunk *chunk = NULL;
 
-    if (!AMG_CONTRACT(hg_mem_pool != NULL) ||
+    if (!AMG_GIVEN(hg_mem_pool) ||
         !AMG_CONTRACT(size <= hg_mem_pool->chunk_size) ||
         !AMG_CONTRACT(mr_handle != NULL || hg_mem_pool->register_func == NULL))
         return NULL;
@@ -383,7 +382,7 @@ void hg_mem_pool_free(
     struct block *block = NULL;
 
     (void)mr_handle;
-    if (mem_ptr == NULL || !AMG_CONTRACT(hg_mem_pool != NULL))
+    if (mem_ptr == NULL || !AMG_GIVEN(hg_mem_pool))
         return;
     amg_lock_lock(&hg_mem_pool->lock);
     block = block_of_locked(hg_mem_pool, mem_ptr);
@@ -400,7 +399,7 @@ size_t hg_mem_pool_chunk_offset(
     struct block *block = NULL;
 
     (void)mr_handle;
-    if (!AMG_CONTRACT(hg_mem_pool != NULL))
+    if (!AMG_GIVEN(hg_mem_pool))
         return 0;
     amg_lock_lock(&hg_mem_pool->lock);
     block = block_of_locked(hg_mem_pool, mem_ptr);

@@ -130,7 +130,7 @@ int hg_poll_add(hg_poll_set_t *poll_set, int fd, struct hg_poll_event *event)
 {
     struct epoll_event wanted = {.events = 0};
 
-    if (!AMG_CONTRACT(poll_set != NULL) || !AMG_CONTRACT(event != NULL))
+    if (!AMG_GIVEN(poll_set) || !AMG_GIVEN(event))
         return HG_UTIL_FAIL;
     wanted.events = flags_to_kernel(event->events);
     wanted.data.u64 = event->data.u64;
@@ -143,7 +143,7 @@ int hg_poll_add(hg_poll_set_t *poll_set, int fd, struct hg_poll_event *event)
 
 int hg_poll_remove(hg_poll_set_t *poll_set, int fd)
 {
-    if (!AMG_CONTRACT(poll_set != NULL))
+    if (!AMG_GIVEN(poll_set))
         return HG_UTIL_FAIL;
     if (epoll_ctl(poll_set->fd, EPOLL_CTL_DEL, fd, NULL) == 0)
         return HG_UTIL_SUCCESS;
@@ -182,8 +182,8 @@ int hg_poll_wait(hg_poll_set_t *poll_set, unsigned int timeout,
     int timeout_ms = timeout < INT_MAX ? (int)timeout : INT_MAX;
     int count = 0;
 
-    if (!AMG_CONTRACT(poll_set != NULL) || !AMG_CONTRACT(max_events > 0) ||
-        !AMG_CONTRACT(events != NULL) || !AMG_CONTRACT(actual_events != NULL))
+    if (!AMG_GIVEN(poll_set) || !AMG_CONTRACT(max_events > 0) ||
+        !AMG_GIVEN(events) || !AMG_GIVEN(actual_events))
         return HG_UTIL_FAIL;
     count = events_fetch(poll_set, timeout_ms, max_events, events);
     if (count < 0) {

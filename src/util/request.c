@@ -91,7 +91,7 @@ hg_request_class_t *hg_request_init(hg_request_progress_func_t progress_func,
 {
     hg_request_class_t *cls = NULL;
 
-    if (!AMG_CONTRACT(progress_func != NULL && trigger_func != NULL))
+    if (!AMG_GIVEN(progress_func) || !AMG_GIVEN(trigger_func))
         return NULL;
     cls = amg_mem_zalloc(sizeof(*cls));
     if (cls == NULL)
@@ -131,7 +131,7 @@ hg_request_t *hg_request_create(hg_request_class_t *request_class)
 {
     hg_request_t *request = NULL;
 
-    if (!AMG_CONTRACT(request_class != NULL))
+    if (!AMG_GIVEN(request_class))
         return NULL;
     request = amg_attic_get(&attic, _Alignof(hg_request_t), sizeof(*request));
     if (request == NULL)

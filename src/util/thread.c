@@ -38,7 +38,7 @@ void hg_thread_init(hg_thread_t *thread)
 
 int hg_thread_create(hg_thread_t *thread, hg_thread_func_t f, void *data)
 {
-    if (!AMG_CONTRACT(thread != NULL) || !AMG_CONTRACT(f != NULL))
+    if (!AMG_GIVEN(thread) || !AMG_GIVEN(f))
         return HG_UTIL_FAIL;
     return result_report(pthread_create(thread, NULL, f, data),
         "no thread was started; look at 'ulimit -u' and the job's memory");
@@ -66,7 +66,7 @@ int hg_thread_yield(void)
 
 int hg_thread_key_create(hg_thread_key_t *key)
 {
-    if (!AMG_CONTRACT(key != NULL))
+    if (!AMG_GIVEN(key))
         return HG_UTIL_FAIL;
     return result_report(
         pthread_key_create(key, NULL), "no key of thread data was made");
@@ -80,7 +80,7 @@ int hg_thread_key_delete(hg_thread_key_t key)
 
 int hg_thread_getaffinity(hg_thread_t thread, hg_cpu_set_t *cpu_mask)
 {
-    if (!AMG_CONTRACT(cpu_mask != NULL))
+    if (!AMG_GIVEN(cpu_mask))
         return HG_UTIL_FAIL;
     return result_report(
         pthread_getaffinity_np(thread, sizeof(*cpu_mask), cpu_mask),
@@ -89,7 +89,7 @@ int hg_thread_getaffinity(hg_thread_t thread, hg_cpu_set_t *cpu_mask)
 
 int hg_thread_setaffinity(hg_thread_t thread, const hg_cpu_set_t *cpu_mask)
 {
-    if (!AMG_CONTRACT(cpu_mask != NULL))
+    if (!AMG_GIVEN(cpu_mask))
         return HG_UTIL_FAIL;
     return result_report(
         pthread_setaffinity_np(thread, sizeof(*cpu_mask), cpu_mask),
@@ -102,7 +102,7 @@ static int mutex_init(hg_thread_mutex_t *mutex, int type)
     pthread_mutexattr_t attr;
     int err = 0;
 
-    if (!AMG_CONTRACT(mutex != NULL))
+    if (!AMG_GIVEN(mutex))
         return HG_UTIL_FAIL;
     err = pthread_mutexattr_init(&attr);
     if (err != 0)
@@ -130,7 +130,7 @@ int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex)
 
 int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex)
 {
-    if (!AMG_CONTRACT(mutex != NULL))
+    if (!AMG_GIVEN(mutex))
         return HG_UTIL_FAIL;
     return pthread_mutex_destroy(mutex) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
@@ -142,14 +142,14 @@ enum { NS_PER_S = 1000000000 };
 
 int hg_thread_cond_init(hg_thread_cond_t *cond)
 {
-    if (!AMG_CONTRACT(cond != NULL))
+    if (!AMG_GIVEN(cond))
         return HG_UTIL_FAIL;
     return pthread_cond_init(cond, NULL) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
 
 int hg_thread_cond_destroy(hg_thread_cond_t *cond)
 {
-    if (!AMG_CONTRACT(cond != NULL))
+    if (!AMG_GIVEN(cond))
         return HG_UTIL_FAIL;
     return pthread_cond_destroy(cond) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
@@ -163,7 +163,7 @@ int hg_thread_cond_timedwait(
         .tv_nsec = (long)(deadline_ns % NS_PER_S),
     };
 
-    if (!AMG_CONTRACT(cond != NULL) || !AMG_CONTRACT(mutex != NULL))
+    if (!AMG_GIVEN(cond) || !AMG_GIVEN(mutex))
         return HG_UTIL_FAIL;
     return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &until) == 0
                ? HG_UTIL_SUCCESS
@@ -181,56 +181,56 @@ static pthread_rwlock_t *lock_in(hg_thread_rwlock_t *rwlock)
 
 int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_CONTRACT(rwlock != NULL))
+    if (!AMG_GIVEN(rwlock))
         return HG_UTIL_FAIL;
     return result_of(pthread_rwlock_init(lock_in(rwlock), NULL));
 }
 
 int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_CONTRACT(rwlock != NULL))
+    if (!AMG_GIVEN(rwlock))
         return HG_UTIL_FAIL;
     return result_of(pthread_rwlock_destroy(lock_in(rwlock)));
 }
 
 int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_CONTRACT(rwlock != NULL))
+    if (!AMG_GIVEN(rwlock))
         return HG_UTIL_FAIL;
     return result_of(pthread_rwlock_rdlock(lock_in(rwlock)));
 }
 
 int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_CONTRACT(rwlock != NULL))
+    if (!AMG_GIVEN(rwlock))
         return HG_UTIL_FAIL;
     return result_of(pthread_rwlock_tryrdlock(lock_in(rwlock)));
 }
 
 int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_CONTRACT(rwlock != NULL))
+    if (!AMG_GIVEN(rwlock))
         return HG_UTIL_FAIL;
     return result_of(pthread_rwlock_unlock(lock_in(rwlock)));
 }
 
 int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_CONTRACT(rwlock != NULL))
+    if (!AMG_GIVEN(rwlock))
         return HG_UTIL_FAIL;
     return result_of(pthread_rwlock_wrlock(lock_in(rwlock)));
 }
 
 int hg_thread_rwlock_try_wrlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_CONTRACT(rwlock != NULL))
+    if (!AMG_GIVEN(rwlock))
         return HG_UTIL_FAIL;
     return result_of(pthread_rwlock_trywrlock(lock_in(rwlock)));
 }
 
 int hg_thread_rwlock_release_wrlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_CONTRACT(rwlock != NULL))
+    if (!AMG_GIVEN(rwlock))
         return HG_UTIL_FAIL;
     return result_of(pthread_rwlock_unlock(lock_in(rwlock)));
 }
@@ -240,35 +240,35 @@ _Static_assert(sizeof(hg_thread_spin_t) == sizeof(pthread_spinlock_t),
 
 int hg_thread_spin_init(hg_thread_spin_t *lock)
 {
-    if (!AMG_CONTRACT(lock != NULL))
+    if (!AMG_GIVEN(lock))
         return HG_UTIL_FAIL;
     return result_of(pthread_spin_init(lock, PTHREAD_PROCESS_PRIVATE));
 }
 
 int hg_thread_spin_destroy(hg_thread_spin_t *lock)
 {
-    if (!AMG_CONTRACT(lock != NULL))
+    if (!AMG_GIVEN(lock))
         return HG_UTIL_FAIL;
     return result_of(pthread_spin_destroy(lock));
 }
 
 int hg_thread_spin_lock(hg_thread_spin_t *lock)
 {
-    if (!AMG_CONTRACT(lock != NULL))
+    if (!AMG_GIVEN(lock))
         return HG_UTIL_FAIL;
     return result_of(pthread_spin_lock(lock));
 }
 
 int hg_thread_spin_try_lock(hg_thread_spin_t *lock)
 {
-    if (!AMG_CONTRACT(lock != NULL))
+    if (!AMG_GIVEN(lock))
         return HG_UTIL_FAIL;
     return result_of(pthread_spin_trylock(lock));
 }
 
 int hg_thread_spin_unlock(hg_thread_spin_t *lock)
 {
-    if (!AMG_CONTRACT(lock != NULL))
+    if (!AMG_GIVEN(lock))
         return HG_UTIL_FAIL;
     return result_of(pthread_spin_unlock(lock));
 }
@@ -331,7 +331,7 @@ int hg_thread_pool_init(unsigned int thread_count, hg_thread_pool_t **pool)
 {
     struct hg_thread_pool *made = NULL;
 
-    if (!AMG_CONTRACT(thread_count > 0) || !AMG_CONTRACT(pool != NULL))
+    if (!AMG_CONTRACT(thread_count > 0) || !AMG_GIVEN(pool))
         return HG_UTIL_FAIL;
     made =
         amg_mem_zalloc(sizeof(*made) + thread_count * sizeof(made->threads[0]));
@@ -375,8 +375,7 @@ int hg_thread_pool_destroy(hg_thread_pool_t *pool)
 
 int hg_thread_pool_post(hg_thread_pool_t *pool, struct hg_thread_work *work)
 {
-    if (!AMG_CONTRACT(pool != NULL) || !AMG_CONTRACT(work != NULL) ||
-        !AMG_CONTRACT(work->func != NULL))
+    if (!AMG_GIVEN(pool) || !AMG_GIVEN(work) || !AMG_GIVEN(work->func))
         return HG_UTIL_FAIL;
     hg_thread_mutex_lock(&pool->mutex);
     HG_QUEUE_PUSH_TAIL(&pool->queue, work, entry);

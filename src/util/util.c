@@ -23,14 +23,14 @@ const char *hg_dl_error(void)
 
 void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol)
 {
-    if (!AMG_CONTRACT(handle != NULL) || !AMG_CONTRACT(symbol != NULL))
+    if (!AMG_GIVEN(handle) || !AMG_GIVEN(symbol))
         return NULL;
     return dlsym(handle, symbol);
 }
 
 int hg_dl_close(HG_DL_HANDLE handle)
 {
-    if (!AMG_CONTRACT(handle != NULL))
+    if (!AMG_GIVEN(handle))
         return HG_UTIL_FAIL;
     return dlclose(handle) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
@@ -40,8 +40,7 @@ int hg_dl_get_path(const void *addr, char *path, size_t path_size)
     Dl_info info;
     size_t len = 0;
 
-    if (!AMG_CONTRACT(path != NULL) || dladdr(addr, &info) == 0 ||
-        info.dli_fname == NULL)
+    if (!AMG_GIVEN(path) || dladdr(addr, &info) == 0 || info.dli_fname == NULL)
         return HG_UTIL_FAIL;
     len = strlen(info.dli_fname);
     if (len >= path_size)
@@ -54,7 +53,7 @@ enum { STAMP_CAP = 64 };
 
 static int clock_read(clockid_t clock, hg_time_t *tv)
 {
-    if (!AMG_CONTRACT(tv != NULL))
+    if (!AMG_GIVEN(tv))
         return HG_UTIL_FAIL;
     return clock_gettime(clock, tv) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }

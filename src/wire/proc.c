@@ -141,7 +141,7 @@ hg_return_t hg_proc_create(
 {
     struct hg_proc *made = NULL;
 
-    if (!AMG_CONTRACT(proc != NULL) || !AMG_CONTRACT(hash <= HG_NOHASH))
+    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(hash <= HG_NOHASH))
         return HG_INVALID_ARG;
     made = amg_mem_alloc(sizeof(*made));
     if (made == NULL)
@@ -158,7 +158,7 @@ hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
     struct hg_proc *made = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(proc != NULL))
+    if (!AMG_GIVEN(proc))
         return HG_INVALID_ARG;
     rc = hg_proc_create(hg_class, hash, &made);
     if (rc != HG_SUCCESS)
@@ -184,8 +184,7 @@ hg_return_t hg_proc_free(hg_proc_t proc)
 hg_return_t hg_proc_reset(
     hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op)
 {
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
-        !AMG_CONTRACT(buf != NULL || op == HG_FREE))
+    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(buf != NULL || op == HG_FREE))
         return HG_INVALID_ARG;
     amg_proc_drop_extra(proc);
     buf_set(proc, buf, buf_size, op);
@@ -209,8 +208,7 @@ hg_size_t hg_proc_get_size_left(hg_proc_t proc)
 
 hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size)
 {
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
-        !AMG_CONTRACT(proc->op != HG_FREE) ||
+    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(proc->op != HG_FREE) ||
         !AMG_CONTRACT(req_buf_size > proc_size(proc)))
         return HG_INVALID_ARG;
     if (proc->op == HG_DECODE)
@@ -222,8 +220,7 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
 {
     void *place = NULL;
 
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
-        !AMG_CONTRACT(proc->op != HG_FREE))
+    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(proc->op != HG_FREE))
         return NULL;
     if (data_size > proc->left && room_make(proc, data_size) != HG_SUCCESS)
         return NULL;
@@ -235,7 +232,7 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
 
 hg_return_t hg_proc_restore_ptr(hg_proc_t proc, void *data, hg_size_t data_size)
 {
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) || !AMG_CONTRACT(data != NULL))
+    if (!AMG_GIVEN(proc) || !AMG_GIVEN(data))
         return HG_INVALID_ARG;
     sum_add(proc, data, data_size);
     return HG_SUCCESS;
@@ -253,8 +250,7 @@ hg_size_t hg_proc_get_extra_size(hg_proc_t proc)
 
 hg_return_t hg_proc_set_extra_buf_is_mine(hg_proc_t proc, uint8_t theirs)
 {
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
-        !AMG_CONTRACT(proc->extra != NULL))
+    if (!AMG_GIVEN(proc) || !AMG_GIVEN(proc->extra))
         return HG_INVALID_ARG;
     proc->extra_is_taken = theirs != HG_FALSE;
     return HG_SUCCESS;
@@ -312,7 +308,7 @@ hg_class_t *hg_proc_get_class(hg_proc_t proc)
 
 void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle)
 {
-    if (AMG_CONTRACT(proc != HG_PROC_NULL))
+    if (AMG_GIVEN(proc))
         proc->handle = handle;
 }
 
@@ -328,7 +324,7 @@ hg_proc_op_t hg_proc_get_op(hg_proc_t proc)
 
 void hg_proc_set_flags(hg_proc_t proc, uint8_t flags)
 {
-    if (AMG_CONTRACT(proc != HG_PROC_NULL))
+    if (AMG_GIVEN(proc))
         proc->flags = flags;
 }
 
@@ -340,7 +336,7 @@ uint8_t hg_proc_get_flags(hg_proc_t proc)
 /* The checksum is up to date after each byte: nothing to do. */
 hg_return_t hg_proc_flush(hg_proc_t proc)
 {
-    return AMG_CONTRACT(proc != HG_PROC_NULL) ? HG_SUCCESS : HG_INVALID_ARG;
+    return AMG_GIVEN(proc) ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
 /* The checksum as bytes, and their number. */
@@ -372,7 +368,7 @@ hg_return_t hg_proc_checksum_get(
     size_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) || !AMG_CONTRACT(hash != NULL))
+    if (!AMG_GIVEN(proc) || !AMG_GIVEN(hash))
         return HG_INVALID_ARG;
     rc = sum_bytes(proc, hash_size, bytes, &len);
     if (rc == HG_SUCCESS)
@@ -387,7 +383,7 @@ hg_return_t hg_proc_checksum_verify(
     size_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) || !AMG_CONTRACT(hash != NULL))
+    if (!AMG_GIVEN(proc) || !AMG_GIVEN(hash))
         return HG_INVALID_ARG;
     rc = sum_bytes(proc, hash_size, bytes, &len);
     if (rc == HG_SUCCESS && memcmp(hash, bytes, len) != 0)
@@ -397,6 +393,6 @@ hg_return_t hg_proc_checksum_verify(
 
 void hg_proc_checksum_update(hg_proc_t proc, void *data, hg_size_t data_size)
 {
-    if (AMG_CONTRACT(proc != HG_PROC_NULL) && data != NULL)
+    if (AMG_GIVEN(proc) && data != NULL)
         proc->sum = amg_checksum_add(proc->hash, proc->sum, data, data_size);
 }

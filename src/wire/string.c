@@ -11,7 +11,7 @@
 static hg_return_t object_set(
     hg_string_object_t *string, char *s, bool is_const, bool is_owned)
 {
-    if (!AMG_CONTRACT(string != NULL))
+    if (!AMG_GIVEN(string))
         return HG_INVALID_ARG;
     string->data = s;
     string->is_const = is_const;
@@ -38,7 +38,7 @@ hg_return_t hg_string_object_init_const_char(
 
 hg_return_t hg_string_object_free(hg_string_object_t *string)
 {
-    if (!AMG_CONTRACT(string != NULL))
+    if (!AMG_GIVEN(string))
         return HG_INVALID_ARG;
     if (string->is_owned)
         amg_mem_free(string->data);
@@ -50,7 +50,7 @@ hg_return_t hg_string_object_dup(
 {
     char *copy = NULL;
 
-    if (!AMG_CONTRACT(new_string != NULL))
+    if (!AMG_GIVEN(new_string))
         return HG_INVALID_ARG;
     if (string.data != NULL) {
         copy = amg_mem_strdup(string.data);
@@ -65,7 +65,7 @@ char *hg_string_object_swap(hg_string_object_t *string, char *s)
 {
     char *before = NULL;
 
-    if (!AMG_CONTRACT(string != NULL))
+    if (!AMG_GIVEN(string))
         return NULL;
     before = string->data;
     (void)object_set(string, s, false, false);
@@ -147,7 +147,7 @@ static hg_return_t string_code(hg_proc_t proc, char **s, uint8_t is_const)
 
 hg_return_t hg_proc_hg_string_t(hg_proc_t proc, void *data)
 {
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) || !AMG_CONTRACT(data != NULL))
+    if (!AMG_GIVEN(proc) || !AMG_GIVEN(data))
         return HG_INVALID_ARG;
     return string_code(proc, data, 0);
 }
@@ -158,7 +158,7 @@ hg_return_t hg_proc_hg_const_string_t(hg_proc_t proc, void *data)
     char *s = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) || !AMG_CONTRACT(data != NULL))
+    if (!AMG_GIVEN(proc) || !AMG_GIVEN(data))
         return HG_INVALID_ARG;
     if (hg_proc_get_op(proc) != HG_DECODE)
         s = (char *)(uintptr_t)*given;
@@ -175,7 +175,7 @@ hg_return_t hg_proc_hg_string_object_t(hg_proc_t proc, void *data)
     uint8_t is_const = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(proc != HG_PROC_NULL) || !AMG_CONTRACT(data != NULL))
+    if (!AMG_GIVEN(proc) || !AMG_GIVEN(data))
         return HG_INVALID_ARG;
     switch (hg_proc_get_op(proc)) {
     case HG_ENCODE:

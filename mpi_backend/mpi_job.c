@@ -32,7 +32,10 @@ hg_return_t amg_mpi_peer_of_rank(
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
 
-    if (!AMG_CONTRACT(rank >= 0 && rank < domain->comm.size))
+    if (!AMG_CONTRACT_OF("amalgam_addr_rank",
+            rank >= 0 && rank < domain->comm.size,
+            "rank %d, but the class has %d ranks (0 to %d)", rank,
+            (int)domain->comm.size, (int)domain->comm.size - 1))
         return HG_INVALID_ARG;
     *ret_peer = amg_mpi_peer_at(domain, (uint32_t)rank);
     return HG_SUCCESS;
@@ -230,8 +233,7 @@ static hg_return_t boot_bcast(
 {
     int rc = MPI_SUCCESS;
 
-    if (!AMG_CONTRACT(root < boot->size))
-        return HG_INVALID_ARG;
+    AMG_ASSERT(root < boot->size);
     rc = amg_mpi_place_bcast(boot_begin(boot)->place, bytes, len, (int)root);
     return boot_end(boot, rc, "distributing on a node");
 }

@@ -107,7 +107,9 @@ hg_return_t amg_mpi_regions_ref(
     struct amg_mpi_region *region = &regions->list[at];
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(len > 0 && len <= UINTPTR_MAX - base))
+    if (!AMG_CONTRACT_OF("HG_Bulk_create", len > 0 && len <= UINTPTR_MAX - base,
+            "a segment of %llu bytes at 0x%llx passes the end of memory",
+            (unsigned long long)len, (unsigned long long)base))
         return HG_INVALID_ARG;
     if (at < regions->count && region_has(region, base, len)) {
         region->refs++;

@@ -432,7 +432,11 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
 
     if (rc != HG_SUCCESS)
         return rc;
-    if (!AMG_CONTRACT(len > 0 && remote->key.len == sizeof(request.key)))
+    if (!AMG_CONTRACT_OF("HG_Bulk_transfer",
+            len > 0 && remote->key.len == sizeof(request.key),
+            "the key of the remote memory has %u bytes, but this transport "
+            "makes keys of %u",
+            (unsigned)remote->key.len, (unsigned)sizeof(request.key)))
         return HG_INVALID_ARG;
     memcpy(&request.key, remote->key.bytes, sizeof(request.key));
     transfer = amg_pool_get(&domain->transfer_pool);

@@ -234,8 +234,10 @@ static hg_return_t options_read(
             how->info);
         return HG_INVALID_ARG;
     }
-    if (!AMG_CONTRACT(
-            how->max_contexts >= 1 && how->max_contexts <= AMG_MPI_CONTEXTS))
+    if (!AMG_CONTRACT_OF("HG_Init",
+            how->max_contexts >= 1 && how->max_contexts <= AMG_MPI_CONTEXTS,
+            "max_contexts is %u, but this transport has 1 to %u",
+            how->max_contexts, (unsigned)AMG_MPI_CONTEXTS))
         return HG_INVALID_ARG;
     *ret_mine = (struct amg_mpi_greeting){
         .message_len = (uint32_t)at_most(message_len, UINT32_MAX),
@@ -374,7 +376,11 @@ static hg_return_t ep_open(
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
     struct amg_mpi_ep *ep = NULL;
 
-    if (!AMG_CONTRACT(context_id < domain->max_contexts))
+    if (!AMG_CONTRACT_OF("HG_Context_create_id",
+            context_id < domain->max_contexts,
+            "id is %u, but the class was opened for ids below %u; set "
+            "max_contexts",
+            (unsigned)context_id, (unsigned)domain->max_contexts))
         return HG_INVALID_ARG;
     ep = amg_mem_zalloc(sizeof(*ep));
     if (ep == NULL)

@@ -262,7 +262,8 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     struct amg_ofi_msgbuf *asked = amg_ofi_msgbuf_of_arrival(arrival);
     struct amg_peer *peer = arrival->from;
 
-    if (!AMG_CONTRACT(!arrival->is_one_way))
+    if (!AMG_CONTRACT_OF("HG_Respond", !arrival->is_one_way,
+            "the call was sent without a response"))
         return HG_INVALID_ARG;
     if (len > buf->cap)
         return HG_MSGSIZE;

@@ -350,8 +350,11 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     struct amg_ofi_transfer *transfer = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(
-            remote->key.len == sizeof(transfer->key) && what->len > 0))
+    if (!AMG_CONTRACT_OF("HG_Bulk_transfer",
+            remote->key.len == sizeof(transfer->key) && what->len > 0,
+            "the key of the remote memory has %u bytes, but this transport "
+            "makes keys of %u",
+            (unsigned)remote->key.len, (unsigned)sizeof(transfer->key)))
         return HG_INVALID_ARG;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;

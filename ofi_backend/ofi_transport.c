@@ -444,8 +444,10 @@ static hg_return_t domain_open(
     char text[AMG_OFI_TEXT_CAP];
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(
-            how->max_contexts >= 1 && how->max_contexts <= AMG_OFI_CONTEXTS))
+    if (!AMG_CONTRACT_OF("HG_Init",
+            how->max_contexts >= 1 && how->max_contexts <= AMG_OFI_CONTEXTS,
+            "max_contexts is %u, but this transport has 1 to %u",
+            how->max_contexts, (unsigned)AMG_OFI_CONTEXTS))
         return HG_INVALID_ARG;
     domain = amg_mem_zalloc(sizeof(*domain));
     if (domain == NULL)
@@ -502,7 +504,11 @@ static hg_return_t ep_open(
     struct amg_ofi_ep *ep = NULL;
     hg_return_t rc = HG_INVALID_ARG;
 
-    if (!AMG_CONTRACT(context_id < domain->max_contexts))
+    if (!AMG_CONTRACT_OF("HG_Context_create_id",
+            context_id < domain->max_contexts,
+            "id is %u, but the class was opened for ids below %u; set "
+            "max_contexts",
+            (unsigned)context_id, (unsigned)domain->max_contexts))
         return rc;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;

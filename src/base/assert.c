@@ -2,6 +2,7 @@
 /* Assertions, contracts, test points, and the names of return codes. */
 #include "base/assert.h"
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "mercury_class.h"
+
+enum { TEXT_CAP = 256 };
 
 const char *HG_Error_to_string(hg_return_t errnum)
 {
@@ -42,12 +45,17 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object)
     return false;
 }
 
-bool amg_contract_broken(const char *what, const char *file, int line)
+bool amg_contract_broken(const char *call, const char *form, ...)
 {
-    AMG_LOG_ERROR(
-        "cls", "%s:%d: the call broke its contract: %s", file, line, what);
+    char text[TEXT_CAP];
+    va_list args;
+
+    va_start(args, form);
+    (void)vsnprintf(text, sizeof(text), form, args);
+    va_end(args);
+    AMG_LOG_ERROR("cls", "%s(): %s", call, text);
     if (amg_env_number(AMG_ENV_ABORT_ON_MISUSE) != 0)
-        amg_assert_fail(what, file, line);
+        amg_assert_fail(text, call, 0);
     return false;
 }
 

@@ -8,11 +8,12 @@
 /* Prints the place and the condition, and ends the process. */
 void amg_assert_fail(const char *what, const char *file, int line);
 
-/* Logs the documented contract that a call broke; ends the process, in any
- * build, when AMALGAM_ABORT_ON_MISUSE is set in the environment, else returns
- * false.
+/* Logs how the program broke the documented contract of the public function
+ * `call`; ends the process, in any build, when AMALGAM_ABORT_ON_MISUSE is set
+ * in the environment, else returns false.
  */
-bool amg_contract_broken(const char *what, const char *file, int line);
+bool amg_contract_broken(const char *call, const char *form, ...)
+    __attribute__((format(printf, 2, 3), cold));
 
 /* Logs the call that was given a freed object of `kind`, or NULL; stops as
  * amg_contract_broken(). Returns false. */
@@ -33,16 +34,21 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object);
 #define AMG_ASSERT(expr)                                                       \
     (AMG_LIKELY(expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))
 
-/* A false condition is a broken contract of the caller. It is an expression, so
- * that the `return` of the error stays visible; and false for the compiler,
- * too, which would else analyse impossible paths. */
-#define AMG_CONTRACT(expr)                                                     \
-    (AMG_LIKELY(expr)                                                          \
-            ? true                                                             \
-            : (amg_contract_broken(#expr, __FILE__, __LINE__), false))
+/* A false condition is a contract of the public function `call` that the
+ * program broke. The text that follows, a format of printf(), has the argument,
+ * its value and what is allowed. The check is an expression, so that the
+ * `return` of the error stays visible; and false for the compiler, too, which
+ * would else analyse impossible paths. */
+#define AMG_CONTRACT_OF(call, expr, ...)                                       \
+    (AMG_LIKELY(expr) ? true                                                   \
+                      : (amg_contract_broken((call), __VA_ARGS__), false))
+
+/* In a public function itself. */
+#define AMG_CONTRACT(expr, ...) AMG_CONTRACT_OF(__func__, expr, __VA_ARGS__)
 
 /* A pointer or handle that the program must give. */
-#define AMG_GIVEN(pointer) AMG_CONTRACT((pointer) != NULL)
+#define AMG_GIVEN(pointer)                                                     \
+    AMG_CONTRACT((pointer) != NULL, "%s is NULL", #pointer)
 
 /* The same for an object that the caller passes: does it exist? Its memory
  * holds only objects of its kind as long as the process lives (struct

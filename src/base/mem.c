@@ -43,7 +43,10 @@ hg_return_t amg_mapping_open(
     void *base = NULL;
     int fd = -1;
 
-    if (!AMG_CONTRACT(len > 0 && len <= INT64_MAX - AMG_PAGE_LEN))
+    if (!AMG_CONTRACT_OF("HG_Bulk_create",
+            len > 0 && len <= INT64_MAX - AMG_PAGE_LEN,
+            "%llu bytes are wanted; possible are 1 to 2^63 - 4097",
+            (unsigned long long)len))
         return HG_INVALID_ARG;
     len = (len + AMG_PAGE_LEN - 1) / AMG_PAGE_LEN * AMG_PAGE_LEN;
     fd = file_create(name, len);

@@ -303,9 +303,14 @@ hg_return_t HG_Bulk_create(hg_class_t *hg_class, hg_uint32_t count,
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) ||
-        !AMG_CONTRACT(count > 0 && buf_sizes != NULL && handle != NULL))
+        !AMG_CONTRACT(
+            count > 0, "count is 0; a handle has at least 1 segment") ||
+        !AMG_GIVEN(buf_sizes) || !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(flags != 0 && (flags & ~BULK_FLAGS) == 0))
+    if (!AMG_CONTRACT(flags != 0 && (flags & ~BULK_FLAGS) == 0,
+            "flags is 0x%x; it must be HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY "
+            "or HG_BULK_READWRITE",
+            flags))
         return HG_INVALID_ARG;
     rc = sizes_check(count, buf_ptrs, buf_sizes, &len);
     if (rc != HG_SUCCESS)
@@ -370,9 +375,13 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
         return HG_INVALID_ARG;
     if (size == 0 || max_count == 0)
         return HG_SUCCESS;
-    if (!AMG_CONTRACT(handle->is_local || handle->eager != NULL))
+    if (!AMG_CONTRACT(handle->is_local || handle->eager != NULL,
+            "the memory of handle %p is in another process", (void *)handle))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(offset <= handle->len && size <= handle->len - offset))
+    if (!AMG_CONTRACT(offset <= handle->len && size <= handle->len - offset,
+            "%llu bytes at %llu pass the end of handle %p, which has %llu",
+            (unsigned long long)size, (unsigned long long)offset,
+            (void *)handle, (unsigned long long)handle->len))
         return HG_INVALID_ARG;
     if (!handle->is_local) { /* one segment: the copy from the descriptor */
         if (buf_ptrs != NULL)

@@ -153,13 +153,20 @@ static hg_return_t plan_check(const struct amg_transfer_plan *plan)
     unsigned origin_needs = is_pull ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY;
     unsigned local_needs = is_pull ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY;
 
-    if (!AMG_CONTRACT(plan->op == HG_BULK_PULL || plan->op == HG_BULK_PUSH))
+    if (!AMG_CONTRACT_OF("HG_Bulk_transfer",
+            plan->op == HG_BULK_PULL || plan->op == HG_BULK_PUSH,
+            "op is %d; it must be HG_BULK_PULL or HG_BULK_PUSH", (int)plan->op))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(local->is_local))
+    if (!AMG_CONTRACT_OF("HG_Bulk_transfer", local->is_local,
+            "local_handle %p is of the memory of another process; create one "
+            "of your own memory",
+            (const void *)local))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(origin->cls == plan->context->cls &&
-                      local->cls == plan->context->cls &&
-                      plan->origin_addr->cls == plan->context->cls))
+    if (!AMG_CONTRACT_OF("HG_Bulk_transfer",
+            origin->cls == plan->context->cls &&
+                local->cls == plan->context->cls &&
+                plan->origin_addr->cls == plan->context->cls,
+            "the address and both handles must be of the class of the context"))
         return HG_INVALID_ARG;
     if (plan->origin_offset > origin->len ||
         plan->len > origin->len - plan->origin_offset ||
@@ -497,9 +504,13 @@ hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
 {
     if (!AMG_BULK_OK(handle) || !AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(handle->is_local && handle->cls == context->cls))
+    if (!AMG_CONTRACT(handle->is_local && handle->cls == context->cls,
+            "handle %p must be of memory of this process, and of the class of "
+            "the context",
+            (void *)handle))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(handle->bound.peer == NULL))
+    if (!AMG_CONTRACT(handle->bound.peer == NULL, "handle %p is bound already",
+            (void *)handle))
         return HG_INVALID_ARG;
     amg_addr_init_self(context->cls, &handle->bound);
     handle->bound_context = context->id;

@@ -314,7 +314,8 @@ hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr)
         return HG_INVALID_ARG;
     if (addr == HG_ADDR_NULL)
         return HG_SUCCESS;
-    if (!AMG_ADDR_OK(addr) || !AMG_CONTRACT(addr->cls == hg_class))
+    if (!AMG_ADDR_OK(addr) ||
+        !AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
         return HG_INVALID_ARG;
     if (!addr->is_users) {
         AMG_LOG_ERROR("addr",
@@ -351,7 +352,7 @@ hg_return_t HG_Addr_dup(
 {
     if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) || !AMG_GIVEN(new_addr))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(addr->cls == hg_class))
+    if (!AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
         return HG_INVALID_ARG;
     return amg_addr_create(addr, new_addr);
 }
@@ -382,9 +383,8 @@ hg_return_t HG_Addr_to_string(
     size_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) ||
-        !AMG_CONTRACT(
-            buf_size != NULL && addr != HG_ADDR_NULL && addr->cls == hg_class))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(buf_size) || !AMG_GIVEN(addr) ||
+        !AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
         return HG_INVALID_ARG;
     len = buf == NULL ? 0 : *buf_size;
     rc = amg_addr_format(addr, buf, &len);

@@ -578,7 +578,8 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
         if (amg_init_read_info(&info, &init) != HG_SUCCESS)
             return NULL;
     }
-    if (!AMG_CONTRACT(na_info_string != NULL || init.owner != NULL))
+    if (!AMG_CONTRACT(na_info_string != NULL || init.owner != NULL,
+            "na_info_string is NULL; name a transport, as na+sm"))
         return NULL;
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }

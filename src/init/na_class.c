@@ -221,7 +221,8 @@ bool NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr)
 {
     if (!AMG_GIVEN(na_class) || !AMG_GIVEN(addr))
         return false;
-    if (!AMG_CONTRACT(addr_of(addr)->cls == na_class->cls))
+    if (!AMG_CONTRACT(addr_of(addr)->cls == na_class->cls,
+            "the address is of another class"))
         return false;
     return amg_addr_is_self(addr_of(addr));
 }

@@ -166,7 +166,9 @@ static hg_return_t args_prepare(
     margo_instance_id mid = margo_hg_handle_get_instance(handle);
     const struct amg_margo_rpc *rpc = NULL;
 
-    if (!AMG_GIVEN(mid))
+    if (!AMG_CONTRACT_OF(is_input ? "margo_get_input" : "margo_get_output",
+            mid != MARGO_INSTANCE_NULL, "handle %p is of no Margo instance",
+            (void *)handle))
         return HG_INVALID_ARG;
     rpc = data != NULL && data->mid != MARGO_INSTANCE_NULL
               ? amg_margo_handle_rpc(data)
@@ -320,7 +322,10 @@ static hg_return_t mercury_prepare(hg_handle_t handle, hg_proc_cb_t proc,
     hg_proc_cb_t out_proc = NULL;
     hg_bool_t is_there = HG_FALSE;
 
-    if (!AMG_CONTRACT(info != NULL && (user == NULL || proc != NULL)))
+    if (!AMG_CONTRACT_OF("margo_get_input", info != NULL,
+            "handle %p was destroyed, or is HG_HANDLE_NULL", (void *)handle) ||
+        !AMG_CONTRACT_OF("margo_get_input", user == NULL || proc != NULL,
+            "the struct of handle %p has no proc", (void *)handle))
         return HG_INVALID_ARG;
     if (HG_Registered_proc_cb(info->hg_class, info->id, &is_there, &in_proc,
             &out_proc) != HG_SUCCESS ||

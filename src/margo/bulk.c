@@ -72,7 +72,9 @@ hg_return_t margo_bulk_create_attr(margo_instance_id mid, uint32_t count,
         .attrs = attrs,
     };
 
-    if (!AMG_GIVEN(mid) || !AMG_GIVEN(mid->hg_class) || !AMG_GIVEN(handle))
+    if (!AMG_GIVEN(mid) ||
+        !AMG_CONTRACT(mid->hg_class != NULL, "the instance has no class") ||
+        !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY(mid, bulk_create, MARGO_MONITOR_FN_START, &args);
     args.ret = attrs == NULL
@@ -139,7 +141,8 @@ hg_return_t margo_bulk_serialize(
 hg_return_t margo_bulk_deserialize(margo_instance_id mid, hg_bulk_t *handle,
     const void *buf, hg_size_t buf_size)
 {
-    if (!AMG_GIVEN(mid) || !AMG_GIVEN(mid->hg_class))
+    if (!AMG_GIVEN(mid) ||
+        !AMG_CONTRACT(mid->hg_class != NULL, "the instance has no class"))
         return HG_INVALID_ARG;
     return HG_Bulk_deserialize(mid->hg_class, handle, buf, buf_size);
 }
@@ -274,8 +277,15 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
     margo_monitor_data_t uctx = {.p = NULL};
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_GIVEN(mid) || !AMG_GIVEN(move->origin_addr) ||
-        !AMG_GIVEN(move->origin_handle) || !AMG_GIVEN(move->local_handle))
+    if (!AMG_CONTRACT_OF("margo_bulk_transfer",
+            mid != MARGO_INSTANCE_NULL && move->origin_addr != HG_ADDR_NULL &&
+                move->origin_handle != HG_BULK_NULL &&
+                move->local_handle != HG_BULK_NULL,
+            "mid is %p, origin_addr %p, origin_handle %p, local_handle %p; "
+            "none "
+            "may be NULL",
+            (void *)mid, (void *)move->origin_addr, (void *)move->origin_handle,
+            (void *)move->local_handle))
         return HG_INVALID_ARG;
     rc = amg_margo_request_create(form, &place, mid, MARGO_BULK_REQUEST, &req);
     if (rc != HG_SUCCESS)

@@ -363,8 +363,13 @@ static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
     if (!amg_margo_handle_is_there(handle, "margo_forward"))
         return HG_INVALID_ARG;
     data = amg_margo_handle_find(handle);
-    if (!AMG_CONTRACT(data != NULL && data->mid != MARGO_INSTANCE_NULL &&
-                      !data->is_served))
+    if (!AMG_CONTRACT_OF("margo_forward",
+            data != NULL && data->mid != MARGO_INSTANCE_NULL &&
+                !data->is_served,
+            "handle %p %s", (void *)handle,
+            data != NULL && data->is_served ? "came in here; only a handle of "
+                                              "margo_create() can be forwarded"
+                                            : "is of no Margo instance"))
         return HG_INVALID_ARG;
     rc = input_prepare(data, provider_id, in_struct, &args);
     if (rc != HG_SUCCESS)
@@ -439,8 +444,13 @@ static hg_return_t respond(
     if (!amg_margo_handle_is_there(handle, "margo_respond"))
         return HG_INVALID_ARG;
     data = amg_margo_handle_find(handle);
-    if (!AMG_CONTRACT(data != NULL && data->mid != MARGO_INSTANCE_NULL &&
-                      data->is_served))
+    if (!AMG_CONTRACT_OF("margo_respond",
+            data != NULL && data->mid != MARGO_INSTANCE_NULL && data->is_served,
+            "handle %p %s", (void *)handle,
+            data != NULL && !data->is_served
+                ? "was made by margo_create(); only the target of a call "
+                  "responds"
+                : "is of no Margo instance"))
         return HG_INVALID_ARG;
     rc = output_prepare(data, out_struct, &args);
     if (rc != HG_SUCCESS)

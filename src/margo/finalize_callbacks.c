@@ -25,11 +25,9 @@ static void callback_push(margo_instance_id mid, bool before, const void *owner,
 {
     struct callback *callback = NULL;
 
-    if (!AMG_GIVEN(mid) || !AMG_GIVEN(function)) {
-        margo_error(mid, "%s: the %s is NULL; nothing is pushed", caller,
-            mid == MARGO_INSTANCE_NULL ? "instance" : "function");
+    if (!AMG_CONTRACT_OF(caller, mid != MARGO_INSTANCE_NULL, "mid is NULL") ||
+        !AMG_CONTRACT_OF(caller, function != NULL, "the function is NULL"))
         return;
-    }
     callback = amg_mem_zalloc(sizeof(*callback));
     if (callback == NULL) {
         margo_error(mid, "%s: no memory; nothing is pushed", caller);

@@ -343,17 +343,6 @@ static AMG_NOINLINE hg_return_t handle_drop_monitored(
     return event.ret;
 }
 
-/* Logs that the program destroys a handle once more. */
-static hg_return_t destroyed_log(const struct amg_margo_handle *data)
-{
-    margo_error(data->mid,
-        "margo_destroy(): handle %p of RPC \"%s\" was destroyed before; one "
-        "margo_destroy() belongs to each margo_create(), margo_ref_incr() and "
-        "request that is served",
-        (void *)data->handle, data->rpc->name);
-    return HG_INVALID_ARG;
-}
-
 hg_return_t margo_destroy(hg_handle_t handle)
 {
     struct amg_margo_handle *data = NULL;
@@ -367,8 +356,12 @@ hg_return_t margo_destroy(hg_handle_t handle)
     if (data != NULL)
         use = atomic_load_explicit(&data->use, memory_order_acquire);
     if (!AMG_LIKELY(use == AMG_MARGO_HANDLE_OUT)) {
-        if (!AMG_CONTRACT(use == AMG_MARGO_HANDLE_NONE))
-            return destroyed_log(data);
+        if (!AMG_CONTRACT(use == AMG_MARGO_HANDLE_NONE,
+                "handle %p of RPC \"%s\" was destroyed before; one "
+                "margo_destroy() belongs to each margo_create(), "
+                "margo_ref_incr() and request that is served",
+                (void *)handle, data->rpc->name))
+            return HG_INVALID_ARG;
         data = NULL; /* made by HG_Create() */
     }
     if (data == NULL || !AMG_MARGO_HAS_MONITOR(data->mid))

@@ -112,7 +112,8 @@ static hg_class_t *string_open(
     hg_class_t *cls = NULL;
 
     if (amg_init_read_info(hg_init, &init) != HG_SUCCESS ||
-        !AMG_CONTRACT(address != NULL || init.owner != NULL))
+        !AMG_CONTRACT_OF("margo_init", address != NULL || init.owner != NULL,
+            "the address is NULL; name a transport, as na+sm"))
         return NULL;
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }
@@ -428,9 +429,11 @@ int margo_set_param(margo_instance_id mid, const char *key, const char *value)
     return margo_set_progress_timeout_ub_msec(mid, (unsigned)number);
 }
 
-static bool is_open(margo_instance_id mid)
+static bool is_open(const char *call, margo_instance_id mid)
 {
-    return AMG_GIVEN(mid) && AMG_GIVEN(mid->hg_class);
+    return AMG_CONTRACT_OF(call, mid != MARGO_INSTANCE_NULL, "mid is NULL") &&
+           AMG_CONTRACT_OF(
+               call, mid->hg_class != NULL, "the instance has no class");
 }
 
 hg_return_t margo_addr_lookup(
@@ -438,7 +441,7 @@ hg_return_t margo_addr_lookup(
 {
     struct margo_monitor_lookup_args event = {.name = name};
 
-    if (!is_open(mid) || !AMG_GIVEN(name) || !AMG_GIVEN(addr))
+    if (!is_open(__func__, mid) || !AMG_GIVEN(name) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY_CALL(
         mid, lookup, &event, HG_Addr_lookup2(mid->hg_class, name, &event.addr));
@@ -449,7 +452,7 @@ hg_return_t margo_addr_lookup(
 
 hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr)
 {
-    if (!is_open(mid))
+    if (!is_open(__func__, mid))
         return HG_INVALID_ARG;
     return addr == HG_ADDR_NULL ? HG_SUCCESS
                                 : HG_Addr_free(mid->hg_class, addr);
@@ -459,7 +462,7 @@ hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr)
 {
     struct margo_monitor_lookup_args event = {.name = NULL};
 
-    if (!is_open(mid) || !AMG_GIVEN(addr))
+    if (!is_open(__func__, mid) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY_CALL(
         mid, lookup, &event, HG_Addr_self(mid->hg_class, &event.addr));
@@ -471,7 +474,7 @@ hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr)
 hg_return_t margo_addr_dup(
     margo_instance_id mid, hg_addr_t addr, hg_addr_t *new_addr)
 {
-    if (!is_open(mid) || !AMG_GIVEN(addr) || !AMG_GIVEN(new_addr))
+    if (!is_open(__func__, mid) || !AMG_GIVEN(addr) || !AMG_GIVEN(new_addr))
         return HG_INVALID_ARG;
     return HG_Addr_dup(mid->hg_class, addr, new_addr);
 }
@@ -479,12 +482,13 @@ hg_return_t margo_addr_dup(
 hg_bool_t margo_addr_cmp(
     margo_instance_id mid, hg_addr_t addr1, hg_addr_t addr2)
 {
-    return is_open(mid) ? HG_Addr_cmp(mid->hg_class, addr1, addr2) : HG_FALSE;
+    return is_open(__func__, mid) ? HG_Addr_cmp(mid->hg_class, addr1, addr2)
+                                  : HG_FALSE;
 }
 
 hg_return_t margo_addr_set_remove(margo_instance_id mid, hg_addr_t addr)
 {
-    if (!is_open(mid) || !AMG_GIVEN(addr))
+    if (!is_open(__func__, mid) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     return HG_Addr_set_remove(mid->hg_class, addr);
 }
@@ -492,7 +496,7 @@ hg_return_t margo_addr_set_remove(margo_instance_id mid, hg_addr_t addr)
 hg_return_t margo_addr_to_string(
     margo_instance_id mid, char *buf, hg_size_t *buf_size, hg_addr_t addr)
 {
-    if (!is_open(mid) || !AMG_GIVEN(buf_size) || !AMG_GIVEN(addr))
+    if (!is_open(__func__, mid) || !AMG_GIVEN(buf_size) || !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     return HG_Addr_to_string(mid->hg_class, buf, buf_size, addr);
 }
@@ -500,10 +504,10 @@ hg_return_t margo_addr_to_string(
 /* Logs that profiling by the tool interface of Argobots does not exist. */
 static int profile_refuse(margo_instance_id mid, const char *what)
 {
-    if (!AMG_GIVEN(mid))
+    if (!AMG_CONTRACT_OF(what, mid != MARGO_INSTANCE_NULL, "mid is NULL"))
         return -1;
     margo_error(mid,
-        "%s: no profile, the tool interface of Argobots is not used; "
+        "%s(): no profile, the tool interface of Argobots is not used; "
         "use monitoring for calls, margo_state_dump() for threads",
         what);
     return -1;
@@ -512,12 +516,12 @@ static int profile_refuse(margo_instance_id mid, const char *what)
 int margo_start_abt_profiling(margo_instance_id mid, bool detailed)
 {
     (void)detailed;
-    return profile_refuse(mid, "margo_start_abt_profiling()");
+    return profile_refuse(mid, "margo_start_abt_profiling");
 }
 
 int margo_stop_abt_profiling(margo_instance_id mid)
 {
-    return profile_refuse(mid, "margo_stop_abt_profiling()");
+    return profile_refuse(mid, "margo_stop_abt_profiling");
 }
 
 int margo_dump_abt_profiling(
@@ -526,5 +530,5 @@ int margo_dump_abt_profiling(
     (void)file;
     (void)uniquify;
     (void)resolved;
-    return profile_refuse(mid, "margo_dump_abt_profiling()");
+    return profile_refuse(mid, "margo_dump_abt_profiling");
 }

@@ -269,13 +269,12 @@ static struct margo_request_struct *request_find(
 {
     struct margo_request_struct *found = amg_margo_request_of(req);
 
-    if (AMG_CONTRACT(
-            ((uintptr_t)req & AMG_MARGO_REQUEST_USE_MASK) == found->use))
-        return found;
-    margo_error(MARGO_INSTANCE_NULL,
-        "%s: request %p was waited for before, which has ended it", caller,
-        (void *)req);
-    return NULL;
+    return AMG_CONTRACT_OF(caller,
+               ((uintptr_t)req & AMG_MARGO_REQUEST_USE_MASK) == found->use,
+               "request %p was waited for before, which has ended it",
+               (void *)req)
+               ? found
+               : NULL;
 }
 
 static void request_late(struct amg_margo_timer *timer, bool is_due)
@@ -318,7 +317,9 @@ static bool request_wait(struct margo_request_struct *req)
         return true;
     amg_margo_waiter_init(&waiter);
     if (!request_attach(req, &waiter))
-        return AMG_CONTRACT(request_is_over(req));
+        return AMG_CONTRACT_OF("margo_wait", request_is_over(req),
+            "another thread waits for request %p, and will end it",
+            (void *)req);
     amg_margo_waiter_wait(&waiter, 1);
     return true;
 }
@@ -482,7 +483,9 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
     size_t found = 0;
     hg_return_t ret = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(index != NULL && (reqs != NULL || count == 0)) ||
+    if (!AMG_GIVEN(index) ||
+        !AMG_CONTRACT(reqs != NULL || count == 0,
+            "reqs is NULL, but count is %zu", count) ||
         !any_are_there(count, reqs, __func__))
         return HG_INVALID_ARG;
     found = any_find(count, reqs, &some);

@@ -136,7 +136,9 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     hg_return_t rc = HG_NOMEM;
     hg_id_t id = 0;
 
-    if (!AMG_GIVEN(mid) || !AMG_GIVEN(mid->hg_class) || !AMG_GIVEN(func_name))
+    if (!AMG_GIVEN(mid) ||
+        !AMG_CONTRACT(mid->hg_class != NULL, "the instance has no class") ||
+        !AMG_GIVEN(func_name))
         return 0;
     AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_START, &event);
     id = amg_margo_rpc_id(func_name, provider_id);

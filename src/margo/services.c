@@ -137,8 +137,9 @@ hg_return_t margo_provider_get_identity(margo_instance_id mid,
     identity_out_t out;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && address != HG_ADDR_NULL &&
-                      bufsize != NULL && (buffer != NULL || *bufsize == 0)))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(address) || !AMG_GIVEN(bufsize) ||
+        !AMG_CONTRACT(buffer != NULL || *bufsize == 0,
+            "buffer is NULL, but *bufsize is %zu", *bufsize))
         return HG_INVALID_ARG;
     rc = margo_create(mid, address, mid->services->identity_id, &handle);
     if (rc != HG_SUCCESS)

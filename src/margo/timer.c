@@ -446,7 +446,8 @@ int margo_timer_cancel_many(size_t n, margo_timer_t *timers)
 {
     bool is_done = true;
 
-    if (!AMG_CONTRACT(timers != NULL || n == 0))
+    if (!AMG_CONTRACT(
+            timers != NULL || n == 0, "timers is NULL, but n is %zu", n))
         return -1;
     for (size_t i = 0; i < n; i++)
         if (timers[i] != MARGO_TIMER_NULL &&

@@ -93,8 +93,8 @@ hg_return_t amalgam_addr_get_rank(
     struct amg_domain *domain = NULL;
     struct amg_peer *peer = NULL;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) ||
-        !AMG_CONTRACT(rank != NULL && addr->cls == hg_class))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) || !AMG_GIVEN(rank) ||
+        !AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);
     if (domain == NULL)
@@ -155,7 +155,8 @@ hg_return_t amalgam_addr_comm_rank(
     int ours = MPI_UNDEFINED;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(comm != MPI_COMM_NULL) ||
+    if (!AMG_CLASS_OK(hg_class) ||
+        !AMG_CONTRACT(comm != MPI_COMM_NULL, "comm is MPI_COMM_NULL") ||
         !AMG_GIVEN(addr))
         return HG_INVALID_ARG;
     domain = class_domain(hg_class);

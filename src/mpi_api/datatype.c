@@ -124,7 +124,10 @@ hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(flags != 0 && (flags & ~HG_BULK_READWRITE) == 0))
+    if (!AMG_CONTRACT(flags != 0 && (flags & ~HG_BULK_READWRITE) == 0,
+            "flags is 0x%x; it must be HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY "
+            "or HG_BULK_READWRITE",
+            flags))
         return HG_INVALID_ARG;
     if (hg_class->domains[AMG_ROUTE_MPI] == NULL) {
         AMG_LOG_ERROR("bulk", "this class is not over MPI, and takes no "

@@ -178,7 +178,10 @@ hg_return_t HG_Get_output_extra_buf(
 
 hg_return_t HG_Release_input_buf(hg_handle_t handle)
 {
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_incoming))
+    if (!AMG_HANDLE_OK(handle) ||
+        !AMG_CONTRACT(handle->is_incoming,
+            "handle %p was made by HG_Create(); its input is here to be sent",
+            (void *)handle))
         return HG_INVALID_ARG;
     if (!handle->is_released)
         raw_release(handle);
@@ -232,11 +235,23 @@ static AMG_INLINE hg_return_t args_check(
 {
     enum amg_handle_state state;
 
-    if (!AMG_CONTRACT(user != NULL && handle->is_incoming == wants_input))
+    if (!AMG_CONTRACT_OF(wants_input ? "HG_Get_input" : "HG_Get_output",
+            user != NULL, "the struct is NULL") ||
+        !AMG_CONTRACT_OF(wants_input ? "HG_Get_input" : "HG_Get_output",
+            handle->is_incoming == wants_input, "handle %p %s",
+            (const void *)handle,
+            wants_input
+                ? "was made by HG_Create(); only the target of a call gets its "
+                  "input"
+                : "came in here; only the origin of a call gets its output"))
         return HG_INVALID_ARG;
     state = amg_handle_state(handle);
     /* At an origin the output exists once its callback runs. */
-    if (!wants_input && !AMG_CONTRACT(state == AMG_HANDLE_DONE))
+    if (!wants_input &&
+        !AMG_CONTRACT_OF("HG_Get_output", state == AMG_HANDLE_DONE,
+            "the call of handle %p has no answer yet; wait until its callback "
+            "ran",
+            (const void *)handle))
         return HG_INVALID_ARG;
     if (handle->rpc == NULL ||
         (wants_input ? handle->rpc->in_proc : handle->rpc->out_proc) == NULL) {

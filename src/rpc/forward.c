@@ -153,7 +153,13 @@ static hg_return_t forward_check(struct hg_handle *handle)
 {
     enum amg_handle_state state = amg_handle_state(handle);
 
-    if (!AMG_CONTRACT(!handle->is_incoming && handle->addr.peer != NULL))
+    if (!AMG_CONTRACT_OF("HG_Forward", !handle->is_incoming,
+            "handle %p came in here; only a handle of HG_Create() can be "
+            "forwarded",
+            (void *)handle) ||
+        !AMG_CONTRACT_OF("HG_Forward", handle->addr.peer != NULL,
+            "handle %p has no address; HG_Reset() gives it one",
+            (void *)handle))
         return HG_INVALID_ARG;
     if (handle->info.id == 0) {
         AMG_LOG_ERROR(

@@ -122,7 +122,9 @@ hg_return_t HG_Create(
     if (!AMG_CONTEXT_OK(context) || !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
     if (addr != HG_ADDR_NULL &&
-        (!AMG_ADDR_OK(addr) || !AMG_CONTRACT(addr->cls == context->cls)))
+        (!AMG_ADDR_OK(addr) ||
+            !AMG_CONTRACT(addr->cls == context->cls,
+                "the address is of another class than the context")))
         return HG_INVALID_ARG;
     if (id != 0) {
         rpc = amg_rpc_find(context->cls, id);
@@ -160,10 +162,14 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
     enum amg_handle_state state;
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming,
+                                      "handle %p came in here; only a handle "
+                                      "of HG_Create() can be changed",
+                                      (void *)handle))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(
-            addr == HG_ADDR_NULL || addr->cls == handle->info.hg_class))
+            addr == HG_ADDR_NULL || addr->cls == handle->info.hg_class,
+            "the address is of another class than the handle"))
         return HG_INVALID_ARG;
     state = amg_handle_state(handle);
     if (state != AMG_HANDLE_IDLE && state != AMG_HANDLE_DONE) {
@@ -257,7 +263,10 @@ void *HG_Get_data(hg_handle_t handle)
 
 hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
 {
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming,
+                                      "handle %p came in here; only a handle "
+                                      "of HG_Create() can be changed",
+                                      (void *)handle))
         return HG_INVALID_ARG;
     handle->info.context_id = id;
     return HG_SUCCESS;

@@ -151,7 +151,8 @@ hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
         .out_proc = out_proc_cb,
         .callback = rpc_cb};
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(id != 0))
+    if (!AMG_CLASS_OK(hg_class) ||
+        !AMG_CONTRACT(id != 0, "id is 0, which means no RPC"))
         return HG_INVALID_ARG;
     return amg_rpc_register(hg_class, &wanted);
 }

@@ -518,7 +518,10 @@ hg_return_t HG_Respond(
     unsigned route = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_incoming))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_incoming,
+                                      "handle %p was made by HG_Create(); only "
+                                      "the target of a call responds",
+                                      (void *)handle))
         return HG_INVALID_ARG;
     context = handle->info.context;
     rc = amg_context_send_before(context);

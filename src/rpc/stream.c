@@ -432,8 +432,10 @@ hg_return_t amalgam_forward_oneway(hg_context_t *context, hg_addr_t addr,
     enum way way = WAY_ANY;
 
     if (!AMG_CONTEXT_OK(context) || !AMG_ADDR_OK(addr) ||
-        !AMG_CONTRACT(addr->cls == context->cls && addr->peer != NULL &&
-                      (arg != NULL || len == 0)))
+        !AMG_CONTRACT(addr->cls == context->cls && addr->peer != NULL,
+            "the address is of another class than the context") ||
+        !AMG_CONTRACT(
+            arg != NULL || len == 0, "arg is NULL, but len is %zu", len))
         return HG_INVALID_ARG;
     if (!AMG_LIKELY(len <= AMALGAM_ONEWAY_MAX))
         return HG_MSGSIZE;

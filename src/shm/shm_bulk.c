@@ -473,7 +473,8 @@ static inline hg_return_t transfer_begin(struct amg_ep *base,
 
     if (rc != HG_SUCCESS)
         return rc;
-    if (!AMG_CONTRACT(access->len > 0))
+    if (!AMG_CONTRACT_OF(
+            "HG_Bulk_transfer", access->len > 0, "the transfer has 0 bytes"))
         return HG_INVALID_ARG;
     access->segment = remote->at.segment;
     access->offset = remote->at.into;

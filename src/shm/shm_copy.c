@@ -151,7 +151,8 @@ static uint64_t here_fill(
         void *at = NULL;
         uint64_t run = amg_seg_iter_take(local, len - sum, &at);
 
-        if (!AMG_CONTRACT(run > 0))
+        if (!AMG_CONTRACT_OF("HG_Bulk_transfer", run > 0,
+                "the local segments end before the transfer does"))
             break;
         here->at[here->count++] = (struct iovec){at, run};
         sum += run;
@@ -313,7 +314,8 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
             void *here = NULL;
             uint64_t len = amg_seg_iter_take(local, step->run - done, &here);
 
-            if (!AMG_CONTRACT(len > 0))
+            if (!AMG_CONTRACT_OF("HG_Bulk_transfer", len > 0,
+                    "the local segments end before the transfer does"))
                 return HG_INVALID_ARG;
             direct_copy(bulk, is_get, here, step->at + done, len);
             done += len;

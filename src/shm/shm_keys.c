@@ -264,7 +264,10 @@ void amg_shm_key_write(const struct amg_mem *base, struct amg_key *ret_key)
 hg_return_t amg_shm_key_read(
     const struct amg_key *key, struct amg_shm_key *ret_key)
 {
-    if (!AMG_CONTRACT(key->len == sizeof(*ret_key)))
+    if (!AMG_CONTRACT_OF("HG_Bulk_transfer", key->len == sizeof(*ret_key),
+            "the key of the remote memory has %u bytes, but this transport "
+            "makes keys of %u",
+            (unsigned)key->len, (unsigned)sizeof(*ret_key)))
         return HG_INVALID_ARG;
     memcpy(ret_key, key->bytes, sizeof(*ret_key));
     return HG_SUCCESS;

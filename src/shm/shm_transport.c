@@ -208,8 +208,10 @@ static hg_return_t transport_open(
     struct amg_shm_domain *domain = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(
-            how->max_contexts >= 1 && how->max_contexts <= AMG_SHM_CONTEXTS))
+    if (!AMG_CONTRACT_OF("HG_Init",
+            how->max_contexts >= 1 && how->max_contexts <= AMG_SHM_CONTEXTS,
+            "max_contexts is %u, but this transport has 1 to %u",
+            how->max_contexts, (unsigned)AMG_SHM_CONTEXTS))
         return HG_INVALID_ARG;
     if (!how->is_clean)
         start_clean();
@@ -330,7 +332,11 @@ static hg_return_t ep_open(
     struct amg_shm_ep *ep = NULL;
     hg_return_t rc = HG_INVALID_ARG;
 
-    if (!AMG_CONTRACT(context_id < domain->max_contexts))
+    if (!AMG_CONTRACT_OF("HG_Context_create_id",
+            context_id < domain->max_contexts,
+            "id is %u, but the class was opened for ids below %u; set "
+            "max_contexts",
+            (unsigned)context_id, (unsigned)domain->max_contexts))
         return HG_INVALID_ARG;
     ep = amg_mem_zalloc(sizeof(*ep));
     if (ep == NULL)

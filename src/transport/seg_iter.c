@@ -91,7 +91,8 @@ void amg_seg_iter_gather(void *to, struct amg_seg_iter *from, uint64_t len)
         uint64_t left = segment_left(from);
         uint64_t part = left < len ? left : len;
 
-        if (!AMG_CONTRACT(part > 0))
+        if (!AMG_CONTRACT_OF("HG_Bulk_transfer", part > 0,
+                "the segments end before the transfer does"))
             return;
         bytes_copy(next, amg_seg_iter_at(from), part);
         from->into += part;
@@ -109,7 +110,8 @@ void amg_seg_iter_scatter(
         uint64_t left = segment_left(to);
         uint64_t part = left < len ? left : len;
 
-        if (!AMG_CONTRACT(part > 0))
+        if (!AMG_CONTRACT_OF("HG_Bulk_transfer", part > 0,
+                "the segments end before the transfer does"))
             return;
         bytes_copy(amg_seg_iter_at(to), next, part);
         to->into += part;
@@ -134,7 +136,8 @@ void amg_seg_iter_copy(
         if (from_run == 0)
             from_run = amg_seg_iter_take(from, len, &from_at);
         step = to_run < from_run ? to_run : from_run;
-        if (!AMG_CONTRACT(step > 0))
+        if (!AMG_CONTRACT_OF("HG_Bulk_transfer", step > 0,
+                "the segments end before the transfer does"))
             return;
         memmove(to_at, from_at, step);
         to_at = (char *)to_at + step;

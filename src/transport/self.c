@@ -157,7 +157,10 @@ static hg_return_t self_mems_access(struct amg_self_mems *mems,
     struct self_key key;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(remote->key.len == sizeof(key)))
+    if (!AMG_CONTRACT_OF("HG_Bulk_transfer", remote->key.len == sizeof(key),
+            "the key of the remote memory has %u bytes, but this transport "
+            "makes keys of %u",
+            (unsigned)remote->key.len, (unsigned)sizeof(key)))
         return HG_INVALID_ARG;
     memcpy(&key, remote->key.bytes, sizeof(key));
     amg_lock_lock(&mems->lock);
@@ -246,8 +249,10 @@ static hg_return_t self_domain_open(
     struct self_domain *domain = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(
-            how->max_contexts >= 1 && how->max_contexts <= CONTEXTS_MAX))
+    if (!AMG_CONTRACT_OF("HG_Init",
+            how->max_contexts >= 1 && how->max_contexts <= CONTEXTS_MAX,
+            "max_contexts is %u, but this transport has 1 to %u",
+            how->max_contexts, (unsigned)CONTEXTS_MAX))
         return HG_INVALID_ARG;
     if (how->info != NULL && how->info[0] != '\0') {
         AMG_LOG_ERROR("cls", "self: self:// takes no address, but '%s' follows",

@@ -325,8 +325,7 @@ static AMG_INLINE hg_return_t request_send(struct amg_ep *ep,
 hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_target to,
     struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op)
 {
-    if (!AMG_CONTRACT(op != NULL || !wants_reply))
-        return HG_INVALID_ARG;
+    AMG_ASSERT(op != NULL || !wants_reply);
     if (!AMG_LIKELY(len_is_right(buf, len)))
         return HG_MSGSIZE;
     return request_send(ep, to, msg_of_buf(buf), len, wants_reply, op);
@@ -391,7 +390,8 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
     const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
     struct amg_op *op)
 {
-    if (!AMG_CONTRACT(!arrival->is_one_way))
+    if (!AMG_CONTRACT_OF("HG_Respond", !arrival->is_one_way,
+            "the call was sent without a response"))
         return HG_INVALID_ARG;
     if (!len_is_right(buf, len))
         return HG_MSGSIZE;

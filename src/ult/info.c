@@ -381,7 +381,8 @@ enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 int ABT_error_get_str(int err, char *str, size_t *len)
 {
-    if (!AMG_CONTRACT(err >= 0 && err < NAMES))
+    if (!AMG_CONTRACT(err >= 0 && err < NAMES, "err is %d; codes are 0 to %d",
+            err, NAMES - 1))
         return ABT_ERR_INV_ARG;
     AMG_ASSERT(names[err] != NULL);
     if (str != NULL)

@@ -257,7 +257,7 @@ static void mutex_lock_all(struct amg_mutex *mutex, unsigned depth)
 
 static int mutex_lock(struct amg_mutex *mutex, unsigned looks)
 {
-    if (!AMG_GIVEN(mutex))
+    if (!AMG_CONTRACT_OF("ABT_mutex_lock", mutex != NULL, "the mutex is NULL"))
         return ABT_ERR_INV_MUTEX;
     if (acquire_again(mutex))
         return ABT_SUCCESS;
@@ -298,7 +298,7 @@ int ABT_mutex_attr_free(ABT_mutex_attr *attr)
 {
     if (!AMG_GIVEN(attr))
         return ABT_ERR_INV_ARG;
-    if (!AMG_CONTRACT(*attr != ABT_MUTEX_ATTR_NULL))
+    if (!AMG_CONTRACT(*attr != ABT_MUTEX_ATTR_NULL, "*attr is NULL"))
         return ABT_ERR_INV_MUTEX_ATTR;
     return amg_handle_free(attr, ABT_ERR_INV_MUTEX_ATTR);
 }
@@ -325,7 +325,7 @@ int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr)
 {
     const struct amg_mutex *self = (const struct amg_mutex *)(void *)mutex;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the mutex is NULL"))
         return ABT_ERR_INV_MUTEX;
     if (!AMG_GIVEN(attr))
         return ABT_ERR_INV_ARG;
@@ -395,7 +395,7 @@ int ABT_mutex_trylock(ABT_mutex mutex)
     struct amg_mutex *self = mutex_of(mutex);
     bool is_taken = false;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the mutex is NULL"))
         return ABT_ERR_INV_MUTEX;
     if (acquire_again(self))
         return ABT_SUCCESS;
@@ -420,10 +420,11 @@ int ABT_mutex_unlock(ABT_mutex mutex)
     struct amg_mutex *self = mutex_of(mutex);
     bool was_held = false;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the mutex is NULL"))
         return ABT_ERR_INV_MUTEX;
     if (self->is_recursive) {
-        if (!AMG_CONTRACT(is_owner(self)))
+        if (!AMG_CONTRACT(is_owner(self),
+                "the caller does not hold the mutex %p", (void *)self))
             return ABT_ERR_INV_THREAD;
         if (self->depth > 0) {
             self->depth--;
@@ -432,7 +433,9 @@ int ABT_mutex_unlock(ABT_mutex mutex)
         owner_set(self, 0);
     }
     was_held = release(self);
-    return AMG_CONTRACT(was_held) ? ABT_SUCCESS : ABT_ERR_MUTEX;
+    return AMG_CONTRACT(was_held, "the mutex %p is not locked", (void *)self)
+               ? ABT_SUCCESS
+               : ABT_ERR_MUTEX;
 }
 
 int ABT_mutex_unlock_se(ABT_mutex mutex)
@@ -545,18 +548,24 @@ static int cond_wait(
     bool is_signaled = false;
     bool is_first_mutex = false;
     unsigned depth = 0;
+    const char *call =
+        deadline_ns != NULL ? "ABT_cond_timedwait" : "ABT_cond_wait";
 
-    if (!AMG_GIVEN(cond))
+    if (!AMG_CONTRACT_OF(call, cond != NULL, "the condition is NULL"))
         return ABT_ERR_INV_COND;
-    if (!AMG_GIVEN(mutex))
+    if (!AMG_CONTRACT_OF(call, mutex != NULL, "the mutex is NULL"))
         return ABT_ERR_INV_MUTEX;
-    if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
+    if (!AMG_CONTRACT_OF(call, !amg_ult_caller_is_task(),
+            "the caller is a tasklet, which cannot wait"))
         return ABT_ERR_COND;
-    if (!AMG_CONTRACT(mutex_is_held_by_caller(mutex)))
+    if (!AMG_CONTRACT_OF(call, mutex_is_held_by_caller(mutex),
+            "the caller does not hold the mutex %p", (void *)mutex))
         return ABT_ERR_MUTEX;
     amg_waiter_init(&self.waiter);
     is_first_mutex = cond_enter(cond, mutex, &self);
-    if (!AMG_CONTRACT(is_first_mutex))
+    if (!AMG_CONTRACT_OF(call, is_first_mutex,
+            "threads wait for the condition with another mutex than %p",
+            (void *)mutex))
         return ABT_ERR_INV_MUTEX;
     depth = mutex_unlock_all(mutex);
     is_signaled = cond_sleep(cond, &self, deadline_ns);
@@ -632,7 +641,8 @@ int ABT_cond_timedwait(
 {
     uint64_t deadline_ns = 0;
 
-    if (!AMG_CONTRACT(amg_timespec_is_valid(abstime)))
+    if (!AMG_CONTRACT(amg_timespec_is_valid(abstime),
+            "abstime is NULL, or its tv_nsec is not 0 to 999999999"))
         return ABT_ERR_INV_ARG;
     deadline_ns = amg_timespec_deadline_ns(abstime);
     return cond_wait(
@@ -644,7 +654,7 @@ int ABT_cond_signal(ABT_cond cond)
     struct amg_waiters_taken taken = {NULL, NULL};
     struct cond *self = cond_of(cond);
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the condition is NULL"))
         return ABT_ERR_INV_COND;
     amg_lock_lock(&self->lock);
     (void)cond_signal_locked(self, &taken);
@@ -658,7 +668,7 @@ int ABT_cond_broadcast(ABT_cond cond)
     struct amg_waiters_taken taken = {NULL, NULL};
     struct cond *self = cond_of(cond);
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the condition is NULL"))
         return ABT_ERR_INV_COND;
     amg_lock_lock(&self->lock);
     while (cond_signal_locked(self, &taken)) {

@@ -28,10 +28,9 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
         (void)amg_contract_gone(call, "object", NULL);
         return ret_handle == NULL ? ABT_ERR_INV_ARG : none_code;
     }
-    if (!AMG_CONTRACT(is_idle(object))) {
-        AMG_LOG_ERROR("ult", "%s(): threads wait for the object", call);
+    if (!AMG_CONTRACT_OF(
+            call, is_idle(object), "threads wait for the object %p", object))
         return busy_code;
-    }
     return amg_handle_free(ret_handle, none_code);
 }
 

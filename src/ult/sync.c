@@ -57,6 +57,8 @@ static void ready_set(struct event *event, bool value)
     atomic_store_explicit(&event->is_ready, value, memory_order_relaxed);
 }
 
+#define TASK_TEXT "the caller is a tasklet, which cannot wait"
+
 /* `refused`: the code if the caller is a tasklet, which cannot wait. */
 static inline int event_wait(
     struct event *event, uint64_t deadline_ns, int refused)
@@ -68,7 +70,9 @@ static inline int event_wait(
         amg_lock_unlock(&event->lock);
         return ABT_SUCCESS;
     }
-    if (!AMG_CONTRACT(!amg_ult_caller_is_task())) {
+    if (!AMG_CONTRACT_OF(
+            refused == ABT_ERR_FUTURE ? "ABT_future_wait" : "ABT_eventual_wait",
+            !amg_ult_caller_is_task(), TASK_TEXT)) {
         amg_lock_unlock(&event->lock);
         return refused;
     }
@@ -126,7 +130,8 @@ int ABT_eventual_create(int nbytes, ABT_eventual *neweventual)
     struct eventual *self = NULL;
 
     amg_handle_clear(neweventual);
-    if (!AMG_CONTRACT(nbytes >= 0 && neweventual != NULL))
+    if (!AMG_GIVEN(neweventual) ||
+        !AMG_CONTRACT(nbytes >= 0, "nbytes is %d", nbytes))
         return ABT_ERR_INV_ARG;
     self = amg_mem_zalloc(sizeof(*self) + (size_t)nbytes);
     if (self == NULL)
@@ -155,7 +160,8 @@ static int eventual_wait(
     void *ready_value = NULL;
     int rc = ABT_ERR_INV_EVENTUAL;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT_OF(
+            "ABT_eventual_wait", self != NULL, "the eventual is NULL"))
         return rc;
     ready_value = value_of(self);
     rc = event_wait(&self->event, deadline_ns, ABT_ERR_EVENTUAL);
@@ -172,7 +178,8 @@ int ABT_eventual_wait(ABT_eventual eventual, void **value)
 int ABT_eventual_timedwait(
     ABT_eventual eventual, void **value, const struct timespec *abstime)
 {
-    if (!AMG_CONTRACT(amg_timespec_is_valid(abstime)))
+    if (!AMG_CONTRACT(amg_timespec_is_valid(abstime),
+            "abstime is NULL, or its tv_nsec is not 0 to 999999999"))
         return ABT_ERR_INV_ARG;
     return eventual_wait(
         eventual_of(eventual), value, amg_timespec_deadline_ns(abstime));
@@ -183,7 +190,7 @@ int ABT_eventual_test(ABT_eventual eventual, void **value, ABT_bool *ready)
     struct eventual *self = eventual_of(eventual);
     bool is_set = false;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the eventual is NULL"))
         return ABT_ERR_INV_EVENTUAL;
     if (!AMG_GIVEN(ready))
         return ABT_ERR_INV_ARG;
@@ -200,10 +207,12 @@ int ABT_eventual_set(ABT_eventual eventual, void *value, int nbytes)
     struct amg_waiters_taken taken = {NULL, NULL};
     bool was_ready = false;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the eventual is NULL"))
         return ABT_ERR_INV_EVENTUAL;
     if (!AMG_CONTRACT(nbytes >= 0 && nbytes <= self->value_cap &&
-                      (nbytes == 0 || value != NULL)))
+                          (nbytes == 0 || value != NULL),
+            "nbytes is %d with value %p, but the eventual holds %lld bytes",
+            nbytes, value, (long long)self->value_cap))
         return ABT_ERR_INV_ARG;
     amg_lock_lock(&self->event.lock);
     was_ready = is_ready(&self->event);
@@ -214,14 +223,19 @@ int ABT_eventual_set(ABT_eventual eventual, void *value, int nbytes)
     }
     amg_lock_unlock(&self->event.lock);
     amg_waiters_wake(taken);
-    return AMG_CONTRACT(!was_ready) ? ABT_SUCCESS : ABT_ERR_EVENTUAL;
+    return AMG_CONTRACT(!was_ready,
+               "the eventual %p is set already; ABT_eventual_reset() comes "
+               "before the next",
+               (void *)self)
+               ? ABT_SUCCESS
+               : ABT_ERR_EVENTUAL;
 }
 
 int ABT_eventual_reset(ABT_eventual eventual)
 {
     struct eventual *self = eventual_of(eventual);
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the eventual is NULL"))
         return ABT_ERR_INV_EVENTUAL;
     amg_lock_lock(&self->event.lock);
     ready_set(&self->event, false);
@@ -263,7 +277,7 @@ int ABT_future_wait(ABT_future future)
 {
     struct future *self = future_of(future);
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the future is NULL"))
         return ABT_ERR_INV_FUTURE;
     return event_wait(&self->event, AMG_NO_DEADLINE, ABT_ERR_FUTURE);
 }
@@ -272,7 +286,7 @@ int ABT_future_test(ABT_future future, ABT_bool *ready)
 {
     struct future *self = future_of(future);
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the future is NULL"))
         return ABT_ERR_INV_FUTURE;
     if (!AMG_GIVEN(ready))
         return ABT_ERR_INV_ARG;
@@ -300,7 +314,7 @@ int ABT_future_set(ABT_future future, void *value)
     bool has_room = false;
     bool is_last = false;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the future is NULL"))
         return ABT_ERR_INV_FUTURE;
     amg_lock_lock(&self->event.lock);
     has_room = self->count < self->cap;
@@ -308,7 +322,9 @@ int ABT_future_set(ABT_future future, void *value)
         self->values[self->count++] = value;
     is_last = has_room && self->count == self->cap;
     amg_lock_unlock(&self->event.lock);
-    if (!AMG_CONTRACT(has_room))
+    if (!AMG_CONTRACT(has_room,
+            "all %u values of the future %p are set already",
+            (unsigned)self->cap, (void *)self))
         return ABT_ERR_FUTURE;
     if (is_last)
         future_complete(self);
@@ -319,7 +335,7 @@ int ABT_future_reset(ABT_future future)
 {
     struct future *self = future_of(future);
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the future is NULL"))
         return ABT_ERR_INV_FUTURE;
     amg_lock_lock(&self->event.lock);
     self->count = 0;
@@ -384,7 +400,8 @@ int ABT_barrier_create(uint32_t num_waiters, ABT_barrier *newbarrier)
     int rc = ABT_ERR_INV_ARG;
 
     amg_handle_clear(newbarrier);
-    if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
+    if (!AMG_GIVEN(newbarrier) ||
+        !AMG_CONTRACT(num_waiters > 0, "num_waiters is 0"))
         return rc;
     rc = amg_handle_create(newbarrier, sizeof(struct barrier));
     if (rc == ABT_SUCCESS)
@@ -398,10 +415,13 @@ int ABT_barrier_reinit(ABT_barrier barrier, uint32_t num_waiters)
 
     if (!AMG_GIVEN(barrier))
         return ABT_ERR_INV_BARRIER;
-    if (!AMG_CONTRACT(num_waiters > 0))
+    if (!AMG_CONTRACT(num_waiters > 0, "num_waiters is 0"))
         return ABT_ERR_INV_ARG;
     is_empty = barrier_set(barrier_of(barrier), num_waiters);
-    return AMG_CONTRACT(is_empty) ? ABT_SUCCESS : ABT_ERR_BARRIER;
+    return AMG_CONTRACT(
+               is_empty, "threads wait at the barrier %p", (void *)barrier)
+               ? ABT_SUCCESS
+               : ABT_ERR_BARRIER;
 }
 
 static bool barrier_is_idle(void *object)
@@ -419,7 +439,7 @@ int ABT_barrier_wait(ABT_barrier barrier)
 {
     if (!AMG_GIVEN(barrier))
         return ABT_ERR_INV_BARRIER;
-    if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
+    if (!AMG_CONTRACT(!amg_ult_caller_is_task(), TASK_TEXT))
         return ABT_ERR_BARRIER;
     barrier_wait(barrier_of(barrier), false);
     return ABT_SUCCESS;
@@ -429,7 +449,7 @@ int ABT_barrier_get_num_waiters(ABT_barrier barrier, uint32_t *num_waiters)
 {
     struct barrier *self = barrier_of(barrier);
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the barrier is NULL"))
         return ABT_ERR_INV_BARRIER;
     if (!AMG_GIVEN(num_waiters))
         return ABT_ERR_INV_ARG;
@@ -450,7 +470,8 @@ int ABT_xstream_barrier_create(
     int rc = ABT_ERR_INV_ARG;
 
     amg_handle_clear(newbarrier);
-    if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
+    if (!AMG_GIVEN(newbarrier) ||
+        !AMG_CONTRACT(num_waiters > 0, "num_waiters is 0"))
         return rc;
     rc = amg_handle_create(newbarrier, sizeof(struct barrier));
     if (rc == ABT_SUCCESS)
@@ -503,13 +524,14 @@ static bool must_wait(const struct rwlock *self, bool to_write)
 
 static int rwlock_enter(struct rwlock *self, bool to_write)
 {
+    const char *call = to_write ? "ABT_rwlock_wrlock" : "ABT_rwlock_rdlock";
     struct amg_waiter waiter;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT_OF(call, self != NULL, "the lock is NULL"))
         return ABT_ERR_INV_RWLOCK;
     amg_lock_lock(&self->lock);
     if (must_wait(self, to_write)) {
-        if (!AMG_CONTRACT(!amg_ult_caller_is_task())) {
+        if (!AMG_CONTRACT_OF(call, !amg_ult_caller_is_task(), TASK_TEXT)) {
             amg_lock_unlock(&self->lock);
             return ABT_ERR_RWLOCK;
         }
@@ -591,7 +613,7 @@ int ABT_rwlock_unlock(ABT_rwlock rwlock)
     struct amg_waiters_taken taken = {NULL, NULL};
     bool is_held = false;
 
-    if (!AMG_GIVEN(self))
+    if (!AMG_CONTRACT(self != NULL, "the lock is NULL"))
         return ABT_ERR_INV_RWLOCK;
     amg_lock_lock(&self->lock);
     is_held = self->is_writing || self->readers > 0;
@@ -603,5 +625,7 @@ int ABT_rwlock_unlock(ABT_rwlock rwlock)
         taken = hand_over_locked(self);
     amg_lock_unlock(&self->lock);
     amg_waiters_wake(taken);
-    return AMG_CONTRACT(is_held) ? ABT_SUCCESS : ABT_ERR_RWLOCK;
+    return AMG_CONTRACT(is_held, "the lock %p is not held", (void *)self)
+               ? ABT_SUCCESS
+               : ABT_ERR_RWLOCK;
 }

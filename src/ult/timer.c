@@ -51,7 +51,7 @@ int ABT_timer_free(ABT_timer *timer)
 {
     if (!AMG_GIVEN(timer))
         return ABT_ERR_INV_ARG;
-    if (!AMG_CONTRACT(*timer != ABT_TIMER_NULL))
+    if (!AMG_CONTRACT(*timer != ABT_TIMER_NULL, "*timer is NULL"))
         return ABT_ERR_INV_TIMER;
     return amg_handle_free(timer, ABT_ERR_INV_TIMER);
 }

@@ -17,7 +17,8 @@ struct hg_dlog *hg_dlog_alloc(char *name, unsigned int lesize, int leloop)
 {
     struct hg_dlog *d = NULL;
 
-    if (!AMG_GIVEN(name) || !AMG_CONTRACT(lesize > 0))
+    if (!AMG_GIVEN(name) ||
+        !AMG_CONTRACT(lesize > 0, "lesize is 0; a log has at least 1 entry"))
         return NULL;
     d = amg_mem_zalloc(sizeof(*d));
     if (d == NULL)

@@ -9,7 +9,8 @@ struct hg_atomic_queue *hg_atomic_queue_alloc(unsigned int count)
 {
     struct hg_atomic_queue *queue = NULL;
 
-    if (!AMG_CONTRACT(count > 0 && (count & (count - 1)) == 0))
+    if (!AMG_CONTRACT(count > 0 && (count & (count - 1)) == 0,
+            "count is %u; it must be a power of 2", count))
         return NULL;
     queue = amg_mem_alloc_aligned(HG_ATOMIC_QUEUE_LINE, sizeof(*queue));
     if (queue == NULL)

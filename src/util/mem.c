@@ -57,7 +57,8 @@ long hg_mem_get_hugepage_size(void)
 
 void *hg_mem_aligned_alloc(size_t alignment, size_t size)
 {
-    if (!AMG_CONTRACT(is_power_of_two(alignment)) ||
+    if (!AMG_CONTRACT(is_power_of_two(alignment),
+            "alignment is %zu; it must be a power of 2", alignment) ||
         size > SIZE_MAX - alignment)
         return NULL;
     return amg_mem_alloc_aligned(
@@ -74,7 +75,8 @@ void *hg_mem_header_alloc(size_t header_size, size_t alignment, size_t size)
     size_t front = 0;
     char *block = NULL;
 
-    if (!AMG_CONTRACT(is_power_of_two(alignment)) ||
+    if (!AMG_CONTRACT(is_power_of_two(alignment),
+            "alignment is %zu; it must be a power of 2", alignment) ||
         header_size > SIZE_MAX - alignment)
         return NULL;
     front = front_len(header_size, alignment);
@@ -155,7 +157,8 @@ void *hg_mem_shm_map(const char *name, size_t size, bool create)
     void *place = MAP_FAILED;
     int fd = -1;
 
-    if (!AMG_GIVEN(name) || !AMG_CONTRACT(size > 0 && size <= INT64_MAX))
+    if (!AMG_GIVEN(name) || !AMG_CONTRACT(size > 0 && size <= INT64_MAX,
+                                "size is %zu; it must be 1 to 2^63 - 1", size))
         return NULL;
     fd = shm_open(name, O_RDWR | (create ? O_CREAT : 0), S_IRUSR | S_IWUSR);
     if (fd < 0) {
@@ -312,7 +315,10 @@ struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size, size_t chunk_count,
     struct hg_mem_pool *pool = NULL;
     size_t step = 0;
 
-    if (!AMG_CONTRACT(chunk_size > 0 && chunk_count > 0 && block_count > 0) ||
+    if (!AMG_CONTRACT(chunk_size > 0 && chunk_count > 0 && block_count > 0,
+            "chunk_size is %zu, chunk_count %zu, block_count %zu; each must be "
+            "at least 1",
+            chunk_size, chunk_count, block_count) ||
         chunk_size > SIZE_MAX - CHUNK_ALIGN)
         return NULL;
     step = (chunk_size + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
@@ -356,8 +362,11 @@ void *hg_mem_pool_alloc(
     struct free_chunk *chunk = NULL;
 
     if (!AMG_GIVEN(hg_mem_pool) ||
-        !AMG_CONTRACT(size <= hg_mem_pool->chunk_size) ||
-        !AMG_CONTRACT(mr_handle != NULL || hg_mem_pool->register_func == NULL))
+        !AMG_CONTRACT(size <= hg_mem_pool->chunk_size,
+            "size is %zu, but a chunk of this pool has %zu bytes", size,
+            hg_mem_pool->chunk_size) ||
+        !AMG_CONTRACT(mr_handle != NULL || hg_mem_pool->register_func == NULL,
+            "mr_handle is NULL, but the pool registers its memory"))
         return NULL;
     /* Others may take what was grown; then it grows once more. */
     for (;;) {

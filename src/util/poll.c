@@ -182,7 +182,8 @@ int hg_poll_wait(hg_poll_set_t *poll_set, unsigned int timeout,
     int timeout_ms = timeout < INT_MAX ? (int)timeout : INT_MAX;
     int count = 0;
 
-    if (!AMG_GIVEN(poll_set) || !AMG_CONTRACT(max_events > 0) ||
+    if (!AMG_GIVEN(poll_set) ||
+        !AMG_CONTRACT(max_events > 0, "max_events is 0") ||
         !AMG_GIVEN(events) || !AMG_GIVEN(actual_events))
         return HG_UTIL_FAIL;
     count = events_fetch(poll_set, timeout_ms, max_events, events);

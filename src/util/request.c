@@ -266,7 +266,8 @@ int hg_request_waitall(int count, hg_request_t *request[], unsigned int timeout,
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout);
     bool all_done = true;
 
-    if (!AMG_CONTRACT(count >= 0 && (count == 0 || request != NULL)))
+    if (!AMG_CONTRACT(count >= 0 && (count == 0 || request != NULL),
+            "count is %d, request is %p", count, (void *)request))
         return HG_UTIL_FAIL;
     for (int i = 0; i < count; i++) {
         if (!REQUEST_OK(request[i]))

@@ -102,7 +102,8 @@ static int mutex_init(hg_thread_mutex_t *mutex, int type)
     pthread_mutexattr_t attr;
     int err = 0;
 
-    if (!AMG_GIVEN(mutex))
+    if (!AMG_CONTRACT_OF(
+            "hg_thread_mutex_init", mutex != NULL, "mutex is NULL"))
         return HG_UTIL_FAIL;
     err = pthread_mutexattr_init(&attr);
     if (err != 0)
@@ -331,7 +332,9 @@ int hg_thread_pool_init(unsigned int thread_count, hg_thread_pool_t **pool)
 {
     struct hg_thread_pool *made = NULL;
 
-    if (!AMG_CONTRACT(thread_count > 0) || !AMG_GIVEN(pool))
+    if (!AMG_CONTRACT(thread_count > 0,
+            "thread_count is 0; a pool has at least 1 thread") ||
+        !AMG_GIVEN(pool))
         return HG_UTIL_FAIL;
     made =
         amg_mem_zalloc(sizeof(*made) + thread_count * sizeof(made->threads[0]));

@@ -53,7 +53,7 @@ enum { STAMP_CAP = 64 };
 
 static int clock_read(clockid_t clock, hg_time_t *tv)
 {
-    if (!AMG_GIVEN(tv))
+    if (!AMG_CONTRACT_OF("hg_time_get_current", tv != NULL, "tv is NULL"))
         return HG_UTIL_FAIL;
     return clock_gettime(clock, tv) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }

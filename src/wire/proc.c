@@ -141,7 +141,10 @@ hg_return_t hg_proc_create(
 {
     struct hg_proc *made = NULL;
 
-    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(hash <= HG_NOHASH))
+    if (!AMG_GIVEN(proc) ||
+        !AMG_CONTRACT(hash <= HG_NOHASH,
+            "hash is %d; it must be HG_CRC32 .. HG_NOHASH (0 to %d)", (int)hash,
+            (int)HG_NOHASH))
         return HG_INVALID_ARG;
     made = amg_mem_alloc(sizeof(*made));
     if (made == NULL)
@@ -184,7 +187,8 @@ hg_return_t hg_proc_free(hg_proc_t proc)
 hg_return_t hg_proc_reset(
     hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op)
 {
-    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(buf != NULL || op == HG_FREE))
+    if (!AMG_GIVEN(proc) ||
+        !AMG_CONTRACT(buf != NULL || op == HG_FREE, "buf is NULL"))
         return HG_INVALID_ARG;
     amg_proc_drop_extra(proc);
     buf_set(proc, buf, buf_size, op);
@@ -208,8 +212,13 @@ hg_size_t hg_proc_get_size_left(hg_proc_t proc)
 
 hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size)
 {
-    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(proc->op != HG_FREE) ||
-        !AMG_CONTRACT(req_buf_size > proc_size(proc)))
+    if (!AMG_GIVEN(proc) ||
+        !AMG_CONTRACT(
+            proc->op != HG_FREE, "the proc frees; it has no buffer") ||
+        !AMG_CONTRACT(req_buf_size > proc_size(proc),
+            "%llu bytes are wanted, but the buffer has %llu already",
+            (unsigned long long)req_buf_size,
+            (unsigned long long)proc_size(proc)))
         return HG_INVALID_ARG;
     if (proc->op == HG_DECODE)
         return HG_OVERFLOW;
@@ -220,7 +229,8 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
 {
     void *place = NULL;
 
-    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(proc->op != HG_FREE))
+    if (!AMG_GIVEN(proc) ||
+        !AMG_CONTRACT(proc->op != HG_FREE, "the proc frees; it has no buffer"))
         return NULL;
     if (data_size > proc->left && room_make(proc, data_size) != HG_SUCCESS)
         return NULL;

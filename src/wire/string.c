@@ -11,7 +11,8 @@
 static hg_return_t object_set(
     hg_string_object_t *string, char *s, bool is_const, bool is_owned)
 {
-    if (!AMG_GIVEN(string))
+    if (!AMG_CONTRACT_OF(
+            "hg_string_object_init", string != NULL, "string is NULL"))
         return HG_INVALID_ARG;
     string->data = s;
     string->is_const = is_const;

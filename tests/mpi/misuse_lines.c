@@ -64,9 +64,11 @@ int main(void)
     ranks_open(&all, MPI_COMM_WORLD);
     HG_Set_log_func(log_keep);
     EXPECT(HG_INVALID_ARG, amalgam_addr_rank(all.cls, 99, &addr));
-    line_check("amalgam_addr_rank(): rank 99, but the class has 2 ranks");
+    line_check(
+        "amalgam_addr_rank(): rank 99, but the class has the ranks 0 to 1");
     EXPECT(HG_INVALID_ARG, amalgam_addr_rank(all.cls, -1, &addr));
-    line_check("amalgam_addr_rank(): rank -1, but the class has 2 ranks");
+    line_check(
+        "amalgam_addr_rank(): rank -1, but the class has the ranks 0 to 1");
     calls_misuse(&all);
     memory_misuse(&all);
     HG_Set_log_func(NULL);

@@ -308,6 +308,14 @@ static unsigned domain_poll_locked(struct amg_mpi_domain *domain)
     return count;
 }
 
+void amg_mpi_progress_domain(struct amg_mpi_domain *domain)
+{
+    amg_bias_lock(domain->lock);
+    if (amg_mpi_may_call(domain))
+        (void)domain_poll_locked(domain);
+    amg_bias_unlock(domain->lock);
+}
+
 /* One round of a wait: makes progress on the whole domain, and releases the
  * lock for a moment. `idle_rounds`, 0 at first, counts the rounds that found
  * nothing. */
@@ -356,32 +364,47 @@ static void accessor_log(int rank, unsigned timeout_ms)
         ranks, timeout_ms);
 }
 
-hg_return_t amg_mpi_close_unreg(
-    struct amg_domain *base, struct amg_mem *base_mem, unsigned timeout_ms)
+/* The rank that still uses the memory at the deadline, or another of
+ * AMG_MPI_ACCESSOR_. */
+static int accesses_await_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_mem *mem, unsigned timeout_ms,
+    void (*others)(const struct amg_mpi_domain *domain))
+{
+    uint64_t deadline_ns = 0;
+    unsigned idle_rounds = 0;
+    int rank = accessor_find_locked(domain, mem);
+
+    AMG_ASSERT(mem->is_closed);
+    if (rank == AMG_MPI_ACCESSOR_NONE)
+        return rank;
+    deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    amg_mpi_accesses_halt_locked(mem);
+    do {
+        domain_wait_locked(domain, &idle_rounds);
+        if (idle_rounds > IDLE_MAX) {
+            amg_bias_unlock(domain->lock);
+            others(domain);
+            amg_bias_lock(domain->lock);
+        }
+        rank = accessor_find_locked(domain, mem);
+    } while (rank != AMG_MPI_ACCESSOR_NONE && amg_clock_ns() < deadline_ns);
+    return rank;
+}
+
+hg_return_t amg_mpi_close_unreg(struct amg_domain *base,
+    struct amg_mem *base_mem, unsigned timeout_ms,
+    void (*others)(const struct amg_mpi_domain *domain))
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
     struct amg_mpi_mem *mem =
         amg_container_of(base_mem, struct amg_mpi_mem, base);
-    uint64_t deadline_ns = 0;
-    unsigned idle_rounds = 0;
     int rank = AMG_MPI_ACCESSOR_NONE;
 
     amg_bias_lock(domain->lock);
     amg_mpi_mem_close_locked(domain, mem);
-    AMG_ASSERT(mem->is_closed);
     if (domain->exports != NULL && amg_mpi_comm_may_call(&domain->comm))
         amg_mpi_export_move_locked(domain->exports);
-    rank = accessor_find_locked(domain, mem);
-    if (rank != AMG_MPI_ACCESSOR_NONE) {
-        deadline_ns = amg_clock_deadline_ns(timeout_ms);
-        amg_mpi_accesses_halt_locked(mem);
-    }
-    while (rank != AMG_MPI_ACCESSOR_NONE) {
-        domain_wait_locked(domain, &idle_rounds);
-        rank = accessor_find_locked(domain, mem);
-        if (rank != AMG_MPI_ACCESSOR_NONE && amg_clock_ns() >= deadline_ns)
-            break;
-    }
+    rank = accesses_await_locked(domain, mem, timeout_ms, others);
     amg_bias_unlock(domain->lock);
     if (rank != AMG_MPI_ACCESSOR_NONE) {
         accessor_log(rank, timeout_ms);

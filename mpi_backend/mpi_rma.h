@@ -33,7 +33,8 @@ enum amg_mpi_rma_access_state {
     AMG_MPI_RMA_ACCESS_HELD,      /* the descriptor was read, and is constant */
     AMG_MPI_RMA_ACCESS_CHECKING,  /* held, and the access word is read again */
     AMG_MPI_RMA_ACCESS_FAILED,    /* MPI reported an error */
-    AMG_MPI_RMA_ACCESS_RELEASING, /* is being removed from the count */
+    AMG_MPI_RMA_ACCESS_RELEASING, /* is being removed from the count, maybe
+                                   * while `request` is still under way */
     AMG_MPI_RMA_ACCESS_STATE_COUNT
 };
 
@@ -51,7 +52,9 @@ struct amg_mpi_rma_access {
     uint64_t moved;  /* bytes since the access word was last checked */
     uint64_t word;   /* the value that the check read */
     struct amg_mpi_key key;
-    MPI_Request request;
+    MPI_Request request; /* acquires, or checks */
+    MPI_Request leaving;
+    uint64_t leave; /* what leaving adds to the word */
     uint64_t add[AMG_MPI_DESC_WORDS];
     uint64_t seen[AMG_MPI_DESC_WORDS]; /* valid from HELD on */
 };

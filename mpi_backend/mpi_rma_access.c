@@ -7,6 +7,12 @@
  * goes away, and must not wait without limit. For the same reason a long access
  * rereads its word repeatedly, and ends when the exposer has closed it.
  *
+ * The last transfer leaves an access at once, before the program learns that
+ * the transfer has ended: the program may then make no progress for a long
+ * time. That need not wait for what the access does otherwise: MPI executes the
+ * accumulates of one rank on one word in their order, so the access is counted
+ * before it is subtracted, and a check depends on nothing.
+ *
  * SYNC asks another rank to make progress and to answer. One at a time is
  * enough between two contexts: the next one serves all transfers that wait. A
  * transfer between other contexts sends its own, since those of the pending one
@@ -30,12 +36,13 @@ enum {
 };
 
 static const unsigned state_edges[AMG_MPI_RMA_ACCESS_STATE_COUNT] = {
-    [AMG_MPI_RMA_ACCESS_ACQUIRING] =
-        1u << AMG_MPI_RMA_ACCESS_HELD | 1u << AMG_MPI_RMA_ACCESS_FAILED,
-    [AMG_MPI_RMA_ACCESS_HELD] = 1u << AMG_MPI_RMA_ACCESS_CHECKING |
-                                1u << AMG_MPI_RMA_ACCESS_RELEASING |
-                                1u << AMG_MPI_RMA_ACCESS_FAILED,
-    [AMG_MPI_RMA_ACCESS_CHECKING] = 1u << AMG_MPI_RMA_ACCESS_HELD,
+    [AMG_MPI_RMA_ACCESS_ACQUIRING] = 1u << AMG_MPI_RMA_ACCESS_HELD |
+                                     1u << AMG_MPI_RMA_ACCESS_RELEASING |
+                                     1u << AMG_MPI_RMA_ACCESS_FAILED,
+    [AMG_MPI_RMA_ACCESS_HELD] =
+        1u << AMG_MPI_RMA_ACCESS_CHECKING | 1u << AMG_MPI_RMA_ACCESS_RELEASING,
+    [AMG_MPI_RMA_ACCESS_CHECKING] =
+        1u << AMG_MPI_RMA_ACCESS_HELD | 1u << AMG_MPI_RMA_ACCESS_RELEASING,
 };
 
 static void access_set_state(
@@ -114,6 +121,7 @@ hg_return_t amg_mpi_rma_access_join_locked(struct amg_mpi_domain *domain,
     access->key = *key;
     access->refs = 1;
     access->joined = 1;
+    access->leaving = MPI_REQUEST_NULL;
     access->add[AMG_MPI_DESC_ACCESS] = amg_mpi_desc_access(domain->comm.rank);
     rc = MPI_Rget_accumulate(access->add, AMG_MPI_DESC_WORDS, MPI_UINT64_T,
         access->seen, AMG_MPI_DESC_WORDS, MPI_UINT64_T, rank, desc_at(access),
@@ -154,31 +162,18 @@ static void access_leave(
 {
     int rc = MPI_SUCCESS;
 
-    AMG_ASSERT(access->refs == 0);
-    access->add[AMG_MPI_DESC_ACCESS] = -access->add[AMG_MPI_DESC_ACCESS];
-    rc = MPI_Raccumulate(&access->add[AMG_MPI_DESC_ACCESS], 1, MPI_UINT64_T,
-        access->rank, desc_at(access), 1, MPI_UINT64_T, MPI_SUM,
-        rma->windows->descs, &access->request);
-    if (rc == MPI_SUCCESS) {
-        access_set_state(access, AMG_MPI_RMA_ACCESS_RELEASING);
-        amg_list_push(&rma->pending, &access->link);
-        return;
+    AMG_ASSERT(access->refs == 0 && access->leaving == MPI_REQUEST_NULL);
+    access->leave = -access->add[AMG_MPI_DESC_ACCESS];
+    rc = MPI_Raccumulate(&access->leave, 1, MPI_UINT64_T, access->rank,
+        desc_at(access), 1, MPI_UINT64_T, MPI_SUM, rma->windows->descs,
+        &access->leaving);
+    if (rc != MPI_SUCCESS) {
+        (void)amg_mpi_comm_error(rc, "ending an access by a window");
+        access->leaving = MPI_REQUEST_NULL;
     }
-    (void)amg_mpi_comm_error(rc, "ending an access by a window");
-    access_set_state(access, AMG_MPI_RMA_ACCESS_FAILED);
-}
-
-/* Called after each change: an unused access continues towards its end. */
-static void access_settle(
-    struct amg_mpi_rma *rma, struct amg_mpi_rma_access *access)
-{
-    if (access->refs > 0)
-        return;
-    access_shut(access);
     if (access->state == AMG_MPI_RMA_ACCESS_HELD)
-        access_leave(rma, access);
-    if (access->state == AMG_MPI_RMA_ACCESS_FAILED)
-        amg_pool_put(&rma->access_pool, access);
+        amg_list_push(&rma->pending, &access->link);
+    access_set_state(access, AMG_MPI_RMA_ACCESS_RELEASING);
 }
 
 void amg_mpi_rma_access_release_locked(
@@ -187,20 +182,38 @@ void amg_mpi_rma_access_release_locked(
     if (access == NULL)
         return;
     AMG_ASSERT(access->refs > 0);
-    access->refs--;
-    access_settle(domain->rma, access);
+    if (--access->refs > 0)
+        return;
+    access_shut(access);
+    if (access->state == AMG_MPI_RMA_ACCESS_FAILED)
+        amg_pool_put(&domain->rma->access_pool, access);
+    else
+        access_leave(domain->rma, access);
+}
+
+/* False: MPI has not completed the request. */
+static bool request_end(MPI_Request *request, hg_return_t *ret)
+{
+    int flag = 0;
+    int code = MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+
+    if (code != MPI_SUCCESS) {
+        *ret = amg_mpi_comm_error(code, "accessing memory by a window");
+        *request = MPI_REQUEST_NULL;
+    }
+    return code != MPI_SUCCESS || flag;
 }
 
 static void access_move(
     struct amg_mpi_rma *rma, struct amg_mpi_rma_access *access)
 {
     hg_return_t rc = HG_SUCCESS;
-    int flag = 0;
-    int code = MPI_Test(&access->request, &flag, MPI_STATUS_IGNORE);
 
-    if (code != MPI_SUCCESS)
-        rc = amg_mpi_comm_error(code, "accessing memory by a window");
-    else if (!flag)
+    AMG_ASSERT(access->state != AMG_MPI_RMA_ACCESS_HELD &&
+               access->state != AMG_MPI_RMA_ACCESS_FAILED);
+    if (!request_end(&access->request, &rc) ||
+        (access->leaving != MPI_REQUEST_NULL &&
+            !request_end(&access->leaving, &rc)))
         return;
     amg_list_remove(&access->link);
     if (access->state == AMG_MPI_RMA_ACCESS_RELEASING) {
@@ -218,7 +231,6 @@ static void access_move(
         rc == HG_SUCCESS && amg_mpi_desc_tag(access->word) == 0;
     if (rc != HG_SUCCESS || access->is_revoked)
         access_shut(access); /* later transfers acquire a new one */
-    access_settle(rma, access);
 }
 
 void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain)

@@ -15,10 +15,13 @@
  * One SYNC and one flush serve all transfers that waited when it began. If
  * windows are passive, SYNC is left out.
  *
- * MPI cannot cancel any of this. A transfer that may be cancelled moves its
- * fragments through bounce buffers, so that its operation can end at once, and
- * the transfer goes on without new fragments; it ends when MPI has completed
- * them. A transfer that cannot be cancelled uses the user's memory directly.
+ * MPI cannot cancel any of this. A cancelled transfer posts no new fragments,
+ * and its operation ends when MPI has completed the others and the access was
+ * left: afterwards the program need not make progress, and the exposer may wait
+ * for the access. A silent target may make that take long. So a transfer that
+ * may be cancelled moves its fragments through bounce buffers, and its
+ * operation ends after GRACE_MS (mpi_transfer.c) at the latest; the transfer
+ * goes on. A transfer that cannot be cancelled uses the user's memory directly.
  *
  * The choice between window and messages is made before the post and does not
  * change. */
@@ -27,6 +30,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_transfer.h"
@@ -237,8 +241,7 @@ static void fragment_end_locked(struct amg_mpi_domain *domain,
 
     AMG_ASSERT(op->in_flight > 0 && op->peer->in_flight > 0);
     if (fragment->bounce != NULL) {
-        if (!transfer->is_put && op_is_wanted(transfer) &&
-            op->ret == HG_SUCCESS)
+        if (!transfer->is_put && transfer->op != NULL && op->ret == HG_SUCCESS)
             memcpy(fragment->user, fragment->bounce->bytes, fragment->len);
         amg_mpi_bounce_put(&domain->bounces, fragment->bounce);
     }
@@ -309,9 +312,8 @@ static bool fragments_over_locked(
         amg_mpi_transfer_finish_locked(domain, transfer, op->ret, op->done);
         return false;
     }
-    /* The user's memory is no longer in use. */
     if (op->ret != HG_SUCCESS)
-        amg_mpi_transfer_op_end_locked(transfer, op->ret, op->done);
+        amg_mpi_transfer_hurry(transfer);
     if (domain->choice.is_passive) {
         flush_want(transfer);
         return true;
@@ -329,7 +331,8 @@ static bool accessing_move_locked(
     uint64_t done = op->done;
 
     fragments_move_locked(domain, transfer);
-    amg_mpi_rma_access_moved_locked(domain, op->access, op->done - done);
+    if (op->in_flight > 0 || op_goes_on(transfer))
+        amg_mpi_rma_access_moved_locked(domain, op->access, op->done - done);
     if (op->access->is_revoked && op->left > 0 && op->ret == HG_SUCCESS)
         op->ret = HG_CANCELED;
     return op->in_flight == 0 && !op_goes_on(transfer) &&
@@ -470,6 +473,20 @@ static bool (*const state_moves[AMG_MPI_TRANSFER_STATE_COUNT])(
     [AMG_MPI_TRANSFER_FLUSHING] = flushing_move_locked,
 };
 
+/* Ends the operation of a cancelled transfer in time; MPI does not use the
+ * user's memory any more. */
+static void op_hurry_locked(struct amg_mpi_transfer *transfer)
+{
+    const struct amg_mpi_rma_op *op = &transfer->rma;
+
+    AMG_ASSERT(transfer->is_rma && op->access != NULL);
+    if (transfer->is_cancelled && transfer->op != NULL &&
+        (op->in_flight == 0 || !op->is_direct) &&
+        amg_clock_ns() >= transfer->deadline_ns)
+        amg_mpi_transfer_op_end_locked(
+            transfer, op->ret != HG_SUCCESS ? op->ret : HG_CANCELED, op->done);
+}
+
 static void ops_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->rma->ops);
@@ -480,6 +497,7 @@ static void ops_move_locked(struct amg_mpi_domain *domain)
         /* A transfer that ends removes only itself. */
         struct amg_link *next = amg_list_next(&domain->rma->ops, link);
 
+        op_hurry_locked(transfer);
         while (state_moves[transfer->state](domain, transfer))
             ;
         link = next;

@@ -175,6 +175,14 @@ static void cancelled_move_locked(
     amg_list_remove(&transfer->link); /* until the peer's last message */
 }
 
+void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer)
+{
+    if (transfer->is_cancelled)
+        return;
+    transfer->is_cancelled = true;
+    transfer->deadline_ns = amg_clock_deadline_ns(GRACE_MS);
+}
+
 void amg_mpi_transfer_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op)
 {
@@ -187,18 +195,15 @@ void amg_mpi_transfer_cancel_locked(
         amg_flow_unwait(transfer_queue(domain, transfer), &transfer->link);
         amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, 0);
         transfer_free_locked(domain, transfer);
-    } else if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
+    } else if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED ||
+               transfer->state == AMG_MPI_TRANSFER_ACQUIRING) {
         amg_mpi_transfer_finish_locked(domain, transfer, HG_CANCELED, 0);
     } else if (transfer->is_rma) {
-        transfer->is_cancelled = true;
-        if (transfer->rma.in_flight == 0 || !transfer->rma.is_direct)
-            amg_mpi_transfer_op_end_locked(
-                transfer, HG_CANCELED, transfer->rma.done);
+        amg_mpi_transfer_hurry(transfer);
     } else if (transfer->is_small) {
         amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, 0);
     } else {
-        transfer->is_cancelled = true;
-        transfer->deadline_ns = amg_clock_deadline_ns(GRACE_MS);
+        amg_mpi_transfer_hurry(transfer);
         if (!transfer->is_stopped &&
             transfer->state != AMG_MPI_TRANSFER_ANSWERED)
             stop_send_locked(domain, transfer, NULL);

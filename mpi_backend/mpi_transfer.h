@@ -38,11 +38,11 @@ struct amg_mpi_transfer {
     bool is_rma;   /* through a window; decided before the post */
     bool is_small; /* moves inside of messages */
     bool is_ahead; /* a put that sends its first fragments before PUT_READY */
-    bool is_cancelled;    /* by the poster */
+    bool is_cancelled;    /* by the poster, or it failed; see deadline_ns */
     bool is_stopped;      /* no further fragment is sent, and the peer knows */
     bool is_withdrawn;    /* a get that cancelled its receives */
     hg_return_t ret;      /* result in the peer's last message */
-    uint64_t deadline_ns; /* of a cancelled get */
+    uint64_t deadline_ns; /* until then a cancelled one may wait for its peer */
     void *scratch;        /* receives late fragments */
     struct amg_mpi_bulk_request request;
     union {
@@ -75,6 +75,8 @@ void amg_mpi_transfer_op_end_locked(
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 
+/* It ends early, and need not wait for its peer after a time of grace. */
+void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer);
 /* Asks that `op`, a put or get, ends early. */
 void amg_mpi_transfer_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op);

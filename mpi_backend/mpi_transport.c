@@ -33,7 +33,8 @@ enum {
     SMALL_FACTOR = 2,
 };
 
-/* All open domains, for the user's MPI_Finalize; guarded by its lock. */
+/* All open domains, for the user's MPI_Finalize and waits; guarded by its lock.
+ */
 static struct amg_lock domains_lock;
 static struct amg_list domains = {{&domains.head, &domains.head}};
 
@@ -447,6 +448,29 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
     return HG_SUCCESS;
 }
 
+/* Not while another thread closes one, or MPI_Finalize ends all: the caller
+ * tries again. */
+static void others_move(const struct amg_mpi_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    AMG_ASSERT(amg_link_is_listed(&domain->all));
+    if (!amg_lock_trylock(&domains_lock))
+        return;
+    link = amg_list_first(&domains);
+    for (; link != NULL; link = amg_list_next(&domains, link))
+        if (link != &domain->all)
+            amg_mpi_progress_domain(
+                amg_container_of(link, struct amg_mpi_domain, all));
+    amg_lock_unlock(&domains_lock);
+}
+
+static hg_return_t mem_unreg(
+    struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms)
+{
+    return amg_mpi_close_unreg(domain, mem, timeout_ms, others_move);
+}
+
 const struct amg_transport amg_mpi_transport = {
     .name = "mpi",
     .schemes = "mpi+p2p mpi+rma mpi mpi+static auto",
@@ -494,7 +518,7 @@ const struct amg_transport amg_mpi_transport = {
     .bulk =
         {
             .reg = amg_mpi_mem_reg,
-            .unreg = amg_mpi_close_unreg,
+            .unreg = mem_unreg,
             .key = amg_mpi_mem_key,
             .put = amg_mpi_transfer_put,
             .get = amg_mpi_transfer_get,

@@ -70,8 +70,8 @@ static void initiator_gives_up(int round)
     pair_poll();
     CHECK(call.done == 1);
     CHECK(call.op.ret == HG_CANCELED && call.op.len == 0);
-    CHECK(!amg_list_is_empty(&rma()->ops)); /* MPI cannot take it back */
-    near_list.base = NULL;                  /* the list is not read any more */
+    CHECK(!amg_list_is_empty(&rma()->pending)); /* MPI cannot take it back */
+    near_list.base = NULL; /* the list is not read any more */
     atomic_store(pair_turns, round + 1);
     UNTIL(amg_list_is_empty(&rma()->ops) && amg_list_is_empty(&rma()->pending));
     near_list.base = near;

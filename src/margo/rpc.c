@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
-#include "mercury_hash_string.h"
 
 /* Bit position of the name's hash in an id; the provider is below it. */
 enum { NAME_SHIFT = 32 };
@@ -30,9 +29,50 @@ struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id)
                : NULL;
 }
 
+/* One step of name_hash(). */
+static void hash_mix(uint32_t word[3])
+{
+    static const struct {
+        uint8_t shift;
+        bool is_left;
+    } steps[] = {{13, false}, {8, true}, {13, false}, {12, false}, {16, true},
+        {5, false}, {3, false}, {10, true}, {15, false}};
+
+    for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        uint32_t last = word[(i + 2) % 3];
+
+        word[i % 3] -= word[(i + 1) % 3] + last;
+        word[i % 3] ^=
+            steps[i].is_left ? last << steps[i].shift : last >> steps[i].shift;
+    }
+}
+
+/* Margo's hash, so that ids in its tools and files are those of this library:
+ * R. Jenkins, Hash functions, Dr. Dobb's Journal 9/1997, with the initial value
+ * 0xfeedbeef. */
+static uint32_t name_hash(const char *name)
+{
+    size_t len = strlen(name);
+    size_t at = 0;
+    uint32_t word[3] = {0x9e3779b9, 0x9e3779b9, 0xfeedbeef};
+
+    for (; len - at >= 12; at += 12) {
+        for (unsigned i = 0; i < 12; i++)
+            word[i / 4] += (uint32_t)(uint8_t)name[at + i] << 8 * (i % 4);
+        hash_mix(word);
+    }
+    /* Byte 8 of the third word is that of the length. */
+    word[2] += (uint32_t)len;
+    for (unsigned i = 0; at + i < len; i++)
+        word[i / 4] += (uint32_t)(uint8_t)name[at + i]
+                       << 8 * (i < 8 ? i % 4 : i % 4 + 1);
+    hash_mix(word);
+    return word[2];
+}
+
 hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id)
 {
-    return ((hg_id_t)hg_hash_string(name) << NAME_SHIFT) | provider_id;
+    return ((hg_id_t)name_hash(name) << NAME_SHIFT) | provider_id;
 }
 
 void amg_margo_rpcs_init(margo_instance_id mid, hg_rpc_cb_t refuse)

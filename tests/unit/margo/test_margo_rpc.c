@@ -2,7 +2,7 @@
 /* Registering and deregistering in turn uses the memory of one RPC, of Margo
  * and of HG; earlier settings are forgotten. The first call to a provider
  * registers the RPC for it. Deregistering an unknown RPC returns a code.
- * Neither logs anything. */
+ * Neither logs anything. Ids are those of Margo. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,9 +93,32 @@ static void test_rpc_of_new_provider_is_found_without_a_line(void **state)
     margo_finalize(mid);
 }
 
+/* The upper halves are HASH_JEN of uthash; that of "echo" is in Margo's own
+ * tests. */
+static void test_rpc_id_is_that_of_margo(void **state)
+{
+    static const struct {
+        const char *name;
+        uint32_t hash;
+    } rows[] = {
+        {"echo", 0xe1fdae52},
+        {"", 0x0ee1c8aa},
+        {"a", 0xfb48d8c3},
+        {"abcdefghijkl", 0x669d8e48},
+        {"abcdefghijklm", 0xe14154c7},
+        {"sum_of_numbers_longer_than_24_bytes", 0xf312c7ef},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_int_equal(amg_margo_rpc_id(rows[i].name, 42),
+            (uint64_t)rows[i].hash << 32 | 42);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rpc_id_is_that_of_margo),
         cmocka_unit_test(test_rpc_registered_in_turn_takes_memory_once),
         cmocka_unit_test(test_rpc_of_new_provider_is_found_without_a_line),
     };

@@ -15,6 +15,7 @@
 #include "margo-util.h"
 #include "margo/config.h"
 #include "margo/instance.h"
+#include "margo/json.h"
 #include "margo/registry.h"
 #include "mercury_log.h"
 
@@ -37,7 +38,7 @@ static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     if (!pool_is_shown(pool, options))
         options &= ~MARGO_CONFIG_HIDE_EXTERNAL;
     if ((options & MARGO_CONFIG_USE_NAMES) != 0)
-        return json_object_new_string(pool->item.name);
+        return amg_json_string(pool->item.name);
     for (unsigned i = 0; amg_margo_pool_at_locked(registry, i) != pool; i++)
         index += pool_is_shown(amg_margo_pool_at_locked(registry, i), options);
     return json_object_new_int(index);
@@ -93,7 +94,7 @@ static void put(struct out *out, const char *key, struct json_object *value)
 
 static void put_text(struct out *out, const char *key, const char *text)
 {
-    put(out, key, json_object_new_string(text));
+    put(out, key, amg_json_string(text));
 }
 
 static void put_number(struct out *out, const char *key, int64_t number)
@@ -290,6 +291,8 @@ static void put_monitoring(struct out *out, margo_instance_id mid)
         return;
     section = begin(json_object_new_object());
     put(&section, "config", config);
+    if (monitor->name != NULL)
+        put_text(&section, "name", monitor->name());
     put(out, "monitoring", end(&section));
 }
 

@@ -144,6 +144,7 @@ static void data_begin(struct amg_margo_handle *data, struct amg_margo_rpc *rpc)
     data->is_answered = false;
     data->ret = HG_SUCCESS;
     data->monitor_data.p = NULL;
+    data->waited_s = 0;
     data->serve = NULL;
     atomic_store_explicit(&data->refs, 1u, memory_order_relaxed);
     atomic_store_explicit(

@@ -45,6 +45,10 @@ struct amg_margo_handle {
     void *user_data;
     void (*user_free)(void *);
     margo_monitor_data_t monitor_data;
+    /* Of the default monitor: when it was created, and when the last wait for
+     * its call ended (ABT_get_wtime()); 0: not yet. */
+    double created_s;
+    double waited_s;
     struct amg_margo_handle *next; /* kept by an instance */
     /* The function that serves it, and its link in the queue of waiting
      * requests. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/mem.h"
 
 enum {
     WORDS_CAP = 256, /* for the list of words that are known */
@@ -249,8 +250,54 @@ static struct json_object *field_json(
     case AMG_JSON_HINT:
         return json_object_new_string(field->words[*(const int *)place]);
     default:
-        return json_object_new_string(*(const char *const *)place);
+        return amg_json_string(*(const char *const *)place);
     }
+}
+
+/* Bytes of the character at `text`, as RFC 3629 has it; 0: it is none. */
+static size_t utf8_len(const unsigned char *text)
+{
+    size_t len = text[0] < 0x80                       ? 1
+                 : text[0] >= 0xc2 && text[0] <= 0xdf ? 2
+                 : (text[0] & 0xf0) == 0xe0           ? 3
+                 : text[0] >= 0xf0 && text[0] <= 0xf4 ? 4
+                                                      : 0;
+
+    for (size_t i = 1; i < len; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    /* Too long for its number, a surrogate, or beyond U+10FFFF. */
+    if ((text[0] == 0xe0 && text[1] < 0xa0) ||
+        (text[0] == 0xed && text[1] > 0x9f) ||
+        (text[0] == 0xf0 && text[1] < 0x90) ||
+        (text[0] == 0xf4 && text[1] > 0x8f))
+        return 0;
+    return len;
+}
+
+struct json_object *amg_json_string(const char *text)
+{
+    enum { BYTE_LEN = 4 }; /* "\\xff" */
+    char *valid = amg_mem_alloc(BYTE_LEN * strlen(text) + 1);
+    struct json_object *string = NULL;
+    size_t to = 0;
+
+    if (valid == NULL)
+        return NULL;
+    for (size_t at = 0; text[at] != '\0';) {
+        size_t len = utf8_len((const unsigned char *)text + at);
+
+        if (len > 0)
+            memcpy(valid + to, text + at, len);
+        else
+            (void)snprintf(valid + to, BYTE_LEN + 1, "\\x%02x",
+                (unsigned)(unsigned char)text[at]);
+        to += len > 0 ? len : BYTE_LEN;
+        at += len > 0 ? len : 1;
+    }
+    string = json_object_new_string_len(valid, (int)to);
+    amg_mem_free(valid);
+    return string;
 }
 
 bool amg_json_write(struct json_object *object,

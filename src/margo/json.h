@@ -48,6 +48,10 @@ bool amg_json_read(const struct amg_margo_log *log, const char *path,
 bool amg_json_write(struct json_object *object,
     const struct amg_json_field *fields, const void *source);
 
+/* A string of the text; each byte that is no part of valid UTF-8, which JSON
+ * asks for, becomes "\\xff", with its two digits. NULL: no memory. */
+struct json_object *amg_json_string(const char *text);
+
 /* Reads an integer; `path` names it in the log. False: refused, logged. */
 bool amg_json_int(const struct amg_margo_log *log, const char *path,
     struct json_object *value, int64_t min, int64_t max, int64_t *ret_number);

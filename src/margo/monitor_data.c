@@ -24,24 +24,29 @@
 
 static const struct amg_json_field config_fields[] = {
     FIELD("filename_prefix", AMG_JSON_TEXT, prefix, 0, 0),
+    FIELD("precision", AMG_JSON_UINT, precision, 0, 17),
     FIELD("statistics", AMG_JSON_ELSEWHERE, stats, 0, 0),
     FIELD("time_series", AMG_JSON_ELSEWHERE, series, 0, 0),
     {0},
 };
 
+/* The first two fields of a part are told, in Margo's order; the others are
+ * read only: a "precision" is that of both parts, and is told once. */
+enum { TOLD_FIELDS = 2 };
+
 static const struct amg_json_field stats_fields[] = {
-    FIELD("disable", AMG_JSON_BOOL, stats.is_disabled, 0, 0),
-    FIELD("precision", AMG_JSON_UINT, stats.precision, 1, 17),
     FIELD("pretty_json", AMG_JSON_BOOL, stats.is_pretty, 0, 0),
-    FIELD("sample_progress_every", AMG_JSON_UINT, sample_every, 1, 1000000000),
+    FIELD("disable", AMG_JSON_BOOL, stats.is_disabled, 0, 0),
+    FIELD("precision", AMG_JSON_UINT, precision, 0, 17),
+    FIELD("sample_progress_every", AMG_JSON_UINT, sample_every, 0, 1000000000),
     {0},
 };
 
 /* "time_interval_sec" may have a fraction: interval_read() reads it. */
 static const struct amg_json_field series_fields[] = {
-    FIELD("disable", AMG_JSON_BOOL, series.is_disabled, 0, 0),
-    FIELD("precision", AMG_JSON_UINT, series.precision, 1, 17),
     FIELD("pretty_json", AMG_JSON_BOOL, series.is_pretty, 0, 0),
+    FIELD("disable", AMG_JSON_BOOL, series.is_disabled, 0, 0),
+    FIELD("precision", AMG_JSON_UINT, precision, 0, 17),
     FIELD("time_interval_sec", AMG_JSON_ELSEWHERE, interval_s, 0, 0),
     {0},
 };
@@ -100,9 +105,8 @@ static bool config_read(const struct amg_margo_log *log,
     const char *prefix = amg_env_text(AMG_ENV_MONITORING_PREFIX);
     struct amg_monitor_config config = {
         .prefix = prefix == NULL ? "margo" : prefix,
-        .stats = {.precision = 9},
+        .precision = 9,
         .sample_every = 1,
-        .series = {.precision = 9},
         .interval_s = 1.0,
     };
     struct json_object *part = NULL;
@@ -121,6 +125,8 @@ static bool config_read(const struct amg_margo_log *log,
             !interval_read(log, part, &config.interval_s))
             return false;
     }
+    if (config.sample_every == 0) /* as Margo has it: all */
+        config.sample_every = 1;
     *ret_config = config;
     return true;
 }
@@ -128,9 +134,10 @@ static bool config_read(const struct amg_margo_log *log,
 static struct json_object *part_json(const struct amg_json_field *fields,
     const struct amg_monitor_config *config)
 {
+    struct amg_json_field told[TOLD_FIELDS + 1] = {fields[0], fields[1], {0}};
     struct json_object *part = json_object_new_object();
 
-    (void)amg_json_write(part, fields, config);
+    (void)amg_json_write(part, told, config);
     return part;
 }
 
@@ -191,7 +198,7 @@ static struct json_object *command_json(void)
     (void)fclose(file);
     text[len] = '\0';
     for (size_t i = 0; i < len; i += strlen(text + i) + 1)
-        json_object_array_add(words, json_object_new_string(text + i));
+        json_object_array_add(words, amg_json_string(text + i));
     return words;
 }
 
@@ -205,8 +212,8 @@ static struct json_object *document_begin(const struct amg_monitor *monitor)
         return NULL;
     host_name(host);
     json_object_object_add(
-        object, "address", json_object_new_string(monitor->address));
-    json_object_object_add(object, "hostname", json_object_new_string(host));
+        object, "address", amg_json_string(monitor->address));
+    json_object_object_add(object, "hostname", amg_json_string(host));
     json_object_object_add(
         object, "pid", json_object_new_int64((int64_t)getpid()));
     json_object_object_add(object, "cmdline", command_json());
@@ -215,7 +222,7 @@ static struct json_object *document_begin(const struct amg_monitor *monitor)
 
 static struct json_object *stats_json_locked(const struct amg_monitor *monitor)
 {
-    unsigned precision = monitor->config.stats.precision;
+    unsigned precision = monitor->config.precision;
     struct json_object *object = document_begin(monitor);
     struct json_object *loop = json_object_new_object();
 
@@ -241,7 +248,7 @@ static struct json_object *series_json_locked(const struct amg_monitor *monitor)
 
     if (object != NULL)
         amg_timeseries_json(
-            &monitor->series, monitor->config.series.precision, object);
+            &monitor->series, monitor->config.precision, object);
     return object;
 }
 
@@ -340,7 +347,8 @@ void amg_monitor_finalize(void *uargs)
     struct amg_monitor *monitor = uargs;
 
     /* Closes the last interval, however short it was. */
-    amg_timeseries_close(&monitor->series, ABT_get_wtime() - monitor->opened_s);
+    if (!monitor->config.series.is_disabled)
+        amg_monitor_sample(monitor, ABT_get_wtime());
     if (monitor->is_short || monitor->series.is_short)
         margo_warning(monitor->mid, "monitoring: some statistics are missing, "
                                     "since there was no memory");
@@ -372,6 +380,8 @@ void amg_monitor_dump(
     const char *text = NULL;
     size_t len = 0;
 
+    if (!monitor->config.series.is_disabled)
+        amg_monitor_sample(monitor, ABT_get_wtime());
     amg_lock_lock(&monitor->lock);
     if (!monitor->config.stats.is_disabled)
         json_object_object_add(object, "stats", stats_json_locked(monitor));
@@ -394,13 +404,18 @@ struct json_object *amg_monitor_config_get(void *uargs)
 {
     const struct amg_monitor_config *config =
         &((const struct amg_monitor *)uargs)->config;
-    struct json_object *section = part_json(config_fields, config);
+    struct json_object *section = json_object_new_object();
+    struct json_object *stats = part_json(stats_fields, config);
     struct json_object *series = part_json(series_fields, config);
 
+    (void)amg_json_write(section, config_fields, config);
+    /* Not in Margo's, which tells no sampling. */
+    if (config->sample_every != 1)
+        json_object_object_add(stats, "sample_progress_every",
+            json_object_new_int64(config->sample_every));
     json_object_object_add(series, "time_interval_sec",
         json_object_new_double(config->interval_s));
-    json_object_object_add(
-        section, "statistics", part_json(stats_fields, config));
+    json_object_object_add(section, "statistics", stats);
     json_object_object_add(section, "time_series", series);
     return section;
 }

@@ -3,8 +3,9 @@
  *
  * An operation - a call, an answer, a transfer, or a served request - has an
  * object from its begin to its end. The function that posts the operation, its
- * callback and its thread each hold the object. Handles and requests outlive
- * it: they keep pointers into the book of calls, whose entries stay. */
+ * callback, the wait for it and its thread each hold the object. Handles
+ * outlive it: they keep a pointer into the book of calls, whose entries
+ * stay. */
 #ifndef AMG_MARGO_MONITOR_DATA_H
 #define AMG_MARGO_MONITOR_DATA_H
 
@@ -20,12 +21,12 @@
 struct amg_monitor_output {
     bool is_disabled;
     bool is_pretty;
-    unsigned precision; /* digits of numbers with a fraction */
 };
 
 /* Owned by the monitor. */
 struct amg_monitor_config {
     const char *prefix; /* lies in the text, or the environment */
+    unsigned precision; /* digits of numbers with a fraction */
     struct amg_monitor_output stats;
     unsigned sample_every; /* one of so many polls of the loop is counted */
     struct amg_monitor_output series;
@@ -43,11 +44,12 @@ enum { AMG_MONITOR_ADDRESS_CAP = 256, AMG_MONITOR_PATH_CAP = 1024 };
 struct amg_monitor_operation {
     struct amg_monitor_operation *next; /* of those that are free */
     struct amg_stats_call *call;
-    hg_id_t id;
     double start;
-    double ult_start; /* of a request that is served */
-    hg_size_t size;   /* of a transfer */
-    bool is_push;
+    double posted;            /* when the post had ended */
+    double ult_start;         /* of a request that is served */
+    hg_size_t size;           /* of a transfer */
+    enum amg_stats_what wait; /* the measure of its wait */
+    bool is_awaited;          /* not by a callback */
     unsigned refs;
 };
 
@@ -71,6 +73,9 @@ struct amg_monitor {
     struct amg_monitor_operation *spare;
     bool is_short; /* something was not counted, since there was no memory */
 };
+
+/* Adds a point of each pool, and of each RPC, to the series. */
+void amg_monitor_sample(struct amg_monitor *monitor, double now);
 
 /* Functions of struct margo_monitor. The first returns NULL, with a log line,
  * if `config` is invalid; the second writes the two files. */

@@ -5,7 +5,9 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "margo/handle.h"
 #include "margo/monitor_data.h"
+#include "margo/request.h"
 
 /* The operation that the calling thread serves; NULL: none. */
 static struct amg_monitor_operation *served_operation(
@@ -17,6 +19,33 @@ static struct amg_monitor_operation *served_operation(
     return served;
 }
 
+static const char unknown[] = "<unknown>"; /* an address, as Margo writes it */
+
+/* The text of an address; NULL: there is none. */
+static void address_text(hg_class_t *hg_class, hg_addr_t addr,
+    char ret_text[AMG_MONITOR_ADDRESS_CAP])
+{
+    hg_size_t size = AMG_MONITOR_ADDRESS_CAP;
+
+    if (addr == HG_ADDR_NULL ||
+        HG_Addr_to_string(hg_class, ret_text, &size, addr) != HG_SUCCESS)
+        (void)strcpy(ret_text, unknown);
+}
+
+/* Takes the lock. NULL: no memory. */
+static struct amg_stats_call *entry_find(
+    struct amg_monitor *monitor, const struct amg_breadcrumb *path)
+{
+    struct amg_stats_call *call = NULL;
+
+    amg_lock_lock(&monitor->lock);
+    call = amg_stats_book_find(&monitor->book, path);
+    if (call == NULL)
+        monitor->is_short = true;
+    amg_lock_unlock(&monitor->lock);
+    return call;
+}
+
 /* The entry of a call; if `handle` is NULL, that of bulk outside of handlers.
  * Takes the lock. NULL: no memory. */
 static struct amg_stats_call *call_find(struct amg_monitor *monitor,
@@ -24,27 +53,19 @@ static struct amg_stats_call *call_find(struct amg_monitor *monitor,
 {
     const struct hg_info *info =
         handle == HG_HANDLE_NULL ? NULL : HG_Get_info(handle);
-    struct amg_breadcrumb path = {.parent = parent, .side = side};
-    char peer[AMG_MONITOR_ADDRESS_CAP] = "nobody";
-    hg_size_t size = sizeof(peer);
-    struct amg_stats_call *call = NULL;
+    char peer[AMG_MONITOR_ADDRESS_CAP] = "";
+    struct amg_breadcrumb path = {
+        .parent = parent, .side = side, .peer = unknown};
 
     if (info != NULL) {
         path.id = info->id;
         path.name = margo_handle_get_name(handle);
-        if (HG_Addr_to_string(info->hg_class, peer, &size, info->addr) !=
-            HG_SUCCESS)
-            (void)strcpy(peer, "unknown");
+        address_text(info->hg_class, info->addr, peer);
+        path.peer = peer;
     }
     if (path.name == NULL)
         path.name = "";
-    path.peer = peer;
-    amg_lock_lock(&monitor->lock);
-    call = amg_stats_book_find(&monitor->book, &path);
-    if (call == NULL)
-        monitor->is_short = true;
-    amg_lock_unlock(&monitor->lock);
-    return call;
+    return entry_find(monitor, &path);
 }
 
 /* Creates an operation with `refs` references. Takes the lock. NULL: no
@@ -101,6 +122,17 @@ static void count(struct amg_monitor *monitor,
     amg_lock_unlock(&monitor->lock);
 }
 
+/* Counts a relative time whose duration is counted later. Takes the lock. */
+static void count_relative(struct amg_monitor *monitor,
+    struct amg_stats_call *call, enum amg_stats_what what, double relative)
+{
+    if (monitor->config.stats.is_disabled)
+        return;
+    amg_lock_lock(&monitor->lock);
+    amg_stats_add(&call->measures[what].relative, relative);
+    amg_lock_unlock(&monitor->lock);
+}
+
 /* The measure of an entry; NULL: there is none. */
 static struct amg_stats_measure *measure_of(
     struct amg_stats_call *call, enum amg_stats_what what)
@@ -108,8 +140,8 @@ static struct amg_stats_measure *measure_of(
     return call == NULL ? NULL : &call->measures[what];
 }
 
-/* Data of a handle: the entry of its call; of a request whose thread has not
- * begun, the operation. */
+/* Data of a handle: the entry of its call; of a served request whose thread has
+ * not begun, the operation. */
 static void *handle_get(hg_handle_t handle)
 {
     margo_monitor_data_t data = {.p = NULL};
@@ -140,15 +172,21 @@ static void *request_get(margo_request request)
     return data.p;
 }
 
-/* Begins the post of a call or answer, whose operation the post and the
- * callback reference. */
+/* Begins the post of a call, an answer or a transfer, whose operation the post,
+ * the callback and the wait reference. */
 static void *post_begin(struct amg_monitor *monitor,
-    struct amg_stats_call *call, margo_request request, double now)
+    struct amg_stats_call *call, margo_request request, double now,
+    enum amg_stats_what wait)
 {
     struct amg_monitor_operation *operation = NULL;
+    bool is_awaited = amg_margo_request_of(request)->callback == NULL;
 
     if (call != NULL)
-        operation = operation_begin(monitor, call, now, 2);
+        operation = operation_begin(monitor, call, now, 2 + is_awaited);
+    if (operation != NULL) {
+        operation->wait = wait;
+        operation->is_awaited = is_awaited;
+    }
     request_set(request, operation);
     return operation;
 }
@@ -157,19 +195,20 @@ static void *post_begin(struct amg_monitor *monitor,
  * freed. */
 static void post_end(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation, enum amg_stats_what what,
-    double now, double relative, hg_return_t ret)
+    double now, double relative, double size, hg_return_t ret)
 {
     if (operation == NULL)
         return;
+    operation->posted = now;
     count(monitor, measure_of(operation->call, what), now - operation->start,
-        relative, -1);
-    operation_unref(monitor, operation, ret == HG_SUCCESS ? 1 : 2);
+        relative, size);
+    operation_unref(monitor, operation,
+        ret == HG_SUCCESS ? 1u : 2u + operation->is_awaited);
 }
 
-/* Called when the callback has run. The request keeps the measure of its wait.
- */
+/* Called when the callback has run. */
 static void post_done(struct amg_monitor *monitor, margo_request request,
-    double began, double now, enum amg_stats_what cb, enum amg_stats_what wait)
+    double began, double now, enum amg_stats_what cb)
 {
     struct amg_monitor_operation *operation = request_get(request);
 
@@ -177,8 +216,15 @@ static void post_done(struct amg_monitor *monitor, margo_request request,
         return;
     count(monitor, measure_of(operation->call, cb), now - began,
         began - operation->start, -1);
-    request_set(request, measure_of(operation->call, wait));
     operation_unref(monitor, operation, 1);
+}
+
+static void on_create(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_create_args_t args)
+{
+    (void)uargs;
+    if (kind == MARGO_MONITOR_FN_END && args->ret == HG_SUCCESS)
+        amg_margo_handle_find(args->handle)->created_s = now;
 }
 
 static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
@@ -193,9 +239,14 @@ static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
         (void)margo_get_current_rpc_id(monitor->mid, &parent);
         call = call_find(monitor, AMG_STATS_ORIGIN, parent, args->handle);
         handle_set(args->handle, call);
-        args->uctx.p = post_begin(monitor, call, args->request, now);
+        args->uctx.p = post_begin(
+            monitor, call, args->request, now, AMG_STATS_FORWARD_WAIT);
+        if (args->uctx.p != NULL)
+            count_relative(monitor, call, AMG_STATS_IFORWARD,
+                now - amg_margo_handle_find(args->handle)->created_s);
     } else if (kind == MARGO_MONITOR_FN_END) {
-        post_end(monitor, args->uctx.p, AMG_STATS_IFORWARD, now, -1, args->ret);
+        post_end(
+            monitor, args->uctx.p, AMG_STATS_IFORWARD, now, -1, -1, args->ret);
     }
 }
 
@@ -211,8 +262,7 @@ static void on_forward_cb(void *uargs, double now, margo_monitor_event_t kind,
     if (operation != NULL)
         count(uargs, measure_of(operation->call, AMG_STATS_FORWARD),
             args->uctx.f - operation->start, -1, -1);
-    post_done(uargs, args->request, args->uctx.f, now, AMG_STATS_FORWARD_CB,
-        AMG_STATS_FORWARD_WAIT);
+    post_done(uargs, args->request, args->uctx.f, now, AMG_STATS_FORWARD_CB);
 }
 
 static void on_respond(void *uargs, double now, margo_monitor_event_t kind,
@@ -221,8 +271,8 @@ static void on_respond(void *uargs, double now, margo_monitor_event_t kind,
     struct amg_monitor *monitor = uargs;
 
     if (kind == MARGO_MONITOR_FN_START) {
-        args->uctx.p =
-            post_begin(monitor, handle_get(args->handle), args->request, now);
+        args->uctx.p = post_begin(monitor, handle_get(args->handle),
+            args->request, now, AMG_STATS_RESPOND_WAIT);
     } else if (kind == MARGO_MONITOR_FN_END) {
         struct amg_monitor_operation *served = served_operation(monitor);
         struct amg_monitor_operation *operation = args->uctx.p;
@@ -231,8 +281,8 @@ static void on_respond(void *uargs, double now, margo_monitor_event_t kind,
         if (served != NULL && operation != NULL &&
             served->call == operation->call)
             relative = operation->start - served->ult_start;
-        post_end(
-            monitor, operation, AMG_STATS_IRESPOND, now, relative, args->ret);
+        post_end(monitor, operation, AMG_STATS_IRESPOND, now, relative, -1,
+            args->ret);
     }
 }
 
@@ -240,8 +290,8 @@ static void on_respond_cb(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_respond_cb_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
-        post_done(uargs, args->request, args->uctx.f, now, AMG_STATS_RESPOND_CB,
-            AMG_STATS_RESPOND_WAIT);
+        post_done(
+            uargs, args->request, args->uctx.f, now, AMG_STATS_RESPOND_CB);
     else
         args->uctx.f = now;
 }
@@ -315,14 +365,37 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
     }
 }
 
-/* At the end the request has completed, and keeps a measure. */
+/* The handle of a call that was waited for: the program may have destroyed it
+ * meanwhile. */
+static void waited_note(hg_handle_t handle, double now)
+{
+    struct amg_margo_handle *kept =
+        handle != HG_HANDLE_NULL && amg_refs_get(&handle->refs) > 0
+            ? amg_margo_handle_find(handle)
+            : NULL;
+
+    if (kept != NULL)
+        kept->waited_s = now;
+}
+
 static void on_wait(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_wait_args_t args)
 {
-    if (kind == MARGO_MONITOR_FN_END)
-        count(uargs, request_get(args->request), now - args->uctx.f, -1, -1);
-    else
+    struct amg_monitor_operation *operation = NULL;
+
+    if (kind != MARGO_MONITOR_FN_END) {
         args->uctx.f = now;
+        return;
+    }
+    operation = request_get(args->request);
+    if (operation == NULL)
+        return;
+    count(uargs, measure_of(operation->call, operation->wait),
+        now - args->uctx.f, args->uctx.f - operation->posted, -1);
+    if (operation->wait == AMG_STATS_FORWARD_WAIT)
+        waited_note(amg_margo_request_of(args->request)->handle, now);
+    request_set(args->request, NULL);
+    operation_unref(uargs, operation, 1);
 }
 
 /* Time since the post of a request's operation; -1: unknown. */
@@ -344,6 +417,14 @@ static double since_ult(const struct amg_monitor *monitor,
                                                   : began - served->ult_start;
 }
 
+/* Time since the last wait for the call of a handle; -1: there was none. */
+static double since_wait(hg_handle_t handle, double began)
+{
+    const struct amg_margo_handle *kept = amg_margo_handle_find(handle);
+
+    return kept == NULL || kept->waited_s == 0 ? -1 : began - kept->waited_s;
+}
+
 static void count_data(struct amg_monitor *monitor, hg_handle_t handle,
     enum amg_stats_what what, double began, double now, double relative)
 {
@@ -353,7 +434,7 @@ static void count_data(struct amg_monitor *monitor, hg_handle_t handle,
         count(monitor, &call->measures[what], now - began, relative, -1);
 }
 
-/* ON_DATA(get_output, AMG_STATS_GET_OUTPUT, -1) is on_get_output(), which
+/* ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1) is on_free_output(), which
  * counts the time from its begin to its end, and -1 as the time since another
  * event. */
 #define ON_DATA(name, what, relative)                                          \
@@ -374,7 +455,8 @@ ON_DATA(get_input, AMG_STATS_GET_INPUT,
     since_ult(uargs, handle_get(args->handle), args->uctx.f))
 ON_DATA(free_input, AMG_STATS_FREE_INPUT,
     since_ult(uargs, handle_get(args->handle), args->uctx.f))
-ON_DATA(get_output, AMG_STATS_GET_OUTPUT, -1)
+ON_DATA(
+    get_output, AMG_STATS_GET_OUTPUT, since_wait(args->handle, args->uctx.f))
 ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1)
 
 /* The entry of bulk operations: that of the served request, or that of bulk
@@ -421,41 +503,55 @@ static void on_bulk_free(void *uargs, double now, margo_monitor_event_t kind,
 }
 
 /* The measures of pushes follow those of pulls, in the same order. */
-static enum amg_stats_what transfer_what(
-    const struct amg_monitor_operation *operation, enum amg_stats_what pull)
+static enum amg_stats_what transfer_what(bool is_push, enum amg_stats_what pull)
 {
-    return operation->is_push ? pull + (AMG_STATS_PUSH - AMG_STATS_PULL) : pull;
+    return is_push ? pull + (AMG_STATS_PUSH - AMG_STATS_PULL) : pull;
+}
+
+static bool is_push(const struct amg_monitor_operation *operation)
+{
+    return operation->wait == AMG_STATS_PUSH_WAIT;
+}
+
+/* The entry of transfers with a peer, beside that of other bulk. */
+static struct amg_stats_call *transfer_call(
+    struct amg_monitor *monitor, hg_addr_t addr)
+{
+    struct amg_stats_call *call = bulk_call(monitor);
+    char remote[AMG_MONITOR_ADDRESS_CAP];
+    struct amg_breadcrumb path = {0};
+
+    if (call == NULL)
+        return NULL;
+    address_text(margo_get_class(monitor->mid), addr, remote);
+    path = call->path;
+    path.remote = remote;
+    return entry_find(monitor, &path);
 }
 
 static void transfer_begin(struct amg_monitor *monitor,
     margo_monitor_bulk_transfer_args_t args, double now)
 {
-    struct amg_stats_call *call = bulk_call(monitor);
-    struct amg_monitor_operation *operation =
-        post_begin(monitor, call, args->request, now);
+    struct amg_monitor_operation *operation = post_begin(monitor,
+        transfer_call(monitor, args->origin_addr), args->request, now,
+        transfer_what(args->op == HG_BULK_PUSH, AMG_STATS_PULL_WAIT));
 
-    if (operation != NULL) {
+    if (operation != NULL)
         operation->size = args->size;
-        operation->is_push = args->op == HG_BULK_PUSH;
-    }
     args->uctx.p = operation;
 }
 
 static void on_bulk_transfer(void *uargs, double now,
     margo_monitor_event_t kind, margo_monitor_bulk_transfer_args_t args)
 {
-    struct amg_monitor *monitor = uargs;
     struct amg_monitor_operation *operation = args->uctx.p;
 
-    if (kind == MARGO_MONITOR_FN_START) {
-        transfer_begin(monitor, args, now);
-    } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
-        count(monitor,
-            measure_of(
-                operation->call, transfer_what(operation, AMG_STATS_IPULL)),
-            now - operation->start, -1, (double)operation->size);
-        operation_unref(monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
-    }
+    if (kind == MARGO_MONITOR_FN_START)
+        transfer_begin(uargs, args, now);
+    else if (kind == MARGO_MONITOR_FN_END && operation != NULL)
+        post_end(uargs, operation,
+            transfer_what(is_push(operation), AMG_STATS_IPULL), now, -1,
+            (double)operation->size, args->ret);
 }
 
 static void on_bulk_transfer_cb(void *uargs, double now,
@@ -471,20 +567,19 @@ static void on_bulk_transfer_cb(void *uargs, double now,
     if (operation == NULL)
         return;
     count(monitor,
-        measure_of(operation->call, transfer_what(operation, AMG_STATS_PULL)),
+        measure_of(
+            operation->call, transfer_what(is_push(operation), AMG_STATS_PULL)),
         args->uctx.f - operation->start, -1, (double)operation->size);
     amg_lock_lock(&monitor->lock);
     amg_timeseries_bytes(
         &monitor->series, operation->call->path.id, operation->size);
     amg_lock_unlock(&monitor->lock);
     post_done(monitor, args->request, args->uctx.f, now,
-        transfer_what(operation, AMG_STATS_PULL_CB),
-        transfer_what(operation, AMG_STATS_PULL_WAIT));
+        transfer_what(is_push(operation), AMG_STATS_PULL_CB));
 }
 
-/* One point of each pool, and of each RPC. The lock of the monitor is not held
- * while the pools are read. */
-static void series_sample(struct amg_monitor *monitor, double now)
+/* The lock of the monitor is not held while the pools are read. */
+void amg_monitor_sample(struct amg_monitor *monitor, double now)
 {
     margo_instance_id mid = monitor->mid;
     double moment = now - monitor->opened_s;
@@ -539,7 +634,7 @@ static void on_progress(void *uargs, double now, margo_monitor_event_t kind,
              amg_timeseries_is_due(&monitor->series, now - monitor->opened_s);
     amg_lock_unlock(&monitor->lock);
     if (is_due)
-        series_sample(monitor, now);
+        amg_monitor_sample(monitor, now);
 }
 
 static void on_trigger(void *uargs, double now, margo_monitor_event_t kind,
@@ -574,6 +669,7 @@ static const struct margo_monitor default_monitor = {
     .on_progress = on_progress,
     .on_trigger = on_trigger,
     .on_register = on_register,
+    .on_create = on_create,
     .on_forward = on_forward,
     .on_forward_cb = on_forward_cb,
     .on_respond = on_respond,

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "margo.h"
+#include "margo/json.h"
 
 /* Each number moves the mean by its part of the distance, so large numbers
  * do not swallow small distances (Welford, Technometrics 4, 1962). */
@@ -58,25 +59,29 @@ struct json_object *amg_stats_json(
     return object;
 }
 
-enum { PROVIDER_BITS = 16, TITLE_CAP = 512 };
+enum { TITLE_CAP = 512 };
 
 /* Path of a measure in the JSON object of its peer. */
 struct what_name {
     const char *group; /* NULL, or an object in it */
-    const char *part;  /* NULL, or an object in that */
+    const char *part;  /* NULL, or an object in that: with the remote address */
     const char *key;
     const char *relative; /* NULL: none is measured */
+    bool has_size;
 };
 
 static const struct what_name what_names[AMG_STATS_WHAT_COUNT] = {
     [AMG_STATS_FORWARD] = {NULL, NULL, "forward", NULL},
-    [AMG_STATS_IFORWARD] = {NULL, NULL, "iforward", NULL},
+    [AMG_STATS_IFORWARD] = {NULL, NULL, "iforward",
+        "relative_timestamp_from_create"},
     [AMG_STATS_SET_INPUT] = {NULL, NULL, "set_input",
         "relative_timestamp_from_iforward_start"},
     [AMG_STATS_FORWARD_CB] = {NULL, NULL, "forward_cb",
         "relative_timestamp_from_iforward_start"},
-    [AMG_STATS_FORWARD_WAIT] = {NULL, NULL, "iforward_wait", NULL},
-    [AMG_STATS_GET_OUTPUT] = {NULL, NULL, "get_output", NULL},
+    [AMG_STATS_FORWARD_WAIT] = {NULL, NULL, "iforward_wait",
+        "relative_timestamp_from_iforward_end"},
+    [AMG_STATS_GET_OUTPUT] = {NULL, NULL, "get_output",
+        "relative_timestamp_from_wait_end"},
     [AMG_STATS_FREE_OUTPUT] = {NULL, NULL, "free_output", NULL},
     [AMG_STATS_HANDLER] = {NULL, NULL, "handler", NULL},
     [AMG_STATS_ULT] = {NULL, NULL, "ult",
@@ -91,20 +96,29 @@ static const struct what_name what_names[AMG_STATS_WHAT_COUNT] = {
         "relative_timestamp_from_irespond_start"},
     [AMG_STATS_RESPOND_CB] = {NULL, NULL, "respond_cb",
         "relative_timestamp_from_irespond_start"},
-    [AMG_STATS_RESPOND_WAIT] = {NULL, NULL, "irespond_wait", NULL},
-    [AMG_STATS_BULK_CREATE] = {"bulk", NULL, "create", NULL},
+    [AMG_STATS_RESPOND_WAIT] = {NULL, NULL, "irespond_wait",
+        "relative_timestamp_from_irespond_end"},
+    [AMG_STATS_BULK_CREATE] = {"bulk", NULL, "create", NULL, true},
     [AMG_STATS_BULK_FREE] = {"bulk", NULL, "free", NULL},
-    [AMG_STATS_PULL] = {"bulk", "pull", "transfer", NULL},
-    [AMG_STATS_IPULL] = {"bulk", "pull", "itransfer", NULL},
-    [AMG_STATS_PULL_CB] = {"bulk", "pull", "transfer_cb",
+    [AMG_STATS_PULL] = {"bulk", "pull from", "transfer", NULL, true},
+    [AMG_STATS_IPULL] = {"bulk", "pull from", "itransfer", NULL, true},
+    [AMG_STATS_PULL_CB] = {"bulk", "pull from", "transfer_cb",
         "relative_timestamp_from_itransfer_start"},
-    [AMG_STATS_PULL_WAIT] = {"bulk", "pull", "itransfer_wait", NULL},
-    [AMG_STATS_PUSH] = {"bulk", "push", "transfer", NULL},
-    [AMG_STATS_IPUSH] = {"bulk", "push", "itransfer", NULL},
-    [AMG_STATS_PUSH_CB] = {"bulk", "push", "transfer_cb",
+    [AMG_STATS_PULL_WAIT] = {"bulk", "pull from", "itransfer_wait",
+        "relative_timestamp_from_itransfer_end"},
+    [AMG_STATS_PUSH] = {"bulk", "push to", "transfer", NULL, true},
+    [AMG_STATS_IPUSH] = {"bulk", "push to", "itransfer", NULL, true},
+    [AMG_STATS_PUSH_CB] = {"bulk", "push to", "transfer_cb",
         "relative_timestamp_from_itransfer_start"},
-    [AMG_STATS_PUSH_WAIT] = {"bulk", "push", "itransfer_wait", NULL},
+    [AMG_STATS_PUSH_WAIT] = {"bulk", "push to", "itransfer_wait",
+        "relative_timestamp_from_itransfer_end"},
 };
+
+/* Empty, if it is NULL. */
+static const char *text_of(const char *text)
+{
+    return text == NULL ? "" : text;
+}
 
 static uint64_t breadcrumb_hash(const struct amg_breadcrumb *path)
 {
@@ -113,6 +127,7 @@ static uint64_t breadcrumb_hash(const struct amg_breadcrumb *path)
 
     hash = amg_hash(hash, &path->id, sizeof(path->id));
     hash = amg_hash(hash, &path->side, sizeof(path->side));
+    hash = amg_hash(hash, text_of(path->remote), strlen(text_of(path->remote)));
     return amg_hash(hash, path->peer, strlen(path->peer));
 }
 
@@ -120,7 +135,8 @@ static bool breadcrumb_is_same(
     const struct amg_breadcrumb *a, const struct amg_breadcrumb *b)
 {
     return a->parent == b->parent && a->id == b->id && a->side == b->side &&
-           strcmp(a->peer, b->peer) == 0;
+           strcmp(a->peer, b->peer) == 0 &&
+           strcmp(text_of(a->remote), text_of(b->remote)) == 0;
 }
 
 static void call_free(struct amg_stats_call *call)
@@ -129,6 +145,7 @@ static void call_free(struct amg_stats_call *call)
         return;
     amg_mem_free((char *)call->path.peer);
     amg_mem_free((char *)call->path.name);
+    amg_mem_free((char *)call->path.remote);
     amg_mem_free(call);
 }
 
@@ -141,7 +158,10 @@ static struct amg_stats_call *call_create(const struct amg_breadcrumb *path)
     call->path = *path;
     call->path.peer = amg_mem_strdup(path->peer);
     call->path.name = amg_mem_strdup(path->name);
-    if (call->path.peer == NULL || call->path.name == NULL) {
+    if (path->remote != NULL)
+        call->path.remote = amg_mem_strdup(path->remote);
+    if (call->path.peer == NULL || call->path.name == NULL ||
+        (path->remote != NULL && call->path.remote == NULL)) {
         call_free(call);
         return NULL;
     }
@@ -175,11 +195,18 @@ struct amg_stats_call *amg_stats_book_find(
     return call;
 }
 
+static bool measure_is_told(const struct amg_stats_measure *measure)
+{
+    return measure->duration.num > 0 || measure->was_reset;
+}
+
 void amg_stats_book_reset(struct amg_stats_book *book)
 {
     for (struct amg_stats_call *call = book->all; call != NULL;
          call = call->next)
-        memset(call->measures, 0, sizeof(call->measures));
+        for (unsigned i = 0; i < AMG_STATS_WHAT_COUNT; i++)
+            call->measures[i] = (struct amg_stats_measure){
+                .was_reset = measure_is_told(&call->measures[i])};
 }
 
 void amg_stats_book_fini(struct amg_stats_book *book)
@@ -216,16 +243,17 @@ static struct json_object *measure_json(const struct amg_stats_measure *measure,
     if (name->relative != NULL)
         json_object_object_add(object, name->relative,
             amg_stats_json(&measure->relative, precision));
-    if (measure->size.num > 0)
+    if (name->has_size)
         json_object_object_add(
             object, "size", amg_stats_json(&measure->size, precision));
     return object;
 }
 
-/* The number and the provider of an id; no id has 65535 for both. */
+/* The id that an RPC has for no provider, and the provider of an id; no RPC is
+ * 65535 and 65535. */
 static uint64_t id_number(hg_id_t id)
 {
-    return id == 0 ? MARGO_MAX_PROVIDER_ID : id >> PROVIDER_BITS;
+    return id | MARGO_MAX_PROVIDER_ID;
 }
 
 static unsigned id_provider(hg_id_t id)
@@ -255,18 +283,22 @@ static struct json_object *breadcrumb_json(
         json_object_new_uint64(id_number(path->parent)));
     json_object_object_add(object, "parent_provider_id",
         json_object_new_int64(id_provider(path->parent)));
-    json_object_object_add(object, "name", json_object_new_string(path->name));
+    json_object_object_add(object, "name", amg_json_string(path->name));
     (void)object_in(object, "origin");
     (void)object_in(object, "target");
     return object;
 }
 
-static bool call_is_empty(const struct amg_stats_call *call)
+/* Does the entry tell that measure? All of a call, and what there is of
+ * bulk. */
+static bool tells(const struct amg_stats_call *call, enum amg_stats_what what)
 {
-    for (unsigned i = 0; i < AMG_STATS_WHAT_COUNT; i++)
-        if (call->measures[i].duration.num > 0)
-            return false;
-    return true;
+    bool is_of_target = what >= AMG_STATS_HANDLER;
+
+    return measure_is_told(&call->measures[what]) ||
+           (what_names[what].group == NULL && call->path.id != 0 &&
+               call->path.remote == NULL &&
+               is_of_target == (call->path.side == AMG_STATS_TARGET));
 }
 
 static void call_add_json(struct json_object *rpcs,
@@ -283,18 +315,20 @@ static void call_add_json(struct json_object *rpcs,
         object_in(breadcrumb_json(rpcs, path), is_origin ? "origin" : "target"),
         title);
     for (unsigned i = 0; i < AMG_STATS_WHAT_COUNT; i++) {
-        const struct amg_stats_measure *measure = &call->measures[i];
         const struct what_name *name = &what_names[i];
         struct json_object *in = peer;
 
-        if (measure->duration.num == 0)
+        if (!tells(call, i))
             continue;
         if (name->group != NULL)
             in = object_in(in, name->group);
-        if (name->part != NULL)
-            in = object_in(in, name->part);
+        if (name->part != NULL) {
+            (void)snprintf(title, sizeof(title), "%s %s", name->part,
+                text_of(path->remote));
+            in = object_in(in, title);
+        }
         json_object_object_add(
-            in, name->key, measure_json(measure, name, precision));
+            in, name->key, measure_json(&call->measures[i], name, precision));
     }
 }
 
@@ -305,8 +339,7 @@ struct json_object *amg_stats_book_json(
 
     for (const struct amg_stats_call *call = book->all;
          rpcs != NULL && call != NULL; call = call->next)
-        if (!call_is_empty(call))
-            call_add_json(rpcs, call, precision);
+        call_add_json(rpcs, call, precision);
     return rpcs;
 }
 
@@ -475,12 +508,14 @@ static void line_add_json(struct json_object *to, const char *key,
     unsigned precision)
 {
     struct json_object *object = json_object_new_object();
+    struct json_object *name = amg_json_string(key);
 
-    json_object_object_add(object, "name", json_object_new_string(line->name));
+    json_object_object_add(object, "name", amg_json_string(line->name));
     for (unsigned i = 0; i < NUMBERS; i++)
         json_object_object_add(
             object, names[i], column_json(line, i, precision));
-    json_object_object_add(to, key, object);
+    json_object_object_add(to, json_object_get_string(name), object);
+    json_object_put(name);
 }
 
 void amg_timeseries_json(const struct amg_timeseries *series,

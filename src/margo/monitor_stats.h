@@ -69,6 +69,7 @@ struct amg_stats_measure {
     struct amg_stats duration;
     struct amg_stats relative; /* since what the table names */
     struct amg_stats size;     /* bytes, of bulk */
+    bool was_reset;            /* it had numbers, and is told without */
 };
 
 /* Key of an entry. */
@@ -78,6 +79,9 @@ struct amg_breadcrumb {
     enum amg_stats_side side;
     const char *peer; /* its address */
     const char *name; /* of the RPC; not compared */
+    /* Address of the other side of a transfer within that; NULL: no
+     * transfer. */
+    const char *remote;
 };
 
 struct amg_stats_call {

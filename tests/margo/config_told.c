@@ -157,10 +157,10 @@ int main(void)
     same(told(mid, 0),
         expected(threads_argobots, 1, 2,
             ",\"monitoring\":{\"config\":{\"filename_prefix\":\"margo\","
-            "\"statistics\":{\"disable\":true,\"precision\":9,"
-            "\"pretty_json\":false,\"sample_progress_every\":1},"
-            "\"time_series\":{\"disable\":true,\"precision\":9,"
-            "\"pretty_json\":false,\"time_interval_sec\":1.0}}}"));
+            "\"precision\":9,"
+            "\"statistics\":{\"disable\":true,\"pretty_json\":false},"
+            "\"time_series\":{\"disable\":true,\"pretty_json\":false,"
+            "\"time_interval_sec\":1.0}},\"name\":\"default\"}"));
     margo_finalize(mid);
     CHECK(setenv("ABT_THREAD_STACKSIZE", "65536", 1) == 0);
     CHECK(setenv("ABT_MEM_MAX_NUM_STACKS", "3", 1) == 0);

@@ -39,7 +39,7 @@ static void outer(hg_handle_t handle)
     CHECK_RC(margo_bulk_free(local), HG_SUCCESS);
     CHECK_RC(margo_free_input(handle, &remote), HG_SUCCESS);
     alone_call(inner_id);
-    CHECK_RC(margo_respond(handle, NULL), HG_SUCCESS);
+    CHECK_RC(margo_respond(handle, &size), HG_SUCCESS);
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
 }
 DEFINE_MARGO_RPC_HANDLER(outer)
@@ -81,9 +81,9 @@ static void set_check(struct json_object *set, unsigned num)
 static void path_key(char *ret_key, hg_id_t parent, hg_id_t id)
 {
     snprintf(ret_key, TEXT_CAP, "%llu:%u:%llu:%u",
-        parent == 0 ? 65535ull : (unsigned long long)parent >> 16,
+        (unsigned long long)parent | 65535,
         (unsigned)(parent == 0 ? 65535 : parent & 0xffff),
-        (unsigned long long)id >> 16, (unsigned)(id & 0xffff));
+        (unsigned long long)id | 65535, (unsigned)(id & 0xffff));
 }
 
 static void stats_check(struct json_object *stats, const char *self)
@@ -92,6 +92,7 @@ static void stats_check(struct json_object *stats, const char *self)
     struct json_object *peer = NULL;
     char key[TEXT_CAP];
     char title[TITLE_CAP];
+    char pull[TITLE_CAP];
 
     CHECK(number(stats, "pid") == (double)getpid());
     CHECK(strcmp(json_object_get_string(AT(stats, "address")), self) == 0);
@@ -110,6 +111,11 @@ static void stats_check(struct json_object *stats, const char *self)
     set_check(AT(peer, "iforward_wait", "duration"), CALLS);
     set_check(
         AT(peer, "set_input", "relative_timestamp_from_iforward_start"), CALLS);
+    set_check(AT(peer, "iforward", "relative_timestamp_from_create"), CALLS);
+    set_check(AT(peer, "iforward_wait", "relative_timestamp_from_iforward_end"),
+        CALLS);
+    set_check(
+        AT(peer, "get_output", "relative_timestamp_from_wait_end"), CALLS);
     snprintf(title, sizeof(title), "received from %s", self);
     peer = AT(rpcs, key, "target", title);
     set_check(AT(peer, "handler", "duration"), CALLS);
@@ -118,9 +124,17 @@ static void stats_check(struct json_object *stats, const char *self)
     set_check(AT(peer, "irespond", "duration"), CALLS);
     set_check(AT(peer, "get_input", "duration"), CALLS);
     set_check(AT(peer, "bulk", "create", "size"), CALLS);
-    set_check(AT(peer, "bulk", "pull", "transfer", "duration"), CALLS);
-    CHECK(number(AT(peer, "bulk", "pull", "itransfer", "size"), "sum") ==
+    set_check(AT(peer, "irespond_wait", "relative_timestamp_from_irespond_end"),
+        CALLS);
+    snprintf(pull, sizeof(pull), "pull from %s", self);
+    set_check(AT(peer, "bulk", pull, "transfer", "duration"), CALLS);
+    set_check(AT(peer, "bulk", pull, "itransfer_wait",
+                  "relative_timestamp_from_itransfer_end"),
+        CALLS);
+    CHECK(number(AT(peer, "bulk", pull, "itransfer", "size"), "sum") ==
           CALLS * BYTES);
+    AT(rpcs, "65535:65535:65535:65535", "target", "received from <unknown>",
+        "bulk", "create", "size");
     path_key(key, outer_id, inner_id);
     CHECK(strcmp(json_object_get_string(AT(rpcs, key, "name")), "inner") == 0);
     set_check(AT(rpcs, key, "target", title, "ult", "duration"), CALLS);
@@ -139,6 +153,7 @@ static void series_check(struct json_object *series)
         count += json_object_get_double(
             json_object_array_get_idx(AT(line, "count"), i));
     CHECK(count == 0);
+    AT(series, "rpcs", "no_utf8\\xff:65535");
     line = AT(series, "rpcs", "outer:65535");
     for (size_t i = 0; i < json_object_array_length(AT(line, "count")); i++) {
         count += json_object_get_double(
@@ -150,7 +165,9 @@ static void series_check(struct json_object *series)
           json_object_array_length(AT(line, "count")));
     CHECK(count == CALLS);
     CHECK(bytes == CALLS * BYTES);
-    AT(series, "pools");
+    /* Shorter than an interval, and sampled all the same. */
+    CHECK(json_object_array_length(AT(series, "pools", "__primary__", "size")) >
+          0);
 }
 
 static void take_dump(void *uargs, const char *content, size_t size)
@@ -199,7 +216,7 @@ static void dump_check(const char *self)
                 "num") == CALLS;
         if (is_whole)
             stats_check(AT(object, "stats"), self);
-        AT(object, "series", "pools");
+        AT(object, "series", "pools", "__primary__", "total_size");
         json_object_put(object);
         ABT_thread_yield();
     }
@@ -235,8 +252,11 @@ static void calls_make(void)
         HG_SUCCESS);
     for (unsigned i = 0; i < CALLS; i++) {
         hg_handle_t handle = alone_handle(outer_id);
+        uint64_t answer = 0;
 
         CHECK_RC(margo_forward(handle, &bulk), HG_SUCCESS);
+        CHECK_RC(margo_get_output(handle, &answer), HG_SUCCESS);
+        CHECK_RC(margo_free_output(handle, &answer), HG_SUCCESS);
         CHECK_RC(margo_destroy(handle), HG_SUCCESS);
     }
     CHECK_RC(margo_bulk_free(bulk), HG_SUCCESS);
@@ -255,13 +275,14 @@ int main(void)
     snprintf(json, sizeof(json),
         "{\"monitoring\":{\"config\":{\"filename_prefix\":\"%s/here\","
         "\"statistics\":{\"pretty_json\":true,\"precision\":12},"
-        "\"time_series\":{\"time_interval_sec\":0.01}}}}",
+        "\"time_series\":{\"time_interval_sec\":1000}}}}",
         folder);
     alone_open(json, NULL);
     CHECK_RC(margo_addr_to_string(pair.mid, self, &len, pair.self), HG_SUCCESS);
-    outer_id = MARGO_REGISTER(pair.mid, "outer", hg_bulk_t, void, outer);
+    outer_id = MARGO_REGISTER(pair.mid, "outer", hg_bulk_t, uint64_t, outer);
     inner_id = MARGO_REGISTER(pair.mid, "inner", void, void, inner);
     (void)MARGO_REGISTER(pair.mid, "never_called", void, void, NULL);
+    (void)MARGO_REGISTER(pair.mid, "no_utf8\xff", void, void, NULL);
     CHECK_RC(margo_monitor_call_user(pair.mid, MARGO_MONITOR_POINT, &told),
         HG_SUCCESS);
     calls_make();

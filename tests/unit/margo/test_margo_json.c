@@ -174,6 +174,30 @@ static void test_json_unknown_word_is_refused(void **state)
         &lines, "here.word is 'three', which is unknown: there are one, two"));
 }
 
+static void test_json_string_is_valid_utf8(void **state)
+{
+    static const char *const rows[][2] = {
+        {"plain", "plain"},
+        {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+            "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"a\xff\xfe", "a\\xff\\xfe"},
+        {"\xc3", "\\xc3"},
+        {"\xe2\x82z", "\\xe2\\x82z"},
+        {"\xc0\xaf", "\\xc0\\xaf"},                   /* too long */
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          /* a surrogate */
+        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* too large */
+        {"", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct json_object *string = amg_json_string(rows[i][0]);
+
+        assert_string_equal(json_object_get_string(string), rows[i][1]);
+        json_object_put(string);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_json_comments_and_commas_are_taken),
         cmocka_unit_test(test_json_what_follows_the_object_is_told),
         cmocka_unit_test(test_json_unknown_word_is_refused),
+        cmocka_unit_test(test_json_string_is_valid_utf8),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

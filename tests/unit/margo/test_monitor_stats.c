@@ -126,6 +126,7 @@ static void test_book_json_has_paths(void **state)
     struct amg_stats_book book = {0};
     struct amg_stats_call *call =
         entry(&book, 0, 0x5000000002, AMG_STATS_ORIGIN, "here");
+    struct amg_breadcrumb path_of_call;
     struct json_object *rpcs = NULL;
     struct json_object *path = NULL;
 
@@ -134,27 +135,39 @@ static void test_book_json_has_paths(void **state)
     call = entry(&book, 0x30001, 0x5000000002, AMG_STATS_TARGET, "there");
     amg_stats_add(&call->measures[AMG_STATS_ULT].duration, 1);
     amg_stats_add(&call->measures[AMG_STATS_ULT].relative, 3);
+    path_of_call = call->path;
+    path_of_call.remote = "far";
+    call = amg_stats_book_find(&book, &path_of_call);
+    assert_non_null(call);
     amg_stats_add(&call->measures[AMG_STATS_IPULL].duration, 1);
     amg_stats_add(&call->measures[AMG_STATS_IPULL].size, 4096);
     rpcs = amg_stats_book_json(&book, 9);
-    path = AT(rpcs, "65535:65535:5242880:2");
+    path = AT(rpcs, "65535:65535:343597449215:2");
     assert_non_null(path);
     assert_string_equal(json_object_get_string(AT(path, "name")), "sum");
-    assert_true(member(path, "rpc_id") == 5242880);
+    assert_true(member(path, "rpc_id") == 0x500000ffff);
     assert_true(member(path, "provider_id") == 2);
     assert_true(member(path, "parent_rpc_id") == 65535);
     assert_true(
         member(AT(path, "origin", "sent to here", "iforward", "duration"),
             "max") == 2.5);
-    path = AT(rpcs, "3:1:5242880:2", "target", "received from there");
+    /* What has not happened is told, too. */
+    assert_true(member(AT(path, "origin", "sent to here", "get_output",
+                           "relative_timestamp_from_wait_end"),
+                    "num") == 0);
+    path = AT(rpcs, "262143:1:343597449215:2", "target", "received from there");
     assert_true(member(AT(path, "ult", "relative_timestamp_from_handler_start"),
                     "sum") == 3);
-    assert_true(
-        member(AT(path, "bulk", "pull", "itransfer", "size"), "sum") == 4096);
+    assert_true(member(AT(path, "bulk", "pull from far", "itransfer", "size"),
+                    "sum") == 4096);
+    assert_null(AT(path, "bulk", "create"));
     json_object_put(rpcs);
     amg_stats_book_reset(&book);
     rpcs = amg_stats_book_json(&book, 9);
-    assert_int_equal(json_object_object_length(rpcs), 0);
+    path = AT(rpcs, "262143:1:343597449215:2", "target", "received from there");
+    assert_true(member(AT(path, "bulk", "pull from far", "itransfer", "size"),
+                    "num") == 0);
+    assert_true(member(AT(path, "ult", "duration"), "num") == 0);
     json_object_put(rpcs);
     amg_stats_book_fini(&book);
 }

@@ -195,13 +195,16 @@ static void *post_begin(struct amg_monitor *monitor,
  * freed. */
 static void post_end(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation, enum amg_stats_what what,
-    double now, double relative, double size, hg_return_t ret)
+    double now, double relative, hg_return_t ret)
 {
+    bool is_transfer = false;
+
     if (operation == NULL)
         return;
+    is_transfer = operation->wait > AMG_STATS_RESPOND_WAIT;
     operation->posted = now;
     count(monitor, measure_of(operation->call, what), now - operation->start,
-        relative, size);
+        relative, is_transfer ? (double)operation->size : -1);
     operation_unref(monitor, operation,
         ret == HG_SUCCESS ? 1u : 2u + operation->is_awaited);
 }
@@ -245,8 +248,7 @@ static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
             count_relative(monitor, call, AMG_STATS_IFORWARD,
                 now - amg_margo_handle_find(args->handle)->created_s);
     } else if (kind == MARGO_MONITOR_FN_END) {
-        post_end(
-            monitor, args->uctx.p, AMG_STATS_IFORWARD, now, -1, -1, args->ret);
+        post_end(monitor, args->uctx.p, AMG_STATS_IFORWARD, now, -1, args->ret);
     }
 }
 
@@ -281,8 +283,8 @@ static void on_respond(void *uargs, double now, margo_monitor_event_t kind,
         if (served != NULL && operation != NULL &&
             served->call == operation->call)
             relative = operation->start - served->ult_start;
-        post_end(monitor, operation, AMG_STATS_IRESPOND, now, relative, -1,
-            args->ret);
+        post_end(
+            monitor, operation, AMG_STATS_IRESPOND, now, relative, args->ret);
     }
 }
 
@@ -551,7 +553,7 @@ static void on_bulk_transfer(void *uargs, double now,
     else if (kind == MARGO_MONITOR_FN_END && operation != NULL)
         post_end(uargs, operation,
             transfer_what(is_push(operation), AMG_STATS_IPULL), now, -1,
-            (double)operation->size, args->ret);
+            args->ret);
 }
 
 static void on_bulk_transfer_cb(void *uargs, double now,

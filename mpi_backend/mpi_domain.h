@@ -104,6 +104,7 @@ struct amg_mpi_unmatched {
 
 /* Long messages that were announced; see mpi_long.c. */
 struct amg_mpi_longs {
+    struct amg_list unsent;     /* announced msgbufs; MPI has not taken them */
     struct amg_list coming;     /* msgbufs that are being received */
     struct amg_list waiting;    /* msgbufs of announcements without memory */
     atomic_uint_fast64_t *held; /* by context: see struct amg_ep */

@@ -19,7 +19,9 @@
  *
  *   - a sender posts an announcement and its message under one lock, and the
  *     announcements of one tag go to one context, so all of them are on one tag
- *     of the other communicator
+ *     of the other communicator. A message that MPI refuses is posted again by
+ *     polls, and later ones to that rank wait behind it: once it was announced,
+ *     it must come
  *   - the receiver handles messages to a context in order: those of its posted
  *     receives, and those that a probe finds while it is closed; receives are
  *     posted again only when that probe's message is complete
@@ -60,6 +62,7 @@ hg_return_t amg_mpi_longs_init(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_longs *longs = &domain->longs;
 
+    amg_list_init(&longs->unsent);
     amg_list_init(&longs->coming);
     amg_list_init(&longs->waiting);
     longs->cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);

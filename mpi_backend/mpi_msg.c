@@ -464,6 +464,7 @@ void amg_mpi_msg_drop_locked(
     amg_calls_drop_locked(&domain->calls, &ep->base);
     amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
     amg_calls_detach_locked(&domain->calls, &domain->deferred, &ep->base);
+    amg_calls_detach_locked(&domain->calls, &domain->longs.unsent, &ep->base);
 }
 
 void amg_mpi_msg_on_credits_locked(

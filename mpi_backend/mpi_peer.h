@@ -20,6 +20,7 @@ struct amg_mpi_peer {
     uint8_t silent;  /* checks in a row with work of ours and no message */
     uint8_t check;   /* serial of the last check at which it had work */
     bool is_lost;    /* MPI could not send it a message */
+    bool is_stuck;   /* nor the oldest of `unsent` that is for it */
     uint16_t open;   /* its requests that are not answered or released */
     uint16_t long_requests; /* that it announced and that have not come */
     uint16_t long_replies;

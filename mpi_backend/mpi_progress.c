@@ -573,6 +573,7 @@ void amg_mpi_close_abandon(struct amg_domain *base)
 static bool has_sent_all(const struct amg_mpi_domain *domain)
 {
     return amg_list_is_empty(&domain->sends) &&
+           amg_list_is_empty(&domain->longs.unsent) &&
            amg_packer_is_empty(&domain->packer);
 }
 

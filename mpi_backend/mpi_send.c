@@ -113,6 +113,41 @@ static inline hg_return_t msgbuf_post_locked(struct amg_mpi_msgbuf *msgbuf,
     return HG_SUCCESS;
 }
 
+/* Hands an announced message to MPI. False: MPI refuses it. */
+static bool long_send_locked(struct amg_mpi_msgbuf *msgbuf)
+{
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    int rc = MPI_Isend(&msgbuf->header, (int)msgbuf->len, MPI_BYTE,
+        msgbuf->rank, msgbuf->tag, domain->comm.data, &msgbuf->request);
+
+    if (rc != MPI_SUCCESS) {
+        if (!amg_mpi_peer_of_locked(domain, (uint32_t)msgbuf->rank)->is_lost)
+            (void)amg_mpi_peer_lost(domain, (uint32_t)msgbuf->rank, rc);
+        return false;
+    }
+    amg_list_remove(&msgbuf->post.link);
+    sends_add_locked(domain, msgbuf);
+    return true;
+}
+
+/* The announced messages, in the order of those to each rank. */
+static void longs_send_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_list *unsent = &domain->longs.unsent;
+    struct amg_link *link = amg_list_first(unsent);
+    struct amg_link *next = NULL;
+
+    for (; link != NULL; link = amg_list_next(unsent, link))
+        domain->peers[amg_mpi_msgbuf_of_link(link)->rank]->is_stuck = false;
+    for (link = amg_list_first(unsent); link != NULL; link = next) {
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
+        struct amg_mpi_peer *peer = domain->peers[msgbuf->rank];
+
+        next = amg_list_next(unsent, link);
+        peer->is_stuck = peer->is_stuck || !long_send_locked(msgbuf);
+    }
+}
+
 /* The announcement takes the credits that are owed. */
 AMG_NOINLINE static hg_return_t long_post_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
@@ -120,7 +155,6 @@ AMG_NOINLINE static hg_return_t long_post_locked(
     struct amg_mpi_domain *domain = msgbuf->domain;
     struct amg_mpi_msgbuf *announcement = amg_mpi_msgbuf_get_locked(domain);
     int tag = 0;
-    int code = MPI_SUCCESS;
     hg_return_t rc = HG_NOMEM;
 
     if (announcement == NULL)
@@ -132,11 +166,10 @@ AMG_NOINLINE static hg_return_t long_post_locked(
         return rc;
     }
     msgbuf->header.credits = 0;
-    code = MPI_Isend(&msgbuf->header, (int)msgbuf->len, MPI_BYTE, msgbuf->rank,
-        tag, domain->comm.data, &msgbuf->request);
-    if (code != MPI_SUCCESS)
-        return amg_mpi_peer_lost(domain, (uint32_t)msgbuf->rank, code);
-    sends_add_locked(domain, msgbuf);
+    msgbuf->tag = tag;
+    AMG_ASSERT(peer != NULL);
+    amg_list_push(&domain->longs.unsent, &msgbuf->post.link);
+    longs_send_locked(domain);
     return HG_SUCCESS;
 }
 
@@ -303,6 +336,8 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
     if (!amg_list_is_empty(&domain->deferred))
         deferred_send_locked(domain);
     amg_mpi_send_kept_locked(domain);
+    if (!amg_list_is_empty(&domain->longs.unsent))
+        longs_send_locked(domain);
     count = sends_take_locked(domain, msgbufs, requests);
     if (count == 0)
         return;
@@ -335,6 +370,7 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = NULL;
 
     amg_mpi_send_kept_locked(domain);
+    amg_list_splice(&domain->deferred, &domain->longs.unsent);
     while ((link = amg_list_pop(&domain->deferred)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
     /* MPI may still read these msgbufs; they count as in use from now on. */

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that MPI refuses, or accepts and then cannot send: their operation
- * ends with an error, and costs no credit. The test replaces MPI_Isend and
- * MPI_Testsome. */
+ * ends with an error, and costs no credit. A long message that was announced is
+ * sent again, before later ones. The test replaces MPI_Isend and MPI_Testsome.
+ */
+#include <string.h>
+
 #include "pair.h"
 
-enum { ROUNDS = 5 };
+enum { ROUNDS = 5, LONG_LEN = 40000, LONGS = 4, REFUSALS = 7 };
 
 enum how { SENT, FAILS_LATER, REFUSED };
 
 static enum how next_send;
 static MPI_Request failing = MPI_REQUEST_NULL;
 static unsigned late_count; /* checks before it fails */
+static unsigned refusals;   /* of long messages */
+static uint32_t longs;      /* that came, at rank 1 */
 
 int MPI_Isend(const void *buf, int count, MPI_Datatype type, int rank, int tag,
     MPI_Comm comm, MPI_Request *request)
@@ -20,6 +25,8 @@ int MPI_Isend(const void *buf, int count, MPI_Datatype type, int rank, int tag,
     int rc = MPI_SUCCESS;
 
     next_send = SENT;
+    if (count > LONG_LEN && refusals > 0)
+        refusals--, how = REFUSED;
     if (how == REFUSED)
         return MPI_ERR_OTHER;
     if (how == SENT)
@@ -67,9 +74,49 @@ static hg_return_t send_failing(
         pair_ep, (struct amg_target){pair_peer(1), 0}, buf, 4, true, &call->op);
 }
 
+static void long_note(struct amg_arrival *arrival)
+{
+    CHECK(arrival->is_one_way);
+    if (arrival->len > 0) {
+        CHECK(memcmp(arrival->data, &longs, sizeof(longs)) == 0);
+        longs++;
+    }
+    pair_t->msg.release(pair_ep, arrival);
+}
+
+/* The data of the second of some long messages is refused some times. */
+static void longs_leave_in_order(void)
+{
+    struct pair_call calls[LONGS];
+    struct amg_buf *buf = NULL;
+
+    for (uint32_t i = 0; pair_rank == 0 && i < LONGS; i++) {
+        refusals = i == 1 ? REFUSALS : refusals;
+        pair_call_init(&calls[i]);
+        CHECK(pair_t->msg.get_long_buf(pair_ep, pair_peer(1), LONG_LEN, &buf) ==
+              HG_SUCCESS);
+        memset(buf->data, 0, LONG_LEN);
+        memcpy(buf->data, &i, sizeof(i));
+        CHECK(pair_t->msg.send_request(pair_ep,
+                  (struct amg_target){pair_peer(1), 0}, buf, LONG_LEN, false,
+                  &calls[i].op) == HG_SUCCESS);
+    }
+    for (uint32_t i = 0; pair_rank == 0 && i < LONGS; i++) {
+        UNTIL(calls[i].done == 1);
+        CHECK(calls[i].op.ret == HG_SUCCESS && refusals == 0);
+    }
+    while (pair_rank == 1 && longs < LONGS)
+        pair_poll_with(1, long_note);
+    pair_sync(false);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    pair_open(LONGS);
+    pair_sync(false);
+    longs_leave_in_order();
+    pair_close();
     pair_open(1);
     pair_sync(false);
     for (unsigned i = 0; i < ROUNDS && pair_rank == 0; i++) {

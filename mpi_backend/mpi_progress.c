@@ -552,6 +552,16 @@ void amg_mpi_close_report(struct amg_domain *base)
     amg_bias_unlock(domain->lock);
 }
 
+bool amg_mpi_close_is_over(struct amg_mpi_domain *domain)
+{
+    bool is_over = false;
+
+    amg_bias_lock(domain->lock);
+    is_over = domain->disconnect.is_over || domain->is_dead;
+    amg_bias_unlock(domain->lock);
+    return is_over;
+}
+
 static void disconnect_abandon_locked(struct amg_mpi_domain *domain)
 {
     wait_until_locked(domain, amg_mpi_disconnect_is_settled_locked,

@@ -24,6 +24,8 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *domain);
 void amg_mpi_close_report(struct amg_domain *base);
 void amg_mpi_close_abandon(struct amg_domain *domain);
 
+/* Whether all ranks have ended it, or some gave up on others. */
+bool amg_mpi_close_is_over(struct amg_mpi_domain *domain);
 /* A step of the disconnect of a domain that the program left open: operations
  * end, requests are refused. True: done, at the latest when `verdict`
  * expires. */

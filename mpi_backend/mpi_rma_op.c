@@ -581,7 +581,7 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole)
     domain->exports = NULL;
     count = ops_forget_locked(rma) + amg_mpi_rma_access_forget_locked(rma);
     amg_mpi_regions_fini(&rma->windows->regions);
-    if (!is_whole || count > 0)
+    if (domain->disconnect.is_broken || count > 0)
         AMG_LOG_WARNING("mpi",
             "the windows of the class stay open until MPI_Finalize, because "
             "freeing them would wait for the rank that is missing");

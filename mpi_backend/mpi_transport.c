@@ -180,7 +180,9 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
 
 /* MPI_Finalize begins: all MPI objects of the library must be freed. Ranks that
  * close their classes normally wait for this one, which sends DISCONNECT and
- * refuses requests until they have closed. */
+ * refuses requests until they have closed. A class that all ranks have ended is
+ * no mistake of the program: an instance of Margo lives on as long as somebody
+ * has a reference, and a C++ engine until the end of its block. */
 static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
@@ -189,9 +191,11 @@ static void domains_stop(void)
     amg_lock_lock(&domains_lock);
     for (link = amg_list_first(&domains); link != NULL;
          link = amg_list_next(&domains, link))
-        AMG_LOG_WARNING("mpi",
-            "MPI_Finalize was called while a class is open; it is stopped, "
-            "and its calls fail from now on");
+        if (!amg_mpi_close_is_over(
+                amg_container_of(link, struct amg_mpi_domain, all)))
+            AMG_LOG_WARNING("mpi",
+                "MPI_Finalize was called while a class is open; it is stopped, "
+                "and its calls fail from now on");
     while (!domains_leave_locked(amg_patience_look(&patience)))
         amg_clock_sleep_ns(STOP_SLEEP_NS);
     for (link = amg_list_first(&domains); link != NULL;

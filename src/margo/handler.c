@@ -292,6 +292,15 @@ static hg_return_t serve(struct amg_margo_handle *data, ABT_pool pool)
     return HG_NOMEM;
 }
 
+/* A request whose RPC was deregistered after it came, or that finds no
+ * memory. */
+static hg_return_t serve_gone(hg_handle_t handle, hg_return_t ret)
+{
+    if (amg_handle_expects_answer(handle))
+        amg_margo_handle_reject(handle, ret);
+    return HG_Destroy(handle);
+}
+
 hg_return_t amalgam_margo_serve(
     hg_handle_t handle, void (*function)(hg_handle_t))
 {
@@ -303,9 +312,11 @@ hg_return_t amalgam_margo_serve(
     if (!amg_margo_handle_is_there(handle, __func__) || !AMG_GIVEN(function))
         return HG_INVALID_ARG;
     rpc = amg_handle_rpc_data(handle);
-    if (rpc == NULL ||
-        (data = amg_margo_handle_begin_serve(rpc, handle)) == NULL)
-        return HG_Destroy(handle);
+    if (rpc == NULL)
+        return serve_gone(handle, HG_NOENTRY);
+    data = amg_margo_handle_begin_serve(rpc, handle);
+    if (data == NULL)
+        return serve_gone(handle, HG_NOMEM);
     mid = rpc->mid;
     if (rejects_requests(mid))
         return reject(mid, handle, HG_PERMISSION);
@@ -326,8 +337,10 @@ hg_return_t amg_margo_serve_none(hg_handle_t handle)
     char from[256] = "?";
     hg_size_t len = sizeof(from);
 
-    if (rpc == NULL || amg_margo_handle_begin_serve(rpc, handle) == NULL)
-        return HG_Destroy(handle);
+    if (rpc == NULL)
+        return serve_gone(handle, HG_NOENTRY);
+    if (amg_margo_handle_begin_serve(rpc, handle) == NULL)
+        return serve_gone(handle, HG_NOMEM);
     if (HG_Addr_to_string(info->hg_class, from, &len, info->addr) != HG_SUCCESS)
         (void)snprintf(from, sizeof(from), "?");
     margo_warning(rpc->mid,

@@ -155,9 +155,12 @@ static bool again_begin(
 {
     if (before == NULL)
         return true;
-    if (has_handler)
-        margo_debug(mid, "RPC \"%s\" (id 0x%llx) is registered again",
-            before->name, (unsigned long long)before->id);
+    if (has_handler && before->has_handler)
+        margo_warning(mid,
+            "RPC \"%s\" (provider %u) is registered again: its handler and "
+            "argument types are replaced; margo_deregister() it first if that "
+            "is meant",
+            before->name, (unsigned)(before->id & MARGO_MAX_PROVIDER_ID));
     return HG_Deregister(mid->hg_class, before->id) == HG_SUCCESS;
 }
 
@@ -191,8 +194,12 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     if (before != NULL)
         amg_margo_pools_unref(mid, rpc->pool);
     rpc->id = id;
-    rpc->in_proc = in_proc_cb;
-    rpc->out_proc = out_proc_cb;
+    rpc->has_handler = rpc_cb != NULL;
+    /* Requests of an earlier registration may read them. */
+    if (rpc->in_proc != in_proc_cb)
+        rpc->in_proc = in_proc_cb;
+    if (rpc->out_proc != out_proc_cb)
+        rpc->out_proc = out_proc_cb;
     rpc->pool = pool_or_default(mid, pool);
     amg_margo_pools_ref(mid, rpc->pool);
     rc = HG_Register(mid->hg_class, id, amg_margo_proc_input,

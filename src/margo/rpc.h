@@ -29,7 +29,10 @@ struct amg_margo_rpc {
     hg_proc_cb_t in_proc; /* NULL: nothing is sent */
     hg_proc_cb_t out_proc;
     ABT_pool pool; /* where its handlers run */
-    bool has_no_response;
+    /* Registering again may change it while a request is served: independent,
+     * relaxed. */
+    atomic_bool has_no_response;
+    bool has_handler;
     bool is_registered;
     _Atomic(void *) data; /* the program's; a call may come before it */
     void (*data_free)(void *);

@@ -230,6 +230,12 @@ static inline void *amg_handle_rpc_data(const struct hg_handle *handle)
     return handle->rpc == NULL ? NULL : handle->rpc->data;
 }
 
+/* Does the origin of a request that has come in expect an answer? */
+static inline bool amg_handle_expects_answer(const struct hg_handle *handle)
+{
+    return !handle->is_one_way && !handle->rpc->is_one_way;
+}
+
 /* Is there no need of the program's callback for new handles? */
 static inline bool amg_handle_is_created(const struct hg_handle *handle)
 {

@@ -112,12 +112,15 @@ static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
 
     amg_lock_lock(&rpcs->lock);
     rpc = gone_take_locked(rpcs, wanted);
-    if (rpc == NULL)
+    if (rpc == NULL) {
         rpc = amg_mem_zalloc(sizeof(*rpc));
+        if (rpc != NULL) {
+            rpc->id = wanted->id;
+            rpc_set(rpc, wanted);
+        }
+    }
     if (rpc != NULL) {
-        rpc->id = wanted->id;
         rpc->is_one_way = wanted->is_one_way;
-        rpc_set(rpc, wanted);
         rc = amg_map_put(&rpcs->rpcs, rpc->id, rpc);
         /* Also after an error: earlier calls may use it. */
         amg_list_push(&rpcs->all, &rpc->link);

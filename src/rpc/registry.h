@@ -25,8 +25,8 @@ struct amg_rpc {
     hg_rpc_cb_t callback;
     /* NULL: none; else `callback` is oneway_serve() of oneway.c. */
     amalgam_oneway_cb_t oneway;
-    bool is_one_way;
-    _Atomic(void *) data; /* user data; a call may come before it is there */
+    atomic_bool is_one_way; /* an independent value */
+    _Atomic(void *) data;   /* user data; a call may come before it is there */
     void (*data_free)(void *);
 };
 

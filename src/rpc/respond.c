@@ -481,7 +481,7 @@ AMG_NOINLINE static hg_return_t respond_any(
 /* May it be answered now? If so, claims the answer for the caller. */
 static hg_return_t respond_begin(struct hg_handle *handle)
 {
-    if (handle->is_one_way || handle->rpc->is_one_way) {
+    if (!amg_handle_expects_answer(handle)) {
         AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is one-way: no answer",
             handle->info.id);
         return HG_OPNOTSUPPORTED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RPCs are identified by name and provider, keep data, name, pool and the
- * one-way flag; providers tell their type, also to other processes. */
+ * one-way flag; providers tell their type, also to other processes. A handler
+ * that takes the place of another one causes a warning. */
 #include <string.h>
 
 #include "alone.h"
@@ -130,12 +131,34 @@ static void identities(void)
     CHECK_RC(margo_provider_deregister_identity(pair.mid, 7), HG_NOENTRY);
 }
 
+static unsigned again;
+
+static void listen(void *uargs, const char *line)
+{
+    (void)uargs;
+    again += strstr(line, "is registered again") != NULL;
+}
+
+static void replaced(void)
+{
+    struct margo_logger logger = {
+        NULL, listen, listen, listen, listen, listen, listen};
+
+    CHECK(margo_set_logger(pair.mid, &logger) == 0);
+    (void)MARGO_REGISTER(pair.mid, "again", void, void, NULL);
+    (void)MARGO_REGISTER(pair.mid, "again", void, void, of_one);
+    CHECK(again == 0); /* a caller that serves, too */
+    (void)MARGO_REGISTER(pair.mid, "again", void, void, of_two);
+    CHECK(again == 1);
+}
+
 int main(void)
 {
     alone_open(NULL, NULL);
     providers();
     what_is_kept();
     identities();
+    replaced();
     alone_close();
     return 0;
 }

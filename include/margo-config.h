@@ -249,8 +249,9 @@ HG_PUBLIC hg_return_t margo_pool_release_by_name(
  * @param xstream, index, name  [in]
  * @param info     [out]  may be NULL; `name` is borrowed from the stream
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
- *            HG_NOENTRY      the instance has no such stream
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL; no stream has
+ *                            that index
+ *            HG_NOENTRY      the instance has no stream of that handle or name
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.

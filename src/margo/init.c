@@ -138,10 +138,13 @@ static bool class_open(margo_instance_id mid, const struct open_args *args)
     else if (mid->owns_class)
         mid->hg_class = string_open(args->address, is_listening, &hg_init);
     if (mid->hg_class == NULL) {
+        const char *opened = amg_init_plan_info(args->address);
+        bool is_of_env = opened != args->address && strcmp(opened, "auto") != 0;
+
         margo_error(mid,
-            "transport \"%s\" cannot be opened; the line before this one says "
-            "why, and margo-info lists those there are",
-            args->address == NULL ? "" : args->address);
+            "transport \"%s\"%s cannot be opened; the line before this one "
+            "says why, and margo-info lists those there are",
+            opened, is_of_env ? ", by AMALGAM_TRANSPORT," : "");
         return false;
     }
     mid->is_listening = HG_Class_is_listening(mid->hg_class);

@@ -103,12 +103,13 @@ struct runs {
     bool is_run;
     bool is_first;    /* somewhere */
     bool is_in_reach; /* somewhere the progress pool does not stand before */
+    bool is_behind;   /* somewhere the progress pool does */
 };
 
 static struct runs runs_of(const struct amg_margo_registry *registry,
     const struct amg_margo_pool *pool, ABT_pool progress)
 {
-    struct runs runs = {false, false, false};
+    struct runs runs = {false, false, false, false};
 
     for (unsigned i = 0; i < registry->streams.count; i++) {
         const struct amg_margo_stream *stream =
@@ -120,6 +121,7 @@ static struct runs runs_of(const struct amg_margo_registry *registry,
                 runs.is_run = true;
                 runs.is_first = runs.is_first || j == 0;
                 runs.is_in_reach = runs.is_in_reach || !is_behind;
+                runs.is_behind = runs.is_behind || is_behind;
             }
             is_behind =
                 is_behind || amg_margo_pool_abt(stream->pools[j]) == progress;
@@ -146,12 +148,13 @@ static void pools_advise(margo_instance_id mid)
                 "no stream runs the pool %s: its threads will not run until "
                 "one does; add it to \"pools\" of the scheduler of a stream",
                 pool->item.name);
-        else if (!runs.is_in_reach)
+        else if (runs.is_behind)
             margo_warning(mid,
-                "the pool %s stands behind the progress pool in every stream "
-                "that runs it: its threads run only when the loop lets them; "
-                "put it before that one, or into another stream",
-                pool->item.name);
+                "the pool %s stands behind the progress pool in %s that runs "
+                "it: its threads run there only when the loop lets them; put "
+                "it before that one, or into another stream",
+                pool->item.name,
+                runs.is_in_reach ? "a stream" : "every stream");
         else if (!runs.is_first)
             margo_warning(mid,
                 "the pool %s is the first one of no stream: its threads run "

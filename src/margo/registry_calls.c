@@ -146,14 +146,17 @@ hg_return_t margo_find_pool_by_handle(
     return pool_find(mid, amg_margo_key_handle(pool), info);
 }
 
+/* The code of an index out of range, which programs of Margo expect; the other
+ * calls do not return it. */
+static hg_return_t index_code(hg_return_t rc)
+{
+    return rc == HG_NOENTRY ? HG_INVALID_ARG : rc;
+}
+
 hg_return_t margo_find_pool_by_index(
     margo_instance_id mid, uint32_t index, struct margo_pool_info *info)
 {
-    hg_return_t rc = pool_find(mid, amg_margo_key_index(index), info);
-
-    /* Out of range: programs of Margo expect this code, which the other calls
-     * do not return. */
-    return rc == HG_NOENTRY ? HG_INVALID_ARG : rc;
+    return index_code(pool_find(mid, amg_margo_key_index(index), info));
 }
 
 hg_return_t margo_find_pool_by_name(
@@ -176,7 +179,7 @@ hg_return_t margo_find_xstream_by_handle(
 hg_return_t margo_find_xstream_by_index(
     margo_instance_id mid, uint32_t index, struct margo_xstream_info *info)
 {
-    return stream_find(mid, amg_margo_key_index(index), info);
+    return index_code(stream_find(mid, amg_margo_key_index(index), info));
 }
 
 hg_return_t margo_find_xstream_by_name(

@@ -119,9 +119,10 @@ static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
     return NULL;
 }
 
-/* If the system refuses, the stream keeps the affinity of the process. */
+/* If the system refuses, the stream keeps the affinity of the process, and is
+ * described without one. */
 static void stream_pin(
-    const struct amg_margo_log *log, const struct amg_margo_stream *stream)
+    const struct amg_margo_log *log, struct amg_margo_stream *stream)
 {
     ABT_xstream handle = amg_margo_stream_abt(stream);
     int error = ABT_SUCCESS;
@@ -139,6 +140,8 @@ static void stream_pin(
         stream->cpubind >= 0 ? stream->cpubind : stream->affinity[0],
         stream->cpubind < 0 && stream->affinity_count > 1 ? " or others" : "",
         amg_margo_abt_error(error));
+    stream->cpubind = -1;
+    stream->affinity_count = 0;
 }
 
 /* An array of its pools for Argobots; NULL: no memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Invalid configurations: margo_init_ext() returns NULL, logs the field and the
- * reason, leaks nothing, and a valid one opens afterwards. */
+ * reason, leaks nothing, and a valid one opens afterwards. So does a transport
+ * that does not exist; the line names the one of the environment. */
 #include "one.h"
 
 static const char *const texts[][2] = {
@@ -52,6 +53,22 @@ static void primary_after_init(void)
     }
 }
 
+static void transport_of_environment(void)
+{
+    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+    struct margo_logger logger = one_logger();
+
+    info.logger = &logger;
+    CHECK(setenv("AMALGAM_TRANSPORT", "nowhere", 1) == 0);
+    CHECK(margo_init_ext("auto", MARGO_SERVER_MODE, &info) ==
+          MARGO_INSTANCE_NULL);
+    CHECK(one_said("transport \"nowhere\", by AMALGAM_TRANSPORT,"));
+    CHECK(unsetenv("AMALGAM_TRANSPORT") == 0);
+    CHECK(margo_init_ext("elsewhere", MARGO_SERVER_MODE, &info) ==
+          MARGO_INSTANCE_NULL);
+    CHECK(one_said("transport \"elsewhere\" cannot"));
+}
+
 int main(void)
 {
     margo_instance_id mid = MARGO_INSTANCE_NULL;
@@ -67,6 +84,7 @@ int main(void)
     CHECK(mid != MARGO_INSTANCE_NULL);
     CHECK(one_said("progress_spindown is unknown"));
     margo_finalize(mid);
+    transport_of_environment();
     primary_after_init();
     return 0;
 }

@@ -141,6 +141,27 @@ static void after_init(void)
     CHECK(ABT_finalize() == ABT_SUCCESS);
 }
 
+/* A core that the machine does not have: warned of, and not in effect. */
+static void core_missing(void)
+{
+    margo_instance_id mid =
+        one_open("{\"argobots\":{\"pools\":[{\"name\":\"p\"}],\"xstreams\":["
+                 "{\"name\":\"s\",\"cpubind\":8000,\"scheduler\":{\"pools\":"
+                 "[\"p\"]}}]}}");
+    struct json_object *json = NULL;
+    struct json_object *streams = NULL;
+
+    CHECK(mid != MARGO_INSTANCE_NULL);
+    CHECK(one_said("was not pinned to the core 8000"));
+    json = told(mid, 0);
+    streams = at(at(json, "argobots"), "xstreams");
+    for (size_t i = 0; i < json_object_array_length(streams); i++)
+        CHECK(json_object_object_get_ex(
+                  json_object_array_get_idx(streams, i), "cpubind", NULL) == 0);
+    json_object_put(json);
+    margo_finalize(mid);
+}
+
 int main(void)
 {
     margo_instance_id mid = MARGO_INSTANCE_NULL;
@@ -162,6 +183,7 @@ int main(void)
             "\"time_series\":{\"disable\":true,\"pretty_json\":false,"
             "\"time_interval_sec\":1.0}},\"name\":\"default\"}"));
     margo_finalize(mid);
+    core_missing();
     CHECK(setenv("ABT_THREAD_STACKSIZE", "65536", 1) == 0);
     CHECK(setenv("ABT_MEM_MAX_NUM_STACKS", "3", 1) == 0);
     mid = opened("{}");

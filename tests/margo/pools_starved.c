@@ -13,7 +13,12 @@ static const char *const texts[][2] = {
     {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}, {\"name\":\"q\"}],"
      "\"xstreams\":[{\"scheduler\":{\"pools\":[\"p\",\"q\"]}}]},"
      "\"progress_pool\":\"p\"}",
-        "the pool q stands behind the progress pool"},
+        "the pool q stands behind the progress pool in every stream"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}, {\"name\":\"q\"}],"
+     "\"xstreams\":[{\"scheduler\":{\"pools\":[\"p\",\"q\"]}},"
+     "{\"scheduler\":{\"pools\":[\"q\",\"p\"]}}]},"
+     "\"progress_pool\":\"p\"}",
+        "the pool q stands behind the progress pool in a stream"},
 };
 
 static void stacks_of_others(void)

@@ -34,6 +34,11 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     const struct amg_shm_msg_header *header, const void *bytes, uint16_t len);
 
+/* Sends a buf that had to wait, and takes it. False: there is no room. */
+bool amg_shm_send_buf_locked(struct amg_shm_buf *buf);
+
+/* Those that wait, retried by polls (shm_deferred.c). */
+
 /* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 

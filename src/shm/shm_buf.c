@@ -2,21 +2,35 @@
 /* Buffers of outgoing messages: msgbufs and blocks of the own segment, lent to
  * a receiver until it returns them, or the heap.
  *
- * Either takes memory from its first use on; so the one used last is used next,
+ * Each takes memory from its first use on; so the one used last is used next,
  * and lent ones are checked before a fresh one is touched. When no msgbuf is
- * left, messages are written to the heap, and wait for one. When no block is
- * left, the caller sends the long arguments in another way: nobody waits for a
- * block, and a receiver may keep blocks as long as it likes. */
+ * left, messages are written to the heap. When no block is left, the caller
+ * sends the long arguments in another way: nobody waits for a block, and a
+ * receiver may keep blocks as long as it likes. shm_buf.h says who may hold
+ * what. */
 #include "shm/shm_buf.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "shm/shm_peer.h"
 
 /* Lent ones checked before a fresh one is taken. */
 enum { RECLAIM_MAX = 8 };
+
+static void full_warn(struct amg_shm_domain *domain, int error)
+{
+    if (!domain->has_warned_full)
+        AMG_LOG_WARNING("shm",
+            "na+sm://%s: /dev/shm has no room for further messages (%s): those "
+            "of more than %d bytes leave slowly, as others are read; free some "
+            "of /dev/shm",
+            domain->region.name, strerror(error), AMG_SHM_RUN);
+    domain->has_warned_full = true;
+}
 
 static struct amg_shm_buf *buf_fresh_locked(
     struct amg_shm_domain *domain, struct amg_shm_stock *stock)
@@ -31,10 +45,14 @@ static struct amg_shm_buf *buf_fresh_locked(
         return NULL;
     cap = amg_shm_region_find(&domain->region, index, &msgbuf);
     AMG_ASSERT(cap > 0);
-    /* The first one was reserved with the segment: there is at least one. */
-    if (index > 0 &&
-        !amg_shm_region_reserve(&domain->region, msgbuf, sizeof(*msgbuf) + cap))
+    /* The first one was reserved with the segment: there is at least one, of
+     * the transit stock. */
+    if (index > 0 && !amg_shm_region_reserve(
+                         &domain->region, msgbuf, sizeof(*msgbuf) + cap)) {
+        if (index < AMG_SHM_MSGBUFS)
+            full_warn(domain, errno);
         return NULL;
+    }
     stock->next++;
     buf = &domain->bufs[index];
     buf->domain = domain;
@@ -46,16 +64,19 @@ static struct amg_shm_buf *buf_fresh_locked(
     return buf;
 }
 
-struct amg_shm_buf *amg_shm_buf_heap(struct amg_shm_domain *domain)
+struct amg_shm_buf *amg_shm_buf_heap(
+    struct amg_shm_domain *domain, uint32_t cap)
 {
-    struct amg_shm_buf *buf =
-        amg_mem_alloc(sizeof(*buf) + domain->region.message_len);
+    /* Copies into cells read whole ones. */
+    uint32_t room = cap < AMG_SHM_RUN ? AMG_SHM_RUN : cap;
+    struct amg_shm_buf *buf = amg_mem_alloc(sizeof(*buf) + room);
 
+    AMG_ASSERT(cap <= domain->region.message_len);
     if (buf == NULL)
         return NULL;
     *buf = (struct amg_shm_buf){.domain = domain};
     buf->buf.data = buf + 1;
-    buf->buf.cap = domain->region.message_len;
+    buf->buf.cap = cap;
     return buf;
 }
 
@@ -104,19 +125,67 @@ struct amg_shm_buf *amg_shm_buf_find_locked(
     return buf;
 }
 
+/* A msgbuf of the transit stock for a message that leaves to `peer` now. A peer
+ * that does not poll returns none: it gets no more than are left for others. */
+static struct amg_shm_buf *transit_get_locked(
+    struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
+{
+    struct amg_shm_stock *stock = &domain->stocks[AMG_SHM_STOCK_TRANSIT];
+    const struct amg_link *link = NULL;
+    uint32_t left = AMG_SHM_TRANSIT;
+    uint32_t of_peer = 0;
+
+    (void)bufs_reclaim_locked(stock, AMG_SHM_TRANSIT);
+    for (link = amg_list_first(&stock->lent); link != NULL;
+         link = amg_list_next(&stock->lent, link)) {
+        left--;
+        of_peer +=
+            amg_container_of(link, struct amg_shm_buf, post.link)->peer == peer;
+    }
+    AMG_ASSERT(of_peer + left <= AMG_SHM_TRANSIT);
+    if (of_peer >= left)
+        return NULL;
+    return stock->free != NULL ? amg_shm_buf_pop_locked(stock)
+                               : buf_fresh_locked(domain, stock);
+}
+
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_buf *in_segment = NULL;
 
-    if (buf->msgbuf != NULL)
-        return buf;
+    AMG_ASSERT(buf->msgbuf == NULL);
     in_segment = amg_shm_buf_msgbuf_locked(buf->domain);
+    if (in_segment == NULL)
+        in_segment = transit_get_locked(buf->domain, buf->peer);
     if (in_segment == NULL)
         return NULL;
     AMG_ASSERT(buf->len <= in_segment->buf.cap);
     memcpy(in_segment->buf.data, buf->buf.data, buf->len);
     amg_mem_free(buf);
     return in_segment;
+}
+
+struct amg_shm_buf *amg_shm_buf_to_wait(struct amg_shm_buf *buf)
+{
+    struct amg_shm_domain *domain = buf->domain;
+    struct amg_shm_buf *copy = NULL;
+
+    AMG_ASSERT(buf->len <= buf->buf.cap && buf->peer != NULL);
+    if (buf->msgbuf == NULL ||
+        buf->stock != &domain->stocks[AMG_SHM_STOCK_MSGBUFS])
+        return buf;
+    copy = amg_shm_buf_heap(domain, buf->len);
+    if (copy == NULL)
+        return NULL;
+    copy->post = buf->post;
+    copy->len = buf->len;
+    copy->kind = buf->kind;
+    copy->origin_context = buf->origin_context;
+    copy->target_context = buf->target_context;
+    copy->peer = buf->peer;
+    copy->to = buf->to;
+    memcpy(copy->buf.data, buf->buf.data, buf->len);
+    return copy;
 }
 
 void amg_shm_buf_lend_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
@@ -157,16 +226,18 @@ void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer)
 
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
 {
-    const struct amg_list *lent = &domain->stocks[0].lent;
-    struct amg_link *link = amg_list_first(lent);
+    for (unsigned i = 0; i < AMG_SHM_STOCK_BLOCKS; i++) {
+        const struct amg_list *lent = &domain->stocks[i].lent;
+        struct amg_link *link = amg_list_first(lent);
 
-    for (; link != NULL; link = amg_list_next(lent, link)) {
-        struct amg_shm_buf *buf =
-            amg_container_of(link, struct amg_shm_buf, post.link);
-        uint32_t expected = 1;
+        for (; link != NULL; link = amg_list_next(lent, link)) {
+            struct amg_shm_buf *buf =
+                amg_container_of(link, struct amg_shm_buf, post.link);
+            uint32_t expected = 1;
 
-        (void)atomic_compare_exchange_strong_explicit(&buf->msgbuf->is_lent,
-            &expected, 2, memory_order_seq_cst, memory_order_relaxed);
+            (void)atomic_compare_exchange_strong_explicit(&buf->msgbuf->is_lent,
+                &expected, 2, memory_order_seq_cst, memory_order_relaxed);
+        }
     }
 }
 
@@ -194,7 +265,7 @@ hg_return_t amg_shm_buf_get(
     (void)peer;
     if (!amg_bias_lock_as_owner(&domain->lock))
         return buf_get(domain, ret_buf);
-    buf = amg_shm_buf_pop_locked(&domain->stocks[0]);
+    buf = amg_shm_buf_pop_locked(&domain->stocks[AMG_SHM_STOCK_MSGBUFS]);
     amg_bias_unlock_as_owner(&domain->lock);
     if (!AMG_LIKELY(buf != NULL))
         return buf_get(domain, ret_buf);
@@ -213,7 +284,8 @@ hg_return_t amg_shm_buf_get_long(struct amg_ep *ep, struct amg_peer *peer,
         return HG_MSGSIZE;
     amg_bias_lock(&domain->lock);
     for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS && buf == NULL; kind++) {
-        struct amg_shm_stock *stock = &domain->stocks[1 + kind];
+        struct amg_shm_stock *stock =
+            &domain->stocks[AMG_SHM_STOCK_BLOCKS + kind];
 
         if (len > amg_shm_block_cap(kind))
             continue;
@@ -237,17 +309,28 @@ void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf)
     amg_bias_unlock(&domain->lock);
 }
 
+static void stock_init(
+    struct amg_shm_stock *stock, uint32_t first, uint32_t count)
+{
+    AMG_ASSERT(count > 0 && stock->free == NULL);
+    amg_list_init(&stock->lent);
+    stock->next = first;
+    stock->end = first + count;
+}
+
 hg_return_t amg_shm_bufs_init(struct amg_shm_domain *domain)
 {
-    uint32_t next = 0;
+    struct amg_shm_stock *stocks = domain->stocks;
+    uint32_t next = AMG_SHM_MSGBUFS;
 
-    for (unsigned i = 0; i < AMG_SHM_STOCKS; i++) {
-        struct amg_shm_stock *stock = &domain->stocks[i];
+    stock_init(&stocks[AMG_SHM_STOCK_TRANSIT], 0, AMG_SHM_TRANSIT);
+    stock_init(&stocks[AMG_SHM_STOCK_MSGBUFS], AMG_SHM_TRANSIT,
+        AMG_SHM_MSGBUFS - AMG_SHM_TRANSIT);
+    for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS; kind++) {
+        uint32_t count = amg_shm_block_count(kind);
 
-        amg_list_init(&stock->lent);
-        stock->next = next;
-        next += i == 0 ? AMG_SHM_MSGBUFS : amg_shm_block_count(i - 1);
-        stock->end = next;
+        stock_init(&stocks[AMG_SHM_STOCK_BLOCKS + kind], next, count);
+        next += count;
     }
     AMG_ASSERT(next == AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS);
     domain->bufs = amg_mem_zalloc(next * sizeof(*domain->bufs));

@@ -1,6 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers of outgoing messages: msgbufs and blocks of the own segment, lent to
- * a receiver until it returns them, or the heap. */
+ * a receiver until it returns them, or the heap.
+ *
+ * A message owns a msgbuf only while it is written, and from the moment when it
+ * leaves; a message that has to wait moves to the heap. So messages wait for
+ * what only their receivers hold:
+ *
+ *   what            held by                      until
+ *   msgbufs         writers, streams (32 of a    the post; a stream may wait
+ * for context)                     a credit receivers: unread, and 16    a
+ * handler ends, which may take of a peer kept               minutes transit
+ * receivers: unread            the receiver polls blocks          as msgbufs,
+ * and requests     nobody waits for one that wait for a credit cells the ring
+ * of one receiver     it polls credits         requests of one receiver     it
+ * answers or releases table of calls  requests                     it grows, or
+ * the post fails heap            messages that wait           they leave
+ *
+ * A message at the head of its queue has its credit, and waits for cells and a
+ * msgbuf. Without a msgbuf it takes one of the transit stock, which never waits
+ * for anything but polls, has at least one, and is divided among receivers that
+ * do not poll. Messages of the library itself (credits, refusals, ACKs, those
+ * of transfers) take no credit and one cell, and are before replies and
+ * requests. So each wait ends when a receiver polls or its handlers end, and
+ * neither waits for a message of this process that is behind another one. */
 #ifndef AMG_SHM_SHM_BUF_H
 #define AMG_SHM_SHM_BUF_H
 
@@ -24,8 +46,9 @@ static inline struct amg_shm_buf *amg_shm_buf_of_post(struct amg_post *post)
 /* A buf of a stock whose list of free ones is empty; NULL: none. */
 struct amg_shm_buf *amg_shm_buf_find_locked(
     struct amg_shm_domain *domain, struct amg_shm_stock *stock);
-/* A buf on the heap; NULL: no memory. */
-struct amg_shm_buf *amg_shm_buf_heap(struct amg_shm_domain *domain);
+/* A buf on the heap for `cap` bytes; NULL: no memory. */
+struct amg_shm_buf *amg_shm_buf_heap(
+    struct amg_shm_domain *domain, uint32_t cap);
 
 static inline void amg_shm_buf_push_locked(struct amg_shm_buf *buf)
 {
@@ -45,11 +68,11 @@ static inline struct amg_shm_buf *amg_shm_buf_pop_locked(
     return amg_container_of(link, struct amg_shm_buf, post.link);
 }
 
-/* A buf with a msgbuf; NULL: none is free. */
+/* A buf with a msgbuf that a receiver may keep; NULL: none is free. */
 static inline struct amg_shm_buf *amg_shm_buf_msgbuf_locked(
     struct amg_shm_domain *domain)
 {
-    struct amg_shm_stock *stock = &domain->stocks[0];
+    struct amg_shm_stock *stock = &domain->stocks[AMG_SHM_STOCK_MSGBUFS];
     struct amg_shm_buf *buf = amg_shm_buf_pop_locked(stock);
 
     return AMG_LIKELY(buf != NULL) ? buf
@@ -62,7 +85,9 @@ static inline struct amg_shm_buf *amg_shm_buf_get_locked(
 {
     struct amg_shm_buf *buf = amg_shm_buf_msgbuf_locked(domain);
 
-    return AMG_LIKELY(buf != NULL) ? buf : amg_shm_buf_heap(domain);
+    return AMG_LIKELY(buf != NULL)
+               ? buf
+               : amg_shm_buf_heap(domain, domain->region.message_len);
 }
 
 static inline void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
@@ -73,8 +98,12 @@ static inline void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
         amg_mem_free(buf);
 }
 
-/* Moves the bytes of a heap buf to one with a msgbuf; NULL: none is free. */
+/* Moves the bytes of a heap buf, which leaves now, to one with a msgbuf; NULL:
+ * there is none for its peer. */
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
+/* The buf in which an addressed message waits: the same, or a copy on the heap,
+ * beside which `buf` stays the caller's. NULL: no memory. */
+struct amg_shm_buf *amg_shm_buf_to_wait(struct amg_shm_buf *buf);
 /* Lends the msgbuf or block of `buf` to `peer`, which will return it. */
 void amg_shm_buf_lend_locked(
     struct amg_shm_buf *buf, struct amg_shm_peer *peer);

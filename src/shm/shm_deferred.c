@@ -7,24 +7,30 @@
 #include "shm/shm_peer.h"
 
 /* Sends queued messages without credits. False: there is no room. */
-static bool queue_send_locked(struct amg_shm_link *link)
+static bool queue_send_locked(struct amg_list *queue)
 {
     struct amg_link *first = NULL;
 
-    while ((first = amg_list_first(&link->queue)) != NULL) {
+    while ((first = amg_list_first(queue)) != NULL) {
         struct amg_shm_buf *buf =
             amg_container_of(first, struct amg_shm_buf, post.link);
         struct amg_op *op = buf->post.op;
 
+        AMG_ASSERT(buf->msgbuf == NULL || buf->index >= AMG_SHM_MSGBUFS);
         amg_list_remove(first);
         if (!amg_shm_send_buf_locked(buf)) {
-            amg_list_push_front(&link->queue, first);
+            amg_list_push_front(queue, first);
             return false;
         }
         if (op != NULL)
             amg_shm_send_end_locked(op, HG_SUCCESS);
     }
     return true;
+}
+
+static bool link_send_locked(struct amg_shm_link *link)
+{
+    return queue_send_locked(&link->control) && queue_send_locked(&link->queue);
 }
 
 static bool peer_send_locked(struct amg_shm_peer *peer)
@@ -34,8 +40,8 @@ static bool peer_send_locked(struct amg_shm_peer *peer)
     bool has_room = true;
 
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-        if (!amg_list_is_empty(&link->queue) &&
-            (!amg_shm_link_slot_locked(peer, link) || !queue_send_locked(link)))
+        if (amg_shm_link_is_waiting(link) &&
+            (!amg_shm_link_slot_locked(peer, link) || !link_send_locked(link)))
             has_room = false;
     if (peer->has_failed_wake) {
         peer->has_failed_wake = !amg_shm_link_raise_all(peer);

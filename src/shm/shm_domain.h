@@ -98,7 +98,7 @@ struct amg_shm_bulk_peer {
     uint32_t bounce_used; /* by transfers to it; the domain's lock */
 };
 
-/* The msgbufs of the own segment, or its blocks of one kind: those taken so far
+/* Msgbufs of the own segment, or its blocks of one kind: those taken so far
  * from its part of the segment. */
 struct amg_shm_stock {
     struct amg_link *free;
@@ -107,7 +107,12 @@ struct amg_shm_stock {
     uint32_t end;         /* and behind the last */
 };
 
-enum { AMG_SHM_STOCKS = 1 + AMG_SHM_BLOCK_KINDS }; /* the msgbufs, the blocks */
+enum amg_shm_stock_id {
+    AMG_SHM_STOCK_MSGBUFS, /* those that a receiver may keep */
+    AMG_SHM_STOCK_TRANSIT, /* those that it copies at once */
+    AMG_SHM_STOCK_BLOCKS,  /* and of the further kinds */
+    AMG_SHM_STOCKS = AMG_SHM_STOCK_BLOCKS + AMG_SHM_BLOCK_KINDS,
+};
 
 /* Buffer of one outgoing message. It is in a free list, with the user, waiting
  * to be sent, or its msgbuf is with a receiver. */
@@ -134,9 +139,12 @@ struct amg_shm_link {
     uint32_t slot;
     uint64_t claim; /* of the slot, live; 0: none was free yet */
     uint8_t context_id;
-    int doorbell;          /* its FIFO, opened at the first wakeup; or -1 */
-    struct amg_list queue; /* bufs without credits that wait for room */
-    struct amg_link kept;  /* on the domain's list of doorbells */
+    int doorbell; /* its FIFO, opened at the first wakeup; or -1 */
+    /* Bufs without credits that wait for room: those of the library itself,
+     * which leave first, and replies. */
+    struct amg_list control;
+    struct amg_list queue;
+    struct amg_link kept; /* on the domain's list of doorbells */
 };
 
 enum amg_shm_peer_state {
@@ -285,6 +293,7 @@ struct amg_shm_domain {
 
     struct amg_shm_stock stocks[AMG_SHM_STOCKS];
     struct amg_shm_buf *bufs; /* one for each msgbuf and block */
+    bool has_warned_full;     /* of /dev/shm */
     struct amg_shm_arrival *free_arrivals;
     struct amg_shm_block *blocks; /* the memory of the arrivals */
 

@@ -51,11 +51,11 @@ static void inboxes_wake_locked(struct amg_shm_domain *domain)
             amg_shm_doorbell_self_locked(domain->eps[i]);
 }
 
-static void queue_end_locked(struct amg_shm_link *link)
+static void queue_end_locked(struct amg_list *queue)
 {
     struct amg_link *at = NULL;
 
-    while ((at = amg_list_pop(&link->queue)) != NULL) {
+    while ((at = amg_list_pop(queue)) != NULL) {
         struct amg_shm_buf *buf =
             amg_container_of(at, struct amg_shm_buf, post.link);
 
@@ -70,8 +70,10 @@ static void unsent_end_locked(struct amg_shm_peer *peer)
     struct amg_shm_link *link = NULL;
 
     amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
-    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-        queue_end_locked(link);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
+        queue_end_locked(&link->control);
+        queue_end_locked(&link->queue);
+    }
 }
 
 /* Ends everything in flight to a peer that closed or died, but the calls that

@@ -18,9 +18,9 @@
 enum {
     BLOCK = 32, /* arrivals cut from one allocation */
     /* Msgbufs of one peer that arrivals may point into at once. Further
-     * messages are copied, so that a receiver that keeps arrivals does not
-     * exhaust the msgbufs of the sender; 64 such receivers would. Blocks are
-     * not copied: their sender can do without. */
+     * messages are copied, and those of its transit stock, so that receivers
+     * that keep arrivals do not exhaust the msgbufs of a sender. Blocks are not
+     * copied: their sender can do without. */
     MSGBUFS_HELD_MAX = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
@@ -170,8 +170,10 @@ AMG_NOINLINE static bool msgbuf_take_locked(
 {
     struct amg_shm_peer *peer = message.peer;
 
-    arrival->has_msgbuf = peer->msgbufs_held < MSGBUFS_HELD_MAX ||
-                          message.len > peer->region.message_len;
+    arrival->has_msgbuf =
+        message.len > peer->region.message_len ||
+        (peer->msgbufs_held < MSGBUFS_HELD_MAX &&
+            !amg_shm_region_is_transit(&peer->region, message.msgbuf));
     if (arrival->has_msgbuf) {
         peer->msgbufs_held++;
         arrival->msgbuf = message.msgbuf;

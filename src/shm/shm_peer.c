@@ -62,8 +62,8 @@ enum { DESCRIPTORS_PART = 4, DESCRIPTORS_MAX = 256 }; /* of each kind */
 
 void amg_shm_link_init(struct amg_shm_link *link)
 {
-    memset(link, 0, sizeof(*link));
-    link->doorbell = -1;
+    *link = (struct amg_shm_link){.doorbell = -1};
+    amg_list_init(&link->control);
     amg_list_init(&link->queue);
 }
 
@@ -117,7 +117,7 @@ bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer)
     struct amg_shm_link *link = NULL;
 
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-        if (!amg_list_is_empty(&link->queue))
+        if (amg_shm_link_is_waiting(link))
             return true;
     return false;
 }

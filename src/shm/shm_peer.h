@@ -110,6 +110,13 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
 bool amg_shm_link_slot_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
 
+/* Whether a message without a credit waits in it. */
+static inline bool amg_shm_link_is_waiting(const struct amg_shm_link *link)
+{
+    return !amg_list_is_empty(&link->control) ||
+           !amg_list_is_empty(&link->queue);
+}
+
 static inline bool amg_shm_link_has_slot(const struct amg_shm_link *link)
 {
     return link->claim != 0;

@@ -7,7 +7,8 @@
  *   claims          8 bytes      SLOTS          senders, by slot
  *   keys            AMG_SHM_KEY_TABLE_LEN       exposed memory, see shm_keys.h
  *   rings           5376 bytes   SLOTS          shm_ring.h; slot_end in head
- *   msgbufs         64 + message MSGBUFS        the owner's messages
+ *   msgbufs         64 + message MSGBUFS        the owner's messages; receivers
+ *                                               copy those in the first TRANSIT
  *   bounce buffers  64 KiB       32             bulk data copied through the
  *                                               segment, see shm_bulk.h
  *   blocks          20 KiB       32             the owner's messages with long
@@ -40,13 +41,14 @@
 #define AMG_SHM_MAGIC 0x3130616d676c616dull /* "malgma01" */
 
 enum {
-    AMG_SHM_VERSION = 5,
+    AMG_SHM_VERSION = 6,
     AMG_SHM_PAGE = 4096,
     AMG_SHM_CONTEXTS = 256,       /* a context id is one byte */
     AMG_SHM_SLOTS = 4096,         /* sending processes times contexts */
     AMG_SHM_CLAIMS_AT_ONCE = 512, /* whose pages are reserved together */
     AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
-    AMG_SHM_MSGBUFS = 1024,       /* messages in flight, not in a cell */
+    AMG_SHM_MSGBUFS = 1024,       /* messages in flight, not in a cell; */
+    AMG_SHM_TRANSIT = 256,        /* the first of them, see shm_buf.h */
     AMG_SHM_BLOCK_KINDS = 3,      /* lengths of blocks, from the shortest on */
     AMG_SHM_BLOCKS = 32 + 16 + 8,
     AMG_SHM_BLOCK_TOTAL_LEN = (32 * 20 + 16 * 68 + 8 * 260) * 1024,
@@ -254,6 +256,13 @@ static inline struct amg_shm_msgbuf *amg_shm_region_msgbuf(
     return (struct amg_shm_msgbuf *)(void *)(region->msgbufs +
                                              (uint64_t)index *
                                                  region->msgbuf_stride);
+}
+
+/* Whether the receiver of a message in this msgbuf copies it at once. */
+static inline bool amg_shm_region_is_transit(
+    const struct amg_shm_region *region, const struct amg_shm_msgbuf *msgbuf)
+{
+    return msgbuf < amg_shm_region_msgbuf(region, AMG_SHM_TRANSIT);
 }
 
 /* Blocks of each kind, and bytes of one: room for 16, 64 or 256 KiB of

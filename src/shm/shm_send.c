@@ -5,14 +5,16 @@
  * from there into a cell, a somewhat longer one into a few, and its msgbuf is
  * free again. A long one, or one for which the ring has too few cells left,
  * stays: one cell names the msgbuf, which is lent to the receiver until it
- * returns it by one store (shm_buf.c). The copies take more instructions than
- * the loan, and less time: the word that lends and returns a msgbuf is a line
- * that moves there and back (256 bytes each way took 3.9 us between two loaded
- * cores, and now take 1.5 us).
+ * returns it by one store. A message that cannot leave at once moves to the
+ * heap, and its msgbuf is free again (shm_buf.h). The copies take more
+ * instructions than the loan, and less time: the word that lends and returns a
+ * msgbuf is a line that moves there and back (256 bytes each way took 3.9 us
+ * between two loaded cores, and now take 1.5 us).
  *
  * A request takes a credit and then a cell; without one of the two it waits in
- * the flow control of the peer, in order. Messages without credits (replies,
- * messages of transfers) wait in the queue of the link. A peer with messages
+ * the flow control of the peer, in order. Messages without credits wait in the
+ * queues of the link, replies behind those of the library itself (credits,
+ * refusals, messages of transfers), which nothing orders. A peer with messages
  * that wait for a cell or a msgbuf is on the list `blocked`, and polls try
  * again. */
 #include "shm/shm_msg.h"
@@ -82,12 +84,22 @@ static AMG_INLINE enum sent cell_send_locked(struct amg_shm_domain *domain,
     return sent;
 }
 
-/* Whether there is a cell, and the bytes fit into it or are in a msgbuf. */
+/* Whether the bytes fit into cells for which there is room. */
+static inline bool fits_into_cells(const struct outgoing *message)
+{
+    return message->len <= AMG_SHM_RUN &&
+           amg_shm_out_has_room(
+               &message->link->out, amg_shm_run_cells(message->len));
+}
+
+/* Whether there is a cell, and the bytes fit into it and a few more, or are in
+ * a msgbuf. */
 static AMG_INLINE bool is_sendable(
     const struct amg_shm_buf *buf, const struct outgoing *message)
 {
     return AMG_LIKELY(message->link->out.room > 0) &&
-           (AMG_LIKELY(message->len <= AMG_SHM_INLINE) || buf->msgbuf != NULL);
+           (AMG_LIKELY(message->len <= AMG_SHM_INLINE) || buf->msgbuf != NULL ||
+               fits_into_cells(message));
 }
 
 /* Sends a message that does not fit into one cell: in a few, else by lending
@@ -97,10 +109,11 @@ AMG_NOINLINE static enum sent long_send_locked(
 {
     struct amg_shm_out *out = &message.link->out;
     struct amg_shm_cell *cell = out->cell;
-    uint32_t cells = amg_shm_run_cells(message.len);
     enum sent sent = SENT;
 
-    if (message.len <= AMG_SHM_RUN && amg_shm_out_has_room(out, cells)) {
+    if (fits_into_cells(&message)) {
+        uint32_t cells = amg_shm_run_cells(message.len);
+
         cell->len = (uint16_t)message.len;
         memcpy(cell->bytes, buf->buf.data, AMG_SHM_INLINE);
         amg_shm_out_continue(out, buf->buf.data, cells);
@@ -318,21 +331,29 @@ static inline hg_return_t request_link_locked(
     return HG_SUCCESS;
 }
 
-/* Sends a message that needs no credit, behind those that are queued. */
-static hg_return_t queue_add_locked(struct amg_shm_buf *buf)
+/* Sends a message that needs no credit, behind those that are in `queue` of its
+ * link. HG_NOMEM: the buf stays the caller's. */
+static hg_return_t queue_add_locked(
+    struct amg_list *queue, struct amg_shm_buf *buf)
 {
     struct amg_op *op = buf->post.op;
+    struct amg_shm_buf *waiting = NULL;
 
-    if (amg_list_is_empty(&buf->to->queue) &&
+    if (amg_list_is_empty(queue) &&
         AMG_LIKELY(buf_send_locked(buf) != SENT_NOT)) {
         if (op != NULL)
             amg_shm_send_end_locked(op, HG_SUCCESS);
         return HG_SUCCESS;
     }
+    waiting = amg_shm_buf_to_wait(buf);
+    if (waiting == NULL)
+        return HG_NOMEM;
+    if (waiting != buf)
+        amg_shm_buf_put_locked(buf);
     if (op != NULL)
-        amg_call_set(op, AMG_CALL_LEAVING, &buf->post, buf->post.ep);
-    amg_list_push(&buf->to->queue, &buf->post.link);
-    amg_shm_peer_defer_locked(buf->peer);
+        amg_call_set(op, AMG_CALL_LEAVING, &waiting->post, waiting->post.ep);
+    amg_list_push(queue, &waiting->post.link);
+    amg_shm_peer_defer_locked(waiting->peer);
     return HG_SUCCESS;
 }
 
@@ -362,6 +383,33 @@ static AMG_INLINE struct amg_shm_link *link_ready_locked(
                : NULL;
 }
 
+/* Whether a request with a msgbuf can leave now. */
+static bool request_may_go_locked(const struct amg_shm_buf *buf)
+{
+    const struct amg_shm_peer *peer = buf->peer;
+
+    return amg_flow_may_take(&buf->domain->calls.flow, &peer->calls) &&
+           amg_shm_link_has_slot(buf->to) &&
+           amg_shm_out_has_room(&buf->to->out, 1);
+}
+
+/* Posts a request with an operation, in memory in which it may wait. HG_NOMEM:
+ * the buf stays the caller's. */
+static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_buf *waiting =
+        request_may_go_locked(buf) ? buf : amg_shm_buf_to_wait(buf);
+    hg_return_t rc = HG_NOMEM;
+
+    AMG_ASSERT(buf->post.op != NULL);
+    if (waiting != NULL)
+        rc = amg_calls_post_locked(&buf->domain->calls, &waiting->post,
+            buf->peer->id, request_send_locked);
+    if (waiting != buf && waiting != NULL)
+        amg_shm_buf_put_locked(rc == HG_SUCCESS ? buf : waiting);
+    return rc;
+}
+
 /* Sends a request as soon as it can be sent. */
 AMG_NOINLINE static hg_return_t request_post_locked(struct amg_ep *ep,
     struct amg_target to, struct amg_shm_buf *buf, uint32_t len,
@@ -379,6 +427,8 @@ AMG_NOINLINE static hg_return_t request_post_locked(struct amg_ep *ep,
 
     AMG_TEST_POINT("shm_request_checked");
     buf_address(buf, message, to.context_id, op, ep);
+    if (rc == HG_SUCCESS && op != NULL)
+        return request_wait_locked(buf);
     if (rc == HG_SUCCESS)
         return amg_calls_post_locked(
             &buf->domain->calls, post, buf->peer->id, request_send_locked);
@@ -482,7 +532,8 @@ AMG_NOINLINE static hg_return_t reply_post_locked(struct amg_shm_buf *buf,
     if (op != NULL)
         amg_call_begin(op, ep);
     buf_address(buf, message, target_context, op, ep);
-    return rc == HG_SUCCESS ? queue_add_locked(buf) : buf_end_locked(buf, rc);
+    return rc == HG_SUCCESS ? queue_add_locked(&message.link->queue, buf)
+                            : buf_end_locked(buf, rc);
 }
 
 /* The link for a reply that can be sent at once, as far as link and peer are
@@ -570,17 +621,15 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
         return rc;
     if (len > 0)
         memcpy(words, bytes, len);
-    if (AMG_LIKELY(amg_list_is_empty(&message.link->queue) &&
-                   message.link->out.room > 0)) {
+    if (AMG_LIKELY(amg_list_is_empty(&message.link->control) &&
+                   amg_shm_out_has_room(&message.link->out, 1))) {
         (void)short_send_locked(peer->domain, words, &message);
         return HG_SUCCESS;
     }
-    buf = amg_shm_buf_get_locked(peer->domain);
+    buf = amg_shm_buf_heap(peer->domain, AMG_SHM_INLINE);
     if (buf == NULL)
         return HG_NOMEM;
     memcpy(buf->buf.data, words, len);
-    rc = reply_post_locked(buf, message, header->target_context, NULL, NULL);
-    if (rc != HG_SUCCESS)
-        amg_shm_buf_put_locked(buf);
-    return rc;
+    buf_address(buf, message, header->target_context, NULL, NULL);
+    return queue_add_locked(&message.link->control, buf);
 }

@@ -116,13 +116,20 @@ static inline int amg_flow_credits(
     return flow->first + peer->extra;
 }
 
-/* Takes a credit for a new request. False: the request must wait, because no
- * credit is left or others wait before it. */
+/* May a new request leave? False: it must wait, because no credit is left or
+ * others wait before it. */
+static inline bool amg_flow_may_take(
+    const struct amg_flow *flow, const struct amg_flow_peer *peer)
+{
+    return peer->waiting == NULL &&
+           peer->unanswered < amg_flow_credits(flow, peer);
+}
+
+/* Takes a credit for a new request; false as above. */
 static inline bool amg_flow_take(
     const struct amg_flow *flow, struct amg_flow_peer *peer)
 {
-    if (peer->waiting != NULL ||
-        peer->unanswered >= amg_flow_credits(flow, peer))
+    if (!amg_flow_may_take(flow, peer))
         return false;
     peer->unanswered++;
     return true;

@@ -182,8 +182,8 @@ void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
  * the limits allow. HG_SUCCESS: all bytes arrived; HG_AGAIN: to be continued
  * when answers arrive; HG_BUSY: no bounce buffer is free. Others end it. */
 hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer);
-/* Whether a bounce buffer is free for it. After HG_BUSY the caller checks again
- * before it waits, as one may have been freed meanwhile. */
+/* Whether a bounce buffer with pages is free for it. After HG_BUSY the caller
+ * checks again before it waits, as one may have been freed meanwhile. */
 bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer);
 /* Frees the bounce buffers of fragments that will not be answered. */
 void amg_shm_transfer_drop_fragments_locked(struct amg_shm_transfer *transfer);

@@ -144,6 +144,7 @@ struct amg_shm_link {
      * which leave first, and replies. */
     struct amg_list control;
     struct amg_list queue;
+    bool lacks_memory;    /* /dev/shm had no room for a ring */
     struct amg_link kept; /* on the domain's list of doorbells */
 };
 

@@ -34,7 +34,8 @@
  * also frees those of dead senders (shm_inbox.c).
  *
  * A link without a slot behaves as if its ring were full: messages queue, and
- * each attempt to send one first tries to claim a slot. */
+ * each attempt to send one first tries to claim a slot; new requests fail while
+ * /dev/shm has no room for its ring. */
 #include "shm/shm_peer.h"
 
 #include <errno.h>
@@ -181,8 +182,7 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 
     AMG_ASSERT(link->claim == 0);
     for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
-        uint64_t free = 0;
-        uint64_t taken = 0;
+        uint64_t free = 0, taken = 0;
 
         if (i > 0 && i % AMG_SHM_CLAIMS_AT_ONCE == 0 &&
             !amg_shm_region_reserve(region,
@@ -214,10 +214,11 @@ static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
         &peer->region.claims[link->slot], &claim, amg_shm_claim_free(claim),
         memory_order_release, memory_order_relaxed);
     link->claim = 0;
+    link->lacks_memory = true;
     if ((peer->warned & WARNED_OF_SLOTS) == 0)
         AMG_LOG_ERROR("shm",
-            "na+sm://%s: no ring to it can be made in /dev/shm (%s); what is "
-            "sent there waits for one",
+            "na+sm://%s: no ring to it can be made in /dev/shm (%s): calls to "
+            "it fail with HG_NOMEM, and replies wait; free some of /dev/shm",
             peer->region.name, strerror(errno));
     peer->warned |= WARNED_OF_SLOTS;
 }
@@ -230,6 +231,7 @@ static bool link_claim_locked(
     struct amg_shm_region *region = &peer->region;
     struct amg_shm_ring *ring = NULL;
 
+    link->lacks_memory = false;
     if (!slot_claim(peer, link)) {
         if ((peer->warned & WARNED_OF_SLOTS) == 0)
             AMG_LOG_ERROR("shm",

@@ -327,6 +327,9 @@ static inline hg_return_t request_link_locked(
         return rc;
     if (!AMG_LIKELY(link_is_read(link)) && context_is_closed(link->context))
         return HG_NOENTRY;
+    if (!AMG_LIKELY(amg_shm_link_has_slot(link)) &&
+        !amg_shm_link_slot_locked(peer, link) && link->lacks_memory)
+        return HG_NOMEM;
     *ret_link = link;
     return HG_SUCCESS;
 }

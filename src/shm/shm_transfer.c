@@ -43,28 +43,34 @@ static char *bounce_buf(const struct amg_shm_region *region, uint32_t bounce)
 
 bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer)
 {
-    return ~transfer->domain->bulk.bounce_used != 0 &&
+    const struct amg_shm_bulk *bulk = &transfer->domain->bulk;
+
+    return (~bulk->bounce_used & bulk->bounce_reserved) != 0 &&
            transfer->peer->bulk.bounce_used < AMG_SHM_PEER_BOUNCE_MAX;
 }
 
-/* Takes a bounce buffer for a fragment to `peer`; false: none is free. */
-static bool bounce_take_locked(struct amg_shm_domain *domain,
+/* Takes a bounce buffer for a fragment to `peer`, one with pages if there is.
+ * HG_BUSY: all that there can be are used; HG_NOMEM: there can be none. */
+static hg_return_t bounce_take_locked(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t *ret_bounce)
 {
     uint32_t free = ~domain->bulk.bounce_used;
+    uint32_t bounce = 0;
 
-    if (~domain->bulk.bounce_used == 0 ||
-        peer->bulk.bounce_used >= AMG_SHM_PEER_BOUNCE_MAX)
-        return false;
-    *ret_bounce = (uint32_t)__builtin_ctz(free);
-    if ((domain->bulk.bounce_reserved & 1u << *ret_bounce) == 0 &&
+    if (free == 0 || peer->bulk.bounce_used >= AMG_SHM_PEER_BOUNCE_MAX)
+        return HG_BUSY;
+    if ((free & domain->bulk.bounce_reserved) != 0)
+        free &= domain->bulk.bounce_reserved;
+    bounce = (uint32_t)__builtin_ctz(free);
+    if ((domain->bulk.bounce_reserved & 1u << bounce) == 0 &&
         !amg_shm_region_reserve(&domain->region,
-            bounce_buf(&domain->region, *ret_bounce), AMG_SHM_BOUNCE_LEN))
-        return false; /* polls try again */
-    domain->bulk.bounce_reserved |= 1u << *ret_bounce;
-    domain->bulk.bounce_used |= 1u << *ret_bounce;
+            bounce_buf(&domain->region, bounce), AMG_SHM_BOUNCE_LEN))
+        return domain->bulk.bounce_used != 0 ? HG_BUSY : HG_NOMEM;
+    domain->bulk.bounce_reserved |= 1u << bounce;
+    domain->bulk.bounce_used |= 1u << bounce;
     peer->bulk.bounce_used++;
-    return true;
+    *ret_bounce = bounce;
+    return HG_SUCCESS;
 }
 
 /* Continues the transfers that waited for a bounce buffer. */
@@ -131,7 +137,22 @@ static hg_return_t fragment_send_locked(
         transfer->peer, &header, &request, sizeof(request));
 }
 
-/* Begins one more fragment. HG_AGAIN: no more may be in flight now. */
+/* /dev/shm has no room for a bounce buffer, and none is used, whose end the
+ * transfer could wait for. */
+static void bounce_lacks(struct amg_shm_transfer *transfer)
+{
+    AMG_ASSERT(transfer->in_flight == 0);
+    transfer->ret = HG_NOMEM;
+    AMG_LOG_ERROR("bulk",
+        "shm: a transfer of %llu bytes with na+sm://%s ends: /dev/shm has no "
+        "room for %d bytes to copy through; free some, or let the processes "
+        "copy by process_vm_readv",
+        (unsigned long long)transfer->access.len, transfer->peer->region.name,
+        AMG_SHM_BOUNCE_LEN);
+}
+
+/* Begins one more fragment. HG_AGAIN: no more may be in flight now, or the
+ * transfer has failed. */
 static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
@@ -140,7 +161,6 @@ static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
     struct amg_seg_iter behind = transfer->local;
     hg_return_t rc = HG_SUCCESS;
     uint32_t bounce = 0;
-    bool has_bounce = false;
 
     AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_POLLED);
     if (transfer->in_flight == AMG_SHM_FRAGMENTS)
@@ -148,10 +168,12 @@ static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
     while (fragment->len > 0)
         fragment++;
     amg_bias_lock(&domain->lock);
-    has_bounce = bounce_take_locked(domain, transfer->peer, &bounce);
+    rc = bounce_take_locked(domain, transfer->peer, &bounce);
     amg_bias_unlock(&domain->lock);
-    if (!has_bounce)
-        return transfer->in_flight > 0 ? HG_AGAIN : HG_BUSY;
+    if (rc == HG_NOMEM)
+        bounce_lacks(transfer);
+    if (rc != HG_SUCCESS)
+        return rc == HG_BUSY && transfer->in_flight == 0 ? rc : HG_AGAIN;
     *fragment = (struct amg_shm_fragment){.bounce = bounce,
         .len = left < AMG_SHM_BOUNCE_LEN ? (uint32_t)left : AMG_SHM_BOUNCE_LEN,
         .local = transfer->local};

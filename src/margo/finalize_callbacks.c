@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions that are called while an instance ends. */
+#include "amalgam_thallium.h"
 #include "base/assert.h"
 #include "base/mem.h"
 #include "margo/instance.h"
@@ -56,38 +57,59 @@ static struct callback *find_locked(struct amg_list *list, const void *owner)
     return NULL;
 }
 
-static int callback_pop(margo_instance_id mid, bool before, const void *owner)
+int amalgam_margo_callback_get(margo_instance_id mid, int is_before,
+    const void *owner, void (*ref)(margo_finalize_callback_t cb, void *arg),
+    margo_finalize_callback_t *ret_cb, void **ret_arg)
 {
     struct callback *callback = NULL;
 
-    if (!AMG_GIVEN(mid))
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(ret_cb) || !AMG_GIVEN(ret_arg))
         return 0;
     amg_lock_lock(&mid->finalize->callbacks.lock);
-    callback = find_locked(list_of(mid, before), owner);
-    if (callback != NULL)
-        amg_list_remove(&callback->link);
+    callback = find_locked(list_of(mid, is_before != 0), owner);
+    if (callback != NULL) {
+        *ret_cb = callback->function;
+        *ret_arg = callback->arg;
+        if (ref != NULL)
+            ref(*ret_cb, *ret_arg);
+        else
+            amg_list_remove(&callback->link);
+    }
     amg_lock_unlock(&mid->finalize->callbacks.lock);
-    if (callback == NULL)
-        return 0;
-    amg_mem_free(callback);
-    return 1;
+    if (callback != NULL && ref == NULL)
+        amg_mem_free(callback);
+    return callback != NULL;
+}
+
+static void ref_none(margo_finalize_callback_t function, void *arg)
+{
+    (void)function;
+    (void)arg;
+}
+
+static int callback_pop(margo_instance_id mid, bool before, const void *owner)
+{
+    margo_finalize_callback_t function = NULL;
+    void *arg = NULL;
+
+    return amalgam_margo_callback_get(
+        mid, before, owner, NULL, &function, &arg);
 }
 
 static int callback_top(margo_instance_id mid, bool before, const void *owner,
     margo_finalize_callback_t *ret_function, void **ret_arg)
 {
-    const struct callback *callback = NULL;
+    margo_finalize_callback_t function = NULL;
+    void *arg = NULL;
 
-    if (!AMG_GIVEN(mid))
+    if (!amalgam_margo_callback_get(
+            mid, before, owner, ref_none, &function, &arg))
         return 0;
-    amg_lock_lock(&mid->finalize->callbacks.lock);
-    callback = find_locked(list_of(mid, before), owner);
-    if (callback != NULL && ret_function != NULL)
-        *ret_function = callback->function;
-    if (callback != NULL && ret_arg != NULL)
-        *ret_arg = callback->arg;
-    amg_lock_unlock(&mid->finalize->callbacks.lock);
-    return callback != NULL;
+    if (ret_function != NULL)
+        *ret_function = function;
+    if (ret_arg != NULL)
+        *ret_arg = arg;
+    return 1;
 }
 
 /* Removes the first one, or NULL. */

@@ -87,26 +87,52 @@ static ABT_pool pool_or_default(margo_instance_id mid, ABT_pool pool)
     return pool == ABT_POOL_NULL ? mid->pools->rpc_pool : pool;
 }
 
-static void data_free_user(struct amg_margo_rpc *rpc)
-{
-    void (*data_free)(void *) = rpc->data_free;
-    void *data = rpc->data;
+/* Data of the program that belong to an RPC. */
+struct attached {
+    void *data;
+    void (*data_free)(void *);
+};
 
-    rpc->data = NULL;
-    rpc->data_free = NULL;
-    if (data_free != NULL)
-        data_free(data);
+/* Replaces what is attached by `next`. Returns the former, which the caller
+ * frees when it holds no lock. */
+static struct attached data_replace(
+    struct amg_margo_rpc *rpc, struct attached next)
+{
+    struct attached old = {NULL, NULL};
+
+    amg_lock_lock(&rpc->data_lock);
+    old = (struct attached){rpc->data, rpc->data_free};
+    rpc->data = next.data;
+    rpc->data_free = next.data_free;
+    amg_lock_unlock(&rpc->data_lock);
+    return old;
+}
+
+static void data_free(struct attached old)
+{
+    if (old.data_free != NULL)
+        old.data_free(old.data);
+}
+
+void *amg_margo_rpc_data_ref(struct amg_margo_rpc *rpc, void (*ref)(void *data))
+{
+    void *data = NULL;
+
+    amg_lock_lock(&rpc->data_lock);
+    data = rpc->data;
+    if (data != NULL)
+        ref(data);
+    amg_lock_unlock(&rpc->data_lock);
+    return data;
 }
 
 /* The RPC of that name that was deregistered, or NULL. */
-static struct amg_margo_rpc *rpc_again(
+static struct amg_margo_rpc *rpc_again_locked(
     margo_instance_id mid, const char *name, hg_id_t id)
 {
-    struct amg_margo_rpc *rpc = NULL;
+    struct amg_margo_rpc *rpc = amg_map_remove(&mid->rpcs->gone, id);
 
-    amg_lock_lock(&mid->rpcs->lock);
-    rpc = amg_map_remove(&mid->rpcs->gone, id);
-    amg_lock_unlock(&mid->rpcs->lock);
+    AMG_ASSERT_HELD(&mid->rpcs->lock);
     if (rpc == NULL || strcmp(rpc->name, name) != 0)
         return NULL;
     rpc->has_no_response = false;
@@ -114,10 +140,10 @@ static struct amg_margo_rpc *rpc_again(
 }
 
 /* Creates an RPC that HG does not know; NULL: no memory. */
-static struct amg_margo_rpc *rpc_make(
+static struct amg_margo_rpc *rpc_make_locked(
     margo_instance_id mid, const char *name, hg_id_t id)
 {
-    struct amg_margo_rpc *rpc = rpc_again(mid, name, id);
+    struct amg_margo_rpc *rpc = rpc_again_locked(mid, name, id);
 
     if (rpc != NULL)
         return rpc;
@@ -130,38 +156,61 @@ static struct amg_margo_rpc *rpc_make(
         return NULL;
     }
     rpc->mid = mid;
-    amg_lock_lock(&mid->rpcs->lock);
+    rpc->id = id;
+    amg_lock_init(&rpc->data_lock);
     amg_list_push(&mid->rpcs->all, &rpc->link);
-    amg_lock_unlock(&mid->rpcs->lock);
     return rpc;
 }
 
-/* Two names with the same id cannot be distinguished. */
-static bool name_is_free(margo_instance_id mid, const char *name,
-    const struct amg_margo_rpc *before, hg_id_t id)
+/* Registers an RPC, in place of `before`, that of its id, unless that is NULL.
+ * HG_EXIST: that has another name. */
+static hg_return_t rpc_register_locked(margo_instance_id mid,
+    const struct margo_monitor_register_args *args, hg_id_t id,
+    struct amg_margo_rpc *before)
 {
-    if (before == NULL || strcmp(before->name, name) == 0)
-        return true;
-    margo_error(mid,
-        "RPC \"%s\" has the same id as \"%s\" (0x%llx), which is registered: "
-        "give it another name",
-        name, before->name, (unsigned long long)id);
-    return false;
+    struct amg_margo_rpc *rpc =
+        before != NULL ? before : rpc_make_locked(mid, args->name, id);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (rpc == NULL)
+        return HG_NOMEM;
+    if (strcmp(rpc->name, args->name) != 0)
+        return HG_EXIST;
+    if (before != NULL) { /* HG would warn */
+        rc = HG_Deregister(mid->hg_class, id);
+        if (rc != HG_SUCCESS)
+            return rc;
+        amg_margo_pools_unref(mid, rpc->pool);
+    }
+    rpc->has_handler = args->rpc_cb != NULL;
+    rpc->in_proc = args->in_proc_cb;
+    rpc->out_proc = args->out_proc_cb;
+    rpc->pool = pool_or_default(mid, args->pool);
+    amg_margo_pools_ref(mid, rpc->pool);
+    rc = HG_Register(mid->hg_class, id, amg_margo_proc_input,
+        amg_margo_proc_output,
+        args->rpc_cb == NULL ? mid->rpcs->refuse : args->rpc_cb);
+    if (rc == HG_SUCCESS)
+        rc = HG_Register_data(mid->hg_class, id, rpc, NULL);
+    if (rc == HG_SUCCESS && rpc->has_no_response)
+        rc = HG_Registered_disable_response(mid->hg_class, id, HG_TRUE);
+    rpc->is_registered = rc == HG_SUCCESS;
+    return rc;
 }
 
-/* Deregisters an RPC in HG that is registered again, since HG would warn. */
-static bool again_begin(
-    margo_instance_id mid, const struct amg_margo_rpc *before, bool has_handler)
+/* Logs that an RPC cannot be registered. `before`: the RPC of its id, or NULL.
+ */
+static void register_log(margo_instance_id mid,
+    const struct margo_monitor_register_args *args,
+    const struct amg_margo_rpc *before)
 {
-    if (before == NULL)
-        return true;
-    if (has_handler && before->has_handler)
-        margo_warning(mid,
-            "RPC \"%s\" (provider %u) is registered again: its handler and "
-            "argument types are replaced; margo_deregister() it first if that "
-            "is meant",
-            before->name, (unsigned)(before->id & MARGO_MAX_PROVIDER_ID));
-    return HG_Deregister(mid->hg_class, before->id) == HG_SUCCESS;
+    if (args->ret == HG_EXIST && before != NULL)
+        margo_error(mid,
+            "RPC \"%s\" has the same id as \"%s\" (0x%llx), which is "
+            "registered: give it another name",
+            args->name, before->name, (unsigned long long)before->id);
+    margo_error(mid, "RPC \"%s\" (provider %u) cannot be registered: %s",
+        args->name, (unsigned)args->provider_id, HG_Error_to_string(args->ret));
 }
 
 hg_id_t margo_provider_register_name(margo_instance_id mid,
@@ -174,9 +223,8 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
         .rpc_cb = rpc_cb,
         .provider_id = provider_id,
         .pool = pool};
-    struct amg_margo_rpc *rpc = NULL;
     struct amg_margo_rpc *before = NULL;
-    hg_return_t rc = HG_NOMEM;
+    bool replaces = false;
     hg_id_t id = 0;
 
     if (!AMG_GIVEN(mid) ||
@@ -185,56 +233,45 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
         return 0;
     AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_START, &event);
     id = amg_margo_rpc_id(func_name, provider_id);
+    amg_lock_lock(&mid->rpcs->lock);
     before = amg_margo_rpc_find(mid, id);
-    if (!name_is_free(mid, func_name, before, id))
-        goto out;
-    rpc = before != NULL ? before : rpc_make(mid, func_name, id);
-    if (rpc == NULL || !again_begin(mid, before, rpc_cb != NULL))
-        goto out;
-    if (before != NULL)
-        amg_margo_pools_unref(mid, rpc->pool);
-    rpc->id = id;
-    rpc->has_handler = rpc_cb != NULL;
-    /* Requests of an earlier registration may read them. */
-    if (rpc->in_proc != in_proc_cb)
-        rpc->in_proc = in_proc_cb;
-    if (rpc->out_proc != out_proc_cb)
-        rpc->out_proc = out_proc_cb;
-    rpc->pool = pool_or_default(mid, pool);
-    amg_margo_pools_ref(mid, rpc->pool);
-    rc = HG_Register(mid->hg_class, id, amg_margo_proc_input,
-        amg_margo_proc_output, rpc_cb == NULL ? mid->rpcs->refuse : rpc_cb);
-    if (rc == HG_SUCCESS)
-        rc = HG_Register_data(mid->hg_class, id, rpc, NULL);
-    if (rc == HG_SUCCESS && rpc->has_no_response)
-        rc = HG_Registered_disable_response(mid->hg_class, id, HG_TRUE);
-    rpc->is_registered = rc == HG_SUCCESS;
-
-out:
-    if (rc == HG_SUCCESS)
-        event.id = id;
-    else
-        margo_error(mid, "RPC \"%s\" (provider %u) cannot be registered: %s",
-            func_name, (unsigned)provider_id, HG_Error_to_string(rc));
-    event.ret = rc;
+    replaces = before != NULL && before->has_handler && rpc_cb != NULL;
+    event.ret = rpc_register_locked(mid, &event, id, before);
+    amg_lock_unlock(&mid->rpcs->lock);
+    if (event.ret != HG_SUCCESS)
+        register_log(mid, &event, before);
+    else if (replaces)
+        margo_warning(mid,
+            "RPC \"%s\" (provider %u) is registered again: its handler and "
+            "argument types are replaced; margo_deregister() it first if that "
+            "is meant",
+            func_name, (unsigned)provider_id);
+    event.id = event.ret == HG_SUCCESS ? id : 0;
     AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_END, &event);
     return event.id;
 }
 
 /* Deregisters an RPC: later requests are refused. Its memory stays, since
- * requests in progress may use it. */
-static void rpc_forget(struct amg_margo_rpc *rpc)
+ * requests in progress may use it. False: it was not registered. */
+static bool rpc_forget(struct amg_margo_rpc *rpc)
 {
+    struct amg_margo_rpcs *rpcs = rpc->mid->rpcs;
+    struct attached old = {NULL, NULL};
+    bool was_registered = false;
+
     AMG_ASSERT(rpc->mid != MARGO_INSTANCE_NULL && rpc->name != NULL);
-    if (!rpc->is_registered)
-        return;
+    amg_lock_lock(&rpcs->lock);
+    was_registered = rpc->is_registered;
     rpc->is_registered = false;
-    (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
-    amg_margo_pools_unref(rpc->mid, rpc->pool);
-    data_free_user(rpc);
-    amg_lock_lock(&rpc->mid->rpcs->lock);
-    (void)amg_map_put(&rpc->mid->rpcs->gone, rpc->id, rpc);
-    amg_lock_unlock(&rpc->mid->rpcs->lock);
+    if (was_registered) {
+        (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
+        amg_margo_pools_unref(rpc->mid, rpc->pool);
+        (void)amg_map_put(&rpcs->gone, rpc->id, rpc);
+        old = data_replace(rpc, old);
+    }
+    amg_lock_unlock(&rpcs->lock);
+    data_free(old);
+    return was_registered;
 }
 
 hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
@@ -246,9 +283,7 @@ hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_START, &event);
     rpc = mid->hg_class == NULL ? NULL : amg_margo_rpc_of(mid, rpc_id);
-    if (rpc != NULL)
-        rpc_forget(rpc);
-    event.ret = rpc == NULL ? HG_NOENTRY : HG_SUCCESS;
+    event.ret = rpc != NULL && rpc_forget(rpc) ? HG_SUCCESS : HG_NOENTRY;
     AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_END, &event);
     return event.ret;
 }
@@ -261,8 +296,7 @@ void amg_margo_rpcs_fini(margo_instance_id mid)
         struct amg_margo_rpc *rpc =
             amg_container_of(link, struct amg_margo_rpc, link);
 
-        rpc_forget(rpc);
-        data_free_user(rpc);
+        (void)rpc_forget(rpc);
         amg_mem_free(rpc->name);
         amg_mem_free(rpc);
     }
@@ -303,20 +337,21 @@ hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id, void *data,
     void (*free_callback)(void *))
 {
     struct amg_margo_rpc *rpc = rpc_find(mid, id);
-    void (*old_free)(void *) = NULL;
-    void *old = NULL;
+    struct attached old = {NULL, NULL};
+    bool is_there = false;
 
     if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
     if (rpc == NULL)
         return HG_OTHER_ERROR;
-    old = rpc->data;
-    old_free = rpc->data_free;
-    rpc->data = data;
-    rpc->data_free = free_callback;
-    if (old_free != NULL && old != data)
-        old_free(old);
-    return HG_SUCCESS;
+    amg_lock_lock(&mid->rpcs->lock);
+    is_there = rpc->is_registered;
+    if (is_there)
+        old = data_replace(rpc, (struct attached){data, free_callback});
+    amg_lock_unlock(&mid->rpcs->lock);
+    if (old.data != data)
+        data_free(old);
+    return is_there ? HG_SUCCESS : HG_OTHER_ERROR;
 }
 
 void *margo_registered_data(margo_instance_id mid, hg_id_t id)
@@ -381,9 +416,11 @@ hg_return_t margo_rpc_set_pool(margo_instance_id mid, hg_id_t id, ABT_pool pool)
         return HG_INVALID_ARG;
     if (rpc == NULL)
         return HG_NOENTRY;
+    amg_lock_lock(&mid->rpcs->lock);
     old = rpc->pool;
     rpc->pool = pool_or_default(mid, pool);
     amg_margo_pools_ref(mid, rpc->pool);
     amg_margo_pools_unref(mid, old);
+    amg_lock_unlock(&mid->rpcs->lock);
     return HG_SUCCESS;
 }

@@ -25,22 +25,26 @@ struct amg_margo_rpc {
     struct amg_link link; /* among those of the instance */
     margo_instance_id mid;
     char *name;
-    hg_id_t id;           /* with the provider in its low 16 bits */
-    hg_proc_cb_t in_proc; /* NULL: nothing is sent */
-    hg_proc_cb_t out_proc;
-    ABT_pool pool; /* where its handlers run */
-    /* Registering again may change it while a request is served: independent,
-     * relaxed. */
+    hg_id_t id; /* with the provider in its low 16 bits */
+    /* Independent values: a request in progress while the RPC is registered
+     * again sees the former one or the new one. */
+    _Atomic(hg_proc_cb_t) in_proc; /* NULL: nothing is sent */
+    _Atomic(hg_proc_cb_t) out_proc;
+    _Atomic(ABT_pool) pool; /* where its handlers run */
     atomic_bool has_no_response;
+    atomic_bool is_registered;
     bool has_handler;
-    bool is_registered;
+    /* Guards what follows; taken after that of all RPCs. */
+    struct amg_lock data_lock;
     _Atomic(void *) data; /* the program's; a call may come before it */
     void (*data_free)(void *);
 };
 
 struct amg_margo_rpcs {
-    hg_rpc_cb_t refuse;   /* of RPCs without a handler; constant */
-    struct amg_lock lock; /* guards what follows */
+    hg_rpc_cb_t refuse; /* of RPCs without a handler; constant */
+    /* Guards what follows, and held while an RPC is registered, deregistered or
+     * gets data: the locks of pools and of HG are taken after it. */
+    struct amg_lock lock;
     struct amg_list all;
     struct amg_map gone; /* those that are deregistered, by id */
 };
@@ -49,6 +53,11 @@ struct amg_margo_rpcs {
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id);
 /* The same, without a log line if there is none. */
 struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id);
+
+/* The program's data, with a reference that `ref` counts before another thread
+ * can free them; NULL: there are none, and `ref` is not called. */
+void *amg_margo_rpc_data_ref(
+    struct amg_margo_rpc *rpc, void (*ref)(void *data));
 
 /* The id of `name` for a provider: a hash of the name in the upper half. */
 hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id);

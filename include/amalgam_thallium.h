@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions of Margo on which the C++ objects of thallium.hpp stand, and which
+ * Margo itself does not have: each finds an object that another thread may be
+ * freeing, and counts a reference to it before it can be freed. */
+#ifndef AMALGAM_THALLIUM_H
+#define AMALGAM_THALLIUM_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Get the data of the RPC of a request, and count a reference to them.
+ *
+ * Another thread may deregister the RPC, or attach other data. Its free
+ * callback is called before this function finds the data, which then returns
+ * NULL or the others, or after `ref` was called.
+ *
+ * @param handle  [in]  a request, as its handler received it
+ * @param ref     [in]  called with the data, under a lock: only counts
+ * Owns:      the caller owns the reference that `ref` has counted.
+ * Errors:    NULL  the RPC has no data, or is deregistered; `ref` is not called
+ * Threads:   any thread; never blocks.
+ * Undefined: `ref` calls a function of the library.
+ * Source:    ours.
+ */
+HG_PUBLIC void *amalgam_margo_data_ref(
+    hg_handle_t handle, void (*ref)(void *data));
+
+/**
+ * Get the callback of an instance's teardown that an owner pushed last, and
+ * count a reference to its argument; or remove the callback.
+ *
+ * The argument of a callback that is found is in use by no other thread before
+ * `ref` was called: each callback is either found here, or run.
+ *
+ * @param mid        [in]
+ * @param is_before  [in]   not 0: of those of the prefinalize functions
+ * @param owner      [in]   NULL: of those without an owner
+ * @param ref        [in]   called with the callback, under a lock: only counts;
+ *                          NULL: the callback is removed
+ * @param ret_cb     [out]  the callback
+ * @param ret_arg    [out]  its argument
+ * Owns:      the caller owns the reference that `ref` has counted, or that of
+ *            the callback that was removed.
+ * Errors:    0  there is none, and nothing was written; 1 it was found
+ * Threads:   any thread; never blocks.
+ * Undefined: `ref` calls a function of the library; the instance ended during
+ *            the call.
+ * Source:    ours.
+ */
+HG_PUBLIC int amalgam_margo_callback_get(margo_instance_id mid, int is_before,
+    const void *owner, void (*ref)(margo_finalize_callback_t cb, void *arg),
+    margo_finalize_callback_t *ret_cb, void **ret_arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

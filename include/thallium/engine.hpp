@@ -98,9 +98,8 @@ class engine : public margo_instance_ref
         if (id == 0)
             MARGO_THROW(margo_provider_register_name, HG_OTHER_ERROR,
                 "cannot register RPC \"" + name + "\"; the log says why");
-        MARGO_ASSERT(
-            function->attach(get_margo_instance(), id), margo_register_data);
-        (void)function.release();
+        MARGO_ASSERT(function.release()->attach(get_margo_instance(), id),
+            margo_register_data);
         return remote_procedure(*this, id);
     }
 
@@ -119,25 +118,8 @@ class engine : public margo_instance_ref
     template <typename F>
     detail::end_callback *make_end_callback(F &&function) const
     {
-        return new detail::end_callback{
-            get_margo_instance(), std::forward<F>(function)};
-    }
-
-    /* The newest function of an owner, by Margo's function that tells it;
-     * `pop` removes it, unless it is null. */
-    std::function<void()> newest_callback(
-        int (*top)(margo_instance_id mid, const void *owner,
-            margo_finalize_callback_t *callback, void **arg),
-        int (*pop)(margo_instance_id mid, const void *owner),
-        const void *owner) const
-    {
-        margo_instance_id mid = get_margo_instance();
-        margo_finalize_callback_t callback = nullptr;
-        void *arg = nullptr;
-        bool is_there = top(mid, owner, &callback, &arg) != 0 &&
-                        (pop == nullptr || pop(mid, owner) != 0);
-
-        return detail::function_of(is_there, callback, arg, pop != nullptr);
+        return new detail::end_callback(
+            get_margo_instance(), std::forward<F>(function));
     }
 
   protected:
@@ -397,16 +379,15 @@ class engine : public margo_instance_ref
     std::function<void()> top_prefinalize_callback(
         const void *owner = nullptr) const
     {
-        return newest_callback(
-            &margo_provider_top_prefinalize_callback, nullptr, owner);
+        return detail::newest_callback(
+            get_margo_instance(), true, owner, false);
     }
 
     /** Removes that function, and returns it. */
     std::function<void()> pop_prefinalize_callback(
         const void *owner = nullptr) const
     {
-        return newest_callback(&margo_provider_top_prefinalize_callback,
-            &margo_provider_pop_prefinalize_callback, owner);
+        return detail::newest_callback(get_margo_instance(), true, owner, true);
     }
 
     /** As push_prefinalize_callback(), but called when serving has ended. */
@@ -433,16 +414,16 @@ class engine : public margo_instance_ref
     std::function<void()> top_finalize_callback(
         const void *owner = nullptr) const
     {
-        return newest_callback(
-            &margo_provider_top_finalize_callback, nullptr, owner);
+        return detail::newest_callback(
+            get_margo_instance(), false, owner, false);
     }
 
     /** Removes that function, and returns it. */
     std::function<void()> pop_finalize_callback(
         const void *owner = nullptr) const
     {
-        return newest_callback(&margo_provider_top_finalize_callback,
-            &margo_provider_pop_finalize_callback, owner);
+        return detail::newest_callback(
+            get_margo_instance(), false, owner, true);
     }
 
     /** Lets other processes end this engine. */

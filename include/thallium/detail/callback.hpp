@@ -4,10 +4,12 @@
 #ifndef THALLIUM_DETAIL_CALLBACK_HPP
 #define THALLIUM_DETAIL_CALLBACK_HPP
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <utility>
+#include <amalgam_thallium.h>
 #include <margo.h>
 
 namespace thallium
@@ -38,36 +40,61 @@ inline void call_and_log(margo_instance_id mid, const char *what,
     }
 }
 
-/* A callback of the end of an instance; Margo has its address. */
+/* A callback of the end of an instance. Margo has its address, and a count of
+ * it until the callback is run or removed; a thread that looks for the newest
+ * one has another, as finalize() of a third thread may run that meanwhile. */
 struct end_callback {
     margo_instance_id m_mid;
     std::function<void()> m_function;
+    std::atomic<unsigned> m_count{1};
+
+    end_callback(margo_instance_id mid, std::function<void()> function)
+        : m_mid(mid), m_function(std::move(function))
+    {
+    }
 
     static void run(void *arg) noexcept
     {
-        std::unique_ptr<end_callback> callback(
-            static_cast<end_callback *>(arg));
+        auto *callback = static_cast<end_callback *>(arg);
 
         call_and_log(
             callback->m_mid, "a callback of finalize()", callback->m_function);
+        unref(callback);
+    }
+
+    /* For amalgam_margo_callback_get(), which finds those of C programs, too.
+     */
+    static void ref(margo_finalize_callback_t callback, void *arg) noexcept
+    {
+        if (callback == &run)
+            static_cast<end_callback *>(arg)->m_count.fetch_add(
+                1, std::memory_order_relaxed);
+    }
+
+    static void unref(end_callback *callback) noexcept
+    {
+        if (callback->m_count.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            delete callback;
     }
 };
 
-/* The function behind what Margo returned as its newest callback; empty if it
- * has none. `is_taken`: Margo has it no more. */
-inline std::function<void()> function_of(
-    bool is_there, margo_finalize_callback_t callback, void *arg, bool is_taken)
+/* The newest function of an owner, empty if there is none; of those that are
+ * called before serving ends or after that. `takes`: removes it. */
+inline std::function<void()> newest_callback(
+    margo_instance_id mid, bool is_before, const void *owner, bool takes)
 {
-    if (!is_there)
+    margo_finalize_callback_t callback = nullptr;
+    void *arg = nullptr;
+
+    if (amalgam_margo_callback_get(mid, is_before, owner,
+            takes ? nullptr : &end_callback::ref, &callback, &arg) == 0)
         return std::function<void()>();
     if (callback != &end_callback::run) /* of a C program */
         return [callback, arg]() { callback(arg); };
-    auto *ours = static_cast<end_callback *>(arg);
-    std::function<void()> function = ours->m_function;
+    std::unique_ptr<end_callback, void (*)(end_callback *)> found(
+        static_cast<end_callback *>(arg), &end_callback::unref);
 
-    if (is_taken)
-        delete ours;
-    return function;
+    return found->m_function;
 }
 
 } /* namespace detail */

@@ -18,6 +18,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <amalgam_thallium.h>
 #include <margo.h>
 #include <thallium/detail/callback.hpp>
 #include <thallium/detail/engine_life.hpp>
@@ -32,15 +33,19 @@ namespace thallium
 namespace detail
 {
 
-/* A function of the program, as data of its RPC. Counted, since it may
- * deregister its own RPC while it runs. It goes when serving has ended, and not
- * with the instance: what it has captured may refer to that. */
+/* A function of the program, as data of its RPC. Whoever has its address has a
+ * count of it, taken before another thread can see the address: the RPC, which
+ * drops its count when it is removed or gets another function; the callback of
+ * finalize(), which removes the function when serving has ended, and not with
+ * the instance, to which captured objects may refer; and each request that is
+ * being served, also one that removes its own RPC. */
 class rpc_function
 {
     std::atomic<unsigned> m_count{1};
     margo_instance_id m_mid = MARGO_INSTANCE_NULL;
     hg_id_t m_id = 0;
 
+    /* The callback of finalize(), which Margo has taken off its list. */
     static void drop(void *arg) noexcept
     {
         auto *function = static_cast<rpc_function *>(arg);
@@ -49,29 +54,37 @@ class rpc_function
         (void)margo_register_data(
             function->m_mid, function->m_id, nullptr, nullptr);
         is_dropping() = false;
+        unref(function);
+    }
+
+    /* Called when the RPC has been removed, or has another function. */
+    static void removed(void *arg) noexcept
+    {
+        auto *function = static_cast<rpc_function *>(arg);
+
+        if (margo_provider_pop_finalize_callback(function->m_mid, arg) != 0)
+            unref(arg);
+        unref(arg);
     }
 
   public:
     rpc_function() = default;
     rpc_function(const rpc_function &) = delete;
     rpc_function &operator=(const rpc_function &) = delete;
+    virtual ~rpc_function() = default;
 
-    virtual ~rpc_function()
-    {
-        if (m_mid != MARGO_INSTANCE_NULL)
-            (void)margo_provider_pop_finalize_callback(m_mid, this);
-    }
-
-    /* Makes it the data of an RPC, which owns it if that succeeds. */
+    /* Makes it the data of an RPC. Takes the caller's count. */
     hg_return_t attach(margo_instance_id mid, hg_id_t id)
     {
-        hg_return_t ret = margo_register_data(mid, id, this, &unref);
+        hg_return_t ret = HG_SUCCESS;
 
-        if (ret == HG_SUCCESS) {
-            m_mid = mid;
-            m_id = id;
-            margo_provider_push_finalize_callback(mid, this, &drop, this);
-        }
+        m_mid = mid;
+        m_id = id;
+        ref(this);
+        margo_provider_push_finalize_callback(mid, this, &drop, this);
+        ret = margo_register_data(mid, id, this, &removed);
+        if (ret != HG_SUCCESS)
+            removed(this);
         return ret;
     }
 
@@ -79,13 +92,13 @@ class rpc_function
      * calls the function. */
     virtual void serve(handle_ref &handle) = 0;
 
-    void ref() noexcept
+    static void ref(void *function) noexcept
     {
-        m_count.fetch_add(1, std::memory_order_relaxed);
+        static_cast<rpc_function *>(function)->m_count.fetch_add(
+            1, std::memory_order_relaxed);
     }
 
-    /* Also the function that frees an RPC's data. The last one sees what the
-     * others have done before. */
+    /* The last one sees what the others have done before. */
     static void unref(void *arg) noexcept
     {
         auto *function = static_cast<rpc_function *>(arg);
@@ -147,16 +160,16 @@ struct rpc_function_for<F, R(First, Args...)> {
     using type = rpc_function_of<F, Args...>;
 };
 
-/* The function of a handle's RPC. One that is just being registered gets its
- * data in a moment. */
-inline rpc_function *function_of_rpc(margo_instance_id mid, hg_id_t id)
+/* The function of a handle's RPC, with a count of it, or null. One that is just
+ * being registered gets its data in a moment. */
+inline rpc_function *function_of_rpc(hg_handle_t handle)
 {
     constexpr int tries = 1000; /* each lets other threads run */
-    void *data = margo_registered_data(mid, id);
+    void *data = amalgam_margo_data_ref(handle, &rpc_function::ref);
 
     for (int i = 0; data == nullptr && i < tries; i++) {
         (void)ABT_thread_yield();
-        data = margo_registered_data(mid, id);
+        data = amalgam_margo_data_ref(handle, &rpc_function::ref);
     }
     return static_cast<rpc_function *>(data);
 }
@@ -176,13 +189,12 @@ inline void serve_handle(handle_ref handle) noexcept
 {
     margo_instance_id mid = handle.mid();
     hg_id_t id = margo_get_info(handle.get())->id;
-    rpc_function *function = function_of_rpc(mid, id);
+    rpc_function *function = function_of_rpc(handle.get());
 
     if (function == nullptr) {
         __margo_respond_with_error(handle.get(), HG_NOENTRY);
         return;
     }
-    function->ref();
     try {
         function->serve(handle);
     } catch (...) {

@@ -216,7 +216,8 @@ HG_PUBLIC hg_return_t amalgam_class_ranks(
  * Errors:    NULL  hg_class is NULL, or no memory. amalgam_finalize() returns
  *                  HG_BUSY while memory is not freed.
  * Threads:   any thread; never blocks.
- * Undefined: use of the memory by a child after fork().
+ * Undefined: nothing. A child of fork() reads what the parent wrote, and what
+ *            the child writes stays in the child.
  * Source:    ours.
  */
 HG_PUBLIC void *amalgam_alloc(hg_class_t *hg_class, size_t len);

@@ -39,6 +39,7 @@ typedef hg_cb_t hg_bulk_cb_t;
  *            be reused when the call returns; the memory stays the caller's and
  *            must live until HG_Bulk_free() succeeded. Memory that the library
  *            allocated is freed with the handle; HG_Bulk_access() returns it.
+ *            What a child of fork() writes to that memory stays in the child.
  * Errors:    HG_INVALID_ARG hg_class, buf_sizes or handle is NULL, count is 0,
  *                           flags are unknown or none, an address is NULL and
  *                           its size is not 0, or the sum of the sizes exceeds

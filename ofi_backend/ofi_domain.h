@@ -270,7 +270,6 @@ struct amg_ofi_domain {
     uint16_t long_limit;  /* long requests that each peer may have; 0: none */
     uint32_t max_contexts;
     uint64_t connect_ns; /* time for a peer to answer */
-    unsigned forks;      /* before it was opened; see amg_ofi_is_child() */
     bool is_listening;
     bool no_block; /* no thread will block */
     bool is_closing;
@@ -360,14 +359,6 @@ static inline uint32_t amg_ofi_pack_len(const struct amg_ofi_domain *domain)
     return amg_ofi_pack_room(domain) / (AMG_ROOM_FACTOR * AMG_PACK_ALIGN) *
            AMG_PACK_ALIGN;
 }
-
-/* Is this process a child of the one that opened the domain? After a fork() a
- * child must not use libfabric: connections and queues belong to the parent,
- * pinned pages may be missing, and a thread that does not exist here may hold a
- * lock. So every slot of the contract asks this first; in a child it refuses to
- * begin anything, and ignores calls that end something, which leaves the
- * parent's objects alone. Logs the first call. */
-bool amg_ofi_is_child(const struct amg_ofi_domain *domain);
 
 /* The operation comes back with the next poll of its endpoint. */
 void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);

@@ -56,8 +56,6 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     struct amg_ofi_mem *mem = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (amg_ofi_is_child(domain))
-        return HG_OPNOTSUPPORTED;
     mem = amg_mem_zalloc(sizeof(*mem) + list_len);
     if (mem == NULL)
         return HG_NOMEM;

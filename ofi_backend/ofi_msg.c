@@ -151,8 +151,6 @@ hg_return_t amg_ofi_msg_get_buf(
     struct amg_ofi_msgbuf *msgbuf = NULL;
 
     (void)peer;
-    if (amg_ofi_is_child(domain))
-        return HG_OPNOTSUPPORTED;
     amg_bias_lock(&domain->lock);
     msgbuf = amg_ofi_msgbuf_get_locked(domain);
     amg_bias_unlock(&domain->lock);
@@ -181,8 +179,6 @@ hg_return_t amg_ofi_msg_get_long_buf(struct amg_ep *ep, struct amg_peer *peer,
     if (domain->long_limit == 0 ||
         len > AMG_OFI_LONG_LEN - sizeof(struct amg_ofi_header))
         return HG_MSGSIZE;
-    if (amg_ofi_is_child(domain))
-        return HG_OPNOTSUPPORTED;
     amg_bias_lock(&domain->lock);
     if (long_is_allowed_locked(peer))
         msgbuf = amg_ofi_msgbuf_get_long_locked(domain);
@@ -203,8 +199,6 @@ static void msgbuf_put(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_ofi_domain *domain = msgbuf->domain;
 
-    if (amg_ofi_is_child(domain))
-        return;
     amg_bias_lock(&domain->lock);
     amg_ofi_msgbuf_end_locked(msgbuf);
     amg_bias_unlock(&domain->lock);
@@ -226,8 +220,6 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
 
     if (len > buf->cap)
         return HG_MSGSIZE;
-    if (amg_ofi_is_child(domain))
-        return HG_OPNOTSUPPORTED;
     amg_bias_lock(&domain->lock);
     msgbuf->post.op = op;
     msgbuf->post.ep = base;
@@ -267,8 +259,6 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
         return HG_INVALID_ARG;
     if (len > buf->cap)
         return HG_MSGSIZE;
-    if (amg_ofi_is_child(domain))
-        return HG_OPNOTSUPPORTED;
     amg_bias_lock(&domain->lock);
     if (msgbuf->is_counted) /* its receiver waits for it */
         amg_ofi_msgbuf_uncount_locked(msgbuf);
@@ -313,8 +303,6 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     struct amg_ofi_domain *domain = msgbuf->domain;
 
     (void)ep; /* it may be closed by now */
-    if (amg_ofi_is_child(domain))
-        return;
     amg_bias_lock(&domain->lock);
     if (arrival->is_one_way && msgbuf->epoch == msgbuf->peer->epoch) {
         request_close_locked(msgbuf);

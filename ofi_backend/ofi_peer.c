@@ -32,7 +32,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/process.h"
 #include "ofi_backend/ofi_select.h"
 
 /* Silence before a peer is checked; part of its time to answer. */
@@ -55,22 +54,6 @@ static const unsigned state_edges[AMG_OFI_PEER_STATES] = {
     [AMG_OFI_PEER_OPEN] = 1u << AMG_OFI_PEER_UNKNOWN,
     [AMG_OFI_PEER_INCOMPATIBLE] = 1u << AMG_OFI_PEER_UNKNOWN,
 };
-
-bool amg_ofi_is_child(const struct amg_ofi_domain *domain)
-{
-    static atomic_bool was_told;
-
-    if (amg_fork_count() == domain->forks)
-        return false;
-    if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
-        AMG_LOG_ERROR("cls",
-            "ofi+%s: this process was forked from the one that opened the "
-            "class, and cannot use it; open a class after the fork, or start "
-            "the child by exec, and mind that RDMAV_FORK_SAFE or CXI_FORK_SAFE "
-            "may be needed for the parent's sake",
-            domain->facts.stack);
-    return true;
-}
 
 static bool token_read(uint64_t *ret_token)
 {
@@ -481,8 +464,6 @@ void amg_ofi_addr_unref(struct amg_domain *base, struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
 
-    if (amg_ofi_is_child(domain))
-        return;
     amg_bias_lock(&domain->lock);
     amg_ofi_peer_unref_locked(peer);
     amg_bias_unlock(&domain->lock);
@@ -524,8 +505,6 @@ hg_return_t amg_ofi_addr_parse(
     uint16_t len = 0;
     hg_return_t rc = HG_OPNOTSUPPORTED;
 
-    if (amg_ofi_is_child(domain))
-        return rc;
     rc = amg_ofi_addrstr_read(&domain->facts, text, addr, &len);
     if (rc != HG_SUCCESS)
         return rc;

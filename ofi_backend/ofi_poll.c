@@ -550,8 +550,6 @@ unsigned amg_ofi_poll(
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
     unsigned count = 0;
 
-    if (amg_ofi_is_child(domain))
-        return 0;
     amg_bias_lock(&domain->lock);
     /* First, or messages for this context would signal its eventfd. */
     amg_ofi_wait_disarm_locked(ep);
@@ -569,7 +567,7 @@ bool amg_ofi_arm(struct amg_ep *base)
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
     bool is_quiet = false;
 
-    if (ep->wait_fd < 0 || amg_ofi_is_child(domain))
+    if (ep->wait_fd < 0)
         return true;
     amg_bias_lock(&domain->lock);
     amg_ofi_send_kept_locked(domain); /* by other threads since the poll */

@@ -356,8 +356,6 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
             "makes keys of %u",
             (unsigned)remote->key.len, (unsigned)sizeof(transfer->key)))
         return HG_INVALID_ARG;
-    if (amg_ofi_is_child(domain))
-        return HG_OPNOTSUPPORTED;
     transfer = amg_pool_get(&domain->transfer_pool);
     if (transfer == NULL)
         return HG_NOMEM;

@@ -21,7 +21,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/process.h"
 #include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_peer.h"
@@ -90,8 +89,6 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
     struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
 
-    if (amg_ofi_is_child(domain))
-        return;
     amg_bias_lock(&domain->lock);
     amg_ofi_send_drop_locked(ep);
     amg_ofi_rma_drop_locked(domain, ep);
@@ -125,8 +122,6 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     bool is_busy = false;
 
-    if (amg_ofi_is_child(domain))
-        return HG_SUCCESS;
     amg_bias_lock(&domain->lock);
     (void)amg_ofi_poll_domain_locked(domain);
     is_busy = is_sending(domain) ||
@@ -286,8 +281,6 @@ static void domain_close(struct amg_domain *base)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
 
-    if (amg_ofi_is_child(domain))
-        return;
     amg_bias_lock(&domain->lock);
     disconnect_send_locked(domain);
     amg_bias_unlock(&domain->lock);
@@ -307,8 +300,6 @@ static hg_return_t mem_unreg(
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     bool is_free = false;
 
-    if (amg_ofi_is_child(domain))
-        return HG_SUCCESS;
     amg_bias_lock(&domain->lock);
     if (is_leased(mem))
         (void)amg_ofi_poll_domain_locked(domain);
@@ -338,8 +329,6 @@ static void domain_set(
 
     domain->base.transport = &amg_ofi_transport;
     amg_bias_init(&domain->lock);
-    amg_fork_watch();
-    domain->forks = amg_fork_count();
     domain->cq_fd = -1;
     domain->muted_fd = -1;
     domain->message_len =
@@ -510,8 +499,6 @@ static hg_return_t ep_open(
             "max_contexts",
             (unsigned)context_id, (unsigned)domain->max_contexts))
         return rc;
-    if (amg_ofi_is_child(domain))
-        return HG_OPNOTSUPPORTED;
     amg_bias_lock(&domain->lock);
     if (domain->eps[context_id] != NULL)
         goto unlock;
@@ -545,8 +532,6 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
 
-    if (amg_ofi_is_child(domain))
-        return HG_SUCCESS;
     amg_bias_lock(&domain->lock);
     if (op->priv[AMG_CALL_PRIV_STATE] == AMG_OFI_OP_TRANSFER)
         amg_ofi_rma_cancel_locked(op);

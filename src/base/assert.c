@@ -10,6 +10,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "mercury_class.h"
 
 enum { TEXT_CAP = 256 };
@@ -33,8 +34,41 @@ void amg_assert_fail(const char *what, const char *file, int line)
     abort();
 }
 
+/* The last check of this thread that failed, if it did because of an inherited
+ * object; `call` NULL: another reason. */
+static _Thread_local struct {
+    const char *call;
+    const char *kind;
+} inherited;
+
+static hg_return_t refused(hg_return_t rc_inherited)
+{
+    return inherited.call != NULL ? rc_inherited : HG_INVALID_ARG;
+}
+
+hg_return_t amg_refusal(void)
+{
+    static atomic_uint told; /* amg_fork_count() of the process that logged */
+    unsigned forks = amg_fork_count();
+
+    if (inherited.call != NULL &&
+        atomic_exchange_explicit(&told, forks, memory_order_relaxed) != forks)
+        AMG_LOG_ERROR("cls",
+            "%s(): the %s belongs to the parent of this process, and only "
+            "the parent can use it: open a class after fork(); this and "
+            "further calls end with HG_OPNOTSUPPORTED",
+            inherited.call, inherited.kind);
+    return refused(HG_OPNOTSUPPORTED);
+}
+
+hg_return_t amg_refusal_end(void)
+{
+    return refused(HG_SUCCESS);
+}
+
 bool amg_contract_gone(const char *call, const char *kind, const void *object)
 {
+    inherited.call = NULL;
     if (object == NULL)
         AMG_LOG_ERROR("cls", "%s(): the %s is NULL", call, kind);
     else
@@ -45,11 +79,22 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object)
     return false;
 }
 
+bool amg_contract_not_ours(
+    const char *call, const char *kind, const void *object, bool is_inherited)
+{
+    if (!is_inherited)
+        return amg_contract_gone(call, kind, object);
+    inherited.call = call;
+    inherited.kind = kind;
+    return false;
+}
+
 bool amg_contract_broken(const char *call, const char *form, ...)
 {
     char text[TEXT_CAP];
     va_list args;
 
+    inherited.call = NULL;
     va_start(args, form);
     (void)vsnprintf(text, sizeof(text), form, args);
     va_end(args);

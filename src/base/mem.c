@@ -73,6 +73,13 @@ void amg_mapping_close(struct amg_mapping *mapping)
     *mapping = (struct amg_mapping){.fd = -1};
 }
 
+/* NOTE(result ignored): without room for the mapping the old one stays. */
+void amg_mapping_unshare(void *base, uint64_t len, int fd)
+{
+    (void)mmap(base, len, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, 0);
+}
+
 hg_return_t amg_mapping_discard(
     const struct amg_mapping *mapping, uint64_t offset, uint64_t len)
 {

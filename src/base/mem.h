@@ -24,6 +24,8 @@ struct amg_mapping {
 hg_return_t amg_mapping_open(
     const char *name, uint64_t len, struct amg_mapping *ret_mapping);
 void amg_mapping_close(struct amg_mapping *mapping);
+/* From now on writes of this process are seen in no other one. */
+void amg_mapping_unshare(void *base, uint64_t len, int fd);
 
 /* Returns the memory of whole pages to the system; they then read as zeros,
  * here and in all other mappings. HG_OPNOTSUPPORTED: nothing changed. */

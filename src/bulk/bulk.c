@@ -306,7 +306,7 @@ hg_return_t HG_Bulk_create(hg_class_t *hg_class, hg_uint32_t count,
         !AMG_CONTRACT(
             count > 0, "count is 0; a handle has at least 1 segment") ||
         !AMG_GIVEN(buf_sizes) || !AMG_GIVEN(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (!AMG_CONTRACT(flags != 0 && (flags & ~BULK_FLAGS) == 0,
             "flags is 0x%x; it must be HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY "
             "or HG_BULK_READWRITE",
@@ -351,13 +351,13 @@ hg_return_t HG_Bulk_free(hg_bulk_t handle)
 {
     if (handle == HG_BULK_NULL)
         return HG_SUCCESS;
-    return AMG_BULK_OK(handle) ? amg_bulk_unref(handle) : HG_INVALID_ARG;
+    return AMG_BULK_OK(handle) ? amg_bulk_unref(handle) : amg_refusal_end();
 }
 
 hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle)
 {
     if (!AMG_BULK_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     amg_bulk_ref(handle);
     return HG_SUCCESS;
 }
@@ -372,7 +372,7 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
 
     (void)flags;
     if (!AMG_BULK_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (size == 0 || max_count == 0)
         return HG_SUCCESS;
     if (!AMG_CONTRACT(handle->is_local || handle->eager != NULL,

@@ -46,8 +46,9 @@ struct hg_bulk {
 
 /* Checks a handle passed in by the program. */
 #define AMG_BULK_OK(bulk)                                                      \
-    AMG_ALIVE((bulk) != HG_BULK_NULL && amg_refs_get(&(bulk)->refs) > 0,       \
-        "bulk handle", (bulk))
+    AMG_OURS((bulk) != HG_BULK_NULL && amg_refs_get(&(bulk)->refs) > 0 &&      \
+                 !amg_class_is_inherited((bulk)->cls),                         \
+        amg_refs_get(&(bulk)->refs) > 0, "bulk handle", (bulk))
 
 /* Creates a handle for `count` segments, which are not set, with one reference.
  * HG_NOMEM. */

@@ -337,7 +337,7 @@ hg_return_t HG_Bulk_serialize(
     uint64_t len = 0;
 
     if (!AMG_BULK_OK(handle) || !AMG_GIVEN(buf))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rc = amg_bulk_register(handle);
     if (rc != HG_SUCCESS)
         return rc;
@@ -356,6 +356,6 @@ hg_return_t HG_Bulk_deserialize(hg_class_t *hg_class, hg_bulk_t *handle,
     const void *buf, hg_size_t buf_size)
 {
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(handle) || !AMG_GIVEN(buf))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     return amg_bulk_unpack(hg_class, buf, buf_size, false, handle);
 }

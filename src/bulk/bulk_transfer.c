@@ -437,7 +437,7 @@ hg_return_t HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback,
 
     if (!AMG_CONTEXT_OK(context) || !AMG_GIVEN(origin_addr) ||
         !AMG_BULK_OK(origin_handle) || !AMG_BULK_OK(local_handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (origin_handle->bound.peer != NULL) {
         AMG_LOG_ERROR("bulk", "the origin's handle is bound to an address: use "
                               "HG_Bulk_bind_transfer()");
@@ -472,7 +472,7 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback,
 
     if (!AMG_CONTEXT_OK(context) || !AMG_BULK_OK(origin_handle) ||
         !AMG_BULK_OK(local_handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (origin_handle->bound.peer == NULL) {
         AMG_LOG_ERROR("bulk",
             "the origin's handle is not bound to an address: its owner calls "
@@ -503,7 +503,7 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
 hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
 {
     if (!AMG_BULK_OK(handle) || !AMG_CONTEXT_OK(context))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (!AMG_CONTRACT(handle->is_local && handle->cls == context->cls,
             "handle %p must be of memory of this process, and of the class of "
             "the context",

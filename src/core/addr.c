@@ -268,7 +268,7 @@ hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CONTEXT_OK(context) || !AMG_GIVEN(callback) || !AMG_GIVEN(name))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     lookup = amg_mem_zalloc(sizeof(*lookup));
     if (lookup == NULL)
         return HG_NOMEM;
@@ -299,7 +299,7 @@ hg_return_t HG_Addr_lookup2(
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(name) || !AMG_GIVEN(addr))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rc = amg_addr_parse(hg_class, name, &value);
     if (rc != HG_SUCCESS)
         return rc;
@@ -311,12 +311,12 @@ hg_return_t HG_Addr_lookup2(
 hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr)
 {
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     if (addr == HG_ADDR_NULL)
         return HG_SUCCESS;
     if (!AMG_ADDR_OK(addr) ||
         !AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     if (!addr->is_users) {
         AMG_LOG_ERROR("addr",
             "this address belongs to a handle (HG_Get_info()); to keep one, "
@@ -330,7 +330,7 @@ hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr)
 hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr)
 {
     if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     return HG_SUCCESS; /* a hint; no transport here caches connections */
 }
 
@@ -340,7 +340,7 @@ hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr)
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(addr))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     amg_addr_init_self(hg_class, &value);
     rc = amg_addr_create(&value, addr);
     amg_addr_fini(&value);
@@ -351,7 +351,7 @@ hg_return_t HG_Addr_dup(
     hg_class_t *hg_class, hg_addr_t addr, hg_addr_t *new_addr)
 {
     if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) || !AMG_GIVEN(new_addr))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (!AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
         return HG_INVALID_ARG;
     return amg_addr_create(addr, new_addr);
@@ -385,7 +385,7 @@ hg_return_t HG_Addr_to_string(
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(buf_size) || !AMG_GIVEN(addr) ||
         !AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     len = buf == NULL ? 0 : *buf_size;
     rc = amg_addr_format(addr, buf, &len);
     if (rc == HG_OVERFLOW && buf != NULL)

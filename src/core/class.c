@@ -252,6 +252,7 @@ hg_return_t amg_class_open(
     cls->progress_config.no_block = plan->no_block;
     cls->progress_config.must_yield = cls->limits.must_yield;
     amg_class_set_state(cls, AMG_CLASS_OPEN);
+    amg_classes_join(cls);
     *ret_class = cls;
     return HG_SUCCESS;
 
@@ -367,6 +368,7 @@ void amg_class_close(hg_class_t *cls)
 {
     if (cls->state == AMG_CLASS_OPEN)
         amg_class_set_state(cls, AMG_CLASS_DRAINING);
+    amg_classes_leave(cls);
     if (cls->upper_free != NULL)
         cls->upper_free(cls);
     class_close_domains(cls);
@@ -440,33 +442,33 @@ hg_context_t *amg_class_context(hg_class_t *cls, unsigned from)
 
 const char *HG_Class_get_name(const hg_class_t *hg_class)
 {
-    if (!AMG_CLASS_OK(hg_class))
+    if (!AMG_CLASS_EXISTS(hg_class))
         return NULL;
     return hg_class->plan.name;
 }
 
 const char *HG_Class_get_protocol(const hg_class_t *hg_class)
 {
-    if (!AMG_CLASS_OK(hg_class))
+    if (!AMG_CLASS_EXISTS(hg_class))
         return NULL;
     return hg_class->plan.protocol;
 }
 
 bool HG_Class_is_listening(const hg_class_t *hg_class)
 {
-    return AMG_CLASS_OK(hg_class) && hg_class->plan.how.is_listening;
+    return AMG_CLASS_EXISTS(hg_class) && hg_class->plan.how.is_listening;
 }
 
 hg_size_t HG_Class_get_input_eager_size(const hg_class_t *hg_class)
 {
-    if (!AMG_CLASS_OK(hg_class))
+    if (!AMG_CLASS_EXISTS(hg_class))
         return 0;
     return hg_class->limits.request_len - hg_class->plan.head_len;
 }
 
 hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class)
 {
-    if (!AMG_CLASS_OK(hg_class))
+    if (!AMG_CLASS_EXISTS(hg_class))
         return 0;
     return hg_class->limits.reply_len - hg_class->plan.head_len;
 }
@@ -475,7 +477,7 @@ hg_return_t HG_Class_set_data(
     hg_class_t *hg_class, void *data, void (*free_callback)(void *))
 {
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     hg_class->data = data;
     hg_class->data_free = free_callback;
     return HG_SUCCESS;
@@ -483,7 +485,7 @@ hg_return_t HG_Class_set_data(
 
 void *HG_Class_get_data(const hg_class_t *hg_class)
 {
-    return AMG_CLASS_OK(hg_class) ? hg_class->data : NULL;
+    return AMG_CLASS_EXISTS(hg_class) ? hg_class->data : NULL;
 }
 
 /* Is there a route that no thread of the library may progress? */
@@ -516,7 +518,7 @@ hg_return_t amalgam_set_progress(
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (amg_class_counted(hg_class, AMG_CLASS_CONTEXTS) > 0) {
         AMG_LOG_WARNING("cls",
             "amalgam_set_progress: %d contexts are open; call it before "

@@ -28,10 +28,11 @@ enum amg_route {
 };
 
 enum amg_class_state {
-    AMG_CLASS_CLOSED,   /* not open yet, or closed */
-    AMG_CLASS_OPENING,  /* its transports are being opened */
-    AMG_CLASS_OPEN,     /* contexts, addresses, handles may be made */
-    AMG_CLASS_DRAINING, /* closing: the user holds nothing of it any more */
+    AMG_CLASS_CLOSED,    /* not open yet, or closed */
+    AMG_CLASS_INHERITED, /* of the parent of this process; see inherit.c */
+    AMG_CLASS_OPENING,   /* its transports are being opened */
+    AMG_CLASS_OPEN,      /* contexts, addresses, handles may be made */
+    AMG_CLASS_DRAINING,  /* closing: the user holds nothing of it any more */
     AMG_CLASS_STATE_COUNT
 };
 
@@ -154,7 +155,7 @@ struct hg_class {
     atomic_int counts[AMG_CLASS_COUNTS];
     struct amg_patience patience; /* of amg_class_quiesce(), with the others */
     bool is_abandoned;            /* it has closed without some of them */
-    struct amg_link opened;       /* on the list of counters.c */
+    struct amg_link opened;       /* on the list of inherit.c */
     uint64_t past[AMG_COUNTERS];  /* of closed contexts; guarded by the lock */
     struct amg_lock lock;         /* guards `contexts` */
     hg_context_t *contexts[256];  /* by id; NULL: none */
@@ -164,8 +165,17 @@ struct hg_class {
     void (*data_free)(void *);
 };
 
+static inline bool amg_class_is_inherited(const hg_class_t *cls)
+{
+    return cls->state == AMG_CLASS_INHERITED;
+}
+
 /* Checks a class passed in by the program. */
 #define AMG_CLASS_OK(hg_class)                                                 \
+    AMG_OURS((hg_class) != NULL && (hg_class)->state > AMG_CLASS_INHERITED,    \
+        amg_class_is_inherited(hg_class), "class", (hg_class))
+/* The same for a call that only reads it, so that it may be inherited. */
+#define AMG_CLASS_EXISTS(hg_class)                                             \
     AMG_ALIVE((hg_class) != NULL && (hg_class)->state != AMG_CLASS_CLOSED,     \
         "class", (hg_class))
 
@@ -220,9 +230,17 @@ hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
 
 /* counters.c */
 
-/* From now on HG_Diag_dump_counters() shows the open class. */
-void amg_diag_join(hg_class_t *cls);
-/* No longer; logs its counters, if the class wants that. */
-void amg_diag_leave(hg_class_t *cls);
+/* Logs the counters of a class that closes, if it wants that. */
+void amg_diag_end(hg_class_t *cls);
+
+/* inherit.c */
+
+/* Lists the open class; and no longer. */
+void amg_classes_join(hg_class_t *cls);
+void amg_classes_leave(hg_class_t *cls);
+/* Calls `look` with open class number `index`, under the lock of the list.
+ * False: no such class. */
+bool amg_classes_look(
+    unsigned index, void (*look)(hg_class_t *cls, void *arg), void *arg);
 
 #endif

@@ -230,15 +230,6 @@ free_context:
     return rc;
 }
 
-void amg_context_reset_after_fork(hg_context_t *context)
-{
-    amg_bias_init(&context->owner);
-    atomic_store_explicit(&context->awaiting, 0, memory_order_relaxed);
-    atomic_store_explicit(&context->nested, 0, memory_order_relaxed);
-    amg_cq_reset_after_fork(&context->cq);
-    amg_cq_reset_after_fork(&context->incoming);
-}
-
 void amg_context_close(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;

@@ -61,7 +61,8 @@ struct hg_context {
     /* Results of a poll, by its owner; else empty. First, so that a poll needs
      * no address of it; once destroyed, the attic's. */
     struct amg_events events;
-    hg_class_t *cls; /* NULL: destroyed */
+    hg_class_t *cls;     /* NULL: destroyed, or inherited */
+    hg_class_t *parents; /* inherited: that of the parent; else NULL */
     uint8_t id;
     struct amg_ep *eps[AMG_ROUTE_COUNT]; /* NULL: route not open */
     unsigned open[AMG_ROUTE_COUNT];      /* the open routes */
@@ -123,9 +124,20 @@ struct hg_context {
 _Static_assert(offsetof(hg_context_t, cls) >= 2 * sizeof(void *),
     "the words that the attic uses");
 
+/* Its class, also if the context is inherited; NULL: destroyed. */
+static inline hg_class_t *amg_context_class(const hg_context_t *context)
+{
+    return context->cls != NULL ? context->cls : context->parents;
+}
+
 /* Checks a context passed in by the program. */
 #define AMG_CONTEXT_OK(context)                                                \
-    AMG_ALIVE((context) != NULL && (context)->cls != NULL, "context", (context))
+    AMG_OURS((context) != NULL && (context)->cls != NULL,                      \
+        (context)->parents != NULL, "context", (context))
+/* The same for a call that only reads it, so that it may be inherited. */
+#define AMG_CONTEXT_EXISTS(context)                                            \
+    AMG_ALIVE((context) != NULL && amg_context_class(context) != NULL,         \
+        "context", (context))
 
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     const struct amg_context_ops *ops, hg_context_t **ret_context);
@@ -133,10 +145,6 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
 /* All posted operations complete with HG_CANCELED, their steps run, and the
  * context is freed. Entries queued by the steps run too. */
 void amg_context_close(hg_context_t *context);
-
-/* In a child of fork(), where no other thread exists: releases what the others
- * held. */
-void amg_context_reset_after_fork(hg_context_t *context);
 
 /* Counts an operation that must end before the context may be destroyed. */
 static inline void amg_context_enter(hg_context_t *context)

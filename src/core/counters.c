@@ -8,16 +8,10 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/list.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "core/context.h"
 #include "mercury_class.h"
 #include "transport/pack.h"
-
-/* All open classes. The lock is taken before that of a class. */
-static struct amg_lock classes_lock;
-static struct amg_list classes = {{&classes.head, &classes.head}};
 
 /* Served calls that have not ended. Handles created or destroyed meanwhile may
  * appear in only one of the two counts. */
@@ -88,20 +82,10 @@ static void counters_log(
     amg_log_put(AMG_LOG_LEVEL_INFO, "amalgam", text, "\n");
 }
 
-void amg_diag_join(hg_class_t *cls)
-{
-    amg_lock_lock(&classes_lock);
-    amg_list_push(&classes, &cls->opened);
-    amg_lock_unlock(&classes_lock);
-}
-
-void amg_diag_leave(hg_class_t *cls)
+void amg_diag_end(hg_class_t *cls)
 {
     struct hg_diag_counters counters;
 
-    amg_lock_lock(&classes_lock);
-    amg_list_remove(&cls->opened);
-    amg_lock_unlock(&classes_lock);
     if (!cls->plan.wants_stats)
         return;
     class_look(cls, &counters);
@@ -112,39 +96,34 @@ hg_return_t HG_Class_get_counters(
     const hg_class_t *hg_class, struct hg_diag_counters *counters)
 {
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(counters))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     class_look((hg_class_t *)(uintptr_t)hg_class, counters);
     return HG_SUCCESS;
 }
 
-/* The counters of open class number `index`; false: no such class. */
-static bool classes_look(unsigned index, char ret_protocol[AMG_PROTOCOL_CAP],
-    struct hg_diag_counters *ret_counters)
+/* Of an open class. */
+struct look {
+    char protocol[AMG_PROTOCOL_CAP];
+    struct hg_diag_counters counters;
+    bool has_calls; /* it is no NA class */
+};
+
+static void look_take(hg_class_t *cls, void *arg)
 {
-    struct amg_link *link = NULL;
+    struct look *look = arg;
 
-    amg_lock_lock(&classes_lock);
-    link = amg_list_first(&classes);
-    for (; link != NULL && index > 0; index--)
-        link = amg_list_next(&classes, link);
-    if (link != NULL) {
-        hg_class_t *cls = amg_container_of(link, struct hg_class, opened);
-
-        memcpy(ret_protocol, cls->plan.protocol, AMG_PROTOCOL_CAP);
-        /* NOTE(not a leaf): the lock of a class comes after this one. */
-        class_look(cls, ret_counters);
-    }
-    amg_lock_unlock(&classes_lock);
-    return link != NULL;
+    memcpy(look->protocol, cls->plan.protocol, AMG_PROTOCOL_CAP);
+    look->has_calls = cls->upper != NULL;
+    class_look(cls, &look->counters);
 }
 
 void HG_Diag_dump_counters(void)
 {
-    struct hg_diag_counters counters;
-    char protocol[AMG_PROTOCOL_CAP];
+    struct look look;
     unsigned i = 0;
 
     /* Logs without the lock: the log function may be the user's. */
-    for (i = 0; classes_look(i, protocol, &counters); i++)
-        counters_log(protocol, &counters);
+    for (i = 0; amg_classes_look(i, look_take, &look); i++)
+        if (look.has_calls)
+            counters_log(look.protocol, &look.counters);
 }

@@ -40,11 +40,6 @@ static void waiting_init(struct amg_cq *cq)
     pthread_condattr_destroy(&attr);
 }
 
-void amg_cq_reset_after_fork(struct amg_cq *cq)
-{
-    waiting_init(cq);
-}
-
 void amg_cq_init(struct amg_cq *cq)
 {
     unsigned who = 0;

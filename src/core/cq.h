@@ -50,8 +50,6 @@ struct amg_cq {
 
 void amg_cq_init(struct amg_cq *cq);
 void amg_cq_fini(struct amg_cq *cq);
-/* In a child of fork(): resets waiters and locks. */
-void amg_cq_reset_after_fork(struct amg_cq *cq);
 
 /* An entry was pushed, and there are waiters: unlocks the queue and wakes them,
  * or only one of the threads in amg_cq_sleep(). */

@@ -10,8 +10,8 @@
  * kernel's zeros are still there. Freed memory keeps its pages up to KEEP_LEN
  * in all; beyond that they return to the system.
  *
- * A child of fork() shares the memory with its parent, as with any shared
- * mapping; it must leave the class alone. */
+ * A child of fork() has the memory as its parent does until the child writes a
+ * page: then that page is its own. */
 #include "core/pool.h"
 
 #include <stdatomic.h>

@@ -526,7 +526,7 @@ static bool progress_is_due(hg_context_t *context)
 hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout)
 {
     if (!AMG_CONTEXT_OK(context))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     return progress_wait(context, timeout);
 }
 
@@ -601,7 +601,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     unsigned count = 0;
 
     if (!AMG_CONTEXT_OK(context))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     amg_context_drive(context);
     count = entries_run(context, max_count);
     if (count == 0 && max_count > 0 && timeout > 0)
@@ -632,7 +632,7 @@ bool HG_Event_ready(hg_context_t *context)
 hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
 {
     if (!AMG_CONTEXT_OK(context))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (amg_cq_is_armed(&context->cq, AMG_CQ_LOOP))
         amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
     amg_progress_wait(context, 0);
@@ -648,7 +648,7 @@ hg_return_t HG_Event_trigger(
     unsigned count = 0;
 
     if (!AMG_CONTEXT_OK(context))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     count = entries_run(context, max_count);
     entries_left(context);
     if (actual_count != NULL)
@@ -658,19 +658,19 @@ hg_return_t HG_Event_trigger(
 
 hg_class_t *HG_Context_get_class(const hg_context_t *context)
 {
-    return AMG_CONTEXT_OK(context) ? context->cls : NULL;
+    return AMG_CONTEXT_EXISTS(context) ? amg_context_class(context) : NULL;
 }
 
 uint8_t HG_Context_get_id(const hg_context_t *context)
 {
-    return AMG_CONTEXT_OK(context) ? context->id : 0;
+    return AMG_CONTEXT_EXISTS(context) ? context->id : 0;
 }
 
 hg_return_t HG_Context_set_data(
     hg_context_t *context, void *data, void (*free_callback)(void *))
 {
     if (!AMG_CONTEXT_OK(context))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     context->data = data;
     context->data_free = free_callback;
     return HG_SUCCESS;
@@ -678,5 +678,5 @@ hg_return_t HG_Context_set_data(
 
 void *HG_Context_get_data(const hg_context_t *context)
 {
-    return AMG_CONTEXT_OK(context) ? context->data : NULL;
+    return AMG_CONTEXT_EXISTS(context) ? context->data : NULL;
 }

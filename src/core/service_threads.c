@@ -328,10 +328,7 @@ static void progress_thread_run(
 
 /* One thread makes progress (above), the others run handlers: they wait for
  * queued incoming calls, and each push wakes one. All signals are left to the
- * program's threads.
- *
- * A child of fork() has the memory of these threads, but not the threads: it
- * drops them, and the references they held. */
+ * program's threads. */
 
 enum { LOOKS = 64 /* at the queue, between two reads of the clock */ };
 
@@ -349,7 +346,6 @@ struct member {
 /* Owned by its context, from start to stop. */
 struct amg_service_threads {
     hg_context_t *context;
-    unsigned forks; /* amg_fork_count() at the start */
     /* The release store of stop pairs with the acquire load of each thread. */
     atomic_bool must_stop;
     bool has_thread;
@@ -518,9 +514,7 @@ void amg_service_threads_start(hg_context_t *context)
             context->id);
         return;
     }
-    amg_fork_watch();
     threads->context = context;
-    threads->forks = amg_fork_count();
     context->threads = threads;
     handlers_start(threads);
     if (threads->handlers > 0)
@@ -553,10 +547,7 @@ bool amg_service_threads_stop(hg_context_t *context)
         return true;
     if (threads_mine == threads)
         return false;
-    if (threads->forks == amg_fork_count())
-        threads_join(threads);
-    else
-        amg_context_reset_after_fork(context);
+    threads_join(threads);
     context->incoming_mode = AMG_SERVE_TRIGGER;
     context->threads = NULL;
     amg_mem_free(threads);

@@ -213,8 +213,10 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     };
     hg_context_t *context = NULL;
 
-    if (!AMG_CLASS_OK(hg_class))
+    if (!AMG_CLASS_OK(hg_class)) {
+        (void)amg_refusal();
         return NULL;
+    }
     if (amg_context_open(hg_class, id, &ops, &context) != HG_SUCCESS)
         return NULL;
     if (hg_class->joined != NULL)
@@ -228,8 +230,10 @@ hg_context_t *HG_Context_create(hg_class_t *hg_class)
     unsigned id = 0;
     hg_context_t *taken = NULL;
 
-    if (!AMG_CLASS_OK(hg_class))
+    if (!AMG_CLASS_OK(hg_class)) {
+        (void)amg_refusal();
         return NULL;
+    }
     /* The lowest unused context id. */
     while (id < UINT8_MAX &&
            (taken = amg_class_context(hg_class, id)) != NULL && taken->id == id)
@@ -240,7 +244,7 @@ hg_context_t *HG_Context_create(hg_class_t *hg_class)
 hg_return_t HG_Context_unpost(hg_context_t *context)
 {
     if (!AMG_CONTEXT_OK(context))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     atomic_store_explicit(&context->is_unposted, true, memory_order_release);
     return HG_SUCCESS;
 }
@@ -270,7 +274,7 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CONTEXT_OK(context))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     if (!amg_service_threads_stop(context)) {
         AMG_LOG_WARNING("ctx",
             "a context cannot be destroyed by a handler that its own threads "
@@ -424,7 +428,7 @@ hg_return_t HG_Finalize(hg_class_t *hg_class)
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     rc = amg_init_finalize(hg_class, false);
     /* As in Mercury, the absence of others is no error of this call. */
     return rc == HG_TIMEOUT ? HG_SUCCESS : rc;

@@ -103,6 +103,8 @@ na_return_t NA_Finalize(na_class_t *na_class)
 
     if (!AMG_GIVEN(na_class))
         return NA_INVALID_ARG;
+    if (amg_class_is_inherited(na_class->cls))
+        return NA_SUCCESS;
     rc = amg_init_finalize(na_class->cls, false);
     /* The absence of others is no error of this call. */
     if (rc != HG_SUCCESS && rc != HG_TIMEOUT)

@@ -18,8 +18,10 @@ void *amalgam_alloc(hg_class_t *hg_class, size_t len)
 {
     void *ptr = NULL;
 
-    if (!AMG_CLASS_OK(hg_class))
+    if (!AMG_CLASS_OK(hg_class)) {
+        (void)amg_refusal();
         return NULL;
+    }
     ptr = amg_class_pool_alloc(hg_class->pool, len, AMG_CLASS_POOL_ANY);
     if (ptr != NULL)
         amg_class_count(hg_class, AMG_CLASS_ALLOCS, 1);
@@ -29,7 +31,7 @@ void *amalgam_alloc(hg_class_t *hg_class, size_t len)
 hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr)
 {
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     if (ptr == NULL)
         return HG_SUCCESS;
     amg_class_pool_free(hg_class->pool, ptr);
@@ -66,7 +68,7 @@ hg_return_t amalgam_addr_rank(hg_class_t *hg_class, int rank, hg_addr_t *addr)
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(addr))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
@@ -95,7 +97,7 @@ hg_return_t amalgam_addr_get_rank(
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) || !AMG_GIVEN(rank) ||
         !AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
@@ -158,7 +160,7 @@ hg_return_t amalgam_addr_comm_rank(
     if (!AMG_CLASS_OK(hg_class) ||
         !AMG_CONTRACT(comm != MPI_COMM_NULL, "comm is MPI_COMM_NULL") ||
         !AMG_GIVEN(addr))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
@@ -184,7 +186,7 @@ hg_return_t amalgam_class_ranks(hg_class_t *hg_class, int *rank, int *size)
     struct amg_domain *domain = NULL;
 
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
@@ -273,6 +275,6 @@ hg_class_t *amalgam_init(
 hg_return_t amalgam_finalize(hg_class_t *hg_class)
 {
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     return amg_init_finalize(hg_class, true);
 }

@@ -123,7 +123,7 @@ hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (!AMG_CONTRACT(flags != 0 && (flags & ~HG_BULK_READWRITE) == 0,
             "flags is 0x%x; it must be HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY "
             "or HG_BULK_READWRITE",

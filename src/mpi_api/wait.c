@@ -276,7 +276,7 @@ hg_return_t amalgam_test(
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(request) || !AMG_GIVEN(flag))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
@@ -303,7 +303,7 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(request))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
@@ -348,7 +348,7 @@ hg_return_t amalgam_barrier(hg_class_t *hg_class)
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     domain = hg_class->domains[AMG_ROUTE_MPI];
     if (domain == NULL) {
         AMG_LOG_ERROR(

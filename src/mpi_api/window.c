@@ -53,7 +53,7 @@ hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (win == MPI_WIN_NULL) {
         AMG_LOG_ERROR("bulk", "the window is MPI_WIN_NULL");
         return HG_INVALID_ARG;

@@ -115,7 +115,7 @@ hg_return_t HG_Get_input_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(in_buf))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (!handle->is_incoming)
         return place_give(handle,
             HG_Class_get_input_eager_size(handle->info.hg_class), in_buf,
@@ -139,7 +139,7 @@ hg_return_t HG_Get_output_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(out_buf))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (handle->is_incoming)
         return place_give(handle,
             HG_Class_get_output_eager_size(handle->info.hg_class), out_buf,
@@ -157,7 +157,7 @@ hg_return_t HG_Get_input_extra_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(in_buf))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     extra_give(&handle->in,
         handle->arrival == NULL ? NULL : handle->arrival->data,
         HG_Class_get_input_eager_size(handle->info.hg_class), in_buf,
@@ -169,7 +169,7 @@ hg_return_t HG_Get_output_extra_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(out_buf))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     extra_give(&handle->out, handle->has_reply ? handle->op.data : NULL,
         HG_Class_get_output_eager_size(handle->info.hg_class), out_buf,
         out_buf_size);
@@ -182,7 +182,7 @@ hg_return_t HG_Release_input_buf(hg_handle_t handle)
         !AMG_CONTRACT(handle->is_incoming,
             "handle %p was made by HG_Create(); its input is here to be sent",
             (void *)handle))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     if (!handle->is_released)
         raw_release(handle);
     return HG_SUCCESS;
@@ -214,7 +214,7 @@ static hg_return_t offset_set(hg_class_t *cls, const char *what,
 hg_return_t HG_Class_set_input_offset(hg_class_t *hg_class, hg_size_t offset)
 {
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     return offset_set(hg_class, "request",
         HG_Class_get_input_eager_size(hg_class), offset,
         &amg_rpc_class_of(hg_class)->in_offset);
@@ -223,7 +223,7 @@ hg_return_t HG_Class_set_input_offset(hg_class_t *hg_class, hg_size_t offset)
 hg_return_t HG_Class_set_output_offset(hg_class_t *hg_class, hg_size_t offset)
 {
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     return offset_set(hg_class, "reply",
         HG_Class_get_output_eager_size(hg_class), offset,
         &amg_rpc_class_of(hg_class)->out_offset);
@@ -332,7 +332,7 @@ hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
     hg_return_t rc = HG_INVALID_ARG;
 
     if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rc = args_check(handle, true, in_struct);
     if (rc != HG_SUCCESS)
         return rc;
@@ -347,7 +347,7 @@ hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct)
     hg_return_t rc = HG_INVALID_ARG;
 
     if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     rc = args_check(handle, true, in_struct);
     if (rc != HG_SUCCESS)
         return rc;
@@ -360,7 +360,7 @@ hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct)
     hg_return_t rc = HG_INVALID_ARG;
 
     if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rc = args_check(handle, false, out_struct);
     return rc != HG_SUCCESS ? rc
                             : args_get(handle, handle->rpc->out_proc,
@@ -372,7 +372,7 @@ hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct)
     hg_return_t rc = HG_INVALID_ARG;
 
     if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     /* The target's own output: memory that the program allocated for it. */
     if (handle->is_incoming && out_struct != NULL && handle->rpc != NULL &&
         handle->rpc->out_proc != NULL)

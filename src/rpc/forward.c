@@ -269,13 +269,12 @@ hg_return_t HG_Forward(
     unsigned route = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
-    rc = forward_check(handle);
-    if (rc != HG_SUCCESS)
-        return rc;
+    if (!AMG_HANDLE_EXISTS(handle))
+        return amg_refusal();
     context = handle->info.context;
-    rc = amg_context_send_before(context);
+    rc = amg_context_send_before(context); /* refuses an inherited one */
+    if (rc == HG_SUCCESS)
+        rc = forward_check(handle);
     if (rc != HG_SUCCESS)
         return rc;
     ep = amg_handle_ep(handle);
@@ -313,7 +312,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
     struct amg_ep *ep = NULL;
 
     if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (handle->is_incoming) {
         enum amg_handle_state state = amg_handle_state(handle);
 

@@ -120,12 +120,12 @@ hg_return_t HG_Create(
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CONTEXT_OK(context) || !AMG_GIVEN(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (addr != HG_ADDR_NULL &&
         (!AMG_ADDR_OK(addr) ||
             !AMG_CONTRACT(addr->cls == context->cls,
                 "the address is of another class than the context")))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (id != 0) {
         rpc = amg_rpc_find(context->cls, id);
         if (rpc == NULL) {
@@ -166,7 +166,7 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
                                       "handle %p came in here; only a handle "
                                       "of HG_Create() can be changed",
                                       (void *)handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (!AMG_CONTRACT(
             addr == HG_ADDR_NULL || addr->cls == handle->info.hg_class,
             "the address is of another class than the handle"))
@@ -207,7 +207,7 @@ hg_return_t HG_Destroy(hg_handle_t handle)
     if (handle == HG_HANDLE_NULL)
         return HG_SUCCESS;
     if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal_end();
     if (!AMG_LIKELY(!amg_unanswered_is_open(handle) &&
                     amg_refs_are_last(&handle->refs, 1, &handle->spare)))
         return amg_handle_drop(handle, 1) ? HG_SUCCESS : HG_INVALID_ARG;
@@ -219,28 +219,28 @@ hg_return_t HG_Destroy(hg_handle_t handle)
 hg_return_t HG_Ref_incr(hg_handle_t handle)
 {
     if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     amg_handle_ref(handle);
     return HG_SUCCESS;
 }
 
 int32_t HG_Ref_get(hg_handle_t handle)
 {
-    if (!AMG_HANDLE_OK(handle))
+    if (!AMG_HANDLE_EXISTS(handle))
         return 0;
     return amg_handle_refs(handle);
 }
 
 const struct hg_info *HG_Get_info(hg_handle_t handle)
 {
-    return AMG_HANDLE_OK(handle) ? &handle->info : NULL;
+    return AMG_HANDLE_EXISTS(handle) ? &handle->info : NULL;
 }
 
 hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
     hg_return_t (*callback)(hg_handle_t handle, void *arg), void *arg)
 {
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     amg_rpc_class_of(hg_class)->on_create = callback;
     amg_rpc_class_of(hg_class)->on_create_arg = arg;
     return HG_SUCCESS;
@@ -250,7 +250,7 @@ hg_return_t HG_Set_data(
     hg_handle_t handle, void *data, void (*free_callback)(void *))
 {
     if (!AMG_HANDLE_OK(handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     handle->data = data;
     handle->data_free = free_callback;
     return HG_SUCCESS;
@@ -258,7 +258,7 @@ hg_return_t HG_Set_data(
 
 void *HG_Get_data(hg_handle_t handle)
 {
-    return AMG_HANDLE_OK(handle) ? handle->data : NULL;
+    return AMG_HANDLE_EXISTS(handle) ? handle->data : NULL;
 }
 
 hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
@@ -267,7 +267,7 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
                                       "handle %p came in here; only a handle "
                                       "of HG_Create() can be changed",
                                       (void *)handle))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     handle->info.context_id = id;
     return HG_SUCCESS;
 }

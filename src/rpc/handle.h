@@ -194,6 +194,12 @@ static inline int amg_handle_refs(const struct hg_handle *handle)
 
 /* Checks a handle passed in by the program. */
 #define AMG_HANDLE_OK(handle)                                                  \
+    AMG_OURS((handle) != HG_HANDLE_NULL &&                                     \
+                 amg_refs_get(&(handle)->refs) > 0 &&                          \
+                 (handle)->info.context->cls != NULL,                          \
+        amg_refs_get(&(handle)->refs) > 0, "handle", (handle))
+/* The same for a call that only reads it, so that it may be inherited. */
+#define AMG_HANDLE_EXISTS(handle)                                              \
     AMG_ALIVE((handle) != HG_HANDLE_NULL && amg_refs_get(&(handle)->refs) > 0, \
         "handle", (handle))
 

@@ -27,7 +27,7 @@ static void rpc_class_free(hg_class_t *cls)
     struct amg_rpc_class *rpcs = cls->upper;
     struct amg_link *link = NULL;
 
-    amg_diag_leave(cls);
+    amg_diag_end(cls);
     amg_map_fini(&rpcs->rpcs, NULL);
     amg_map_fini(&rpcs->gone, NULL);
     amg_pool_each(&rpcs->handles, rpcs->handle_ops->fini);
@@ -61,7 +61,6 @@ hg_return_t amg_rpc_class_attach(
     atomic_init(&rpcs->is_plain, rpcs->checksum_level == HG_CHECKSUM_NONE);
     cls->upper = rpcs;
     cls->upper_free = rpc_class_free;
-    amg_diag_join(cls);
     return HG_SUCCESS;
 }
 
@@ -156,7 +155,7 @@ hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
 
     if (!AMG_CLASS_OK(hg_class) ||
         !AMG_CONTRACT(id != 0, "id is 0, which means no RPC"))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     return amg_rpc_register(hg_class, &wanted);
 }
 
@@ -190,7 +189,7 @@ hg_return_t HG_Registered_name(
     hg_id_t found = 0;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name) || !AMG_GIVEN(flag))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     found = amg_rpc_name_id(func_name);
     *flag = amg_rpc_find(hg_class, found) != NULL;
     if (id != NULL)
@@ -204,7 +203,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     struct amg_rpc *rpc = NULL;
 
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_lock(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
@@ -222,7 +221,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
 hg_return_t HG_Registered(hg_class_t *hg_class, hg_id_t id, uint8_t *flag)
 {
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(flag))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     *flag = amg_rpc_find(hg_class, id) != NULL;
     return HG_SUCCESS;
 }
@@ -233,7 +232,7 @@ hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
     struct amg_rpc *rpc = NULL;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(flag))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rpc = amg_rpc_find(hg_class, id);
     *flag = rpc != NULL;
     if (rpc != NULL && in_proc_cb != NULL)
@@ -249,7 +248,7 @@ hg_return_t HG_Register_data(
     struct amg_rpc *rpc = NULL;
 
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rpc = amg_rpc_find(hg_class, id);
     if (rpc == NULL)
         return HG_NOENTRY;
@@ -275,7 +274,7 @@ hg_return_t HG_Registered_disable_response(
     struct amg_rpc *rpc = NULL;
 
     if (!AMG_CLASS_OK(hg_class))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rpc = amg_rpc_find(hg_class, id);
     if (rpc == NULL)
         return HG_NOENTRY;
@@ -289,7 +288,7 @@ hg_return_t HG_Registered_disabled_response(
     struct amg_rpc *rpc = NULL;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(disabled))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     rpc = amg_rpc_find(hg_class, id);
     if (rpc == NULL)
         return HG_NOENTRY;

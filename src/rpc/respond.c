@@ -518,13 +518,14 @@ hg_return_t HG_Respond(
     unsigned route = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_incoming,
-                                      "handle %p was made by HG_Create(); only "
-                                      "the target of a call responds",
-                                      (void *)handle))
-        return HG_INVALID_ARG;
+    if (!AMG_HANDLE_EXISTS(handle) ||
+        !AMG_CONTRACT(handle->is_incoming,
+            "handle %p was made by HG_Create(); only "
+            "the target of a call responds",
+            (void *)handle))
+        return amg_refusal();
     context = handle->info.context;
-    rc = amg_context_send_before(context);
+    rc = amg_context_send_before(context); /* refuses an inherited one */
     if (rc == HG_SUCCESS)
         rc = respond_begin(handle);
     if (rc != HG_SUCCESS)

@@ -436,7 +436,7 @@ hg_return_t amalgam_forward_oneway(hg_context_t *context, hg_addr_t addr,
             "the address is of another class than the context") ||
         !AMG_CONTRACT(
             arg != NULL || len == 0, "arg is NULL, but len is %zu", len))
-        return HG_INVALID_ARG;
+        return amg_refusal();
     if (!AMG_LIKELY(len <= AMALGAM_ONEWAY_MAX))
         return HG_MSGSIZE;
     way = way_take(context, addr->peer, id, arg, (uint32_t)len);

@@ -16,7 +16,8 @@
  *    caller at a time;
  *  - on an error nothing has changed, `ret_` pointers are not written, and the
  *    driver has logged the cause if the driver found it;
- *  - pointers passed in are the caller's, and not kept after the return.
+ *  - pointers passed in are the caller's, and not kept after the return;
+ *  - no slot of an object is called in a child of fork(), see core/inherit.c.
  *
  * The objects begin with the public part below; the rest is private to the
  * driver.

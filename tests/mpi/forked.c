@@ -62,23 +62,27 @@ static void child_call(struct ranks *all, hg_handle_t made, hg_addr_t addr)
     NEED(HG_Addr_free(all->cls, addr) == HG_SUCCESS);
 }
 
+static hg_return_t answer(hg_handle_t handle)
+{
+    NEED(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
+    return HG_Destroy(handle);
+}
+
 static void child_own(void)
 {
-    struct ranks own;
+    struct ranks own = {.cls = HG_Init("na+sm", HG_TRUE)};
     struct ranks_call call = {.ret = HG_OTHER_ERROR};
-    ranks_echo_t in = {41, 0};
     hg_addr_t self = HG_ADDR_NULL;
+    hg_id_t id = 0;
     unsigned count = 0;
 
-    memset(&own, 0, sizeof(own));
-    own.cls = HG_Init("na+sm", HG_TRUE);
     NEED(own.cls != NULL);
     own.context = HG_Context_create(own.cls);
     NEED(own.context != NULL);
-    ranks_register(&own);
+    id = HG_Register_name(own.cls, "own", NULL, NULL, answer);
     NEED(HG_Addr_self(own.cls, &self) == HG_SUCCESS);
-    NEED(HG_Create(own.context, self, own.echo, &call.handle) == HG_SUCCESS);
-    NEED(HG_Forward(call.handle, ranks_done, &call, &in) == HG_SUCCESS);
+    NEED(HG_Create(own.context, self, id, &call.handle) == HG_SUCCESS);
+    NEED(HG_Forward(call.handle, ranks_done, &call, NULL) == HG_SUCCESS);
     while (atomic_load(&call.done) == 0) {
         (void)HG_Progress(own.context, 10);
         (void)HG_Trigger(own.context, 0, 1, &count);

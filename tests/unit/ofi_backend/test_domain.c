@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Domain over an unusual provider: with fewer options, without a descriptor, or
- * without a reachable address; and a domain in a child process. All by tcp on
- * the loopback interface, with single calls replaced. */
+ * without a reachable address. All by tcp on the loopback interface, with
+ * single calls replaced. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -352,50 +352,6 @@ static void test_domain_at_a_foreign_address_is_refused(void **state)
     assert_true(fake_has_logged("of this machine?"));
 }
 
-/* 0: all calls were refused or did nothing, and the log says why. */
-static int child_try(struct world *world)
-{
-    struct amg_events events;
-    struct amg_buf *buf = NULL;
-    struct amg_peer *peer = NULL;
-    struct amg_ep *ep = NULL;
-    bool is_right = true;
-
-    amg_events_init(&events);
-    is_right =
-        amg_ofi_transport.ep.poll(world->ep, 10, &events) == 0 &&
-        amg_ofi_transport.ep.arm(world->ep) &&
-        amg_ofi_transport.msg.get_buf(world->ep, world->self, &buf) ==
-            HG_OPNOTSUPPORTED &&
-        amg_ofi_transport.addr.parse(
-            world->domain, "tcp://127.0.0.1:1", &peer) == HG_OPNOTSUPPORTED &&
-        amg_ofi_transport.ep.open(world->domain, 0, &ep) == HG_OPNOTSUPPORTED;
-    world_close(world);
-    return is_right && fake_has_logged("open a class after the fork") ? 0 : 1;
-}
-
-static void test_domain_in_a_child_is_left_alone(void **state)
-{
-    struct world world;
-    int status = -1;
-    pid_t pid = -1;
-
-    (void)state;
-    world_open(&world, false);
-    world_talk(&world);
-    /* As if another thread of the parent were in a call during fork(). */
-    amg_bias_lock(&amg_ofi_domain_of(world.domain)->lock);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-        _exit(child_try(&world));
-    amg_bias_unlock(&amg_ofi_domain_of(world.domain)->lock);
-    assert_true(waitpid(pid, &status, 0) == pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    world_talk(&world);
-    world_close(&world);
-}
-
 static int start(void **state)
 {
     (void)state;
@@ -433,7 +389,6 @@ int main(void)
         UNIT_TEST(test_domain_at_a_port_in_use_is_refused),
         UNIT_TEST(test_domain_without_memory_logs_it),
         UNIT_TEST(test_domain_at_a_foreign_address_is_refused),
-        UNIT_TEST(test_domain_in_a_child_is_left_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Open classes of the process, which a child of fork() inherits.
+ *
+ * A child has the memory of all objects, but none of the parent's threads, and
+ * shares segments, descriptors and connections with the parent: whatever the
+ * child did with them would be done in the parent's name, and what another
+ * thread was changing during fork() is half changed in the child. So the child
+ * uses no inherited object. fork() itself marks them here, before it returns in
+ * the child: each class by its state, each context by the class that it no
+ * longer has. The checks that every public call makes of its objects refuse
+ * them from then on, at no cost for the parent. A call that ends an inherited
+ * object succeeds and does nothing: its memory is shared with the parent until
+ * one of the two writes it, and goes with the child.
+ *
+ * The list is locked while the kernel copies the memory, so the child sees all
+ * classes. No other lock is taken meanwhile, and none that another thread may
+ * have held is taken in the child. Memory for bulk transfers, which is a shared
+ * mapping, becomes private to the child.
+ *
+ * Classes that the child opens afterwards are its own. */
+#include <pthread.h>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/process.h"
+#include "core/context.h"
+
+/* The lock is taken before that of a class. */
+static struct amg_lock classes_lock;
+static struct amg_list classes = {{&classes.head, &classes.head}};
+
+static void fork_begin(void)
+{
+    amg_lock_lock(&classes_lock);
+}
+
+static void fork_end(void)
+{
+    amg_lock_unlock(&classes_lock);
+}
+
+/* As amg_context_ops.send_unsent, before a call or an answer. */
+static hg_return_t inherited_refuse(hg_context_t *context, bool is_final)
+{
+    (void)is_final;
+    (void)amg_contract_not_ours(
+        "HG_Forward or HG_Respond", "handle", context, true);
+    return amg_refusal();
+}
+
+/* Calls are refused from now on, and a call that the child was made in finds
+ * nothing more to do. */
+static void context_inherit(hg_context_t *context)
+{
+    context->parents = context->cls;
+    context->cls = NULL;
+    context->hot[0] = NULL;
+    context->keeps[0] = NULL;
+    context->rare.route = AMG_ROUTE_COUNT;
+    context->ops.send_unsent = inherited_refuse;
+    atomic_store_explicit(&context->unsent, 1u, memory_order_relaxed);
+    atomic_store_explicit(
+        &context->look_ns, AMG_CONTEXT_NEVER, memory_order_relaxed);
+    amg_cq_init(&context->cq);
+    amg_cq_init(&context->incoming);
+}
+
+static void class_inherit(hg_class_t *cls)
+{
+    const struct amg_area *area = amg_class_pool_area(cls->pool);
+
+    for (unsigned id = 0; id < 256; id++)
+        if (cls->contexts[id] != NULL)
+            context_inherit(cls->contexts[id]);
+    if (cls->plan.owner == NULL && area != NULL)
+        amg_mapping_unshare(area->base, area->len, area->fd);
+    /* NOTE(not by amg_class_set_state()): that logs, and a log function may
+     * not run here. */
+    cls->state = AMG_CLASS_INHERITED;
+}
+
+static void fork_end_child(void)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(&classes)) != NULL)
+        class_inherit(amg_container_of(link, struct hg_class, opened));
+    amg_lock_init(&classes_lock);
+}
+
+/* NOTE(result ignored): it fails without memory, and then a child is taken for
+ * its parent. */
+static void fork_watch(void)
+{
+    amg_fork_watch();
+    (void)pthread_atfork(fork_begin, fork_end, fork_end_child);
+}
+
+void amg_classes_join(hg_class_t *cls)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, fork_watch);
+    amg_lock_lock(&classes_lock);
+    amg_list_push(&classes, &cls->opened);
+    amg_lock_unlock(&classes_lock);
+}
+
+void amg_classes_leave(hg_class_t *cls)
+{
+    amg_lock_lock(&classes_lock);
+    amg_list_remove(&cls->opened);
+    amg_lock_unlock(&classes_lock);
+}
+
+bool amg_classes_look(
+    unsigned index, void (*look)(hg_class_t *cls, void *arg), void *arg)
+{
+    struct amg_link *link = NULL;
+
+    amg_lock_lock(&classes_lock);
+    link = amg_list_first(&classes);
+    for (; link != NULL && index > 0; index--)
+        link = amg_list_next(&classes, link);
+    if (link != NULL)
+        look(amg_container_of(link, struct hg_class, opened), arg);
+    amg_lock_unlock(&classes_lock);
+    return link != NULL;
+}

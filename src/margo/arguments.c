@@ -258,12 +258,23 @@ hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
     return event.ret;
 }
 
+/* Is there a decoded struct to free? HG would drop a reference of the handle,
+ * for programs that decode the bytes of a message; none of Margo does. */
+static bool has_got(hg_handle_t handle, const char *call)
+{
+    return amg_margo_handle_is_there(handle, call) &&
+           AMG_CONTRACT_OF(call, amg_refs_get(&handle->refs) >= AMG_HANDLE_GOT,
+               "handle %p has nothing to free; check the result of "
+               "margo_get_input() or margo_get_output()",
+               (void *)handle);
+}
+
 hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
 {
     struct margo_monitor_free_input_args event = {
         .handle = handle, .data = in_struct};
 
-    if (!amg_margo_handle_is_there(handle, __func__))
+    if (!has_got(handle, __func__))
         return HG_INVALID_ARG;
     ARGS_CALL(
         free_input, &event, args_pass(handle, true, in_struct, HG_Free_input));
@@ -287,7 +298,7 @@ hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
     struct margo_monitor_free_output_args event = {
         .handle = handle, .data = out_struct};
 
-    if (!amg_margo_handle_is_there(handle, __func__))
+    if (!has_got(handle, __func__))
         return HG_INVALID_ARG;
     ARGS_CALL(free_output, &event,
         args_pass(handle, false, out_struct, HG_Free_output));

@@ -8,6 +8,8 @@
  * recognised. */
 
 #include "base/assert.h"
+#include "base/clock.h"
+#include "base/env.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/map.h"
@@ -157,6 +159,21 @@ static struct pool_buffer *buffer_take_locked(struct margo_bulk_pool *pool)
     return buffer;
 }
 
+/* Waits for a buffer, and logs it now and then. */
+static void buffer_await(
+    struct margo_bulk_pool *pool, struct amg_margo_waiter *waiter)
+{
+    unsigned silent_ms = (unsigned)amg_env_number(AMG_ENV_SILENT);
+
+    while (silent_ms != 0 && !amg_margo_waiter_wait_until(
+                                 waiter, amg_clock_deadline_ns(silent_ms)))
+        margo_warning(pool->mid,
+            "margo_bulk_pool_get() has waited %u ms: all %zu buffers of the "
+            "pool are in use; margo_bulk_pool_release() gives one back",
+            silent_ms, pool->count);
+    amg_margo_waiter_wait(waiter, 1);
+}
+
 int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk)
 {
     struct pool_buffer *buffer = NULL;
@@ -184,7 +201,7 @@ int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk)
             __func__, pool->count);
         return -1;
     }
-    amg_margo_waiter_wait(&own.waiter, 1);
+    buffer_await(pool, &own.waiter);
     *bulk = own.bulk;
     return 0;
 }

@@ -43,7 +43,8 @@
 #include "margo/rpc.h"
 
 /* Pending operations are logged for the first time after this part of the
- * time limit, and again each time after twice as long. */
+ * time limit, and again each time after twice as long, up to
+ * AMALGAM_SILENT_MS. */
 enum { LOG_PART = 10 };
 
 enum { CLOSED_KEPT = 8 };
@@ -144,20 +145,6 @@ static margo_instance_id instance_leave(margo_instance_id mid)
     return old;
 }
 
-/* Adds a reference. False: the instance is not known, or closed. */
-static bool instance_ref(margo_instance_id mid)
-{
-    bool is_open = false;
-
-    amg_lock_lock(&all.lock);
-    is_open = mid != MARGO_INSTANCE_NULL && is_known_locked(mid) &&
-              !mid->refs.is_closing;
-    if (is_open)
-        mid->refs.count++;
-    amg_lock_unlock(&all.lock);
-    return is_open;
-}
-
 /* References that the end of the instance has, and nobody may drop before. */
 static unsigned refs_owed(const struct amg_margo_refs *refs)
 {
@@ -233,19 +220,6 @@ static bool refs_close(margo_instance_id mid, bool *ret_is_mine)
     return is_over;
 }
 
-/* Counts references. False: the instance is not known, or closed. */
-static bool instance_ref_count(margo_instance_id mid, unsigned *ret_count)
-{
-    bool is_known = false;
-
-    amg_lock_lock(&all.lock);
-    is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
-    if (is_known)
-        *ret_count = mid->refs.count;
-    amg_lock_unlock(&all.lock);
-    return is_known;
-}
-
 void amg_margo_finalize_init(margo_instance_id mid)
 {
     static const ABT_mutex_memory mutex = ABT_MUTEX_INITIALIZER;
@@ -275,10 +249,26 @@ static void notify_locked(margo_instance_id mid)
     ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond));
 }
 
-static void wait_locked(margo_instance_id mid)
+/* Waits for a change; logs now and then that the end waits for `what`; NULL:
+ * the loop, whose silence the watch logs. */
+static void wait_locked(margo_instance_id mid, const char *what)
 {
-    ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond),
-        ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
+    ABT_cond cond = ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond);
+    ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex);
+    unsigned silent_ms = (unsigned)amg_env_number(AMG_ENV_SILENT);
+    struct timespec moment;
+
+    if (what == NULL || silent_ms == 0) {
+        ABT_cond_wait(cond, mutex);
+        return;
+    }
+    moment = amg_margo_moment(silent_ms);
+    if (ABT_cond_timedwait(cond, mutex, &moment) == ABT_SUCCESS)
+        return;
+    ABT_mutex_unlock(mutex);
+    margo_warning(mid, "the end of the instance has waited %u ms for %s",
+        silent_ms, what);
+    ABT_mutex_lock(mutex);
 }
 
 /* Notes whether the calling thread runs callbacks. */
@@ -377,7 +367,8 @@ static void wait_log(
 {
     if (amg_clock_ns() < mid->finalize->log_ns)
         return;
-    mid->finalize->log_ms *= 2;
+    if (mid->finalize->log_ms < amg_env_number(AMG_ENV_SILENT) / 2)
+        mid->finalize->log_ms *= 2;
     mid->finalize->log_ns = amg_clock_deadline_ns(mid->finalize->log_ms);
     margo_warning(mid,
         "finalize waits for %u running handlers and %u calls in flight:",
@@ -437,6 +428,7 @@ static void finalize_stop(margo_instance_id mid)
     struct margo_monitor_finalize_args event = {.uctx = {.p = NULL}};
 
     AMG_ASSERT(amg_margo_state_of(mid) == AMG_MARGO_STOPPED);
+    amg_margo_watch_close(mid);
     amg_margo_timers_fini(mid);
     AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_START, &event);
     runner_set(mid, true);
@@ -469,7 +461,7 @@ static void streams_end(margo_instance_id mid)
     is_mine = !mid->finalize->is_ending_streams;
     mid->finalize->is_ending_streams = true;
     while (!is_mine && amg_margo_state_of(mid) != AMG_MARGO_CLOSED)
-        wait_locked(mid);
+        wait_locked(mid, "another thread to end its streams");
     finalize_unlock(mid);
     if (!is_mine)
         return;
@@ -500,7 +492,7 @@ static void close_if_unreferenced(margo_instance_id mid, bool ends_streams)
         notify_locked(mid);
     }
     while (!mid->finalize->is_closed)
-        wait_locked(mid);
+        wait_locked(mid, "another thread to close its class");
     finalize_unlock(mid);
     if (ends_streams)
         streams_end(mid);
@@ -546,10 +538,13 @@ static void finalize_finish(margo_instance_id mid)
     bool ends_streams = may_end_streams(mid);
     bool is_mine = false;
 
+    if (amg_margo_loop_may_stall(mid->loop) &&
+        amg_margo_state_of(mid) == AMG_MARGO_FINALIZING)
+        amg_margo_watch_set(mid);
     finalize_lock(mid);
     mid->finalize->closers += ends_streams;
     while (!mid->finalize->is_drained)
-        wait_locked(mid);
+        wait_locked(mid, NULL);
     is_mine = ends_streams && !mid->finalize->is_claimed;
     mid->finalize->is_claimed = mid->finalize->is_claimed || is_mine;
     finalize_unlock(mid);
@@ -557,7 +552,7 @@ static void finalize_finish(margo_instance_id mid)
         finalize_stop(mid);
     finalize_lock(mid);
     while (!mid->finalize->is_stopped)
-        wait_locked(mid);
+        wait_locked(mid, "the finalize callbacks, which another thread runs");
     finalize_unlock(mid);
     close_if_unreferenced(mid, ends_streams);
     finalize_lock(mid);
@@ -650,14 +645,29 @@ hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
 
 hg_return_t margo_instance_ref_incr(margo_instance_id mid)
 {
-    return instance_ref(mid) ? HG_SUCCESS : HG_INVALID_ARG;
+    bool is_open = false;
+
+    amg_lock_lock(&all.lock);
+    is_open = mid != MARGO_INSTANCE_NULL && is_known_locked(mid) &&
+              !mid->refs.is_closing;
+    if (is_open)
+        mid->refs.count++;
+    amg_lock_unlock(&all.lock);
+    return is_open ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
 hg_return_t margo_instance_ref_count(margo_instance_id mid, unsigned *refcount)
 {
+    bool is_known = false;
+
     if (!AMG_GIVEN(refcount))
         return HG_INVALID_ARG;
-    return instance_ref_count(mid, refcount) ? HG_SUCCESS : HG_INVALID_ARG;
+    amg_lock_lock(&all.lock);
+    is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
+    if (is_known)
+        *refcount = mid->refs.count;
+    amg_lock_unlock(&all.lock);
+    return is_known ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
 hg_return_t margo_instance_release(margo_instance_id mid)

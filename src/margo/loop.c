@@ -39,6 +39,7 @@ enum {
         64, /* rounds without news, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
     NS_PER_S = 1000000000,
+    MS_PER_S = 1000,
 };
 
 static struct {
@@ -184,7 +185,11 @@ static hg_return_t sleep_in_progress(margo_instance_id mid,
 
     if (rounds->is_asleep != NULL)
         atomic_store_explicit(rounds->is_asleep, true, memory_order_seq_cst);
+    atomic_store_explicit(
+        &rounds->counts->is_asleep, true, memory_order_relaxed);
     rc = amg_margo_runtime_progress(mid->hg_context, timeout_ms);
+    atomic_store_explicit(
+        &rounds->counts->is_asleep, false, memory_order_relaxed);
     if (rounds->is_asleep != NULL) {
         atomic_store_explicit(rounds->is_asleep, false, memory_order_seq_cst);
         amg_margo_watcher_wake(mid);
@@ -290,17 +295,25 @@ static bool spins_on(const struct amg_margo_rounds *rounds)
     return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
 }
 
-/* Blocks the loop, but not its stream, for that time, or until it is woken. */
-static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
+struct timespec amg_margo_moment(unsigned time_ms)
 {
     struct timespec moment;
 
     clock_gettime(CLOCK_REALTIME, &moment);
-    moment.tv_nsec += (long)time_ms * AMG_NS_PER_MS;
+    moment.tv_sec += time_ms / MS_PER_S;
+    moment.tv_nsec += (long)(time_ms % MS_PER_S) * AMG_NS_PER_MS;
     if (moment.tv_nsec >= NS_PER_S) {
         moment.tv_sec++;
         moment.tv_nsec -= NS_PER_S;
     }
+    return moment;
+}
+
+/* Blocks the loop, but not its stream, for that time, or until it is woken. */
+static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
+{
+    struct timespec moment = amg_margo_moment(time_ms);
+
     (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
 }
 
@@ -367,6 +380,8 @@ static void timers_look(margo_instance_id mid)
 void amg_margo_rounds_run(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
+    atomic_store_explicit(
+        &mid->loop->mark, amg_bias_mark(), memory_order_relaxed);
     rounds->idle_rounds++;
     if (look(mid, rounds) == HG_SUCCESS) {
         rounds->idle_rounds = 0;
@@ -524,6 +539,10 @@ bool amg_margo_loop_start(margo_instance_id mid,
     AMG_ASSERT(end->has_drained != NULL && end->ended != NULL);
     mid->loop->end = end;
     mid->loop->has_standby = shares_core;
+    mid->loop->may_stall = !mid->config->use_progress_thread;
+    amg_lock_init(&mid->loop->watch.lock);
+    if (pool_mine() == mid->pools->progress_pool)
+        atomic_init(&mid->loop->mark, amg_bias_mark());
     atomic_store_explicit(&mid->wakeup.timeout_ub_ms,
         mid->config->progress_timeout_ub_ms, memory_order_relaxed);
     rc = ABT_thread_create(mid->pools->progress_pool, loop_main, mid,

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/heap.h"
 #include "base/list.h"
@@ -18,6 +19,7 @@
 struct amg_margo_loop_counts {
     _Atomic(uint64_t) progress_calls;
     _Atomic(uint64_t) trigger_calls;
+    atomic_bool is_asleep; /* in HG_Progress(), where any event wakes it */
 };
 
 /* State of a loop from round to round. */
@@ -49,8 +51,24 @@ struct amg_margo_loop_end {
     void (*ended)(margo_instance_id mid);       /* called at its end */
 };
 
+/* See watch.c. */
+struct amg_margo_watch {
+    atomic_bool is_set;   /* there is a next tick; written under the lock */
+    struct amg_lock lock; /* guards the two below */
+    bool is_closed;
+    struct amg_margo_tick *tick; /* NULL: not needed so far */
+    /* Used only by the tick, and before it is set. */
+    uint64_t rounds;    /* of the loop, at the last tick */
+    unsigned silent_ms; /* without rounds by then */
+};
+
 struct amg_margo_loop {
     const struct amg_margo_loop_end *end;
+    bool may_stall; /* it shares a stream with the program; constant */
+    /* amg_bias_mark() of the OS thread that made the last round. An independent
+     * value, relaxed. */
+    _Atomic(uintptr_t) mark;
+    struct amg_margo_watch watch;
     bool has_standby; /* the progress stream shares its core; constant */
     /* It yields between two rounds: another thread may make them. Written by
      * its stream; others read it as a hint. */
@@ -87,6 +105,19 @@ void amg_margo_rounds_yield(
  * another way. */
 bool amg_margo_loop_stand_in(
     margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
+
+/* May the calling thread wait for a loop that does not run, since the program
+ * keeps its stream? Not in that stream, which the caller leaves to the loop. */
+static inline bool amg_margo_loop_may_stall(const struct amg_margo_loop *loop)
+{
+    return loop->may_stall && atomic_load_explicit(&loop->mark,
+                                  memory_order_relaxed) != amg_bias_mark();
+}
+
+/* watch.c: called before such a thread waits for the loop. */
+void amg_margo_watch_set(margo_instance_id mid);
+/* Ends the watch for good; any thread, again, too. */
+void amg_margo_watch_close(margo_instance_id mid);
 
 /* standby_loop.c, where the progress stream shares its core. */
 void amg_margo_standby_start(margo_instance_id mid);
@@ -187,6 +218,9 @@ bool amg_margo_timer_disarm(
 
 /* Called by the loop: fires all that are due. */
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns);
+
+/* `time_ms` from now, of CLOCK_REALTIME, for timed waits of abt.h. */
+struct timespec amg_margo_moment(unsigned time_ms);
 
 /* `timeout_ms` from now, of amg_clock_ns(). */
 uint64_t amg_margo_timer_due_ns(double timeout_ms);

@@ -39,6 +39,10 @@ _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
  * posted. */
 enum { LATE_AGAIN_NS = 50000 };
 
+/* A thread beside the loop ends its own wait so long after its limit: a loop
+ * that runs has done it by then. */
+enum { TAKEOVER_NS = 20000000 };
+
 void amg_margo_requests_open(margo_instance_id mid)
 {
     amg_pool_init(&mid->requests, sizeof(struct margo_request_struct),
@@ -75,6 +79,13 @@ void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
         return;
     while (atomic_load_explicit(&waiter->wakes, memory_order_acquire) < count)
         amg_lock_yield(tries++);
+}
+
+bool amg_margo_waiter_wait_until(
+    struct amg_margo_waiter *waiter, uint64_t deadline_ns)
+{
+    return amg_margo_runtime_eventual_wait(
+        ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), deadline_ns);
 }
 
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter)
@@ -299,10 +310,55 @@ hg_return_t amg_margo_request_arm(
     if (!req->is_timed)
         return HG_SUCCESS;
     req->timer.fire = request_late;
-    return amg_margo_timer_arm(
-               req->mid, &req->timer, amg_margo_timer_due_ns(form->timeout_ms))
+    req->due_ns = amg_margo_timer_due_ns(form->timeout_ms);
+    return amg_margo_timer_arm(req->mid, &req->timer, req->due_ns)
                ? HG_SUCCESS
                : HG_OTHER_ERROR;
+}
+
+/* Makes progress in place of a loop that does not run, until the waiter is
+ * woken. Counts as an operation: the instance must not end meanwhile. */
+static void drive(margo_instance_id mid, struct amg_margo_waiter *waiter)
+{
+    unsigned tries = 0;
+    unsigned ran = 0;
+
+    amg_margo_operation_begin(mid);
+    while (!amg_margo_waiter_wait_until(waiter, 0)) {
+        (void)HG_Progress(mid->hg_context, 0);
+        (void)HG_Trigger(mid->hg_context, 0, 1, &ran);
+        (void)ABT_self_yield();
+        amg_lock_yield(tries++);
+    }
+    amg_margo_operation_end(mid);
+}
+
+/* Does what the loop has not done: cancels a request whose limit has passed. */
+static void request_expire(struct margo_request_struct *req)
+{
+    if (!amg_margo_timer_disarm(req->mid, &req->timer))
+        return;
+    atomic_store(&req->is_late, true);
+    req->cancel(req);
+}
+
+static uint64_t takeover_ns(uint64_t due_ns)
+{
+    return due_ns < AMG_NO_DEADLINE - TAKEOVER_NS ? due_ns + TAKEOVER_NS
+                                                  : AMG_NO_DEADLINE - 1;
+}
+
+/* Waits in a thread whose stream does not run the loop, which may stand still:
+ * see watch.c. */
+static void wait_beside_loop(
+    struct margo_request_struct *req, struct amg_margo_waiter *waiter)
+{
+    amg_margo_watch_set(req->mid);
+    if (!req->is_timed ||
+        amg_margo_waiter_wait_until(waiter, takeover_ns(req->due_ns)))
+        return;
+    request_expire(req);
+    drive(req->mid, waiter);
 }
 
 /* Waits until it is over. False: another thread waits for it, and will end
@@ -310,16 +366,21 @@ hg_return_t amg_margo_request_arm(
 static bool request_wait(struct margo_request_struct *req)
 {
     struct amg_margo_waiter waiter;
+    bool may_stall = false;
 
     if (request_is_over(req) ||
-        amg_margo_loop_stand_in(req->mid, &req->state, OVER) ||
-        request_park(req))
+        amg_margo_loop_stand_in(req->mid, &req->state, OVER))
+        return true;
+    may_stall = amg_margo_loop_may_stall(req->mid->loop);
+    if (!may_stall && request_park(req))
         return true;
     amg_margo_waiter_init(&waiter);
     if (!request_attach(req, &waiter))
         return AMG_CONTRACT_OF("margo_wait", request_is_over(req),
             "another thread waits for request %p, and will end it",
             (void *)req);
+    if (may_stall)
+        wait_beside_loop(req, &waiter);
     amg_margo_waiter_wait(&waiter, 1);
     return true;
 }
@@ -441,6 +502,44 @@ static void any_forget(size_t count, margo_request *reqs, margo_request req)
             reqs[i] = MARGO_REQUEST_NULL;
 }
 
+/* The one whose limit passes first; NULL: none has a limit. */
+static struct margo_request_struct *any_first_due(
+    size_t count, const margo_request *reqs)
+{
+    struct margo_request_struct *first = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        struct margo_request_struct *req = amg_margo_request_of(reqs[i]);
+
+        if (req != NULL && req->is_timed &&
+            (first == NULL || req->due_ns < first->due_ns))
+            first = req;
+    }
+    return first;
+}
+
+/* Waits until the waiter of all is woken for the first time. */
+static void any_wait_woken(
+    size_t count, const margo_request *reqs, struct amg_margo_waiter *waiter)
+{
+    struct margo_request_struct *first = any_first_due(count, reqs);
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
+
+    for (size_t i = 0; i < count && mid == MARGO_INSTANCE_NULL; i++)
+        if (reqs[i] != MARGO_REQUEST_NULL)
+            mid = amg_margo_request_of(reqs[i])->mid;
+    if (amg_margo_loop_may_stall(mid->loop)) {
+        amg_margo_watch_set(mid);
+        if (first != NULL &&
+            !amg_margo_waiter_wait_until(waiter, takeover_ns(first->due_ns))) {
+            request_expire(first);
+            drive(mid, waiter);
+        }
+    }
+    (void)ABT_eventual_wait(
+        ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
+}
+
 /* Waits until one of them is over, with one waiter for all. A request that
  * occurs twice becomes null in its later elements, since it wakes only once. */
 static void any_wait(size_t count, margo_request *reqs)
@@ -467,8 +566,7 @@ static void any_wait(size_t count, margo_request *reqs)
     if (is_over)
         attached--;
     else
-        (void)ABT_eventual_wait(
-            ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter.eventual), NULL);
+        any_wait_woken(count, reqs, &waiter);
     for (size_t i = 0; i < attached; i++)
         if (reqs[i] != MARGO_REQUEST_NULL &&
             !state_change(
@@ -546,6 +644,11 @@ static void sleep_for(margo_instance_id mid, double timeout_ms)
      * tasklet cannot wait at all. */
     if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
         amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
+        /* A loop that stands still does not end it. */
+        if (amg_margo_loop_may_stall(mid->loop) &&
+            !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
+            amg_margo_timer_disarm(mid, &sleeper.timer))
+            return;
         amg_margo_waiter_wait(&sleeper.waiter, 1);
         return;
     }

@@ -53,6 +53,7 @@ struct margo_request_struct {
     /* A limit of time. Only the timer cancels the operation, because its end
      * waits for the timer; before the post the timer is armed again. */
     bool is_timed;
+    uint64_t due_ns; /* amg_clock_ns() */
     atomic_bool is_late;
     atomic_bool is_posted;
     struct amg_margo_timer timer;
@@ -123,5 +124,9 @@ void amg_margo_requests_close(margo_instance_id mid);
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);
+/* Waits until it was woken for the first time, or until the deadline. False:
+ * that has passed. amg_margo_waiter_wait() has to follow a true. */
+bool amg_margo_waiter_wait_until(
+    struct amg_margo_waiter *waiter, uint64_t deadline_ns);
 
 #endif

@@ -46,6 +46,22 @@ void amg_margo_runtime_unpark(void *self);
 /* May a thread free an eventual as soon as it was woken from it? */
 bool amg_margo_runtime_frees_eventuals(void);
 
+/* Waits for an eventual until the deadline (amg_clock_ns()). False: it has
+ * passed. The caller is no tasklet. */
+bool amg_margo_runtime_eventual_wait(
+    ABT_eventual eventual, uint64_t deadline_ns);
+
+/* A call of fn(arg) in a thread of the runtime, which it must not block. NULL:
+ * no memory, or the runtime has no such thread. */
+struct amg_margo_tick *amg_margo_runtime_tick_create(
+    void (*fn)(void *arg), void *arg);
+/* Sets the moment of the next call; also called by fn(). False: there will be
+ * none. */
+bool amg_margo_runtime_tick_set(
+    struct amg_margo_tick *tick, uint64_t deadline_ns);
+/* Cancels the call, or waits for its end; accepts NULL. Not called by fn(). */
+void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick);
+
 /* Are the two functions below available? If not, they are not called. */
 bool amg_margo_runtime_can_block(void);
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of the library's own runtime for the loop: a push into a pool of
  * its stream ends its sleep. */
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/list.h"
 #include "base/lock.h"
+#include "base/mem.h"
 #include "core/context.h"
 #include "margo/config.h"
 #include "margo/runtime.h"
@@ -9,6 +14,8 @@
 #include "ult/park.h"
 #include "ult/sched.h"
 #include "ult/switch_to.h"
+
+#define NS_PER_S 1000000000u
 
 static void context_wake(void *arg)
 {
@@ -86,6 +93,62 @@ void amg_margo_runtime_unpark(void *self)
 bool amg_margo_runtime_frees_eventuals(void)
 {
     return true;
+}
+
+bool amg_margo_runtime_eventual_wait(
+    ABT_eventual eventual, uint64_t deadline_ns)
+{
+    uint64_t now_ns = amg_clock_ns();
+    uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    struct timespec moment;
+
+    clock_gettime(CLOCK_REALTIME, &moment);
+    /* Not beyond what a timespec can hold. */
+    if (left_ns > (uint64_t)INT64_MAX / 2)
+        left_ns = (uint64_t)INT64_MAX / 2;
+    left_ns += (uint64_t)moment.tv_nsec;
+    moment.tv_sec += (time_t)(left_ns / NS_PER_S);
+    moment.tv_nsec = (long)(left_ns % NS_PER_S);
+    return ABT_eventual_timedwait(eventual, NULL, &moment) == ABT_SUCCESS;
+}
+
+struct amg_margo_tick {
+    struct amg_timeout timeout;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+static void tick_expire(struct amg_timeout *timeout)
+{
+    struct amg_margo_tick *tick =
+        amg_container_of(timeout, struct amg_margo_tick, timeout);
+
+    tick->fn(tick->arg);
+}
+
+struct amg_margo_tick *amg_margo_runtime_tick_create(
+    void (*fn)(void *arg), void *arg)
+{
+    struct amg_margo_tick *tick = amg_mem_zalloc(sizeof(*tick));
+
+    if (tick == NULL)
+        return NULL;
+    tick->fn = fn;
+    tick->arg = arg;
+    return tick;
+}
+
+bool amg_margo_runtime_tick_set(
+    struct amg_margo_tick *tick, uint64_t deadline_ns)
+{
+    return amg_timeout_set(&tick->timeout, deadline_ns, tick_expire);
+}
+
+void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick)
+{
+    if (tick != NULL)
+        (void)amg_timeout_cancel(&tick->timeout);
+    amg_mem_free(tick);
 }
 
 bool amg_margo_runtime_can_block(void)

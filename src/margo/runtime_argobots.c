@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of Argobots for the loop: no push can wake it, so its sleeps are
  * short where other threads share its stream. */
+#include "base/clock.h"
 #include "margo/config.h"
 #include "margo/runtime.h"
 #include "mercury.h"
@@ -102,6 +103,40 @@ void amg_margo_runtime_unpark(void *self)
 bool amg_margo_runtime_frees_eventuals(void)
 {
     return false;
+}
+
+/* ABT_eventual_timedwait() is not in all versions. */
+bool amg_margo_runtime_eventual_wait(
+    ABT_eventual eventual, uint64_t deadline_ns)
+{
+    ABT_bool is_set = ABT_FALSE;
+
+    while (ABT_eventual_test(eventual, NULL, &is_set) == ABT_SUCCESS &&
+           is_set == ABT_FALSE && amg_clock_ns() < deadline_ns)
+        if (ABT_self_yield() != ABT_SUCCESS)
+            amg_clock_sleep_ns(AMG_NS_PER_MS);
+    return is_set == ABT_TRUE;
+}
+
+struct amg_margo_tick *amg_margo_runtime_tick_create(
+    void (*fn)(void *arg), void *arg)
+{
+    (void)fn;
+    (void)arg;
+    return NULL;
+}
+
+bool amg_margo_runtime_tick_set(
+    struct amg_margo_tick *tick, uint64_t deadline_ns)
+{
+    (void)tick;
+    (void)deadline_ns;
+    return false;
+}
+
+void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick)
+{
+    (void)tick;
 }
 
 bool amg_margo_runtime_can_block(void)

@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/list.h"
 #include "base/pool.h"
 #include "margo-timer.h"
@@ -243,10 +244,26 @@ static void timer_call_locked(struct margo_timer *timer)
     timer_unref_unlock(timer, 1);
 }
 
+/* Waits for the end of a callback, and logs it now and then. */
 static void idle_wait_locked(struct margo_timer *timer)
 {
-    (void)ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&timer->idle),
-        ABT_MUTEX_MEMORY_GET_HANDLE(&timer->mutex));
+    ABT_cond idle = ABT_COND_MEMORY_GET_HANDLE(&timer->idle);
+    ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&timer->mutex);
+    unsigned silent_ms = (unsigned)amg_env_number(AMG_ENV_SILENT);
+    struct timespec moment;
+
+    if (silent_ms == 0) {
+        (void)ABT_cond_wait(idle, mutex);
+        return;
+    }
+    moment = amg_margo_moment(silent_ms);
+    if (ABT_cond_timedwait(idle, mutex, &moment) == ABT_SUCCESS)
+        return;
+    timer_unlock(timer);
+    margo_warning(timer->mid,
+        "a timer has waited %u ms for its callback, which runs longer",
+        silent_ms);
+    timer_lock(timer);
 }
 
 /* The thread that was handed out. */

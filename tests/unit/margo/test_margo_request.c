@@ -26,6 +26,7 @@ struct call;
 
 struct round {
     struct margo_instance mid;
+    struct amg_margo_loop loop; /* none runs */
     struct call *calls;
     bool is_biased;     /* this machine supports biased locks */
     bool waits_for_all; /* the first calls complete when all threads have parked
@@ -138,6 +139,7 @@ static void round_begin(struct round *round, unsigned number)
     *round = (struct round){.waits_for_all = number % 2 == 0};
     round->calls = amg_mem_zalloc(CALLERS * sizeof(*round->calls));
     assert_non_null(round->calls);
+    round->mid.loop = &round->loop;
     amg_bias_init(&round->mid.biased_lock);
     amg_margo_requests_open(&round->mid);
     round->is_biased = !amg_bias_is_shared(&round->mid.biased_lock);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The thread that opened the instance sits in other code, so that nobody runs
+ * the progress loop. An OS thread and a thread of another stream wait: their
+ * limits end calls and waits for several requests, sleeps end, and a call
+ * without a limit is named in the log, until the loop runs again.
+ * AMALGAM_SILENT_MS is short. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "alone.h"
+
+enum { LIMIT_MS = 20 };
+
+static hg_id_t quick_id;
+static atomic_uint stalls; /* lines that name the wait */
+static atomic_bool is_answered;
+static margo_request left; /* for when the loop runs again */
+
+static void listen(void *uargs, const char *line)
+{
+    (void)uargs;
+    if (strstr(line, "nobody has run the progress loop") != NULL)
+        atomic_fetch_add(&stalls, 1);
+}
+
+static void quick(hg_handle_t handle)
+{
+    CHECK_RC(margo_respond(handle, NULL), HG_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+DEFINE_MARGO_RPC_HANDLER(quick)
+
+/* Calls of their own handles, as these stay busy until the loop runs. */
+static void limits(void *arg)
+{
+    hg_handle_t handles[3];
+    margo_request requests[2];
+    size_t index = 0;
+
+    (void)arg;
+    for (unsigned i = 0; i < 3; i++)
+        handles[i] = alone_handle(quick_id);
+    CHECK_RC(margo_forward_timed(handles[0], NULL, LIMIT_MS), HG_TIMEOUT);
+    CHECK_RC(margo_iforward_timed(handles[1], NULL, LIMIT_MS, &requests[0]),
+        HG_SUCCESS);
+    CHECK_RC(
+        margo_iforward_timed(handles[2], NULL, 1000 * LIMIT_MS, &requests[1]),
+        HG_SUCCESS);
+    CHECK_RC(margo_wait_any(2, requests, &index), HG_TIMEOUT);
+    CHECK(index == 0 && requests[0] == MARGO_REQUEST_NULL);
+    margo_thread_sleep(pair.mid, LIMIT_MS);
+    atomic_store(&stalls, 0);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_RC(margo_destroy(handles[i]), HG_SUCCESS);
+    left = requests[1];
+}
+
+static void unlimited(void *arg)
+{
+    (void)arg;
+    alone_call(quick_id);
+    atomic_store(&is_answered, true);
+}
+
+static void *os_thread(void *arg)
+{
+    void (*const *run)(void *) = arg;
+
+    (*run)(NULL);
+    return NULL;
+}
+
+/* main() does not leave its stream while the thread runs. */
+static void join(pthread_t thread)
+{
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static void in_os_thread(void)
+{
+    static void (*const runs[])(void *) = {limits, unlimited};
+    pthread_t thread;
+
+    CHECK(pthread_create(&thread, NULL, os_thread, (void *)&runs[0]) == 0);
+    join(thread);
+    CHECK(pthread_create(&thread, NULL, os_thread, (void *)&runs[1]) == 0);
+    while (atomic_load(&stalls) == 0)
+        ;
+    CHECK(!atomic_load(&is_answered));
+    while (!atomic_load(&is_answered))
+        margo_thread_sleep(pair.mid, 1);
+    join(thread);
+    CHECK_RC(margo_wait(left), HG_SUCCESS);
+}
+
+static void in_stream(void)
+{
+    ABT_xstream stream = ABT_XSTREAM_NULL;
+    ABT_pool pool = ABT_POOL_NULL;
+    ABT_thread thread = ABT_THREAD_NULL;
+    ABT_thread_state state = ABT_THREAD_STATE_READY;
+
+    CHECK(ABT_xstream_create(ABT_SCHED_NULL, &stream) == ABT_SUCCESS);
+    CHECK(ABT_xstream_get_main_pools(stream, 1, &pool) == ABT_SUCCESS);
+    CHECK(ABT_thread_create(pool, limits, NULL, ABT_THREAD_ATTR_NULL,
+              &thread) == ABT_SUCCESS);
+    while (state != ABT_THREAD_STATE_TERMINATED)
+        CHECK(ABT_thread_get_state(thread, &state) == ABT_SUCCESS);
+    CHECK(ABT_thread_free(&thread) == ABT_SUCCESS);
+    atomic_store(&is_answered, false);
+    CHECK(ABT_thread_create(pool, unlimited, NULL, ABT_THREAD_ATTR_NULL,
+              &thread) == ABT_SUCCESS);
+    while (atomic_load(&stalls) == 0)
+        ;
+    CHECK(!atomic_load(&is_answered));
+    CHECK(ABT_thread_free(&thread) == ABT_SUCCESS);
+    CHECK(atomic_load(&is_answered));
+    CHECK_RC(margo_wait(left), HG_SUCCESS);
+    CHECK(ABT_xstream_free(&stream) == ABT_SUCCESS);
+}
+
+int main(void)
+{
+    struct margo_logger logger = {
+        NULL, listen, listen, listen, listen, listen, listen};
+
+    CHECK(ABT_init(0, NULL) == ABT_SUCCESS);
+    alone_open(NULL, NULL);
+    CHECK(margo_set_logger(pair.mid, &logger) == 0);
+    quick_id = MARGO_REGISTER(pair.mid, "quick", void, void, quick);
+    in_os_thread();
+    in_stream();
+    alone_close();
+    CHECK(ABT_finalize() == ABT_SUCCESS);
+    return 0;
+}

@@ -49,12 +49,12 @@ if(sanitize)
     target_link_options(amalgam_flags INTERFACE ${sanitize})
 endif()
 
-# Calls within the two libraries do not go through their tables of symbols,
+# Calls within shared libraries do not go through their tables of symbols,
 # which takes 2 % off the instructions of a null call. Two passes of gcc add
 # 1.5 %: one moves computations up to where they are not always needed, the other
 # gathers neighbouring words for one store. In Release builds the libraries are
-# also optimised across their files (at twice the time to build). gcc stops to
-# inline when a library has grown by 40 %, small functions of the fast path too;
+# also optimised across their files (at twice the time to build), but not in
+# archives, which another compiler may link. gcc stops to inline when a library has grown by 40 %, small functions of the fast path too;
 # hence the higher bound.
 function(amalgam_optimise library)
     if(sanitize OR CMAKE_BUILD_TYPE STREQUAL "Debug")
@@ -65,7 +65,8 @@ function(amalgam_optimise library)
         $<$<C_COMPILER_ID:GNU>:-fno-tree-pre>
         $<$<C_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
     target_link_options(${library} PRIVATE -Wl,-Bsymbolic-functions)
-    if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    if(NOT CMAKE_BUILD_TYPE STREQUAL "Release"
+            OR AMALGAM_KIND STREQUAL "static")
         return()
     endif()
     include(CheckIPOSupported)

@@ -43,6 +43,9 @@ hg_return_t amg_refusal_end(void);
  * so they keep what it is given in registers. */
 #define AMG_INLINE inline __attribute__((always_inline))
 
+/* An object that need not be there: its address is NULL then. */
+#define AMG_WEAK __attribute__((weak))
+
 /* A false condition is a bug of the library. Checked in every build. */
 #define AMG_ASSERT(expr)                                                       \
     (AMG_LIKELY(expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))

@@ -2,28 +2,15 @@
 /* Plan of a class: from an init string to the drivers that serve it. */
 #include "init/init.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/env.h"
 #include "base/log.h"
-#include "base/process.h"
+#include "init/drivers.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 #include "transport/self.h"
-
-/* The libraries for MPI and libfabric load large dependencies, which run code
- * when they are loaded: a program that uses neither must not load them. So each
- * is looked up among the loaded ones, and loaded when an init string asks for
- * it. */
-
-#define MPI_LIBRARY "libamalgam_mpi.so.0"
-#define MPI_SYMBOL  "amg_mpi_transport"
-#define NODE_SYMBOL "amg_mpi_node"
-#define OFI_LIBRARY "libamalgam_ofi.so.0"
-#define OFI_SYMBOL  "amg_ofi_transport"
-#define LIST_SYMBOL "amg_ofi_providers"
 
 enum { OFFER_CAP = 512 };
 
@@ -31,53 +18,35 @@ enum { OFFER_CAP = 512 };
 static const char *const ofi_protocols[] = {
     "ofi", "tcp", "verbs", "cxi", "psm2", "opx", "efa"};
 
-static const struct amg_transport *driver_find(const char *library_name,
-    const char *symbol, const char *what, bool may_load)
-{
-    const struct amg_transport *found = dlsym(RTLD_DEFAULT, symbol);
-    struct amg_signals signals;
-    void *library = NULL;
-
-    if (found != NULL || !may_load)
-        return found;
-    /* Stays loaded: MPI cannot be unloaded and started again. */
-    amg_signals_save(&signals);
-    library = dlopen(library_name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    amg_signals_restore(&signals);
-    if (library == NULL) {
-        AMG_LOG_ERROR(
-            "cls", "the %s transport cannot be loaded: %s", what, dlerror());
-        return NULL;
-    }
-    return dlsym(library, symbol);
-}
-
 /* The driver, or NULL; loads its library only if `may_load`, and logs a
  * failure. */
 static const struct amg_transport *mpi_driver(bool may_load)
 {
-    return driver_find(MPI_LIBRARY, MPI_SYMBOL, "MPI", may_load);
+    return amg_driver_find(AMG_DRIVER_MPI, may_load);
 }
 
 static const struct amg_transport *ofi_driver(bool may_load)
 {
-    return driver_find(OFI_LIBRARY, OFI_SYMBOL, "libfabric", may_load);
+    return amg_driver_find(AMG_DRIVER_OFI, may_load);
 }
 
 const struct amg_providers *amg_init_providers(void)
 {
-    return ofi_driver(true) == NULL ? NULL : dlsym(RTLD_DEFAULT, LIST_SYMBOL);
+    return ofi_driver(true) == NULL
+               ? NULL
+               : amg_driver_find(AMG_DRIVER_OFI_LIST, false);
 }
 
 /* Operations by which ranks of a node meet, or NULL with a log line. The MPI
  * driver is loaded. */
 static const struct amg_node_ops *node_ops_find(void)
 {
-    const struct amg_node_ops *ops = dlsym(RTLD_DEFAULT, NODE_SYMBOL);
+    const struct amg_node_ops *ops =
+        amg_driver_find(AMG_DRIVER_MPI_NODE, false);
 
     if (ops == NULL)
-        AMG_LOG_ERROR("cls", "%s is of another version: it lacks " NODE_SYMBOL,
-            MPI_LIBRARY);
+        AMG_LOG_ERROR("cls",
+            "libamalgam_mpi is of another version: it lacks amg_mpi_node");
     return ops;
 }
 
@@ -157,10 +126,10 @@ static void init_string_refuse(const char *info, bool is_of_ranks)
         AMG_LOG_ERROR("cls",
             "no transport '%s' here; this build offers: %s%s%s", info,
             amg_init_offer(offer, sizeof(offer)),
-            mpi[0] != NULL ? "" : " (and mpi, where " MPI_LIBRARY " is found)",
+            mpi[0] != NULL ? "" : " (and mpi, where libamalgam_mpi is found)",
             has_ofi ? ""
-                    : " (and tcp, ofi+PROVIDER, where " OFI_LIBRARY
-                      " is found)");
+                    : " (and tcp, ofi+PROVIDER, where libamalgam_ofi is "
+                      "found)");
 }
 
 enum { CONTEXTS_UNASKED = 4 };

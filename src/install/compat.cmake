@@ -56,11 +56,25 @@ endfunction()
 # compat_library(NAME...): libNAME.so, a link to libamalgam in the same folder: a
 # linker (-lNAME, or the path of the file) records the soname of libamalgam, and
 # dlopen("libNAME.so") gives the library that is loaded already, if one is.
+# Static: libNAME.a, a linker script that names all that a program links.
 function(compat_library)
     foreach(name ${ARGN})
-        file(CREATE_LINK libamalgam.so.0
-            ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.so SYMBOLIC)
-        compat_install(lib${name}.so ${CMAKE_INSTALL_LIBDIR})
+        if(AMALGAM_KIND STREQUAL "static")
+            set(file lib${name}.a)
+            separate_arguments(text UNIX_COMMAND "${AMALGAM_PC_CORE}")
+            list(TRANSFORM text REPLACE "^-Wl,-u,(.+)" "EXTERN(\\1)")
+            list(TRANSFORM text REPLACE "^-l(amalgam.*)" "INPUT(lib\\1.a)")
+            list(TRANSFORM text REPLACE "^-l.+" "INPUT(\\0)")
+            list(TRANSFORM text REPLACE "^-L(.+)" "SEARCH_DIR(\\1)")
+            list(JOIN text " " text)
+            file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${file}
+                "/* Amalgam: a linker script */ ${text}\n")
+        else()
+            set(file lib${name}.so)
+            file(CREATE_LINK libamalgam.so.0
+                ${CMAKE_CURRENT_BINARY_DIR}/${file} SYMBOLIC)
+        endif()
+        compat_install(${file} ${CMAKE_INSTALL_LIBDIR})
     endforeach()
 endfunction()
 

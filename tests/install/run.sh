@@ -5,8 +5,9 @@
 # names of the originals can be left out), facts (the headers declare what the
 # tables facts-*.txt state), readme (the examples of README.md compile without
 # a warning, and print what they promise), names (the table of public names is
-# true), man (and so are the manual pages), or argobots (Margo is built once more, on the Argobots of the system, if
-# there is one: at AMALGAM_ARGOBOTS_PREFIX, or known to pkg-config).
+# true), man (and so are the manual pages), argobots (Margo is built once more, on
+# the Argobots of the system, if there is one: at AMALGAM_ARGOBOTS_PREFIX, or known
+# to pkg-config), or static (the libraries are built once more, as archives).
 set -eu
 unset CDPATH
 
@@ -45,15 +46,20 @@ check_mercury_user() {
 }
 
 check_amalgam_user() {
-    ldd "$1" | grep -q "$prefix/.*libamalgam_mpi" ||
-        fail "$1 does not use libamalgam_mpi of the prefix"
+    if [ "$way" = static ]; then
+        ! ldd "$1" | grep libamalgam || fail "$1 is not static"
+    else
+        ldd "$1" | grep -q "$prefix/.*libamalgam_mpi" ||
+            fail "$1 does not use libamalgam_mpi of the prefix"
+    fi
     "$launch" -n 2 "$1" || fail "$1 returned $?"
 }
 
 # by_pkgconfig SOURCE PROGRAM MODULE
+pkgconfig_flags=
 by_pkgconfig() {
     local flags
-    flags=$(pkg-config --cflags --libs "$3")
+    flags=$(pkg-config --cflags --libs $pkgconfig_flags "$3")
     # shellcheck disable=SC2086
     ${CC:-cc} -o "$2" "$1" $flags \
         "-Wl,-rpath,$(pkg-config --variable=libdir "$3")"
@@ -158,22 +164,62 @@ system_argobots() {
 by_cmake() {
     cmake -S "$here/user" -B "$work/user" -DWITH_MPI=$has_mpi \
         -DWITH_MARGO=$has_margo -DWITH_ABT=$has_abt \
-        -DWITH_THALLIUM=$has_thallium -G "$(sed -n \
-        's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")" \
+        -DWITH_THALLIUM=$has_thallium -G "$generator" \
         -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$work/user"
 }
 
-if [ "$way" = argobots ]; then
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+
+# again NAME OPTION...: builds the library once more, fast.
+again() {
+    local name=$1
+    shift
+    cmake -S "$here/../.." -B "$work/build" -G "$generator" "$@" \
+        -DAMALGAM_TESTS=OFF -DAMALGAM_MAN=OFF >"$work/build.log" 2>&1 &&
+        cmake --build "$work/build" -j 2 >>"$work/build.log" 2>&1 ||
+        fail "$name: $(tail "$work/build.log")"
+    build=$work/build
+}
+
+# The libraries, and what a program needs of them, are archives.
+check_static() {
+    ! find "$prefix" -name 'lib*.so*' | grep . || fail "these are not static"
+    pkgconfig_flags=--static
+    by_pkgconfig "$here/user/mercury_user.c" "$work/mercury_user" mercury
+    check_mercury_user "$work/mercury_user"
+    by_pkgconfig "$here/user/opens.c" "$work/opens" mercury
+    # A driver that was not linked is not loaded: it would bring another library.
+    "$work/opens" self na+sm '!mpi' || fail "opens: $?"
+    ! has AMALGAM_OFI ON || "$work/opens" ofi+tcp || fail "opens ofi+tcp: $?"
+    if [ $has_margo = yes ]; then
+        by_pkgconfig "$here/user/margo_user.c" "$work/margo_user" margo
+        check_mercury_user "$work/margo_user"
+    fi
+    if [ $has_mpi = yes ]; then
+        by_pkgconfig "$here/user/amalgam_user.c" "$work/amalgam_user" amalgam
+        check_amalgam_user "$work/amalgam_user"
+        # A driver is there though no function of its library is called.
+        by_pkgconfig "$here/user/opens.c" "$work/opens_mpi" amalgam
+        "$launch" -n 1 "$work/opens_mpi" mpi+p2p auto || fail "opens_mpi: $?"
+    fi
+    by_cmake >"$work/user.log" 2>&1 ||
+        fail "the user's build: $(cat "$work/user.log")"
+    check_mercury_user "$work/user/mercury_user_2"
+    [ $has_margo = no ] || check_mercury_user "$work/user/below/margo_below"
+    [ $has_mpi = no ] || check_amalgam_user "$work/user/amalgam_user"
+}
+
+if [ "$way" = static ]; then
+    again static -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=Debug \
+        -DCMAKE_C_FLAGS_DEBUG=-O0 -DAMALGAM_MPI=$has_mpi \
+        -DAMALGAM_OFI="$(! has AMALGAM_OFI ON || echo ON)"
+elif [ "$way" = argobots ]; then
     found=$(system_argobots)
     [ -n "$found" ] || {
         echo "no Argobots here: neither AMALGAM_ARGOBOTS_PREFIX nor argobots.pc"
         exit 77
     }
-    cmake -S "$here/../.." -B "$work/build" -DAMALGAM_ULT=argobots "$found" \
-        -DAMALGAM_TESTS=OFF >"$work/build.log" 2>&1 &&
-        cmake --build "$work/build" -j 2 >>"$work/build.log" 2>&1 ||
-        fail "Margo on $found: $(tail "$work/build.log")"
-    build=$work/build
+    again "Margo on $found" -DAMALGAM_ULT=argobots "$found"
     has_abt=no
     has_thallium=no
     [ ! -f "$build/src/install/thallium.pc" ] || has_thallium=yes
@@ -289,6 +335,9 @@ man)
 facts)
     "$here/facts.sh" "$prefix/include" ||
         fail "headers do not declare what the originals do"
+    ;;
+static)
+    check_static
     ;;
 refused)
     check_refused

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Drivers of libamalgam_mpi and libamalgam_ofi, which libamalgam does not need.
+ * Shared libraries are loaded when an init string asks for them; static ones
+ * are there if the program was linked with them. */
+#ifndef AMG_INIT_DRIVERS_H
+#define AMG_INIT_DRIVERS_H
+
+#include <stdbool.h>
+
+/* Objects of these libraries. */
+enum amg_driver {
+    AMG_DRIVER_MPI,      /* struct amg_transport */
+    AMG_DRIVER_MPI_NODE, /* struct amg_node_ops */
+    AMG_DRIVER_OFI,      /* struct amg_transport */
+    AMG_DRIVER_OFI_LIST, /* struct amg_providers */
+    AMG_DRIVER_COUNT
+};
+
+/* The object, or NULL. With `may_load` its library is loaded, and a failure
+ * logged. */
+const void *amg_driver_find(enum amg_driver driver, bool may_load);
+
+#endif

@@ -15,6 +15,9 @@ function(need_package option found what package)
     message(FATAL_ERROR "${what} was not found. ${advice}.")
 endfunction()
 
+# The targets of packages are those of the whole build: a project that has this
+# one as a folder links them, too, by ours.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
 
@@ -47,7 +50,7 @@ foreach(row IN ITEMS "OFI;libfabric;libfabric-dev;1.17;AMALGAM_OFI"
             need_package(${option} "${PKG_CONFIG_FOUND}"
                 "pkg-config, which finds ${module}," pkg-config)
             pkg_check_modules(
-                ${name} QUIET IMPORTED_TARGET "${module}>=${oldest}")
+                ${name} QUIET IMPORTED_TARGET GLOBAL "${module}>=${oldest}")
             need_package(${option} "${${name}_FOUND}"
                 "${module} (${oldest} or later)" ${package})
         endif()

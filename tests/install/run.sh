@@ -7,7 +7,8 @@
 # a warning, and print what they promise), names (the table of public names is
 # true), man (and so are the manual pages), argobots (Margo is built once more, on
 # the Argobots of the system, if there is one: at AMALGAM_ARGOBOTS_PREFIX, or known
-# to pkg-config), or static (the libraries are built once more, as archives).
+# to pkg-config), static (the libraries are built once more, as archives), or part
+# (another project builds the libraries as a part of itself).
 set -eu
 unset CDPATH
 
@@ -209,7 +210,41 @@ check_static() {
     [ $has_mpi = no ] || check_amalgam_user "$work/user/amalgam_user"
 }
 
-if [ "$way" = static ]; then
+# Another project gets the libraries under the names that find_package() gives
+# them, and nothing else: no program, no test, no setting of its own build.
+check_part() {
+    local cache=$work/parent/CMakeCache.txt program
+
+    [ $has_mpi = yes ] && [ $has_margo = yes ] || exit 77
+    cmake -S "$here/parent" -B "$work/parent" -G "$generator" \
+        -DAMALGAM_SOURCE="$here/../.." >"$work/parent.log" 2>&1 &&
+        cmake --build "$work/parent" -j 2 >>"$work/parent.log" 2>&1 ||
+        fail "as a part of another project: $(tail "$work/parent.log")"
+    grep -qx 'CMAKE_BUILD_TYPE:STRING=' "$cache" ||
+        fail "the other project is built as $(grep BUILD_TYPE: "$cache")"
+    ! grep '^BUILD_SHARED_LIBS' "$cache" || fail "set for the other project"
+    (cd "$work/parent" && ctest -N) | grep -qx 'Total Tests: 0' ||
+        fail "the other project got tests"
+    for program in $(find "$work/parent" -type f -executable ! -name '*.so*' \
+        ! -path '*/CMakeFiles/*'); do
+        case ${program##*/} in
+        *_user | opens) ;;
+        *) fail "the other project got $program" ;;
+        esac
+    done
+    "$work/parent/opens" self na+sm || fail "opens: $?"
+    check_mercury_user "$work/parent/mercury_user"
+    check_mercury_user "$work/parent/margo_user"
+    [ ! -f "$work/parent/thallium_user" ] ||
+        check_mercury_user "$work/parent/thallium_user"
+    prefix=$work/parent
+    check_amalgam_user "$work/parent/amalgam_user"
+}
+
+if [ "$way" = part ]; then
+    check_part
+    exit
+elif [ "$way" = static ]; then
     again static -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=Debug \
         -DCMAKE_C_FLAGS_DEBUG=-O0 -DAMALGAM_MPI=$has_mpi \
         -DAMALGAM_OFI="$(! has AMALGAM_OFI ON || echo ON)"

@@ -311,16 +311,17 @@ HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
  * Remove an execution stream, by its handle, its index or its name.
  *
  * If the instance owns it, it is joined and freed: it ends when its pools have
- * no thread for it to run.
+ * no thread for it to run. A stream that runs the caller ends when that leaves
+ * it, and another stream runs the caller on.
  *
  * @param mid  [in]
  * @param xstream, index, name  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
- *            HG_PERMISSION   it is the primary one, the caller's own, or has a
- *                            reference; or no other stream runs a pool that is
- *                            in use. The log says which
+ *            HG_PERMISSION   it is the primary one, or has a reference; or no
+ *                            other stream runs the caller, or a pool that is in
+ *                            use. The log says which
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.

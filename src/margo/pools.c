@@ -228,6 +228,7 @@ static void registry_end(
         amg_margo_stream_destroy(
             log, registry, (struct amg_margo_stream *)(void *)item);
     }
+    amg_margo_streams_reap(log, registry, true);
     while (registry->pools.count > 0) {
         struct amg_margo_item *item =
             registry->pools.items[registry->pools.count - 1];

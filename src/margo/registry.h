@@ -39,6 +39,7 @@ struct amg_margo_stream {
     unsigned affinity_count;
     struct amg_margo_pool **pools; /* each used once by this stream */
     unsigned pool_count;
+    struct amg_margo_stream *left; /* another one that was removed so */
 };
 
 struct amg_margo_list {
@@ -55,6 +56,9 @@ struct amg_margo_registry {
     unsigned instances;
     struct amg_margo_list pools;
     struct amg_margo_list streams;
+    /* Removed by threads that they ran: they end by themselves, and are freed
+     * later. */
+    struct amg_margo_stream *left;
 };
 
 static inline struct amg_margo_pool *amg_margo_pool_at_locked(
@@ -172,10 +176,14 @@ hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
     bool is_owned);
 
-/* Frees a stream that is no longer registered; joins it first, if it is owned.
- */
+/* Frees a stream that is no longer registered; joins it first, if it is owned,
+ * but one that runs the caller later. */
 void amg_margo_stream_destroy(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream);
+
+/* Frees the streams that have ended since; `all`: waits for the others. */
+void amg_margo_streams_reap(const struct amg_margo_log *log,
+    struct amg_margo_registry *registry, bool all);
 
 /* pools.c: the named pools and streams of an instance. The registry is shared
  * with the instance's parent and children. */

@@ -399,23 +399,40 @@ static const struct amg_margo_pool *pool_left_locked(
     return NULL;
 }
 
+/* Would no other stream run the caller, whom this one runs? */
+static bool strands_caller_locked(const struct amg_margo_registry *registry,
+    const struct amg_margo_stream *stream)
+{
+    ABT_xstream self = ABT_XSTREAM_NULL;
+    ABT_pool pool = ABT_POOL_NULL;
+    struct amg_margo_item *item = NULL;
+
+    AMG_ASSERT_HELD(&registry->lock);
+    if (ABT_xstream_self(&self) != ABT_SUCCESS ||
+        self != amg_margo_stream_abt(stream) ||
+        ABT_self_get_last_pool(&pool) != ABT_SUCCESS)
+        return false;
+    item = amg_margo_list_find_locked(
+        &registry->pools, amg_margo_key_handle(pool), NULL);
+    return item == NULL || !pool_is_run_locked(registry,
+                               (struct amg_margo_pool *)(void *)item, stream);
+}
+
 /* Why it stays; NULL: it may go. */
 static const char *stream_reason_locked(
     const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream)
 {
-    ABT_xstream self = ABT_XSTREAM_NULL;
     ABT_bool is_primary = ABT_FALSE;
 
     AMG_ASSERT_HELD(&registry->lock);
-    (void)ABT_xstream_self(&self);
     (void)ABT_xstream_is_primary(amg_margo_stream_abt(stream), &is_primary);
     if (stream->is_primary || is_primary != ABT_FALSE)
         return "it is the primary one";
     if (stream->item.refs > 0)
         return "the program has references to it";
-    if (self == amg_margo_stream_abt(stream))
-        return "it runs the thread that asks for it";
+    if (strands_caller_locked(registry, stream))
+        return "no other stream would run the thread that asks for it";
     if (pool_left_locked(registry, stream) != NULL)
         return "no other stream would run a pool of it that is in use by RPCs, "
                "the "
@@ -462,6 +479,7 @@ static hg_return_t pool_remove(margo_instance_id mid, struct amg_margo_key key)
 
     if (rc != HG_SUCCESS)
         return rc;
+    amg_margo_streams_reap(mid->log, mid->pools->registry, false);
     args.info = &info;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_START, &args);
     args.ret = item_take_off(mid, POOL, amg_margo_key_handle(info.pool), &item);
@@ -559,6 +577,7 @@ static hg_return_t stream_remove(
 
     if (rc != HG_SUCCESS)
         return rc;
+    amg_margo_streams_reap(mid->log, mid->pools->registry, false);
     args.info = &info;
     AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_START, &args);
     args.ret =

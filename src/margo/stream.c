@@ -367,12 +367,32 @@ free_pools:
     return rc;
 }
 
+/* Does the stream run the caller, so that it cannot be joined now? Then it ends
+ * when the caller leaves it, whose pools other streams run. */
+static bool stream_leaves(
+    struct amg_margo_registry *registry, struct amg_margo_stream *stream)
+{
+    ABT_xstream self = ABT_XSTREAM_NULL;
+
+    if (ABT_xstream_self(&self) != ABT_SUCCESS ||
+        self != amg_margo_stream_abt(stream) ||
+        ABT_xstream_cancel(self) != ABT_SUCCESS)
+        return false;
+    amg_lock_lock(&registry->lock);
+    stream->left = registry->left;
+    registry->left = stream;
+    amg_lock_unlock(&registry->lock);
+    return true;
+}
+
 void amg_margo_stream_destroy(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
     ABT_xstream handle = amg_margo_stream_abt(stream);
     int error = ABT_SUCCESS;
 
+    if (stream->item.is_owned && stream_leaves(registry, stream))
+        return;
     if (stream->item.is_owned)
         error = ABT_xstream_free(&handle);
     if (error != ABT_SUCCESS)
@@ -380,4 +400,39 @@ void amg_margo_stream_destroy(const struct amg_margo_log *log,
             "the stream %s did not end: %s", stream->item.name,
             amg_margo_abt_error(error));
     stream_free(registry, stream);
+}
+
+static bool has_ended(const struct amg_margo_stream *stream)
+{
+    ABT_xstream_state state = ABT_XSTREAM_STATE_RUNNING;
+
+    return ABT_xstream_get_state(amg_margo_stream_abt(stream), &state) ==
+               ABT_SUCCESS &&
+           state == ABT_XSTREAM_STATE_TERMINATED;
+}
+
+void amg_margo_streams_reap(const struct amg_margo_log *log,
+    struct amg_margo_registry *registry, bool all)
+{
+    struct amg_margo_stream *gone = NULL;
+
+    amg_lock_lock(&registry->lock);
+    for (struct amg_margo_stream **at = &registry->left; *at != NULL;) {
+        struct amg_margo_stream *stream = *at;
+
+        if (!all && !has_ended(stream)) {
+            at = &stream->left;
+            continue;
+        }
+        *at = stream->left;
+        stream->left = gone;
+        gone = stream;
+    }
+    amg_lock_unlock(&registry->lock);
+    while (gone != NULL) {
+        struct amg_margo_stream *stream = gone;
+
+        gone = stream->left;
+        amg_margo_stream_destroy(log, registry, stream);
+    }
 }

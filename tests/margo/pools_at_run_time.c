@@ -67,6 +67,51 @@ static void added_and_removed(void)
     CHECK_RC(margo_remove_pool(mid, "mine"), HG_NOENTRY);
 }
 
+static void leave(void *arg)
+{
+    ABT_xstream first = ABT_XSTREAM_NULL;
+    ABT_xstream now = ABT_XSTREAM_NULL;
+
+    CHECK(ABT_xstream_self(&first) == ABT_SUCCESS);
+    now = first;
+    *(hg_return_t *)arg = margo_remove_xstream(mid, first);
+    CHECK_RC(margo_find_xstream(mid, first, NULL), HG_NOENTRY);
+    while (now == first) {
+        CHECK(ABT_thread_yield() == ABT_SUCCESS);
+        CHECK(ABT_xstream_self(&now) == ABT_SUCCESS);
+    }
+    *(hg_return_t *)arg = margo_remove_xstream(mid, now);
+}
+
+/* A thread removes the stream that runs it, and goes on in another one, which
+ * it cannot remove as well. */
+static void removed_by_its_thread(void)
+{
+    struct margo_pool_info pool;
+    ABT_thread thread = ABT_THREAD_NULL;
+    hg_return_t rc = HG_SUCCESS;
+    size_t streams = margo_get_num_xstreams(mid);
+
+    CHECK_RC(margo_add_pool_from_json(mid, "{\"name\":\"both\"}", &pool),
+        HG_SUCCESS);
+    for (unsigned i = 0; i < 2; i++)
+        CHECK_RC(margo_add_xstream_from_json(
+                     mid, "{\"scheduler\":{\"pools\":[\"both\"]}}", NULL),
+            HG_SUCCESS);
+    CHECK(ABT_thread_create(pool.pool, leave, &rc, ABT_THREAD_ATTR_NULL,
+              &thread) == ABT_SUCCESS);
+    CHECK(ABT_thread_free(&thread) == ABT_SUCCESS);
+    CHECK(rc == HG_PERMISSION);
+    CHECK(one_said("no other stream would run the thread that asks"));
+    CHECK(margo_get_num_xstreams(mid) == streams + 1);
+    /* The stream that left uses the pool until it has ended. */
+    do
+        rc = margo_remove_xstream(mid, (uint32_t)streams);
+    while (rc == HG_PERMISSION);
+    CHECK_RC(rc, HG_SUCCESS);
+    CHECK_RC(margo_remove_pool(mid, "both"), HG_SUCCESS);
+}
+
 static void kept_while_in_use(void)
 {
     unsigned count = 0;
@@ -171,6 +216,7 @@ int main(void)
     CHECK(mid != MARGO_INSTANCE_NULL);
     found_alike();
     added_and_removed();
+    removed_by_its_thread();
     kept_while_in_use();
     nonsense_changes_nothing();
     external_ones();

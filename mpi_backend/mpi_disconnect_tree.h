@@ -51,7 +51,8 @@ struct amg_mpi_tree {
     uint32_t parent;    /* of rank 0: itself */
     uint32_t count;     /* ranks of its subtree, `rank` is the first of them */
     uint32_t down_next; /* the next rank that may get DISCONNECT_ALL */
-    uint32_t round;     /* number of the question */
+    uint32_t round;     /* number of the question; one is open at a time, and
+                         * answers to others are ignored */
     uint64_t until_ns;  /* it waits for answers so long */
     uint8_t closing;    /* a bit per child: all its subtree is closing */
     uint8_t asked;      /* its answer is awaited */

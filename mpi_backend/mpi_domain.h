@@ -5,7 +5,26 @@
  * operations while they are posted. MPI takes one lock of its own in every
  * call, so finer locks would gain nothing. If MPI allows one call at a time
  * only (MPI_THREAD_SERIALIZED), all domains of the process share one lock.
- * Callers of functions that end in _locked hold it. */
+ * Callers of functions that end in _locked hold it.
+ *
+ * What may wait for what; each waits in order, and for nothing else:
+ *
+ *   held by                   bound              until
+ *   credit of a peer
+ *     a request                its credits        the peer's program answers or
+ *                                                 releases it
+ *   place in flight to a peer
+ *     a put or get             AMG_MPI_TRANSFERS  the peer makes progress
+ *   room for long requests
+ *     a request of a context   MAX_PENDING_BYTES  this program's handler ends
+ *   bounce buffer
+ *     a fragment               64, and one for    MPI has moved it; the first
+ *                              each transfer      fragment does not wait for
+ * one
+ *
+ * Answers, credits, and messages of the driver need none of these, and msgbufs
+ * are allocated as needed. So the only circles are those of programs: handlers
+ * that wait for answers of one another with all credits in use. */
 #ifndef AMG_MPI_BACKEND_MPI_DOMAIN_H
 #define AMG_MPI_BACKEND_MPI_DOMAIN_H
 
@@ -31,7 +50,11 @@ enum {
     AMG_MPI_TRANSFERS = 64,    /* puts and gets in flight to one peer */
     AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
     AMG_MPI_TAG_CONTROL = 256, /* beyond those of the contexts */
-    AMG_MPI_TAG_BITS = 9,      /* the bits above are the domain's stamp */
+    /* The bits above are the domain's stamp. One domain uses a communicator, so
+     * the stamp only guards against late messages of a closed domain whose
+     * communicator had the same number; they are taken for those of this one in
+     * one case of 524,288 (MPICH), or of 64 with the fewest tags allowed. */
+    AMG_MPI_TAG_BITS = 9,
     /* Queues of long messages, behind the tags of transfers: of each context,
      * one of requests and one of replies; see mpi_long.c. */
     AMG_MPI_LONG_TAGS = 2 * AMG_MPI_CONTEXTS,
@@ -175,7 +198,7 @@ struct amg_mpi_domain {
     struct amg_boot boot;    /* of this node, while the class opens */
     void *cards;             /* the same, one of each rank of the node */
     uint64_t nonce;          /* of the job and communicator */
-    uint64_t salt;           /* of this process, in its keys */
+    uint64_t salt;           /* of this domain, in its keys; see mem_serial */
     int stamp;               /* shifted; added to all tags of messages */
     uint32_t wanted_len;     /* the shortest message that a rank asked for */
     uint32_t wanted_credits; /* and the fewest credits */
@@ -221,9 +244,14 @@ struct amg_mpi_domain {
     struct amg_list accesses; /* of peers, in progress */
     struct amg_list stalled;  /* msgbufs: accesses that wait for memory, and
                                  later messages about them */
-    void *sink;          /* receives refused fragments; allocated when needed */
-    uint32_t mem_serial; /* of the newest exposed memory */
-    int tags_half;       /* the tags of gets; those of puts follow */
+    void *sink; /* receives refused fragments; allocated when needed */
+    /* Of the newest exposed memory. With each wrap the salt changes, so no key
+     * of this domain is used twice. */
+    uint32_t mem_serial;
+    /* Tags of gets; those of puts follow. So many transfers of this rank may be
+     * open, each with the tag of its slot in `transfers` from its post until
+     * its peer sends nothing more for it; a post beyond returns HG_NOMEM. */
+    int tags_half;
     struct amg_mpi_tree disconnect;
     struct amg_mpi_liveness liveness;
     struct amg_mpi_unmatched unmatched;

@@ -376,14 +376,16 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     if (mem == NULL)
         return HG_NOMEM;
     mem->base.transport = base->transport;
-    mem->key.salt = (uint32_t)domain->salt;
     mem->flags = flags;
     mem->count = count;
     amg_list_init(&mem->accesses);
     if (count > 0)
         memcpy(mem->segments, segments, count * sizeof(*segments));
     amg_bias_lock(domain->lock);
-    mem->key.serial = ++domain->mem_serial;
+    if (++domain->mem_serial == 0)
+        domain->salt++; /* no key is used twice */
+    mem->key.serial = domain->mem_serial;
+    mem->key.salt = (uint32_t)domain->salt;
     rc = amg_table_add(&domain->mems, mem, 0, &mem->key.cookie);
     if (rc == HG_SUCCESS && domain->exports != NULL &&
         amg_mpi_comm_may_call(&domain->comm))

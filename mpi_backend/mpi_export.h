@@ -19,7 +19,12 @@
  * it was open and that the access is counted; so the exposer, which closes the
  * word by the same kind of operation, sees every access that it did not
  * prevent. All other words are constant while the word is open or an access is
- * held. */
+ * held.
+ *
+ * The tag repeats after 4,095 registrations; the ID tells them apart. The count
+ * has room for 2^20 accesses. A rank holds one to a memory as a rule, and at
+ * most AMG_MPI_TRANSFERS if others end late; 2^20 at once would take a million
+ * ranks that all pull from one, and are not prevented. */
 #ifndef AMG_MPI_BACKEND_MPI_EXPORT_H
 #define AMG_MPI_BACKEND_MPI_EXPORT_H
 

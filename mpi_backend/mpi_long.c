@@ -392,11 +392,15 @@ static bool long_cancel(struct amg_mpi_msgbuf *msgbuf, uint64_t end_ns)
     return flag != 0;
 }
 
-void amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
+bool amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
 {
+    const struct amg_table *calls = &domain->calls.table;
     uint64_t end_ns = amg_clock_deadline_ns(DROP_MS);
+    bool is_quiet = amg_mpi_longs_are_idle(domain);
     struct amg_link *link = NULL;
 
+    for (uint32_t i = 0; i < calls->cap; i++) /* cancelled ones */
+        is_quiet = is_quiet && calls->slots[i].object == NULL;
     while ((link = amg_list_pop(&domain->longs.waiting)) != NULL) {
         long_end_locked(domain, amg_mpi_msgbuf_of_link(link));
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
@@ -413,4 +417,5 @@ void amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
                 "closed; MPI may still use its memory",
                 msgbuf->rank);
     }
+    return is_quiet;
 }

@@ -54,7 +54,7 @@ void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message);
 void amg_mpi_longs_detach_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
 /* At close: cancels the receives. Memory that MPI may still use stays
- * allocated. */
-void amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain);
+ * allocated. False: a long message may still come. */
+bool amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain);
 
 #endif

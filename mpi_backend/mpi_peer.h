@@ -18,7 +18,9 @@ struct amg_mpi_peer {
     uint8_t context; /* source of its last request */
     bool is_heard;   /* a message came since the last check */
     uint8_t silent;  /* checks in a row with work of ours and no message */
-    uint8_t check;   /* serial of the last check at which it had work */
+    uint8_t check;   /* number of the last check at which it had work; taken
+                      * for the present one if that is 256 later, and then not
+                      * checked once */
     bool is_lost;    /* MPI could not send it a message */
     bool is_stuck;   /* nor the oldest of `unsent` that is for it */
     uint16_t open;   /* its requests that are not answered or released */

@@ -659,6 +659,7 @@ bool amg_mpi_close_leave(
 void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
 {
     bool is_whole = false;
+    bool is_quiet = false;
 
     amg_bias_lock(domain->lock);
     if (domain->is_dead) {
@@ -679,9 +680,11 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     eps_each_locked(domain, arrivals_refuse_locked);
     amg_mpi_send_poll_all_locked(domain);
     amg_mpi_send_abandon_locked(domain);
-    amg_mpi_longs_drop_locked(domain);
-    amg_mpi_accesses_drop_locked(domain);
-    amg_mpi_transfers_drop_locked(domain);
+    is_quiet = amg_mpi_longs_drop_locked(domain);
+    is_quiet = amg_mpi_accesses_drop_locked(domain) && is_quiet;
+    is_quiet = amg_mpi_transfers_drop_locked(domain) && is_quiet;
+    if (!is_quiet) /* its tags would mean others in a class with its number */
+        domain->comm.data = MPI_COMM_NULL; /* stays allocated */
     amg_mpi_rma_close_locked(domain, is_whole);
     if (!barrier_end_locked(domain))
         domain->comm.messages = MPI_COMM_NULL; /* stays allocated */

@@ -447,8 +447,10 @@ int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem)
         ->pipeline.rank;
 }
 
-void amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
+bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
 {
+    bool was_quiet = amg_list_is_empty(&domain->stalled) &&
+                     amg_list_is_empty(&domain->accesses);
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&domain->stalled)) != NULL)
@@ -467,4 +469,5 @@ void amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
                 access->pipeline.rank);
         access_end_locked(domain, access);
     }
+    return was_quiet;
 }

@@ -177,10 +177,9 @@ static void cancelled_move_locked(
 
 void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer)
 {
-    if (transfer->is_cancelled)
-        return;
+    if (!transfer->is_cancelled)
+        transfer->deadline_ns = amg_clock_deadline_ns(GRACE_MS);
     transfer->is_cancelled = true;
-    transfer->deadline_ns = amg_clock_deadline_ns(GRACE_MS);
 }
 
 void amg_mpi_transfer_cancel_locked(
@@ -263,13 +262,16 @@ void amg_mpi_transfers_abandon_locked(
     }
 }
 
-void amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
+bool amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
 {
+    bool was_quiet = true;
+
     for (uint32_t i = 0; i < domain->transfers.cap; i++) {
         struct amg_mpi_transfer *transfer = domain->transfers.slots[i].object;
 
         if (transfer == NULL)
             continue;
+        was_quiet = false;
         amg_mpi_transfer_op_end_locked(
             transfer, HG_CANCELED, bytes_done(transfer));
         if (transfer->state >= AMG_MPI_TRANSFER_ACQUIRING)
@@ -278,6 +280,7 @@ void amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
             transfer->scratch = NULL; /* MPI may still write there */
         transfer_free_locked(domain, transfer);
     }
+    return was_quiet;
 }
 
 /* Writes the first message; returns its kind. */

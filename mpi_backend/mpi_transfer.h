@@ -87,8 +87,8 @@ bool amg_mpi_transfers_cancel_locked(
 /* The time is over: ends the operations although MPI may use their memory. */
 void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
-/* At close: drops transfers that peers never answered. */
-void amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain);
+/* At close: drops transfers that peers never answered. False: there were. */
+bool amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain);
 
 static inline struct amg_mpi_transfer *amg_mpi_transfer_of(
     struct amg_link *link)
@@ -143,7 +143,7 @@ void amg_mpi_accesses_halt_locked(struct amg_mpi_mem *mem);
 /* A rank with an access to `mem`, or -1. */
 int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem);
 
-/* At close: cancels the receives, and drops all accesses. */
-void amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain);
+/* At close: cancels the receives, and drops all accesses. False: there were. */
+bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -8,7 +8,9 @@
  *   kind     the magic bits 0xa0 and one of the kinds below
  *   context  the context of the sender, to which answers go
  *   credits  number of released one-way requests of the receiver
- *   cookie   index of the call or transfer in the tables of its origin; of
+ *   cookie   index of the call or transfer in the tables of its origin, with a
+ *            count of 1,024 uses (transport/table.h): it is one's own until the
+ *            last answer has come, and 4 million may be open; of
  *            DISCONNECT_ASK and its answer: number of the question; of CREDIT:
  *            a note of flow control (transport/flow.h); of PACK: the number of
  *            calls in it
@@ -108,7 +110,7 @@ struct amg_mpi_long {
 /* Key of exposed memory. */
 struct amg_mpi_key {
     uint32_t cookie; /* its index in the table of the exposer */
-    uint32_t serial; /* never used twice by one exposer */
+    uint32_t serial; /* never used twice with one salt */
     uint32_t salt;   /* of the exposer */
     uint32_t desc;   /* way << 30 | index of the descriptor; 0: by messages */
 };
@@ -139,7 +141,10 @@ struct amg_mpi_stop {
 /* Sent after puts through a window; see mpi_rma_access.c. */
 struct amg_mpi_sync {
     uint32_t is_answer;
-    uint32_t number; /* counts the SYNCs to this rank */
+    /* Counts the SYNCs to this rank. Of those without an answer there is at
+     * most one for each transfer in flight, AMG_MPI_TRANSFERS, so numbers are
+     * compared by their difference. */
+    uint32_t number;
 };
 
 /* Ranks that are not closing, or do not answer. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long messages whose sender does not keep to the protocol: what is announced
  * twice, without a call, or never comes. The other rank drops what is wrong,
- * ends each call once, and goes on. Rank 1 is the faulty one. */
+ * ends each call once, and goes on. Rank 1 is the faulty one. At the end rank 0
+ * keeps the communicator on which late data may come: MPI could give another
+ * one its number. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,6 +13,13 @@ enum { LEN = 40000, CREDITS = 4 };
 
 static struct amg_arrival *held; /* at rank 1: the request */
 static unsigned marks;           /* at rank 0: those that came */
+static unsigned freed;           /* communicators */
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    freed++;
+    return PMPI_Comm_free(comm);
+}
 
 /* Rank 1 keeps the request, and rank 0 gets marks. */
 static void serve(struct amg_arrival *arrival)
@@ -305,7 +314,9 @@ int main(void)
     test_requests_beyond_credits();
     test_data_never_comes();
     pair_sync(false);
+    freed = 0;
     pair_close();
+    CHECK(freed == (pair_rank == 0 ? 1 : 2));
     MPI_Finalize();
     return EXIT_SUCCESS;
 }

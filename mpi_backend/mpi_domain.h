@@ -109,11 +109,8 @@ struct amg_mpi_ep {
     struct amg_mpi_msgbuf *msgbufs[AMG_MPI_RECEIVES];
 };
 
-/* Detection of silent ranks; see mpi_peer.c. */
+/* Messages from and to all ranks. */
 struct amg_mpi_liveness {
-    uint64_t period_ns; /* AMALGAM_SILENT_MS */
-    uint64_t next_ns;   /* of the next check; 0: none yet */
-    unsigned checks;
     unsigned heard; /* counts messages from peers */
     unsigned lost;  /* messages that could not be sent since the last check */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of the communicator as peers: their addresses, and detection of
+/* The ranks of the communicator as peers: their addresses, and the check of
  * silent ones.
  *
  * Memory: a table of pointers, 8 bytes per rank of the communicator, whose
@@ -13,18 +13,7 @@
  * other by arithmetic. Nothing walks over the table. An address is
  * "mpi://NONCE/RANK": the nonce is drawn by rank 0 for each communicator, so a
  * string of another job, or of another communicator with other ranks, is never
- * accepted here.
- *
- * MPI does not report dead ranks, so a call to one never ends, and the log must
- * name the rank. Every AMALGAM_SILENT_MS a poll walks over the operations
- * that wait. A message, or a fragment of a transfer, costs one store into the
- * line of its peer; the clock is read once in 64 polls.
- *
- *   silent   0: had no work of ours at the last check, or is new
- *            n: had work at n checks, and sent nothing since the first
- *
- * A rank is named when it has been silent for 1, 2, 4, 8 ... periods, at most
- * NAMED_MAX of them per check. */
+ * accepted here. */
 #include "mpi_backend/mpi_peer.h"
 
 #include <inttypes.h>
@@ -195,100 +184,19 @@ hg_return_t amg_mpi_addr_parse(
     return HG_SUCCESS;
 }
 
-enum {
-    NAMED_MAX = 4,
-    SILENT_MAX = 130, /* a rank is not named beyond it */
-};
-
-/* Number of calls and transfers that wait for `rank`. */
-static unsigned work_count(const struct amg_mpi_domain *domain, uint32_t rank)
+void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain)
 {
-    const struct amg_table *tables[] = {
-        &domain->calls.table, &domain->transfers};
-    unsigned count = 0;
-
-    for (unsigned t = 0; t < 2; t++)
-        for (uint32_t i = 0; i < tables[t]->cap; i++)
-            count += tables[t]->slots[i].object != NULL &&
-                     tables[t]->slots[i].owner_or_next == rank;
-    return count;
-}
-
-static void silent_log(const struct amg_mpi_domain *domain, uint32_t rank)
-{
-    const struct amg_mpi_peer *peer = amg_mpi_peer_of_locked(domain, rank);
-    uint64_t past_ns = (peer->silent - 1u) * domain->liveness.period_ns;
-
-    AMG_LOG_WARNING("mpi",
-        "rank %u has answered nothing for %.1f s; %u calls and transfers of "
-        "rank %d wait for it (it computes, or is dead, which MPI does not "
-        "report; HG_Cancel() ends them here)",
-        rank, (double)past_ns / 1e9, work_count(domain, rank),
-        domain->comm.rank);
-}
-
-/* Checks a rank that has work of ours. True: log its name. */
-static bool peer_check(struct amg_mpi_peer *peer)
-{
-    unsigned periods = 0;
-
-    if (peer->is_heard)
-        peer->silent = 0;
-    peer->is_heard = false;
-    if (peer->silent < SILENT_MAX)
-        peer->silent++;
-    periods = peer->silent - 1u;
-    return periods > 0 && periods < SILENT_MAX - 1 &&
-           (periods & (periods - 1)) == 0;
-}
-
-static void table_check(struct amg_mpi_domain *domain,
-    const struct amg_table *table, unsigned *named)
-{
-    for (uint32_t i = 0; i < table->cap; i++) {
-        const struct amg_table_slot *slot = &table->slots[i];
-        struct amg_mpi_peer *peer = NULL;
-
-        if (slot->object == NULL)
-            continue;
-        peer = amg_mpi_peer_of_locked(domain, slot->owner_or_next);
-        if (peer->check == (uint8_t)domain->liveness.checks)
-            continue; /* it has more than one */
-        peer->check = (uint8_t)domain->liveness.checks;
-        if (peer_check(peer) && ++*named <= NAMED_MAX)
-            silent_log(domain, slot->owner_or_next);
-    }
-}
-
-static void all_check(struct amg_mpi_domain *domain)
-{
-    unsigned named = 0;
-
-    domain->liveness.checks++;
-    table_check(domain, &domain->calls.table, &named);
-    table_check(domain, &domain->transfers, &named);
-    if (named > NAMED_MAX)
-        AMG_LOG_WARNING("mpi", "%u further ranks have answered nothing, too",
-            named - NAMED_MAX);
+    if (!amg_calls_watch_is_due_locked(&domain->calls))
+        return;
+    for (struct amg_mpi_peer *peer = domain->met; peer != NULL;
+         peer = peer->next)
+        amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
+            peer->rank, &domain->transfers);
+    amg_calls_watched_locked(&domain->calls);
     if (domain->liveness.lost > 0)
         AMG_LOG_WARNING("mpi",
             "%u further messages could not be sent to ranks that were reported "
             "before",
             domain->liveness.lost);
     domain->liveness.lost = 0;
-}
-
-void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain)
-{
-    uint64_t period_ns = domain->liveness.period_ns;
-    uint64_t now_ns = 0;
-
-    if (period_ns == 0 || domain->calls.table.cap + domain->transfers.cap == 0)
-        return;
-    now_ns = amg_clock_ns();
-    if (now_ns < domain->liveness.next_ns)
-        return;
-    if (domain->liveness.next_ns != 0)
-        all_check(domain);
-    domain->liveness.next_ns = now_ns + period_ns;
 }

@@ -15,15 +15,11 @@ struct amg_mpi_peer {
     struct amg_pack_peer pack;
     struct amg_mpi_peer *next; /* the one met before it */
     uint32_t rank;
-    uint8_t context; /* source of its last request */
-    bool is_heard;   /* a message came since the last check */
-    uint8_t silent;  /* checks in a row with work of ours and no message */
-    uint8_t check;   /* number of the last check at which it had work; taken
-                      * for the present one if that is 256 later, and then not
-                      * checked once */
-    bool is_lost;    /* MPI could not send it a message */
-    bool is_stuck;   /* nor the oldest of `unsent` that is for it */
-    uint16_t open;   /* its requests that are not answered or released */
+    struct amg_watched watched;
+    uint8_t context;        /* source of its last request */
+    bool is_lost;           /* MPI could not send it a message */
+    bool is_stuck;          /* nor the oldest of `unsent` that is for it */
+    uint16_t open;          /* its requests that are not answered or released */
     uint16_t long_requests; /* that it announced and that have not come */
     uint16_t long_replies;
 };
@@ -100,11 +96,12 @@ hg_return_t amg_mpi_peer_lost(
 static inline void amg_mpi_peer_heard_locked(
     struct amg_mpi_domain *domain, uint32_t rank)
 {
-    amg_mpi_peer_of_locked(domain, rank)->is_heard = true;
+    amg_mpi_peer_of_locked(domain, rank)->watched.is_heard = true;
     domain->liveness.heard++;
 }
 
-/* Called from time to time: checks when a period is over. */
+/* Called from time to time: names silent ranks when a period is over; MPI does
+ * not report dead ones. */
 void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain);
 
 /* The slots of the contract. */

@@ -112,7 +112,7 @@ static void message_take_locked(
         amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
-    peer->is_heard = true;
+    peer->watched.is_heard = true;
     domain->liveness.heard++;
     if (header->credits > 0)
         amg_mpi_msg_on_credits_locked(domain, peer, header->credits);

@@ -117,7 +117,6 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_list_init(&domain->stalled);
     domain->unmatched.request = MPI_REQUEST_NULL;
     domain->unmatched.tag = -1;
-    domain->liveness.period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
     amg_table_init(
         &domain->transfers, (uint32_t)domain->tags_half, "transfers in flight");
     amg_table_init(

@@ -122,6 +122,7 @@ struct amg_peer {
     int broken;      /* libfabric's code of a post that failed for good */
     bool is_pending; /* on the domain's list of peers with something to send */
     uint16_t addr_len;
+    struct amg_watched watched;
     unsigned heard_tick;   /* when its last message came */
     unsigned connect_tick; /* when our last CONNECT left */
 

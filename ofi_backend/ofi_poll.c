@@ -200,6 +200,7 @@ static void message_take_locked(
     (void)amg_ofi_peer_ref(message.peer);
     if (message_is_well_formed(&message, kind)) {
         message.peer->heard_tick = domain->tick;
+        message.peer->watched.is_heard = true;
         if (header.credits > 0)
             amg_calls_credit_locked(
                 &domain->calls, &message.peer->calls, header.credits);
@@ -506,6 +507,23 @@ static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
                                                         : 0;
 }
 
+/* Names peers that have been silent for long. */
+static void silent_check_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    if (!amg_calls_watch_is_due_locked(&domain->calls))
+        return;
+    for (link = amg_list_first(&domain->peers); link != NULL;
+         link = amg_list_next(&domain->peers, link)) {
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
+
+        amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
+            peer->number, &domain->fragments);
+    }
+    amg_calls_watched_locked(&domain->calls);
+}
+
 static void clock_read_locked(struct amg_ofi_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -519,6 +537,7 @@ static void clock_read_locked(struct amg_ofi_domain *domain)
     amg_ofi_wait_tick_locked(domain);
     peers_tick_locked(domain, now_ns - domain->away_ns);
     amg_ofi_lease_return_idle_locked(domain, LEASE_TICKS);
+    silent_check_locked(domain);
 }
 
 static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)

@@ -197,6 +197,9 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
         atomic_fetch_add_explicit(&serials, 1u, memory_order_relaxed) + 1u;
     context->opened_ns = amg_clock_ns();
     context->spin_ns = amg_env_number(AMG_ENV_SPIN_US) * NS_PER_US;
+    context->nap_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
+    if (context->nap_ns == 0)
+        context->nap_ns = UINT64_MAX;
     amg_bias_init(&context->owner);
     amg_tally_init(&context->handles);
     amg_tally_init(&context->in_flight);

@@ -103,6 +103,8 @@ struct hg_context {
     /* Set by HG_Context_unpost(): requests are refused from then on. */
     atomic_bool is_unposted;
     uint64_t spin_ns; /* how long a wait polls before it blocks; constant */
+    uint64_t nap_ns;  /* how long it blocks at most, as a driver names silent
+                       * peers in its polls; constant */
     /* Handles created here that still exist: user's and in flight. */
     struct amg_tally handles;
     /* Operations in flight: handles and bulk. */

@@ -215,6 +215,8 @@ static void owner_pause(
     uint64_t until_ns = wait->deadline_ns;
     uint64_t look_ns = amg_context_look_ns(context);
 
+    if (step.ns > context->nap_ns)
+        step.ns = context->nap_ns;
     if (step.ns < until_ns - now_ns)
         until_ns = now_ns + step.ns;
     if (look_ns > now_ns && look_ns < until_ns)

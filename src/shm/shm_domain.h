@@ -168,6 +168,7 @@ struct amg_shm_peer {
     uint32_t msgbufs_held; /* its msgbufs that arrivals here point into */
     uint32_t msgbufs_lent; /* our msgbufs that it has */
     struct amg_flow_peer calls;
+    struct amg_watched watched;
     struct amg_link all;          /* on the domain's list of peers */
     struct amg_link blocked;      /* on its list of those without room */
     struct amg_shm_region region; /* of self: the domain's own; UNMET: all zero

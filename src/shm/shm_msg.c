@@ -394,6 +394,7 @@ static AMG_INLINE bool message_take_locked(struct amg_shm_domain *domain,
     struct amg_flow_peer *calls = &message->peer->calls;
     bool is_taken = true;
 
+    message->peer->watched.is_heard = true;
     if (message->kind <= AMG_SHM_ONEWAY)
         is_taken = on_request_locked(domain, ep, message, events);
     else if (message->kind != AMG_SHM_CREDIT)

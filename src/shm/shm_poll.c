@@ -64,7 +64,20 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
     }
 }
 
-/* Checks from time to time whether the peers are alive. */
+/* Names peers that have been silent for long. */
+static void silent_check_locked(struct amg_shm_domain *domain)
+{
+    struct amg_shm_peer *peer = NULL;
+
+    if (!amg_calls_watch_is_due_locked(&domain->calls))
+        return;
+    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
+        amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
+            peer->id, &domain->bulk.transfers);
+    amg_calls_watched_locked(&domain->calls);
+}
+
+/* Checks from time to time whether the peers are alive, and answer. */
 static void liveness_step_locked(struct amg_shm_ep *ep)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -73,6 +86,7 @@ static void liveness_step_locked(struct amg_shm_ep *ep)
         return;
     ep->checked_ns = now_ns;
     amg_shm_liveness_check_all_locked(amg_shm_domain_of_ep(ep));
+    silent_check_locked(amg_shm_domain_of_ep(ep));
 }
 
 /* Counts a poll that found nothing. */

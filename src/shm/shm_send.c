@@ -268,12 +268,23 @@ static bool credits_pay_locked(
     return rc != HG_NOMEM;
 }
 
+/* "rank 3 (na+sm://1515-0)" in a job. */
 static void peer_name(const struct amg_calls *calls,
-    const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP])
+    const struct amg_flow_peer *flow, char ret_text[AMG_PEER_NAME_CAP])
 {
+    const struct amg_shm_peer *peer =
+        amg_container_of(flow, struct amg_shm_peer, calls);
+    const struct amg_shm_domain *domain = peer->domain;
+
     (void)calls;
-    snprintf(ret_text, AMG_PEER_NAME_CAP, "na+sm://%s",
-        amg_container_of(peer, struct amg_shm_peer, calls)->region.name);
+    for (uint32_t i = 0; i < domain->rank_count; i++) {
+        if (domain->ranks[i].id.incarnation != peer->region.incarnation)
+            continue;
+        snprintf(ret_text, AMG_PEER_NAME_CAP, "rank %u (na+sm://%s)",
+            domain->ranks[i].rank, peer->region.name);
+        return;
+    }
+    snprintf(ret_text, AMG_PEER_NAME_CAP, "na+sm://%s", peer->region.name);
 }
 
 static const struct amg_calls_ops calls_ops = {

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Call engine: queue of waiting posts, calls that end before their answer, and
- * protocol violations. */
+/* Call engine: queue of waiting posts, calls that end before their answer,
+ * protocol violations, and a watch over silent peers.
+ *
+ * No call waits without a line in the log: every AMALGAM_SILENT_MS a poll
+ * checks the peers that this process waits for. A received message costs one
+ * store into its peer. A peer is named when it has been silent for 1, 2, 4, 8
+ * ... periods, at most NAMED_MAX peers per check. */
 #include "transport/calls.h"
 
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/env.h"
 #include "base/log.h"
 
-enum { WARNINGS_MAX = 100 }; /* so that peers cannot flood the log */
+enum {
+    WARNINGS_MAX = 100, /* so that peers cannot flood the log */
+    NAMED_MAX = 4,
+    SILENT_MAX = 130, /* checks; a peer is not named beyond them */
+};
 
 struct amg_op amg_call_cancelled;
 
@@ -19,6 +30,8 @@ void amg_calls_init(
     amg_table_init(&calls->table, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
     amg_list_init(&calls->waiting);
     amg_list_init(&calls->late);
+    calls->watch = (struct amg_calls_watch){
+        .period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS};
     calls->warnings = 0;
 }
 
@@ -70,6 +83,78 @@ void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
         "from %s: %s (kind %u, number %ld); further ones from there are not "
         "reported",
         name, texts[what], kind, number);
+}
+
+bool amg_calls_watch_is_due_locked(struct amg_calls *calls)
+{
+    struct amg_calls_watch *watch = &calls->watch;
+    uint64_t now_ns = watch->period_ns == 0 ? 0 : amg_clock_ns();
+
+    if (watch->period_ns == 0 || now_ns < watch->next_ns)
+        return false;
+    watch->next_ns = now_ns + watch->period_ns;
+    watch->named = 0;
+    return watch->checks++ > 0;
+}
+
+/* The entries of a table that wait for `owner`; cancelled calls do not. */
+static unsigned waiting_count(const struct amg_table *table, uint32_t owner)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < table->cap; i++)
+        count += table->slots[i].object != NULL &&
+                 table->slots[i].object != &amg_call_cancelled &&
+                 table->slots[i].owner_or_next == owner;
+    return count;
+}
+
+/* The peer has been silent for so many checks, with work of ours. */
+static void silent_log(struct amg_calls *calls,
+    const struct amg_flow_peer *peer, unsigned periods, unsigned count)
+{
+    char name[AMG_PEER_NAME_CAP];
+
+    if (++calls->watch.named > NAMED_MAX)
+        return;
+    calls->ops->name(calls, peer, name);
+    AMG_LOG_WARNING(calls->ops->source,
+        "%s has answered nothing for %.1f s; %u calls and transfers of this "
+        "process wait for it. Is it in an MPI call or a long handler, does it "
+        "compute, or is it dead? With AMALGAM_PROGRESS=thread (Margo: "
+        "use_progress_thread) it serves meanwhile; HG_Cancel() ends them here",
+        name, (double)(periods * calls->watch.period_ns) / 1e9, count);
+}
+
+void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
+    struct amg_watched *watched, uint32_t owner,
+    const struct amg_table *transfers)
+{
+    unsigned count =
+        peer->unanswered == 0 && peer->waiting == NULL
+            ? 0
+            : waiting_count(&calls->table, owner) + (peer->waiting != NULL);
+    unsigned periods = 0;
+
+    if (transfers != NULL)
+        count += waiting_count(transfers, owner);
+    if (count == 0 || watched->is_heard)
+        watched->silent = 0;
+    watched->is_heard = false;
+    if (count > 0 && watched->silent < SILENT_MAX)
+        watched->silent++;
+    periods = watched->silent == 0 ? 0 : watched->silent - 1u;
+    if (periods > 0 && periods < SILENT_MAX - 1 &&
+        (periods & (periods - 1)) == 0)
+        silent_log(calls, peer, periods, count);
+}
+
+void amg_calls_watched_locked(const struct amg_calls *calls)
+{
+    if (calls->watch.named > NAMED_MAX)
+        AMG_LOG_WARNING(calls->ops->source,
+            "%u further peers have answered nothing, too",
+            calls->watch.named - NAMED_MAX);
 }
 
 /* The post is WAITING; flow control has queued it. */

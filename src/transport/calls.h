@@ -101,6 +101,20 @@ struct amg_calls_ops {
         const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP]);
 };
 
+/* Watch over the peers that this process waits for; see calls.c. */
+struct amg_calls_watch {
+    uint64_t period_ns; /* AMALGAM_SILENT_MS; 0: no watch */
+    uint64_t next_ns;   /* of the next check */
+    unsigned checks;    /* so far; the first one sees too little */
+    unsigned named;     /* peers named by this check */
+};
+
+/* The part of a peer. */
+struct amg_watched {
+    bool is_heard;  /* a message came since the last check */
+    uint8_t silent; /* checks in a row with work of ours and no message */
+};
+
 /* The calls of a domain. The domain embeds it, and its lock guards it. */
 struct amg_calls {
     const struct amg_calls_ops *ops;
@@ -109,7 +123,8 @@ struct amg_calls {
     struct amg_list waiting; /* posts without a credit, to all peers */
     struct amg_list late;    /* replies to cancelled calls; the driver adds them
                               */
-    unsigned warnings;       /* logged about peers */
+    struct amg_calls_watch watch;
+    unsigned warnings; /* logged about peers */
 };
 
 /* Placeholder in the table for a call that was cancelled. */
@@ -130,6 +145,16 @@ bool amg_calls_may_warn(struct amg_calls *calls);
  * offending value. */
 void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
     enum amg_violation what, unsigned kind, long number);
+
+/* Is it time to check all peers? The clock is read, so not in each poll. */
+bool amg_calls_watch_is_due_locked(struct amg_calls *calls);
+/* The check of one peer, known as `owner` in the table of calls and in
+ * `transfers` (NULL: none): names it when it has been silent for long. */
+void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
+    struct amg_watched *watched, uint32_t owner,
+    const struct amg_table *transfers);
+/* The check of all peers is over. */
+void amg_calls_watched_locked(const struct amg_calls *calls);
 
 /* Starts a post, under the lock: an earlier cancel finds the operation DONE. */
 static inline void amg_call_begin(struct amg_op *op, struct amg_ep *ep)

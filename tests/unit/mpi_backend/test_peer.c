@@ -35,7 +35,7 @@ static int log_read(FILE *stream, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     named += strstr(text, "rank 1 has answered nothing for") != NULL;
-    counted += strstr(text, "3 calls and transfers of rank 0") != NULL;
+    counted += strstr(text, "3 calls and transfers of this") != NULL;
     texts += strstr(text, "sending a message to rank 1") != NULL;
     totals += strstr(text, "4 further messages could not be sent") != NULL;
     return 0;
@@ -58,9 +58,9 @@ static hg_return_t post(struct pair_call *call)
 /* Makes so many checks pass. */
 static void looks_pass(unsigned count)
 {
-    unsigned until = domain->liveness.checks + count;
+    unsigned until = domain->calls.watch.checks + count;
 
-    UNTIL(domain->liveness.checks >= until);
+    UNTIL(domain->calls.watch.checks >= until);
 }
 
 static void silent_rank_is_named(void)
@@ -86,8 +86,8 @@ static void silent_rank_is_named(void)
             pair_t->msg.release_reply(pair_ep, &calls[i].op);
         }
         named = 0;
-        for (unsigned until = domain->liveness.checks + 4;
-             domain->liveness.checks < until;)
+        for (unsigned until = domain->calls.watch.checks + 4;
+             domain->calls.watch.checks < until;)
             pair_ask(1, 7);
         CHECK(named == 0);
     }

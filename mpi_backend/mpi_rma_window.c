@@ -14,6 +14,9 @@
  * check that. So memory that lies within an attached region shares it, and
  * memory that lies partly in one is reached by messages: an access may not
  * cross the border of two regions, and its origin does not know the borders.
+ * Once no exposed memory is all of a region, the program may have unmapped the
+ * rest of it, and mapped other pages there, which MPI does not know: nothing
+ * more shares it.
  * Regions stand in an array in the order of their bases; adding one among n
  * moves 24 n bytes at the most, for 8,192 some microseconds.
  *
@@ -112,7 +115,10 @@ hg_return_t amg_mpi_regions_ref(
             (unsigned long long)len, (unsigned long long)base))
         return HG_INVALID_ARG;
     if (at < regions->count && region_has(region, base, len)) {
+        if (region->whole == 0)
+            return HG_OPNOTSUPPORTED;
         region->refs++;
+        region->whole += len == region->len;
         return HG_SUCCESS;
     }
     if (at < regions->count &&
@@ -135,7 +141,7 @@ hg_return_t amg_mpi_regions_ref(
         return rc;
     region = &regions->list[at];
     memmove(region + 1, region, (regions->count - at) * sizeof(*region));
-    *region = (struct amg_mpi_region){base, len, 1};
+    *region = (struct amg_mpi_region){base, len, 1, 1};
     AMG_ASSERT(at == 0 || region[-1].base + region[-1].len <= base);
     regions->count++;
     return HG_SUCCESS;
@@ -148,8 +154,9 @@ void amg_mpi_regions_unref(
     struct amg_mpi_region *region = &regions->list[at];
 
     AMG_ASSERT(at < regions->count && region_has(region, (uintptr_t)ptr, len));
-    AMG_ASSERT(region->refs > 0);
+    AMG_ASSERT(region->refs > 0 && region->whole <= region->refs);
     region->refs--;
+    region->whole -= len == region->len;
     if (region->refs > 0)
         return;
     regions->ops.detach(regions->ops.arg, (void *)region->base);

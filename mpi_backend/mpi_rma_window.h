@@ -34,6 +34,7 @@ struct amg_mpi_region {
     uintptr_t base;
     uint64_t len;
     uint32_t refs;
+    uint32_t whole; /* of these, of memory that is all of it */
 };
 
 /* How memory is attached and detached. */

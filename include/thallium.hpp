@@ -5,9 +5,9 @@
 #ifndef THALLIUM_HPP
 #define THALLIUM_HPP
 
-#include <margo.h>
-
 #include <thallium/config.hpp>
+
+#include <margo.h>
 
 #include <thallium/abt.hpp>
 #include <thallium/abt_errors.hpp>

@@ -3,6 +3,8 @@
 #ifndef THALLIUM_ABT_ERRORS_HPP
 #define THALLIUM_ABT_ERRORS_HPP
 
+#include <thallium/config.hpp>
+
 #include <abt.h>
 #include <cstddef>
 
@@ -21,9 +23,9 @@ struct abt_error {
 inline const abt_error &abt_error_of(int code)
 {
     static const abt_error rows[] = {
-        {"ABT_SUCCESS", "no error"},
+        {"ABT_SUCCESS", "Successful return code"},
         {"ABT_ERR_UNINITIALIZED", "Argobots is not initialized"},
-        {"ABT_ERR_MEM", "no memory"},
+        {"ABT_ERR_MEM", "Memory allocation failure"},
         {"ABT_ERR_OTHER", "another error"},
         {"ABT_ERR_INV_XSTREAM", "invalid execution stream"},
         {"ABT_ERR_INV_XSTREAM_RANK", "invalid rank of an execution stream"},

@@ -3,6 +3,10 @@
 #ifndef THALLIUM_CONFIG_HPP
 #define THALLIUM_CONFIG_HPP
 
+#if __cplusplus < 201402L
+#error "thallium.hpp needs C++14 or later: compile with -std=c++14"
+#endif
+
 #define THALLIUM_VERSION_MAJOR 0
 #define THALLIUM_VERSION_MINOR 16
 #define THALLIUM_VERSION_PATCH 0

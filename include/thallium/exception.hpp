@@ -3,6 +3,8 @@
 #ifndef THALLIUM_EXCEPTION_HPP
 #define THALLIUM_EXCEPTION_HPP
 
+#include <thallium/config.hpp>
+
 #include <exception>
 #include <sstream>
 #include <string>

@@ -3,6 +3,8 @@
 #ifndef THALLIUM_FUNCTION_UTIL_HPP
 #define THALLIUM_FUNCTION_UTIL_HPP
 
+#include <thallium/config.hpp>
+
 #include <functional>
 #include <type_traits>
 

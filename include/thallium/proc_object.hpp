@@ -23,6 +23,7 @@
 #include <margo.h>
 #include <mercury_proc.h>
 #include <thallium/detail/plain.hpp>
+#include <thallium/detail/serializable.hpp>
 #include <thallium/margo_exception.hpp>
 #include <thallium/serialization/serialize.hpp>
 
@@ -198,6 +199,10 @@ template <typename Context, typename... T> class objects_coder
     void encode(
         hg_proc_t proc, std::tuple<Ctx...> &context, std::index_sequence<I...>)
     {
+        static_assert(
+            must_all_be_serializable<is_output, proc_output_archive<Ctx...>,
+                std::remove_cv_t<T>...>::value,
+            "");
         proc_output_archive<Ctx...> ar(proc, context, m_mid);
 
 #ifdef THALLIUM_DEBUG_RPC_TYPES
@@ -210,6 +215,10 @@ template <typename Context, typename... T> class objects_coder
     void decode(
         hg_proc_t proc, std::tuple<Ctx...> &context, std::index_sequence<I...>)
     {
+        static_assert(
+            must_all_be_serializable<is_input, proc_input_archive<Ctx...>,
+                std::remove_cv_t<T>...>::value,
+            "");
         proc_input_archive<Ctx...> ar(proc, context, m_mid);
 
 #ifdef THALLIUM_DEBUG_RPC_TYPES

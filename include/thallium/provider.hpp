@@ -156,7 +156,7 @@ template <typename T> class provider
     }
 
     /** The engine; it does not count among those that end it. */
-    const engine &get_engine() const noexcept
+    engine get_engine() const
     {
         return m_engine;
     }
@@ -173,7 +173,8 @@ template <typename T> class provider
      * is a const request & it answers by itself. Otherwise its result is sent;
      * without one, or with an option ignore_return_value(), the RPC has no
      * response. A pool among the options is where the function runs. The
-     * object must live until the RPC is deregistered or the engine has ended.
+     * object must live until the RPC is deregistered and the requests that it
+     * serves by then have ended, or until the engine has ended.
      * Throws as engine::define().
      */
     template <typename C, typename R, typename... Args, typename... Options>

@@ -95,13 +95,16 @@ class remote_procedure
         return std::move(disable_response());
     }
 
-    /** Removes the RPC from the instance. Throws margo_exception. */
-    void deregister()
+    /**
+     * Removes the RPC from the instance; nothing if another object has removed
+     * it before. Never throws.
+     */
+    void deregister() noexcept
     {
-        if (m_id == 0)
-            return;
-        MARGO_ASSERT(margo_deregister(m_instance.get_margo_instance(), m_id),
-            margo_deregister);
+        margo_instance_id mid = m_instance.get_margo_instance();
+
+        if (m_id != 0 && margo_rpc_get_name(mid, m_id) != nullptr)
+            (void)margo_deregister(mid, m_id);
         m_id = 0;
     }
 
@@ -112,14 +115,6 @@ class remote_procedure
     }
 
   protected:
-    /* Removes the RPC. The instance may have removed it before. */
-    void drop() noexcept
-    {
-        if (m_id != 0)
-            (void)margo_deregister(m_instance.get_margo_instance(), m_id);
-        m_id = 0;
-    }
-
     /* Takes the RPC of another object, which is empty then. */
     void take(remote_procedure &other) noexcept
     {
@@ -150,7 +145,7 @@ class auto_remote_procedure : public remote_procedure
     auto_remote_procedure &operator=(auto_remote_procedure &&other) noexcept
     {
         if (this != &other) {
-            drop();
+            deregister();
             take(other);
         }
         return *this;
@@ -159,7 +154,7 @@ class auto_remote_procedure : public remote_procedure
     /** Removes the RPC. Never throws. */
     ~auto_remote_procedure()
     {
-        drop();
+        deregister();
     }
 };
 

@@ -18,7 +18,7 @@ class timeout : public std::exception
     /** A fixed text. */
     const char *what() const noexcept override
     {
-        return "the request timed out";
+        return "Request timed out";
     }
 };
 

@@ -3,6 +3,8 @@
 #ifndef THALLIUM_TUPLE_UTIL_HPP
 #define THALLIUM_TUPLE_UTIL_HPP
 
+#include <thallium/config.hpp>
+
 #include <cstddef>
 #include <tuple>
 #include <type_traits>

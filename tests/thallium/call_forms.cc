@@ -364,6 +364,19 @@ TEST_CASE("an RPC is deregistered")
     CHECK_THROWS_AS(rpc.on(two.peer), tl::exception);
 }
 
+TEST_CASE("an RPC that is gone may be deregistered")
+{
+    two_engines two;
+    tl::remote_procedure served = two.server.define("add", add);
+    tl::remote_procedure same = served;
+
+    served.deregister();
+    CHECK_NOTHROW(same.deregister());
+    CHECK_NOTHROW(same.deregister());
+    CHECK(same.id() == 0);
+    CHECK_NOTHROW(tl::remote_procedure().deregister());
+}
+
 TEST_CASE("a function deregisters its own RPC")
 {
     two_engines two;

@@ -79,8 +79,11 @@ TEST_CASE("codes of Argobots have names")
     CHECK(std::string(tl::abt_error_get_name(ABT_ERR_MEM)) == "ABT_ERR_MEM");
     CHECK(std::string(tl::abt_error_get_name(ABT_ERR_INV_POOL_USER_DEF)) ==
           "ABT_ERR_INV_POOL_USER_DEF");
-    CHECK(
-        std::string(tl::abt_error_get_description(ABT_SUCCESS)) == "no error");
+    CHECK(std::string(tl::abt_error_get_description(ABT_SUCCESS)) ==
+          "Successful return code");
+    CHECK(std::string(tl::abt_error_get_description(ABT_ERR_MEM)) ==
+          "Memory allocation failure");
+    CHECK(std::string(tl::timeout().what()) == "Request timed out");
     CHECK(std::string(tl::abt_error_get_name(-1)) == "UNKNOWN");
     CHECK(std::string(tl::abt_error_get_name(1000)) == "UNKNOWN");
     for (int code = 0; code <= ABT_ERR_INV_POOL_USER_DEF; code++) {

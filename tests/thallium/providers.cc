@@ -72,6 +72,7 @@ class account : public tl::provider<account>
         define("ignored_in_pool", &account::ignored, handlers,
             tl::ignore_return_value());
         define("of_values", &account::of_values);
+        (void)get_engine().define("of_another");
         m_closed = define("closed", &account::balance);
     }
 

@@ -87,6 +87,33 @@ TEST_CASE("null handles")
     CHECK(owns_nothing->is_null());
 }
 
+TEST_CASE("a handle that was moved from is null")
+{
+    tl::abt scope;
+    tl::xstream self = tl::xstream::self();
+    tl::scheduler scheduler = self.get_main_sched();
+    tl::pool pool = self.get_main_pools()[0];
+    tl::managed<tl::thread> thread = self.make_thread([]() {});
+    tl::managed<tl::task> task = self.make_task([]() {});
+
+    auto moves = [](auto from) {
+        auto kept = from;
+        auto to = std::move(from);
+        decltype(to) assigned;
+
+        CHECK(from.is_null());
+        CHECK(to == kept);
+        assigned = std::move(to);
+        CHECK(to.is_null());
+        CHECK(assigned == kept);
+    };
+    moves(self);
+    moves(scheduler);
+    moves(pool);
+    moves(*thread);
+    moves(*task);
+}
+
 TEST_CASE("streams run a pool of the program")
 {
     tl::abt scope;

@@ -62,6 +62,14 @@ template <typename Container> Container many(std::size_t count)
 
 const std::string with_nul("a\0b", 3);
 
+/* Encoded as nothing. */
+struct nothing {
+    bool operator==(const nothing &) const
+    {
+        return true;
+    }
+};
+
 } /* namespace */
 
 TEST_CASE("numbers")
@@ -108,6 +116,7 @@ TEST_CASE("sequences")
     check(many<std::list<std::string>>(1000));
     check(std::forward_list<int>{5, 6});
     check(std::forward_list<std::string>{});
+    check(std::vector<nothing>(5));
 }
 
 TEST_CASE("associative containers")

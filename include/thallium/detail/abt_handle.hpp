@@ -89,6 +89,23 @@ template <typename Handle> class borrowed_handle
     explicit borrowed_handle(Handle handle) noexcept : m_handle(handle)
     {
     }
+
+    borrowed_handle(const borrowed_handle &) = default;
+    borrowed_handle &operator=(const borrowed_handle &) = default;
+
+    /* The one that is moved from refers to nothing afterwards. */
+    borrowed_handle(borrowed_handle &&other) noexcept
+        : m_handle(std::exchange(other.m_handle, Handle()))
+    {
+    }
+
+    borrowed_handle &operator=(borrowed_handle &&other) noexcept
+    {
+        m_handle = std::exchange(other.m_handle, Handle());
+        return *this;
+    }
+
+    ~borrowed_handle() = default;
 };
 
 /* The handle of a pool, or of a managed one. */

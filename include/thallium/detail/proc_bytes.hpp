@@ -3,9 +3,10 @@
  *
  * What is read comes from another process and is not trusted. A read beyond the
  * message throws, and so does a container that announces more elements than
- * there are bytes left, before memory is taken for it. So elements that are
- * encoded as nothing, such as objects of an empty class, may not be more than
- * the bytes that follow them. */
+ * there are bytes left, before memory is taken for it. Elements that are
+ * encoded as nothing, such as objects of an empty class, may be more than the
+ * bytes that follow them up to a number for which memory is taken without a
+ * doubt. */
 #ifndef THALLIUM_DETAIL_PROC_BYTES_HPP
 #define THALLIUM_DETAIL_PROC_BYTES_HPP
 
@@ -71,6 +72,9 @@ class proc_reader : public proc_bytes
 
   public:
     using proc_bytes::proc_bytes;
+
+    /* Elements of a container that may be encoded as nothing. */
+    static constexpr std::uint64_t elements_unchecked = 1024;
 
     /**
      * Takes the next size bytes. Throws margo_exception if the message has

@@ -78,13 +78,17 @@ void CEREAL_SERIALIZE_FUNCTION_NAME(
     archive(pair.value);
 }
 
-/** Decodes the number of elements of a container, each at least a byte. */
+/**
+ * Decodes the number of elements of a container. A few may be encoded as
+ * nothing, like objects of an empty class; more have a byte each.
+ */
 template <typename T, typename... Ctx>
 void CEREAL_SERIALIZE_FUNCTION_NAME(
     proc_input_archive<Ctx...> &archive, cereal::SizeTag<T> &tag)
 {
     archive(tag.size);
-    archive.expect(tag.size, 1);
+    if (tag.size > detail::proc_reader::elements_unchecked)
+        archive.expect(tag.size, 1);
 }
 
 /** Decodes a block of bytes. */

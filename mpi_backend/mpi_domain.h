@@ -97,6 +97,8 @@ struct amg_mpi_ep {
     struct amg_list done;    /* operations for the next poll */
     struct amg_list arrived; /* arrivals for the next poll */
     struct amg_list longs;   /* announcements of requests without room */
+    struct amg_list behind;  /* places of long requests that are coming, and
+                              * arrivals behind them; see mpi_long.c */
     bool was_idle;           /* the last poll found nothing */
     bool has_skipped;        /* the last poll did not test for messages */
     unsigned first;          /* the oldest posted receive */

@@ -36,6 +36,12 @@
  * announcement is dropped. A receive has room for any length: MPI would end the
  * job for a longer message.
  *
+ * Requests of a peer keep their order. From the announcement on, a long request
+ * has a place in the list `behind` of its endpoint; later requests of the peer
+ * to that endpoint wait there, until those before them have come. They wait for
+ * no other peer, and for no other endpoint, whose calls the program may have to
+ * answer first. Replies pass by.
+ *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of
  * a context that are coming, or wait for their handler, have at most
@@ -91,6 +97,75 @@ hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
         return HG_AGAIN;
     *ret_buf = &msgbuf->buf;
     return HG_SUCCESS;
+}
+
+/* A link in `behind` is an arrival, or the place of one that is coming: the
+ * first word says which, as core does not have it yet. */
+static struct amg_arrival *place_of(struct amg_link *link)
+{
+    return amg_container_of(link, struct amg_arrival, link);
+}
+
+static struct amg_link *long_place(struct amg_mpi_msgbuf *msgbuf)
+{
+    return &msgbuf->arrival.arrival.link;
+}
+
+/* Gives the arrivals of that peer to the endpoint, up to the next place. */
+static void behind_move_locked(
+    struct amg_mpi_ep *ep, const struct amg_peer *from)
+{
+    struct amg_link *link = amg_list_first(&ep->behind);
+
+    AMG_ASSERT(from != NULL);
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(&ep->behind, link);
+
+        if (place_of(link)->from == from) {
+            if (place_of(link)->kept[0] != 0)
+                return;
+            amg_list_remove(link);
+            amg_list_push(&ep->arrived, link);
+        }
+        link = next;
+    }
+}
+
+/* Is a long request of that peer coming? */
+static bool behind_has_locked(
+    const struct amg_mpi_ep *ep, const struct amg_peer *from)
+{
+    struct amg_link *link = amg_list_first(&ep->behind);
+
+    for (; link != NULL; link = amg_list_next(&ep->behind, link))
+        if (place_of(link)->from == from && place_of(link)->kept[0] != 0)
+            return true;
+    return false;
+}
+
+void amg_mpi_long_give_locked(const struct amg_mpi_message *message)
+{
+    struct amg_arrival *arrival = &message->arrival->arrival;
+    struct amg_mpi_ep *ep = message->ep;
+
+    AMG_ASSERT(ep != NULL && !arrival->is_late);
+    arrival->kept[0] = 0;
+    if (message->msgbuf->is_long && amg_link_is_listed(&arrival->link))
+        behind_move_locked(ep, arrival->from);
+    else if (behind_has_locked(ep, arrival->from))
+        amg_list_push(&ep->behind, &arrival->link);
+    else
+        amg_list_push(&ep->arrived, &arrival->link);
+}
+
+void amg_mpi_long_leave_locked(const struct amg_mpi_message *message)
+{
+    struct amg_arrival *arrival = &message->arrival->arrival;
+
+    if (message->ep == NULL || !amg_link_is_listed(&arrival->link))
+        return;
+    amg_list_remove(&arrival->link);
+    behind_move_locked(message->ep, arrival->from);
 }
 
 static int long_tag(
@@ -211,6 +286,15 @@ static bool long_receive_locked(
         amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
     }
+    AMG_ASSERT(!amg_link_is_listed(long_place(announcement)) ||
+               announcement->arrival.arrival.kept[0] != 0);
+    msgbuf->arrival.arrival.from = announcement->arrival.arrival.from;
+    msgbuf->arrival.arrival.kept[0] = 1;
+    long_place(msgbuf)->next = NULL;
+    if (amg_link_is_listed(long_place(announcement))) {
+        amg_list_insert(long_place(announcement), long_place(msgbuf));
+        amg_list_remove(long_place(announcement));
+    }
     held_add(long_held(msgbuf), long_body_len(msgbuf));
     amg_list_push(&domain->longs.coming, &msgbuf->post.link);
     return true;
@@ -282,8 +366,13 @@ void amg_mpi_long_on_message_locked(
     msgbuf->rank = (int)message->rank;
     msgbuf->tag = long_tag(domain, &body);
     msgbuf->len = body.len;
-    if (long_held(msgbuf) != NULL)
+    long_place(msgbuf)->next = NULL;
+    if (long_held(msgbuf) != NULL) {
         waiting = &message->ep->longs;
+        msgbuf->arrival.arrival.from = amg_mpi_peer_at(domain, message->rank);
+        msgbuf->arrival.arrival.kept[0] = 1;
+        amg_list_push(&message->ep->behind, long_place(msgbuf));
+    }
     amg_list_push(waiting, &msgbuf->post.link);
     amg_mpi_longs_start_locked(domain, waiting);
 }
@@ -302,19 +391,30 @@ static bool long_take_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message)
 {
+    const struct amg_peer *from = msgbuf->arrival.arrival.from;
+    struct amg_link *place = long_place(msgbuf);
+    struct amg_link *before = place->next == NULL ? NULL : place->prev;
+
+    if (before != NULL) /* the msgbuf may be freed */
+        amg_list_remove(place);
     amg_list_remove(&msgbuf->post.link);
     msgbuf->request = MPI_REQUEST_NULL;
     long_end_locked(domain, msgbuf);
     held_sub(long_held(msgbuf), long_body_len(msgbuf));
     ret_message->ep = long_ep(msgbuf);
-    if (!amg_mpi_receive_read_locked(
-            domain, msgbuf, status, error, ret_message))
-        return false;
-    if (long_is_sound(msgbuf, ret_message))
-        return true;
-    amg_mpi_peer_violation(domain, ret_message->rank, AMG_VIOLATION_FORM,
-        AMG_MPI_LONG, (long)ret_message->len);
-    amg_mpi_msgbuf_put_locked(msgbuf);
+    if (amg_mpi_receive_read_locked(
+            domain, msgbuf, status, error, ret_message)) {
+        if (long_is_sound(msgbuf, ret_message)) {
+            if (before != NULL)
+                amg_list_insert(before, place);
+            return true;
+        }
+        amg_mpi_peer_violation(domain, ret_message->rank, AMG_VIOLATION_FORM,
+            AMG_MPI_LONG, (long)ret_message->len);
+        amg_mpi_msgbuf_put_locked(msgbuf);
+    }
+    if (before != NULL)
+        behind_move_locked(ret_message->ep, from);
     return false;
 }
 
@@ -363,6 +463,9 @@ void amg_mpi_longs_detach_locked(
     struct amg_list *coming = &domain->longs.coming;
     struct amg_link *link = NULL;
 
+    while ((link = amg_list_pop(&ep->behind)) != NULL)
+        if (place_of(link)->kept[0] == 0)
+            amg_list_push(&ep->arrived, link);
     amg_list_splice(&domain->longs.waiting, &ep->longs);
     link = amg_list_first(&domain->longs.waiting);
     for (; link != NULL; link = amg_list_next(&domain->longs.waiting, link))

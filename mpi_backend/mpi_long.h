@@ -50,6 +50,12 @@ void amg_mpi_long_release(struct amg_arrival *arrival);
 /* A message of amg_mpi_long_next_locked() became this arrival. */
 void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message);
 
+/* The arrival of a request goes to its endpoint, now or in its turn; while
+ * `behind` of the endpoint is not empty. */
+void amg_mpi_long_give_locked(const struct amg_mpi_message *message);
+/* The request becomes no arrival. */
+void amg_mpi_long_leave_locked(const struct amg_mpi_message *message);
+
 /* The endpoint closes: the requests that come to it are refused. */
 void amg_mpi_longs_detach_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);

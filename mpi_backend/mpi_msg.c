@@ -293,7 +293,10 @@ static void arrival_give_locked(struct amg_mpi_domain *domain,
     if (!AMG_LIKELY(!message->msgbuf->is_long) && !arrival->is_late)
         amg_mpi_long_arrived_locked(message);
     arrival->token = message->header->cookie;
-    amg_list_push(list, &arrival->link);
+    if (arrival->is_late || AMG_LIKELY(amg_list_is_empty(&message->ep->behind)))
+        amg_list_push(list, &arrival->link);
+    else
+        amg_mpi_long_give_locked(message);
 }
 
 /* Why this request cannot be served; HG_SUCCESS: it can. */
@@ -321,6 +324,8 @@ void amg_mpi_msg_on_request_locked(
     hg_return_t why = request_check_locked(domain, message, peer);
 
     peer->context = message->header->context;
+    if (!AMG_LIKELY(why == HG_SUCCESS) && message->msgbuf->is_long)
+        amg_mpi_long_leave_locked(message);
     if (AMG_LIKELY(why == HG_SUCCESS)) {
         peer->open++;
         arrival_give_locked(domain, message, &message->ep->arrived, is_one_way);

@@ -396,6 +396,7 @@ static hg_return_t ep_open(
     ep->base.held = &domain->longs.held[context_id];
     amg_list_init(&ep->done);
     amg_list_init(&ep->arrived);
+    amg_list_init(&ep->behind);
     amg_list_init(&ep->longs);
     amg_bias_lock(domain->lock);
     if (domain->eps[context_id] != NULL || domain->is_dead) {

@@ -55,13 +55,20 @@ static inline void amg_list_push(struct amg_list *list, struct amg_link *link)
     list->head.prev = link;
 }
 
+/* Behind `place`, which is on a list. */
+static inline void amg_list_insert(
+    struct amg_link *place, struct amg_link *link)
+{
+    link->next = place->next;
+    link->prev = place;
+    place->next->prev = link;
+    place->next = link;
+}
+
 static inline void amg_list_push_front(
     struct amg_list *list, struct amg_link *link)
 {
-    link->next = list->head.next;
-    link->prev = &list->head;
-    list->head.next->prev = link;
-    list->head.next = link;
+    amg_list_insert(&list->head, link);
 }
 
 static inline void amg_list_remove(struct amg_link *link)

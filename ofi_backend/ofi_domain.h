@@ -155,6 +155,7 @@ struct amg_peer {
     unsigned rma_unanswered;    /* messages of puts and gets */
     unsigned revoked;           /* leases of our memory that it has to return */
     unsigned posts_in_flight;   /* sends, reads and writes */
+    unsigned overtakable;       /* sends that later requests must not pass */
     bool is_stale;              /* its address is to be inserted anew */
     _Alignas(8) uint8_t addr[]; /* in the provider's format */
 };

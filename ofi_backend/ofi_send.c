@@ -13,6 +13,12 @@
  * thread blocks, as the next poll may be far off. The kept message is the last
  * one that waits for its peer.
  *
+ * Providers keep short messages in order, but send long ones in pieces, or have
+ * the receiver read them, and then later ones arrive first (ofi_rxm: from 16
+ * KiB on). So requests after a long one wait until it has left. That needs no
+ * progress of the peer's program, so nothing waits in a circle. Replies do not
+ * wait, unless they share a message with requests or follow waiting ones.
+ *
  * A short message is injected: it has left when the post returns. A longer one
  * completes later. Any post may return EAGAIN, if the provider has no room or
  * no connection yet; then the message waits in the queue of its peer, in order,
@@ -33,8 +39,9 @@ enum {
     CREDITS_PER_MESSAGE = UINT8_MAX,
     MSGBUF_ALIGN = 64,      /* a cache line */
     CREDITS_RESERVED = 128, /* the first block is for at most so many */
-    MSGBUFS_SPARE = 32, /* in the first block, for messages without credits */
-    MSGBUFS_MORE = 2,   /* in each later block */
+    MSGBUFS_SPARE = 32,  /* in the first block, for messages without credits */
+    MSGBUFS_MORE = 2,    /* in each later block */
+    IN_ORDER_LEN = 8192, /* bytes: providers reorder none that is shorter */
 };
 
 static size_t msgbuf_len(const struct amg_ofi_domain *domain)
@@ -216,6 +223,31 @@ static bool is_counted(struct amg_ofi_msgbuf *msgbuf)
     return amg_ofi_header_of(msgbuf)->kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
 }
 
+static bool is_request(struct amg_ofi_msgbuf *msgbuf)
+{
+    unsigned kind = kind_of(amg_ofi_header_of(msgbuf));
+
+    return kind == AMG_OFI_REQUEST || kind == AMG_OFI_ONEWAY ||
+           kind == AMG_OFI_PACK;
+}
+
+static bool is_overtakable(struct amg_ofi_msgbuf *msgbuf)
+{
+    return msgbuf->len > IN_ORDER_LEN && is_request(msgbuf);
+}
+
+/* The provider no longer uses it. */
+static void post_end_locked(struct amg_ofi_msgbuf *msgbuf)
+{
+    struct amg_peer *peer = msgbuf->peer;
+
+    AMG_ASSERT(peer->posts_in_flight > 0);
+    peer->posts_in_flight--;
+    AMG_ASSERT(!is_overtakable(msgbuf) || peer->overtakable > 0);
+    peer->overtakable -= is_overtakable(msgbuf);
+    amg_list_remove(&msgbuf->post.waiting);
+}
+
 static void on_sent_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
@@ -226,10 +258,8 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
 
     (void)domain;
     (void)entry;
-    AMG_ASSERT(peer->posts_in_flight > 0);
     amg_list_remove(&msgbuf->post.link);
-    amg_list_remove(&msgbuf->post.waiting);
-    peer->posts_in_flight--;
+    post_end_locked(msgbuf);
     if (is_counted(msgbuf) && epoch == peer->epoch &&
         amg_ofi_header_of(msgbuf)->token == peer->my_token)
         peer->sending--;
@@ -250,6 +280,9 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     ssize_t code = 0;
 
     AMG_ASSERT(peer->fi_addr != FI_ADDR_NOTAVAIL);
+    AMG_ASSERT(peer->overtakable <= peer->posts_in_flight);
+    if (peer->overtakable > 0 && is_request(msgbuf))
+        return -FI_EAGAIN;
     header->token = peer->my_token;
     /* A CONNECT goes to a peer that does not know this process yet. */
     header->credits =
@@ -279,6 +312,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     } else {
         peer->sending += kind == AMG_OFI_CONNECT ? 0 : 1;
         peer->posts_in_flight++;
+        peer->overtakable += is_overtakable(msgbuf);
         amg_list_push(&domain->sends, &msgbuf->post.link);
         amg_list_push(&peer->sends, &msgbuf->post.waiting);
     }
@@ -459,9 +493,7 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
         struct amg_ofi_msgbuf *msgbuf =
             amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 
-        AMG_ASSERT(msgbuf->peer->posts_in_flight > 0);
-        msgbuf->peer->posts_in_flight--;
-        amg_list_remove(&msgbuf->post.waiting);
+        post_end_locked(msgbuf);
         msgbuf_left_locked(msgbuf, HG_CANCELED);
     }
 }

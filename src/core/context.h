@@ -100,8 +100,9 @@ struct hg_context {
      * callback wrote. */
     atomic_uint ran;
     uint64_t opened_ns; /* constant */
-    /* Set by HG_Context_unpost(): requests are refused from then on. */
-    atomic_bool is_unposted;
+    /* Not 0: arrivals need a closer look. AMG_CONTEXT_UNPOSTED, which is set
+     * by HG_Context_unpost(), and the number of lines of rpc/order.c. */
+    atomic_uint gates;
     uint64_t spin_ns; /* how long a wait polls before it blocks; constant */
     uint64_t nap_ns;  /* how long it blocks at most, as a driver names silent
                        * peers in its polls; constant */
@@ -130,6 +131,15 @@ _Static_assert(offsetof(hg_context_t, cls) >= 2 * sizeof(void *),
 static inline hg_class_t *amg_context_class(const hg_context_t *context)
 {
     return context->cls != NULL ? context->cls : context->parents;
+}
+
+/* Requests are refused from now on. */
+#define AMG_CONTEXT_UNPOSTED (1u << 31)
+
+static inline bool amg_context_is_unposted(const hg_context_t *context)
+{
+    return (atomic_load_explicit(&context->gates, memory_order_acquire) &
+               AMG_CONTEXT_UNPOSTED) != 0;
 }
 
 /* Checks a context passed in by the program. */

@@ -17,6 +17,7 @@ struct amg_cq_entry {
     void (*run)(struct amg_cq_entry *); /* calls the user; no lock is held */
     /* A peer requested it, or it follows from such a request. */
     bool is_incoming;
+    bool is_fetching; /* before it is queued: see rpc/order.c */
 };
 
 /* Waiters that can block on a doorbell of their own. */

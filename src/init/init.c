@@ -245,7 +245,8 @@ hg_return_t HG_Context_unpost(hg_context_t *context)
 {
     if (!AMG_CONTEXT_OK(context))
         return amg_refusal();
-    atomic_store_explicit(&context->is_unposted, true, memory_order_release);
+    atomic_fetch_or_explicit(
+        &context->gates, AMG_CONTEXT_UNPOSTED, memory_order_release);
     return HG_SUCCESS;
 }
 

@@ -65,6 +65,7 @@ struct amg_rpc_context {
     struct amg_list early;      /* requests for unknown RPCs: serve.c */
     struct amg_list unanswered; /* destroyed before the answer: handle.c */
     struct amg_rpc_pulls pulls;
+    struct amg_map lines;        /* by origin: order.c */
     struct amg_streams *streams; /* one-way calls that leave: stream.c */
 };
 
@@ -394,6 +395,23 @@ void amg_pulls_refuse(hg_context_t *context);
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
+
+/* Does any call of this context wait for long arguments (order.c)? */
+static inline bool amg_order_has_lines(const hg_context_t *context)
+{
+    return (atomic_load_explicit(&context->gates, memory_order_relaxed) &
+               ~AMG_CONTEXT_UNPOSTED) != 0;
+}
+/* A call whose arguments must be fetched takes its place among the calls of its
+ * origin. False: no memory. */
+bool amg_order_fetch_locked(struct hg_handle *handle);
+/* They are there, and the call is queued for its handler, at once or in order;
+ * or it leaves its place, and the caller refuses it. */
+void amg_order_end(struct hg_handle *handle, bool is_refused);
+/* Queues the entry of a call that has its arguments, behind the calls of that
+ * origin which wait. */
+void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
+    uint8_t origin_context, struct amg_cq_entry *entry);
 
 /* Is the plain request one for a handler that takes no handle? */
 static inline bool amg_oneway_may_take(

@@ -116,8 +116,8 @@ static void several_run(struct amg_cq_entry *entry)
     handler(context->cls, from_rank, arg, arg_len);
 }
 
-static inline void waiting_queue(hg_context_t *context, unsigned route,
-    struct amg_rpc *rpc, struct amg_arrival *arrival,
+static inline struct amg_cq_entry *waiting_make(hg_context_t *context,
+    unsigned route, struct amg_rpc *rpc, struct amg_arrival *arrival,
     void (*run)(struct amg_cq_entry *))
 {
     struct waiting *waiting = (void *)arrival->kept;
@@ -128,20 +128,22 @@ static inline void waiting_queue(hg_context_t *context, unsigned route,
     waiting->rpc = rpc;
     waiting->route = route;
     waiting->at = AMG_HEADER_LEN;
-    amg_context_queue(context, &waiting->entry);
+    return &waiting->entry;
 }
 
 void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
     struct amg_arrival *arrival)
 {
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
-    waiting_queue(context, route, rpc, arrival, waiting_run);
+    amg_context_queue(
+        context, waiting_make(context, route, rpc, arrival, waiting_run));
 }
 
 void amg_oneway_take_several(hg_context_t *context, unsigned route,
     struct amg_rpc *rpc, struct amg_arrival *arrival)
 {
-    waiting_queue(context, route, rpc, arrival, several_run);
+    amg_order_queue(context, arrival->from, arrival->origin_context,
+        waiting_make(context, route, rpc, arrival, several_run));
 }
 
 /* The callback of the RPC, for the other requests. */

@@ -25,7 +25,7 @@
 /* Defined below: serves a waiting request as one that just arrived. */
 static void serve_known(struct hg_handle *handle);
 static void serve_pull(struct hg_handle *handle);
-static void serve_refuse(
+static void pull_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why);
 
 /* Takes out the first one of that id (0: any), or NULL. */
@@ -154,16 +154,24 @@ static void pulls_start_locked(hg_context_t *context)
 }
 
 /* Adds a request whose arguments, handle->pull_len bytes, must be pulled:
- * serve_pull() runs when there is room for them, now or later. */
-static void pulls_add(struct hg_handle *handle)
+ * serve_pull() runs when there is room for them, now or later. False: no
+ * memory. */
+static bool pulls_add(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
+    bool is_added = false;
 
     amg_context_enter(context); /* until its transfer is in flight */
     amg_lock_lock(&context->rpc->lock);
-    amg_list_push(&context->rpc->pulls.waiting, &handle->link);
-    pulls_start_locked(context);
+    is_added = amg_order_fetch_locked(handle);
+    if (is_added) {
+        amg_list_push(&context->rpc->pulls.waiting, &handle->link);
+        pulls_start_locked(context);
+    }
     amg_lock_unlock(&context->rpc->lock);
+    if (!is_added)
+        amg_context_leave(context);
+    return is_added;
 }
 
 /* Returns its room: it is about to run, or its pull failed. */
@@ -188,8 +196,8 @@ void amg_pulls_refuse(hg_context_t *context)
         amg_lock_unlock(&context->rpc->lock);
         if (link == NULL)
             continue;
-        serve_refuse(amg_container_of(link, struct hg_handle, link),
-            HG_CANCELED, "its context ends");
+        pull_refuse(amg_container_of(link, struct hg_handle, link), HG_CANCELED,
+            "its context ends");
         amg_context_leave(context);
     } while (link != NULL);
 }
@@ -221,10 +229,10 @@ static void serve_run(struct amg_cq_entry *entry)
     handle->rpc->callback(handle);
 }
 
-static AMG_INLINE void serve_queue(
-    struct hg_handle *handle, enum amg_handle_state now)
+/* Hands on a call that has its arguments. */
+static AMG_INLINE void serve_queue(struct hg_handle *handle)
 {
-    amg_handle_move_state(handle, now, AMG_HANDLE_WAITING);
+    amg_handle_move_state(handle, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
     amg_context_queue(handle->info.context, &handle->entry);
 }
 
@@ -242,17 +250,26 @@ static void serve_refuse(
     amg_handle_unref(handle);
 }
 
+static void pull_refuse(
+    struct hg_handle *handle, hg_return_t ret, const char *why)
+{
+    AMG_ASSERT(amg_handle_state(handle) == AMG_HANDLE_PULLING);
+    amg_order_end(handle, true);
+    serve_refuse(handle, ret, why);
+}
+
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 {
     if (rc != HG_SUCCESS) {
         pulls_end(handle);
-        serve_refuse(handle, rc, "its long arguments could not be pulled");
+        pull_refuse(handle, rc, "its long arguments could not be pulled");
         return;
     }
     /* One-way: the empty answer tells the origin that its memory is free. */
     if (handle->is_one_way)
         amg_respond_code(handle, HG_SUCCESS);
-    serve_queue(handle, AMG_HANDLE_PULLING);
+    amg_handle_move_state(handle, AMG_HANDLE_PULLING, AMG_HANDLE_WAITING);
+    amg_order_end(handle, false);
 }
 
 /* There is room for its long arguments: pulls them. */
@@ -264,7 +281,7 @@ static void serve_pull(struct hg_handle *handle)
     if (rc == HG_SUCCESS)
         return;
     pulls_end(handle);
-    serve_refuse(handle, rc, "the place of its long arguments is unknown");
+    pull_refuse(handle, rc, "the place of its long arguments is unknown");
 }
 
 /* Continues with a valid request: is its RPC registered? */
@@ -281,9 +298,12 @@ static void serve_known(struct hg_handle *handle)
     } else if (handle->is_long && !handle->arrival->is_long) {
         amg_handle_set_state(handle, AMG_HANDLE_PULLING);
         handle->pull_len = amg_overflow_len(&handle->in);
-        pulls_add(handle);
+        if (!pulls_add(handle))
+            serve_refuse(handle, HG_NOMEM, "no memory for its long arguments");
     } else {
-        serve_queue(handle, AMG_HANDLE_ARRIVED);
+        amg_handle_move_state(handle, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
+        amg_order_queue(handle->info.context, handle->addr.peer,
+            handle->info.context_id, &handle->entry);
     }
 }
 
@@ -404,7 +424,7 @@ AMG_NOINLINE static void serve_any(struct hg_handle *handle)
     }
     if ((header.flags & AMG_HEADER_ACK) == 0) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
-        if (atomic_load_explicit(&context->is_unposted, memory_order_acquire))
+        if (amg_context_is_unposted(context))
             serve_refuse(handle, HG_CANCELED, "its context receives no more");
         else
             serve_request(handle, &header);
@@ -437,7 +457,7 @@ static inline bool is_plain(
     return amg_rpc_is_plain(rpcs) && !arrival->is_late &&
            amg_header_is_plain(
                arrival->data, arrival->len, AMG_HEADER_REQUEST, flags) &&
-           !atomic_load_explicit(&context->is_unposted, memory_order_acquire);
+           atomic_load_explicit(&context->gates, memory_order_acquire) == 0;
 }
 
 /* Makes the handle of a request; NULL: no memory. */
@@ -487,7 +507,7 @@ AMG_NOINLINE static void serve_plain(hg_context_t *context, unsigned route,
     handle->info.id = rpc != NULL ? rpc->id : arrival_id(arrival);
     if (AMG_LIKELY(rpc != NULL && rpc->callback != NULL &&
                    amg_handle_is_created(handle)))
-        serve_queue(handle, AMG_HANDLE_ARRIVED);
+        serve_queue(handle);
     else
         serve_created(handle);
 }
@@ -554,7 +574,7 @@ static const char *records_refusal(
     const hg_context_t *context, uint32_t count, hg_return_t *ret)
 {
     *ret = HG_CANCELED;
-    if (atomic_load_explicit(&context->is_unposted, memory_order_acquire))
+    if (amg_context_is_unposted(context))
         return "its context receives no more";
     *ret = HG_PROTOCOL_ERROR;
     if (amg_rpc_class_of(context->cls)->in_offset != 0)
@@ -653,6 +673,8 @@ void amg_rpc_context_close(hg_context_t *context)
 {
     AMG_ASSERT(amg_list_is_empty(&context->rpc->ack_waits));
     AMG_ASSERT(amg_list_is_empty(&context->rpc->unanswered));
+    AMG_ASSERT(!amg_order_has_lines(context));
+    amg_map_fini(&context->rpc->lines, NULL);
     amg_map_fini(&context->rpc->acks, NULL);
     amg_streams_close(context->rpc);
     amg_mem_free(context->rpc);

@@ -28,10 +28,10 @@ extern "C" {
 /**
  * Send a request and return at once.
  *
- * The input is encoded before the call returns. The callback runs in a later
- * HG_Trigger(): when the reply has arrived, when a one-way request has left, or
- * when the call has failed. This process may have AMALGAM_CREDITS unanswered
- * calls at one peer; further calls wait here and are sent later, in order.
+ * The input is encoded before the call returns. Nothing else moves unless a
+ * thread makes progress: HG_Progress(). HG_Trigger() runs the callback when the
+ * reply has arrived, a one-way request has left, or the call has failed. Beyond
+ * AMALGAM_CREDITS unanswered calls at one peer, calls wait here, in order.
  *
  * @param handle     [in]  with address and id, and not in flight
  * @param callback   [in]  may be NULL

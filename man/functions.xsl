@@ -126,8 +126,69 @@
     <xsl:value-of select="concat('Pq ', translate(
         parameternamelist/parametername/@direction, ',', '/'), $nl)"/>
     <xsl:apply-templates select="parameterdescription/para"/>
+    <xsl:if test="normalize-space(parameterdescription) = ''">
+      <xsl:variable name="name" select="parameternamelist/parametername"/>
+      <xsl:call-template name="object">
+        <xsl:with-param name="name" select="$name"/>
+        <xsl:with-param name="type" select="concat(' ', normalize-space(
+            ancestor::memberdef/param[declname = $name][1]/type), ' ')"/>
+        <xsl:with-param name="receives" select="substring('receives ', 1,
+            9 * (parameternamelist/parametername/@direction = 'out'))"/>
+      </xsl:call-template>
+    </xsl:if>
   </xsl:for-each>
   <xsl:text>.El&#10;</xsl:text>
+</xsl:template>
+
+<!-- A parameter of which the docstring has no word, since its name or type says
+     all. -->
+<xsl:template name="object">
+  <xsl:param name="name"/>
+  <xsl:param name="type"/>
+  <xsl:param name="receives"/>
+  <xsl:variable name="what">
+    <xsl:choose>
+      <xsl:when test="$name = 'in_struct'">the struct of the input; NULL:
+        none</xsl:when>
+      <xsl:when test="$name = 'out_struct'">the struct of the output; NULL:
+        none</xsl:when>
+      <xsl:when test="$name = 'provider_id'">the provider that is called</xsl:when>
+      <xsl:when test="$name = 'origin_offset' or $name = 'local_offset'">bytes from
+        the start of that handle</xsl:when>
+      <xsl:when test="$name = 'arg' or $name = 'uargs'">the argument of the
+        callback</xsl:when>
+      <xsl:when test="$name = 'timeout_ms'">milliseconds</xsl:when>
+      <xsl:when test="$name = 'size' or $name = 'buf_size'">bytes</xsl:when>
+      <xsl:when test="contains($type, ' hg_bulk_op_t ')">HG_BULK_PUSH or
+        HG_BULK_PULL</xsl:when>
+      <xsl:when test="contains($type, ' hg_proc_op_t ')">HG_ENCODE, HG_DECODE or
+        HG_FREE</xsl:when>
+      <xsl:when test="contains($type, ' margo_instance_id ')">the instance of
+        Margo</xsl:when>
+      <xsl:when test="contains($type, ' margo_request ')">the request of a call or
+        transfer</xsl:when>
+      <xsl:when test="contains($type, ' hg_handle_t ')">the handle of a
+        call</xsl:when>
+      <xsl:when test="contains($type, ' hg_bulk_t ')">the bulk handle</xsl:when>
+      <xsl:when test="contains($type, ' hg_class_t ')">the class</xsl:when>
+      <xsl:when test="contains($type, ' hg_context_t ')">the context</xsl:when>
+      <xsl:when test="contains($type, ' hg_proc_t ')">the proc, which encodes, decodes
+        or frees</xsl:when>
+      <xsl:when test="contains($type, ' hg_id_t ')">the id of an RPC</xsl:when>
+      <xsl:when test="contains($type, ' hg_addr_t ')">the address</xsl:when>
+      <xsl:when test="contains($type, ' na_class_t ')">the class of the network
+        layer</xsl:when>
+      <xsl:when test="contains($type, ' hg_cb_t ')">the callback, which a later call
+        of HG_Trigger() runs</xsl:when>
+      <xsl:when test="contains($type, ' ABT_')">
+        <xsl:value-of select="concat('the ', translate(substring-before(
+            substring-after($type, ' ABT_'), ' '), '_', ' '))"/>
+      </xsl:when>
+    </xsl:choose>
+  </xsl:variable>
+  <xsl:if test="$what != ''">
+    <xsl:value-of select="concat($receives, normalize-space($what), $nl)"/>
+  </xsl:if>
 </xsl:template>
 
 <!-- What it returns, in the order of the docstring. -->

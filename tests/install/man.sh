@@ -73,6 +73,19 @@ check_functions() {
     done
 }
 
+# The functions that programs begin with have examples, which compile.
+check_examples() {
+    local example page
+    for example in "$here"/../../man/examples/*.c; do
+        page=$man/man3/$(basename "$example" .c).3
+        [ $module = amalgam ] || [[ $example != */amalgam_* ]] || continue
+        grep -qx '\.Sh EXAMPLES' "$page" && grep -q '^}' "$page" ||
+            complain "no example in $page"
+        "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -fsyntax-only \
+            "${cflags[@]}" "$example" || complain "$example does not compile"
+    done
+}
+
 # Options, and other names in .It Fl or .It Cm lists of the page, are those of
 # --help.
 check_options() {
@@ -113,6 +126,7 @@ has_functions=no
 if [ -d "$man/man3" ]; then
     has_functions=yes
     check_functions
+    check_examples
 fi
 check_options amalgam_info
 [ ! -x "$prefix/bin/amalgam_bench" ] || check_options amalgam_bench

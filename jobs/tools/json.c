@@ -381,6 +381,23 @@ static void put_shm(struct doc *doc, struct json_object *root)
     put_need(doc, one, "node", report->local_count);
 }
 
+static void put_limit(struct doc *doc, struct json_object *object,
+    const char *key, uint64_t limit)
+{
+    if (limit == UINT64_MAX)
+        put(doc, object, key, NULL);
+    else
+        put_number(doc, object, key, limit);
+}
+
+static void put_limits(struct doc *doc, struct json_object *root)
+{
+    struct json_object *one = put_object(doc, root, "limits");
+
+    put_limit(doc, one, "locked_bytes", doc->report->locked_limit);
+    put_limit(doc, one, "descriptors", doc->report->files_limit);
+}
+
 bool json_is_there(void)
 {
     return true;
@@ -402,6 +419,7 @@ bool json_write(const struct report *report)
     put_machine(&doc, root);
     put_placement(&doc, root);
     put_shm(&doc, root);
+    put_limits(&doc, root);
     put_libfabric(&doc, root);
     if (doc.is_whole)
         text = json_object_to_json_string_ext(

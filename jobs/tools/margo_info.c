@@ -92,6 +92,29 @@ static bool output_first_error(
     return true;
 }
 
+/* Forgets the launcher of this process, so that MPI starts as a job of its own:
+ * all trials would share its one connection, which the first closes. */
+static void launcher_forget(void)
+{
+    static const char *const prefixes[] = {"PMI_", "PMI2_", "PMIX_", "PRTE_",
+        "OMPI_COMM_WORLD_", "OMPI_MCA_ess", "OMPI_MCA_orte_"};
+    char **at = environ;
+
+    while (*at != NULL) {
+        char *name = strndup(*at, strcspn(*at, "="));
+        bool is_its = false;
+
+        for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+            is_its =
+                is_its || strncmp(*at, prefixes[i], strlen(prefixes[i])) == 0;
+        if (is_its && name != NULL && unsetenv(name) == 0)
+            at = environ;
+        else
+            at++;
+        free(name);
+    }
+}
+
 /* Called in the child; never returns. */
 static void child_run(const char *name, int out, int err)
 {
@@ -100,6 +123,7 @@ static void child_run(const char *name, int out, int err)
     (void)dup2(nothing, STDIN_FILENO);
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(err, STDERR_FILENO);
+    launcher_forget();
     (void)setenv("HG_LOG_LEVEL", "error", 0);
     (void)setenv("MARGO_LOG_LEVEL", "error", 0);
     (void)execl("/proc/self/exe", "margo-info", TRIAL_WORD, name, (char *)NULL);

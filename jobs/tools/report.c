@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include "base/log.h"
@@ -173,6 +174,14 @@ static void providers_learn(struct report *report)
     }
 }
 
+static uint64_t limit_learn(int resource)
+{
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+
+    (void)getrlimit(resource, &limit);
+    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
 static void shm_learn(struct report *report)
 {
     struct statvfs status;
@@ -189,6 +198,8 @@ bool report_make(struct report *report, hg_class_t *cls, const char *transport)
 {
     *report = (struct report){.cls = cls, .transport = transport};
     amg_mem_stats_get(&report->memory);
+    report->locked_limit = limit_learn(RLIMIT_MEMLOCK);
+    report->files_limit = limit_learn(RLIMIT_NOFILE);
     if (!ranks_learn(report))
         return false;
     if (report->rank != 0)

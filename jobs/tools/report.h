@@ -3,6 +3,8 @@
 #ifndef TOOLS_REPORT_H
 #define TOOLS_REPORT_H
 
+#include <stdint.h>
+
 #include "base/mem.h"
 #include "core/class.h"
 #include "affinity/policy.h"
@@ -67,6 +69,10 @@ struct report {
     struct amg_shm_need need;
     uint64_t shm_total;
     uint64_t shm_free;
+
+    /* Limits of rank 0; UINT64_MAX: none. */
+    uint64_t locked_limit; /* bytes; exposed memory is locked over verbs */
+    uint64_t files_limit;
 
     bool has_libfabric;
     char libfabric[2][REPORT_FIELD_CAP]; /* loaded, built with */

@@ -102,6 +102,14 @@ static void shm_print(const struct report *report)
     need_print("at most", need->most, report->local_count);
 }
 
+static void limit_print(const char *what, uint64_t limit, const char *end)
+{
+    if (limit == UINT64_MAX)
+        printf("%s unlimited%s", what, end);
+    else
+        printf("%s %" PRIu64 "%s", what, limit, end);
+}
+
 static void provider_print(const struct amg_provider *provider)
 {
     printf("  %s\n", provider->init);
@@ -137,6 +145,9 @@ void text_class(const struct report *report, const struct map *map)
     class_print(report);
     ranks_print(report);
     shm_print(report);
+    limit_print("  limits             bytes of locked memory",
+        report->locked_limit, ", ");
+    limit_print("descriptors", report->files_limit, "\n");
     text_node(report, map);
     providers_print(report);
 }

@@ -41,6 +41,10 @@ if [ "$has_hwloc" = ON ]; then
 fi
 grep -qE "${PATTERN:-^A class over }" "$dir/text" ||
     fail "'$PATTERN' is not there"
+locked=$(ulimit -l)
+[ "$locked" = unlimited ] || locked=$((locked * 1024))
+grep -q "limits  *bytes of locked memory $locked, descriptors $(ulimit -n)$" \
+    "$dir/text" || fail "limits are not $locked bytes, $(ulimit -n) descriptors"
 for ((rank = 0; rank < ranks; rank++)); do
     [ "$has_hwloc" != ON ] ||
         grep -q "value=\"rank $rank  bound " "$dir/node.xml" ||

@@ -3,12 +3,26 @@
 # margo-info lists the transports of Margo, gives the reason for those that
 # cannot be opened, and its exit code tells whether all requested ones can.
 #
-# margo_info.sh MARGO_INFO
+# margo_info.sh MARGO_INFO [LAUNCH...]: LAUNCH starts it as a rank of a job.
 set -eu
 
 info=$1
+shift
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+
+# Each transport of MPI is a job of its own, also where the tool itself is a rank.
+if [ $# -gt 0 ]; then
+    code=0
+    "$@" "$info" mpi+p2p mpi+rma mpi+static </dev/null >"$dir/out" || code=$?
+    if [ "$code" = 0 ] && [ "$(grep -c ' mpi://' "$dir/out")" = 3 ]; then
+        exit 0
+    fi
+    echo "margo_info.sh: as a rank it ends with $code:" >&2
+    cat "$dir/out" >&2
+    [ "$code" != 77 ] || exit 77
+    exit 1
+fi
 
 # ends CODE PATTERN ARG...: must end so, with that stdout; "": with none.
 ends() {

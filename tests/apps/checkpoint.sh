@@ -119,6 +119,24 @@ case_tree() {
     same "$dir/in" "$dir/out/in"
 }
 
+# A terminal that a launcher gives a rank is not that of the user, who writes to a
+# file: each frame of the bar would be a line of it.
+case_terminal() {
+    command -v script >/dev/null || skip "no command script, which makes terminals"
+    mkdir "$dir/in"
+    bytes $mib >"$dir/in/file"
+    export program dir AMALGAM_TERMINAL
+    for AMALGAM_TERMINAL in 0 1; do
+        # shellcheck disable=SC2016 # for the shell in the terminal
+        script -qec '"$program" "$dir/in"' /dev/null </dev/null >"$dir/log" 2>&1 ||
+            die "exit code $?"
+        said 'All files were verified'
+        [ "$(grep -c '\[[#.]*\]' "$dir/log")" -gt 0 ] &&
+            shown=1 || shown=0
+        [ $shown = "$AMALGAM_TERMINAL" ] || die "a bar: $shown"
+    done
+}
+
 case_fresh_directory() {
     mkdir "$dir/in"
     bytes $mib >"$dir/in/file"

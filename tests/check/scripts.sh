@@ -80,7 +80,9 @@ cmake -G Ninja -S "$work/project" -B "$work/build" >"$work/said" 2>&1 &&
     cat "$work/said"
     exit 1
 }
-printf 'small\t/bin/true\t1\t%s\n' "$0" >"$work/build/jobs.list"
+printf 'small\t/bin/true\t1\t%s\n' "$0" "$root"/jobs/apps/*/main.c \
+    "$root"/jobs/tools/*info.c "$root"/jobs/bench/{main.c,run} \
+    >"$work/build/jobs.list"
 chmod -R a+rX "$work"
 chmod -R a-w "$work/build"
 other=()
@@ -88,6 +90,12 @@ other=()
 if "${other[@]}" test -r "$root/jobs/run"; then
     export AMALGAM_BUILD=$work/build AMALGAM_INSTALL=no
     wanted 0 '^small' "${other[@]}" "$root/jobs/run" --list
+    # Each has a sentence, not only its name.
+    grep -q 'files by RPC' "$work/said" &&
+        ! grep -vE 'ranks  ([^ ]+ ){5}.*[^:]$' "$work/said" || {
+        echo "FAILED: jobs/run --list says of a job only what it is called"
+        failed=1
+    }
     touch -d "+1 minute" "$work/project/source"
     wanted 1 'is out of date: set AMALGAM_BUILD' \
         "${other[@]}" "$root/jobs/run" --list

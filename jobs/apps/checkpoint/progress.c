@@ -84,7 +84,8 @@ bool all_agree(bool is_fine)
 
 void progress_open(void)
 {
-    /* The ranks write to mpiexec; its launcher knows whether to a terminal. */
+    /* The launcher of mpiexec knows whether the ranks write to a terminal. Open
+     * MPI gives each rank one of its own. */
     const char *said = getenv("AMALGAM_TERMINAL");
     struct peer own = {.is_waiting = false};
     int len = 0;
@@ -100,8 +101,9 @@ void progress_open(void)
     progress.start_s = progress.shown_s = MPI_Wtime();
     for (int i = 0; i < progress.peer_count; i++)
         progress.peers[i].heard_s = i == job.rank ? INFINITY : progress.start_s;
-    progress.is_terminal =
-        (said != NULL && strcmp(said, "1") == 0) || isatty(STDOUT_FILENO);
+    progress.is_terminal = job.size == 1 && isatty(STDOUT_FILENO);
+    if (said != NULL)
+        progress.is_terminal = strcmp(said, "1") == 0;
 }
 
 static void progress_print(void)

@@ -109,7 +109,8 @@ program_check() {
 # Prints the --mpi for the MPI that "$1" is linked with.
 mpi_kind() {
     case $(ldd "$1" 2>/dev/null) in
-    *libmpi.so.40*) echo pmix ;; # Open MPI
+    # Open MPI, also as a library of the MPI ABI (libmpi_abi.so)
+    *libmpi.so.40* | *libopen-pal* | *libopen-rte*) echo pmix ;;
     *libmpi_cray.* | *libmpi_gnu* | *libmpi_intel.* | *libmpi_nvidia.* | \
         *libmpi_amd.*) echo cray_shasta ;;
     *) echo pmi2 ;; # MPICH, MVAPICH, Intel MPI

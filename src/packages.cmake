@@ -7,7 +7,10 @@ function(need_package option found what package)
     if(found)
         return()
     endif()
-    set(advice "Install it (Debian: apt-get install ${package})")
+    set(advice "Install it (Debian: apt-get install ${package}; for RHEL, SLES and "
+        "Spack see the table of README.md), or say where it is by "
+        "CMAKE_PREFIX_PATH, and by PKG_CONFIG_PATH for its .pc file")
+    list(JOIN advice "" advice)
     if(option)
         message(FATAL_ERROR "${option} is ON, but ${what} was not found. "
             "${advice}, or configure with -D${option}=OFF.")
@@ -129,7 +132,8 @@ elseif(AMALGAM_THALLIUM)
     message(STATUS "thallium.hpp is left out: it needs Margo")
 elseif(AMALGAM_MARGO AND AMALGAM_ULT)
     message(STATUS "thallium.hpp is left out: AMALGAM_THALLIUM is OFF, which "
-        "it is by default without cereal (libcereal-dev) or a C++ compiler")
+        "it is by default without cereal (Debian: libcereal-dev) or a C++ "
+        "compiler")
 endif()
 
 if(AMALGAM_TESTS)

@@ -54,7 +54,8 @@ install_packages() {
     [ -n "$missing" ] || return 0
     if [ "${AMALGAM_INSTALL:-yes}" = no ] || ! command -v apt-get >/dev/null ||
         { [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; }; then
-        echo "Missing here, by Debian's names, and not installed: $missing"
+        echo "Missing here, by Debian's names, and not installed: $missing" \
+            "(README.md has the names of other systems)"
         return 0
     fi
     echo "Installing Debian packages: $missing"

@@ -104,8 +104,10 @@ def incast_figure:
             part("fairness"; "1: all ranks get as much done")));
 
 # Memory beside what a process had before says little: ours alone is drawn.
+# By the number of ranks; one number alone is no curve, and stands in the table.
 def scale_figure:
     only("scale") | named(true) | all_rows |
+    select((map(.ranks) | unique | length) > 1) |
     def step: {scale_init: "open", scale_contact: "first contact",
         scale_final: "close"}[.op];
     def kind: {scale_rss: "resident", scale_own: "its own",

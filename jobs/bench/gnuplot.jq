@@ -74,7 +74,9 @@ def grey_shades: ["#606060", "#5090c0", "#c08050", "#50a070", "#a070c0", "#a0904
 # What draws series $i of the panel, which is the $n-th of its kind; its data
 # are in the block $block.
 def drawn($i; $n; $block; $joined):
-    (shades[$n % 6]) as $shade | (grey_shades[$n % 6]) as $grey |
+    # From the seventh of a kind on, another colour for each mark.
+    (($n + ($n / 6 | floor)) % 6) as $colour |
+    (shades[$colour]) as $shade | (grey_shades[$colour]) as $grey |
     (if $joined then "1" elif .kind == "ours" then "($1 - 0.06)"
         else "($1 + 0.06)" end) as $x |
     if .kind == "ours" then

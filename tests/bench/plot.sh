@@ -103,6 +103,18 @@ rows() {
         "$results"
 }
 
+# No two lines of a panel look the same.
+looks() {
+    local kind count
+    for kind in ours:36 control:12; do
+        count=$(jq -n -L "${plot%/*}" --arg kind "${kind%:*}" 'include "gnuplot";
+            [range(36) as $n | {kind: $kind, name: "a line", points: []} |
+                drawn(0; $n; "$data"; true)] | unique | length')
+        [ "$count" -ge "${kind#*:}" ] ||
+            wrong "$count kinds of lines for ${kind%:*}"
+    done
+}
+
 # Documents of other benchmarks.
 others() {
     rows incast '.op = ("incast", "incast_fair")' >"$dir/incast.json"
@@ -110,6 +122,8 @@ others() {
     rows scale '.op = ("scale_init", "scale_rss") | .ranks = 4' \
         >"$dir/scale.json"
     jq '.run.ranks = 8 | .rows[].ranks = 8' "$dir/scale.json" >"$dir/scale8.json"
+    "$plot" -o "$dir/others" "$dir"/{incast,scale}.json
+    [ ! -e "$dir/others/scale.svg" ] || wrong "a curve of one number of ranks"
     "$plot" -o "$dir/others" "$dir"/{incast,scale,scale8}.json
     whole "$dir/others" incast "99th percentile" "fairness" "null calls"
     whole "$dir/others" scale "Amalgam shm, open" "KiB of the rank" ">4<" ">8<"
@@ -156,6 +170,7 @@ jq '.rows |= map(select(.bench == "latency"))' "$results" >"$dir/short.json"
 results=$dir/short.json
 several
 partly
+looks
 others
 refusals
 harmless

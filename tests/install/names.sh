@@ -27,7 +27,7 @@ libdir=$(pkg-config --variable=libdir "$module")
 # shellcheck source=tests/install/declared.sh
 . "$here/declared.sh"
 
-includes -v margo >"$work/all.c"
+includes -vE "margo|thallium" >"$work/all.c"
 declared "$work/all.c" "$folder" >"$work/declared"
 
 bad=0

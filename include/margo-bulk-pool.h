@@ -45,9 +45,11 @@ HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
  *
  * @param pool  [in]
  * Owns:      the pool is consumed, if no error is returned.
- * Errors:    -1 pool is NULL or destroyed, or buffers are in use; the log says
- * how many Threads:   any thread; never blocks. Undefined: the pool used during
- * the call. Source:    as Margo 0.24, but refused while buffers are in use.
+ * Errors:    -1  pool is NULL or destroyed, or buffers are in use; the log
+ *                says how many
+ * Threads:   any thread; never blocks.
+ * Undefined: the pool used during the call.
+ * Source:    as Margo 0.24, but refused while buffers are in use.
  */
 HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
 

@@ -457,7 +457,7 @@ static hg_return_t respond(
         return rc;
     /* Set before the answer leaves, so that its callback sees it. */
     was_answered = data->is_answered;
-    data->is_answered = true;
+    atomic_store_explicit(&data->is_answered, true, memory_order_relaxed);
     if (form->blocks && form->timeout_ms == 0 && args.user == NULL &&
         !AMG_MARGO_HAS_MONITOR(data->mid))
         rc = HG_Respond(handle, NULL, NULL, NULL);
@@ -465,7 +465,8 @@ static hg_return_t respond(
         rc = call(data, form, MARGO_RESPONSE_REQUEST, HG_Respond, &args);
     /* A posted answer counts, even if it does not reach the caller. */
     if (rc != HG_SUCCESS && !args.is_posted) {
-        data->is_answered = was_answered;
+        atomic_store_explicit(
+            &data->is_answered, was_answered, memory_order_relaxed);
         data->ret = rc;
     }
     return rc;

@@ -538,7 +538,7 @@ static void finalize_finish(margo_instance_id mid)
     bool ends_streams = may_end_streams(mid);
     bool is_mine = false;
 
-    if (amg_margo_loop_may_stall(mid->loop) &&
+    if (amg_margo_loop_may_stall(mid) &&
         amg_margo_state_of(mid) == AMG_MARGO_FINALIZING)
         amg_margo_watch_set(mid);
     finalize_lock(mid);

@@ -139,9 +139,9 @@ struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data)
 /* Begins a use of the handle. */
 static void data_begin(struct amg_margo_handle *data, struct amg_margo_rpc *rpc)
 {
-    data->mid = rpc->mid;
-    data->rpc = rpc;
-    data->is_answered = false;
+    atomic_store_explicit(&data->mid, rpc->mid, memory_order_relaxed);
+    atomic_store_explicit(&data->rpc, rpc, memory_order_relaxed);
+    atomic_store_explicit(&data->is_answered, false, memory_order_relaxed);
     data->ret = HG_SUCCESS;
     data->monitor_data.p = NULL;
     data->waited_s = 0;
@@ -158,7 +158,7 @@ struct amg_margo_handle *amg_margo_handle_begin_serve(
 
     if (data == NULL)
         return NULL;
-    data->is_served = true;
+    atomic_store_explicit(&data->is_served, true, memory_order_relaxed);
     data_begin(data, rpc);
     return data;
 }
@@ -201,7 +201,7 @@ static hg_return_t handle_make(
         HG_Destroy(made);
         return HG_OTHER_ERROR;
     }
-    data->is_served = false;
+    atomic_store_explicit(&data->is_served, false, memory_order_relaxed);
     data_begin(data, rpc);
     *ret_handle = made;
     return HG_SUCCESS;
@@ -239,7 +239,7 @@ void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret)
     hg_return_t rc = HG_SUCCESS;
 
     if (data != NULL)
-        data->is_answered = true;
+        atomic_store_explicit(&data->is_answered, true, memory_order_relaxed);
     if (data == NULL || !data->rpc->has_no_response)
         rc = HG_Respond(handle, NULL, NULL, &args);
     /* A lost origin is not an error of this process. */

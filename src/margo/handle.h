@@ -31,12 +31,15 @@ enum amg_margo_handle_use {
 struct amg_margo_handle {
     struct amg_link link; /* among all of the process */
     hg_handle_t handle;
-    margo_instance_id mid;     /* of its present use */
-    struct amg_margo_rpc *rpc; /* the same; may be deregistered */
-    atomic_uint use;           /* enum amg_margo_handle_use */
-    atomic_uint refs;          /* the program's */
-    bool is_served;
-    bool is_answered; /* served: the program has given an answer */
+    /* Of its present use; the RPC may be deregistered. Written by the thread
+     * that begins a use; the log of what waits reads these four at any time:
+     * independent values, relaxed. */
+    _Atomic(margo_instance_id) mid;
+    _Atomic(struct amg_margo_rpc *) rpc;
+    atomic_uint use;  /* enum amg_margo_handle_use */
+    atomic_uint refs; /* the program's */
+    atomic_bool is_served;
+    atomic_bool is_answered; /* served: the program has given an answer */
     /* Request of the operation in flight, the mark for an abandoned one (see
      * call.c), or NULL. */
     _Atomic(struct margo_request_struct *) request;

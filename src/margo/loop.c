@@ -56,6 +56,11 @@ static ABT_pool pool_mine(void)
     return ABT_self_get_last_pool(&pool) == ABT_SUCCESS ? pool : ABT_POOL_NULL;
 }
 
+bool amg_margo_loop_is_elsewhere(margo_instance_id mid)
+{
+    return pool_mine() != mid->pools->progress_pool;
+}
+
 /* Is another loop in the pool? No lock where this is the only one of the
  * process. */
 static bool has_other_in_pool(struct amg_margo_rounds *rounds)

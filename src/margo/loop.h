@@ -106,12 +106,20 @@ void amg_margo_rounds_yield(
 bool amg_margo_loop_stand_in(
     margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
 
+/* Is the caller no thread of the loop's pool? Such a thread leaves a stream to
+ * the loop when it waits. */
+bool amg_margo_loop_is_elsewhere(margo_instance_id mid);
+
 /* May the calling thread wait for a loop that does not run, since the program
- * keeps its stream? Not in that stream, which the caller leaves to the loop. */
-static inline bool amg_margo_loop_may_stall(const struct amg_margo_loop *loop)
+ * keeps its stream? */
+static inline bool amg_margo_loop_may_stall(margo_instance_id mid)
 {
-    return loop->may_stall && atomic_load_explicit(&loop->mark,
-                                  memory_order_relaxed) != amg_bias_mark();
+    const struct amg_margo_loop *loop = mid->loop;
+
+    return loop->may_stall &&
+           atomic_load_explicit(&loop->mark, memory_order_relaxed) !=
+               amg_bias_mark() &&
+           amg_margo_loop_is_elsewhere(mid);
 }
 
 /* watch.c: called before such a thread waits for the loop. */

@@ -371,7 +371,7 @@ static bool request_wait(struct margo_request_struct *req)
     if (request_is_over(req) ||
         amg_margo_loop_stand_in(req->mid, &req->state, OVER))
         return true;
-    may_stall = amg_margo_loop_may_stall(req->mid->loop);
+    may_stall = amg_margo_loop_may_stall(req->mid);
     if (!may_stall && request_park(req))
         return true;
     amg_margo_waiter_init(&waiter);
@@ -528,7 +528,7 @@ static void any_wait_woken(
     for (size_t i = 0; i < count && mid == MARGO_INSTANCE_NULL; i++)
         if (reqs[i] != MARGO_REQUEST_NULL)
             mid = amg_margo_request_of(reqs[i])->mid;
-    if (amg_margo_loop_may_stall(mid->loop)) {
+    if (amg_margo_loop_may_stall(mid)) {
         amg_margo_watch_set(mid);
         if (first != NULL &&
             !amg_margo_waiter_wait_until(waiter, takeover_ns(first->due_ns))) {
@@ -645,7 +645,7 @@ static void sleep_for(margo_instance_id mid, double timeout_ms)
     if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
         amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
         /* A loop that stands still does not end it. */
-        if (amg_margo_loop_may_stall(mid->loop) &&
+        if (amg_margo_loop_may_stall(mid) &&
             !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
             amg_margo_timer_disarm(mid, &sleeper.timer))
             return;

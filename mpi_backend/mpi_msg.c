@@ -150,6 +150,38 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_target to,
     return rc;
 }
 
+hg_return_t amg_mpi_msg_send_ack(struct amg_ep *base, struct amg_target to,
+    const void *bytes, uint32_t len, struct amg_op *op)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
+    struct amg_mpi_msgbuf *msgbuf = NULL;
+    hg_return_t rc = amg_mpi_send_check(domain);
+
+    AMG_ASSERT(len <= AMG_NOW_LEN && op != NULL);
+    if (rc != HG_SUCCESS)
+        return rc;
+    msgbuf = amg_mpi_msgbuf_get(domain);
+    if (msgbuf == NULL)
+        return HG_NOMEM;
+    memcpy(msgbuf->buf.data, bytes, len);
+    msgbuf->post.op = op;
+    msgbuf->post.ep = base;
+    msgbuf->header.context = base->context_id;
+    msgbuf->header.cookie = AMG_TOKEN_ACK;
+    amg_mpi_send_address(msgbuf, amg_mpi_rank_of(domain, to.peer),
+        to.context_id, AMG_MPI_ONEWAY, len);
+    amg_bias_lock(domain->lock);
+    amg_call_begin(op, base);
+    amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
+    rc = amg_mpi_send_locked(msgbuf);
+    if (rc != HG_SUCCESS) {
+        op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
+        amg_mpi_msgbuf_put_locked(msgbuf);
+    }
+    amg_bias_unlock(domain->lock);
+    return rc;
+}
+
 /* A request of the peer is answered, or released. */
 static inline void request_close_locked(
     struct amg_mpi_domain *domain, const struct amg_arrival *arrival)
@@ -211,7 +243,7 @@ void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     (void)ep; /* may be closed already */
     if (!AMG_LIKELY(!arrival->is_long))
         amg_mpi_long_release(arrival);
-    if (!arrival->is_one_way) {
+    if (!amg_arrival_has_credit(arrival)) {
         amg_mpi_msgbuf_put(msgbuf);
         return;
     }
@@ -268,6 +300,10 @@ void amg_mpi_msg_refuse_locked(
 
     if (arrival->is_long)
         amg_mpi_long_release(arrival);
+    if (arrival->is_one_way && !amg_arrival_has_credit(arrival)) {
+        amg_mpi_msgbuf_put_locked(msgbuf);
+        return;
+    }
     request_close_locked(domain, arrival);
     if (arrival->is_one_way)
         credit_owe_locked(msgbuf, rank);
@@ -299,11 +335,21 @@ static void arrival_give_locked(struct amg_mpi_domain *domain,
         amg_mpi_long_give_locked(message);
 }
 
+/* Whether it is an ACK, which took no credit. */
+static inline bool message_is_ack(const struct amg_mpi_message *message)
+{
+    return message->kind == AMG_MPI_ONEWAY &&
+           message->header->cookie == AMG_TOKEN_ACK;
+}
+
 /* Why this request cannot be served; HG_SUCCESS: it can. */
 static hg_return_t request_check_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, struct amg_mpi_peer *peer)
 {
-    if (!AMG_LIKELY(amg_flow_is_within(
+    if (message_is_ack(message) && message->len > AMG_NOW_LEN)
+        return HG_AGAIN;
+    if (!message_is_ack(message) &&
+        !AMG_LIKELY(amg_flow_is_within(
             &domain->calls.flow, &peer->calls, peer->open + 1u))) {
         amg_calls_violation(&domain->calls, &peer->calls, AMG_VIOLATION_LIMIT,
             message->kind, (long)peer->open);
@@ -327,8 +373,10 @@ void amg_mpi_msg_on_request_locked(
     if (!AMG_LIKELY(why == HG_SUCCESS) && message->msgbuf->is_long)
         amg_mpi_long_leave_locked(message);
     if (AMG_LIKELY(why == HG_SUCCESS)) {
-        peer->open++;
+        peer->open += !message_is_ack(message);
         arrival_give_locked(domain, message, &message->ep->arrived, is_one_way);
+    } else if (message_is_ack(message)) {
+        amg_mpi_msgbuf_put_locked(message->msgbuf);
     } else if (is_one_way) {
         credit_owe_locked(message->msgbuf, message->rank);
     } else {

@@ -46,7 +46,8 @@ static void request_unsent_locked(const struct amg_mpi_msgbuf *msgbuf,
         .peer = &amg_mpi_peer_of_locked(domain, rank)->calls,
         .wants_reply = kind == AMG_MPI_REQUEST};
 
-    if (kind != AMG_MPI_REQUEST && kind != AMG_MPI_ONEWAY)
+    if (kind != AMG_MPI_REQUEST &&
+        (kind != AMG_MPI_ONEWAY || cookie == AMG_TOKEN_ACK))
         return;
     domain->oneways -= kind == AMG_MPI_ONEWAY;
     amg_calls_unsent_locked(&domain->calls, &post, rank, ret);

@@ -515,6 +515,7 @@ const struct amg_transport amg_mpi_transport = {
             .send_request = amg_mpi_msg_send_request,
             .send_reply = amg_mpi_msg_send_reply,
             .request_now = amg_request_by_buf,
+            .send_ack = amg_mpi_msg_send_ack,
             .reply_now = amg_reply_by_buf,
             .release = amg_mpi_msg_release,
             .release_reply = amg_mpi_msg_release_reply,

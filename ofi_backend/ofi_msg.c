@@ -234,6 +234,31 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
     return rc;
 }
 
+hg_return_t amg_ofi_msg_send_ack(struct amg_ep *base, struct amg_target to,
+    const void *bytes, uint32_t len, struct amg_op *op)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
+    struct amg_ofi_msgbuf *msgbuf = NULL;
+
+    AMG_ASSERT(len <= AMG_NOW_LEN && op != NULL);
+    amg_bias_lock(&domain->lock);
+    msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    if (msgbuf != NULL) {
+        memcpy(msgbuf->buf.data, bytes, len);
+        msgbuf->post.op = op;
+        msgbuf->post.ep = base;
+        msgbuf->header.cookie = AMG_TOKEN_ACK;
+        amg_call_begin(op, base);
+        amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
+        amg_ofi_send_address(msgbuf, to.peer, base->context_id, to.context_id,
+            AMG_OFI_ONEWAY, len);
+        amg_ofi_send_locked(msgbuf);
+        amg_ofi_wait_shorten_locked(domain);
+    }
+    amg_bias_unlock(&domain->lock);
+    return msgbuf != NULL ? HG_SUCCESS : HG_NOMEM;
+}
+
 /* A request that came in the msgbuf is answered or released: returns its
  * credit. */
 static void request_close_locked(const struct amg_ofi_msgbuf *msgbuf)
@@ -304,7 +329,8 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 
     (void)ep; /* it may be closed by now */
     amg_bias_lock(&domain->lock);
-    if (arrival->is_one_way && msgbuf->epoch == msgbuf->peer->epoch) {
+    if (amg_arrival_has_credit(arrival) &&
+        msgbuf->epoch == msgbuf->peer->epoch) {
         request_close_locked(msgbuf);
         credit_owe_locked(msgbuf->peer);
         amg_ofi_wait_shorten_locked(domain);
@@ -398,7 +424,7 @@ static void request_give_locked(struct amg_ofi_ep *ep,
     struct amg_arrival *arrival =
         arrival_fill(msgbuf, message, is_one_way, false);
 
-    msgbuf->peer->open++;
+    msgbuf->peer->open += !is_one_way || amg_arrival_has_credit(arrival);
     msgbuf->peer->open_longs += msgbuf->is_long;
     amg_list_push(&ep->arrived, &arrival->link);
     amg_ofi_wait_wake_locked(ep);
@@ -423,20 +449,29 @@ static struct amg_ofi_ep *ep_at(
     return context < domain->max_contexts ? domain->eps[context] : NULL;
 }
 
+/* Whether the peer may have one request more here. */
+static bool has_room(const struct amg_ofi_message *message)
+{
+    const struct amg_ofi_domain *domain = message->domain;
+    const struct amg_peer *peer = message->peer;
+
+    return amg_flow_is_within(
+               &domain->calls.flow, &peer->calls, peer->open + 1) &&
+           (!message_is_long(message) || peer->open_longs < domain->long_limit);
+}
+
 void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
 {
     struct amg_ofi_domain *domain = message->domain;
     bool is_one_way =
         (message->header->kind & ~AMG_OFI_MAGIC_MASK) == AMG_OFI_ONEWAY;
+    bool is_ack = is_one_way && message->header->cookie == AMG_TOKEN_ACK;
     struct amg_ofi_ep *ep = ep_at(domain, message->header->target);
     struct amg_ofi_msgbuf *msgbuf = NULL;
     hg_return_t why = ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 
     message->peer->context = message->header->context;
-    if (!amg_flow_is_within(&domain->calls.flow, &message->peer->calls,
-            message->peer->open + 1) ||
-        (message_is_long(message) &&
-            message->peer->open_longs >= domain->long_limit)) {
+    if (is_ack ? message->len > AMG_NOW_LEN : !has_room(message)) {
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_LIMIT,
             message->header->kind, (long)message->peer->open);
         why = HG_AGAIN;
@@ -444,11 +479,11 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
         msgbuf = msgbuf_of_message_locked(message);
         why = HG_NOMEM;
     }
-    if (msgbuf == NULL)
+    if (msgbuf != NULL)
+        request_give_locked(ep, msgbuf, message, is_one_way);
+    else if (!is_ack)
         request_refuse_locked(message->peer, message->header->context,
             message->header->cookie, is_one_way, why);
-    else
-        request_give_locked(ep, msgbuf, message, is_one_way);
 }
 
 /* The operation that this answer is for, or amg_call_cancelled; NULL: there is
@@ -539,7 +574,8 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
             amg_container_of(link, struct amg_arrival, link);
         struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_arrival(arrival);
 
-        if (msgbuf->epoch == msgbuf->peer->epoch) {
+        if (msgbuf->epoch == msgbuf->peer->epoch &&
+            (!arrival->is_one_way || amg_arrival_has_credit(arrival))) {
             request_close_locked(msgbuf);
             request_refuse_locked(msgbuf->peer, arrival->origin_context,
                 (uint32_t)arrival->token, arrival->is_one_way, HG_NOENTRY);

@@ -95,6 +95,8 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *ep, struct amg_target to,
 hg_return_t amg_ofi_msg_send_reply(struct amg_ep *ep,
     const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
     struct amg_op *op);
+hg_return_t amg_ofi_msg_send_ack(struct amg_ep *ep, struct amg_target to,
+    const void *bytes, uint32_t len, struct amg_op *op);
 void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
 void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
 

@@ -584,6 +584,7 @@ const struct amg_transport amg_ofi_transport = {
             .send_request = amg_ofi_msg_send_request,
             .send_reply = amg_ofi_msg_send_reply,
             .request_now = amg_request_by_buf,
+            .send_ack = amg_ofi_msg_send_ack,
             .reply_now = amg_reply_by_buf,
             .release = amg_ofi_msg_release,
             .release_reply = amg_ofi_msg_release_reply,

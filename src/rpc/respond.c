@@ -618,34 +618,28 @@ void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
     uint8_t target_context, uint64_t token)
 {
     struct amg_ep *ep = amg_context_ep(context, to->route);
-    struct amg_buf *buf = NULL;
     struct ack *ack = amg_mem_zalloc(sizeof(*ack));
+    uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)] = {0};
     hg_return_t rc = HG_NOMEM;
     char text[256];
 
     if (ack == NULL)
         goto give_up;
-    rc = ep->transport->msg.get_buf(ep, to->peer, &buf);
-    if (rc != HG_SUCCESS)
-        goto free_ack;
-    amg_header_write_request(
-        buf->data, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, token);
-    amg_rpc_seal(context->cls, buf->data, 0);
+    amg_header_write_request(head, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, token);
+    amg_rpc_seal(context->cls, head, 0);
     ack->op.step = ack_sent;
     ack->context = context;
     amg_context_enter(context);
-    rc = ep->transport->msg.send_request(ep,
-        (struct amg_target){to->peer, target_context}, buf, AMG_HEADER_LEN,
-        false, &ack->op);
+    rc = ep->transport->msg.send_ack(ep,
+        (struct amg_target){to->peer, target_context}, head, AMG_HEADER_LEN,
+        &ack->op);
     if (rc == HG_SUCCESS) {
         amg_context_posted(context, to->route);
         return;
     }
     amg_context_leave(context);
-    ep->transport->msg.put_buf(ep, buf);
-
-free_ack:
     amg_mem_free(ack);
+
 give_up:
     AMG_LOG_ERROR("rpc",
         "%s cannot be told that its long reply 0x%" PRIx64 " was pulled (%s); "

@@ -250,9 +250,10 @@ AMG_NOINLINE static bool request_refuse_locked(
         .cookie = message.cookie,
     };
 
-    if (message.kind == AMG_SHM_ONEWAY)
+    if (message.kind == AMG_SHM_ONEWAY && message.cookie != AMG_TOKEN_ACK)
         credit_owe_locked(message.peer);
-    else if (amg_shm_send_short_locked(
+    else if (message.kind != AMG_SHM_ONEWAY &&
+             amg_shm_send_short_locked(
                  message.peer, &header, &code, sizeof(code)) == HG_NOMEM)
         return false;
     message_end(message);
@@ -543,7 +544,7 @@ AMG_NOINLINE static void release(struct amg_shm_arrival *arrival)
     struct amg_shm_domain *domain = arrival->domain;
 
     amg_bias_lock(&domain->lock);
-    if (arrival->base.is_one_way)
+    if (amg_arrival_has_credit(&arrival->base))
         credit_owe_locked(amg_shm_peer_of(arrival->base.from));
     arrival_put_locked(arrival);
     amg_bias_unlock(&domain->lock);
@@ -558,7 +559,7 @@ static AMG_INLINE bool release_simply_locked(
 
     if (!AMG_LIKELY(arrival->base.data == arrival->bytes && peer->refs > 1))
         return false;
-    if (arrival->base.is_one_way) {
+    if (amg_arrival_has_credit(&arrival->base)) {
         if (!AMG_LIKELY(
                 peer->state == AMG_SHM_PEER_ALIVE &&
                 !amg_flow_owes_enough(&domain->calls.flow, &peer->calls)))

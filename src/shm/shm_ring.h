@@ -81,7 +81,8 @@ enum {
  * belongs to transfers (shm_transfer.h). */
 enum amg_shm_kind {
     AMG_SHM_REQUEST, /* wants a reply */
-    AMG_SHM_ONEWAY,  /* no reply; returns a credit when released */
+    AMG_SHM_ONEWAY,  /* no reply; returns a credit when released, unless its
+                      * cookie is AMG_TOKEN_ACK */
     AMG_SHM_REPLY,   /* returns one credit */
     AMG_SHM_REFUSE,  /* the same; cookie: the call, bytes: a uint32_t code */
     AMG_SHM_CREDIT,  /* cell.credits, and a note */

@@ -647,3 +647,29 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     buf_address(buf, message, header->target_context, NULL, NULL);
     return queue_add_locked(&message.link->control, buf);
 }
+
+/* In the list of messages of the library it leaves in any case: it is done. */
+hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
+    const void *bytes, uint32_t len, struct amg_op *op)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
+    const struct amg_shm_msg_header header = {
+        .kind = AMG_SHM_ONEWAY,
+        .origin_context = base->context_id,
+        .target_context = to.context_id,
+        .cookie = AMG_TOKEN_ACK,
+    };
+    hg_return_t rc = HG_SUCCESS;
+
+    AMG_ASSERT(op != NULL);
+    amg_bias_lock(&domain->lock);
+    rc = amg_shm_send_short_locked(
+        amg_shm_peer_of(to.peer), &header, bytes, (uint16_t)len);
+    if (rc != HG_NOMEM) {
+        amg_call_begin(op, base);
+        amg_shm_send_end_locked(op, rc);
+        rc = HG_SUCCESS;
+    }
+    amg_bias_unlock(&domain->lock);
+    return rc;
+}

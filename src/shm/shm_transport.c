@@ -462,6 +462,7 @@ const struct amg_transport amg_shm_transport = {
             .send_request = amg_shm_send_request,
             .send_reply = amg_shm_send_reply,
             .request_now = amg_shm_request_now,
+            .send_ack = amg_shm_send_ack,
             .reply_now = amg_shm_reply_now,
             .release = amg_shm_msg_release,
             .release_reply = amg_shm_msg_release_reply,

@@ -56,10 +56,20 @@ struct amg_arrival {
                              * replier */
     bool is_long;           /* counted in amg_ep.held, until its handler begins
                              */
-    uint64_t token;         /* send_reply finds the origin by it */
+    uint64_t token;         /* send_reply finds the origin by it; of a one-way
+                             * request 0, or AMG_TOKEN_ACK */
     /* Words of the layer that keeps it, until release(). */
     uint64_t kept[AMG_ARRIVAL_KEPT_WORDS];
 };
+
+/* Token, and cookie, of a one-way request that took no credit (send_ack). */
+enum { AMG_TOKEN_ACK = 1 };
+
+/* Whether the release of an arrival returns a credit. */
+static inline bool amg_arrival_has_credit(const struct amg_arrival *arrival)
+{
+    return arrival->is_one_way && arrival->token != AMG_TOKEN_ACK;
+}
 
 /* Completed operations and arrivals, in the order they happened. */
 struct amg_events {

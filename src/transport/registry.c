@@ -201,6 +201,7 @@ static const char *slot_missing(const struct amg_transport *t)
         {t->msg.send_reply != NULL, "msg.send_reply"},
         {t->msg.request_now != NULL, "msg.request_now"},
         {t->msg.reply_now != NULL, "msg.reply_now"},
+        {t->msg.send_ack != NULL, "msg.send_ack"},
         {t->msg.release != NULL, "msg.release"},
         {t->msg.release_reply != NULL, "msg.release_reply"},
         {t->bulk.reg != NULL, "bulk.reg"},

@@ -301,13 +301,9 @@ static hg_return_t request_post_locked(struct amg_ep *ep, struct amg_target to,
         &msgs->calls, &msg->post, OWNER, request_send_locked);
 }
 
-static AMG_INLINE hg_return_t request_send(struct amg_ep *ep,
-    struct amg_target to, struct self_msg *msg, uint32_t len, bool wants_reply,
-    struct amg_op *op)
+static AMG_INLINE void request_address(struct amg_ep *ep, struct amg_target to,
+    struct self_msg *msg, uint32_t len, bool wants_reply)
 {
-    struct amg_self_msgs *msgs = ep_of(ep)->msgs;
-    hg_return_t rc = HG_SUCCESS;
-
     msg->arrival.from = to.peer;
     msg->arrival.data = msg->bytes;
     msg->arrival.len = len;
@@ -315,6 +311,16 @@ static AMG_INLINE hg_return_t request_send(struct amg_ep *ep,
     msg->arrival.is_one_way = !wants_reply;
     msg->arrival.is_late = false;
     msg->arrival.is_long = false;
+}
+
+static AMG_INLINE hg_return_t request_send(struct amg_ep *ep,
+    struct amg_target to, struct self_msg *msg, uint32_t len, bool wants_reply,
+    struct amg_op *op)
+{
+    struct amg_self_msgs *msgs = ep_of(ep)->msgs;
+    hg_return_t rc = HG_SUCCESS;
+
+    request_address(ep, to, msg, len, wants_reply);
     amg_bias_lock(&msgs->lock);
     if (!AMG_LIKELY(request_send_now_locked(ep, to, msg, wants_reply, op)))
         rc = request_post_locked(ep, to, msg, wants_reply, op);
@@ -343,6 +349,29 @@ bool amg_self_request_now(struct amg_ep *ep, struct amg_target to,
         return true;
     msg_free(msg);
     return false;
+}
+
+hg_return_t amg_self_send_ack(struct amg_ep *ep, struct amg_target to,
+    const void *bytes, uint32_t len, struct amg_op *op)
+{
+    struct amg_self_msgs *msgs = ep_of(ep)->msgs;
+    struct amg_self_ep *target = NULL;
+    struct self_msg *msg = msg_make(ep, bytes);
+
+    AMG_ASSERT(len <= AMG_NOW_LEN && op != NULL);
+    if (msg == NULL)
+        return HG_NOMEM;
+    request_address(ep, to, msg, len, false);
+    amg_bias_lock(&msgs->lock);
+    target = target_of(msgs, to.context_id);
+    amg_call_begin(op, ep);
+    finish_locked(ep_of(ep), op, target != NULL ? HG_SUCCESS : HG_NOENTRY);
+    if (target != NULL)
+        request_arrive_locked(target, msg, AMG_TOKEN_ACK);
+    amg_bias_unlock(&msgs->lock);
+    if (target == NULL)
+        msg_free(msg);
+    return HG_SUCCESS;
 }
 
 /* Ends the call of `token` with `ret`. False: it was cancelled or answered
@@ -417,7 +446,7 @@ void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
     struct amg_self_msgs *msgs = msg->msgs;
 
     (void)ep;
-    if (arrival->is_one_way) {
+    if (amg_arrival_has_credit(arrival)) {
         amg_bias_lock(&msgs->lock);
         amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
         amg_bias_unlock(&msgs->lock);
@@ -543,9 +572,9 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
         struct self_msg *msg =
             amg_container_of(link, struct self_msg, arrival.link);
 
-        if (msg->arrival.is_one_way)
+        if (amg_arrival_has_credit(&msg->arrival))
             amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
-        else
+        else if (!msg->arrival.is_one_way)
             (void)call_answer_locked(
                 msgs, msg->arrival.token, NULL, 0, HG_NOENTRY);
         msg_free(msg);

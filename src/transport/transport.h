@@ -342,6 +342,12 @@ struct amg_msg_ops {
         const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
     bool (*reply_now)(struct amg_ep *ep, const struct amg_arrival *arrival,
         const void *bytes, uint32_t len);
+    /* Sends a one-way request of the library itself, of at most AMG_NOW_LEN
+     * bytes, of which that many can be read. It takes no credit, so it does not
+     * wait behind requests that do: their target may need it before it answers
+     * one of them. Completion and errors as send_request. */
+    hg_return_t (*send_ack)(struct amg_ep *ep, struct amg_target to,
+        const void *bytes, uint32_t len, struct amg_op *op);
     /* The bytes of an arrival, or of a reply, are no longer needed. The credit
      * of a one-way request goes back here. Valid until the domain is closed,
      * also after the endpoint was. */

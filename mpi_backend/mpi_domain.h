@@ -7,7 +7,7 @@
  * only (MPI_THREAD_SERIALIZED), all domains of the process share one lock.
  * Callers of functions that end in _locked hold it.
  *
- * What may wait for what; each waits in order, and for nothing else:
+ * Resources that work may wait for, in order, and while it holds no other one:
  *
  *   held by                   bound              until
  *   credit of a peer

@@ -7,7 +7,7 @@
  * only (MPI_THREAD_SERIALIZED), all domains of the process share one lock.
  * Callers of functions that end in _locked hold it.
  *
- * Resources that work may wait for, in order, and while it holds no other one:
+ * Resources that work waits for, in the order of its posts:
  *
  *   held by                   bound              until
  *   credit of a peer
@@ -19,12 +19,13 @@
  *     a request of a context   MAX_PENDING_BYTES  this program's handler ends
  *   bounce buffer
  *     a fragment               64, and one for    MPI has moved it; the first
- *                              each transfer      fragment does not wait for
- * one
+ *                              each transfer      one waits for none
  *
- * Answers, credits, and messages of the driver need none of these, and msgbufs
- * are allocated as needed. So the only circles are those of programs: handlers
- * that wait for answers of one another with all credits in use. */
+ * A request has its credit when it waits for room, and a transfer its place
+ * when it waits for a bounce buffer, never the other way round. Answers,
+ * credits, and messages of the driver need none of these, and msgbufs are
+ * allocated as needed. So the only circles are those of programs: handlers that
+ * wait for answers of one another with all credits or all room in use. */
 #ifndef AMG_MPI_BACKEND_MPI_DOMAIN_H
 #define AMG_MPI_BACKEND_MPI_DOMAIN_H
 

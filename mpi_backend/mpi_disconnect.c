@@ -117,7 +117,8 @@ void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain)
 
     if (tree->is_asking)
         amg_mpi_tree_look(tree, amg_clock_ns());
-    if (tree->is_asking || tree->is_closing || tree->is_over)
+    if (tree->is_asking || tree->is_closing || tree->is_over ||
+        tree->to_repeat != 0)
         all_send_locked(domain);
 }
 
@@ -125,9 +126,10 @@ bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_tree *tree = &domain->disconnect;
 
-    if (!tree->is_closing && !amg_mpi_msg_is_pending_locked(domain) &&
+    if (!tree->is_closing && !tree->is_over &&
+        !amg_mpi_msg_is_pending_locked(domain) &&
         amg_mpi_rma_is_idle_locked(domain))
-        amg_mpi_tree_close(tree);
+        amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
     amg_mpi_disconnect_move_locked(domain);
     if (amg_mpi_tree_is_answered(tree) && tree->missing.count > 0)
         missing_log(&tree->missing, domain->comm.size, false);
@@ -183,10 +185,10 @@ unsigned amg_mpi_disconnect_settle_locked(struct amg_mpi_domain *domain)
 
     if (tree->is_over)
         return 0;
-    if (!tree->is_closing) {
+    if (!tree->is_closing)
         (void)pending_peer_log_locked(domain);
-        amg_mpi_tree_close(tree);
-    }
+    while (!tree->is_closing && !tree->is_over) /* of rank 0: two phases */
+        amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
     if (domain->comm.rank == 0)
         amg_mpi_tree_ask(tree, amg_clock_ns());
     all_send_locked(domain);

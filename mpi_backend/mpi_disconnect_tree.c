@@ -101,20 +101,36 @@ static void outcome_set(
     tree->is_asking = false;
     tree->asked = 0;
     tree->to_ask = 0;
+    tree->to_repeat = 0;
     tree->down_next = tree->rank + 1;
 }
 
-/* Rank 0 ends the disconnect when all are closing. The DISCONNECT of another
- * rank is its answer to a question, too. */
+static void phase_begin(struct amg_mpi_tree *tree)
+{
+    AMG_ASSERT(!tree->is_over && is_whole(tree));
+    tree->phase++;
+    tree->closing = tree->gone;
+    tree->is_closing = false;
+    tree->is_dirty = false;
+    tree->has_told = tree->rank == 0;
+    tree->to_repeat = all_children(tree) & (uint8_t)~tree->gone;
+}
+
+/* Rank 0 ends the disconnect, or the phase, when all are closing. The
+ * DISCONNECT of another rank is its answer to a question, too. */
 static void whole_check(struct amg_mpi_tree *tree)
 {
     static const struct amg_mpi_missing nobody;
 
     if (tree->is_over || !is_whole(tree))
         return;
-    if (tree->rank == 0)
-        outcome_set(tree, &nobody);
     tree->is_asking = false;
+    if (tree->rank != 0)
+        return;
+    if (tree->phase > 0 && !tree->is_dirty)
+        outcome_set(tree, &nobody);
+    else
+        phase_begin(tree);
 }
 
 static uint32_t named_count(const struct amg_mpi_missing *missing)
@@ -185,8 +201,11 @@ void amg_mpi_tree_init(struct amg_mpi_tree *tree, uint32_t rank, uint32_t size)
         .has_told = rank == 0};
 }
 
-void amg_mpi_tree_close(struct amg_mpi_tree *tree)
+void amg_mpi_tree_close(struct amg_mpi_tree *tree, uint32_t posted)
 {
+    AMG_ASSERT(!tree->is_over && !tree->is_closing);
+    tree->is_dirty = tree->is_dirty || posted != tree->posted;
+    tree->posted = posted;
     tree->is_closing = true;
     whole_check(tree);
 }
@@ -200,6 +219,40 @@ static void on_answer(
         return; /* it comes too late */
     tree->asked &= (uint8_t)~bit;
     missing_merge(&tree->missing, &message->missing);
+}
+
+/* False: a correct rank does not send it. */
+static bool on_closing(
+    struct amg_mpi_tree *tree, const struct amg_mpi_tree_message *message)
+{
+    uint8_t bit = child_bit(tree, message->rank);
+
+    bool is_gone = message->round == AMG_MPI_TREE_GONE;
+
+    if (bit == 0 || ((is_gone ? tree->gone : tree->closing) & bit) != 0 ||
+        (!is_gone && message->round >> 1 != tree->phase && !tree->is_over))
+        return false;
+    tree->closing |= bit;
+    tree->gone |= is_gone ? bit : 0;
+    tree->to_repeat &= (uint8_t)~tree->gone;
+    tree->asked &= (uint8_t)~bit;
+    tree->to_ask &= (uint8_t)~bit;
+    tree->is_dirty = tree->is_dirty || (!is_gone && (message->round & 1) != 0);
+    whole_check(tree);
+    return true;
+}
+
+static bool on_phase(
+    struct amg_mpi_tree *tree, const struct amg_mpi_tree_message *message)
+{
+    if (message->rank != tree->parent || tree->rank == 0)
+        return false;
+    if (tree->is_over)
+        return true;
+    if (!tree->has_told || message->round != tree->phase + 1)
+        return false;
+    phase_begin(tree);
+    return true;
 }
 
 static bool is_above(const struct amg_mpi_tree *tree, uint32_t rank)
@@ -218,13 +271,9 @@ bool amg_mpi_tree_receive(struct amg_mpi_tree *tree,
 
     switch (message->kind) {
     case AMG_MPI_DISCONNECT:
-        if (bit == 0 || (tree->closing & bit) != 0)
-            return false;
-        tree->closing |= bit;
-        tree->asked &= (uint8_t)~bit;
-        tree->to_ask &= (uint8_t)~bit;
-        whole_check(tree);
-        return true;
+        return on_closing(tree, message);
+    case AMG_MPI_DISCONNECT_AGAIN:
+        return on_phase(tree, message);
     case AMG_MPI_DISCONNECT_ALL:
         if (!is_above(tree, message->rank) ||
             (message->missing.count == 0 && !tree->has_told))
@@ -280,11 +329,15 @@ bool amg_mpi_tree_is_answered(struct amg_mpi_tree *tree)
 
 void amg_mpi_tree_give_up(struct amg_mpi_tree *tree)
 {
-    struct amg_mpi_missing missing;
+    struct amg_mpi_missing missing = {.count = 0};
 
-    amg_mpi_tree_close(tree);
+    tree->is_closing = true;
     if (tree->is_over)
         return;
+    if (tree->rank == 0 && is_whole(tree)) {
+        outcome_set(tree, &missing);
+        return;
+    }
     if (tree->rank == 0) {
         if (!tree->is_asking)
             question_begin(tree, tree->round + 1, 0);
@@ -297,8 +350,10 @@ void amg_mpi_tree_give_up(struct amg_mpi_tree *tree)
     tree->is_asking = false;
     tree->asked = 0;
     tree->to_ask = 0;
+    tree->to_repeat = 0;
     tree->is_over = true;
     tree->is_broken = true;
+    tree->has_told = false;
 }
 
 /* The next rank that gets DISCONNECT_ALL; false: none is left. */
@@ -316,15 +371,17 @@ static bool down_next(struct amg_mpi_tree *tree, uint32_t *ret_rank)
     return true;
 }
 
-static bool ask_next(struct amg_mpi_tree *tree, uint32_t *ret_rank)
+/* Takes the next child out of a set; false: there is none. */
+static bool child_next(
+    const struct amg_mpi_tree *tree, uint8_t *children, uint32_t *ret_rank)
 {
     unsigned index = 0;
 
-    if (tree->to_ask == 0)
+    if (*children == 0)
         return false;
-    while ((tree->to_ask >> index & 1) == 0)
+    while ((*children >> index & 1) == 0)
         index++;
-    tree->to_ask &= (uint8_t) ~(1u << index);
+    *children &= (uint8_t) ~(1u << index);
     *ret_rank = child_at(tree, index).first;
     return true;
 }
@@ -335,10 +392,15 @@ bool amg_mpi_tree_next(
     struct amg_mpi_tree_message message = {
         .rank = tree->parent, .round = tree->round, .missing = tree->missing};
 
-    if (!tree->has_told && is_whole(tree)) {
+    if (child_next(tree, &tree->to_repeat, &message.rank)) {
+        message.kind = AMG_MPI_DISCONNECT_AGAIN;
+        message.round = tree->phase;
+    } else if (!tree->has_told && is_whole(tree)) {
         tree->has_told = true;
         message.kind = AMG_MPI_DISCONNECT;
-    } else if (ask_next(tree, &message.rank)) {
+        message.round = tree->is_broken ? AMG_MPI_TREE_GONE
+                                        : tree->phase << 1 | tree->is_dirty;
+    } else if (child_next(tree, &tree->to_ask, &message.rank)) {
         message.kind = AMG_MPI_DISCONNECT_ASK;
     } else if (tree->rank != 0 && tree->is_asking && tree->asked == 0) {
         tree->is_asking = false;

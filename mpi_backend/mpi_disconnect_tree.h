@@ -13,17 +13,29 @@
  *        2 3 4 ...   12
  *
  *   DISCONNECT          to the parent   the sender and all below it are closing
+ *   DISCONNECT_AGAIN    to children     all are; close once more
  *   DISCONNECT_ALL      to children     all are closing; or rank 0 gave up on
  *                                       those that the message names
  *   DISCONNECT_ASK      to children     which of you are missing?
  *   DISCONNECT_MISSING  to the parent   these; DISCONNECT is an answer, too
  *
+ * A rank that is closing still serves the others, and its handlers may make
+ * calls. So the ranks close in phases: when all have closed, they close once
+ * more, and each tells whether it made calls since the phase before. The end is
+ * a phase in which none did. Why nothing is lost: when rank 0 ends the phase
+ * before, all ranks have closed in it and none has closed again. Whenever a
+ * rank closes, its calls are handled and answered, and then it makes none until
+ * it closes again. So at that moment no call is under way anywhere, and no
+ * handler runs that could make one. The phases end as soon as the handlers stop
+ * making calls.
+ *
  * Each rank computes its parent and children: nothing is exchanged when the
  * class opens, and there is no table of ranks. Launchers place neighbours on
  * one node, so most subtrees lie within a node: with 128 ranks on each of
  * 10,000 nodes, 13 messages per node leave it. A rank sends and receives at
- * most 2 (children + 1) messages, and as many more each time that rank 0 asks;
- * the depth is the logarithm of the number of ranks to the base of
+ * most 2 (children + 1) messages for each phase after the first, of which there
+ * is one if handlers make no calls, and as many more each time that rank 0
+ * asks; the depth is the logarithm of the number of ranks to the base of
  * AMG_MPI_TREE_CHILDREN. A tree of node leaders would save ten messages per
  * node, and cost an exchange between all ranks when the class opens.
  *
@@ -44,6 +56,8 @@ enum {
     AMG_MPI_TREE_ANSWER_MS = 300, /* for each level below the one that asks */
 };
 
+#define AMG_MPI_TREE_GONE UINT32_MAX
+
 /* Owned by the struct that embeds it, and guarded by its lock. */
 struct amg_mpi_tree {
     uint32_t rank;
@@ -53,28 +67,38 @@ struct amg_mpi_tree {
     uint32_t down_next; /* the next rank that may get DISCONNECT_ALL */
     uint32_t round;     /* number of the question; one is open at a time, and
                          * answers to others are ignored */
+    uint32_t phase;     /* it begins with 0 */
+    uint32_t posted;    /* calls that this rank had made when it closed */
     uint64_t until_ns;  /* it waits for answers so long */
     uint8_t closing;    /* a bit per child: all its subtree is closing */
     uint8_t asked;      /* its answer is awaited */
     uint8_t to_ask;     /* of these: DISCONNECT_ASK was not sent yet */
-    bool is_closing;    /* this rank needs no peer any more */
-    bool has_told;      /* the parent knows all that it needs */
-    bool is_asking;     /* it has to answer */
-    bool is_over;       /* all are closing, or it was given up */
-    bool is_broken;     /* it was given up */
+    uint8_t to_repeat;  /* DISCONNECT_AGAIN was not sent to it yet */
+    uint8_t gone;       /* of `closing`: it has given up, and takes no phase */
+    bool is_dirty;   /* calls were made here or below since the phase before */
+    bool is_closing; /* this rank needs no peer any more */
+    bool has_told;   /* the parent knows all that it needs */
+    bool is_asking;  /* it has to answer */
+    bool is_over;    /* all are closing, or it was given up */
+    bool is_broken;  /* it was given up */
     struct amg_mpi_missing missing; /* the answer; when over: the outcome */
 };
 
 struct amg_mpi_tree_message {
     uint32_t rank; /* the sender, or the receiver of one to be sent */
+    /* Number of the question; of DISCONNECT_AGAIN: the phase that begins; of
+     * DISCONNECT: twice the phase, and one more if the sender is dirty, or
+     * AMG_MPI_TREE_GONE, if it was closing and has given up. */
     uint32_t round;
     enum amg_mpi_kind kind;
     struct amg_mpi_missing missing; /* of DISCONNECT_ALL, DISCONNECT_MISSING */
 };
 
 void amg_mpi_tree_init(struct amg_mpi_tree *tree, uint32_t rank, uint32_t size);
-/* This rank needs no peer any more. */
-void amg_mpi_tree_close(struct amg_mpi_tree *tree);
+/* This rank needs no peer any more: all `posted` calls (modulo 2^32) that it
+ * has made are over. To be called whenever that is so and `is_closing` is not
+ * set. */
+void amg_mpi_tree_close(struct amg_mpi_tree *tree, uint32_t posted);
 /* False: the sender violates the protocol; nothing has changed. */
 bool amg_mpi_tree_receive(struct amg_mpi_tree *tree,
     const struct amg_mpi_tree_message *message, uint64_t now_ns);

@@ -87,6 +87,7 @@ static const struct kind_row {
     [AMG_MPI_DISCONNECT] = {0, 0, amg_mpi_disconnect_on_message_locked},
     [AMG_MPI_DISCONNECT_ALL] = {sizeof(struct amg_mpi_missing),
         sizeof(struct amg_mpi_missing), amg_mpi_disconnect_on_message_locked},
+    [AMG_MPI_DISCONNECT_AGAIN] = {0, 0, amg_mpi_disconnect_on_message_locked},
     [AMG_MPI_DISCONNECT_ASK] = {0, 0, amg_mpi_disconnect_on_message_locked},
     [AMG_MPI_DISCONNECT_MISSING] = {sizeof(struct amg_mpi_missing),
         sizeof(struct amg_mpi_missing), amg_mpi_disconnect_on_message_locked},

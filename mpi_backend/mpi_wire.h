@@ -11,7 +11,7 @@
  *   cookie   index of the call or transfer in the tables of its origin, with a
  *            count of 1,024 uses (transport/table.h): it is one's own until the
  *            last answer has come, and 4 million may be open; of
- *            DISCONNECT_ASK and its answer: number of the question; of CREDIT:
+ *            DISCONNECT and its kin: as in mpi_disconnect_tree.h; of CREDIT:
  *            a note of flow control (transport/flow.h); of PACK: the number of
  *            calls in it
  *
@@ -40,6 +40,7 @@
  *   HALT            exposer    -                     asks for STOP
  *   SYNC            initiator  sync                  make progress and answer
  *   DISCONNECT          below  -                     these ranks are closing
+ *   DISCONNECT_AGAIN    above  -                     all are; close once more
  *   DISCONNECT_ALL      above  missing               all are closing
  *   DISCONNECT_ASK      above  -                     which are not closing?
  *   DISCONNECT_MISSING  below  missing               these
@@ -77,6 +78,7 @@ enum amg_mpi_kind {
     AMG_MPI_DISCONNECT_ALL,
     AMG_MPI_DISCONNECT_ASK,
     AMG_MPI_DISCONNECT_MISSING,
+    AMG_MPI_DISCONNECT_AGAIN,
     AMG_MPI_KIND_COUNT
 };
 

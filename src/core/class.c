@@ -343,14 +343,15 @@ static void class_abandon(hg_class_t *cls)
             cls->domains[route]->transport->domain.abandon(cls->domains[route]);
 }
 
-hg_return_t amg_class_quiesce(hg_class_t *cls)
+hg_return_t amg_class_quiesce(hg_class_t *cls, bool has_unsent, uint64_t posted)
 {
     bool is_of_job = cls->domains[AMG_ROUTE_MPI] != NULL;
     enum amg_patience_verdict verdict = AMG_PATIENCE_WAIT;
     hg_return_t rc = HG_TIMEOUT;
 
+    cls->domains[cls->plan.main_route]->posted = posted;
     if (!cls->is_abandoned)
-        rc = class_quiesce_once(cls);
+        rc = has_unsent ? HG_AGAIN : class_quiesce_once(cls);
     if (rc != HG_AGAIN)
         return rc;
     verdict = amg_patience_look(&cls->patience);

@@ -271,3 +271,16 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
     amg_lock_unlock(&cls->lock);
     return handles;
 }
+
+hg_return_t amg_context_quiesce_all(hg_class_t *cls)
+{
+    const hg_context_t *context = amg_class_context(cls, 0);
+    uint64_t sums[AMG_COUNTERS] = {0};
+
+    while (context != NULL &&
+           atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0)
+        context = amg_class_context(cls, context->id + 1u);
+    (void)amg_context_sum_all(cls, sums);
+    return amg_class_quiesce(
+        cls, context != NULL, sums[AMG_COUNT_REQUESTS_SENT]);
+}

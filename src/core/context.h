@@ -341,6 +341,9 @@ static inline void amg_context_step_all(struct amg_list *done)
     }
 }
 
+/* amg_class_quiesce() of the class of these contexts. */
+hg_return_t amg_context_quiesce_all(hg_class_t *cls);
+
 /* Adds the counters of all contexts to `sums`; returns the number of handles
  * that exist. */
 int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS]);

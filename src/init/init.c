@@ -404,7 +404,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         all_threads_start(cls);
         return rc;
     }
-    while (!is_quiet && (ended = amg_class_quiesce(cls)) == HG_AGAIN) {
+    while (!is_quiet && (ended = amg_context_quiesce_all(cls)) == HG_AGAIN) {
         if (serve)
             contexts_serve(cls);
         if (cls->limits.must_yield)

@@ -125,6 +125,9 @@ struct amg_domain {
     /* Packed messages that have left (transport/pack.h); NULL: the driver packs
      * none. Constant; owned by the driver. */
     const struct amg_pack_counts *packs;
+    /* Set by core before quiesce(): calls that this process has made so far, by
+     * any route. */
+    uint64_t posted;
     /* Set by core for log lines: returns the rank of a peer, or UINT32_MAX.
      * Takes no lock. NULL: the ranks are not known. */
     uint32_t (*rank_of)(const void *ranks, const struct amg_peer *peer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Disconnect of all ranks of a large job, in one process: a rank sends and
- * receives at most 2 log2 N messages, also when it is asked once who is
+ * receives at most 3 log2 N messages, also when it is asked once who is
  * missing; the depth is at most 2 log_k N; a rank has at most 128 bytes of
  * state; late ranks are named and waited for; with dead ranks each living one
  * ends, and each dead one is named or counted.
@@ -33,7 +33,7 @@ static void bounds_check(const struct world *world, const char *what)
            "bytes %zu, messages of a node to others %.2f\n",
         what, size, nodes, messages, depth, sizeof(struct amg_mpi_tree),
         per_node);
-    WORLD_CHECK(messages <= 2 * log2(size));
+    WORLD_CHECK(messages <= 3 * log2(size));
     WORLD_CHECK(depth <= 2 * log2(size) / log2(AMG_MPI_TREE_CHILDREN));
     WORLD_CHECK(sizeof(struct amg_mpi_tree) <= STATE_BYTES);
 }

@@ -92,10 +92,19 @@ static void message_add(struct world *world, uint32_t from,
 /* The rank sends what it has to send. */
 static void rank_move(struct world *world, uint32_t rank)
 {
+    struct amg_mpi_tree *tree = &world->ranks[rank].tree;
     struct amg_mpi_tree_message message;
 
-    while (amg_mpi_tree_next(&world->ranks[rank].tree, &message))
+    while (amg_mpi_tree_next(tree, &message))
         message_add(world, rank, &message);
+    if (world->ranks[rank].state != WORLD_GOOD || tree->phase == 0 ||
+        tree->is_closing || tree->is_over)
+        return;
+    world->phases = tree->phase > world->phases ? tree->phase : world->phases;
+    world->ranks[rank].posted += tree->phase < world->calls_until &&
+                                 world_random(world, world->size) <= 1;
+    amg_mpi_tree_close(tree, (uint32_t)world->ranks[rank].posted);
+    rank_move(world, rank);
 }
 
 static void message_deliver(struct world *world, uint32_t index)
@@ -153,7 +162,8 @@ void world_run(struct world *world)
 
         if (rank->state != WORLD_GOOD)
             continue;
-        amg_mpi_tree_close(&rank->tree);
+        if (!rank->tree.is_closing && !rank->tree.is_over)
+            amg_mpi_tree_close(&rank->tree, (uint32_t)rank->posted);
         rank_move(world, world->order[i]);
         (void)messages_deliver(world, world_random(world, BURST));
     }

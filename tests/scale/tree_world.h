@@ -23,6 +23,7 @@ struct world_rank {
     struct amg_mpi_tree tree;
     uint8_t state;     /* enum world_state */
     uint16_t messages; /* sent or received */
+    uint64_t posted;   /* calls that its handlers have made */
 };
 
 struct world {
@@ -36,6 +37,9 @@ struct world {
     uint32_t cap;
     uint32_t *order;        /* the ranks, in the order of their closing */
     uint64_t between_nodes; /* messages */
+    /* Before this phase the handlers of some ranks make calls. */
+    uint32_t calls_until;
+    uint32_t phases; /* the last one */
 };
 
 void world_fail(const char *file, int line, const char *what);

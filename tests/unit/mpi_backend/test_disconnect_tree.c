@@ -55,12 +55,85 @@ static void test_tree_all_close_and_end(void **state)
             world_run(&world);
             assert_int_equal(world_waiting(&world), 0);
             assert_int_equal(world.count, 0);
+            assert_int_equal(world.phases, 1);
             assert_true(
-                world_messages(&world) <= 2 * (AMG_MPI_TREE_CHILDREN + 1));
+                world_messages(&world) <= 4 * (AMG_MPI_TREE_CHILDREN + 1));
             for (uint32_t i = 0; i < size; i++)
                 assert_false(world.ranks[i].tree.is_broken);
             world_close(&world);
         }
+}
+
+/* Calls of handlers while the ranks close take further phases, and the first
+ * phase without any is the last. */
+static void test_tree_calls_while_closing_repeat_the_phase(void **state)
+{
+    enum { UNTIL = 7 };
+
+    (void)state;
+    for (uint32_t size = 1; size <= SIZES; size++) {
+        struct world world;
+        uint64_t posted = 0;
+
+        world_open(&world, size, 1, size);
+        world.calls_until = UNTIL;
+        world_run(&world);
+        assert_int_equal(world_waiting(&world), 0);
+        assert_int_equal(world.count, 0);
+        for (uint32_t i = 0; i < size; i++) {
+            assert_int_equal(world.ranks[i].tree.posted, world.ranks[i].posted);
+            posted += world.ranks[i].posted;
+        }
+        assert_true(world.phases >= 1 && world.phases <= UNTIL);
+        assert_true(posted == 0 || world.phases > 1);
+        world_close(&world);
+    }
+}
+
+/* A rank that closed in the phase before made a call: rank 0 does not end. */
+static void test_tree_dirty_phase_is_not_the_last(void **state)
+{
+    struct amg_mpi_tree_message message = {
+        .rank = 1, .kind = AMG_MPI_DISCONNECT};
+    struct amg_mpi_tree tree;
+
+    (void)state;
+    amg_mpi_tree_init(&tree, 0, 2);
+    for (uint32_t phase = 0; phase < 3; phase++) {
+        message.round = phase << 1 | (phase < 2);
+        amg_mpi_tree_close(&tree, phase >= 1);
+        assert_true(amg_mpi_tree_receive(&tree, &message, 0));
+        assert_int_equal(tree.is_over, phase == 2);
+        assert_false(amg_mpi_tree_receive(&tree, &message, 0));
+    }
+    assert_false(tree.is_broken);
+}
+
+/* A rank that was closing and has given up is not waited for: not in the phase
+ * that follows, nor in one that has begun. */
+static void test_tree_rank_that_gave_up_is_not_waited_for(void **state)
+{
+    (void)state;
+    for (unsigned early = 0; early < 2; early++) {
+        const struct amg_mpi_tree_message told = {
+            .rank = 1, .kind = AMG_MPI_DISCONNECT};
+        struct amg_mpi_tree_message message = {
+            .rank = 1, .kind = AMG_MPI_DISCONNECT, .round = AMG_MPI_TREE_GONE};
+        struct amg_mpi_tree tree;
+
+        amg_mpi_tree_init(&tree, 0, 2);
+        assert_true(amg_mpi_tree_receive(&tree, &told, 0));
+        if (early)
+            assert_true(amg_mpi_tree_receive(&tree, &message, 0));
+        amg_mpi_tree_close(&tree, 0);
+        assert_int_equal(tree.phase, 1);
+        if (!early)
+            assert_true(amg_mpi_tree_receive(&tree, &message, 0));
+        assert_false(amg_mpi_tree_receive(&tree, &message, 0));
+        assert_false(tree.is_over);
+        amg_mpi_tree_close(&tree, 0);
+        assert_true(tree.is_over && !tree.is_broken);
+    }
 }
 
 /* Nobody ends before the last rank closes, whoever that is; it is named. */
@@ -160,7 +233,7 @@ static void test_tree_late_answer_is_ignored(void **state)
 
     (void)state;
     amg_mpi_tree_init(&tree, 0, LAST + 1);
-    amg_mpi_tree_close(&tree);
+    amg_mpi_tree_close(&tree, 0);
     amg_mpi_tree_ask(&tree, 0);
     for (uint32_t i = 0; i < AMG_MPI_TREE_CHILDREN; i++) {
         assert_true(amg_mpi_tree_next(&tree, &message));
@@ -186,6 +259,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_ranks_form_one_tree),
         cmocka_unit_test(test_tree_all_close_and_end),
+        cmocka_unit_test(test_tree_calls_while_closing_repeat_the_phase),
+        cmocka_unit_test(test_tree_dirty_phase_is_not_the_last),
+        cmocka_unit_test(test_tree_rank_that_gave_up_is_not_waited_for),
         cmocka_unit_test(test_tree_late_rank_is_named_and_waited_for),
         cmocka_unit_test(test_tree_dead_rank_is_survived),
         cmocka_unit_test(test_tree_wrong_sender_is_refused),

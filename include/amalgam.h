@@ -101,8 +101,11 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  *
  * Collective over the ranks of the class. First checks whether this rank still
  * has open objects; then makes progress and runs callbacks of all contexts
- * until every rank has called it, destroys the contexts, and closes the class.
- * So a rank that calls it early still answers the others.
+ * until every rank has called it and all calls are over, destroys the contexts,
+ * and closes the class. So a rank that calls it early still answers the others,
+ * and HG_SUCCESS means that all one-way calls of this rank were handled, also
+ * those that handlers made meanwhile. The ranks wait as long as handlers go on
+ * making calls.
  *
  * @param hg_class  [in]  of amalgam_init() or HG_Init()
  * @return HG_SUCCESS or an error
@@ -111,7 +114,8 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  *            HG_BUSY         bulk handles, RPC handles, addresses or memory of
  *                            amalgam_alloc() are left; nothing was done: free
  *                            them and call again
- *            HG_TIMEOUT      ranks did not call it within AMALGAM_GIVE_UP_MS,
+ *            HG_TIMEOUT      ranks did not call it, or have calls of this rank
+ *                            that they do not end, within AMALGAM_GIVE_UP_MS,
  *                            if that is set; the log names them; the class is
  *                            closed nevertheless
  * Threads:   a thread that may call MPI, while no other thread uses the class.

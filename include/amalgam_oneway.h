@@ -54,7 +54,9 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
  * Send a one-way call of up to AMALGAM_ONEWAY_MAX bytes.
  *
  * No callback tells when it left or was handled. It stays in order with other
- * calls to that address, and amalgam_finalize() waits until it was handled.
+ * calls to that address, and amalgam_finalize() waits until it was handled. A
+ * process that is no rank of a job handles it, if it lives, makes progress and
+ * has its context open, also when this process has ended by HG_Finalize().
  *
  * The first call to an address after HG_Progress() leaves at once. Those of the
  * same RPC that follow it before the next HG_Progress() share messages. Such a
@@ -85,8 +87,8 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
  *            HG_OPNOTSUPPORTED  the RPC has a response, or this thread may not
  *                               use the transport
  *            HG_AGAIN           calls to `addr` wait; nothing was sent
- *            HG_HOSTUNREACH     the process is gone; later losses are not
- *                               reported
+ *            HG_HOSTUNREACH     the process is gone; later losses are
+ *                               logged only
  *            HG_NOMEM           no memory
  *            HG_NA_ERROR        the transport failed
  * Threads:   any thread; never blocks.

@@ -151,15 +151,21 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
  * First checks that no bulk handle, context or address is left. Over MPI it
  * then waits until every rank has called it: after AMALGAM_FINALIZE_TIMEOUT_MS
  * (30 s) it logs the ranks that have not, and continues to wait; for
- * AMALGAM_GIVE_UP_MS at most, if that is set. Frees class data and RPC data by
+ * AMALGAM_GIVE_UP_MS at most, if that is set. Over other transports it waits
+ * until every peer that lives can receive what was sent to it before: a process
+ * that makes progress then handles one-way calls also after this one has ended;
+ * for AMALGAM_FINALIZE_TIMEOUT_MS at most. Frees class data and RPC data by
  * their callbacks. A class over an NA class does not wait, and the NA class
  * stays open: calls that arrive meanwhile wait for the next class over it.
  *
- * @param hg_class  [in]  invalid when HG_SUCCESS is returned
- * Owns:      the class is consumed on success only.
+ * @param hg_class  [in]  invalid when HG_SUCCESS or HG_TIMEOUT is returned
+ * Owns:      the class is consumed, unless HG_BUSY is returned.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  *            HG_BUSY        an object of the class is left, which the log
  *                           names; nothing was done: free it and call again
+ *            HG_TIMEOUT     the wait was given up, and with it calls that this
+ *                           process had made; the log has their number, and the
+ *                           class is closed nevertheless
  * Threads:   one thread, while no other uses the class; may wait for the other
  *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.

@@ -142,11 +142,12 @@ NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
  * Over MPI it waits for the other ranks, as HG_Finalize() does for a class that
  * has no NA class.
  *
- * @param na_class  [in]  invalid when NA_SUCCESS is returned
- * Owns:      the class is consumed on success only.
+ * @param na_class  [in]  invalid when NA_SUCCESS or NA_TIMEOUT is returned
+ * Owns:      the class is consumed, unless NA_BUSY is returned.
  * Errors:    NA_INVALID_ARG na_class is NULL
  *            NA_BUSY        an HG class still uses it, or addresses are left;
  *                           nothing was done: close them and call again
+ *            NA_TIMEOUT     the wait was given up, as with HG_Finalize()
  * Threads:   one thread, while no other uses the class; may wait for the other
  *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.

@@ -570,15 +570,18 @@ static void disconnect_abandon_locked(struct amg_mpi_domain *domain)
     amg_mpi_disconnect_abandon_locked(domain);
 }
 
-void amg_mpi_close_abandon(struct amg_domain *base)
+bool amg_mpi_close_abandon(struct amg_domain *base)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    bool is_owed = false;
 
     if (domain->is_dead)
-        return;
+        return false;
     amg_bias_lock(domain->lock);
+    is_owed = amg_mpi_msg_is_pending_locked(domain);
     disconnect_abandon_locked(domain);
     amg_bias_unlock(domain->lock);
+    return is_owed;
 }
 
 static bool has_sent_all(const struct amg_mpi_domain *domain)

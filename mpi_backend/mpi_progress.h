@@ -22,7 +22,7 @@ hg_return_t amg_mpi_close_unreg(struct amg_domain *domain, struct amg_mem *mem,
 void amg_mpi_close_ep(struct amg_ep *ep, struct amg_events *ret_events);
 hg_return_t amg_mpi_close_quiesce(struct amg_domain *domain);
 void amg_mpi_close_report(struct amg_domain *base);
-void amg_mpi_close_abandon(struct amg_domain *domain);
+bool amg_mpi_close_abandon(struct amg_domain *domain);
 
 /* Whether all ranks have ended it, or some gave up on others. */
 bool amg_mpi_close_is_over(struct amg_mpi_domain *domain);

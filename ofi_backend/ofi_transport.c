@@ -136,34 +136,54 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-/* Only ranks of a job wait for each other. */
-static void pending_peer_log(struct amg_ofi_domain *domain, bool is_given_up)
+static uint32_t list_len(const struct amg_list *list)
+{
+    uint32_t len = 0;
+
+    for (const struct amg_link *link = amg_list_first(list); link != NULL;
+         link = amg_list_next(list, link))
+        len++;
+    return len;
+}
+
+/* Ranks of a job wait for each other, other processes until their messages have
+ * left. True: this process waits. */
+static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
 {
     const struct amg_peer *peer = NULL;
     char text[AMG_OFI_TEXT_CAP];
+    bool is_pending = false;
 
-    if (!domain->is_joined)
-        return;
     amg_bias_lock(&domain->lock);
-    peer = pending_peer_find_locked(domain);
+    if (domain->is_joined)
+        peer = pending_peer_find_locked(domain);
+    is_pending = peer != NULL || is_sending(domain);
     if (peer != NULL)
         AMG_LOG_WARNING("cls",
             "the rank at %s has not answered %u requests%s; it must make "
             "progress and trigger until all have closed",
             amg_ofi_peer_name(peer, text), peer->calls.unanswered,
             is_given_up ? ", which are given up" : "");
+    else if (is_pending)
+        AMG_LOG_WARNING("cls",
+            "%u messages of this process have not left%s: a peer does not "
+            "read, or cannot be reached",
+            list_len(&domain->sends) + (uint32_t)domain->unsent_count +
+                (uint32_t)domain->rma_in_flight,
+            is_given_up ? ", and are given up" : "");
     domain->peers_may_close |= is_given_up;
     amg_bias_unlock(&domain->lock);
+    return is_pending;
 }
 
 static void domain_report(struct amg_domain *base)
 {
-    pending_peer_log(amg_ofi_domain_of(base), false);
+    (void)pending_log(amg_ofi_domain_of(base), false);
 }
 
-static void domain_abandon(struct amg_domain *base)
+static bool domain_abandon(struct amg_domain *base)
 {
-    pending_peer_log(amg_ofi_domain_of(base), true);
+    return pending_log(amg_ofi_domain_of(base), true);
 }
 
 /* Sends DISCONNECT to all peers that know this process, unless they close

@@ -339,8 +339,9 @@ static void class_abandon(hg_class_t *cls)
 {
     cls->is_abandoned = true;
     for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
-        if (cls->domains[route] != NULL)
-            cls->domains[route]->transport->domain.abandon(cls->domains[route]);
+        if (cls->domains[route] != NULL &&
+            cls->domains[route]->transport->domain.abandon(cls->domains[route]))
+            cls->has_lost = true;
 }
 
 hg_return_t amg_class_quiesce(hg_class_t *cls, bool has_unsent, uint64_t posted)

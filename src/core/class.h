@@ -154,7 +154,8 @@ struct hg_class {
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
     struct amg_patience patience; /* of amg_class_quiesce(), with the others */
-    bool is_abandoned;            /* it has closed without some of them */
+    bool is_abandoned;            /* it has closed without some of them, */
+    bool has_lost;                /* and calls to them are given up */
     struct amg_link opened;       /* on the list of inherit.c */
     uint64_t past[AMG_COUNTERS];  /* of closed contexts; guarded by the lock */
     struct amg_lock lock;         /* guards `contexts` */

@@ -420,19 +420,18 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         if (rc != HG_SUCCESS)
             return rc;
     }
+    /* As in Mercury, the absence of others alone is no error of HG_Finalize().
+     */
+    if (!serve && ended == HG_TIMEOUT && !cls->has_lost)
+        ended = HG_SUCCESS;
     amg_class_close(cls);
     return ended;
 }
 
 hg_return_t HG_Finalize(hg_class_t *hg_class)
 {
-    hg_return_t rc = HG_SUCCESS;
-
-    if (!AMG_CLASS_OK(hg_class))
-        return amg_refusal_end();
-    rc = amg_init_finalize(hg_class, false);
-    /* As in Mercury, the absence of others is no error of this call. */
-    return rc == HG_TIMEOUT ? HG_SUCCESS : rc;
+    return AMG_CLASS_OK(hg_class) ? amg_init_finalize(hg_class, false)
+                                  : amg_refusal_end();
 }
 
 void HG_Cleanup(void)

@@ -83,7 +83,8 @@ hg_return_t amg_init_read_info(
  * until every rank has called this, and are destroyed then; without, an open
  * context is HG_BUSY. HG_BUSY leaves everything unchanged. Waits for the others
  * as amg_class_quiesce() does; returns HG_TIMEOUT if some process did not come,
- * and the class is closed nevertheless. A class that borrows its domains does
+ * without `serve` only if calls to it are given up, and the class is closed
+ * nevertheless. A class that borrows its domains does
  * not wait without `serve`; with it, the owner cannot share them any more. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 

@@ -106,11 +106,9 @@ na_return_t NA_Finalize(na_class_t *na_class)
     if (amg_class_is_inherited(na_class->cls))
         return NA_SUCCESS;
     rc = amg_init_finalize(na_class->cls, false);
-    /* The absence of others is no error of this call. */
-    if (rc != HG_SUCCESS && rc != HG_TIMEOUT)
-        return amg_na_code(rc);
-    amg_mem_free(na_class);
-    return NA_SUCCESS;
+    if (rc == HG_SUCCESS || rc == HG_TIMEOUT) /* it is closed */
+        amg_mem_free(na_class);
+    return amg_na_code(rc);
 }
 
 void NA_Cleanup(void)

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/addr.h"
+#include "mercury_class.h"
 #include "rpc/encode.h"
 #include "wire/records.h"
 
@@ -90,7 +91,17 @@ struct late {
     struct amg_op op;
     hg_context_t *context;
     struct hg_addr to;
+    int count; /* its calls */
 };
+
+/* Calls that were accepted will not be handled. */
+static void lost_log(const struct hg_addr *to, int count, const char *why)
+{
+    char text[256];
+
+    AMG_LOG_WARNING("rpc", "%d one-way calls to %s are lost: %s", count,
+        amg_addr_text(to, text, sizeof(text)), why);
+}
 
 static void late_free(struct late *late)
 {
@@ -103,13 +114,15 @@ static void late_step(struct amg_op *op)
     struct late *late = amg_container_of(op, struct late, op);
     hg_context_t *context = late->context;
 
+    if (op->ret != HG_SUCCESS)
+        lost_log(&late->to, late->count, HG_Error_to_string(op->ret));
     late_free(late);
     amg_context_leave(context);
 }
 
 /* Sends it when there is a credit. */
 AMG_NOINLINE static hg_return_t late_send(hg_context_t *context,
-    const struct hg_addr *to, const struct amg_message *message)
+    const struct hg_addr *to, const struct amg_message *message, int count)
 {
     struct amg_ep *ep = amg_context_ep(context, to->route);
     struct late *late = amg_mem_zalloc(sizeof(*late));
@@ -119,6 +132,7 @@ AMG_NOINLINE static hg_return_t late_send(hg_context_t *context,
         return HG_NOMEM;
     late->op.step = late_step;
     late->context = context;
+    late->count = count;
     amg_addr_init_copy(to, &late->to);
     amg_context_enter(context);
     rc = ep->transport->msg.send_request(ep, (struct amg_target){to->peer, 0},
@@ -180,13 +194,15 @@ static hg_return_t stream_send_locked(
         (struct amg_target){stream->to.peer, 0}, message.buf, message.len,
         false, NULL);
     if (rc == HG_BUSY || (rc == HG_AGAIN && is_final))
-        rc = late_send(context, &stream->to, &message);
+        rc = late_send(context, &stream->to, &message, stream->count);
     if (rc == HG_AGAIN || rc == HG_NOMEM)
         return rc;
-    if (rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS) {
         stream_count(context, stream->count);
-    else
+    } else {
+        lost_log(&stream->to, stream->count, HG_Error_to_string(rc));
         ep->transport->msg.put_buf(ep, message.buf);
+    }
     stream_end_locked(context, stream);
     amg_context_posted(context, route);
     return rc;
@@ -294,7 +310,7 @@ AMG_NOINLINE static hg_return_t single_send(hg_context_t *context,
             (struct amg_target){to->peer, 0}, message.buf, message.len, false,
             NULL);
     if (rc == HG_BUSY)
-        rc = late_send(context, to, &message);
+        rc = late_send(context, to, &message, 1);
     if (!AMG_LIKELY(rc == HG_SUCCESS)) {
         ep->transport->msg.put_buf(ep, message.buf);
         return rc;
@@ -474,14 +490,11 @@ void amg_streams_abandon(hg_context_t *context)
     amg_bias_lock(&streams->lock); /* NOTE(not a leaf): as above */
     for (unsigned i = 0; i < SLOTS; i++) {
         struct stream *stream = &streams->slots[i];
-        char text[256];
 
         if (stream->buf == NULL)
             continue;
-        AMG_LOG_WARNING("rpc",
-            "%d one-way calls to %s are lost: the context ends, and they have "
-            "no credit",
-            stream->count, amg_addr_text(&stream->to, text, sizeof(text)));
+        lost_log(&stream->to, stream->count,
+            "the context ends, and they have no credit");
         amg_context_ep(context, stream->to.route)
             ->transport->msg.put_buf(
                 amg_context_ep(context, stream->to.route), stream->buf);

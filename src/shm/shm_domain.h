@@ -257,6 +257,7 @@ struct amg_shm_domain {
     uint32_t message_len; /* the eager limit; msgbufs have more room */
     uint32_t max_contexts;
     bool is_listening;
+    bool is_joined; /* its peers are ranks of a job, which close together */
     /* A poll may have to retry sends: peers in `blocked`, owed credits. Written
      * under the lock, read without it. */
     _Atomic uint32_t has_deferred;
@@ -303,7 +304,6 @@ struct amg_shm_domain {
     struct amg_shm_inbox *inboxes[AMG_SHM_CONTEXTS]; /* NULL: never opened */
     struct amg_shm_ep *eps[AMG_SHM_CONTEXTS];        /* NULL: not open */
     unsigned closed_inboxes;
-    uint64_t quiesce_until_ns; /* end of the wait for readers; 0: not closing */
     struct amg_shm_bulk bulk;
 };
 

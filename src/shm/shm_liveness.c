@@ -81,12 +81,16 @@ static void unsent_end_locked(struct amg_shm_peer *peer)
 static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
 {
     struct amg_shm_domain *domain = peer->domain;
+    uint32_t owed = 0;
 
     if (peer->state != AMG_SHM_PEER_ALIVE || peer == domain->self)
         return;
+    owed = amg_calls_owed_locked(&domain->calls, &peer->calls, peer->id);
     peer->state = AMG_SHM_PEER_GONE;
-    AMG_LOG_INFO("shm", "na+sm://%s, process %u, has %s", peer->region.name,
-        (unsigned)peer->region.pid, has_died ? "died" : "closed");
+    AMG_LOG(owed > 0 && has_died ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_INFO,
+        "shm", "na+sm://%s, process %u, has %s; %u calls to it had not ended",
+        peer->region.name, (unsigned)peer->region.pid,
+        has_died ? "died" : "closed", (unsigned)owed);
     amg_shm_peer_pidfd_close_locked(peer);
     peer->refs++;
     unsent_end_locked(peer);

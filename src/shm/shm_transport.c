@@ -3,6 +3,7 @@
 #include "shm/shm_transport.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +108,6 @@ enum {
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
     PEERS_EXPECTED = 256, /* processes of a node that call this one */
-    QUIESCE_MS = 500,     /* for peers to map the segment */
 };
 
 void amg_shm_cleanup(void)
@@ -223,6 +223,7 @@ static hg_return_t transport_open(
     domain->message_len = message_len_choose(how);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;
+    domain->is_joined = how->is_joined;
     amg_spare_hold();
     amg_bias_init(&domain->lock);
     rc = amg_shm_send_init(domain,
@@ -264,7 +265,22 @@ static void transport_limits(
     };
 }
 
-/* Whether all messages were sent, and all readers have mapped this segment. */
+/* Requests that keep this process from closing while the peer lives. The ranks
+ * of a job close together, so each first waits until its requests were answered
+ * or handled. Other peers serve what is in their rings when this process is
+ * gone, provided that they have mapped its segment before. */
+static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
+{
+    const struct amg_shm_domain *domain = peer->domain;
+
+    if (peer == domain->self || peer->state != AMG_SHM_PEER_ALIVE ||
+        (!domain->is_joined && amg_shm_link_is_seen_locked(peer)))
+        return 0;
+    return amg_calls_owed_locked(&domain->calls, &peer->calls, peer->id);
+}
+
+/* Whether all messages were sent, and no peer keeps this process from closing.
+ */
 static bool is_quiet_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;
@@ -273,38 +289,62 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
     if (amg_shm_send_is_blocked_locked(domain))
         return false;
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
-        if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
-            !amg_shm_link_is_seen_locked(peer))
+        if (peer_owes_locked(peer) > 0)
             return false;
     return true;
 }
 
-/* Peers need not close together with this process. They can read its messages
- * later if they have mapped its segment; this gives them the time to map it. */
+/* There is no limit of time here: core gives up a wait that gets too long. */
 static hg_return_t transport_quiesce(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
-    uint64_t now_ns = amg_clock_ns();
     bool is_quiet = false;
 
     amg_bias_lock(&domain->lock);
-    if (domain->quiesce_until_ns == 0)
-        domain->quiesce_until_ns = now_ns + QUIESCE_MS * AMG_NS_PER_MS;
     amg_shm_liveness_check_all_locked(domain);
     amg_shm_poll_all_closed_locked(domain, true);
-    is_quiet = is_quiet_locked(domain) || now_ns >= domain->quiesce_until_ns;
+    is_quiet = is_quiet_locked(domain);
     amg_bias_unlock(&domain->lock);
     return is_quiet ? HG_SUCCESS : HG_AGAIN;
 }
 
-static void transport_report(struct amg_domain *domain)
+/* Logs each peer that keeps this process from closing, with the number of its
+ * requests. */
+static bool owing_log(struct amg_shm_domain *domain, bool is_over)
 {
-    (void)domain; /* quiesce has a limit of its own */
+    struct amg_shm_peer *peer = NULL;
+    bool is_owed = false;
+
+    amg_bias_lock(&domain->lock);
+    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL) {
+        uint32_t owed = peer_owes_locked(peer);
+        char rank[32] = "";
+
+        if (owed == 0)
+            continue;
+        is_owed = true;
+        if (domain->is_joined)
+            snprintf(rank, sizeof(rank), "rank %u, ",
+                (unsigned)amg_shm_peer_rank(peer));
+        AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
+            "%sna+sm://%s, has not handled %u calls of this process%s; it must "
+            "make progress and trigger until this process has closed",
+            rank, peer->region.name, owed,
+            is_over ? ", which are given up" : "");
+    }
+    amg_bias_unlock(&domain->lock);
+    return is_owed;
 }
 
-static void transport_abandon(struct amg_domain *domain)
+static void transport_report(struct amg_domain *base)
 {
-    (void)domain; /* close waits for no peer */
+    (void)owing_log(amg_shm_domain_of(base), false);
+}
+
+/* Close waits for no peer. */
+static bool transport_abandon(struct amg_domain *base)
+{
+    return owing_log(amg_shm_domain_of(base), true);
 }
 
 static void transport_close(struct amg_domain *base)

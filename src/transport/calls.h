@@ -360,6 +360,12 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner,
     bool (*is_lost)(const struct amg_op *op, const void *arg), const void *arg);
 
+/* Requests to the peer that it has neither answered nor, one-way ones,
+ * released, and those that wait for a credit; without the calls that were
+ * cancelled. */
+uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
+    const struct amg_flow_peer *peer, uint32_t owner);
+
 /* The slot of a call that waits for its answer and was not cancelled, or NULL.
  * `at`: where to look first, and where it was found; 0 in the beginning. */
 const struct amg_table_slot *amg_calls_pending_locked(

@@ -293,9 +293,10 @@ static void self_domain_report(struct amg_domain *domain)
     (void)domain;
 }
 
-static void self_domain_abandon(struct amg_domain *domain)
+static bool self_domain_abandon(struct amg_domain *domain)
 {
     (void)domain;
+    return false;
 }
 
 static void self_domain_close(struct amg_domain *base)

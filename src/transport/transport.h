@@ -233,8 +233,10 @@ struct amg_domain_ops {
     /* Logs the peers that quiesce, or calls of this process, wait for. */
     void (*report)(struct amg_domain *domain);
     /* After a deadline: stops waiting for the peers, and logs the missing ones;
-     * takes at most half a second to find them. Optional before close. */
-    void (*abandon)(struct amg_domain *domain);
+     * takes at most half a second to find them. True: calls that this process
+     * has made are given up; the log has their number. Optional before close.
+     */
+    bool (*abandon)(struct amg_domain *domain);
     /* All endpoints are closed and all memory is unregistered. Frees the
      * domain. Does not wait for peers. */
     void (*close)(struct amg_domain *domain);

@@ -99,10 +99,19 @@ static bool fires_elsewhere(
     return false;
 }
 
+static void callback_log(margo_instance_id mid)
+{
+    margo_warning(mid,
+        "a timer has waited %u ms for its callback, which runs longer",
+        (unsigned)amg_env_number(AMG_ENV_SILENT));
+}
+
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer)
 {
     struct amg_margo_timers *timers = mid->timers;
+    uint64_t silent_ms = amg_env_number(AMG_ENV_SILENT);
+    uint64_t log_ns = 0;
     bool was_armed = false;
     bool is_firing = true;
     unsigned tries = 0;
@@ -119,6 +128,12 @@ bool amg_margo_timer_disarm(
         if (!was_armed && is_firing) {
             (void)ABT_self_yield();
             amg_lock_yield(tries++);
+            if (log_ns == 0)
+                log_ns = amg_clock_deadline_ns((unsigned)silent_ms);
+            if (silent_ms != 0 && amg_clock_ns() >= log_ns) {
+                log_ns = 0;
+                callback_log(mid);
+            }
         }
     }
     return was_armed;
@@ -260,9 +275,7 @@ static void idle_wait_locked(struct margo_timer *timer)
     if (ABT_cond_timedwait(idle, mutex, &moment) == ABT_SUCCESS)
         return;
     timer_unlock(timer);
-    margo_warning(timer->mid,
-        "a timer has waited %u ms for its callback, which runs longer",
-        silent_ms);
+    callback_log(timer->mid);
     timer_lock(timer);
 }
 

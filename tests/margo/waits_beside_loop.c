@@ -2,18 +2,23 @@
 /* The thread that opened the instance sits in other code, so that nobody runs
  * the progress loop. An OS thread and a thread of another stream wait: their
  * limits end calls and waits for several requests, sleeps end, and a call
- * without a limit is named in the log, until the loop runs again.
+ * without a limit is named in the log, until the loop runs again. Waits for a
+ * timer's callback and for a buffer of a bulk pool are named as well.
  * AMALGAM_SILENT_MS is short. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "alone.h"
+#include "margo-bulk-pool.h"
+#include "margo-timer.h"
 
 enum { LIMIT_MS = 20 };
 
 static hg_id_t quick_id;
-static atomic_uint stalls; /* lines that name the wait */
+static atomic_uint stalls;    /* lines that name the wait */
+static atomic_uint callbacks; /* lines about a timer's callback */
+static atomic_uint buffers;   /* lines about a bulk pool */
 static atomic_bool is_answered;
 static margo_request left; /* for when the loop runs again */
 
@@ -22,6 +27,10 @@ static void listen(void *uargs, const char *line)
     (void)uargs;
     if (strstr(line, "nobody has run the progress loop") != NULL)
         atomic_fetch_add(&stalls, 1);
+    if (strstr(line, "for its callback, which runs longer") != NULL)
+        atomic_fetch_add(&callbacks, 1);
+    if (strstr(line, "margo_bulk_pool_get() has waited") != NULL)
+        atomic_fetch_add(&buffers, 1);
 }
 
 static void quick(hg_handle_t handle)
@@ -120,10 +129,79 @@ static void in_stream(void)
     CHECK(ABT_xstream_free(&stream) == ABT_SUCCESS);
 }
 
+struct shot {
+    margo_timer_t timer;
+    atomic_bool has_begun;
+};
+
+/* Keeps its stream until the wait of the canceller was named. */
+static void callback(void *arg)
+{
+    struct shot *shot = arg;
+    unsigned before = atomic_load(&callbacks);
+
+    atomic_store(&shot->has_begun, true);
+    while (atomic_load(&callbacks) == before)
+        ;
+}
+
+static void *canceller(void *arg)
+{
+    struct shot *shot = arg;
+
+    while (!atomic_load(&shot->has_begun))
+        ;
+    CHECK(margo_timer_cancel(shot->timer) == 0);
+    return NULL;
+}
+
+/* ABT_POOL_NULL: in the loop. */
+static void callback_in(ABT_pool pool)
+{
+    struct shot shot = {.timer = MARGO_TIMER_NULL};
+    pthread_t thread;
+
+    CHECK(margo_timer_create_with_pool(
+              pair.mid, callback, &shot, pool, &shot.timer) == 0);
+    CHECK(margo_timer_start(shot.timer, 0) == 0);
+    CHECK(pthread_create(&thread, NULL, canceller, &shot) == 0);
+    while (!atomic_load(&shot.has_begun))
+        margo_thread_sleep(pair.mid, 1);
+    join(thread);
+    CHECK(margo_timer_destroy(shot.timer) == 0);
+}
+
+static void *borrower(void *arg)
+{
+    hg_bulk_t bulk = HG_BULK_NULL;
+
+    CHECK(margo_bulk_pool_get(arg, &bulk) == 0);
+    CHECK(margo_bulk_pool_release(arg, bulk) == 0);
+    return NULL;
+}
+
+static void buffer_missing(void)
+{
+    margo_bulk_pool_t pool = MARGO_BULK_POOL_NULL;
+    hg_bulk_t bulk = HG_BULK_NULL;
+    pthread_t thread;
+
+    CHECK_RC(margo_bulk_pool_create(pair.mid, 1, 64, HG_BULK_READWRITE, &pool),
+        HG_SUCCESS);
+    CHECK(margo_bulk_pool_get(pool, &bulk) == 0);
+    CHECK(pthread_create(&thread, NULL, borrower, pool) == 0);
+    while (atomic_load(&buffers) == 0)
+        ;
+    CHECK(margo_bulk_pool_release(pool, bulk) == 0);
+    join(thread);
+    CHECK(margo_bulk_pool_destroy(pool) == 0);
+}
+
 int main(void)
 {
     struct margo_logger logger = {
         NULL, listen, listen, listen, listen, listen, listen};
+    ABT_pool pool = ABT_POOL_NULL;
 
     CHECK(ABT_init(0, NULL) == ABT_SUCCESS);
     alone_open(NULL, NULL);
@@ -131,6 +209,10 @@ int main(void)
     quick_id = MARGO_REGISTER(pair.mid, "quick", void, void, quick);
     in_os_thread();
     in_stream();
+    CHECK(margo_get_handler_pool(pair.mid, &pool) == 0);
+    callback_in(pool);
+    callback_in(ABT_POOL_NULL);
+    buffer_missing();
     alone_close();
     CHECK(ABT_finalize() == ABT_SUCCESS);
     return 0;

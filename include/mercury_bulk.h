@@ -78,7 +78,10 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
 /**
  * Release a bulk handle; the last release ends the exposure of the memory.
  *
- * No new access begins; accesses in flight end before it returns.
+ * No new access begins; accesses in flight end before it returns. That holds
+ * also while a call that brings the handle to a peer is under way: the peer's
+ * transfers then end with HG_NOENTRY, and the memory is free at once. So free
+ * the handle when the call has ended, or when the peer has answered.
  *
  * @param handle  [in]  HG_BULK_NULL is allowed
  * Owns:      the caller's reference is consumed on success only.
@@ -88,7 +91,8 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
  *                    stay allocated: call again
  * Threads:   any thread; may wait up to AMALGAM_FREE_TIMEOUT_MS.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but may return HG_BUSY.
+ * Source:    as Mercury 2.4, but may return HG_BUSY; there, some transports let
+ *            transfers go on after it.
  */
 HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
 
@@ -158,9 +162,10 @@ HG_PUBLIC uint8_t HG_Bulk_get_context_id(hg_bulk_t handle);
  * @param actual_count  [out]  how many pieces; may be NULL
  * Owns:      the pieces are borrowed from the handle.
  * Errors:    HG_INVALID_ARG handle is NULL, its memory is another process's and
- *                           its data did not come with it, or the range reaches
- *                           beyond it
- *            size 0 or max_count 0: HG_SUCCESS, nothing is written.
+ *                           its data did not come with it, it came back to this
+ *                           process and its owner has freed it, or the range
+ *                           reaches beyond it
+ *            size 0 or max_count 0: HG_SUCCESS, and *actual_count is 0.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but the range is checked.

@@ -24,7 +24,7 @@ extern "C" {
  * @param origin_addr    [in]   the process that exposed `origin_handle`
  * @param origin_handle  [in]   not bound
  * @param origin_offset  [in]   bytes from the start of that handle
- * @param local_handle   [in]   of this process
+ * @param local_handle   [in]   of memory of this process
  * @param local_offset   [in]   bytes from the start of that handle
  * @param size           [in]   bytes
  * @param op_id          [out]  for HG_Bulk_cancel(); or HG_OP_ID_IGNORE

@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "transport/self.h"
 
 static struct amg_attic attic; /* of bulk handles */
 
@@ -143,6 +144,14 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
         bulk->is_registered = true;
     amg_lock_unlock(&bulk->lock);
     return rc;
+}
+
+bool amg_bulk_came_back(const struct hg_bulk *bulk)
+{
+    const struct amg_domain *self = bulk->cls->domains[AMG_ROUTE_SELF];
+
+    return self != NULL && amg_self_mem_is(self, &bulk->keys[AMG_ROUTE_SELF],
+                               bulk->segments, bulk->count);
 }
 
 uint64_t amg_bulk_sealed(struct hg_bulk *bulk)
@@ -373,17 +382,22 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
     (void)flags;
     if (!AMG_BULK_OK(handle))
         return amg_refusal();
-    if (size == 0 || max_count == 0)
+    if (size == 0 || max_count == 0) {
+        if (actual_count != NULL)
+            *actual_count = 0;
         return HG_SUCCESS;
-    if (!AMG_CONTRACT(handle->is_local || handle->eager != NULL,
-            "the memory of handle %p is in another process", (void *)handle))
+    }
+    if (!AMG_CONTRACT(handle->eager != NULL || amg_bulk_is_here(handle),
+            "the memory of handle %p is in another process, or its owner has "
+            "freed it; HG_Bulk_transfer() reads memory of another process",
+            (void *)handle))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(offset <= handle->len && size <= handle->len - offset,
             "%llu bytes at %llu pass the end of handle %p, which has %llu",
             (unsigned long long)size, (unsigned long long)offset,
             (void *)handle, (unsigned long long)handle->len))
         return HG_INVALID_ARG;
-    if (!handle->is_local) { /* one segment: the copy from the descriptor */
+    if (handle->eager != NULL) { /* one segment: the copy from the descriptor */
         if (buf_ptrs != NULL)
             buf_ptrs[0] = (char *)handle->eager + offset;
         if (buf_sizes != NULL)

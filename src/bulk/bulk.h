@@ -81,6 +81,15 @@ void amg_bulk_leave(struct hg_bulk *bulk);
 /* Creates the keys of a local handle for every open route, once. */
 hg_return_t amg_bulk_register(struct hg_bulk *bulk);
 
+/* Has this process sent the received handle to itself, and not freed its own
+ * one since? */
+bool amg_bulk_came_back(const struct hg_bulk *bulk);
+/* Are its segments memory of this process? */
+static inline bool amg_bulk_is_here(const struct hg_bulk *bulk)
+{
+    return AMG_LIKELY(bulk->is_local) || amg_bulk_came_back(bulk);
+}
+
 /* The segment that contains byte `offset`, and the offset in it. An offset at
  * the end returns the end of the last segment. */
 uint32_t amg_bulk_find(

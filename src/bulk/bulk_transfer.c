@@ -157,7 +157,7 @@ static hg_return_t plan_check(const struct amg_transfer_plan *plan)
             plan->op == HG_BULK_PULL || plan->op == HG_BULK_PUSH,
             "op is %d; it must be HG_BULK_PULL or HG_BULK_PUSH", (int)plan->op))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT_OF("HG_Bulk_transfer", local->is_local,
+    if (!AMG_CONTRACT_OF("HG_Bulk_transfer", amg_bulk_is_here(local),
             "local_handle %p is of the memory of another process; create one "
             "of your own memory",
             (const void *)local))
@@ -504,7 +504,7 @@ hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
 {
     if (!AMG_BULK_OK(handle) || !AMG_CONTEXT_OK(context))
         return amg_refusal();
-    if (!AMG_CONTRACT(handle->is_local && handle->cls == context->cls,
+    if (!AMG_CONTRACT(amg_bulk_is_here(handle) && handle->cls == context->cls,
             "handle %p must be of memory of this process, and of the class of "
             "the context",
             (void *)handle))

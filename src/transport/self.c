@@ -15,9 +15,11 @@
 #include "base/mem.h"
 
 /* A key is a cookie of the table, which is reused, and a serial number, which
- * is not: so the key of unregistered memory finds nothing. A copy runs without
- * the lock, but counts as a user of the memory; unregistering waits for the
- * users. */
+ * is not: so the key of unregistered memory finds nothing. Serial numbers have
+ * 32 bits and begin at random in each domain: a key that was kept over 2^32
+ * registrations would be valid again, and one of another process is valid here
+ * with a probability of 2^-32. A copy runs without the lock, but counts as a
+ * user of the memory; unregistering waits for the users. */
 
 enum { NAP_NS = 20000 }; /* between two checks for users of closing memory */
 
@@ -37,11 +39,39 @@ struct amg_self_mem {
     struct amg_segment segments[];
 };
 
-static void self_mems_init(struct amg_self_mems *mems)
+/* The smallest complete driver, and the example to copy: this file has exposed
+ * memory, the domain, its endpoints and its one address; messages are in
+ * self_msg.c. It receives even if the domain does not listen, because a process
+ * can always reach itself.
+ *
+ * An address is "self://PID-NONCE", where the nonce is drawn for each domain:
+ * the string of another process, or of a closed class, never matches. */
+
+enum {
+    TEXT_CAP = 48,      /* "self://" + 10 digits + '-' + 16 digits + NUL */
+    CONTEXTS_MAX = 256, /* a context id is one byte */
+};
+
+static const char self_prefix[] = "self://";
+
+/* Owned by its opener, until close. */
+struct self_domain {
+    struct amg_domain base;
+    char text[TEXT_CAP]; /* its address */
+    struct amg_self_msgs msgs;
+    struct amg_self_mems mems;
+};
+
+static struct self_domain *domain_of(const struct amg_domain *domain)
+{
+    return amg_container_of(domain, struct self_domain, base);
+}
+
+static void self_mems_init(struct amg_self_mems *mems, uint32_t serial)
 {
     amg_lock_init(&mems->lock);
     amg_table_init(&mems->table, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
-    mems->serials = 0;
+    mems->serials = serial;
 }
 
 /* All memory is unregistered. */
@@ -123,13 +153,32 @@ static void self_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
 }
 
 /* The memory of `key`, or NULL when it is no longer exposed. */
-static struct amg_self_mem *mem_find_locked(
+static AMG_INLINE struct amg_self_mem *mem_find_locked(
     const struct amg_self_mems *mems, const struct self_key *key)
 {
     struct amg_table_slot *place = amg_table_find(&mems->table, key->number, 0);
     struct amg_self_mem *mem = place == NULL ? NULL : place->object;
 
     return mem == NULL || mem->key.serial != key->serial ? NULL : mem;
+}
+
+bool amg_self_mem_is(const struct amg_domain *base, const struct amg_key *from,
+    const struct amg_segment *segments, uint32_t count)
+{
+    struct self_domain *domain = domain_of(base);
+    const struct amg_self_mem *mem = NULL;
+    struct self_key key;
+    bool is_same = false;
+
+    if (from->len != sizeof(key))
+        return false;
+    memcpy(&key, from->bytes, sizeof(key));
+    amg_lock_lock(&domain->mems.lock);
+    mem = mem_find_locked(&domain->mems, &key);
+    is_same = mem != NULL && mem->count == count &&
+              memcmp(mem->segments, segments, count * sizeof(*segments)) == 0;
+    amg_lock_unlock(&domain->mems.lock);
+    return is_same;
 }
 
 static hg_return_t access_check_locked(const struct amg_self_mem *mem,
@@ -177,10 +226,14 @@ static hg_return_t self_mems_access(struct amg_self_mems *mems,
     if (rc != HG_SUCCESS) {
         AMG_LOG_WARNING("bulk",
             "self: refused to %s %llu bytes at %llu of segment %u, key %x/%x: "
-            "code %d",
+            "%s",
             direction == AMG_MEM_READ ? "get" : "put", (unsigned long long)len,
             (unsigned long long)there.into, there.segment, key.number,
-            key.serial, (int)rc);
+            key.serial,
+            rc == HG_NOENTRY ? "its owner has freed the bulk handle, perhaps "
+                               "while the call that brought it was under way"
+            : rc == HG_PERMISSION ? "the bulk handle does not allow it"
+                                  : "they are beyond the memory");
         return HG_SUCCESS;
     }
     if (direction == AMG_MEM_WRITE)
@@ -191,34 +244,6 @@ static hg_return_t self_mems_access(struct amg_self_mems *mems,
     mem->users--;
     amg_lock_unlock(&mems->lock);
     return HG_SUCCESS;
-}
-
-/* The smallest complete driver, and the example to copy: this file has exposed
- * memory, the domain, its endpoints and its one address; messages are in
- * self_msg.c. It receives even if the domain does not listen, because a process
- * can always reach itself.
- *
- * An address is "self://PID-NONCE", where the nonce is drawn for each domain:
- * the string of another process, or of a closed class, never matches. */
-
-enum {
-    TEXT_CAP = 48,      /* "self://" + 10 digits + '-' + 16 digits + NUL */
-    CONTEXTS_MAX = 256, /* a context id is one byte */
-};
-
-static const char self_prefix[] = "self://";
-
-/* Owned by its opener, until close. */
-struct self_domain {
-    struct amg_domain base;
-    char text[TEXT_CAP]; /* its address */
-    struct amg_self_msgs msgs;
-    struct amg_self_mems mems;
-};
-
-static struct self_domain *domain_of(const struct amg_domain *domain)
-{
-    return amg_container_of(domain, struct self_domain, base);
 }
 
 /* The only peer is the domain. */
@@ -232,7 +257,8 @@ static struct self_domain *domain_of_ep(const struct amg_ep *ep)
     return domain_of(ep->domain);
 }
 
-static void text_make(char *ret_text)
+/* Returns the nonce. */
+static uint64_t text_make(char *ret_text)
 {
     uint64_t nonce = 0;
 
@@ -241,6 +267,7 @@ static void text_make(char *ret_text)
         nonce = amg_clock_ns();
     snprintf(ret_text, TEXT_CAP, "%s%ld-%016" PRIx64, self_prefix,
         (long)getpid(), nonce);
+    return nonce;
 }
 
 static hg_return_t self_domain_open(
@@ -263,8 +290,7 @@ static hg_return_t self_domain_open(
     if (domain == NULL)
         return HG_NOMEM;
     domain->base.transport = &amg_self_transport;
-    text_make(domain->text);
-    self_mems_init(&domain->mems);
+    self_mems_init(&domain->mems, (uint32_t)text_make(domain->text));
     rc = amg_self_msgs_init(&domain->msgs, how);
     if (rc != HG_SUCCESS) {
         amg_self_msgs_fini(&domain->msgs);

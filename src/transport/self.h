@@ -18,10 +18,15 @@ struct amg_self_mem;
 struct amg_self_mems {
     struct amg_lock lock; /* guards all below, and the counts of users */
     struct amg_table table;
-    uint32_t serials; /* number of registrations so far */
+    uint32_t serials; /* the next one; see self.c */
 };
 
 extern const struct amg_transport amg_self_transport;
+
+/* Is this the key of memory of this domain that is exposed now, and has these
+ * segments? Then they are addresses of this process. */
+bool amg_self_mem_is(const struct amg_domain *domain, const struct amg_key *key,
+    const struct amg_segment *segments, uint32_t count);
 
 /* State shared by the endpoints of a domain. Owned by the domain, which embeds
  * it. Lock order: `lock`, then the pool's own. */

@@ -147,7 +147,6 @@ int ABT_key_create(void (*destructor)(void *value), ABT_key *newkey)
 
     if (newkey == NULL)
         return ABT_ERR_INV_ARG;
-    *newkey = ABT_KEY_NULL;
     key = amg_mem_alloc(sizeof(*key));
     if (key == NULL)
         return ABT_ERR_MEM;

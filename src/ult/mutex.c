@@ -280,11 +280,13 @@ static struct mutex_attr *attr_of(ABT_mutex_attr attr)
 
 static int attr_create(ABT_bool is_recursive, ABT_mutex_attr *ret_attr)
 {
-    int rc = amg_handle_create(ret_attr, sizeof(struct mutex_attr));
+    struct mutex_attr *attr = amg_mem_zalloc(sizeof(*attr));
 
-    if (rc == ABT_SUCCESS)
-        attr_of(*ret_attr)->is_recursive = is_recursive;
-    return rc;
+    if (attr == NULL)
+        return ABT_ERR_MEM;
+    attr->is_recursive = is_recursive;
+    *ret_attr = (ABT_mutex_attr)(void *)attr;
+    return ABT_SUCCESS;
 }
 
 int ABT_mutex_attr_create(ABT_mutex_attr *newattr)

@@ -7,6 +7,8 @@
 #include "ult/sched.h"
 #include "ult/xstream_local.h"
 
+enum { MANY = 64 }; /* units given to a function of the program at once */
+
 static bool access_is_known(ABT_pool_access access)
 {
     return (int)access >= ABT_POOL_ACCESS_PRIV &&
@@ -367,17 +369,46 @@ int ABT_pool_remove(ABT_pool pool, ABT_unit unit)
                                                                : ABT_ERR_POOL;
 }
 
-static int push_for(
-    struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context)
+static int adopt_for(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
-    int rc = ABT_SUCCESS;
-
     /* A popped thread is ready, and on no list. */
     if (amg_ult_state(ult) != AMG_ULT_READY || !amg_ult_is_in(ult, NULL))
         return ABT_ERR_UNIT;
-    rc = amg_ready_pool_adopt(pool, ult);
+    return amg_ready_pool_adopt(pool, ult);
+}
+
+static int push_for(
+    struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context)
+{
+    int rc = adopt_for(pool, ult);
+
     if (rc == ABT_SUCCESS)
         amg_ready_pool_push(pool, ult, context);
+    return rc;
+}
+
+/* Pushes threads up to the first that cannot be, by the program's function for
+ * several; ABT_THREAD_NULL is left out. */
+static int push_many_for(struct amg_ready_pool *pool, const ABT_thread *threads,
+    size_t num, ABT_pool_context context)
+{
+    ABT_unit units[MANY];
+    size_t count = 0;
+    int rc = ABT_SUCCESS;
+
+    for (size_t i = 0; i < num && rc == ABT_SUCCESS; i++) {
+        if (threads[i] == ABT_THREAD_NULL)
+            continue;
+        rc = adopt_for(pool, amg_ult_of(threads[i]));
+        if (rc == ABT_SUCCESS)
+            units[count++] = amg_unit_of(amg_ult_of(threads[i]));
+        if (count == MANY) {
+            amg_ready_pool_push_many(pool, units, count, context);
+            count = 0;
+        }
+    }
+    if (count > 0)
+        amg_ready_pool_push_many(pool, units, count, context);
     return rc;
 }
 
@@ -416,6 +447,9 @@ int ABT_pool_push_threads_ex(ABT_pool pool, const ABT_thread *threads,
         return ABT_ERR_INV_POOL;
     if (threads == NULL && num > 0)
         return ABT_ERR_INV_ARG;
+    if (amg_ready_pool_takes_many(amg_ready_pool_of(pool)))
+        return push_many_for(
+            amg_ready_pool_of(pool), threads, num, pool_context);
     for (size_t i = 0; i < num; i++) {
         int rc = ABT_SUCCESS;
 

@@ -235,6 +235,27 @@ static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
 }
 
+bool amg_ready_pool_takes_many(const struct amg_ready_pool *pool)
+{
+    return pool->ops == NULL && !pool->user->is_old &&
+           pool->user->push_many != NULL;
+}
+
+void amg_ready_pool_push_many(struct amg_ready_pool *pool,
+    const ABT_unit *units, size_t count, ABT_pool_context context)
+{
+    AMG_ASSERT(amg_ready_pool_takes_many(pool));
+    atomic_fetch_add_explicit(&pool->pushes, 1, memory_order_relaxed);
+    pool->user->push_many(pool->user->pool, units, count, context);
+    amg_bias_lock(&pool->lock);
+    size_change(pool, count);
+    push_unlock(pool, NULL);
+    for (size_t i = 1; i < count; i++)
+        amg_ready_pool_wake_one(pool);
+    /* Release: pairs with amg_ready_pool_quiesce(). */
+    atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
+}
+
 static void pool_push(struct amg_ready_pool *pool, struct amg_ult *ult,
     enum push_from from, ABT_pool_context context, runs_next_fn runs_next)
 {
@@ -377,13 +398,25 @@ static void pool_succeed(
     pool_hand_over(pool, successor);
 }
 
-void amg_ready_pool_unref(
-    struct amg_ready_pool *pool, struct amg_ready_pool *successor)
+static unsigned users_drop(struct amg_ready_pool *pool)
 {
     unsigned users =
         atomic_fetch_sub_explicit(&pool->users, 1, memory_order_acq_rel);
 
     AMG_ASSERT(users > 0);
+    return users;
+}
+
+void amg_ready_pool_deref(struct amg_ready_pool *pool)
+{
+    (void)users_drop(pool);
+}
+
+void amg_ready_pool_unref(
+    struct amg_ready_pool *pool, struct amg_ready_pool *successor)
+{
+    unsigned users = users_drop(pool);
+
     if (users != 1 || !pool->is_automatic)
         return;
     if (successor != NULL && amg_ready_pool_total(pool) > 0)

@@ -140,6 +140,8 @@ void amg_ready_pool_destroy(struct amg_ready_pool *pool);
 void amg_ready_pool_ref(struct amg_ready_pool *pool);
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
+/* Takes amg_ready_pool_ref() back; an automatic pool stays its creator's. */
+void amg_ready_pool_deref(struct amg_ready_pool *pool);
 
 /* Moves the thread to the pool, from the one to which it belonged, if any.
  * Called by its creator, or by a caller that removed it from its pool. Returns
@@ -163,6 +165,11 @@ void amg_ult_yielded(
 /* Performs a requested migration. */
 void amg_ult_migrate(struct amg_ult *ult);
 
+/* Does the program's pool take several units at once? */
+bool amg_ready_pool_takes_many(const struct amg_ready_pool *pool);
+/* Pushes the units of `count` ready threads, which the pool has adopted. */
+void amg_ready_pool_push_many(struct amg_ready_pool *pool,
+    const ABT_unit *units, size_t count, ABT_pool_context context);
 /* Pushes a thread, and wakes a sleeper that watches the pool. Called by any
  * thread. `context` is for a user-defined pool; 0: it was created or revived.
  */

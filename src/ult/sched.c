@@ -48,6 +48,19 @@ void amg_sched_destroy(
     amg_mem_free(sched);
 }
 
+void amg_sched_undo(struct amg_sched *sched, const ABT_pool *given)
+{
+    int own = 0;
+
+    for (int i = 0; i < sched->count; i++)
+        if (given != NULL && given[i] != ABT_POOL_NULL)
+            amg_ready_pool_deref(sched->pools[i]);
+        else
+            sched->pools[own++] = sched->pools[i];
+    sched->count = own;
+    amg_sched_destroy(sched, NULL);
+}
+
 int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
     ABT_pool *pools, bool is_automatic, struct amg_sched **ret_sched)
 {
@@ -68,7 +81,7 @@ int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
     sched->seed = 1;
     sched->kind = kind;
     if (!pools_fill(sched, count, pools)) {
-        amg_sched_destroy(sched, NULL);
+        amg_sched_undo(sched, pools);
         return ABT_ERR_MEM;
     }
     if (def != NULL) {

@@ -44,6 +44,10 @@ int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
  * these move to `successor`, see amg_ready_pool_unref(). */
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor);
+/* Frees a scheduler whose creation failed afterwards: the pools that the
+ * program gave for that (an entry may be ABT_POOL_NULL; NULL: none) stay the
+ * program's, automatic ones too. */
+void amg_sched_undo(struct amg_sched *sched, const ABT_pool *given);
 
 /* The next thread to run, or NULL. Called by the xstream of the scheduler. */
 struct amg_ult *amg_sched_pop(struct amg_sched *sched);

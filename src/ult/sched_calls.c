@@ -53,7 +53,7 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
         rc = def->init(amg_sched_handle(sched), config);
     if (rc != ABT_SUCCESS) {
         sched->def.free = NULL; /* so that it is not called */
-        amg_sched_destroy(sched, NULL);
+        amg_sched_undo(sched, num_pools > 0 ? pools : NULL);
         return rc;
     }
     *newsched = amg_sched_handle(sched);

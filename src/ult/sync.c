@@ -129,7 +129,6 @@ int ABT_eventual_create(int nbytes, ABT_eventual *neweventual)
 {
     struct eventual *self = NULL;
 
-    amg_handle_clear(neweventual);
     if (!AMG_GIVEN(neweventual) ||
         !AMG_CONTRACT(nbytes >= 0, "nbytes is %d", nbytes))
         return ABT_ERR_INV_ARG;
@@ -253,7 +252,6 @@ int ABT_future_create(uint32_t num_compartments, void (*cb_func)(void **arg),
 {
     struct future *self = NULL;
 
-    amg_handle_clear(newfuture);
     if (!AMG_GIVEN(newfuture))
         return ABT_ERR_INV_ARG;
     self = amg_mem_zalloc(

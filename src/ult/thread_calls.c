@@ -73,18 +73,21 @@ int ABT_thread_create_to(ABT_pool pool, void (*thread_func)(void *), void *arg,
         .is_named = newthread != NULL};
     struct amg_ult *self = amg_ult_self();
     struct amg_ult *ult = NULL;
+    ABT_thread thread = ABT_THREAD_NULL;
     int rc = ABT_SUCCESS;
 
-    amg_handle_clear(newthread);
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
     if (self == NULL)
         return amg_ult_current() == NULL ? amg_ult_none_code()
                                          : ABT_ERR_INV_THREAD;
-    rc = thread_new(&spec, newthread, &ult);
-    if (rc == ABT_SUCCESS)
-        amg_ult_switch_to(self, AMG_SWITCH_YIELD, NULL, ult);
-    return rc;
+    rc = thread_new(&spec, newthread == NULL ? NULL : &thread, &ult);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (newthread != NULL)
+        *newthread = thread;
+    amg_ult_switch_to(self, AMG_SWITCH_YIELD, NULL, ult);
+    return ABT_SUCCESS;
 }
 
 int ABT_thread_create_on_xstream(ABT_xstream xstream,

@@ -9,22 +9,18 @@
 #include "ult/sched.h"
 #include "ult/switch_to.h"
 
-/* Creates and starts an xstream. On an error the scheduler is freed if this
- * file created it. */
-static int xstream_new(struct amg_sched *sched, int rank, bool is_made_here,
-    ABT_xstream *ret_xstream)
+/* Creates and starts an xstream. */
+static int xstream_new(
+    struct amg_sched *sched, int rank, ABT_xstream *ret_xstream)
 {
     struct amg_xstream *xstream = NULL;
     int rc = amg_xstream_create(sched, rank, &xstream);
 
-    if (rc != ABT_SUCCESS) {
-        if (is_made_here)
-            amg_sched_destroy(sched, NULL);
+    if (rc != ABT_SUCCESS)
         return rc;
-    }
     rc = amg_xstream_start(xstream);
     if (rc != ABT_SUCCESS) {
-        amg_xstream_discard(xstream, is_made_here);
+        amg_xstream_discard(xstream, false);
         return rc;
     }
     *ret_xstream = amg_xstream_handle(xstream);
@@ -53,7 +49,10 @@ static int xstream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
     rc = sched_default(sched, &known);
     if (rc != ABT_SUCCESS)
         return rc;
-    return xstream_new(known, rank, sched == ABT_SCHED_NULL, ret_xstream);
+    rc = xstream_new(known, rank, ret_xstream);
+    if (rc != ABT_SUCCESS && sched == ABT_SCHED_NULL)
+        amg_sched_destroy(known, NULL);
+    return rc;
 }
 
 int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream)
@@ -85,7 +84,10 @@ int ABT_xstream_create_basic(ABT_sched_predef predef, int num_pools,
     rc = ABT_sched_create_basic(predef, num_pools, pools, config, &sched);
     if (rc != ABT_SUCCESS)
         return rc;
-    return xstream_new(amg_sched_of(sched), -1, true, newxstream);
+    rc = xstream_new(amg_sched_of(sched), -1, newxstream);
+    if (rc != ABT_SUCCESS)
+        amg_sched_undo(amg_sched_of(sched), num_pools > 0 ? pools : NULL);
+    return rc;
 }
 
 int ABT_xstream_revive(ABT_xstream xstream)
@@ -254,7 +256,7 @@ int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
         return rc;
     rc = ABT_xstream_set_main_sched(xstream, sched);
     if (rc != ABT_SUCCESS)
-        ABT_sched_free(&sched);
+        amg_sched_undo(amg_sched_of(sched), num_pools > 0 ? pools : NULL);
     return rc;
 }
 

@@ -72,6 +72,8 @@ ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
  * @param type  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  type is NULL
+ *            ABT_ERR_UNINITIALIZED  before ABT_init(); the result is
+ *                             ABT_UNIT_TYPE_EXT all the same
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.

@@ -116,14 +116,14 @@ ABT_API_PUBLIC int ABT_thread_get_stacksize(
 
 /**
  * Get the lowest address and the size of a thread's stack; NULL and 0 if it has
- * none of its own.
+ * none of its own. The library may keep the thread's state in the upper part,
+ * below 1 KiB.
  *
  * @param thread     [in]  the thread
- * @param stackaddr  [out]  the address
- * @param stacksize  [out]  bytes that the thread can use
+ * @param stackaddr  [out]  the address; NULL: not wanted
+ * @param stacksize  [out]  its bytes; NULL: not wanted
  * Owns:      the stack is borrowed from the thread.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_INV_ARG  stackaddr or stacksize is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots after 1.2.

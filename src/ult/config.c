@@ -281,6 +281,7 @@ int ABT_thread_attr_set_stack(
         (stackaddr != NULL && stacksize < LEAST_STACK))
         return ABT_ERR_INV_ARG;
     uattr->stack = stackaddr;
+    uattr->known_stack = NULL;
     uattr->stack_len = stacksize;
     return ABT_SUCCESS;
 }
@@ -294,7 +295,7 @@ int ABT_thread_attr_get_stack(
         return ABT_ERR_INV_THREAD_ATTR;
     if (stackaddr == NULL || stacksize == NULL)
         return ABT_ERR_INV_ARG;
-    *stackaddr = uattr->stack;
+    *stackaddr = uattr->stack != NULL ? uattr->stack : uattr->known_stack;
     return ABT_thread_attr_get_stacksize(attr, stacksize);
 }
 
@@ -350,6 +351,7 @@ int ABT_thread_get_attr(ABT_thread thread, ABT_thread_attr *attr)
     if (rc == ABT_SUCCESS)
         *amg_thread_attr_of(*attr) = (struct amg_thread_attr){
             .stack = ult->stack == NULL ? ult->stack_base : NULL,
+            .known_stack = ult->stack_base,
             .stack_len = ult->stack_len,
             .is_of_primary = ult->kind == AMG_ULT_PRIMARY,
             .is_migratable = ult->is_migratable,

@@ -446,6 +446,8 @@ static struct amg_ult *create_on_ours(
     struct amg_stack *stack = NULL;
     struct amg_ult *ult = NULL;
 
+    if (attr->stack_len > SIZE_MAX / 2)
+        return NULL;
     if (attr->stack_len != 0 && attr->stack_len != len)
         len = attr->stack_len + OWN_LEN;
     stack = amg_stack_alloc(local == NULL ? NULL : &local->stacks, len);

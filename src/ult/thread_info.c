@@ -76,10 +76,10 @@ int ABT_thread_get_stack(ABT_thread thread, void **stackaddr, size_t *stacksize)
 
     if (ult == NULL)
         return ABT_ERR_INV_THREAD;
-    if (stackaddr == NULL || stacksize == NULL)
-        return ABT_ERR_INV_ARG;
-    *stackaddr = ult->stack_base;
-    *stacksize = ult->stack_room;
+    if (stackaddr != NULL)
+        *stackaddr = ult->stack_base;
+    if (stacksize != NULL)
+        *stacksize = ult->stack_len;
     return ABT_SUCCESS;
 }
 
@@ -221,11 +221,11 @@ int ABT_self_get_type(ABT_unit_type *type)
 
     if (type == NULL)
         return ABT_ERR_INV_ARG;
+    *type = ABT_UNIT_TYPE_EXT;
     if (self == NULL)
-        *type = ABT_UNIT_TYPE_EXT;
-    else
-        *type = self->kind == AMG_ULT_TASKLET ? ABT_UNIT_TYPE_TASK
-                                              : ABT_UNIT_TYPE_THREAD;
+        return ABT_initialized();
+    *type = self->kind == AMG_ULT_TASKLET ? ABT_UNIT_TYPE_TASK
+                                          : ABT_UNIT_TYPE_THREAD;
     return ABT_SUCCESS;
 }
 

@@ -99,6 +99,7 @@ static inline void amg_key_table_clear(struct amg_key_table *table)
 /* Attributes, behind ABT_thread_attr; the program's. */
 struct amg_thread_attr {
     void *stack;        /* NULL: the library's */
+    void *known_stack;  /* of the thread that was asked for these, to be told */
     size_t stack_len;   /* 0: the default */
     bool is_of_primary; /* main()'s, whose stack is not known */
     bool is_migratable;

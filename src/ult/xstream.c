@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "affinity/bind.h"
+#include "base/clock.h"
+#include "base/env.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -386,19 +388,48 @@ int amg_xstream_start(struct amg_xstream *xstream)
     return ABT_ERR_MEM;
 }
 
-void amg_xstream_join(struct amg_xstream *xstream)
+/* The threads of its pools, ready or blocked. */
+static size_t threads_count(struct amg_xstream *xstream)
+{
+    size_t count = 0;
+
+    (void)ABT_sched_get_total_size(
+        amg_sched_handle(amg_xstream_sched(xstream)), &count);
+    return count;
+}
+
+/* Waits until the xstream has ended, or a time has passed: then false. */
+static bool join_until(struct amg_xstream *xstream, uint64_t until_ns)
 {
     struct amg_waiter waiter;
 
+    amg_lock_lock(&xstream->lock);
+    if (amg_xstream_has_ended(xstream)) {
+        amg_lock_unlock(&xstream->lock);
+        return true;
+    }
+    amg_waiter_init(&waiter);
+    amg_list_push(&xstream->joiners, &waiter.link);
+    return amg_park_until(&waiter, &xstream->lock, until_ns);
+}
+
+void amg_xstream_join(struct amg_xstream *xstream)
+{
+    uint64_t silent_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
+    uint64_t since_ns = amg_clock_ns();
+    uint64_t past_ns = silent_ns;
+
     AMG_ASSERT(xstream != amg_xstream_self());
     amg_xstream_ask(xstream, AMG_XSTREAM_TO_JOIN);
-    amg_lock_lock(&xstream->lock);
-    if (!amg_xstream_has_ended(xstream)) {
-        amg_waiter_init(&waiter);
-        amg_list_push(&xstream->joiners, &waiter.link);
-        amg_park(&waiter, &xstream->lock);
-    } else {
-        amg_lock_unlock(&xstream->lock);
+    while (!join_until(
+        xstream, silent_ns == 0 ? AMG_NO_DEADLINE : since_ns + past_ns)) {
+        AMG_LOG_WARNING("ult",
+            "the join of execution stream %d has waited %.1f s: a thread still "
+            "runs there, or its pools have %zu threads that are ready or "
+            "blocked; let them end before ABT_xstream_join(), "
+            "ABT_finalize() or the end of Margo",
+            xstream->rank, (double)past_ns / 1e9, threads_count(xstream));
+        past_ns *= 2;
     }
     xstream_reap(xstream);
 }

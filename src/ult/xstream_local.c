@@ -4,10 +4,17 @@
  * When a user-level thread overruns its stack, the guard page below it raises
  * SIGSEGV. The handler, which runs on a stack of its own, writes a line that
  * names the thread if the address of the fault lies in a guard page. Then it
- * leaves the signal to the previous action: the fault occurs again when the
- * handler returns, and a signal that was sent is raised again. */
+ * restores the previous action: the fault occurs again when the handler
+ * returns, and a signal that was sent is raised again, so the kernel delivers
+ * both with the flags of that action. From then on the process has no lines
+ * about overrun stacks, until the next first ABT_init(). A program's action may
+ * remember this handler and call it. If the runtime was opened again meanwhile,
+ * that action is the previous one of this handler, and the two would call each
+ * other for ever: the handler, called while its previous action is in place,
+ * restores the default action. */
 #include "ult/xstream_local.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -35,8 +42,16 @@ AMG_NOINLINE struct amg_xstream_local *amg_xstream_local_far(void)
     return amg_xstream_local_of_thread;
 }
 
-/* NOTE(why): the C++ runtime's name. Weak, since few programs have that. */
-__attribute__((weak)) struct amg_caught *__cxa_get_globals(void);
+/* The C++ runtime's state of caught exceptions of this OS thread; NULL: no C++
+ * runtime. Looked up by name for each stream, as few programs have that runtime
+ * and some load it late. */
+static struct amg_caught *caught_find(void)
+{
+    struct amg_caught *(*get)(void) = NULL;
+
+    *(void **)&get = dlsym(RTLD_DEFAULT, "__cxa_get_globals");
+    return get == NULL ? NULL : get();
+}
 
 /* A stack for the signal handler, unless the OS thread has one. False: no
  * memory. */
@@ -65,8 +80,7 @@ struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream)
         return NULL;
     }
     local->xstream = xstream;
-    if (__cxa_get_globals != NULL)
-        local->caught = __cxa_get_globals();
+    local->caught = caught_find();
     local->current = &local->own;
     amg_ult_init(&local->own, AMG_ULT_SCHEDULER);
     atomic_store_explicit(&local->own.xstream, xstream, memory_order_relaxed);
@@ -79,10 +93,13 @@ struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream)
 void amg_xstream_local_close(struct amg_xstream_local *local)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
+    stack_t now;
 
     AMG_ASSERT(
         amg_xstream_local_of_thread == local && local->current == &local->own);
-    if (local->signal_stack != NULL)
+    /* The program may have set one of its own meanwhile. */
+    if (local->signal_stack != NULL && sigaltstack(NULL, &now) == 0 &&
+        now.ss_sp == local->signal_stack)
         sigaltstack(&none, NULL);
     amg_mem_free(local->signal_stack);
     amg_stack_cache_flush(&local->stacks);
@@ -129,6 +146,8 @@ static void overrun_report(const struct amg_ult *ult)
         return; /* nothing more can be done */
 }
 
+/* Restores the former action, and leaves the signal to that: the kernel
+ * delivers it with the flags and the mask of that action. */
 static void segv_handle(int number, siginfo_t *info, void *context)
 {
     /* By kill() and the like: no fault, so it does not come again. */
@@ -136,22 +155,19 @@ static void segv_handle(int number, siginfo_t *info, void *context)
     const struct amg_ult *ult =
         is_sent ? NULL : overrun_of((uintptr_t)info->si_addr);
 
+    struct sigaction now;
+
+    (void)context;
     if (ult != NULL)
         overrun_report(ult);
-    if ((action_before.sa_flags & SA_SIGINFO) != 0) {
-        action_before.sa_sigaction(number, info, context);
-        return;
-    }
-    if (action_before.sa_handler != SIG_DFL &&
-        action_before.sa_handler != SIG_IGN) {
-        action_before.sa_handler(number);
-        return;
-    }
-    if (is_sent && action_before.sa_handler == SIG_IGN)
-        return;
-    signal(number, SIG_DFL);
+    if (sigaction(number, NULL, &now) == 0 &&
+        now.sa_sigaction == action_before.sa_sigaction)
+        now = (struct sigaction){.sa_handler = SIG_DFL};
+    else
+        now = action_before;
+    (void)sigaction(number, &now, NULL);
     if (is_sent)
-        raise(number);
+        (void)raise(number);
 }
 
 void amg_stack_guard_open(void)

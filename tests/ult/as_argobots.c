@@ -13,6 +13,7 @@ static void before_init(void)
 {
     ABT_xstream stream = (ABT_xstream)(void *)&ran;
     ABT_thread thread = (ABT_thread)(void *)&ran;
+    ABT_unit_type type = ABT_UNIT_TYPE_THREAD;
     ABT_unit_id id = 0;
     int rank = 0;
 
@@ -26,6 +27,8 @@ static void before_init(void)
     CHECK(thread == ABT_THREAD_NULL);
     GIVES(ABT_ERR_UNINITIALIZED, ABT_self_get_task_id(&id));
     GIVES(ABT_ERR_UNINITIALIZED, ABT_self_yield());
+    GIVES(ABT_ERR_UNINITIALIZED, ABT_self_get_type(&type));
+    CHECK(type == ABT_UNIT_TYPE_EXT);
     stream = (ABT_xstream)(void *)&ran;
     GIVES(ABT_ERR_UNINITIALIZED, ABT_xstream_create(ABT_SCHED_NULL, &stream));
     CHECK(stream == ABT_XSTREAM_NULL);
@@ -184,10 +187,45 @@ static void newer_names(void)
     OK(ABT_eventual_free(&eventual));
 }
 
+/* The stack of a thread by both ways, and queries of a part. */
+static void stacks_are_told(void)
+{
+    ABT_thread thread = ult_start(0, run, NULL);
+    ABT_thread_attr attr = ABT_THREAD_ATTR_NULL;
+    void *base[3] = {NULL, NULL, NULL};
+    size_t len[3] = {0, 0, 0};
+
+    OK(ABT_thread_get_stack(thread, &base[0], &len[0]));
+    OK(ABT_thread_get_stack(thread, &base[1], NULL));
+    OK(ABT_thread_get_stack(thread, NULL, &len[1]));
+    OK(ABT_thread_get_attr(thread, &attr));
+    OK(ABT_thread_attr_get_stack(attr, &base[2], &len[2]));
+    OK(ABT_thread_attr_free(&attr));
+    for (int i = 1; i < 3; i++)
+        CHECK(base[i] == base[0] && len[i] == len[0]);
+    CHECK(base[0] != NULL && len[0] > 0);
+    ult_join(&thread);
+}
+
+/* No thread, and no crash, where a stack would pass the end of memory. */
+static void stack_too_long(void)
+{
+    ABT_thread_attr attr = ABT_THREAD_ATTR_NULL;
+    ABT_thread thread = ABT_THREAD_NULL;
+
+    OK(ABT_thread_attr_create(&attr));
+    OK(ABT_thread_attr_set_stacksize(attr, (size_t)-1));
+    GIVES(
+        ABT_ERR_MEM, ABT_thread_create(ult_pool(0), run, NULL, attr, &thread));
+    OK(ABT_thread_attr_free(&attr));
+}
+
 int main(void)
 {
     before_init();
     ult_begin(1);
+    stacks_are_told();
+    stack_too_long();
     handles_after_errors();
     cpu_sets();
     popped_threads();

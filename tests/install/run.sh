@@ -162,6 +162,20 @@ system_argobots() {
     fi
 }
 
+# In a project of C++ alone, too, where it has the same targets.
+by_cmake_cxx() {
+    cat >"$work/cxx/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(user LANGUAGES CXX)
+find_package(amalgam 0.1 REQUIRED)
+add_executable(amalgam_user amalgam_user.cc)
+target_link_libraries(amalgam_user amalgam::mpi)
+END
+    cp "$here/user/amalgam_user.c" "$work/cxx/amalgam_user.cc"
+    cmake -S "$work/cxx" -B "$work/cxx/build" -G "$generator" \
+        -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$work/cxx/build"
+}
+
 by_cmake() {
     cmake -S "$here/user" -B "$work/user" -DWITH_MPI=$has_mpi \
         -DWITH_MARGO=$has_margo -DWITH_ABT=$has_abt \
@@ -331,6 +345,10 @@ cmake)
     fi
     if [ $has_mpi = yes ]; then
         check_amalgam_user "$work/user/amalgam_user"
+        mkdir "$work/cxx"
+        by_cmake_cxx >"$work/user.log" 2>&1 ||
+            fail "a project of C++: $(cat "$work/user.log")"
+        check_amalgam_user "$work/cxx/build/amalgam_user"
     fi
     ;;
 readme)

@@ -84,8 +84,7 @@ bool all_agree(bool is_fine)
 
 void progress_open(void)
 {
-    /* The launcher of mpiexec knows whether the ranks write to a terminal. Open
-     * MPI gives each rank one of its own. */
+    /* Open MPI gives each rank a terminal: the launcher knows of the user's. */
     const char *said = getenv("AMALGAM_TERMINAL");
     struct peer own = {.is_waiting = false};
     int len = 0;
@@ -101,9 +100,8 @@ void progress_open(void)
     progress.start_s = progress.shown_s = MPI_Wtime();
     for (int i = 0; i < progress.peer_count; i++)
         progress.peers[i].heard_s = i == job.rank ? INFINITY : progress.start_s;
-    progress.is_terminal = job.size == 1 && isatty(STDOUT_FILENO);
-    if (said != NULL)
-        progress.is_terminal = strcmp(said, "1") == 0;
+    progress.is_terminal =
+        said != NULL ? *said == '1' : job.size == 1 && isatty(STDOUT_FILENO);
 }
 
 static void progress_print(void)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_select.h"
 
@@ -137,7 +138,24 @@ static unsigned providers_list(
     return count;
 }
 
+static bool provider_has(const char *protocol, const char *info)
+{
+    const struct amg_open how = {.info = info,
+        .protocol = protocol,
+        .is_listening = true,
+        .max_contexts = 1};
+    struct fi_info *found = NULL;
+    struct amg_ofi_facts facts;
+
+    AMG_ASSERT(protocol != NULL && info != NULL);
+    if (amg_ofi_select(&how, &found, &facts) != HG_SUCCESS)
+        return false;
+    amg_ofi_call->freeinfo(found);
+    return true;
+}
+
 const struct amg_providers amg_ofi_providers = {
     .versions = versions_tell,
     .list = providers_list,
+    .has = provider_has,
 };

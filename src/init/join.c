@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
@@ -461,6 +462,22 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
         ops->reason(domain));
 }
 
+/* A job of one node opens no libfabric, so that a name that cannot be opened
+ * would be noticed first by a job of two. Rank 0 asks for it. */
+static void far_check(const hg_class_t *cls)
+{
+    const struct amg_class_plan *plan = &cls->plan;
+    const struct amg_providers *providers = amg_init_providers();
+
+    AMG_ASSERT(plan->far_protocol[0] != '\0');
+    if (providers == NULL ||
+        !providers->has(plan->far_protocol, plan->far_info))
+        AMG_LOG_WARNING("cls",
+            "ofi+%s cannot be opened here; this job goes on without it, as all "
+            "ranks are on one node, but one of several nodes will fail",
+            plan->far_protocol);
+}
+
 /* Opens the node's domains as the plan wants. */
 static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
     const struct amg_node *node, amg_init_driver_fn find_driver)
@@ -488,6 +505,8 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
                              "memory; see the log of the rank that failed");
         return HG_OPNOTSUPPORTED;
     }
+    if (cls->plan.needs_far && node->node_count == 1 && node->rank == 0)
+        far_check(cls);
     if (cls->plan.far_protocol[0] != '\0' && node->node_count > 1)
         rc = internode_join(cls, ops, node, find_driver, &is_far);
     if (rc != HG_SUCCESS)

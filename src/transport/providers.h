@@ -30,6 +30,9 @@ struct amg_providers {
     unsigned (*list)(
         void (*each)(const struct amg_provider *provider, void *arg),
         void *arg);
+    /* Is there a provider of this protocol, as "tcp", for the rest of the init
+     * string? Opens nothing; false: the log says what is missing. */
+    bool (*has)(const char *protocol, const char *info);
 };
 
 #endif

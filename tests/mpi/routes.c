@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Each rank is called over the expected route: routes SEGMENTS [LINE], or the
- * class named by AMALGAM_TRANSPORT is refused: routes refused LINE. The open
- * maps no segment of another rank; a call to a rank maps its segment here, the
- * caller's segment there, and no other; at the end that many are mapped, or any
- * number. While the class is open no file of it has a name, unless a rank needs
- * that (no_map.c), and none is left afterwards. The log has LINE; over any
- * route, the origin of a call is the right rank. */
+ * class named by AMALGAM_TRANSPORT is refused: routes refused LINE; or it
+ * opens, and rank 0 warns: routes warned LINE. The open maps no segment of
+ * another rank; a call to a rank maps its segment here, the caller's segment
+ * there, and no other; at the end that many are mapped, or any number. While
+ * the class is open no file of it has a name, unless a rank needs that
+ * (no_map.c), and none is left afterwards. The log has LINE; over any route,
+ * the origin of a call is the right rank. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,16 @@ static void refusal_check(const char *line)
     fclose(log);
 }
 
+static void warning_check(const char *line)
+{
+    FILE *log = ranks_log_catch("warning");
+
+    ranks_open(&all, MPI_COMM_WORLD);
+    CHECK(ranks_log_has(log, line) == (all.rank == 0));
+    ranks_close(&all);
+    fclose(log);
+}
+
 int main(int argc, char **argv)
 {
     FILE *log = NULL;
@@ -167,6 +178,10 @@ int main(int argc, char **argv)
     ranks_start(MPI_THREAD_MULTIPLE);
     if (argc == 3 && strcmp(argv[1], "refused") == 0) {
         refusal_check(argv[2]);
+        return ranks_stop();
+    }
+    if (argc == 3 && strcmp(argv[1], "warned") == 0) {
+        warning_check(argv[2]);
         return ranks_stop();
     }
     log = ranks_log_catch("info");

@@ -246,6 +246,11 @@ check_part() {
         *) fail "the other project got $program" ;;
         esac
     done
+    cmake --install "$work/parent" --prefix "$prefix" >"$work/parent.log" 2>&1 &&
+        [ -n "$(find "$prefix" -name libamalgam_mpi.so)" ] &&
+        [ -z "$(find "$prefix" -name 'libmercury*' -o -name mercury.pc)" ] ||
+        fail "its install has no libraries, or names of the originals:" \
+            "$(tail "$work/parent.log")"
     "$work/parent/opens" self na+sm || fail "opens: $?"
     check_mercury_user "$work/parent/mercury_user"
     check_mercury_user "$work/parent/margo_user"

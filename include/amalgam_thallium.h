@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of Margo on which the C++ objects of thallium.hpp stand, and which
- * Margo itself does not have: each finds an object that another thread may be
- * freeing, and counts a reference to it before it can be freed. */
+/* Functions on which the C++ objects of thallium.hpp stand, and which Margo
+ * does not have. */
 #ifndef AMALGAM_THALLIUM_H
 #define AMALGAM_THALLIUM_H
 
@@ -54,6 +53,34 @@ HG_PUBLIC void *amalgam_margo_data_ref(
 HG_PUBLIC int amalgam_margo_callback_get(margo_instance_id mid, int is_before,
     const void *owner, void (*ref)(margo_finalize_callback_t cb, void *arg),
     margo_finalize_callback_t *ret_cb, void **ret_arg);
+
+/** What becomes of an instance when its last engine goes away. */
+enum amalgam_margo_engine_how {
+    AMALGAM_MARGO_ENGINE_ENDS,    /* it is finalized */
+    AMALGAM_MARGO_ENGINE_WAITS,   /* somebody has to finalize it */
+    AMALGAM_MARGO_ENGINE_RELEASES /* the reference of the opening call goes */
+};
+
+/**
+ * End an instance whose last engine goes away.
+ *
+ * Does nothing more than to wait if the instance is ending, and not even that
+ * in a handler or a callback. AMALGAM_MARGO_ENGINE_WAITS finalizes an instance
+ * that serves no RPC of the program and does not allow remote shutdown, or if
+ * AMALGAM_ENGINE_WAIT is 0; else the instance serves until somebody finalizes
+ * it, and after a second the log says that it waits.
+ *
+ * @param mid  [in]  the caller has a reference besides that of the opening call
+ * @param how  [in]
+ * Owns:      the reference of the opening call is consumed.
+ * Errors:    none.
+ * Threads:   any thread; blocks until the instance has ended, except in a
+ *            handler or a callback. May switch the calling ULT: yes.
+ * Undefined: the reference of the opening call was dropped before.
+ * Source:    ours.
+ */
+HG_PUBLIC void amalgam_margo_engine_end(
+    margo_instance_id mid, enum amalgam_margo_engine_how how);
 
 #ifdef __cplusplus
 }

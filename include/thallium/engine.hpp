@@ -6,6 +6,8 @@
 #ifndef THALLIUM_ENGINE_HPP
 #define THALLIUM_ENGINE_HPP
 
+#include <thallium/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -51,6 +53,11 @@
 #define THALLIUM_SERVER_MODE MARGO_SERVER_MODE
 #define THALLIUM_CLIENT_MODE MARGO_CLIENT_MODE
 
+/** 0, in all files of a program: no engine waits in its destructor. */
+#ifndef AMALGAM_ENGINE_WAIT
+#define AMALGAM_ENGINE_WAIT 1
+#endif
+
 namespace thallium
 {
 
@@ -58,9 +65,12 @@ namespace thallium
  * An instance of Margo, or none. Copies are the same engine.
  *
  * An engine that was opened by its address ends with the last of its copies,
- * unless finalize() came before: a client is finalized; a server first waits
- * until somebody finalizes it, unless an exception is on its way. Engines that
- * only refer to an instance, as those of endpoint::get_engine(), do not count.
+ * unless finalize() came before: a client is finalized; a server that serves
+ * RPCs first waits until somebody finalizes it, unless an exception is on its
+ * way, AMALGAM_ENGINE_WAIT was defined as 0 before this header, or is 0 in the
+ * environment. Engines that only refer to an instance, as those of
+ * endpoint::get_engine(), do not count; copies that functions of RPCs and
+ * callbacks have captured count until finalize().
  */
 class engine : public margo_instance_ref
 {
@@ -73,7 +83,7 @@ class engine : public margo_instance_ref
         if (mid == MARGO_INSTANCE_NULL)
             MARGO_THROW(margo_init_ext, HG_OTHER_ERROR,
                 "cannot open an engine at \"" + addr + "\"; the log says why");
-        adopt(mid, mode == THALLIUM_SERVER_MODE);
+        adopt(mid, mode == THALLIUM_SERVER_MODE && AMALGAM_ENGINE_WAIT != 0);
     }
 
     void open(const std::string &addr, int mode, const char *config,
@@ -129,7 +139,7 @@ class engine : public margo_instance_ref
     {
         margo_instance_ref::operator=(margo_instance_ref(mid));
         m_life = std::make_shared<detail::engine_life>(mid,
-            waits ? detail::engine_life::WAITS : detail::engine_life::ENDS);
+            waits ? AMALGAM_MARGO_ENGINE_WAITS : AMALGAM_MARGO_ENGINE_ENDS);
     }
 
   public:
@@ -200,7 +210,7 @@ class engine : public margo_instance_ref
     {
         if (take_ownership && mid != MARGO_INSTANCE_NULL)
             m_life = std::make_shared<detail::engine_life>(
-                mid, detail::engine_life::RELEASES);
+                mid, AMALGAM_MARGO_ENGINE_RELEASES);
     }
 
     /** Refers to an instance. */

@@ -294,8 +294,7 @@ static bool is_runner(margo_instance_id mid)
                                   memory_order_relaxed);
 }
 
-/* May the calling thread wait for the end of the instance? */
-static bool may_wait(margo_instance_id mid)
+bool amg_margo_may_wait(margo_instance_id mid)
 {
     return !amg_margo_handler_is_self(mid) && !amg_margo_is_loop(mid) &&
            !is_runner(mid) && !amg_margo_is_tasklet();
@@ -565,7 +564,7 @@ static void finalize_finish(margo_instance_id mid)
  */
 static void finish_or_refuse(margo_instance_id mid, const char *caller)
 {
-    if (may_wait(mid))
+    if (amg_margo_may_wait(mid))
         finalize_finish(mid);
     else
         margo_error(mid,
@@ -611,7 +610,8 @@ void margo_finalize(margo_instance_id mid)
     finalize_lock(mid);
     is_alone = mid->finalize->closers == 0;
     finalize_unlock(mid);
-    if (may_wait(mid) && !may_be_awaited(mid) && (is_first || is_alone))
+    if (amg_margo_may_wait(mid) && !may_be_awaited(mid) &&
+        (is_first || is_alone))
         finalize_finish(mid);
     release(mid);
 }
@@ -690,7 +690,7 @@ hg_return_t margo_instance_release(margo_instance_id mid)
         close_if_unreferenced(mid, may_end_streams(mid));
     } else {
         finalize_begin(mid);
-        if (may_wait(mid))
+        if (amg_margo_may_wait(mid))
             finalize_finish(mid);
     }
     release(mid);

@@ -171,6 +171,8 @@ struct amg_margo_finalize {
 };
 
 void amg_margo_finalize_init(margo_instance_id mid);
+/* May the calling thread wait for the end of the instance? */
+bool amg_margo_may_wait(margo_instance_id mid);
 /* For amg_margo_loop_start(). */
 extern const struct amg_margo_loop_end amg_margo_finalize_of_loop;
 

@@ -288,6 +288,26 @@ hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
     return event.ret;
 }
 
+bool amg_margo_rpcs_are_served(margo_instance_id mid)
+{
+    struct amg_list *all = &mid->rpcs->all;
+    struct amg_link *link = NULL;
+    bool is_served = false;
+
+    amg_lock_lock(&mid->rpcs->lock);
+    for (link = amg_list_first(all); link != NULL && !is_served;
+         link = amg_list_next(all, link)) {
+        const struct amg_margo_rpc *rpc =
+            amg_container_of(link, struct amg_margo_rpc, link);
+
+        /* Names of the instance's own RPCs begin with two underscores. */
+        is_served = rpc->is_registered && rpc->has_handler &&
+                    strncmp(rpc->name, "__", 2) != 0;
+    }
+    amg_lock_unlock(&mid->rpcs->lock);
+    return is_served;
+}
+
 void amg_margo_rpcs_fini(margo_instance_id mid)
 {
     struct amg_link *link = NULL;

@@ -59,6 +59,9 @@ struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id);
 void *amg_margo_rpc_data_ref(
     struct amg_margo_rpc *rpc, void (*ref)(void *data));
 
+/* Is an RPC of the program registered with a handler? */
+bool amg_margo_rpcs_are_served(margo_instance_id mid);
+
 /* The id of `name` for a provider: a hash of the name in the upper half. */
 hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id);
 

@@ -3,6 +3,8 @@
  * outlives them, and what they manage. */
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include "engines.hpp"
@@ -351,6 +353,55 @@ TEST_CASE("a client that goes away without finalize ends")
         client.push_finalize_callback([&] { has_ended = true; });
     }
     CHECK(has_ended);
+}
+
+TEST_CASE("a server that nobody can call ends with its scope")
+{
+    bool has_ended = false;
+
+    for (int round = 0; round < 2; round++) {
+        tl::engine server(transport, THALLIUM_SERVER_MODE);
+
+        server.push_finalize_callback([&] { has_ended = true; });
+        (void)server.define("called");
+        if (round == 1) {
+            CHECK(has_ended);
+            tl::auto_remote_procedure gone = server.define("add", add);
+        }
+        has_ended = false;
+    }
+    CHECK(has_ended);
+}
+
+TEST_CASE("a server that need not wait ends with its scope")
+{
+    bool has_ended = false;
+
+    setenv("AMALGAM_ENGINE_WAIT", "0", 1);
+    {
+        tl::engine server(transport, THALLIUM_SERVER_MODE);
+
+        server.push_finalize_callback([&] { has_ended = true; });
+        server.define("add", add);
+        server.enable_remote_shutdown();
+    }
+    unsetenv("AMALGAM_ENGINE_WAIT");
+    CHECK(has_ended);
+}
+
+TEST_CASE("an engine that its function has captured goes with the others")
+{
+    std::weak_ptr<int> watched;
+    {
+        tl::engine client(transport, THALLIUM_CLIENT_MODE);
+        auto kept = std::make_shared<int>(1);
+
+        watched = kept;
+        client.define("captured",
+            [client, kept](const tl::request &req) { req.respond(*kept); });
+        client.finalize();
+    }
+    CHECK(watched.expired());
 }
 
 TEST_CASE("a server that an exception unwinds ends without waiting")

@@ -194,7 +194,7 @@ save_nothing)
     done
     ;;
 *)
-    ! grep '^amalgam: ' "$work/err" || fail "the library had complaints"
+    ! grep -E '^(amalgam: |\[(warning|error|critical)\])' "$work/err" || fail "the library had complaints"
     ;;
 esac
 [ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls -A "$TMPDIR")"

@@ -4,6 +4,7 @@
 #define THALLIUM_DETAIL_ENGINE_LIFE_HPP
 
 #include <exception>
+#include <amalgam_thallium.h>
 #include <margo.h>
 #include <thallium/margo_instance_ref.hpp>
 
@@ -23,27 +24,15 @@ inline bool is_unwinding() noexcept
 #endif
 }
 
-/* True in a thread that drops functions of RPCs in a callback of finalize(). An
- * engine that one of them has captured need not end what is ending. */
-inline bool &is_dropping() noexcept
-{
-    static thread_local bool value = false;
-
-    return value;
-}
-
 /* Shared by the copies of an engine. The reference with which the instance was
  * opened stays with finalize(); the object has one of its own. */
 class engine_life
 {
-  public:
-    enum end {
-        ENDS,    /* is finalized */
-        WAITS,   /* somebody has to finalize it */
-        RELEASES /* the reference that a program has handed over goes */
-    };
+    margo_instance_ref m_instance;
+    amalgam_margo_engine_how m_end;
 
-    engine_life(margo_instance_id mid, end how) noexcept
+  public:
+    engine_life(margo_instance_id mid, amalgam_margo_engine_how how) noexcept
         : m_instance(mid), m_end(how)
     {
     }
@@ -53,23 +42,10 @@ class engine_life
 
     ~engine_life()
     {
-        margo_instance_id mid = m_instance.get_margo_instance();
-        bool has_ended = false;
-
-        (void)margo_instance_is_finalized(mid, &has_ended);
-        if (has_ended || is_dropping())
-            return;
-        if (m_end == RELEASES)
-            (void)margo_instance_release(mid);
-        else if (m_end == WAITS && !is_unwinding())
-            margo_wait_for_finalize(mid);
-        else
-            margo_finalize(mid);
+        if (m_end == AMALGAM_MARGO_ENGINE_WAITS && is_unwinding())
+            m_end = AMALGAM_MARGO_ENGINE_ENDS;
+        amalgam_margo_engine_end(m_instance.get_margo_instance(), m_end);
     }
-
-  private:
-    margo_instance_ref m_instance;
-    end m_end;
 };
 
 } /* namespace detail */

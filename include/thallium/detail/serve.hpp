@@ -50,10 +50,8 @@ class rpc_function
     {
         auto *function = static_cast<rpc_function *>(arg);
 
-        is_dropping() = true;
         (void)margo_register_data(
             function->m_mid, function->m_id, nullptr, nullptr);
-        is_dropping() = false;
         unref(function);
     }
 

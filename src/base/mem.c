@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/process.h"
 
 /* The mapping is of an anonymous file (memfd), which the kernel frees with its
  * last user, so a killed process leaves nothing behind. It is sealed against
@@ -28,7 +29,7 @@ static int file_create(const char *name, uint64_t len)
         AMG_LOG_INFO("cls", "no memory file can be made: %s", strerror(errno));
         return -1;
     }
-    if (ftruncate(fd, (off_t)len) == 0 &&
+    if (amg_file_may_have(len) && ftruncate(fd, (off_t)len) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
         return fd;
     AMG_LOG_INFO("cls", "a memory file of %llu bytes cannot be made: %s",

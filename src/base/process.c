@@ -192,9 +192,22 @@ int amg_spare_open(const char *path, int flags)
 _Thread_local struct amg_role amg_role
     __attribute__((tls_model("initial-exec")));
 
+bool amg_file_may_have(uint64_t len)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY || len <= limit.rlim_cur)
+        return true;
+    errno = EFBIG;
+    return false;
+}
+
 int amg_file_make(const char *folder, uint64_t len)
 {
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = amg_file_may_have(len)
+                 ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)
+                 : -1;
     int error = 0;
 
     if (fd < 0 || (ftruncate(fd, (off_t)len) == 0 && flock(fd, LOCK_SH) == 0))

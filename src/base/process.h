@@ -51,6 +51,9 @@ void amg_spare_close(int fd);
 /* Is the spare in use? Then its user should close it soon. */
 bool amg_spare_is_out(void);
 
+/* May a file get that long? A process that makes it longer than ulimit -f ends
+ * by SIGXFSZ, also in memory. False: `errno` is EFBIG. */
+bool amg_file_may_have(uint64_t len);
 /* Creates a file without a name, locked by flock(LOCK_SH). -1: see `errno`. */
 int amg_file_make(const char *folder, uint64_t len);
 

@@ -81,6 +81,7 @@ unsigned amg_shm_files_clean(void);
 /* Parameters of a new segment. */
 struct amg_shm_region_params {
     const char *name; /* chosen, or "" */
+    bool is_of_job;   /* the file may lose its name later */
     uint32_t max_contexts;
     uint32_t message_len;
     uint16_t first_credits;

@@ -187,17 +187,21 @@ static hg_return_t file_name(int fd, const char *name, uint32_t *ret_pid)
     return HG_ADDRINUSE;
 }
 
-/* Names a file after this process, by the next free number. */
+/* Names a file after this process, by the lowest free number: so a class that
+ * is closed and opened again, also after exec(), has the same address.
+ * `is_by_fd`: the name ends with the descriptor. */
 static hg_return_t file_name_next(
-    int fd, const char *kind, char ret_name[AMG_SHM_NAME_CAP])
+    int fd, const char *kind, bool is_by_fd, char ret_name[AMG_SHM_NAME_CAP])
 {
-    static atomic_uint next;
     hg_return_t rc = HG_ADDRINUSE;
     uint32_t pid = 0;
 
     for (int i = 0; i < NAME_TRIES && rc == HG_ADDRINUSE; i++) {
-        snprintf(ret_name, AMG_SHM_NAME_CAP, "%s%d-%u.%d", kind, (int)getpid(),
-            atomic_fetch_add_explicit(&next, 1, memory_order_relaxed), fd);
+        int len = snprintf(
+            ret_name, AMG_SHM_NAME_CAP, "%s%d-%d", kind, (int)getpid(), i);
+
+        if (is_by_fd)
+            snprintf(ret_name + len, AMG_SHM_NAME_CAP - (size_t)len, ".%d", fd);
         rc = file_name(fd, ret_name, &pid);
     }
     return rc;
@@ -361,7 +365,9 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     if (region.fd < 0) {
         AMG_LOG_ERROR("shm",
             "cannot create a file of %" PRIu64 " bytes in " FOLDER ": %s",
-            head.len, strerror(errno));
+            head.len,
+            errno == EFBIG ? "it may not be that large, see ulimit -f"
+                           : strerror(errno));
         return HG_NA_ERROR;
     }
     rc = HG_NOMEM;
@@ -381,8 +387,9 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     head.probe_addr = (uint64_t)(uintptr_t)&shared->probe;
     snprintf(head.name, sizeof(head.name), "%s", params->name);
     memcpy(shared, &head, sizeof(head)); /* complete before it has a name */
-    rc = params->name[0] != '\0' ? file_name_chosen(region.fd, params->name)
-                                 : file_name_next(region.fd, "", shared->name);
+    rc = params->name[0] != '\0'
+             ? file_name_chosen(region.fd, params->name)
+             : file_name_next(region.fd, "", params->is_of_job, shared->name);
     if (rc != HG_SUCCESS)
         goto unmap;
     memcpy(head.name, shared->name, sizeof(head.name));
@@ -518,7 +525,7 @@ bool amg_shm_node_mem_create(uint64_t len, struct amg_shm_node_mem *ret_mem)
         goto close_fd;
     }
     memcpy(base, &mem.id.word, sizeof(mem.id.word));
-    if (file_name_next(mem.fd, "table-", mem.id.name) != HG_SUCCESS)
+    if (file_name_next(mem.fd, "table-", true, mem.id.name) != HG_SUCCESS)
         goto unmap;
     mem.bytes = base + WORD_ROOM;
     *ret_mem = mem;

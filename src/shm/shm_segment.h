@@ -25,9 +25,10 @@
  * can corrupt messages but not the addresses that its peers use.
  *
  * The file is created without a name and linked when it is complete, so no
- * other process can mistake an unfinished segment for a stale one. A default
- * name ends with the owner's descriptor of the file, "PID-NUMBER.DESCRIPTOR",
- * so peers can open the segment through /proc after the file was unlinked. */
+ * other process can mistake an unfinished segment for a stale one. Its default
+ * name is "PID-NUMBER", with the lowest free number. That of a rank of a job
+ * ends with the owner's descriptor of the file, "PID-NUMBER.DESCRIPTOR", so
+ * peers can open the segment through /proc after the file was unlinked. */
 #ifndef AMG_SHM_SHM_SEGMENT_H
 #define AMG_SHM_SHM_SEGMENT_H
 

@@ -157,6 +157,7 @@ static hg_return_t domain_fill(
 {
     const struct amg_shm_region_params params = {
         .name = how->info == NULL ? "" : how->info,
+        .is_of_job = how->is_joined,
         .max_contexts = how->max_contexts,
         .message_len = domain->message_len * AMG_ROOM_FACTOR,
         .has_membarrier = amg_shm_doorbell_has_membarrier(),

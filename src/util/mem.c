@@ -13,6 +13,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "mercury_mem.h"
 #include "mercury_mem_pool.h"
 
@@ -145,7 +146,8 @@ static int shm_resize(int fd, const char *name, size_t size, bool create)
         return HG_UTIL_FAIL;
     }
     /* Not ftruncate(): a full /dev/shm is told now, not by SIGBUS later. */
-    errno = posix_fallocate(fd, 0, (off_t)size);
+    if (amg_file_may_have(size))
+        errno = posix_fallocate(fd, 0, (off_t)size);
     if (errno == 0)
         return HG_UTIL_SUCCESS;
     shm_failed(name, size, strerror(errno));

@@ -33,6 +33,7 @@ static void open_party(
 {
     const struct amg_open how = {.info = name,
         .is_listening = true,
+        .is_joined = loses_name,
         .max_contexts = 1,
         .credits = credits};
 

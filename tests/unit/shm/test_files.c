@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mem.h"
+#include "log_kept.h"
 #include "shm/shm_files.h"
 #include "shm/shm_transport.h"
 #include "unit/shm/party.h"
@@ -66,6 +68,65 @@ static void test_chosen_name_is_the_address(void **state)
     }
     party_child_end(&child);
     party_close(&party);
+}
+
+static void address_expect(const struct amg_domain *domain, unsigned number)
+{
+    struct amg_shm_id id;
+    char name[AMG_SHM_NAME_CAP];
+
+    snprintf(name, sizeof(name), "%d-%u", (int)getpid(), number);
+    amg_shm_node_id(domain, &id);
+    assert_string_equal(id.name, name);
+}
+
+/* A peer that knows the address finds the class when it was closed and opened
+ * again, also by the program that this process runs by exec(). */
+static void test_default_name_depends_on_the_open_classes_only(void **state)
+{
+    struct amg_domain *first = NULL;
+    struct amg_domain *second = NULL;
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(open_as("", &first), HG_SUCCESS);
+    address_expect(first, 0);
+    shm->domain.close(first);
+    assert_int_equal(pipe(fds), 0); /* other descriptors than before */
+    assert_int_equal(open_as("", &first), HG_SUCCESS);
+    address_expect(first, 0);
+    assert_int_equal(open_as("", &second), HG_SUCCESS);
+    address_expect(second, 1);
+    shm->domain.close(first);
+    assert_int_equal(open_as("", &first), HG_SUCCESS);
+    address_expect(first, 0);
+    shm->domain.close(first);
+    shm->domain.close(second);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* With ulimit -f the files of a class would end the process by SIGXFSZ. */
+static void test_limit_of_file_sizes_is_an_error(void **state)
+{
+    struct amg_mapping mapping;
+    struct amg_domain *domain = NULL;
+    struct rlimit old;
+    struct rlimit none;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    none = (struct rlimit){0, old.rlim_max};
+    log_len = 0;
+    amg_log_func_set(log_keep);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    assert_int_equal(open_as("", &domain), HG_NA_ERROR);
+    assert_int_not_equal(amg_mapping_open("test", 4096, &mapping), HG_SUCCESS);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    amg_log_func_set(NULL);
+    assert_non_null(strstr(log_text, "ulimit -f"));
+    assert_int_equal(open_as("", &domain), HG_SUCCESS);
+    shm->domain.close(domain);
 }
 
 static void test_name_in_use_is_refused_until_its_owner_dies(void **state)
@@ -484,6 +545,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_cleans_unless_another_rank_does),
         cmocka_unit_test(test_chosen_name_is_the_address),
+        cmocka_unit_test(test_default_name_depends_on_the_open_classes_only),
+        cmocka_unit_test(test_limit_of_file_sizes_is_an_error),
         cmocka_unit_test(test_name_in_use_is_refused_until_its_owner_dies),
         cmocka_unit_test(
             test_segment_without_a_name_is_found_and_leaves_no_file),

@@ -423,10 +423,8 @@ static void cancel_all_locked(
     amg_calls_drop_locked(&domain->calls, &ep->base);
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         for (uint32_t i = 0;
-             (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
-            amg_calls_detach_locked(&domain->calls, &link->control, &ep->base);
+             (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
             amg_calls_detach_locked(&domain->calls, &link->queue, &ep->base);
-        }
 }
 
 static void ep_close(struct amg_ep *base, struct amg_events *ret_events)

@@ -29,6 +29,22 @@
  * it is a late arrival for the context that polls next. An answer that matches
  * no slot, or a WAITING request, is a protocol violation.
  *
+ * Nothing here waits in a circle:
+ *
+ *   what             held by                    until
+ *   credit           a request, once it leaves  the target answers or releases
+ *   slot of a call   a request, from its post   the same; the table grows, else
+ *                                               the post fails
+ *   buffer           a post                     the medium's rules: a post that
+ *                                               waits needs none of a pool
+ *                                               (shm/shm_buf.h)
+ *   place in a       a post                     the older ones have left; each
+ *   queue                                       has its own wait for a credit
+ *
+ * The target's program decides when it answers, and may do that after messages
+ * of the library have come (ACKs, credits, refusals, those of transfers). These
+ * take none of all that, and wait for room in the medium alone.
+ *
  * The caller of a function that ends in _locked holds the lock of the domain.
  */
 #ifndef AMG_TRANSPORT_CALLS_H

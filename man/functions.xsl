@@ -184,11 +184,35 @@
         <xsl:value-of select="concat('the ', translate(substring-before(
             substring-after($type, ' ABT_'), ' '), '_', ' '))"/>
       </xsl:when>
+      <xsl:when test="contains($type, ' hg_size_t ') or
+          contains($type, ' hg_return_t ')"/>
+      <xsl:when test="contains($type, ' hg_')">
+        <xsl:call-template name="words">
+          <xsl:with-param name="type" select="substring-after($type, ' hg_')"/>
+        </xsl:call-template>
+      </xsl:when>
+      <xsl:when test="contains($type, ' margo_')">
+        <xsl:call-template name="words">
+          <xsl:with-param name="type" select="substring-after($type, ' margo_')"/>
+        </xsl:call-template>
+      </xsl:when>
+      <xsl:when test="contains($type, ' na_addr_t ')">the address</xsl:when>
+      <xsl:when test="$name = 'index'">from 0 on</xsl:when>
+      <xsl:when test="$name = 'refcount'">the number of references</xsl:when>
     </xsl:choose>
   </xsl:variable>
   <xsl:if test="$what != ''">
     <xsl:value-of select="concat($receives, normalize-space($what), $nl)"/>
   </xsl:if>
+</xsl:template>
+
+<!-- "the mem pool" of "mem_pool_t *". -->
+<xsl:template name="words">
+  <xsl:param name="type"/>
+  <xsl:variable name="word" select="substring-before($type, ' ')"/>
+  <xsl:variable name="len" select="string-length($word)"/>
+  <xsl:value-of select="concat('the ', translate(substring($word, 1,
+      $len - 2 * (substring($word, $len - 1) = '_t')), '_', ' '))"/>
 </xsl:template>
 
 <!-- What it returns, in the order of the docstring. -->

@@ -67,11 +67,11 @@ static void added_and_removed(void)
     CHECK_RC(margo_remove_pool(mid, "mine"), HG_NOENTRY);
 }
 
-static ABT_xstream first = ABT_XSTREAM_NULL;
-
 static void leave(void *arg)
 {
+    ABT_xstream first = ABT_XSTREAM_NULL;
     ABT_xstream now = ABT_XSTREAM_NULL;
+    ABT_xstream_state state = ABT_XSTREAM_STATE_RUNNING;
 
     CHECK(ABT_xstream_self(&first) == ABT_SUCCESS);
     now = first;
@@ -81,6 +81,9 @@ static void leave(void *arg)
         CHECK(ABT_thread_yield() == ABT_SUCCESS);
         CHECK(ABT_xstream_self(&now) == ABT_SUCCESS);
     }
+    /* The first stream uses the pool until the next removal after its end. */
+    while (state != ABT_XSTREAM_STATE_TERMINATED)
+        CHECK(ABT_xstream_get_state(first, &state) == ABT_SUCCESS);
     *(hg_return_t *)arg = margo_remove_xstream(mid, now);
 }
 
@@ -90,7 +93,6 @@ static void removed_by_its_thread(void)
 {
     struct margo_pool_info pool;
     ABT_thread thread = ABT_THREAD_NULL;
-    ABT_xstream_state state = ABT_XSTREAM_STATE_RUNNING;
     hg_return_t rc = HG_SUCCESS;
     size_t streams = margo_get_num_xstreams(mid);
 
@@ -106,9 +108,6 @@ static void removed_by_its_thread(void)
     CHECK(rc == HG_PERMISSION);
     CHECK(one_said("no other stream would run the thread that asks"));
     CHECK(margo_get_num_xstreams(mid) == streams + 1);
-    /* The stream that left uses the pool until it has ended. */
-    while (state != ABT_XSTREAM_STATE_TERMINATED)
-        CHECK(ABT_xstream_get_state(first, &state) == ABT_SUCCESS);
     CHECK_RC(margo_remove_xstream(mid, (uint32_t)streams), HG_SUCCESS);
     CHECK_RC(margo_remove_pool(mid, "both"), HG_SUCCESS);
 }

@@ -37,7 +37,6 @@
 #include "mpi_backend/mpi_public.h"
 
 enum {
-    LOG_NAME_CAP = 32,
     YIELDS = 200,     /* tests before a thread sleeps between them */
     SLEEP_NS = 50000, /* the first time, later up to 2 ms */
     SLEEP_MORE_NS = 4000,
@@ -268,6 +267,18 @@ static bool mpi_is_usable(void)
     return false;
 }
 
+/* From now on each log line names this rank: of the world, or of `comm` where
+ * MPI has been started by sessions alone. */
+static void log_name_set(MPI_Comm comm)
+{
+    int is_up = 0;
+    int rank = -1;
+
+    MPI_Initialized(&is_up);
+    if (MPI_Comm_rank(is_up ? MPI_COMM_WORLD : comm, &rank) == MPI_SUCCESS)
+        amg_log_rank_set(rank);
+}
+
 bool amg_mpi_comm_is_usable(MPI_Comm comm)
 {
     int is_inter = 0;
@@ -294,6 +305,7 @@ bool amg_mpi_comm_is_usable(MPI_Comm comm)
             rc, "looking at the communicator, which may have been freed,");
         return false;
     }
+    log_name_set(comm);
     if (is_inter)
         AMG_LOG_ERROR("mpi",
             "an intercommunicator: give an intracommunicator, for instance "
@@ -445,18 +457,6 @@ static void singleton_warn(void)
             launch.tasks);
 }
 
-/* From now on each log line names this rank. */
-static void log_name_set(MPI_Comm comm)
-{
-    char who[LOG_NAME_CAP];
-    int rank = -1;
-
-    if (MPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
-        return;
-    snprintf(who, sizeof(who), "rank %d", rank);
-    amg_log_who_set(who);
-}
-
 static hg_return_t mpi_start_locked(bool may_start)
 {
     int flag = 0;
@@ -546,7 +546,6 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     struct amg_mpi_comm comm = {
         .messages = MPI_COMM_NULL, .data = MPI_COMM_NULL};
     hg_return_t rc = HG_SUCCESS;
-    int flag = 0;
 
     amg_lock_lock(&start_lock);
     stop_fn = stop;
@@ -565,9 +564,7 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
         comm.thread_level == MPI_THREAD_SERIALIZED, memory_order_relaxed);
     amg_mpi_comm_lock(&comm);
     *ret_user = user != NULL ? *user : world_get();
-    MPI_Initialized(&flag);
-    if (!flag) /* a session: there is no world to be named after */
-        log_name_set(*ret_user);
+    log_name_set(*ret_user);
     *ret_comm = comm;
     return HG_SUCCESS;
 }

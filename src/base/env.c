@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table of all environment variables that the library reads. */
+/* Table of all environment variables that the library reads, and a check for
+ * names that were misspelt. */
 #include "base/env.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/log.h"
@@ -167,7 +171,7 @@ uint64_t amg_env_number(enum amg_env_id id)
         value <= var->max)
         return value;
     if (!atomic_exchange_explicit(&warned[id], true, memory_order_relaxed))
-        AMG_LOG_WARNING("cls",
+        AMG_LOG_JOB_WARNING("cls",
             "%s is '%s', but must be a number from %llu to %llu (%s); using "
             "the "
             "default, %llu",
@@ -175,4 +179,74 @@ uint64_t amg_env_number(enum amg_env_id id)
             (unsigned long long)var->max, var->unit,
             (unsigned long long)var->default_value);
     return var->default_value;
+}
+
+enum {
+    NAME_CAP = 48, /* longer names are not checked */
+    NEAR = 2,      /* changes between a misspelt name and the right one */
+};
+
+/* The number of letters inserted, left out, changed, or exchanged with their
+ * neighbours between two names, of at most NAME_CAP - 1 letters. */
+static unsigned name_distance(
+    const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    uint8_t rows[3][NAME_CAP]; /* i, i - 1 and i - 2 letters of `a` */
+
+    for (size_t j = 0; j <= b_len; j++)
+        rows[0][j] = (uint8_t)j;
+    for (size_t i = 1; i <= a_len; i++) {
+        uint8_t *row = rows[i % 3];
+        const uint8_t *up = rows[(i + 2) % 3];
+        const uint8_t *far = rows[(i + 1) % 3];
+
+        row[0] = (uint8_t)i;
+        for (size_t j = 1; j <= b_len; j++) {
+            unsigned best = up[j - 1] + (a[i - 1] != b[j - 1]);
+
+            best = up[j] + 1u < best ? up[j] + 1u : best;
+            best = row[j - 1] + 1u < best ? row[j - 1] + 1u : best;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = far[j - 2] + 1u < best ? far[j - 2] + 1u : best;
+            row[j] = (uint8_t)best;
+        }
+    }
+    return rows[a_len % 3][b_len];
+}
+
+static void name_check(const char *name, size_t len)
+{
+    const char *nearest = NULL;
+    unsigned least = NEAR + 1;
+
+    for (unsigned id = 0; id < AMG_ENV_COUNT; id++) {
+        const char *known = env_vars[id].name;
+        unsigned distance = name_distance(name, len, known, strlen(known));
+
+        if (distance < least) {
+            least = distance;
+            nearest = known;
+        }
+    }
+    if (nearest != NULL && least > 0)
+        AMG_LOG_JOB_WARNING("cls",
+            "the environment has %.*s, which nothing reads: is %s meant?",
+            (int)len, name, nearest);
+}
+
+static void names_check(void)
+{
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        size_t len = strcspn(*entry, "=");
+
+        if (**entry == 'A' && len < NAME_CAP)
+            name_check(*entry, len);
+    }
+}
+
+void amg_env_check(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, names_check);
 }

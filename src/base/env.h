@@ -68,4 +68,8 @@ uint64_t amg_env_number(enum amg_env_id id);
 /* NULL when unset or empty. */
 const char *amg_env_text(enum amg_env_id id);
 
+/* Once per process: warns of variables whose names are nearly those of the
+ * table, and which nothing reads. */
+void amg_env_check(void);
+
 #endif

@@ -72,8 +72,12 @@ amg_log_write_fn amg_log_func_get(void);
 void amg_log_stream_set(enum amg_log_level level, FILE *stream);
 FILE *amg_log_stream_get(enum amg_log_level level);
 
-/* Sets the id of this process, for instance "rank 3", for all later lines. */
-void amg_log_who_set(const char *who);
+/* Names this process in all later lines: a rank of a job. */
+void amg_log_rank_set(int rank);
+
+/* The level of a line that concerns the whole job, such as an environment that
+ * all ranks share: `level` at rank 0 and outside of jobs, else info. */
+enum amg_log_level amg_log_job_level(enum amg_log_level level);
 
 #define AMG_LOG(level, outlet, ...)                                            \
     (amg_log_is_on(level) ? amg_log_write(level, outlet, __VA_ARGS__) : (void)0)
@@ -85,5 +89,10 @@ void amg_log_who_set(const char *who);
     AMG_LOG(AMG_LOG_LEVEL_INFO, outlet, __VA_ARGS__)
 #define AMG_LOG_DEBUG(outlet, ...)                                             \
     AMG_LOG(AMG_LOG_LEVEL_DEBUG, outlet, __VA_ARGS__)
+
+#define AMG_LOG_JOB_ERROR(outlet, ...)                                         \
+    AMG_LOG(amg_log_job_level(AMG_LOG_LEVEL_ERROR), outlet, __VA_ARGS__)
+#define AMG_LOG_JOB_WARNING(outlet, ...)                                       \
+    AMG_LOG(amg_log_job_level(AMG_LOG_LEVEL_WARNING), outlet, __VA_ARGS__)
 
 #endif

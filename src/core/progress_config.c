@@ -69,7 +69,7 @@ static int env_word(
     if (found >= 0)
         return found;
     if (!atomic_exchange_explicit(&warned[id], true, memory_order_relaxed))
-        AMG_LOG_WARNING("cls",
+        AMG_LOG_JOB_WARNING("cls",
             "%s is '%s', but must be %s; using auto, the default",
             amg_env_var(id)->name, text, known);
     return 0;
@@ -227,7 +227,7 @@ static void bound_warn(const struct amg_progress_config *config)
 
     if (atomic_exchange_explicit(&warned, true, memory_order_relaxed))
         return;
-    AMG_LOG_WARNING("cls",
+    AMG_LOG_JOB_WARNING("cls",
         "MPI was started below MPI_THREAD_MULTIPLE, where no thread of the "
         "library may call it: %s; start it by "
         "MPI_Init_thread(MPI_THREAD_MULTIPLE)",

@@ -77,6 +77,7 @@ hg_return_t amg_init_without_rpc(
     progress.progress = init->progress;
     progress.wait = init->wait;
     (void)amg_bind_process(); /* before anything starts threads */
+    amg_env_check();
 
     if (init->checksum_level == HG_CHECKSUM_RPC_PAYLOAD)
         plan.head_len += AMG_HEADER_TAIL_LEN;

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/env.h"
+#include "base/log.h"
+#include "log_kept.h"
 
 static uint64_t number_with(enum amg_env_id id, const char *text)
 {
@@ -78,10 +80,30 @@ static void test_env_text_empty_is_null(void **state)
     unsetenv(name);
 }
 
+static void test_env_misspelt_name_is_logged(void **state)
+{
+    (void)state;
+    setenv("AMALGAM_TRANSPROT", "mpi", 1);  /* two letters exchanged */
+    setenv("AMALGAM_CREDIT", "4", 1);       /* one left out */
+    setenv("AMALGAM_MY_OWN_THING", "1", 1); /* near nothing */
+    setenv("AMALGAM_WAIT", "sleep", 1);     /* right */
+    amg_log_func_set(log_keep);
+    amg_env_check();
+    amg_env_check();
+    amg_log_func_set(NULL);
+    assert_int_equal(atomic_load(&log_lines), 2);
+    assert_true(
+        log_has("AMALGAM_TRANSPROT, which nothing reads: is AMALGAM_TRANSPORT "
+                "meant?"));
+    assert_true(log_has(
+        "AMALGAM_CREDIT, which nothing reads: is AMALGAM_CREDITS meant?"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_env_table_is_whole),
+        cmocka_unit_test(test_env_misspelt_name_is_logged),
         cmocka_unit_test(test_env_unset_gives_default),
         cmocka_unit_test(test_env_in_range_is_taken),
         cmocka_unit_test(test_env_bad_number_gives_default),

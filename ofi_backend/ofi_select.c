@@ -50,7 +50,9 @@ static const struct {
 } protocols[] = {
     {"ofi", {"tcp"}},
     {"net", {"net!", "tcp!"}},
+    {"tcp_rxm", {"tcp;ofi_rxm"}},
     {"verbs", {"verbs;ofi_rxm", "verbs"}},
+    {"verbs_rxm", {"verbs;ofi_rxm"}},
     {"udp", {"udp;ofi_rxd"}},
 };
 

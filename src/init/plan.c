@@ -15,8 +15,15 @@
 enum { OFFER_CAP = 512 };
 
 /* Protocols of libfabric that do not need the prefix "ofi+". */
-static const char *const ofi_protocols[] = {
-    "ofi", "tcp", "verbs", "cxi", "psm2", "opx", "efa"};
+static const char *const ofi_protocols[] = {"ofi", "tcp", "tcp_rxm",
+    "tcp;ofi_rxm", "sockets", "verbs", "verbs_rxm", "verbs;ofi_rxm", "cxi",
+    "psm", "psm2", "psm3", "opx", "efa", "gni"};
+
+/* Plugins of Mercury that are not here: libfabric takes their place. */
+static const char *const old_plugins[] = {"bmi", "cci", "ucx"};
+
+/* Protocols of these that need InfiniBand; the others go over TCP. */
+static const char *const verbs_protocols[] = {"rc", "ud", "dc", "ib"};
 
 /* The driver, or NULL; loads its library only if `may_load`, and logs a
  * failure. */
@@ -79,6 +86,39 @@ static bool scheme_is_ofi(const struct amg_uri *uri)
         if (scheme_is(uri, ofi_protocols[i]))
             return true;
     return false;
+}
+
+/* Has the scheme that class, and a protocol that begins so? */
+static bool scheme_begins(
+    const struct amg_uri *uri, const char *name, const char *protocol)
+{
+    size_t len = strlen(name);
+
+    return uri->class_len == len && strncmp(uri->scheme, name, len) == 0 &&
+           strncmp(uri->scheme + len + 1, protocol, strlen(protocol)) == 0;
+}
+
+/* Replaces the scheme of a plugin that is not here by the nearest one. */
+static void plugin_replace(struct amg_uri *uri, const char *info)
+{
+    for (size_t i = 0; i < sizeof(old_plugins) / sizeof(old_plugins[0]); i++) {
+        const char *name = "tcp";
+
+        if (!scheme_begins(uri, old_plugins[i], ""))
+            continue;
+        for (size_t k = 0;
+             k < sizeof(verbs_protocols) / sizeof(verbs_protocols[0]); k++)
+            if (scheme_begins(uri, old_plugins[i], verbs_protocols[k]))
+                name = "verbs";
+        AMG_LOG_WARNING("cls",
+            "'%s': there is no plugin %s here; ofi+%s takes its place, and its "
+            "addresses begin with that",
+            info, old_plugins[i], name);
+        uri->scheme = name;
+        uri->scheme_len = strlen(name);
+        uri->class_len = 0;
+        return;
+    }
 }
 
 void amg_init_transports(const char *wanted,
@@ -299,6 +339,7 @@ hg_return_t amg_init_plan(
         AMG_LOG_ERROR("cls", "'%s' is not an init string", info);
         return rc;
     }
+    plugin_replace(&uri, info);
     rc = plan_transports(plan, info, &uri, init->how.job.comm != NULL);
     if (rc != HG_SUCCESS)
         return rc;

@@ -388,7 +388,8 @@ HG_PUBLIC hg_return_t HG_Class_get_counters(
     const hg_class_t *hg_class, struct hg_diag_counters *counters);
 
 /**
- * Write the counters of all open classes into the log.
+ * Write the counters of all open classes into the log, also those of NA
+ * classes.
  *
  * One line for each class, from the outlet "diag", at any level but "none". The
  * option `stats` writes that line when the class is closed.

@@ -49,6 +49,7 @@ typedef uint8_t hg_bool_t;
  * and HG_HAS_DEBUG. */
 #define HG_BUILD_SHARED_LIBS
 #define HG_HAS_BOOST          1
+#define HG_HAS_DIAG           1
 #define HG_HAS_CHECKSUMS      1
 #define HG_HAS_MULTI_PROGRESS 1
 

@@ -60,6 +60,13 @@
 #include "mercury_proc.h"
 #include "mercury_proc_bulk.h"
 
+/* Mercury's header brings BOOST_PP_CAT() and others, which programs use. */
+#ifdef __has_include
+#if __has_include(<boost/preprocessor.hpp>)
+#include <boost/preprocessor.hpp>
+#endif
+#endif
+
 /* clang-format off: each line is a step of one expansion. */
 
 /* The proc of `void`: there is nothing to code. */

@@ -168,6 +168,18 @@ NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
 NA_PUBLIC void NA_Cleanup(void);
 
 /**
+ * Write the counters of the open NA classes into the log,
+ * as HG_Diag_dump_counters() does.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury after 2.4, but in every build, and with our counters.
+ */
+NA_PUBLIC void NA_Diag_dump_counters(void);
+
+/**
  * Get the kind of transport of a class, for instance "mpi".
  *
  * @param na_class  [in]

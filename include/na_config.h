@@ -28,5 +28,7 @@
 #define NA_BUILD_SHARED_LIBS
 #define NA_HAS_SM  1
 #define NA_HAS_OFI 1
+/* NA_Diag_dump_counters() is in every build. */
+#define NA_HAS_DIAG 1
 
 #endif

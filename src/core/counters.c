@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "core/context.h"
 #include "mercury_class.h"
+#include "na.h"
 #include "transport/pack.h"
 
 /* Served calls that have not ended. Handles created or destroyed meanwhile may
@@ -117,13 +118,25 @@ static void look_take(hg_class_t *cls, void *arg)
     class_look(cls, &look->counters);
 }
 
-void HG_Diag_dump_counters(void)
+/* Those of HG classes, or those of NA classes, which have no calls. */
+static void classes_log(bool has_calls)
 {
     struct look look;
     unsigned i = 0;
 
     /* Logs without the lock: the log function may be the user's. */
     for (i = 0; amg_classes_look(i, look_take, &look); i++)
-        if (look.has_calls)
+        if (look.has_calls == has_calls)
             counters_log(look.protocol, &look.counters);
+}
+
+void NA_Diag_dump_counters(void)
+{
+    classes_log(false);
+}
+
+void HG_Diag_dump_counters(void)
+{
+    classes_log(true);
+    NA_Diag_dump_counters();
 }

@@ -309,7 +309,7 @@ static const char *const log_names[AMG_LOG_LEVEL_COUNT] = {
 /* Guards the text and streams below; taken only while a line is written. */
 static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
 static char log_who[WHO_CAP];
-static atomic_int log_rank; /* 0: also no rank of a job */
+static atomic_int log_rank = -1; /* -1: no rank of a job */
 static amg_log_write_fn log_func = fprintf;
 static FILE *log_streams[AMG_LOG_LEVEL_COUNT]; /* NULL: stderr */
 
@@ -408,14 +408,16 @@ FILE *amg_log_stream_get(enum amg_log_level level)
 void amg_log_rank_set(int rank)
 {
     pthread_mutex_lock(&log_mutex);
-    snprintf(log_who, sizeof(log_who), "rank %d", rank);
+    log_who[0] = '\0';
+    if (rank >= 0)
+        snprintf(log_who, sizeof(log_who), "rank %d", rank);
     pthread_mutex_unlock(&log_mutex);
     atomic_store_explicit(&log_rank, rank, memory_order_relaxed);
 }
 
 enum amg_log_level amg_log_job_level(enum amg_log_level level)
 {
-    return atomic_load_explicit(&log_rank, memory_order_relaxed) == 0
+    return atomic_load_explicit(&log_rank, memory_order_relaxed) <= 0
                ? level
                : AMG_LOG_LEVEL_INFO;
 }

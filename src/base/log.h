@@ -72,11 +72,12 @@ amg_log_write_fn amg_log_func_get(void);
 void amg_log_stream_set(enum amg_log_level level, FILE *stream);
 FILE *amg_log_stream_get(enum amg_log_level level);
 
-/* Names this process in all later lines: a rank of a job. */
+/* Names this process in all later lines: a rank of a job; -1: none. */
 void amg_log_rank_set(int rank);
 
-/* The level of a line that concerns the whole job, such as an environment that
- * all ranks share: `level` at rank 0 and outside of jobs, else info. */
+/* The level of a warning that concerns the whole job, such as an environment
+ * that all ranks share: `level` at rank 0 and outside of jobs, else info. Not
+ * for errors: another rank may end the job before rank 0 writes its line. */
 enum amg_log_level amg_log_job_level(enum amg_log_level level);
 
 #define AMG_LOG(level, outlet, ...)                                            \
@@ -90,8 +91,6 @@ enum amg_log_level amg_log_job_level(enum amg_log_level level);
 #define AMG_LOG_DEBUG(outlet, ...)                                             \
     AMG_LOG(AMG_LOG_LEVEL_DEBUG, outlet, __VA_ARGS__)
 
-#define AMG_LOG_JOB_ERROR(outlet, ...)                                         \
-    AMG_LOG(amg_log_job_level(AMG_LOG_LEVEL_ERROR), outlet, __VA_ARGS__)
 #define AMG_LOG_JOB_WARNING(outlet, ...)                                       \
     AMG_LOG(amg_log_job_level(AMG_LOG_LEVEL_WARNING), outlet, __VA_ARGS__)
 

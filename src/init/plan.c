@@ -157,7 +157,7 @@ static void init_string_refuse(const char *info, bool is_of_ranks)
     char offer[OFFER_CAP];
 
     if (is_of_ranks && mpi[0] != NULL)
-        AMG_LOG_JOB_ERROR("cls",
+        AMG_LOG_ERROR("cls",
             "no transport '%s' here; this build offers: %s; and shm, where all "
             "ranks are on one node; and ofi+PROVIDER (as ofi+tcp), for "
             "libfabric between nodes",
@@ -251,7 +251,7 @@ static void plan_internode(struct amg_class_plan *plan)
     }
     snprintf(plan->far_protocol, sizeof(plan->far_protocol), "%s", wanted);
     plan->join = ranks_refuse;
-    AMG_LOG_JOB_ERROR("cls",
+    AMG_LOG_ERROR("cls",
         "AMALGAM_INTERNODE is '%s'; it must be mpi, or a libfabric transport "
         "such as ofi+tcp or verbs",
         wanted);

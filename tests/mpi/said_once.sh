@@ -20,6 +20,5 @@ once() {
 
 once AMALGAM_PROGRESS=app "AMALGAM_PROGRESS is 'app'"
 once AMALGAM_CREDITS=0 "AMALGAM_CREDITS is '0'"
-once AMALGAM_TRANSPORT=foo "no transport 'foo' here"
 once AMALGAM_TRANSPROT=mpi "is AMALGAM_TRANSPORT meant?"
 exit $failed

@@ -39,7 +39,7 @@ static int log_setup(void **state)
     amg_log_func_set(log_catch);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
     (void)amg_outlet_set_list("");
-    amg_log_who_set("");
+    amg_log_rank_set(-1);
     return 0;
 }
 
@@ -96,7 +96,7 @@ static void test_log_subsys_shows_and_hides(void **state)
 static void test_log_lines_name_the_rank(void **state)
 {
     (void)state;
-    amg_log_who_set("rank 3");
+    amg_log_rank_set(3);
     AMG_LOG_ERROR("cls", "text");
     assert_string_equal(log_text, "amalgam [rank 3]: error: cls: text\n");
 }

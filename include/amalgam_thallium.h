@@ -4,6 +4,8 @@
 #ifndef AMALGAM_THALLIUM_H
 #define AMALGAM_THALLIUM_H
 
+#include <stddef.h>
+
 #include "margo-types.h"
 
 #ifdef __cplusplus
@@ -53,6 +55,41 @@ HG_PUBLIC void *amalgam_margo_data_ref(
 HG_PUBLIC int amalgam_margo_callback_get(margo_instance_id mid, int is_before,
     const void *owner, void (*ref)(margo_finalize_callback_t cb, void *arg),
     margo_finalize_callback_t *ret_cb, void **ret_arg);
+
+enum {
+    AMALGAM_MARGO_TEXT_MAX = 512 /* bytes of a text that goes with an error */
+};
+
+/**
+ * Answer a request with an error and a text, in place of its handler.
+ *
+ * Does nothing if the request has been answered, has no response, or is held by
+ * others, who may answer it.
+ *
+ * @param handle  [in]  the request; stays the caller's
+ * @param ret     [in]  what the origin's call returns; not HG_SUCCESS
+ * @param text    [in]  at most AMALGAM_MARGO_TEXT_MAX bytes are sent
+ * Owns:      nothing changes hands.
+ * Errors:    none; the log says if the answer cannot be sent.
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the handle was destroyed.
+ * Source:    ours.
+ */
+HG_PUBLIC void amalgam_margo_answer_error(
+    hg_handle_t handle, hg_return_t ret, const char *text);
+
+/**
+ * Get the text that came with the error of a call.
+ *
+ * @param handle  [in]   whose last call failed
+ * @param text    [out]  of AMALGAM_MARGO_TEXT_MAX + 1 bytes
+ * Owns:      nothing changes hands.
+ * Errors:    0  no text came, and nothing was written; else its length
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: a call with the handle is in flight.
+ * Source:    ours.
+ */
+HG_PUBLIC size_t amalgam_margo_error_text(hg_handle_t handle, char *text);
 
 /** What becomes of an instance when its last engine goes away. */
 enum amalgam_margo_engine_how {

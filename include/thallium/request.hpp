@@ -19,6 +19,13 @@
 namespace thallium
 {
 
+namespace detail
+{
+
+template <typename F, typename... Args> class rpc_function_of;
+
+} /* namespace detail */
+
 /**
  * A request that the handler of an RPC serves. Copies are the same request,
  * and may answer it after the handler has returned. A request whose last copy
@@ -29,6 +36,8 @@ namespace thallium
 template <typename... Ctx> class request_with_context
 {
     template <typename... Other> friend class request_with_context;
+    template <typename F, typename... Args>
+    friend class detail::rpc_function_of;
 
     detail::handle_ref m_handle;
     mutable std::tuple<Ctx...> m_context;

@@ -7,7 +7,7 @@
  *   off len                          off len
  *     0   4 1: a parent follows        0   4 hg_return_t of Margo
  *     4   8 id of the RPC in which     4   n the program's output, when that is
- *           the call was made, only          HG_SUCCESS
+ *           the call was made, only          HG_SUCCESS, or a text
  *           where the origin's monitor
  *           asks for it
  * 4, 12   n the program's input
@@ -17,6 +17,7 @@
  * arguments is as short as HG's own (wire/header.h). */
 #include <string.h>
 
+#include "amalgam_thallium.h"
 #include "base/assert.h"
 #include "base/log.h"
 #include "margo-hg-shim.h"
@@ -79,7 +80,9 @@ static hg_return_t output_code(hg_proc_t proc, struct amg_margo_args *args)
     if (code >= HG_RETURN_MAX)
         return HG_PROTOCOL_ERROR;
     args->code = (hg_return_t)code;
-    return code == HG_SUCCESS ? user_code(proc, args) : HG_SUCCESS;
+    return code == HG_SUCCESS || hg_proc_get_op(proc) == HG_ENCODE
+               ? user_code(proc, args)
+               : HG_SUCCESS;
 }
 
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data)
@@ -142,6 +145,26 @@ hg_return_t amg_margo_peek_code(hg_handle_t handle)
     if (!args_peek(handle, false, &code, sizeof(code)))
         return HG_SUCCESS;
     return code < HG_RETURN_MAX ? (hg_return_t)code : HG_PROTOCOL_ERROR;
+}
+
+size_t amalgam_margo_error_text(hg_handle_t handle, char *text)
+{
+    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    char bytes[sizeof(uint32_t) + AMALGAM_MARGO_TEXT_MAX];
+    hg_size_t len = 0;
+
+    if (!AMG_CONTRACT(data != NULL, "handle is of no instance") ||
+        !AMG_GIVEN(text) || !data->is_refused)
+        return 0;
+    len = HG_Get_output_payload_size(handle);
+    if (len > sizeof(bytes))
+        len = sizeof(bytes);
+    if (len <= sizeof(uint32_t) || !args_peek(handle, false, bytes, len))
+        return 0;
+    len -= sizeof(uint32_t);
+    memcpy(text, bytes + sizeof(uint32_t), len);
+    text[len] = '\0';
+    return len;
 }
 
 hg_id_t amg_margo_peek_parent(hg_handle_t handle)

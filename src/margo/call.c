@@ -158,8 +158,10 @@ static hg_return_t call_result(const struct hg_cb_info *info,
     if (info->type == HG_CB_FORWARD) {
         if (ret == HG_SUCCESS)
             ret = amg_margo_peek_code(data->handle);
-        if (ret != HG_SUCCESS)
+        if (ret != HG_SUCCESS) {
+            data->is_refused = info->ret == HG_SUCCESS;
             call_log(data, ret);
+        }
     }
     if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
         ret = HG_TIMEOUT;
@@ -241,6 +243,7 @@ static hg_return_t call_post(struct amg_margo_handle *data,
             (void *)data->handle);
         return HG_BUSY;
     }
+    data->is_refused = false;
     rc = amg_margo_request_arm(form, req);
     if (rc == HG_SUCCESS)
         rc = post(data->handle, call_done, data, args);

@@ -6,12 +6,17 @@
  * has it from the first one on, and the path of a call allocates nothing. */
 #include "margo/handle.h"
 
+#include <stdint.h>
+#include <string.h>
+
+#include "amalgam_thallium.h"
 #include "base/assert.h"
 #include "base/mem.h"
 #include "margo/config.h"
 #include "margo/instance.h"
 #include "margo/rpc.h"
 #include "mercury.h"
+#include "mercury_proc_buf.h"
 
 /* Most handlers and calls that are logged at a time. */
 enum { LOGGED_MAX = 8 };
@@ -232,9 +237,25 @@ hg_return_t margo_ref_incr(hg_handle_t handle)
     return HG_Ref_incr(handle);
 }
 
-void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret)
+/* Argument of text_code(). */
+struct text {
+    const char *bytes;
+    size_t len;
+};
+
+static hg_return_t text_code(hg_proc_t proc, void *data)
 {
-    struct amg_margo_args args = {.code = ret};
+    struct text *text = data;
+
+    AMG_ASSERT(hg_proc_get_op(proc) == HG_ENCODE);
+    return hg_proc_bytes(proc, (void *)(uintptr_t)text->bytes, text->len);
+}
+
+/* `text`: what follows the code, or NULL. */
+static void reject(hg_handle_t handle, hg_return_t ret, struct text *text)
+{
+    struct amg_margo_args args = {
+        .code = ret, .proc = text == NULL ? NULL : text_code, .user = text};
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
     hg_return_t rc = HG_SUCCESS;
 
@@ -249,6 +270,27 @@ void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret)
             "a call of RPC id 0x%llx cannot be refused (%s): %s",
             (unsigned long long)HG_Get_info(handle)->id,
             HG_Error_to_string(ret), HG_Error_to_string(rc));
+}
+
+void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret)
+{
+    reject(handle, ret, NULL);
+}
+
+void amalgam_margo_answer_error(
+    hg_handle_t handle, hg_return_t ret, const char *text)
+{
+    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    struct text sent = {.bytes = text};
+
+    if (!AMG_CONTRACT(data != NULL, "handle is of no instance") ||
+        !AMG_GIVEN(text) ||
+        !AMG_CONTRACT(ret != HG_SUCCESS, "ret is HG_SUCCESS"))
+        return;
+    sent.len = strnlen(text, AMALGAM_MARGO_TEXT_MAX);
+    if (!data->is_answered &&
+        atomic_load_explicit(&data->refs, memory_order_acquire) == 1u)
+        reject(handle, ret, &sent);
 }
 
 /* The program destroys the handle of a call that it has not answered, or

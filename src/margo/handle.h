@@ -44,6 +44,7 @@ struct amg_margo_handle {
      * call.c), or NULL. */
     _Atomic(struct margo_request_struct *) request;
     bool is_timed;   /* that operation has a time limit */
+    bool is_refused; /* the target's reply to the last call is an error */
     hg_return_t ret; /* of the last call */
     void *user_data;
     void (*user_free)(void *);

@@ -424,14 +424,27 @@ TEST_CASE("a function that throws ends its request, not the process")
             throw std::runtime_error("one");
         if (what == 2)
             throw what;
+        if (what == 5)
+            throw std::runtime_error(std::string(5000, 'x'));
         req.respond(what);
+        if (what == 4)
+            throw std::runtime_error("four");
     });
     auto rpc = two.client.define("throws");
 
     CHECK(thrown_code([&] { rpc.on(two.peer)(1); }, &text) == HG_CANCELED);
-    CHECK(text.find("throws") != std::string::npos);
-    CHECK(thrown_code([&] { rpc.on(two.peer)(2); }) == HG_CANCELED);
+    CHECK(text.find("\"throws\": margo_forward returned HG_CANCELED: one") !=
+          std::string::npos);
+    CHECK(thrown_code([&] { rpc.on(two.peer)(2); }, &text) == HG_CANCELED);
+    CHECK(text.find("no std::exception") != std::string::npos);
+    CHECK(thrown_code([&] { rpc.on(two.peer).async(1).wait(); }, &text) ==
+          HG_CANCELED);
+    CHECK(text.find("HG_CANCELED: one") != std::string::npos);
     CHECK(rpc.on(two.peer)(3).as<int>() == 3);
+    CHECK(rpc.on(two.peer)(4).as<int>() == 4); /* it throws after its answer */
+    CHECK(thrown_code([&] { rpc.on(two.peer)(5); }, &text) == HG_CANCELED);
+    CHECK(text.size() > 500);
+    CHECK(text.size() < 700);
 }
 
 TEST_CASE("a request that is dropped without an answer is cancelled")

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <amalgam_thallium.h>
 #include <margo.h>
 #include <thallium/margo_exception.hpp>
 #include <thallium/timeout.hpp>
@@ -100,9 +101,13 @@ class handle_ref
     {
         if (code == HG_TIMEOUT)
             throw timeout();
+        char text[AMALGAM_MARGO_TEXT_MAX + 1];
+        bool has_text = amalgam_margo_error_text(m_handle, text) != 0;
+
         throw margo_exception(function, __FILE__, line, code,
             name() + ": " + function + " returned " +
-                translate_margo_error_code(code) + more);
+                translate_margo_error_code(code) +
+                (has_text ? ": " + std::string(text) : more));
     }
 
     /* The same where arguments were coded; `error` is the reason. */
@@ -152,7 +157,7 @@ void check_encoded(const handle_ref &handle, const Coder &coder,
     handle.fail(function, __LINE__, ret,
         coder.types() + ", " +
             std::to_string(HG_Get_input_payload_size(handle.get())) +
-            " bytes of input");
+            " bytes of input with their header");
 }
 
 /* Milliseconds, as Margo takes time limits. */

@@ -4,8 +4,8 @@
  *
  * An exception of a function, or of the decoding of its arguments, ends the
  * request and not the process: the log names the RPC and the reason. The caller
- * gets a margo_exception: with the code of the decoding, or HG_CANCELED where
- * the function had begun and has not answered. */
+ * gets a margo_exception with the reason: with the code of the decoding, or
+ * HG_CANCELED where the function had begun and has not answered. */
 #ifndef THALLIUM_ENGINE_HPP
 #include <thallium/engine.hpp> /* includes this header at its place */
 #endif
@@ -87,8 +87,8 @@ class rpc_function
     }
 
     /* Serves a request: decodes its arguments, then takes over its handle and
-     * calls the function. */
-    virtual void serve(handle_ref &handle) = 0;
+     * calls the function. Gives the handle back if it throws. */
+    virtual void serve(handle_ref &handle, bool &has_begun) = 0;
 
     static void ref(void *function) noexcept
     {
@@ -138,14 +138,21 @@ class rpc_function_of : public rpc_function
     {
     }
 
-    void serve(handle_ref &handle) override
+    void serve(handle_ref &handle, bool &has_begun) override
     {
         arguments args;
 
         if (sizeof...(Args) > 0 || sends_type_names)
             decode(handle, args, std::index_sequence_for<Args...>());
-        call(request(std::move(handle), std::tuple<>()), args,
-            std::index_sequence_for<Args...>());
+        has_begun = true;
+        request req(std::move(handle), std::tuple<>());
+
+        try {
+            call(req, args, std::index_sequence_for<Args...>());
+        } catch (...) {
+            handle = std::move(req.m_handle);
+            throw;
+        }
     }
 };
 
@@ -188,22 +195,23 @@ inline void serve_handle(handle_ref handle) noexcept
     margo_instance_id mid = handle.mid();
     hg_id_t id = margo_get_info(handle.get())->id;
     rpc_function *function = function_of_rpc(handle.get());
+    bool has_begun = false;
 
     if (function == nullptr) {
         __margo_respond_with_error(handle.get(), HG_NOENTRY);
         return;
     }
     try {
-        function->serve(handle);
+        function->serve(handle, has_begun);
     } catch (...) {
         const char *name = margo_rpc_get_name(mid, id);
-        bool has_begun = handle.get() == HG_HANDLE_NULL;
+        const char *text = current_error();
 
         margo_error(mid, "the function of RPC \"%s\" %s: %s",
             name != nullptr ? name : "?",
-            has_begun ? "has thrown" : "cannot be called", current_error());
-        if (!has_begun)
-            __margo_respond_with_error(handle.get(), code_of_current_error());
+            has_begun ? "has thrown" : "cannot be called", text);
+        amalgam_margo_answer_error(handle.get(),
+            has_begun ? HG_CANCELED : code_of_current_error(), text);
     }
     rpc_function::unref(function);
 }

@@ -26,6 +26,15 @@ namespace amalgam
 {
 
 /**
+ * For `info` of an engine: the rank answers calls also while it computes or
+ * sits in an MPI call. Needs MPI_THREAD_MULTIPLE.
+ *
+ *   amalgam::engine engine(MPI_COMM_WORLD, nullptr, amalgam::always_served);
+ */
+static const margo_init_info *const always_served =
+    &amalgam_margo_always_served;
+
+/**
  * An engine whose peers are the ranks of a communicator. Copies are the same
  * engine, and so are copies as thallium::engine.
  *
@@ -67,7 +76,11 @@ class engine : public thallium::engine
         open(comm, transport, info);
     }
 
-    /** The same with a configuration as JSON text. Throws margo_exception. */
+    /**
+     * The same with a configuration as JSON text, such as
+     * {"use_progress_thread": true, "rpc_thread_count": 2}. MARGO-CONFIG.md of
+     * include/ in the sources lists all keys. Throws margo_exception.
+     */
     engine(MPI_Comm comm, const char *transport, const std::string &config)
     {
         margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
@@ -95,6 +108,11 @@ class engine : public thallium::engine
     {
         hg_addr_t addr = HG_ADDR_NULL;
 
+        if (rank < 0 || rank >= size())
+            MARGO_THROW(endpoint, HG_INVALID_ARG,
+                "there is no rank " + std::to_string(rank) +
+                    ": the engine has ranks 0 to " +
+                    std::to_string(size() - 1));
         MARGO_ASSERT(
             amalgam_addr_rank(hg_class(), rank, &addr), amalgam_addr_rank);
         return thallium::endpoint(*this, addr);

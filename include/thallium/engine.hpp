@@ -317,6 +317,10 @@ class engine : public margo_instance_ref
     /**
      * Exposes memory to other processes. It stays the caller's and must live
      * as long as the bulk. Throws margo_exception.
+     *
+     *   std::vector<double> v(1000);
+     *   tl::bulk bulk = engine.expose(
+     *       {{v.data(), v.size() * sizeof(v[0])}}, tl::bulk_mode::read_only);
      */
     bulk expose(const std::vector<std::pair<void *, std::size_t>> &segments,
         bulk_mode mode) const

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <vector>
 #include <amalgam.hpp>
 #include <thallium/serialization/stl/vector.hpp>
@@ -36,6 +37,9 @@ static hg_return_t endpoint_code(const amalgam::engine &engine, int rank)
     try {
         (void)engine.endpoint(rank);
     } catch (const tl::margo_exception &error) {
+        CHECK(std::string(error.what())
+                  .find("there is no rank " + std::to_string(rank) +
+                        ": the engine has ranks 0 to ") != std::string::npos);
         return error.error();
     }
     return HG_SUCCESS;
@@ -201,6 +205,20 @@ static void run(MPI_Comm comm, const char *config)
     engine.finalize();
 }
 
+/* Rank 0 answers in MPI_Barrier(), where all others come after a call of it. */
+static void call_rank_in_mpi()
+{
+    amalgam::engine engine(MPI_COMM_WORLD, nullptr, amalgam::always_served);
+    tl::remote_procedure rpc = engine.define(
+        "in_mpi", [](const tl::request &req, int x) { req.respond(x + 1); });
+
+    MPI_Barrier(MPI_COMM_WORLD); /* all have defined it */
+    if (engine.rank() != 0)
+        CHECK(rpc.on(engine.endpoint(0))(1).as<int>() == 2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    engine.finalize();
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm half = MPI_COMM_NULL;
@@ -216,6 +234,8 @@ int main(int argc, char **argv)
         run(half, config);
         MPI_Comm_free(&half);
     }
+    if (level == MPI_THREAD_MULTIPLE)
+        call_rank_in_mpi();
     MPI_Finalize();
     return 0;
 }

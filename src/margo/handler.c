@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 
-#include "amalgam_thallium.h"
 #include "base/assert.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
@@ -329,17 +328,6 @@ hg_return_t amalgam_margo_serve(
     event.ret = serve(data, rpc->pool);
     serving_ends(mid, &event);
     return event.ret;
-}
-
-void *amalgam_margo_data_ref(hg_handle_t handle, void (*ref)(void *data))
-{
-    struct amg_margo_handle *data = amg_margo_handle_find(handle);
-
-    if (!AMG_CONTRACT(data != NULL, "handle is of no instance") ||
-        !AMG_GIVEN(ref))
-        return NULL;
-    AMG_ASSERT(data->rpc != NULL);
-    return amg_margo_rpc_data_ref(data->rpc, ref);
 }
 
 hg_return_t amg_margo_serve_none(hg_handle_t handle)

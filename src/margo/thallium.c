@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* End of an instance whose last engine of thallium.hpp goes away.
+/* Services for thallium.hpp: the function of a request's RPC, and the end of an
+ * instance whose last engine goes away.
  *
  * Thallium up to 0.5 waited in the destructor of a server's engine until
  * somebody called finalize(), and a program's main() ended by that; Thallium
@@ -11,21 +12,34 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "margo/handle.h"
 #include "margo/instance.h"
 #include "margo/loop.h"
 #include "margo/rpc.h"
 
+void *amalgam_margo_data_ref(hg_handle_t handle, void (*ref)(void *data))
+{
+    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+
+    if (!AMG_CONTRACT(data != NULL, "handle is of no instance") ||
+        !AMG_GIVEN(ref))
+        return NULL;
+    AMG_ASSERT(data->rpc != NULL);
+    return amg_margo_rpc_data_ref(data->rpc, ref);
+}
+
 enum { LOG_AFTER_MS = 1000 };
 
 /* On the stack of the thread that waits. */
-struct wait {
+struct end_wait {
     struct amg_margo_timer timer;
     margo_instance_id mid;
 };
 
 static void wait_log(struct amg_margo_timer *timer, bool is_due)
 {
-    const struct wait *wait = amg_container_of(timer, struct wait, timer);
+    const struct end_wait *wait =
+        amg_container_of(timer, struct end_wait, timer);
 
     if (is_due && amg_margo_state_of(wait->mid) == AMG_MARGO_RUNNING)
         margo_warning(wait->mid,
@@ -36,7 +50,7 @@ static void wait_log(struct amg_margo_timer *timer, bool is_due)
 
 static void finalize_await(margo_instance_id mid)
 {
-    struct wait wait = {.timer = {.fire = wait_log}, .mid = mid};
+    struct end_wait wait = {.timer = {.fire = wait_log}, .mid = mid};
 
     (void)amg_margo_timer_arm(
         mid, &wait.timer, amg_clock_deadline_ns(LOG_AFTER_MS));

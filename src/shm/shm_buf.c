@@ -64,19 +64,25 @@ static struct amg_shm_buf *buf_fresh_locked(
     return buf;
 }
 
-struct amg_shm_buf *amg_shm_buf_heap(
+struct amg_shm_buf *amg_shm_buf_heap_locked(
     struct amg_shm_domain *domain, uint32_t cap)
 {
     /* Copies into cells read whole ones. */
     uint32_t room = cap < AMG_SHM_RUN ? AMG_SHM_RUN : cap;
-    struct amg_shm_buf *buf = amg_mem_alloc(sizeof(*buf) + room);
+    struct amg_link *link = domain->short_bufs;
+    struct amg_shm_buf *buf = NULL;
 
     AMG_ASSERT(cap <= domain->region.message_len);
+    if (room == AMG_SHM_RUN && link != NULL) {
+        domain->short_bufs = link->next;
+        return amg_container_of(link, struct amg_shm_buf, post.link);
+    }
+    buf = amg_mem_alloc(sizeof(*buf) + room);
     if (buf == NULL)
         return NULL;
     *buf = (struct amg_shm_buf){.domain = domain};
     buf->buf.data = buf + 1;
-    buf->buf.cap = cap;
+    buf->buf.cap = room;
     return buf;
 }
 
@@ -161,11 +167,11 @@ struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf)
         return NULL;
     AMG_ASSERT(buf->len <= in_segment->buf.cap);
     memcpy(in_segment->buf.data, buf->buf.data, buf->len);
-    amg_mem_free(buf);
+    amg_shm_buf_put_locked(buf);
     return in_segment;
 }
 
-struct amg_shm_buf *amg_shm_buf_to_wait(struct amg_shm_buf *buf)
+struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_domain *domain = buf->domain;
     struct amg_shm_buf *copy = NULL;
@@ -174,7 +180,7 @@ struct amg_shm_buf *amg_shm_buf_to_wait(struct amg_shm_buf *buf)
     if (buf->msgbuf == NULL ||
         buf->stock != &domain->stocks[AMG_SHM_STOCK_MSGBUFS])
         return buf;
-    copy = amg_shm_buf_heap(domain, buf->len);
+    copy = amg_shm_buf_heap_locked(domain, buf->len);
     if (copy == NULL)
         return NULL;
     copy->post = buf->post;
@@ -339,5 +345,11 @@ hg_return_t amg_shm_bufs_init(struct amg_shm_domain *domain)
 
 void amg_shm_bufs_fini(struct amg_shm_domain *domain)
 {
+    while (domain->short_bufs != NULL) {
+        struct amg_link *link = domain->short_bufs;
+
+        domain->short_bufs = link->next;
+        amg_mem_free(amg_container_of(link, struct amg_shm_buf, post.link));
+    }
     amg_mem_free(domain->bufs);
 }

@@ -46,8 +46,9 @@ static inline struct amg_shm_buf *amg_shm_buf_of_post(struct amg_post *post)
 /* A buf of a stock whose list of free ones is empty; NULL: none. */
 struct amg_shm_buf *amg_shm_buf_find_locked(
     struct amg_shm_domain *domain, struct amg_shm_stock *stock);
-/* A buf on the heap for `cap` bytes; NULL: no memory. */
-struct amg_shm_buf *amg_shm_buf_heap(
+/* A buf on the heap for `cap` bytes; NULL: no memory. Those for messages that
+ * fit into cells are kept for later ones. */
+struct amg_shm_buf *amg_shm_buf_heap_locked(
     struct amg_shm_domain *domain, uint32_t cap);
 
 static inline void amg_shm_buf_push_locked(struct amg_shm_buf *buf)
@@ -87,15 +88,19 @@ static inline struct amg_shm_buf *amg_shm_buf_get_locked(
 
     return AMG_LIKELY(buf != NULL)
                ? buf
-               : amg_shm_buf_heap(domain, domain->region.message_len);
+               : amg_shm_buf_heap_locked(domain, domain->region.message_len);
 }
 
 static inline void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
 {
-    if (AMG_LIKELY(buf->msgbuf != NULL))
+    if (AMG_LIKELY(buf->msgbuf != NULL)) {
         amg_shm_buf_push_locked(buf);
-    else
+    } else if (buf->buf.cap == AMG_SHM_RUN) {
+        buf->post.link.next = buf->domain->short_bufs;
+        buf->domain->short_bufs = &buf->post.link;
+    } else {
         amg_mem_free(buf);
+    }
 }
 
 /* Moves the bytes of a heap buf, which leaves now, to one with a msgbuf; NULL:
@@ -103,7 +108,7 @@ static inline void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
 /* The buf in which an addressed message waits: the same, or a copy on the heap,
  * beside which `buf` stays the caller's. NULL: no memory. */
-struct amg_shm_buf *amg_shm_buf_to_wait(struct amg_shm_buf *buf);
+struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf);
 /* Lends the msgbuf or block of `buf` to `peer`, which will return it. */
 void amg_shm_buf_lend_locked(
     struct amg_shm_buf *buf, struct amg_shm_peer *peer);

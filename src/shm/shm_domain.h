@@ -295,8 +295,9 @@ struct amg_shm_domain {
     uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
     struct amg_shm_stock stocks[AMG_SHM_STOCKS];
-    struct amg_shm_buf *bufs; /* one for each msgbuf and block */
-    bool has_warned_full;     /* of /dev/shm */
+    struct amg_link *short_bufs; /* free ones on the heap, single linked */
+    struct amg_shm_buf *bufs;    /* one for each msgbuf and block */
+    bool has_warned_full;        /* of /dev/shm */
     struct amg_shm_arrival *free_arrivals;
     struct amg_shm_block *blocks; /* the memory of the arrivals */
 

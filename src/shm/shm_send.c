@@ -359,7 +359,7 @@ static hg_return_t queue_add_locked(
             amg_shm_send_end_locked(op, HG_SUCCESS);
         return HG_SUCCESS;
     }
-    waiting = amg_shm_buf_to_wait(buf);
+    waiting = amg_shm_buf_to_wait_locked(buf);
     if (waiting == NULL)
         return HG_NOMEM;
     if (waiting != buf)
@@ -412,7 +412,7 @@ static bool request_may_go_locked(const struct amg_shm_buf *buf)
 static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_buf *waiting =
-        request_may_go_locked(buf) ? buf : amg_shm_buf_to_wait(buf);
+        request_may_go_locked(buf) ? buf : amg_shm_buf_to_wait_locked(buf);
     hg_return_t rc = HG_NOMEM;
 
     AMG_ASSERT(buf->post.op != NULL);
@@ -640,7 +640,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
         (void)short_send_locked(peer->domain, words, &message);
         return HG_SUCCESS;
     }
-    buf = amg_shm_buf_heap(peer->domain, AMG_SHM_INLINE);
+    buf = amg_shm_buf_heap_locked(peer->domain, AMG_SHM_INLINE);
     if (buf == NULL)
         return HG_NOMEM;
     memcpy(buf->buf.data, words, len);

@@ -320,11 +320,14 @@ hg_return_t amg_margo_request_arm(
  * woken. Counts as an operation: the instance must not end meanwhile. */
 static void drive(margo_instance_id mid, struct amg_margo_waiter *waiter)
 {
+    ABT_eventual eventual = ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual);
+    ABT_bool is_woken = ABT_FALSE;
     unsigned tries = 0;
     unsigned ran = 0;
 
     amg_margo_operation_begin(mid);
-    while (!amg_margo_waiter_wait_until(waiter, 0)) {
+    while (ABT_eventual_test(eventual, NULL, &is_woken) == ABT_SUCCESS &&
+           is_woken == ABT_FALSE) {
         (void)HG_Progress(mid->hg_context, 0);
         (void)HG_Trigger(mid->hg_context, 0, 1, &ran);
         (void)ABT_self_yield();

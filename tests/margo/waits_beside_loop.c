@@ -3,7 +3,8 @@
  * the progress loop. An OS thread and a thread of another stream wait: their
  * limits end calls and waits for several requests, sleeps end, and a call
  * without a limit is named in the log, until the loop runs again. Waits for a
- * timer's callback and for a buffer of a bulk pool are named as well.
+ * timer's callback, for a buffer of a bulk pool and for the finalize callbacks
+ * that another thread runs are named as well.
  * AMALGAM_SILENT_MS is short. */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@ static hg_id_t quick_id;
 static atomic_uint stalls;    /* lines that name the wait */
 static atomic_uint callbacks; /* lines about a timer's callback */
 static atomic_uint buffers;   /* lines about a bulk pool */
+static atomic_uint ends;      /* lines about finalize callbacks */
 static atomic_bool is_answered;
 static margo_request left; /* for when the loop runs again */
 
@@ -31,6 +33,8 @@ static void listen(void *uargs, const char *line)
         atomic_fetch_add(&callbacks, 1);
     if (strstr(line, "margo_bulk_pool_get() has waited") != NULL)
         atomic_fetch_add(&buffers, 1);
+    if (strstr(line, "for the finalize callbacks") != NULL)
+        atomic_fetch_add(&ends, 1);
 }
 
 static void quick(hg_handle_t handle)
@@ -197,6 +201,33 @@ static void buffer_missing(void)
     CHECK(margo_bulk_pool_destroy(pool) == 0);
 }
 
+static void at_end(void *arg)
+{
+    (void)arg;
+    while (atomic_load(&ends) == 0)
+        ;
+}
+
+static void *ender(void *arg)
+{
+    margo_finalize(pair.mid);
+    return arg;
+}
+
+/* One of two threads runs the callback, and the other one waits for it. */
+static void end(void)
+{
+    pthread_t thread;
+
+    CHECK_RC(margo_addr_free(pair.mid, pair.self), HG_SUCCESS);
+    margo_push_finalize_callback(pair.mid, at_end, NULL);
+    CHECK_RC(margo_instance_ref_incr(pair.mid), HG_SUCCESS);
+    CHECK(pthread_create(&thread, NULL, ender, NULL) == 0);
+    margo_wait_for_finalize(pair.mid);
+    join(thread);
+    CHECK_RC(margo_instance_release(pair.mid), HG_SUCCESS);
+}
+
 int main(void)
 {
     struct margo_logger logger = {
@@ -213,7 +244,7 @@ int main(void)
     callback_in(pool);
     callback_in(ABT_POOL_NULL);
     buffer_missing();
-    alone_close();
+    end();
     CHECK(ABT_finalize() == ABT_SUCCESS);
     return 0;
 }

@@ -18,16 +18,20 @@
 /* Written in a forked child, which has one thread. */
 static atomic_uint forks;
 
+void amg_fork_tell(
+    void (*before)(void), void (*after)(void), void (*in_child)(void))
+{
+    (void)pthread_atfork(before, after, in_child);
+}
+
 static void child_count(void)
 {
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
-/* NOTE(result ignored): without memory for the handler, a child is taken for
- * its parent. */
 static void watch_begin(void)
 {
-    (void)pthread_atfork(NULL, NULL, child_count);
+    amg_fork_tell(NULL, NULL, child_count);
 }
 
 void amg_fork_watch(void)

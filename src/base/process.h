@@ -16,6 +16,11 @@ void amg_fork_watch(void);
  */
 unsigned amg_fork_count(void);
 
+/* As pthread_atfork(). Without memory for that a child is taken for its parent.
+ */
+void amg_fork_tell(
+    void (*before)(void), void (*after)(void), void (*in_child)(void));
+
 enum { AMG_SIGNALS = 32 /* the classic ones, from 1 on */ };
 
 struct amg_signals {

@@ -89,12 +89,10 @@ static void fork_end_child(void)
     amg_lock_init(&classes_lock);
 }
 
-/* NOTE(result ignored): it fails without memory, and then a child is taken for
- * its parent. */
 static void fork_watch(void)
 {
     amg_fork_watch();
-    (void)pthread_atfork(fork_begin, fork_end, fork_end_child);
+    amg_fork_tell(fork_begin, fork_end, fork_end_child);
 }
 
 void amg_classes_join(hg_class_t *cls)

@@ -577,6 +577,8 @@ static void finish_or_refuse(margo_instance_id mid, const char *caller)
 /* The same as instance_enter(), but logs an error. */
 static bool enter_or_log(margo_instance_id mid, const char *caller)
 {
+    if (amg_margo_inherits(mid))
+        return false;
     if (instance_enter(mid))
         return true;
     margo_error(MARGO_INSTANCE_NULL,
@@ -676,7 +678,7 @@ hg_return_t margo_instance_release(margo_instance_id mid)
     bool begins = false;
     hg_return_t rc = HG_SUCCESS;
 
-    if (instance_unref_many(mid))
+    if (amg_margo_inherits(mid) || instance_unref_many(mid))
         return HG_SUCCESS;
     if (!instance_enter(mid))
         return HG_INVALID_ARG;

@@ -219,6 +219,8 @@ hg_return_t margo_create(
 
     if (!AMG_GIVEN(mid) || !AMG_GIVEN(addr) || !AMG_GIVEN(handle))
         return HG_INVALID_ARG;
+    if (amg_margo_is_inherited(mid))
+        return amg_margo_refusal(__func__, mid);
     AMG_MARGO_NOTIFY_CALL(
         mid, create, &event, handle_make(mid, addr, id, &event.handle));
     if (event.ret == HG_SUCCESS)
@@ -407,6 +409,8 @@ hg_return_t margo_destroy(hg_handle_t handle)
             return HG_INVALID_ARG;
         data = NULL; /* made by HG_Create() */
     }
+    if (data != NULL && amg_margo_is_inherited(data->mid))
+        return HG_SUCCESS;
     if (data == NULL || !AMG_MARGO_HAS_MONITOR(data->mid))
         return handle_drop(handle, data);
     return handle_drop_monitored(handle, data);

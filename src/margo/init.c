@@ -68,6 +68,11 @@ void amg_margo_runtime_leave(void)
     atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
 }
 
+void amg_margo_runtime_inherit(void)
+{
+    atomic_store_explicit(&owed, 0, memory_order_relaxed);
+}
+
 void amg_margo_runtime_finalize(void)
 {
     unsigned count = atomic_load_explicit(&owed, memory_order_relaxed);
@@ -221,6 +226,7 @@ void amg_margo_close_network(margo_instance_id mid)
 
 void amg_margo_instance_free(margo_instance_id mid)
 {
+    amg_margo_inherit_leave(mid);
     /* A late call reads the key, to find out whether it is made in a handler.
      */
     amg_margo_dispatch_close(mid);
@@ -302,6 +308,7 @@ margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     if (!parts_open(mid, &args, is_first))
         goto leave_runtime;
     amg_margo_refs_init(mid);
+    amg_margo_inherit_join(mid);
     amg_margo_set_state(mid, AMG_MARGO_RUNNING);
     return mid;
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/bias.h"
 #include "base/list.h"
 #include "base/pool.h"
@@ -27,7 +28,7 @@ struct amg_margo_services;
 struct amg_margo_timers;
 
 /* OPENING -> RUNNING -> FINALIZING -> STOPPED -> CLOSED; a failed open goes
- * from OPENING to CLOSED. */
+ * from OPENING to CLOSED, and each goes to INHERITED. */
 enum amg_margo_state {
     AMG_MARGO_OPENING,    /* no other thread knows it yet */
     AMG_MARGO_RUNNING,    /* calls are made and served */
@@ -35,6 +36,8 @@ enum amg_margo_state {
     AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
                         * and the pools stay as long as there are references */
     AMG_MARGO_CLOSED,  /* there are no references; only memory is left */
+    AMG_MARGO_INHERITED, /* of the parent of this process: nothing of it runs
+                          * here, and nothing is left to end */
     AMG_MARGO_STATE_COUNT
 };
 
@@ -117,6 +120,7 @@ struct margo_instance {
     struct amg_margo_monitoring monitoring;
     struct amg_pool requests; /* of struct margo_request_struct */
     struct amg_margo_refs refs;
+    struct amg_link kept; /* on a list of inherit.c */
     /* Its parts, which init.c allocates with the instance. */
     struct amg_margo_log *log;
     struct amg_margo_config *config; /* the configuration, with defaults */
@@ -191,6 +195,24 @@ static inline enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
     return atomic_load_explicit(&mid->state, memory_order_acquire);
 }
 
+static inline bool amg_margo_is_inherited(margo_instance_id mid)
+{
+    return amg_margo_state_of(mid) == AMG_MARGO_INHERITED;
+}
+/* Result of a call that needs such an instance; the first is logged. */
+static inline hg_return_t amg_margo_refusal(
+    const char *call, margo_instance_id mid)
+{
+    (void)amg_contract_not_ours(call, "instance", mid, true);
+    return amg_refusal();
+}
+
+/* inherit.c: an open instance, until its memory is freed. */
+void amg_margo_inherit_join(margo_instance_id mid);
+void amg_margo_inherit_leave(margo_instance_id mid);
+/* Is it one of the parent of this process? The id is only compared. */
+bool amg_margo_inherits(margo_instance_id mid);
+
 /* Ends a blocking wait of the loop, which must check an earlier timer or the
  * finalization. Any thread. */
 void amg_margo_wake(margo_instance_id mid);
@@ -202,6 +224,8 @@ void amg_margo_watcher_wake(margo_instance_id mid);
  * thread is last, the call waits until the primary thread makes it. */
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_finalize(void);
+/* In a child of fork(): owes nothing. */
+void amg_margo_runtime_inherit(void);
 
 /* finalize.c: registers the instance, with one reference. */
 void amg_margo_refs_init(margo_instance_id mid);

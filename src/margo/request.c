@@ -207,6 +207,13 @@ static hg_return_t wait_check(margo_instance_id mid, const char *what)
     return HG_OTHER_ERROR;
 }
 
+/* The same for a request that is not over. */
+static hg_return_t pending_check(margo_instance_id mid, const char *what)
+{
+    return amg_margo_is_inherited(mid) ? amg_margo_refusal("margo_wait", mid)
+                                       : wait_check(mid, what);
+}
+
 static hg_return_t request_check(
     const struct amg_margo_form *form, margo_instance_id mid)
 {
@@ -217,6 +224,8 @@ static hg_return_t request_check(
         return HG_INVALID_ARG;
     }
     if (amg_margo_state_of(mid) >= AMG_MARGO_STOPPED) {
+        if (amg_margo_is_inherited(mid))
+            return amg_margo_refusal("a call of Margo", mid);
         margo_error(mid, "a call after the instance was finalized: no thread "
                          "makes progress any more");
         return HG_OTHER_ERROR;
@@ -454,7 +463,7 @@ hg_return_t margo_wait(margo_request request)
     if (req == NULL)
         return HG_INVALID_ARG;
     if (!request_is_over(req))
-        ret = wait_check(req->mid, "margo_wait()");
+        ret = pending_check(req->mid, "margo_wait()");
     if (ret != HG_SUCCESS)
         return ret;
     ret = request_wait_monitored(req);
@@ -591,7 +600,8 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
         return HG_INVALID_ARG;
     found = any_find(count, reqs, &some);
     while (some != MARGO_REQUEST_NULL && found == count) {
-        ret = wait_check(amg_margo_request_of(some)->mid, "margo_wait_any()");
+        ret =
+            pending_check(amg_margo_request_of(some)->mid, "margo_wait_any()");
         if (ret != HG_SUCCESS)
             return ret;
         any_wait(count, reqs);
@@ -643,8 +653,8 @@ static void sleep_for(margo_instance_id mid, double timeout_ms)
     uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
 
     amg_margo_waiter_init(&sleeper.waiter);
-    /* The loop, in a callback, cannot wait for a timer of its own, and a
-     * tasklet cannot wait at all. */
+    /* The loop, in a callback, cannot wait for a timer of its own, a tasklet
+     * cannot wait at all, and in a child of fork() there is no loop. */
     if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
         amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
         /* A loop that stands still does not end it. */

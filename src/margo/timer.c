@@ -66,6 +66,8 @@ bool amg_margo_timer_arm(
     struct amg_margo_timers *timers = mid->timers;
     bool is_first = false;
 
+    if (amg_margo_is_inherited(mid))
+        return false;
     amg_lock_lock(&timers->lock);
     if (timers->is_closed) {
         amg_lock_unlock(&timers->lock);
@@ -427,6 +429,8 @@ int margo_timer_start(margo_timer_t timer, double timeout_ms)
  * succeeds until cancel_end(). */
 static void cancel_begin(struct margo_timer *timer)
 {
+    if (amg_margo_is_inherited(timer->mid))
+        return; /* it does not fire here */
     timer_lock(timer);
     timer->cancelling++;
     timer_unlock(timer);
@@ -450,6 +454,8 @@ static bool cancel_end(struct margo_timer *timer)
     bool can_wait = !amg_margo_is_tasklet();
     bool is_idle = true;
 
+    if (amg_margo_is_inherited(timer->mid))
+        return true;
     timer_lock(timer);
     while (can_wait && timer->is_running &&
            (self == ABT_THREAD_NULL || timer->runner != self))

@@ -216,6 +216,14 @@ void amg_timeout_fini(void)
     pthread_join(all.thread, NULL);
 }
 
+void amg_timeout_inherit(void)
+{
+    amg_lock_init(&all.lock);
+    all.heap.first = NULL;
+    all.expiring = NULL;
+    all.has_thread = false;
+}
+
 #define NS_PER_S 1000000000ull
 
 /* About 1 to 2 us before the system call, which takes as long. */

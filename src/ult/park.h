@@ -54,6 +54,9 @@ uint64_t amg_timeout_next_ns(void);
  * set starts it again. */
 void amg_timeout_fini(void);
 
+/* In a child of fork(): none is set, and there is no thread. */
+void amg_timeout_inherit(void);
+
 /* Waits until unparked. The caller holds the lock, which is unlocked as soon as
  * the waiter may be unparked, and not locked again. */
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);

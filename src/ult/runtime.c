@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runtime, from the first ABT_init() to the last ABT_finalize(). */
+/* Runtime, from the first ABT_init() to the last ABT_finalize().
+ *
+ * A child of fork() has one OS thread. It must not run its copies of the
+ * parent's user-level threads, which the parent runs, nor wait for its streams.
+ * So fork() ends the runtime in the child: the caller is a thread like any
+ * other there, and may call ABT_init(). */
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,6 +15,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "ult/park.h"
 #include "ult/sched.h"
 #include "ult/switch_to.h"
@@ -17,6 +24,7 @@
 static struct {
     struct amg_lock lock; /* guards what follows */
     unsigned count;       /* calls of ABT_init() without their ABT_finalize() */
+    unsigned inherited;   /* the same of the parent of this process */
     bool is_closing;      /* the last ABT_finalize() is under way */
     struct amg_xstream *xstream;
     struct amg_ult *primary;
@@ -109,12 +117,36 @@ static void primary_close(struct amg_ult *primary)
     amg_xstream_local_close(local);
 }
 
+/* In a child of fork(). */
+static void runtime_inherit(void)
+{
+    amg_lock_init(&runtime.lock);
+    if (runtime.xstream == NULL)
+        return;
+    amg_xstream_local_leave();
+    amg_stack_guard_close();
+    amg_timeout_inherit();
+    amg_xstreams_inherit();
+    runtime.inherited += runtime.count;
+    runtime.count = 0;
+    runtime.is_closing = false;
+    runtime.xstream = NULL;
+    runtime.primary = NULL;
+}
+
+static void fork_watch(void)
+{
+    amg_fork_tell(NULL, NULL, runtime_inherit);
+}
+
 /* Called by the thread that becomes the primary one. */
 static int runtime_open(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct amg_xstream *xstream = NULL;
     int rc = ABT_SUCCESS;
 
+    (void)pthread_once(&once, fork_watch);
     amg_stacks_open();
     amg_stack_guard_open();
     rc = xstream_open(&xstream);
@@ -275,13 +307,15 @@ int ABT_finalize(void)
     int rc = ABT_SUCCESS;
 
     amg_lock_lock(&runtime.lock);
-    if (runtime.count == 0)
+    if (runtime.count == 0 && runtime.inherited > 0)
+        runtime.inherited--; /* nothing is left to end */
+    else if (runtime.count == 0)
         rc = ABT_ERR_UNINITIALIZED;
     else if (runtime.count == 1)
         rc = closer_check();
     if (rc == ABT_SUCCESS)
         is_last = runtime.count == 1;
-    if (rc == ABT_SUCCESS && !is_last)
+    if (rc == ABT_SUCCESS && !is_last && runtime.count > 0)
         runtime.count--;
     if (is_last)
         runtime.is_closing = true;

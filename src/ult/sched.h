@@ -196,6 +196,9 @@ int amg_xstreams_rank(struct amg_xstream *xstream);
 
 int amg_xstreams_count(void);
 
+/* In a child of fork(): all have ended, and are listed no longer. */
+void amg_xstreams_inherit(void);
+
 /* Calls a function for each xstream in order of ranks; it must not create or
  * free xstreams. It ends the loop by true, which is then returned. */
 bool amg_xstreams_each(

@@ -206,14 +206,20 @@ int ABT_thread_revive_to(
 int ABT_thread_join(ABT_thread thread)
 {
     struct amg_ult *ult = amg_ult_of(thread);
+    const struct amg_ult *self = amg_ult_current();
 
-    if (ult == NULL || !ult->is_named || ult == amg_ult_current() ||
+    if (ult == NULL || !ult->is_named || ult == self ||
         ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
         return ABT_ERR_INV_THREAD;
-    /* A tasklet cannot wait: the thread might run after it on the same xstream.
-     */
-    if (amg_ult_caller_is_task() && amg_ult_state(ult) != AMG_ULT_ENDED)
-        return ABT_ERR_INV_THREAD;
+    if (amg_ult_state(ult) != AMG_ULT_ENDED) {
+        /* A tasklet cannot wait: the thread might run after it on the same
+         * xstream. */
+        if (self != NULL && self->kind == AMG_ULT_TASKLET)
+            return ABT_ERR_INV_THREAD;
+        /* Nobody runs a thread of the parent of this process. */
+        if (self == NULL && ABT_initialized() != ABT_SUCCESS)
+            return ABT_ERR_UNINITIALIZED;
+    }
     ult_join(ult);
     return ABT_SUCCESS;
 }

@@ -126,6 +126,25 @@ int amg_xstreams_count(void)
     return result;
 }
 
+void amg_xstreams_inherit(void)
+{
+    struct amg_link *link = NULL;
+
+    amg_lock_init(&list_lock);
+    while ((link = amg_list_pop(&all)) != NULL) {
+        struct amg_xstream *xstream = listed_of(link);
+
+        amg_lock_init(&xstream->lock);
+        amg_sleeper_init(&xstream->sleeper);
+        amg_list_init(&xstream->joiners);
+        atomic_store_explicit(
+            &xstream->has_thread, false, memory_order_relaxed);
+        atomic_store_explicit(&xstream->state, ABT_XSTREAM_STATE_TERMINATED,
+            memory_order_relaxed);
+    }
+    count = 0;
+}
+
 bool amg_xstreams_each(
     bool (*visit)(struct amg_xstream *xstream, void *arg), void *arg)
 {
@@ -203,6 +222,8 @@ bool amg_xstream_has_ended(struct amg_xstream *xstream)
 void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 {
     AMG_ASSERT(xstream->is_primary || amg_xstream_has_ended(xstream));
+    if (!amg_link_is_listed(&xstream->link))
+        return; /* inherited: threads of the parent are in its pools */
     xstreams_remove(xstream);
     sched_release(amg_xstream_sched(xstream), is_made_for_it, NULL);
     amg_mem_free(xstream);

@@ -107,6 +107,11 @@ void amg_xstream_local_close(struct amg_xstream_local *local)
     amg_mem_free(local);
 }
 
+void amg_xstream_local_leave(void)
+{
+    amg_xstream_local_of_thread = NULL;
+}
+
 int amg_ult_none_code(void)
 {
     int rc = ABT_initialized();

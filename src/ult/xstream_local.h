@@ -76,6 +76,8 @@ struct amg_xstream_local {
  */
 struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream);
 void amg_xstream_local_close(struct amg_xstream_local *local);
+/* In a child of fork(): the calling thread is that of no xstream. */
+void amg_xstream_local_leave(void);
 
 /* As amg_xstream_local_self(), where that is not a few instructions. */
 struct amg_xstream_local *amg_xstream_local_far(void);

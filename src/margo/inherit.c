@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Instances that a child of fork() inherits.
+ *
+ * A child has the memory of an instance, but none of the threads that run its
+ * loop and its handlers: whatever waits for them would wait for ever, and a
+ * lock that one of them held during fork() stays locked. So fork() itself marks
+ * each instance of the parent in the child, before it returns there: by a state
+ * after all others, so that calls find the instance stopped before they lock or
+ * wait, as they do after its end. Calls that end the instance return at once,
+ * with success: it ends in the parent.
+ *
+ * The list is locked while the kernel copies the memory. */
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/process.h"
+#include "margo/instance.h"
+
+static struct amg_lock lock;
+/* Instances whose memory is not freed; and those of the parent. */
+static struct amg_list all = {{&all.head, &all.head}};
+static struct amg_list inherited = {{&inherited.head, &inherited.head}};
+
+static void fork_begin(void)
+{
+    amg_lock_lock(&lock);
+}
+
+static void fork_end(void)
+{
+    amg_lock_unlock(&lock);
+}
+
+static void fork_end_child(void)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(&all)) != NULL) {
+        /* NOTE(not by amg_margo_set_state()): from any state. */
+        atomic_store_explicit(
+            &amg_container_of(link, struct margo_instance, kept)->state,
+            AMG_MARGO_INHERITED, memory_order_relaxed);
+        amg_list_push(&inherited, link);
+    }
+    amg_margo_runtime_inherit();
+    amg_lock_init(&lock);
+}
+
+void amg_margo_inherit_join(margo_instance_id mid)
+{
+    static atomic_flag is_watched = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set_explicit(&is_watched, memory_order_relaxed))
+        amg_fork_tell(fork_begin, fork_end, fork_end_child);
+    amg_lock_lock(&lock);
+    amg_list_push(&all, &mid->kept);
+    amg_lock_unlock(&lock);
+}
+
+void amg_margo_inherit_leave(margo_instance_id mid)
+{
+    amg_lock_lock(&lock);
+    if (amg_link_is_listed(&mid->kept)) /* it was opened completely */
+        amg_list_remove(&mid->kept);
+    amg_lock_unlock(&lock);
+}
+
+bool amg_margo_inherits(margo_instance_id mid)
+{
+    struct amg_link *link = NULL;
+    bool is_found = false;
+
+    amg_lock_lock(&lock);
+    link = amg_list_first(&inherited);
+    for (; link != NULL && !is_found; link = amg_list_next(&inherited, link))
+        is_found = amg_container_of(link, struct margo_instance, kept) == mid;
+    amg_lock_unlock(&lock);
+    return is_found;
+}

@@ -46,8 +46,42 @@ void amg_context_queue_first_apart(
     apart_tell(context);
 }
 
+/* Where the progress thread and HG_Trigger() may run incoming calls, one thread
+ * at a time does, so that calls of a peer do not run in parallel or out of
+ * order. Its handler may make progress and run further ones. No wake-up is
+ * lost: another thread that finds the turn taken has read the epoch of the
+ * queue before, and the end of a turn with calls left changes it; a call that
+ * is queued later wakes the threads itself. The two fences make either the end
+ * of the turn see the call, or the other thread see the end. */
+static void nothing_run(struct amg_cq_entry *entry)
+{
+    (void)entry;
+}
+
+static struct amg_cq_entry *turn_run(hg_context_t *context)
+{
+    static struct amg_cq_entry ran = {.run = nothing_run, .is_incoming = true};
+    struct amg_role *turn = NULL;
+    struct amg_cq_entry *entry = NULL;
+
+    if (!atomic_compare_exchange_strong_explicit(&context->turn, &turn,
+            &amg_role, memory_order_acquire, memory_order_acquire))
+        return turn == &amg_role ? amg_cq_pop(&context->incoming) : NULL;
+    entry = amg_cq_pop(&context->incoming);
+    if (entry != NULL)
+        amg_context_run(entry);
+    AMG_ASSERT(atomic_load_explicit(&context->turn, memory_order_relaxed));
+    atomic_store_explicit(&context->turn, NULL, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!amg_cq_is_empty(&context->incoming))
+        amg_cq_wake(&context->cq);
+    return entry == NULL ? NULL : &ran;
+}
+
 struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context)
 {
+    if (context->incoming_mode == AMG_SERVE_THREAD)
+        return turn_run(context);
     return amg_role.is_library_thread ||
                    context->incoming_mode != AMG_SERVE_POOL
                ? amg_cq_pop(&context->incoming)

@@ -83,6 +83,9 @@ struct hg_context {
         incoming; /* incoming calls, unless HG_Trigger() alone runs them */
     enum amg_serve
         incoming_mode; /* changes only while no service thread runs */
+    /* In AMG_SERVE_THREAD the role of the thread that runs incoming calls, or
+     * NULL; see context.c. */
+    _Atomic(struct amg_role *) turn;
     struct amg_service_threads *threads; /* the service threads; NULL: none */
     struct amg_wakeup wakeup;
     struct amg_bias owner; /* held by the progress owner; core/progress.h */
@@ -199,6 +202,19 @@ static AMG_INLINE void amg_context_queue_first(
         amg_cq_push_first(&context->cq, entry);
 }
 
+/* May the calling thread run incoming calls, or does another one do so? The
+ * fence pairs with that at the end of a turn. */
+static inline bool amg_context_may_turn(const hg_context_t *context)
+{
+    const struct amg_role *turn = NULL;
+
+    if (context->incoming_mode != AMG_SERVE_THREAD)
+        return true;
+    atomic_thread_fence(memory_order_seq_cst);
+    turn = atomic_load_explicit(&context->turn, memory_order_acquire);
+    return turn == NULL || turn == &amg_role;
+}
+
 /* Is there a callback that the calling thread may run? */
 static inline bool amg_context_has_due(const hg_context_t *context)
 {
@@ -211,10 +227,12 @@ static inline bool amg_context_has_due(const hg_context_t *context)
     if (!is_ours && !amg_cq_is_empty(&context->cq))
         return true;
     return (is_ours || context->incoming_mode != AMG_SERVE_POOL) &&
-           !amg_cq_is_empty(&context->incoming);
+           !amg_cq_is_empty(&context->incoming) &&
+           amg_context_may_turn(context);
 }
 
-/* Takes one of the incoming ones out, or returns NULL. */
+/* Takes one of the incoming ones out, or returns NULL. In AMG_SERVE_THREAD it
+ * has run one already if it returns an entry, unless the caller runs one. */
 struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context);
 
 /* Takes one of them out, or returns NULL. */

@@ -85,7 +85,7 @@ static bool is_serving(const struct driver *driver)
 
 static bool has_incoming(const struct driver *driver)
 {
-    return is_serving(driver) && !amg_cq_is_empty(&driver->context->incoming);
+    return is_serving(driver) && amg_context_has_due(driver->context);
 }
 
 static bool is_alone(const struct driver *driver)

@@ -9,6 +9,8 @@
  * previous thread in the local state, which both share during the switch. */
 #include "ult/switch_to.h"
 
+#include <sched.h>
+
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -275,7 +277,12 @@ static void tasklet_run(
     has_ended(tasklet);
 }
 
-/* Returns main(), which this xstream has popped, to its own xstream. */
+/* About 20 us, which an idle core needs to wake a thread. */
+enum { PRIMARY_YIELDS = 64 };
+
+/* Returns main(), which this xstream has popped, to its own xstream. Where
+ * cores are short that one is woken late, and what was pushed after main()
+ * would run before it: so waits a moment until main() is taken. */
 static void primary_return(struct amg_ult *primary)
 {
     struct amg_xstream_local *home =
@@ -284,6 +291,11 @@ static void primary_return(struct amg_ult *primary)
     /* Release: pairs with the exchange of amg_ult_primary_take(). */
     atomic_store_explicit(&home->is_own_ready, true, memory_order_release);
     amg_xstream_ask(home->xstream, AMG_XSTREAM_TO_LOOK);
+    for (unsigned i = 0;
+         i < PRIMARY_YIELDS &&
+         atomic_load_explicit(&home->is_own_ready, memory_order_relaxed);
+         i++)
+        (void)sched_yield();
 }
 
 static void run_one(struct amg_xstream_local *local, struct amg_ult *ult)

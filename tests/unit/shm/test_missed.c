@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/assert.h"
+#include "log_kept.h"
 #include "shm/shm_files.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_transport.h"
@@ -107,6 +108,62 @@ static void test_call_to_a_class_that_ends_without_a_context(void **state)
     shm->addr.unref(client.domain, peer);
     shm->domain.close(server.domain);
     party_close(&client);
+}
+
+static void one_way_send(struct party *party, struct amg_peer *peer)
+{
+    struct amg_buf *buf = NULL;
+
+    assert_int_equal(shm->msg.get_buf(party->ep, peer, &buf), HG_SUCCESS);
+    memset(buf->data, 0, SHORT);
+    assert_int_equal(shm->msg.send_request(party->ep,
+                         (struct amg_target){peer, 0}, buf, SHORT, false, NULL),
+        HG_SUCCESS);
+}
+
+static void quiesce_expect(const struct party *party, hg_return_t wanted)
+{
+    for (unsigned i = 0; i < POLLS; i++)
+        assert_int_equal(shm->domain.quiesce(party->domain), wanted);
+}
+
+/* The end waits for the reader of a one-way call; a rank of a job also for its
+ * handler. A wait that is given up tells how many calls are. */
+static void test_end_waits_until_one_way_calls_are_safe(void **state)
+{
+    (void)state;
+    for (unsigned is_joined = 0; is_joined < 2; is_joined++) {
+        struct party server;
+        struct party client;
+        struct amg_peer *peer = NULL;
+
+        party_open(&server, "", 0);
+        party_open(&client, "", 0);
+        amg_shm_domain_of(client.domain)->is_joined = is_joined;
+        peer = meet(&client, &server);
+        quiesce_expect(&client, HG_SUCCESS);
+        one_way_send(&client, peer);
+        one_way_send(&client, peer);
+        quiesce_expect(&client, HG_AGAIN);
+        log_len = 0;
+        amg_log_func_set(log_keep);
+        shm->domain.report(client.domain);
+        assert_non_null(strstr(log_text, "has not handled 2 calls"));
+        assert_true(shm->domain.abandon(client.domain));
+        amg_log_func_set(NULL);
+        assert_non_null(strstr(log_text, "given up"));
+        /* Served, but the credits are not returned yet. */
+        assert_int_equal(party_poll(&server), 2);
+        quiesce_expect(&client, is_joined ? HG_AGAIN : HG_SUCCESS);
+        while (shm->domain.quiesce(client.domain) == HG_AGAIN) {
+            party_poll(&server);
+            party_poll(&client);
+        }
+        assert_false(shm->domain.abandon(client.domain));
+        shm->addr.unref(client.domain, peer);
+        party_close(&client);
+        party_close(&server);
+    }
 }
 
 #if defined(AMG_TEST_POINTS)
@@ -381,6 +438,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_call_to_a_closed_context_is_refused),
         cmocka_unit_test(test_call_to_a_class_that_ends_without_a_context),
+        cmocka_unit_test(test_end_waits_until_one_way_calls_are_safe),
 #if defined(AMG_TEST_POINTS)
         cmocka_unit_test(test_call_to_a_context_that_closes_meanwhile),
         cmocka_unit_test(test_call_that_is_served_by_a_context_that_closes),

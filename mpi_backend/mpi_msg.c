@@ -309,7 +309,7 @@ void amg_mpi_msg_refuse_locked(
         credit_owe_locked(msgbuf, rank);
     else
         refusal_send_locked(msgbuf, rank, arrival->origin_context,
-            (uint32_t)arrival->token, HG_CANCELED);
+            (uint32_t)arrival->token, HG_NOENTRY);
 }
 
 static void arrival_give_locked(struct amg_mpi_domain *domain,
@@ -357,9 +357,7 @@ static hg_return_t request_check_locked(struct amg_mpi_domain *domain,
     }
     if (AMG_LIKELY(message->ep != NULL && domain->is_listening))
         return HG_SUCCESS;
-    return domain->disconnect.is_closing ? HG_CANCELED
-           : message->ep == NULL         ? HG_NOENTRY
-                                         : HG_OPNOTSUPPORTED;
+    return message->ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 }
 
 void amg_mpi_msg_on_request_locked(

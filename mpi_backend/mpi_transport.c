@@ -170,10 +170,16 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
     struct amg_link *link = amg_list_first(&domains);
     bool is_over = true;
 
-    for (; link != NULL; link = amg_list_next(&domains, link))
-        if (!amg_mpi_close_leave(
-                amg_container_of(link, struct amg_mpi_domain, all), verdict))
+    for (; link != NULL; link = amg_list_next(&domains, link)) {
+        struct amg_mpi_domain *domain =
+            amg_container_of(link, struct amg_mpi_domain, all);
+
+        /* NOTE(not a leaf): the locks of other drivers are taken inside. */
+        if (domain->base.stopped != NULL && !amg_mpi_close_is_over(domain))
+            domain->base.stopped(domain->base.stopped_arg);
+        if (!amg_mpi_close_leave(domain, verdict))
             is_over = false;
+    }
     return is_over;
 }
 
@@ -475,6 +481,11 @@ static hg_return_t mem_unreg(
     return amg_mpi_close_unreg(domain, mem, timeout_ms, others_move);
 }
 
+static void transport_stop(struct amg_domain *domain)
+{
+    (void)domain; /* MPI_Finalize does it */
+}
+
 const struct amg_transport amg_mpi_transport = {
     .name = "mpi",
     .schemes = "mpi+p2p mpi+rma mpi mpi+static auto",
@@ -485,6 +496,7 @@ const struct amg_transport amg_mpi_transport = {
             .quiesce = amg_mpi_close_quiesce,
             .report = amg_mpi_close_report,
             .abandon = amg_mpi_close_abandon,
+            .stop = transport_stop,
             .close = transport_close,
         },
     .ep =

@@ -209,6 +209,18 @@ static void disconnect_send_locked(struct amg_ofi_domain *domain)
     (void)settle_locked(domain, DISCONNECT_MS, is_sending, domain);
 }
 
+static void domain_stop(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    amg_bias_lock(&domain->lock);
+    (void)amg_ofi_poll_domain_locked(domain);
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            amg_ofi_msg_refuse_all_locked(domain->eps[i]);
+    amg_bias_unlock(&domain->lock);
+}
+
 /* Makes all peers UNKNOWN; only the user may still reference some. */
 static void peers_end_locked(struct amg_ofi_domain *domain)
 {
@@ -574,6 +586,7 @@ const struct amg_transport amg_ofi_transport = {
             .quiesce = domain_quiesce,
             .report = domain_report,
             .abandon = domain_abandon,
+            .stop = domain_stop,
             .close = domain_close,
         },
     .ep =

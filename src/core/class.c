@@ -191,6 +191,17 @@ static void class_close_domains(hg_class_t *cls)
         amg_class_remove_route(cls, route);
 }
 
+/* The main domain has ended before the class. */
+static void class_stop(void *arg)
+{
+    hg_class_t *cls = arg;
+
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (cls->domains[route] != NULL &&
+            route != (unsigned)cls->plan.main_route)
+            cls->domains[route]->transport->domain.stop(cls->domains[route]);
+}
+
 static hg_return_t class_open_domains(hg_class_t *cls)
 {
     hg_return_t rc = HG_SUCCESS;
@@ -221,6 +232,8 @@ static hg_return_t class_open_domains(hg_class_t *cls)
         if (rc != HG_SUCCESS)
             return rc;
     }
+    cls->domains[cls->plan.main_route]->stopped_arg = cls;
+    cls->domains[cls->plan.main_route]->stopped = class_stop;
     snprintf(cls->reach, sizeof(cls->reach), "%s to all it reaches",
         cls->plan.transports[cls->plan.main_route]->name);
     return cls->plan.join == NULL ? HG_SUCCESS : cls->plan.join(cls);

@@ -19,8 +19,7 @@
  * have no pidfd, and the doorbell that was opened first is closed for a new
  * one. The library does not raise the limit.
  *
- * Memory: about 600 bytes; if we send to it, a ring of 5376 bytes in its
- * segment; if it sends to us, such a ring in ours and 80 bytes.
+ * Memory: about 600 bytes, and for each direction a ring of 5376 bytes.
  *
  * A link is our ring to one context of a peer. The sender claims a slot of the
  * peer's segment by a compare and exchange of its claim, writes its name and
@@ -562,12 +561,13 @@ AMG_NOINLINE hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer)
     struct amg_shm_peer *met = NULL;
     hg_return_t rc = HG_ADDRNOTAVAIL;
 
-    if (peer->state == AMG_SHM_PEER_UNMET)
+    if (peer->state == AMG_SHM_PEER_UNMET &&
+        !amg_shm_region_is_closed(&peer->domain->region))
         rc = peer_map_locked(
             peer->domain, peer->region.name, peer->region.incarnation, &met);
     AMG_ASSERT(met == NULL || met == peer);
     if (rc == HG_SUCCESS)
-        return HG_SUCCESS;
+        return rc;
     if (rc != HG_ADDRNOTAVAIL) {
         cannot_map(peer, rc);
         return rc == HG_NOMEM ? HG_NOMEM : HG_NA_ERROR;

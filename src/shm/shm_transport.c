@@ -348,12 +348,11 @@ static bool transport_abandon(struct amg_domain *base)
     return owing_log(amg_shm_domain_of(base), true);
 }
 
-static void transport_close(struct amg_domain *base)
+/* Lets the peers see that this process has closed. */
+static void close_tell_locked(struct amg_shm_domain *domain)
 {
-    struct amg_shm_domain *domain = amg_shm_domain_of(base);
     struct amg_shm_peer *peer = NULL;
 
-    amg_bias_lock(&domain->lock);
     atomic_store_explicit(
         &domain->region.head->is_closed, 1, memory_order_seq_cst);
     /* Dekker with amg_shm_link_open_locked(). */
@@ -362,6 +361,32 @@ static void transport_close(struct amg_domain *base)
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE)
             amg_shm_link_raise_all(peer);
+}
+
+/* Sends nothing any more: the peers free the rings that lead to them. */
+static void transport_stop(struct amg_domain *base)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    struct amg_shm_peer *peer = NULL;
+
+    amg_bias_lock(&domain->lock);
+    close_tell_locked(domain);
+    peer = amg_shm_peer_next_locked(domain, NULL);
+    while (peer != NULL) {
+        struct amg_shm_peer *next = amg_shm_peer_next_locked(domain, peer);
+
+        domain->peer_gone_locked(peer, false);
+        peer = next;
+    }
+    amg_bias_unlock(&domain->lock);
+}
+
+static void transport_close(struct amg_domain *base)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+
+    amg_bias_lock(&domain->lock);
+    close_tell_locked(domain);
     amg_bias_unlock(&domain->lock);
     domain_free(domain, true);
 }
@@ -471,6 +496,7 @@ const struct amg_transport amg_shm_transport = {
             .quiesce = transport_quiesce,
             .report = transport_report,
             .abandon = transport_abandon,
+            .stop = transport_stop,
             .close = transport_close,
         },
     .ep =

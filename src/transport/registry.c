@@ -179,6 +179,7 @@ static const char *slot_missing(const struct amg_transport *t)
         {t->domain.quiesce != NULL, "domain.quiesce"},
         {t->domain.report != NULL, "domain.report"},
         {t->domain.abandon != NULL, "domain.abandon"},
+        {t->domain.stop != NULL, "domain.stop"},
         {t->domain.close != NULL, "domain.close"},
         {t->ep.open != NULL, "ep.open"},
         {t->ep.close != NULL, "ep.close"},

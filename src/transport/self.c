@@ -325,6 +325,11 @@ static bool self_domain_abandon(struct amg_domain *domain)
     return false;
 }
 
+static void self_domain_stop(struct amg_domain *domain)
+{
+    (void)domain; /* there are no other processes */
+}
+
 static void self_domain_close(struct amg_domain *base)
 {
     struct self_domain *domain = domain_of(base);
@@ -513,6 +518,7 @@ const struct amg_transport amg_self_transport = {
             .quiesce = self_domain_quiesce,
             .report = self_domain_report,
             .abandon = self_domain_abandon,
+            .stop = self_domain_stop,
             .close = self_domain_close,
         },
     .ep =

@@ -128,6 +128,12 @@ struct amg_domain {
     /* Set by core before quiesce(): calls that this process has made so far, by
      * any route. */
     uint64_t posted;
+    /* Set by core for the main domain, which calls it when its medium has
+     * ended, so that the program may make no more progress, again and again
+     * until the peers have closed: the other domains of the class stop(). NULL:
+     * none. */
+    void (*stopped)(void *arg);
+    void *stopped_arg;
     /* Set by core for log lines: returns the rank of a peer, or UINT32_MAX.
      * Takes no lock. NULL: the ranks are not known. */
     uint32_t (*rank_of)(const void *ranks, const struct amg_peer *peer);
@@ -237,6 +243,9 @@ struct amg_domain_ops {
      * has made are given up; the log has their number. Optional before close.
      */
     bool (*abandon)(struct amg_domain *domain);
+    /* This process makes no more progress: ends the calls of its peers. Called
+     * again and again while the others may make some; optional before close. */
+    void (*stop)(struct amg_domain *domain);
     /* All endpoints are closed and all memory is unregistered. Frees the
      * domain. Does not wait for peers. */
     void (*close)(struct amg_domain *domain);

@@ -147,8 +147,14 @@ int main(int argc, char **argv)
     }
     while (strcmp(mode, "die") == 0)
         turn();
-    while (strcmp(mode, "open") == 0 && call(id) != HG_CANCELED)
-        continue;
+    if (strcmp(mode, "open") == 0) {
+        int ended = HG_SUCCESS;
+
+        while (ended == HG_SUCCESS)
+            ended = call(id);
+        if (ended != HG_NOENTRY && ended != HG_HOSTUNREACH)
+            fail("a call to a rank that has ended has another code");
+    }
     if (strcmp(mode, "early") == 0 && rank == 0)
         work(argv[2]);
     if (strcmp(mode, "early") == 0 && rank == 1)

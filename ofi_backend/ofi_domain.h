@@ -273,7 +273,8 @@ struct amg_ofi_domain {
     uint32_t max_contexts;
     uint64_t connect_ns; /* time for a peer to answer */
     bool is_listening;
-    bool no_block; /* no thread will block */
+    bool no_block;         /* no thread will block */
+    bool is_always_polled; /* by a thread that does nothing else */
     bool is_closing;
     bool is_joined; /* the peers are ranks of a job that close together, */
     bool peers_may_close; /* and may do so from now on */

@@ -7,6 +7,8 @@
  * returned before the transfer completes, so that the owner need not wait.
  * Memory that is leased a second time is likely to be used again: its lease is
  * kept for some time, and transfers then cost no more than a read or write.
+ * Only a domain that a thread polls whatever the program does keeps leases:
+ * elsewhere nobody might return them, as the program may compute for hours.
  *
  *     asked --all rows--> open --revoked, lost--> ended --no user--> returned
  *       |                   |                                           |
@@ -117,8 +119,8 @@ void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease)
     /* While a grant is on its way, the lease cannot be returned. */
     if (lease->state == AMG_OFI_LEASE_ASKED && !lease->is_gone)
         return;
-    if ((lease->is_kept && lease->state == AMG_OFI_LEASE_OPEN &&
-            !lease->is_gone) ||
+    if ((lease->is_kept && lease->peer->domain->is_always_polled &&
+            lease->state == AMG_OFI_LEASE_OPEN && !lease->is_gone) ||
         !lease_return_locked(lease))
         lease_idle_locked(lease);
 }

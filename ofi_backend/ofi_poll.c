@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_rma.h"
@@ -572,6 +573,7 @@ unsigned amg_ofi_poll(
     amg_bias_lock(&domain->lock);
     /* First, or messages for this context would signal its eventfd. */
     amg_ofi_wait_disarm_locked(ep);
+    domain->is_always_polled |= amg_role.polls_always;
     (void)progress_locked(domain, max);
     count = amg_list_take(&ret_events->done, &ep->done, max);
     count += amg_list_take(&ret_events->arrived, &ep->arrived, max);

@@ -65,9 +65,10 @@ int amg_file_make(const char *folder, uint64_t len);
 /* Role of the calling thread, and its current work. */
 struct amg_role {
     bool is_library_thread; /* a thread that the library started */
-    bool is_serving; /* serves a request of a peer, or its consequences */
-    bool is_running; /* runs a callback of the program */
-    bool has_posted; /* since the callback began; only a hint */
+    bool polls_always; /* until its class closes, whatever the program does */
+    bool is_serving;   /* serves a request of a peer, or its consequences */
+    bool is_running;   /* runs a callback of the program */
+    bool has_posted;   /* since the callback began; only a hint */
 };
 
 extern _Thread_local struct amg_role amg_role

@@ -364,6 +364,7 @@ static bool is_over(const struct amg_service_threads *threads)
 
 static void thread_run(struct member *member)
 {
+    amg_role.polls_always = true;
     progress_thread_run(member->threads->context, &member->threads->must_stop,
         member->is_alone);
 }

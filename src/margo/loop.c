@@ -23,6 +23,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/process.h"
 #include "core/context.h"
 #include "margo-util.h"
 #include "margo/config.h"
@@ -501,6 +502,12 @@ bool amg_margo_loop_stand_in(
     return is_over;
 }
 
+/* Inlined, the address of the stream before a switch might be used. */
+static AMG_NOINLINE void role_set(bool polls_always)
+{
+    amg_role.polls_always = polls_always;
+}
+
 static void loop_main(void *arg)
 {
     margo_instance_id mid = arg;
@@ -508,6 +515,7 @@ static void loop_main(void *arg)
     struct amg_margo_rounds *rounds = &loop->rounds;
     bool has_standby = loop->has_standby;
 
+    role_set(!loop->may_stall);
     amg_margo_rounds_begin(mid, rounds, &loop->counts);
     while (!is_over(mid)) {
         if (has_standby)
@@ -521,6 +529,7 @@ static void loop_main(void *arg)
             amg_margo_rounds_yield(mid, rounds);
     }
     amg_margo_rounds_end(rounds);
+    role_set(false);
     loop->end->ended(mid);
 }
 

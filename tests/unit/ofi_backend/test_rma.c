@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/process.h"
 #include "ofi_backend/ofi_domain.h"
 #include "party.h"
 
@@ -138,7 +139,9 @@ static void test_rma_first_access_of_some_bytes_needs_no_lease(void **state)
     pull(&world, TINY); /* now they are connected */
     pull(&world, SOME);
     assert_int_equal(reads, 0);
+    amg_role.polls_always = true; /* or no lease is kept */
     pull(&world, SOME);
+    amg_role.polls_always = false;
     assert_true(reads > 0);
     /* There was no poll since the lease became idle, so the reader still has
      * it. */
@@ -179,9 +182,29 @@ static void test_rma_last_context_returns_its_leases(void **state)
 
     (void)state;
     world_open(&world);
+    amg_role.polls_always = true;
     pull(&world, LEN);
     pull(&world, LEN);
+    amg_role.polls_always = false;
     (void)party_leave(&world.reader);
+    assert_int_equal(
+        amg_ofi_transport.bulk.unreg(world.owner.domain, world.mem, UNREG_MS),
+        HG_SUCCESS);
+    world.mem = NULL;
+    world_close(&world);
+}
+
+/* A program that polls by itself may compute for long after a transfer: its
+ * leases are returned with the last transfer that uses them. */
+static void test_rma_reader_that_polls_no_more_holds_no_lease(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    for (unsigned i = 0; i < 4; i++)
+        pull(&world, LEN);
+    assert_true(reads > 0);
     assert_int_equal(
         amg_ofi_transport.bulk.unreg(world.owner.domain, world.mem, UNREG_MS),
         HG_SUCCESS);
@@ -227,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_rma_tiny_accesses_ask_for_no_lease),
         cmocka_unit_test(test_rma_long_access_is_read),
         cmocka_unit_test(test_rma_many_messages_wait_for_answers),
+        cmocka_unit_test(test_rma_reader_that_polls_no_more_holds_no_lease),
         cmocka_unit_test(test_rma_last_context_returns_its_leases),
     };
 

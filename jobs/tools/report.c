@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "init/drivers.h"
 #include "init/init.h"
 #include "mercury.h"
 #include "affinity/bind.h"
@@ -156,7 +157,7 @@ static void providers_learn(struct report *report)
     const struct amg_providers *providers = NULL;
 
     amg_log_level_set(AMG_LOG_LEVEL_NONE);
-    providers = amg_init_providers();
+    providers = amg_driver_providers();
     if (providers == NULL)
         return;
     report->has_libfabric = true;

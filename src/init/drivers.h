@@ -6,6 +6,7 @@
 #define AMG_INIT_DRIVERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Objects of these libraries. */
 enum amg_driver {
@@ -19,5 +20,15 @@ enum amg_driver {
 /* The object, or NULL. With `may_load` its library is loaded, and a failure
  * logged. */
 const void *amg_driver_find(enum amg_driver driver, bool may_load);
+
+struct amg_providers;
+
+/* The list of what libfabric offers, or NULL. Loads its library. */
+static inline const struct amg_providers *amg_driver_providers(void)
+{
+    return amg_driver_find(AMG_DRIVER_OFI, true) == NULL
+               ? NULL
+               : amg_driver_find(AMG_DRIVER_OFI_LIST, false);
+}
 
 #endif

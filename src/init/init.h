@@ -46,9 +46,6 @@ hg_return_t amg_init_plan(
 void amg_init_transports(const char *wanted,
     const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1]);
 
-/* Providers that libfabric can open, or NULL: no driver. Loads it. */
-const struct amg_providers *amg_init_providers(void);
-
 /* Writes the init strings this process can open: "self, mpi, mpi+p2p". Omits
  * those that do not fit into `cap` bytes. Returns `ret_text`. */
 const char *amg_init_offer(char *ret_text, size_t cap);

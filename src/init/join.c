@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/route_map.h"
+#include "init/drivers.h"
 #include "init/rank_table.h"
 #include "mercury_class.h"
 #include "affinity/bind.h"
@@ -467,7 +468,7 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
 static void far_check(const hg_class_t *cls)
 {
     const struct amg_class_plan *plan = &cls->plan;
-    const struct amg_providers *providers = amg_init_providers();
+    const struct amg_providers *providers = amg_driver_providers();
 
     AMG_ASSERT(plan->far_protocol[0] != '\0');
     if (providers == NULL ||

@@ -37,13 +37,6 @@ static const struct amg_transport *ofi_driver(bool may_load)
     return amg_driver_find(AMG_DRIVER_OFI, may_load);
 }
 
-const struct amg_providers *amg_init_providers(void)
-{
-    return ofi_driver(true) == NULL
-               ? NULL
-               : amg_driver_find(AMG_DRIVER_OFI_LIST, false);
-}
-
 /* Operations by which ranks of a node meet, or NULL with a log line. The MPI
  * driver is loaded. */
 static const struct amg_node_ops *node_ops_find(void)

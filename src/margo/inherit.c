@@ -10,6 +10,7 @@
  * with success: it ends in the parent.
  *
  * The list is locked while the kernel copies the memory. */
+#include "base/assert.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/process.h"
@@ -41,7 +42,6 @@ static void fork_end_child(void)
             AMG_MARGO_INHERITED, memory_order_relaxed);
         amg_list_push(&inherited, link);
     }
-    amg_margo_runtime_inherit();
     amg_lock_init(&lock);
 }
 
@@ -75,4 +75,10 @@ bool amg_margo_inherits(margo_instance_id mid)
         is_found = amg_container_of(link, struct margo_instance, kept) == mid;
     amg_lock_unlock(&lock);
     return is_found;
+}
+
+hg_return_t amg_margo_refusal(const char *call, margo_instance_id mid)
+{
+    (void)amg_contract_not_ours(call, "instance", mid, true);
+    return amg_refusal();
 }

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "init/init.h"
 #include "margo-util.h"
 #include "margo/config.h"
@@ -45,6 +46,12 @@ enum { CREDITS = 1024 };
 static atomic_uint owed;
 static atomic_bool is_registered; /* with atexit() */
 
+/* In a child of fork(). */
+static void owed_inherit(void)
+{
+    atomic_store_explicit(&owed, 0, memory_order_relaxed);
+}
+
 /* Initialises the runtime. False: failed, logged. `ret_is_first`: it was not
  * initialised before. */
 static bool runtime_enter(bool *ret_is_first)
@@ -57,8 +64,10 @@ static bool runtime_enter(bool *ret_is_first)
             "user-level threads cannot be started: ABT_init() returned %d", rc);
         return false;
     }
-    if (!atomic_exchange_explicit(&is_registered, true, memory_order_relaxed))
+    if (!atomic_exchange_explicit(&is_registered, true, memory_order_relaxed)) {
         (void)atexit(amg_margo_runtime_finalize);
+        amg_fork_tell(NULL, NULL, owed_inherit);
+    }
     *ret_is_first = is_first;
     return true;
 }
@@ -66,11 +75,6 @@ static bool runtime_enter(bool *ret_is_first)
 void amg_margo_runtime_leave(void)
 {
     atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
-}
-
-void amg_margo_runtime_inherit(void)
-{
-    atomic_store_explicit(&owed, 0, memory_order_relaxed);
 }
 
 void amg_margo_runtime_finalize(void)

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/assert.h"
 #include "base/bias.h"
 #include "base/list.h"
 #include "base/pool.h"
@@ -199,19 +198,13 @@ static inline bool amg_margo_is_inherited(margo_instance_id mid)
 {
     return amg_margo_state_of(mid) == AMG_MARGO_INHERITED;
 }
-/* Result of a call that needs such an instance; the first is logged. */
-static inline hg_return_t amg_margo_refusal(
-    const char *call, margo_instance_id mid)
-{
-    (void)amg_contract_not_ours(call, "instance", mid, true);
-    return amg_refusal();
-}
-
 /* inherit.c: an open instance, until its memory is freed. */
 void amg_margo_inherit_join(margo_instance_id mid);
 void amg_margo_inherit_leave(margo_instance_id mid);
 /* Is it one of the parent of this process? The id is only compared. */
 bool amg_margo_inherits(margo_instance_id mid);
+/* Result of a call that needs such an instance; the first is logged. */
+hg_return_t amg_margo_refusal(const char *call, margo_instance_id mid);
 
 /* Ends a blocking wait of the loop, which must check an earlier timer or the
  * finalization. Any thread. */
@@ -224,8 +217,6 @@ void amg_margo_watcher_wake(margo_instance_id mid);
  * thread is last, the call waits until the primary thread makes it. */
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_finalize(void);
-/* In a child of fork(): owes nothing. */
-void amg_margo_runtime_inherit(void);
 
 /* finalize.c: registers the instance, with one reference. */
 void amg_margo_refs_init(margo_instance_id mid);

@@ -207,8 +207,7 @@ static hg_return_t wait_check(margo_instance_id mid, const char *what)
     return HG_OTHER_ERROR;
 }
 
-/* The same for a request that is not over. */
-static hg_return_t pending_check(margo_instance_id mid, const char *what)
+static hg_return_t end_check(margo_instance_id mid, const char *what)
 {
     return amg_margo_is_inherited(mid) ? amg_margo_refusal("margo_wait", mid)
                                        : wait_check(mid, what);
@@ -463,7 +462,7 @@ hg_return_t margo_wait(margo_request request)
     if (req == NULL)
         return HG_INVALID_ARG;
     if (!request_is_over(req))
-        ret = pending_check(req->mid, "margo_wait()");
+        ret = end_check(req->mid, "margo_wait()");
     if (ret != HG_SUCCESS)
         return ret;
     ret = request_wait_monitored(req);
@@ -600,8 +599,7 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
         return HG_INVALID_ARG;
     found = any_find(count, reqs, &some);
     while (some != MARGO_REQUEST_NULL && found == count) {
-        ret =
-            pending_check(amg_margo_request_of(some)->mid, "margo_wait_any()");
+        ret = end_check(amg_margo_request_of(some)->mid, "margo_wait_any()");
         if (ret != HG_SUCCESS)
             return ret;
         any_wait(count, reqs);

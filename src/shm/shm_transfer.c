@@ -6,7 +6,9 @@
  * the segment, an answer must be for a fragment in flight. */
 #include "shm/shm_bulk.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/assert.h"
 #include "base/log.h"
@@ -206,6 +208,35 @@ hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer)
     return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
+static bool pages_are_there(const void *at, uint64_t len, int advice)
+{
+    uintptr_t first = (uintptr_t)at / AMG_SHM_PAGE * AMG_SHM_PAGE;
+
+    return madvise((void *)first, (uintptr_t)at + len - first, advice) == 0;
+}
+
+/* Can this process access these bytes? A program may have protected or unmapped
+ * exposed memory, or truncated its file: then a plain copy would end the
+ * process by a signal. A kernel before 5.14 does not tell, as is seen by the
+ * bounce buffer, which is there: the copy is made then. */
+static bool memory_is_there(struct amg_seg_iter at, uint64_t len,
+    uint32_t direction, const void *bounce)
+{
+    int advice =
+        direction == AMG_MEM_READ ? MADV_POPULATE_READ : MADV_POPULATE_WRITE;
+    void *run = NULL;
+
+    while (len > 0) {
+        uint64_t taken = amg_seg_iter_take(&at, len, &run);
+
+        AMG_ASSERT(taken > 0);
+        if (!pages_are_there(run, taken, advice))
+            return !pages_are_there(bounce, 1, advice);
+        len -= taken;
+    }
+    return true;
+}
+
 /* Copies between memory of this process and a bounce buffer of the peer. */
 static hg_return_t request_serve(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t direction,
@@ -231,12 +262,19 @@ static hg_return_t request_serve(struct amg_shm_domain *domain,
         return rc;
     }
     bounce = bounce_buf(&peer->region, request->bounce);
-    if (direction == AMG_MEM_READ)
+    if (!memory_is_there(at, request->len, direction, bounce)) {
+        AMG_LOG_ERROR("bulk",
+            "shm: %" PRIu32 " bytes of exposed memory cannot be accessed any "
+            "more; a transfer of na+sm://%s ends; call HG_Bulk_free() before "
+            "the memory is unmapped or protected",
+            request->len, peer->region.name);
+        rc = HG_NA_ERROR;
+    } else if (direction == AMG_MEM_READ)
         amg_seg_iter_gather(bounce, &at, request->len);
     else
         amg_seg_iter_scatter(&at, bounce, request->len);
     amg_shm_exposer_leave(&domain->bulk.exposer, mem);
-    return HG_SUCCESS;
+    return rc;
 }
 
 /* The caller has the lock if the context is closed, and keeps it then. */

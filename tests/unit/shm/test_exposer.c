@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,6 +73,15 @@ static void domain_open(
     die_if(shm->domain.open(&how, ret_domain) != HG_SUCCESS);
 }
 
+static char *exposed; /* by the child */
+
+/* SIGUSR1 makes a page of it unreadable, SIGUSR2 readable again. */
+static void on_signal(int number)
+{
+    (void)mprotect(exposed + LEN / 2, AMG_SHM_PAGE,
+        number == SIGUSR1 ? PROT_NONE : PROT_READ | PROT_WRITE);
+}
+
 /* Exposes its area, and serves. */
 static void child_main(int out)
 {
@@ -92,6 +102,9 @@ static void child_main(int out)
     domain_open(&area, &domain);
     die_if(shm->ep.open(domain, 0, &ep) != HG_SUCCESS);
     memset(mapping.base, 7, LEN);
+    exposed = mapping.base;
+    signal(SIGUSR1, on_signal);
+    signal(SIGUSR2, on_signal);
     segment = (struct amg_segment){mapping.base, LEN};
     die_if(shm->bulk.reg(domain, &segment, 1, AMG_MEM_READ | AMG_MEM_WRITE,
                &mem) != HG_SUCCESS);
@@ -244,6 +257,31 @@ static void test_exposer_killed_ends_transfers(void **state)
     nothing_is_held(f);
 }
 
+static void transfers_until(struct fixture *f, int number, hg_return_t wanted)
+{
+    uint64_t end_ns = amg_clock_deadline_ns(ENOUGH_MS);
+
+    kill(f->child, number);
+    do {
+        assert_true(amg_clock_ns() < end_ns);
+        post_all(f);
+        all_end_as(f, HG_SUCCESS, HG_NA_ERROR);
+    } while (f->ops[0].ret != wanted || f->ops[1].ret != wanted);
+}
+
+/* Where the exposer copies, it must not die of its own memory. */
+static void test_exposer_with_unreadable_memory_lives(void **state)
+{
+    struct fixture *f = *state;
+    const char *way = getenv("AMALGAM_SHM_COPY");
+
+    if (way == NULL || strcmp(way, "segment") != 0)
+        return;
+    transfers_until(f, SIGUSR1, HG_NA_ERROR);
+    transfers_until(f, SIGUSR2, HG_SUCCESS);
+    nothing_is_held(f);
+}
+
 /* Only copies through the segment need an exposer that runs. */
 static void test_exposer_stopped_transfers_can_be_cancelled(void **state)
 {
@@ -328,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_exposer_killed_ends_transfers),
+        TEST(test_exposer_with_unreadable_memory_lives),
         TEST(test_exposer_stopped_transfers_can_be_cancelled),
         TEST(test_exposer_stopped_domain_closes),
         TEST(test_exposer_stopped_endpoint_closes_with_transfers),

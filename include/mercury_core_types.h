@@ -159,7 +159,8 @@ struct hg_init_info {
 /* Counters of a class; see HG_Class_get_counters(). */
 struct hg_diag_counters {
     uint64_t rpc_req_sent_count;
-    uint64_t rpc_req_recv_count;
+    uint64_t rpc_req_recv_count; /* without those to contexts that do not exist
+                                  * here, which their transport refuses */
     uint64_t rpc_resp_sent_count;
     uint64_t rpc_resp_recv_count;
     uint64_t rpc_req_extra_count;  /* requests longer than a usual message */

@@ -72,8 +72,8 @@ HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size);
  * @param proc       [in]
  * @param data_size  [in]
  * Owns:      the result is borrowed from the proc, until it codes more.
- * Errors:    NULL: proc is NULL or freeing, fewer bytes are left to decode, or
- *            no memory.
+ * Errors:    NULL: proc is NULL or freeing, fewer bytes are left to decode (the
+ *            log says how many), or no memory.
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: access beyond these bytes.
  * Source:    as Mercury 2.4.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "wire/header.h"
 
@@ -232,8 +233,15 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
     if (!AMG_GIVEN(proc) ||
         !AMG_CONTRACT(proc->op != HG_FREE, "the proc frees; it has no buffer"))
         return NULL;
-    if (data_size > proc->left && room_make(proc, data_size) != HG_SUCCESS)
+    if (data_size > proc->left && room_make(proc, data_size) != HG_SUCCESS) {
+        if (proc->op == HG_DECODE) /* the caller may read the pointer unasked */
+            AMG_LOG_ERROR("rpc",
+                "hg_proc_save_ptr(): %llu bytes are wanted, but %llu of %llu "
+                "are left; do both sides encode the same types?",
+                (unsigned long long)data_size, (unsigned long long)proc->left,
+                (unsigned long long)proc_size(proc));
         return NULL;
+    }
     place = proc->pos;
     proc->pos += data_size;
     proc->left -= data_size;

@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "log_kept.h"
 
 enum { PAGE = 4096 };
 
@@ -247,6 +249,22 @@ static void test_proc_save_ptr_points_into_the_stream(void **state)
     amg_proc_fini(&proc);
 }
 
+/* A program that uses the pointer unasked crashes: the log says why. */
+static void test_proc_save_ptr_beyond_end_is_logged(void **state)
+{
+    char buf[16] = {0};
+    struct hg_proc proc;
+
+    (void)state;
+    amg_log_func_set(log_keep);
+    amg_proc_init(&proc, NULL, buf, sizeof(buf), HG_DECODE);
+    assert_null(hg_proc_save_ptr(&proc, 20));
+    assert_true(log_has("20 bytes are wanted, but 16 of 16 are left"));
+    assert_non_null(hg_proc_save_ptr(&proc, 16));
+    amg_proc_fini(&proc);
+    amg_log_func_set(NULL);
+}
+
 static void test_proc_free_touches_nothing(void **state)
 {
     uint64_t value = 9;
@@ -367,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_proc_base_types_come_back),
         cmocka_unit_test(test_proc_decode_beyond_end_is_overflow),
         cmocka_unit_test(test_proc_encode_overflow_keeps_all_bytes),
+        cmocka_unit_test(test_proc_save_ptr_beyond_end_is_logged),
         cmocka_unit_test(test_proc_extra_buf_taken_survives),
         cmocka_unit_test(test_proc_extra_buf_comes_from_memory),
         cmocka_unit_test(test_proc_set_size_grows_only),

@@ -136,6 +136,7 @@ static void in_stream(void)
 struct shot {
     margo_timer_t timer;
     atomic_bool has_begun;
+    atomic_bool is_cancelled;
 };
 
 /* Keeps its stream until the wait of the canceller was named. */
@@ -156,6 +157,7 @@ static void *canceller(void *arg)
     while (!atomic_load(&shot->has_begun))
         ;
     CHECK(margo_timer_cancel(shot->timer) == 0);
+    atomic_store(&shot->is_cancelled, true);
     return NULL;
 }
 
@@ -169,7 +171,8 @@ static void callback_in(ABT_pool pool)
               pair.mid, callback, &shot, pool, &shot.timer) == 0);
     CHECK(margo_timer_start(shot.timer, 0) == 0);
     CHECK(pthread_create(&thread, NULL, canceller, &shot) == 0);
-    while (!atomic_load(&shot.has_begun))
+    /* The thread of the callback needs this stream until its end. */
+    while (!atomic_load(&shot.is_cancelled))
         margo_thread_sleep(pair.mid, 1);
     join(thread);
     CHECK(margo_timer_destroy(shot.timer) == 0);

@@ -22,7 +22,10 @@
  *   exposed --unreg--> closed, revoked --last RETURN, or loss--> freed */
 #include "ofi_backend/ofi_rma.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/log.h"
@@ -33,6 +36,7 @@
 
 enum {
     GRANTS_MAX = 4096, /* to one peer; further transfers go by messages */
+    PROBES = 64,       /* bytes that one system call reads */
 };
 
 /* One peer's lease. Owned by the memory's lists. */
@@ -156,6 +160,50 @@ hg_return_t amg_ofi_mem_mr_locked(
     return rc;
 }
 
+/* Can the first and the last byte of each segment be read? A provider over the
+ * kernel's sockets neither pins pages nor reports a read of them that fails
+ * here: the reader would wait for ever, and then take the next messages for its
+ * bytes (libfabric 1.17, "internal transfer failed"). Memory that was unmapped
+ * or protected, or whose file was cut off, is found here; a gap within is not,
+ * as all pages would have to be touched. */
+static bool is_readable(const struct amg_ofi_mem *mem)
+{
+    struct iovec there[PROBES];
+    char bytes[PROBES];
+    uint32_t i = 0;
+
+    while (mem->domain->facts.is_tcp && i < mem->count) {
+        struct iovec here = {bytes, 0};
+        ssize_t got = 0;
+
+        for (; i < mem->count && here.iov_len + 2 <= PROBES; i++) {
+            char *first = mem->segments[i].base;
+
+            if (mem->segments[i].len == 0)
+                continue;
+            there[here.iov_len++] = (struct iovec){first, 1};
+            there[here.iov_len++] =
+                (struct iovec){first + mem->segments[i].len - 1, 1};
+        }
+        got = process_vm_readv(getpid(), &here, 1, there, here.iov_len, 0);
+        /* Where the kernel forbids this call, nothing is known. */
+        if (got < 0 ? errno == EFAULT : (size_t)got < here.iov_len)
+            return false;
+    }
+    return true;
+}
+
+static void unreadable_log(const struct amg_ofi_mem *mem)
+{
+    AMG_LOG_ERROR("bulk",
+        "ofi: memory of %u segments, the first at %p with %llu bytes, cannot "
+        "be read any more, and a peer's transfer of it ends with HG_NA_ERROR; "
+        "was it unmapped or protected, or its file truncated, while it was "
+        "exposed?",
+        mem->count, mem->segments[0].base,
+        (unsigned long long)mem->segments[0].len);
+}
+
 /* Registers all segments that are not registered yet. */
 static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
 {
@@ -264,6 +312,9 @@ void amg_ofi_mem_on_lease_locked(const struct amg_ofi_message *message)
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_LIMIT,
             AMG_OFI_LEASE, (long)message->peer->granted);
         rc = HG_AGAIN;
+    } else if (mem != NULL && !is_readable(mem)) {
+        unreadable_log(mem);
+        rc = HG_NA_ERROR;
     } else if (mem != NULL) {
         rc = mrs_open_locked(mem);
     }

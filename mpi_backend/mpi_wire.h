@@ -112,7 +112,8 @@ struct amg_mpi_long {
 /* Key of exposed memory. */
 struct amg_mpi_key {
     uint32_t cookie; /* its index in the table of the exposer */
-    uint32_t serial; /* never used twice with one salt */
+    uint32_t serial; /* of the registration: with one salt, a key that was kept
+                      * over 2^32 of them would be valid again */
     uint32_t salt;   /* of the exposer */
     uint32_t desc;   /* way << 30 | index of the descriptor; 0: by messages */
 };

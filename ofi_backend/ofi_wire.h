@@ -119,7 +119,8 @@ struct amg_ofi_connect {
 
 struct amg_ofi_key {
     uint32_t number;
-    uint32_t serial;
+    uint32_t serial; /* of the registration: with one salt, a key that was kept
+                      * over 2^32 of them would be valid again */
     uint64_t salt;
 };
 

@@ -106,7 +106,8 @@ struct amg_shm_key_table {
 /* Wire format of a key. */
 struct amg_shm_key {
     uint32_t index;
-    uint32_t serial; /* never used twice by one exposer */
+    uint32_t serial; /* of the registration, counted by the exposer: a key that
+                      * was kept over 2^32 of them would be valid again */
     uint64_t salt;
 };
 

@@ -191,7 +191,7 @@ void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain)
     for (struct amg_mpi_peer *peer = domain->met; peer != NULL;
          peer = peer->next)
         amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
-            peer->rank, &domain->transfers);
+            peer->rank, amg_calls_waiting(&domain->transfers, peer->rank));
     amg_calls_watched_locked(&domain->calls);
     if (domain->liveness.lost > 0)
         AMG_LOG_WARNING("mpi",

@@ -105,7 +105,9 @@ static void on_completed_locked(struct amg_ofi_domain *domain,
     (void)domain;
     (void)entry;
     amg_ofi_fragment_completed_locked(fragment);
-    if (error != 0)
+    if (error == 0)
+        peer->watched.is_heard = true;
+    else
         amg_ofi_peer_check_locked(peer);
     fragment_end_locked(
         fragment, error == 0 ? HG_SUCCESS : amg_ofi_fragment_error(error));
@@ -483,6 +485,16 @@ static void transfer_abandon_locked(struct amg_ofi_transfer *transfer)
 void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain)
 {
     transfers_each_locked(domain, NULL, transfer_abandon_locked);
+}
+
+unsigned amg_ofi_rma_count_locked(const struct amg_peer *peer)
+{
+    struct amg_link *link = amg_list_first(&peer->transfers);
+    unsigned count = 0;
+
+    for (; link != NULL; link = amg_list_next(&peer->transfers, link))
+        count++;
+    return count;
 }
 
 void amg_ofi_rma_lost_locked(struct amg_peer *peer)

@@ -73,7 +73,7 @@ static void silent_check_locked(struct amg_shm_domain *domain)
         return;
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
-            peer->id, &domain->bulk.transfers);
+            peer->id, amg_calls_waiting(&domain->bulk.transfers, peer->id));
     amg_calls_watched_locked(&domain->calls);
 }
 

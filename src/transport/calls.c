@@ -97,8 +97,7 @@ bool amg_calls_watch_is_due_locked(struct amg_calls *calls)
     return watch->checks++ > 0;
 }
 
-/* The entries of a table that wait for `owner`; cancelled calls do not. */
-static unsigned waiting_count(const struct amg_table *table, uint32_t owner)
+unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner)
 {
     unsigned count = 0;
 
@@ -127,17 +126,14 @@ static void silent_log(struct amg_calls *calls,
 }
 
 void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
-    struct amg_watched *watched, uint32_t owner,
-    const struct amg_table *transfers)
+    struct amg_watched *watched, uint32_t owner, unsigned transfers)
 {
-    unsigned count =
-        peer->unanswered == 0 && peer->waiting == NULL
-            ? 0
-            : waiting_count(&calls->table, owner) + (peer->waiting != NULL);
+    unsigned count = transfers;
     unsigned periods = 0;
 
-    if (transfers != NULL)
-        count += waiting_count(transfers, owner);
+    if (peer->unanswered > 0 || peer->waiting != NULL)
+        count +=
+            amg_calls_waiting(&calls->table, owner) + (peer->waiting != NULL);
     if (count == 0 || watched->is_heard)
         watched->silent = 0;
     watched->is_heard = false;

@@ -164,11 +164,12 @@ void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
 
 /* Is it time to check all peers? The clock is read, so not in each poll. */
 bool amg_calls_watch_is_due_locked(struct amg_calls *calls);
-/* The check of one peer, known as `owner` in the table of calls and in
- * `transfers` (NULL: none): names it when it has been silent for long. */
+/* The entries of a table that wait for a peer; cancelled calls do not. */
+unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner);
+/* The check of one peer, known as `owner` in the table of calls, and for which
+ * so many transfers wait: names it when it has been silent for long. */
 void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
-    struct amg_watched *watched, uint32_t owner,
-    const struct amg_table *transfers);
+    struct amg_watched *watched, uint32_t owner, unsigned transfers);
 /* The check of all peers is over. */
 void amg_calls_watched_locked(const struct amg_calls *calls);
 

@@ -131,6 +131,7 @@ struct amg_peer {
                            */
     unsigned look_tick; /* of that look; in `resting`: when it began to rest */
     bool is_watched;    /* on a list of `wheel` */
+    bool is_stale;      /* its address is to be inserted anew */
 
     /* A TCP connection that tests whether its host refuses: ofi_tcp_state.c. */
     unsigned probe_tick; /* no probe before this tick */
@@ -156,7 +157,6 @@ struct amg_peer {
     unsigned revoked;           /* leases of our memory that it has to return */
     unsigned posts_in_flight;   /* sends, reads and writes */
     unsigned overtakable;       /* sends that later requests must not pass */
-    bool is_stale;              /* its address is to be inserted anew */
     _Alignas(8) uint8_t addr[]; /* in the provider's format */
 };
 

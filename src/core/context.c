@@ -46,9 +46,9 @@ void amg_context_queue_first_apart(
     apart_tell(context);
 }
 
-/* Where the progress thread and HG_Trigger() may run incoming calls, one thread
- * at a time does, so that calls of a peer do not run in parallel or out of
- * order. Its handler may make progress and run further ones. No wake-up is
+/* If the progress thread and HG_Trigger() may run incoming calls, one thread at
+ * a time does, so that calls of a peer do not run in parallel or out of order.
+ * A handler may make progress and run further ones in its turn. No wake-up is
  * lost: another thread that finds the turn taken has read the epoch of the
  * queue before, and the end of a turn with calls left changes it; a call that
  * is queued later wakes the threads itself. The two fences make either the end

@@ -122,7 +122,6 @@ struct amg_peer {
     int broken;      /* libfabric's code of a post that failed for good */
     bool is_pending; /* on the domain's list of peers with something to send */
     uint16_t addr_len;
-    struct amg_watched watched;
     unsigned heard_tick;   /* when its last message came */
     unsigned connect_tick; /* when our last CONNECT left */
 
@@ -139,6 +138,7 @@ struct amg_peer {
     int probe_error;     /* errno of the last one */
     uint8_t probe_wait;  /* ticks before the next one */
     uint8_t refusals;    /* in a row */
+    struct amg_watched watched;
 
     uint64_t deadline_ns; /* of amg_ofi_clock_ns() */
     uint64_t retry_ns;    /* no CONNECT or ACCEPT before; 0: now */

@@ -142,7 +142,8 @@ struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data)
 }
 
 /* Begins a use of the handle. */
-static void data_begin(struct amg_margo_handle *data, struct amg_margo_rpc *rpc)
+static AMG_INLINE void data_begin(
+    struct amg_margo_handle *data, struct amg_margo_rpc *rpc)
 {
     atomic_store_explicit(&data->mid, rpc->mid, memory_order_relaxed);
     atomic_store_explicit(&data->rpc, rpc, memory_order_relaxed);

@@ -246,14 +246,19 @@ static inline bool amg_margo_runs_loop(margo_instance_id mid, ABT_thread thread)
                atomic_load_explicit(&mid->stands_in, memory_order_relaxed);
 }
 
+static inline bool amg_margo_thread_is_loop(
+    margo_instance_id mid, ABT_thread thread)
+{
+    return amg_margo_runs_loop(mid, thread) ||
+           thread == mid->loops[AMG_MARGO_STANDBY];
+}
+
 /* Does the caller run in a progress loop, as callbacks do? */
 static inline bool amg_margo_is_loop(margo_instance_id mid)
 {
     ABT_thread self = amg_margo_self();
 
-    return self != ABT_THREAD_NULL &&
-           (amg_margo_runs_loop(mid, self) ||
-               self == mid->loops[AMG_MARGO_STANDBY]);
+    return self != ABT_THREAD_NULL && amg_margo_thread_is_loop(mid, self);
 }
 
 /* Changes one of the counts; the caller holds the lock, which has an owner. */

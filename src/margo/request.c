@@ -189,9 +189,10 @@ static bool request_park(struct margo_request_struct *req)
 
 /* Logs an error if the caller cannot wait: a tasklet, or the progress loop,
  * which ends all waits. */
-static hg_return_t wait_check(margo_instance_id mid, const char *what)
+static AMG_NOINLINE hg_return_t wait_check_slowly(
+    margo_instance_id mid, const char *what)
 {
-    if (amg_margo_runtime_self() == NULL && amg_margo_is_tasklet()) {
+    if (amg_margo_is_tasklet()) {
         margo_error(mid,
             "%s in a tasklet, which cannot wait: use the `c` or the `i` form "
             "there, or a user-level thread (ABT_thread_create())",
@@ -205,6 +206,16 @@ static hg_return_t wait_check(margo_instance_id mid, const char *what)
         "`c` or the `i` form there, and margo_test()",
         what);
     return HG_OTHER_ERROR;
+}
+
+static hg_return_t wait_check(margo_instance_id mid, const char *what)
+{
+    ABT_thread self = amg_margo_runtime_self();
+
+    return AMG_LIKELY(
+               self != ABT_THREAD_NULL && !amg_margo_thread_is_loop(mid, self))
+               ? HG_SUCCESS
+               : wait_check_slowly(mid, what);
 }
 
 static hg_return_t end_check(margo_instance_id mid, const char *what)
@@ -629,57 +640,6 @@ int margo_test(margo_request request, int *flag)
         (void)ABT_self_yield();
     *flag = request_is_over(req);
     return 0;
-}
-
-/* On the stack of the sleeping thread. */
-struct sleeper {
-    struct amg_margo_timer timer;
-    struct amg_margo_waiter waiter;
-};
-
-static void sleep_expire(struct amg_margo_timer *timer, bool is_due)
-{
-    (void)is_due; /* the end of the instance wakes it as well */
-    amg_margo_waiter_wake(
-        &amg_container_of(timer, struct sleeper, timer)->waiter);
-}
-
-static void sleep_for(margo_instance_id mid, double timeout_ms)
-{
-    struct sleeper sleeper = {.timer = {.fire = sleep_expire}};
-    uint64_t now_ns = 0;
-    uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
-
-    amg_margo_waiter_init(&sleeper.waiter);
-    /* The loop, in a callback, cannot wait for a timer of its own, a tasklet
-     * cannot wait at all, and in a child of fork() there is no loop. */
-    if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
-        amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
-        /* A loop that stands still does not end it. */
-        if (amg_margo_loop_may_stall(mid) &&
-            !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
-            amg_margo_timer_disarm(mid, &sleeper.timer))
-            return;
-        amg_margo_waiter_wait(&sleeper.waiter, 1);
-        return;
-    }
-    now_ns = amg_clock_ns();
-    if (due_ns > now_ns)
-        amg_clock_sleep_ns(due_ns - now_ns);
-}
-
-void margo_thread_sleep(margo_instance_id mid, double timeout_ms)
-{
-    struct margo_monitor_sleep_args args = {.timeout_ms = timeout_ms};
-
-    if (!AMG_GIVEN(mid))
-        return;
-    AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_START, &args);
-    if (timeout_ms > 0)
-        sleep_for(mid, timeout_ms);
-    else
-        (void)ABT_self_yield();
-    AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_END, &args);
 }
 
 hg_handle_t margo_request_get_handle(margo_request req)

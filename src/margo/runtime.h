@@ -35,7 +35,7 @@ bool amg_margo_runtime_must_migrate(void);
 hg_return_t amg_margo_runtime_progress(
     hg_context_t *context, unsigned timeout_ms);
 
-/* The calling thread, if it can park; else NULL. */
+/* The calling thread, as its ABT_thread, if it can park; else NULL. */
 void *amg_margo_runtime_self(void);
 
 /* Parks the calling thread, which holds the lock, until any thread unparks it,

@@ -9,7 +9,11 @@
  * A fragment by message costs one round trip and no registration; many small
  * segments are gathered and scattered instead of posted to the NIC one by one.
  * The first message has the length of the whole transfer, so that the exposer
- * can check key, permission and bounds before the first byte moves. */
+ * can check key, permission and bounds before the first byte moves. When the
+ * transfer ends before the answer, as by a cancel, its cookie and its place
+ * among the unanswered messages stay until the answer comes or the peer is
+ * lost: a cookie names another message after 1,024 uses of its slot, which
+ * would take the late bytes for its own. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -26,6 +30,9 @@ enum {
      * (shm, 1.17, has 256 of both together). */
     UNANSWERED_MAX = 16,
 };
+
+/* In the table in place of a fragment whose transfer has ended. */
+static struct amg_ofi_fragment given_up;
 
 /* Memory that one post names. */
 struct shape {
@@ -333,19 +340,59 @@ void amg_ofi_fragment_next_locked(struct amg_peer *peer)
         amg_list_push(&peer->domain->transfers, amg_list_pop(&peer->blocked));
 }
 
-void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment)
+/* The message with this cookie is answered, or its peer lost. */
+static void cookie_end_locked(struct amg_peer *peer, uint32_t cookie)
+{
+    amg_table_remove(&peer->domain->fragments, cookie);
+    AMG_ASSERT(peer->rma_unanswered > 0);
+    peer->rma_unanswered--;
+    amg_ofi_fragment_next_locked(peer);
+}
+
+static void fragment_put_locked(struct amg_ofi_fragment *fragment)
 {
     struct amg_ofi_transfer *transfer = fragment->transfer;
-    struct amg_peer *peer = transfer->peer;
 
     AMG_ASSERT(transfer->fragment_count > 0);
-    if (transfer->lease == NULL) {
-        amg_table_remove(&peer->domain->fragments, fragment->cookie);
-        AMG_ASSERT(peer->rma_unanswered > 0);
-        peer->rma_unanswered--;
-        amg_ofi_fragment_next_locked(peer);
-    }
     amg_list_remove(&fragment->link);
     transfer->fragment_count--;
-    amg_pool_put(&peer->domain->fragment_pool, fragment);
+    amg_pool_put(&transfer->peer->domain->fragment_pool, fragment);
+}
+
+void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment)
+{
+    if (fragment->transfer->lease == NULL)
+        cookie_end_locked(fragment->transfer->peer, fragment->cookie);
+    fragment_put_locked(fragment);
+}
+
+void amg_ofi_fragment_give_up_locked(struct amg_ofi_fragment *fragment)
+{
+    AMG_ASSERT(fragment->transfer->lease == NULL);
+    amg_table_at(&fragment->transfer->peer->domain->fragments, fragment->cookie)
+        ->object = &given_up;
+    fragment_put_locked(fragment);
+}
+
+struct amg_ofi_fragment *amg_ofi_fragment_find_locked(
+    const struct amg_ofi_message *message)
+{
+    struct amg_table_slot *slot = amg_table_find(&message->domain->fragments,
+        message->header->cookie, message->peer->number);
+
+    if (slot == NULL || slot->object != &given_up)
+        return slot == NULL ? NULL : slot->object;
+    cookie_end_locked(message->peer, slot->cookie);
+    return NULL;
+}
+
+void amg_ofi_fragment_lost_locked(struct amg_peer *peer)
+{
+    const struct amg_table *table = &peer->domain->fragments;
+
+    for (uint32_t i = 0; i < table->cap && peer->rma_unanswered > 0; i++)
+        if (table->slots[i].object == &given_up &&
+            table->slots[i].owner_or_next == peer->number)
+            cookie_end_locked(peer, table->slots[i].cookie);
+    AMG_ASSERT(peer->rma_unanswered == 0);
 }

@@ -362,7 +362,8 @@ bool amg_ofi_peer_is_waiting(const struct amg_peer *peer)
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer)
 {
     return peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers) ||
-           peer->revoked > 0 || peer->posts_in_flight > 0;
+           peer->revoked > 0 || peer->rma_unanswered > 0 ||
+           peer->posts_in_flight > 0;
 }
 
 void amg_ofi_peer_set_deadline(struct amg_peer *peer)

@@ -70,7 +70,7 @@ static void transfer_stop_locked(
         amg_list_remove(&transfer->link); /* it no longer waits for room */
     /* A late answer to a message then touches no memory of the user. */
     while (transfer->lease == NULL && transfer->fragment_count > 0)
-        amg_ofi_fragment_free_locked(
+        amg_ofi_fragment_give_up_locked(
             amg_container_of(amg_list_first(&transfer->fragments),
                 struct amg_ofi_fragment, link));
     transfer_settle_locked(transfer);
@@ -151,19 +151,9 @@ void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
             amg_container_of(link, struct amg_ofi_transfer, link));
 }
 
-/* The fragment that this answer is for; NULL: it was freed. */
-static struct amg_ofi_fragment *fragment_find_locked(
-    const struct amg_ofi_message *message)
-{
-    struct amg_table_slot *slot = amg_table_find(&message->domain->fragments,
-        message->header->cookie, message->peer->number);
-
-    return slot == NULL ? NULL : slot->object;
-}
-
 void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message)
 {
-    struct amg_ofi_fragment *fragment = fragment_find_locked(message);
+    struct amg_ofi_fragment *fragment = amg_ofi_fragment_find_locked(message);
 
     if (fragment == NULL)
         return;
@@ -179,7 +169,7 @@ void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message)
 
 void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message)
 {
-    struct amg_ofi_fragment *fragment = fragment_find_locked(message);
+    struct amg_ofi_fragment *fragment = amg_ofi_fragment_find_locked(message);
     struct amg_ofi_refuse refuse;
 
     memcpy(&refuse, message->body, sizeof(refuse));
@@ -508,4 +498,5 @@ void amg_ofi_rma_lost_locked(struct amg_peer *peer)
         link = amg_list_next(&peer->transfers, link);
         transfer_stop_locked(transfer, HG_HOSTUNREACH);
     }
+    amg_ofi_fragment_lost_locked(peer);
 }

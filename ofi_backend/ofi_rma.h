@@ -170,8 +170,15 @@ void amg_ofi_fragment_completed_locked(struct amg_ofi_fragment *fragment);
 /* Sends the next bytes of a transfer without a lease. HG_NOMEM; HG_AGAIN: too
  * many messages to the peer are unanswered. */
 hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer);
-/* The fragment is complete, or no longer waited for. */
+/* The fragment is complete. */
 void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment);
+/* Nothing waits any more for the answer to the message, which will come. */
+void amg_ofi_fragment_give_up_locked(struct amg_ofi_fragment *fragment);
+/* The fragment that the message answers; NULL: nothing waits for it. */
+struct amg_ofi_fragment *amg_ofi_fragment_find_locked(
+    const struct amg_ofi_message *message);
+/* The peer is lost, and its transfers have ended. */
+void amg_ofi_fragment_lost_locked(struct amg_peer *peer);
 /* A transfer may send again: lets the next one that waits for that try. Call it
  * for each transfer that ended, which may have had its turn without a post. */
 void amg_ofi_fragment_next_locked(struct amg_peer *peer);

@@ -18,7 +18,8 @@ enum {
     TINY = 8,
     UNREG_MS = 20000,
     MANY = 100,
-    MANY_AT_ONCE = 16
+    MANY_AT_ONCE = 16,
+    USES = 1024, /* of a slot of a table, until a cookie comes again */
 };
 
 static uint8_t exposed[LEN];
@@ -243,6 +244,41 @@ static void test_rma_many_messages_wait_for_answers(void **state)
     world_close(&world);
 }
 
+/* The owner answers late: no later transfer takes the bytes of one that was
+ * cancelled, however many there were. */
+static void test_rma_late_answers_reach_no_later_transfer(void **state)
+{
+    struct amg_segment segment = {landing, LEN};
+    const struct amg_seg_iter local = {.segments = &segment, .count = 1};
+    struct amg_op op;
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    pull(&world, LEN); /* writes all exposed bytes */
+    for (unsigned i = 0; i <= USES; i++) {
+        memset(&op, 0, sizeof(op));
+        world.remote.at.into = i < USES ? 0 : TINY;
+        assert_int_equal(amg_ofi_transport.bulk.get(world.reader.ep,
+                             (struct amg_target){world.peer, 0}, &local,
+                             &world.remote, TINY, &op),
+            HG_SUCCESS);
+        if (i == USES)
+            continue;
+        assert_int_equal(
+            amg_ofi_transport.ep.cancel(world.reader.ep, &op), HG_SUCCESS);
+        while (side_poll(&world.reader) == 0)
+            continue;
+        assert_int_equal(op.ret, HG_CANCELED);
+    }
+    while (side_poll(&world.reader) == 0)
+        (void)side_poll(&world.owner);
+    assert_int_equal(op.ret, HG_SUCCESS);
+    assert_memory_equal(landing, exposed + TINY, TINY);
+    world.remote.at.into = 0;
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_rma_tiny_accesses_ask_for_no_lease),
         cmocka_unit_test(test_rma_long_access_is_read),
         cmocka_unit_test(test_rma_many_messages_wait_for_answers),
+        cmocka_unit_test(test_rma_late_answers_reach_no_later_transfer),
         cmocka_unit_test(test_rma_reader_that_polls_no_more_holds_no_lease),
         cmocka_unit_test(test_rma_last_context_returns_its_leases),
     };

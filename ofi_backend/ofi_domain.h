@@ -9,7 +9,33 @@
  * One lock guards a whole domain: all fields below, all calls of libfabric,
  * and all operations while they are posted. So the driver asks the provider for
  * FI_THREAD_DOMAIN, which needs the fewest locks. The caller of a function that
- * ends in _locked holds the lock. */
+ * ends in _locked holds the lock.
+ *
+ * Resources that work waits for, in the order of its posts:
+ *
+ *   held by              bound           until
+ *   place of a long request, from its buffer on
+ *     a long request      long_limit      its answer, or all credits are back;
+ *                                         beyond: the peer pulls
+ *   credit of a peer
+ *     a request           its credits     the peer's program answers or
+ *                                         releases it
+ *   lease of a peer's memory
+ *     a transfer          4,096           the transfer ends;
+ *                                         beyond: by messages
+ *   unanswered message to a peer
+ *     a put or get        16              the peer makes progress
+ *   room of the provider, after a long message
+ *     a message or read   the provider's  the provider has moved it
+ *
+ * Work that waits for one of these holds at most those above it. Messages of
+ * the driver itself need none but the last one, and msgbufs are allocated as
+ * needed. A transfer that waits for a lease, or for an answer, holds nothing
+ * that older ones need. So the only circles are those of programs: handlers
+ * that wait for answers of one another with all credits in use; and processes
+ * that free memory of one another in two classes at once, as a free polls its
+ * own class alone: without another thread, both say HG_BUSY after the time
+ * that a free may wait, and name one another. */
 #ifndef AMG_OFI_BACKEND_OFI_DOMAIN_H
 #define AMG_OFI_BACKEND_OFI_DOMAIN_H
 
@@ -91,11 +117,13 @@ struct amg_peer {
     struct amg_peer *next[AMG_OFI_INDEXES];
     uint64_t hash;        /* of the address */
     fi_addr_t fi_addr;    /* FI_ADDR_NOTAVAIL: not inserted yet */
-    uint32_t number;      /* owner of slots in our tables */
+    uint32_t number;      /* owner of slots in our tables, while it lives */
     uint64_t token;       /* that it puts into its messages; 0: none now */
     uint64_t my_token;    /* that ours to it carry; 0: not known */
     uint64_t incarnation; /* 0: not known */
-    uint32_t epoch;       /* counts its incarnations and losses */
+    uint32_t epoch;       /* counts its incarnations and losses, to tell
+                           * messages in flight of former ones: 2^32 of them
+                           * pass during none */
 
     /* Messages of the connection, as CONNECT and ACCEPT compare them. */
     uint32_t sent;         /* posted with `my_token`, */
@@ -318,7 +346,8 @@ struct amg_ofi_domain {
     struct amg_list transfers; /* those with something to post */
     struct amg_list idle;      /* unused leases, oldest first */
     unsigned idle_count;
-    uint64_t next_key;
+    uint64_t next_key; /* of a registration, if the provider makes none; after
+                        * key_max keys in use are passed over */
     uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys that were leased before */
 
     struct amg_ofi_conn *conns; /* TCP connections as last read: */

@@ -9,8 +9,12 @@
  *   context  context of the sender; an answer goes there
  *   target   context of the receiver
  *   credits  number of one-way requests of the receiver that were released
- *   cookie   number of the call, fragment or lease in a table of its initiator;
- *            of CREDIT: a note of flow control (transport/flow.h)
+ *   cookie   number of the call, fragment or lease in a table of its initiator,
+ *            with a count of 1,024 uses (transport/table.h). The initiator
+ *            keeps it until the answer has come, also after a cancel; of a
+ *            lease until RETURN is sent: a REVOKE that crosses it finds no open
+ *            lease. 4 million may be open; one more ends with HG_NOMEM.
+ *            Of CREDIT: a note of flow control (transport/flow.h)
  *   token    number that the receiver gave the sender at first contact: 64
  *            random bits drawn for that contact alone. It names the sender; no
  *            other process knows it; and it is unknown to a later process at
@@ -31,12 +35,13 @@
  *   DATA        exposer    the bytes                   answer to GET
  *   DONE        exposer    struct amg_ofi_refuse       answer to PUT; error of
  *                                                      either
- *   LEASE       initiator  struct amg_ofi_lease_ask    wants access by reads
- * and writes of the provider GRANT       exposer    struct amg_ofi_grant, rows
- * addresses and keys; in several messages if long DENY        exposer    struct
- * amg_ofi_refuse       LEASE refused, with error REVOKE      exposer    - the
- * exposure ends RETURN      initiator  -                           no access is
- * in flight
+ *   LEASE       initiator  struct amg_ofi_lease_ask    wants to read and write
+ *                                                      by the provider
+ *   GRANT       exposer    struct amg_ofi_grant, rows  addresses and keys; in
+ *                                                      several messages if long
+ *   DENY        exposer    struct amg_ofi_refuse       LEASE refused, and why
+ *   REVOKE      exposer    -                           the exposure ends
+ *   RETURN      initiator  -                           no access is in flight
  *   PACK        either     calls of transport/pack.h   messages of the kinds
  *                                                      from REQUEST to CREDIT
  *                                                      for one context; the
@@ -109,7 +114,8 @@ struct amg_ofi_connect {
     uint32_t message_len; /* the longest that the sender can receive */
     uint16_t credits;     /* requests of the receiver that it has room for */
     uint16_t seq;         /* CONNECT: its number; ACCEPT: that of the CONNECT
-                           * that it answers */
+                           * that it answers, of which only the last counts;
+                           * one of 65,535 before it came 18 hours late */
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* of the sender */
     uint32_t received; /* messages of the receiver that came with its token */
     uint16_t first;    /* credits of the receiver from the start */
@@ -146,7 +152,8 @@ struct amg_ofi_row {
 };
 
 struct amg_ofi_grant {
-    uint32_t id;    /* REVOKE and RETURN name it by their cookie */
+    uint32_t id;    /* REVOKE and RETURN name it by their cookie; the exposer's
+                     * until RETURN; 4,096 of a peer, then DENY */
     uint32_t flags; /* of enum amg_mem_flags */
     uint32_t first; /* number of the first row in this message */
     uint32_t count; /* rows in all */

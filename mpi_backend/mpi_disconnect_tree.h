@@ -33,9 +33,9 @@
  * class opens, and there is no table of ranks. Launchers place neighbours on
  * one node, so most subtrees lie within a node: with 128 ranks on each of
  * 10,000 nodes, 13 messages per node leave it. A rank sends and receives at
- * most 2 (children + 1) messages for each phase after the first, of which there
- * is one if handlers make no calls, and as many more each time that rank 0
- * asks; the depth is the logarithm of the number of ranks to the base of
+ * most 2 (children + 1) messages for each phase, of which there are two if
+ * handlers make no calls, and as many more each time that rank 0 asks; the
+ * depth is the logarithm of the number of ranks to the base of
  * AMG_MPI_TREE_CHILDREN. A tree of node leaders would save ten messages per
  * node, and cost an exchange between all ranks when the class opens.
  *

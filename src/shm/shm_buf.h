@@ -6,23 +6,27 @@
  * leaves; a message that has to wait moves to the heap. So messages wait for
  * what only their receivers hold:
  *
- *   what            held by                      until
- *   msgbufs         writers, streams (32 of a    the post; a stream may wait
- * for context)                     a credit receivers: unread, and 16    a
- * handler ends, which may take of a peer kept               minutes transit
- * receivers: unread            the receiver polls blocks          as msgbufs,
- * and requests     nobody waits for one that wait for a credit cells the ring
- * of one receiver     it polls credits         requests of one receiver     it
- * answers or releases table of calls  requests                     it grows, or
- * the post fails heap            messages that wait           they leave
+ *   what      held by                          until
+ *   msgbufs   writers, and 32 streams of a     the post; a stream may wait for
+ *             context                          a credit
+ *             receivers: unread messages, and  a handler ends, which may take
+ *             16 kept ones of a peer           minutes
+ *   transit   receivers: unread messages       the receiver polls
+ *   blocks    as msgbufs, and requests that    nobody waits for a block
+ *             wait for a credit
+ *   cells     the ring of one receiver         the receiver polls
+ *   credits   requests to one receiver         it answers or releases them
+ *   slots     calls, in their table            the table grows, or a post fails
+ *   heap      messages that wait               they leave
  *
  * A message at the head of its queue has its credit, and waits for cells and a
- * msgbuf. Without a msgbuf it takes one of the transit stock, which never waits
- * for anything but polls, has at least one, and is divided among receivers that
- * do not poll. Messages of the library itself (credits, refusals, ACKs, those
- * of transfers) take no credit and one cell, and are before replies and
- * requests. So each wait ends when a receiver polls or its handlers end, and
- * neither waits for a message of this process that is behind another one. */
+ * msgbuf. If no msgbuf is left it takes one of the transit stock: a receiver
+ * copies such a message when it polls, and a receiver that does not poll leaves
+ * part of the stock to others. Messages of the library itself (credits,
+ * refusals, ACKs, those of transfers) take no credit and one cell, and leave
+ * before replies and requests. So each wait ends when a receiver polls or its
+ * handlers end, and neither needs a message of this process that waits behind
+ * another one. */
 #ifndef AMG_SHM_SHM_BUF_H
 #define AMG_SHM_SHM_BUF_H
 

@@ -186,7 +186,7 @@ static bool is_readable(const struct amg_ofi_mem *mem)
                 (struct iovec){first + mem->segments[i].len - 1, 1};
         }
         got = process_vm_readv(getpid(), &here, 1, there, here.iov_len, 0);
-        /* Where the kernel forbids this call, nothing is known. */
+        /* If the kernel forbids this call, nothing is known. */
         if (got < 0 ? errno == EFAULT : (size_t)got < here.iov_len)
             return false;
     }

@@ -642,19 +642,53 @@ int margo_test(margo_request request, int *flag)
     return 0;
 }
 
-hg_handle_t margo_request_get_handle(margo_request req)
+/* On the stack of the sleeping thread. */
+struct sleeper {
+    struct amg_margo_timer timer;
+    struct amg_margo_waiter waiter;
+};
+
+static void sleep_expire(struct amg_margo_timer *timer, bool is_due)
 {
-    return AMG_GIVEN(req) ? amg_margo_request_of(req)->handle : HG_HANDLE_NULL;
+    (void)is_due; /* the end of the instance wakes it as well */
+    amg_margo_waiter_wake(
+        &amg_container_of(timer, struct sleeper, timer)->waiter);
 }
 
-margo_request_type margo_request_get_type(margo_request req)
+static void sleep_for(margo_instance_id mid, double timeout_ms)
 {
-    return AMG_GIVEN(req) ? amg_margo_request_of(req)->type
-                          : MARGO_INVALID_REQUEST;
+    struct sleeper sleeper = {.timer = {.fire = sleep_expire}};
+    uint64_t now_ns = 0;
+    uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
+
+    amg_margo_waiter_init(&sleeper.waiter);
+    /* The loop, in a callback, cannot wait for a timer of its own, a tasklet
+     * cannot wait at all, and in a child of fork() there is no loop. */
+    if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
+        amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
+        /* A loop that stands still does not end it. */
+        if (amg_margo_loop_may_stall(mid) &&
+            !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
+            amg_margo_timer_disarm(mid, &sleeper.timer))
+            return;
+        amg_margo_waiter_wait(&sleeper.waiter, 1);
+        return;
+    }
+    now_ns = amg_clock_ns();
+    if (due_ns > now_ns)
+        amg_clock_sleep_ns(due_ns - now_ns);
 }
 
-margo_instance_id margo_request_get_instance(margo_request req)
+void margo_thread_sleep(margo_instance_id mid, double timeout_ms)
 {
-    return AMG_GIVEN(req) ? amg_margo_request_of(req)->mid
-                          : MARGO_INSTANCE_NULL;
+    struct margo_monitor_sleep_args args = {.timeout_ms = timeout_ms};
+
+    if (!AMG_GIVEN(mid))
+        return;
+    AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_START, &args);
+    if (timeout_ms > 0)
+        sleep_for(mid, timeout_ms);
+    else
+        (void)ABT_self_yield();
+    AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_END, &args);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Timers of an instance: the heap of all that are armed, which the loop fires,
- * the timers of the program, and sleeps.
+ * and the timers of the program.
  *
  * The loop reads without a lock when the first timer is due. A thread that arms
  * an earlier one stores its time and then wakes the loop, so that this does not
@@ -508,55 +508,4 @@ int margo_timer_destroy(margo_timer_t timer)
     timer_lock(timer);
     timer_unref_unlock(timer, 1);
     return 0;
-}
-
-/* On the stack of the sleeping thread. */
-struct sleeper {
-    struct amg_margo_timer timer;
-    struct amg_margo_waiter waiter;
-};
-
-static void sleep_expire(struct amg_margo_timer *timer, bool is_due)
-{
-    (void)is_due; /* the end of the instance wakes it as well */
-    amg_margo_waiter_wake(
-        &amg_container_of(timer, struct sleeper, timer)->waiter);
-}
-
-static void sleep_for(margo_instance_id mid, double timeout_ms)
-{
-    struct sleeper sleeper = {.timer = {.fire = sleep_expire}};
-    uint64_t now_ns = 0;
-    uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
-
-    amg_margo_waiter_init(&sleeper.waiter);
-    /* The loop, in a callback, cannot wait for a timer of its own, a tasklet
-     * cannot wait at all, and in a child of fork() there is no loop. */
-    if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
-        amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
-        /* A loop that stands still does not end it. */
-        if (amg_margo_loop_may_stall(mid) &&
-            !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
-            amg_margo_timer_disarm(mid, &sleeper.timer))
-            return;
-        amg_margo_waiter_wait(&sleeper.waiter, 1);
-        return;
-    }
-    now_ns = amg_clock_ns();
-    if (due_ns > now_ns)
-        amg_clock_sleep_ns(due_ns - now_ns);
-}
-
-void margo_thread_sleep(margo_instance_id mid, double timeout_ms)
-{
-    struct margo_monitor_sleep_args args = {.timeout_ms = timeout_ms};
-
-    if (!AMG_GIVEN(mid))
-        return;
-    AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_START, &args);
-    if (timeout_ms > 0)
-        sleep_for(mid, timeout_ms);
-    else
-        (void)ABT_self_yield();
-    AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_END, &args);
 }

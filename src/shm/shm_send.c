@@ -274,17 +274,14 @@ static void peer_name(const struct amg_calls *calls,
 {
     const struct amg_shm_peer *peer =
         amg_container_of(flow, struct amg_shm_peer, calls);
-    const struct amg_shm_domain *domain = peer->domain;
+    uint32_t rank = amg_shm_peer_rank(peer);
 
     (void)calls;
-    for (uint32_t i = 0; i < domain->rank_count; i++) {
-        if (domain->ranks[i].id.incarnation != peer->region.incarnation)
-            continue;
+    if (rank != UINT32_MAX)
         snprintf(ret_text, AMG_PEER_NAME_CAP, "rank %u (na+sm://%s)",
-            domain->ranks[i].rank, peer->region.name);
-        return;
-    }
-    snprintf(ret_text, AMG_PEER_NAME_CAP, "na+sm://%s", peer->region.name);
+            (unsigned)rank, peer->region.name);
+    else
+        snprintf(ret_text, AMG_PEER_NAME_CAP, "na+sm://%s", peer->region.name);
 }
 
 static const struct amg_calls_ops calls_ops = {

@@ -3,7 +3,6 @@
 #include "shm/shm_transport.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,19 +318,16 @@ static bool owing_log(struct amg_shm_domain *domain, bool is_over)
     amg_bias_lock(&domain->lock);
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL) {
         uint32_t owed = peer_owes_locked(peer);
-        char rank[32] = "";
+        char name[AMG_PEER_NAME_CAP];
 
         if (owed == 0)
             continue;
         is_owed = true;
-        if (domain->is_joined)
-            snprintf(rank, sizeof(rank), "rank %u, ",
-                (unsigned)amg_shm_peer_rank(peer));
+        domain->calls.ops->name(&domain->calls, &peer->calls, name);
         AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
-            "%sna+sm://%s, has not handled %u calls of this process%s; it must "
-            "make progress and trigger until this process has closed",
-            rank, peer->region.name, owed,
-            is_over ? ", which are given up" : "");
+            "%s has not handled %u calls of this process%s; it must make "
+            "progress and trigger until this process has closed",
+            name, owed, is_over ? ", which are given up" : "");
     }
     amg_bias_unlock(&domain->lock);
     return is_owed;

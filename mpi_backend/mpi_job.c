@@ -34,8 +34,8 @@ hg_return_t amg_mpi_peer_of_rank(
 
     if (!AMG_CONTRACT_OF("amalgam_addr_rank",
             rank >= 0 && rank < domain->comm.size,
-            "rank %d, but the class has %d ranks (0 to %d)", rank,
-            (int)domain->comm.size, (int)domain->comm.size - 1))
+            "rank %d, but the class has the ranks 0 to %d", rank,
+            (int)domain->comm.size - 1))
         return HG_INVALID_ARG;
     *ret_peer = amg_mpi_peer_at(domain, (uint32_t)rank);
     return HG_SUCCESS;

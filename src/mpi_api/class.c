@@ -72,12 +72,6 @@ hg_return_t amalgam_addr_rank(hg_class_t *hg_class, int rank, hg_addr_t *addr)
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
-    if (rank < 0 || rank >= amg_mpi_size(domain)) {
-        AMG_LOG_ERROR("addr",
-            "amalgam_addr_rank(): rank %d, but the class has the ranks 0 to %d",
-            rank, amg_mpi_size(domain) - 1);
-        return HG_INVALID_ARG;
-    }
     rc = amg_mpi_peer_of_rank(domain, rank, &peer);
     if (rc != HG_SUCCESS)
         return rc;

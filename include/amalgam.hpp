@@ -77,7 +77,7 @@ class engine : public thallium::engine
     }
 
     /**
-     * The same with a configuration as JSON text, such as
+     * Opens an engine with a configuration as JSON text, such as
      * {"use_progress_thread": true, "rpc_thread_count": 2}. MARGO-CONFIG.md of
      * include/ in the sources lists all keys. Throws margo_exception.
      */

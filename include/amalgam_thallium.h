@@ -15,9 +15,9 @@ extern "C" {
 /**
  * Get the data of the RPC of a request, and count a reference to them.
  *
- * Another thread may deregister the RPC, or attach other data. Its free
- * callback is called before this function finds the data, which then returns
- * NULL or the others, or after `ref` was called.
+ * Another thread may deregister the RPC, or attach other data. The former data
+ * are freed either before this function looks, and the result is NULL or the
+ * new data, or after `ref` was called with them.
  *
  * @param handle  [in]  a request, as its handler received it
  * @param ref     [in]  called with the data, under a lock: only counts

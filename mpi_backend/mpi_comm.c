@@ -80,9 +80,10 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
     return HG_NA_ERROR;
 }
 
-/* The longer it has waited, the longer it sleeps: hundreds of ranks that wait
- * for eight may have the cores that these need. Meanwhile other threads call
- * MPI: the rank that this one waits for may first need an answer of theirs. */
+/* A thread sleeps the longer, the longer it has waited: hundreds of ranks that
+ * wait for eight may have the cores that the eight need. Meanwhile other
+ * threads may call MPI: the awaited rank may first need an answer from one of
+ * them. */
 void amg_mpi_comm_pause(unsigned tests)
 {
     bool is_turn = atomic_load_explicit(&takes_turns, memory_order_relaxed);

@@ -226,7 +226,6 @@ static bool on_closing(
     struct amg_mpi_tree *tree, const struct amg_mpi_tree_message *message)
 {
     uint8_t bit = child_bit(tree, message->rank);
-
     bool is_gone = message->round == AMG_MPI_TREE_GONE;
 
     if (bit == 0 || ((is_gone ? tree->gone : tree->closing) & bit) != 0 ||

@@ -32,12 +32,12 @@
  * Each rank computes its parent and children: nothing is exchanged when the
  * class opens, and there is no table of ranks. Launchers place neighbours on
  * one node, so most subtrees lie within a node: with 128 ranks on each of
- * 10,000 nodes, 13 messages per node leave it. A rank sends and receives at
+ * 10,000 nodes, 26 messages per node leave it. A rank sends and receives at
  * most 2 (children + 1) messages for each phase, of which there are two if
  * handlers make no calls, and as many more each time that rank 0 asks; the
  * depth is the logarithm of the number of ranks to the base of
- * AMG_MPI_TREE_CHILDREN. A tree of node leaders would save ten messages per
- * node, and cost an exchange between all ranks when the class opens.
+ * AMG_MPI_TREE_CHILDREN. A tree of node leaders would save twenty messages
+ * per node, and cost an exchange between all ranks when the class opens.
  *
  * A rank that is asked answers when its children have, or after a time that
  * grows with the height of its subtree. It names a child that does not answer,
@@ -67,20 +67,21 @@ struct amg_mpi_tree {
     uint32_t down_next; /* the next rank that may get DISCONNECT_ALL */
     uint32_t round;     /* number of the question; one is open at a time, and
                          * answers to others are ignored */
-    uint32_t phase;     /* it begins with 0 */
+    uint32_t phase;     /* of the disconnect, from 0 on */
     uint32_t posted;    /* calls that this rank had made when it closed */
-    uint64_t until_ns;  /* it waits for answers so long */
-    uint8_t closing;    /* a bit per child: all its subtree is closing */
-    uint8_t asked;      /* its answer is awaited */
-    uint8_t to_ask;     /* of these: DISCONNECT_ASK was not sent yet */
-    uint8_t to_repeat;  /* DISCONNECT_AGAIN was not sent to it yet */
-    uint8_t gone;       /* of `closing`: it has given up, and takes no phase */
+    uint64_t until_ns;  /* answers are awaited so long */
+    /* A bit per child: */
+    uint8_t closing;   /* all its subtree is closing */
+    uint8_t asked;     /* its answer is awaited */
+    uint8_t to_ask;    /* of these: DISCONNECT_ASK is to be sent */
+    uint8_t to_repeat; /* DISCONNECT_AGAIN is to be sent */
+    uint8_t gone;      /* of `closing`: has given up, and takes no phase */
     bool is_dirty;   /* calls were made here or below since the phase before */
     bool is_closing; /* this rank needs no peer any more */
     bool has_told;   /* the parent knows all that it needs */
-    bool is_asking;  /* it has to answer */
-    bool is_over;    /* all are closing, or it was given up */
-    bool is_broken;  /* it was given up */
+    bool is_asking;  /* this rank has to answer */
+    bool is_over;    /* all are closing, or the disconnect was given up */
+    bool is_broken;  /* the disconnect was given up */
     struct amg_mpi_missing missing; /* the answer; when over: the outcome */
 };
 

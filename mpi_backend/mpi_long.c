@@ -99,8 +99,8 @@ hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
     return HG_SUCCESS;
 }
 
-/* A link in `behind` is an arrival, or the place of one that is coming: the
- * first word says which, as core does not have it yet. */
+/* A link in `behind` is an arrival, or the place of one that is coming:
+ * kept[0], which core does not use yet, says which. */
 static struct amg_arrival *place_of(struct amg_link *link)
 {
     return amg_container_of(link, struct amg_arrival, link);

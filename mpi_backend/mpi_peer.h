@@ -18,7 +18,7 @@ struct amg_mpi_peer {
     struct amg_watched watched;
     uint8_t context;        /* source of its last request */
     bool is_lost;           /* MPI could not send it a message */
-    bool is_stuck;          /* nor the oldest of `unsent` that is for it */
+    bool is_stuck;          /* MPI refused its oldest message in `unsent` */
     uint16_t open;          /* its requests that are not answered or released */
     uint16_t long_requests; /* that it announced and that have not come */
     uint16_t long_replies;

@@ -13,9 +13,9 @@ unsigned amg_mpi_poll(
 /* Makes progress on the whole domain, if this thread may call MPI. */
 void amg_mpi_progress_domain(struct amg_mpi_domain *domain);
 
-/* As the slot of the contract. While that waits, it calls `others`, which makes
- * progress on the other domains: the rank whose access is awaited may wait in
- * the same way for an access of this rank in one of them. */
+/* The slot unreg of the contract. While it waits for an access of a rank it
+ * calls `others`, which makes progress on the other domains: in one of them
+ * that rank may wait in the same way for an access of this rank. */
 hg_return_t amg_mpi_close_unreg(struct amg_domain *domain, struct amg_mem *mem,
     unsigned timeout_ms, void (*others)(const struct amg_mpi_domain *domain));
 /* The slots of the contract. */

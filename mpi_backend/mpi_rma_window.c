@@ -14,9 +14,9 @@
  * check that. So memory that lies within an attached region shares it, and
  * memory that lies partly in one is reached by messages: an access may not
  * cross the border of two regions, and its origin does not know the borders.
- * Once no exposed memory is all of a region, the program may have unmapped the
- * rest of it, and mapped other pages there, which MPI does not know: nothing
- * more shares it.
+ * A region is shared only as long as some exposed memory covers it completely:
+ * of the others the program may have unmapped the rest, and mapped other pages
+ * there, which MPI does not know.
  * Regions stand in an array in the order of their bases; adding one among n
  * moves 24 n bytes at the most, for 8,192 some microseconds.
  *

@@ -75,7 +75,7 @@ void amg_mpi_transfer_op_end_locked(
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 
-/* It ends early, and need not wait for its peer after a time of grace. */
+/* The transfer ends early: its peer is awaited for a time of grace only. */
 void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer);
 /* Asks that `op`, a put or get, ends early. */
 void amg_mpi_transfer_cancel_locked(
@@ -87,7 +87,7 @@ bool amg_mpi_transfers_cancel_locked(
 /* The time is over: ends the operations although MPI may use their memory. */
 void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
-/* At close: drops transfers that peers never answered. False: there were. */
+/* At close: drops transfers that peers never answered; false if there are. */
 bool amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain);
 
 static inline struct amg_mpi_transfer *amg_mpi_transfer_of(
@@ -143,7 +143,8 @@ void amg_mpi_accesses_halt_locked(struct amg_mpi_mem *mem);
 /* A rank with an access to `mem`, or -1. */
 int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem);
 
-/* At close: cancels the receives, and drops all accesses. False: there were. */
+/* At close: cancels the receives, and drops all accesses; false if there are.
+ */
 bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain);
 
 #endif

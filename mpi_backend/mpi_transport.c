@@ -33,8 +33,7 @@ enum {
     SMALL_FACTOR = 2,
 };
 
-/* All open domains, for the user's MPI_Finalize and waits; guarded by its lock.
- */
+/* All open domains, for the user's MPI_Finalize and for waits. */
 static struct amg_lock domains_lock;
 static struct amg_list domains = {{&domains.head, &domains.head}};
 

@@ -9,8 +9,8 @@
  *   context  the context of the sender, to which answers go
  *   credits  number of released one-way requests of the receiver
  *   cookie   index of the call or transfer in the tables of its origin, with a
- *            count of 1,024 uses (transport/table.h): it is one's own until the
- *            last answer has come, and 4 million may be open; of
+ *            count of 1,024 uses (transport/table.h). No other one has it until
+ *            the last answer has come; 4 million may be open. Of
  *            DISCONNECT and its kin: as in mpi_disconnect_tree.h; of CREDIT:
  *            a note of flow control (transport/flow.h); of PACK: the number of
  *            calls in it

@@ -236,7 +236,7 @@ static bool is_overtakable(struct amg_ofi_msgbuf *msgbuf)
     return msgbuf->len > IN_ORDER_LEN && is_request(msgbuf);
 }
 
-/* The provider no longer uses it. */
+/* The provider no longer uses the msgbuf. */
 static void post_end_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_peer *peer = msgbuf->peer;

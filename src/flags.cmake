@@ -54,8 +54,8 @@ endif()
 # 1.5 %: one moves computations up to where they are not always needed, the other
 # gathers neighbouring words for one store. In Release builds the libraries are
 # also optimised across their files (at twice the time to build), but not in
-# archives, which another compiler may link. gcc stops to inline when a library has grown by 40 %, small functions of the fast path too;
-# hence the higher bound.
+# archives, which another compiler may link. gcc stops to inline when a library
+# has grown by 40 %, small functions of the fast path too; hence the higher bound.
 function(amalgam_optimise library)
     if(sanitize OR CMAKE_BUILD_TYPE STREQUAL "Debug")
         return()

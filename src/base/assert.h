@@ -20,16 +20,16 @@ bool amg_contract_broken(const char *call, const char *form, ...)
 /* Logs the call that was given a freed object of `kind`, or NULL; stops as
  * amg_contract_broken(). Returns false. */
 bool amg_contract_gone(const char *call, const char *kind, const void *object);
-/* The same, or with `is_inherited` nothing is logged yet: the object is that of
- * the parent of this process. */
+/* Logs like amg_contract_gone(); with `is_inherited`, for an object of the
+ * parent of this process, nothing yet. Returns false. */
 bool amg_contract_not_ours(
     const char *call, const char *kind, const void *object, bool is_inherited);
 
 /* Result of a call whose last check failed: HG_INVALID_ARG, or for an inherited
  * object HG_OPNOTSUPPORTED, which is logged once. */
 hg_return_t amg_refusal(void);
-/* The same for a call that ends the object: for an inherited one nothing is
- * left to do, and the result is HG_SUCCESS. */
+/* Result of such a call that ends the object: HG_INVALID_ARG, or for an
+ * inherited object, of which nothing is left to end, HG_SUCCESS. */
 hg_return_t amg_refusal_end(void);
 
 /* Moves the code of the other branch out of line. */
@@ -75,7 +75,7 @@ hg_return_t amg_refusal_end(void);
             ? true                                                             \
             : (amg_contract_gone(__func__, (kind), (object)), false))
 
-/* The same: does it exist, and is it no object of the parent? `is_inherited` is
+/* Does the object exist, and is it no object of the parent? `is_inherited` is
  * evaluated if the answer is no, for an object that is not NULL. */
 #define AMG_OURS(is_ours, is_inherited, kind, object)                          \
     (AMG_LIKELY(is_ours) ? true                                                \

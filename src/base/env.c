@@ -107,8 +107,7 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "configuration does not say; further requests wait; 0: no limit"},
     [AMG_ENV_ENGINE_WAIT] = {"AMALGAM_ENGINE_WAIT", "", 1, 0, 1,
         "0: a server in C++ that serves RPCs and has not called finalize() "
-        "ends "
-        "with its last engine; 1: it waits for finalize() then"},
+        "ends with its last engine; 1: it waits for finalize() then"},
     [AMG_ENV_MARGO_LOG_LEVEL] = {"MARGO_LOG_LEVEL", "", 0, 0, 0,
         "lowest level of Margo's log lines: trace, debug, info, warning "
         "(the default), error or critical"},

@@ -16,8 +16,8 @@ void amg_fork_watch(void);
  */
 unsigned amg_fork_count(void);
 
-/* As pthread_atfork(). Without memory for that a child is taken for its parent.
- */
+/* Calls pthread_atfork(). If that has no memory, a child is taken for its
+ * parent. */
 void amg_fork_tell(
     void (*before)(void), void (*after)(void), void (*in_child)(void));
 

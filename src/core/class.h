@@ -175,7 +175,7 @@ static inline bool amg_class_is_inherited(const hg_class_t *cls)
 #define AMG_CLASS_OK(hg_class)                                                 \
     AMG_OURS((hg_class) != NULL && (hg_class)->state > AMG_CLASS_INHERITED,    \
         amg_class_is_inherited(hg_class), "class", (hg_class))
-/* The same for a call that only reads it, so that it may be inherited. */
+/* Checks the class of a call that only reads it: it may be inherited. */
 #define AMG_CLASS_EXISTS(hg_class)                                             \
     AMG_ALIVE((hg_class) != NULL && (hg_class)->state != AMG_CLASS_CLOSED,     \
         "class", (hg_class))

@@ -130,7 +130,7 @@ struct hg_context {
 _Static_assert(offsetof(hg_context_t, cls) >= 2 * sizeof(void *),
     "the words that the attic uses");
 
-/* Its class, also if the context is inherited; NULL: destroyed. */
+/* The class of a context, also of an inherited one; NULL: it is destroyed. */
 static inline hg_class_t *amg_context_class(const hg_context_t *context)
 {
     return context->cls != NULL ? context->cls : context->parents;
@@ -149,7 +149,7 @@ static inline bool amg_context_is_unposted(const hg_context_t *context)
 #define AMG_CONTEXT_OK(context)                                                \
     AMG_OURS((context) != NULL && (context)->cls != NULL,                      \
         (context)->parents != NULL, "context", (context))
-/* The same for a call that only reads it, so that it may be inherited. */
+/* Checks the context of a call that only reads it: it may be inherited. */
 #define AMG_CONTEXT_EXISTS(context)                                            \
     AMG_ALIVE((context) != NULL && amg_context_class(context) != NULL,         \
         "context", (context))

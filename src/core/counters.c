@@ -118,7 +118,7 @@ static void look_take(hg_class_t *cls, void *arg)
     class_look(cls, &look->counters);
 }
 
-/* Those of HG classes, or those of NA classes, which have no calls. */
+/* Logs the counters of HG classes, or of NA classes, which have no calls. */
 static void classes_log(bool has_calls)
 {
     struct look look;

@@ -40,7 +40,7 @@ static void fork_end(void)
     amg_lock_unlock(&classes_lock);
 }
 
-/* As amg_context_ops.send_unsent, before a call or an answer. */
+/* Stands for send_unsent() of the context: refuses a call or an answer. */
 static hg_return_t inherited_refuse(hg_context_t *context, bool is_final)
 {
     (void)is_final;

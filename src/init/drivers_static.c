@@ -34,8 +34,10 @@ const void *amg_driver_find(enum amg_driver driver, bool may_load)
     if (drivers[driver] == NULL && may_load)
         AMG_LOG_ERROR("cls",
             "the %s transport is not in this program, which was linked with "
-            "static libraries: link it by amalgam::mpi, or by the flags of "
-            "pkg-config --static amalgam",
-            driver < AMG_DRIVER_OFI ? "MPI" : "libfabric");
+            "static libraries: link %s, or by the flags of pkg-config --static "
+            "amalgam",
+            driver < AMG_DRIVER_OFI ? "MPI" : "libfabric",
+            driver < AMG_DRIVER_OFI ? "amalgam::mpi"
+                                    : "amalgam::amalgam with AMALGAM_OFI=ON");
     return drivers[driver];
 }

@@ -421,8 +421,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         if (rc != HG_SUCCESS)
             return rc;
     }
-    /* As in Mercury, the absence of others alone is no error of HG_Finalize().
-     */
+    /* The absence of others alone is no error in Mercury. */
     if (!serve && ended == HG_TIMEOUT && !cls->has_lost)
         ended = HG_SUCCESS;
     amg_class_close(cls);

@@ -282,8 +282,7 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
                 move->origin_handle != HG_BULK_NULL &&
                 move->local_handle != HG_BULK_NULL,
             "mid is %p, origin_addr %p, origin_handle %p, local_handle %p; "
-            "none "
-            "may be NULL",
+            "none may be NULL",
             (void *)mid, (void *)move->origin_addr, (void *)move->origin_handle,
             (void *)move->local_handle))
         return HG_INVALID_ARG;

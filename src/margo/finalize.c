@@ -15,8 +15,8 @@
  *                                     of these streams
  *
  * So a handler can request the end, and a thread that waits for it does the
- * rest. A thread that runs handlers or callbacks of the instance never waits,
- * and margo_finalize() waits while handlers run only in the primary thread.
+ * rest. A thread that runs handlers or callbacks of the instance never waits.
+ * While a handler runs, margo_finalize() waits in the primary thread alone.
  *
  * Calls about the end may come late, or twice, or from several threads. So
  * all instances are listed here, with their references. An instance is

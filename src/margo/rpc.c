@@ -61,7 +61,7 @@ static uint32_t name_hash(const char *name)
             word[i / 4] += (uint32_t)(uint8_t)name[at + i] << 8 * (i % 4);
         hash_mix(word);
     }
-    /* Byte 8 of the third word is that of the length. */
+    /* The lowest byte of the third word belongs to the length. */
     word[2] += (uint32_t)len;
     for (unsigned i = 0; at + i < len; i++)
         word[i / 4] += (uint32_t)(uint8_t)name[at + i]

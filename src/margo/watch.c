@@ -11,9 +11,9 @@
  * The watch is a tick of the runtime, which checks whether the loop makes
  * rounds, or sleeps in HG_Progress(), and names what waits when it has done
  * neither for AMALGAM_SILENT_MS. A tick sets the next one while anything waits.
- * A wait that begins while a tick finds nothing may have no watch until the
- * next one begins: only a line comes later. A loop that never runs in a stream
- * of the program needs no watch. */
+ * A wait that begins just when a tick finds nothing may have no watch until
+ * another wait begins: only its log line comes later. A loop that never runs in
+ * a stream of the program needs no watch. */
 #include "margo/loop.h"
 
 #include "base/assert.h"

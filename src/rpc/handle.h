@@ -199,7 +199,7 @@ static inline int amg_handle_refs(const struct hg_handle *handle)
                  amg_refs_get(&(handle)->refs) > 0 &&                          \
                  (handle)->info.context->cls != NULL,                          \
         amg_refs_get(&(handle)->refs) > 0, "handle", (handle))
-/* The same for a call that only reads it, so that it may be inherited. */
+/* Checks the handle of a call that only reads it: it may be inherited. */
 #define AMG_HANDLE_EXISTS(handle)                                              \
     AMG_ALIVE((handle) != HG_HANDLE_NULL && amg_refs_get(&(handle)->refs) > 0, \
         "handle", (handle))
@@ -405,8 +405,9 @@ static inline bool amg_order_has_lines(const hg_context_t *context)
 /* A call whose arguments must be fetched takes its place among the calls of its
  * origin. False: no memory. */
 bool amg_order_fetch_locked(struct hg_handle *handle);
-/* They are there, and the call is queued for its handler, at once or in order;
- * or it leaves its place, and the caller refuses it. */
+/* The arguments of such a call are there, and the call is queued for its
+ * handler, at once or in order; or it leaves its place and the caller refuses
+ * it. */
 void amg_order_end(struct hg_handle *handle, bool is_refused);
 /* Queues the entry of a call that has its arguments, behind the calls of that
  * origin which wait. */

@@ -110,7 +110,7 @@ struct amg_shm_stock {
 enum amg_shm_stock_id {
     AMG_SHM_STOCK_MSGBUFS, /* those that a receiver may keep */
     AMG_SHM_STOCK_TRANSIT, /* those that it copies at once */
-    AMG_SHM_STOCK_BLOCKS,  /* and of the further kinds */
+    AMG_SHM_STOCK_BLOCKS,  /* the first of a stock for each kind of blocks */
     AMG_SHM_STOCKS = AMG_SHM_STOCK_BLOCKS + AMG_SHM_BLOCK_KINDS,
 };
 

@@ -37,7 +37,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
 /* Sends a buf that had to wait, and takes it. False: there is no room. */
 bool amg_shm_send_buf_locked(struct amg_shm_buf *buf);
 
-/* Those that wait, retried by polls (shm_deferred.c). */
+/* shm_deferred.c: messages that wait, and that polls try to send again. */
 
 /* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);

@@ -217,8 +217,9 @@ static bool pages_are_there(const void *at, uint64_t len, int advice)
 
 /* Can this process access these bytes? A program may have protected or unmapped
  * exposed memory, or truncated its file: then a plain copy would end the
- * process by a signal. A kernel before 5.14 does not tell, as is seen by the
- * bounce buffer, which is there: the copy is made then. */
+ * process by a signal. A kernel before 5.14 refuses the advice for any memory,
+ * also for the bounce buffer, which is there: then the copy is made unchecked.
+ */
 static bool memory_is_there(struct amg_seg_iter at, uint64_t len,
     uint32_t direction, const void *bounce)
 {

@@ -151,15 +151,12 @@ static void overrun_report(const struct amg_ult *ult)
         return; /* nothing more can be done */
 }
 
-/* Restores the former action, and leaves the signal to that: the kernel
- * delivers it with the flags and the mask of that action. */
 static void segv_handle(int number, siginfo_t *info, void *context)
 {
     /* By kill() and the like: no fault, so it does not come again. */
     bool is_sent = info->si_code <= 0;
     const struct amg_ult *ult =
         is_sent ? NULL : overrun_of((uintptr_t)info->si_addr);
-
     struct sigaction now;
 
     (void)context;

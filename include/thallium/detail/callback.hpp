@@ -40,9 +40,10 @@ inline void call_and_log(margo_instance_id mid, const char *what,
     }
 }
 
-/* A callback of the end of an instance. Margo has its address, and a count of
- * it until the callback is run or removed; a thread that looks for the newest
- * one has another, as finalize() of a third thread may run that meanwhile. */
+/* A callback of the end of an instance, counted. Margo, which has its address,
+ * has one count until the callback is run or removed. A thread that looks for
+ * the newest callback takes another count, because finalize() in a third thread
+ * may run that callback meanwhile. */
 struct end_callback {
     margo_instance_id m_mid;
     std::function<void()> m_function;

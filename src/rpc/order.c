@@ -101,7 +101,8 @@ static void line_move_locked(hg_context_t *context, struct line *line)
         return;
     AMG_ASSERT(amg_order_has_lines(context));
     (void)amg_map_remove(&rpc->lines, line->key);
-    atomic_fetch_sub_explicit(&context->gates, 1u, memory_order_relaxed);
+    /* Release: who sees no line appends behind what left it. */
+    atomic_fetch_sub_explicit(&context->gates, 1u, memory_order_release);
     amg_mem_free(line);
 }
 

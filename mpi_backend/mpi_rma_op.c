@@ -33,6 +33,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_transfer.h"
 
 static const unsigned state_edges[AMG_MPI_TRANSFER_STATE_COUNT] = {
@@ -246,6 +247,7 @@ static void fragment_end_locked(struct amg_mpi_domain *domain,
         amg_mpi_bounce_put(&domain->bounces, fragment->bounce);
     }
     fragment->is_done = false;
+    amg_mpi_peer_heard_locked(domain, (uint32_t)transfer->rank);
     op->done += fragment->len;
     op->in_flight--;
     op->peer->in_flight--;
@@ -383,7 +385,9 @@ hg_return_t amg_mpi_rma_op_start_locked(
     hg_return_t rc = HG_NOMEM;
 
     AMG_ASSERT(transfer->is_rma && op->access == NULL);
-    op->peer = amg_mpi_rma_peer_locked(domain->rma, transfer->rank);
+    /* The watch over silent ranks knows those that were met. */
+    if (amg_mpi_peer_get_locked(domain, (uint32_t)transfer->rank) != NULL)
+        op->peer = amg_mpi_rma_peer_locked(domain->rma, transfer->rank);
     if (op->peer != NULL)
         rc = amg_mpi_rma_access_join_locked(domain, op->peer, transfer->rank,
             &transfer->request.key, &op->access);

@@ -482,6 +482,7 @@ AMG_NOINLINE static bool transfer_cell_take_locked(
     if (!amg_shm_cell_is_of_transfer(ring->in.cell))
         return false;
     message_read(&message, ring);
+    ring->peer->watched.is_heard = true;
     if (message.credits > 0)
         amg_calls_credit_locked(
             &domain->calls, &ring->peer->calls, message.credits);

@@ -3,6 +3,7 @@
  * for one that another put uses and that is not polled. */
 #include <string.h>
 
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 #include "pair.h"
 
@@ -30,6 +31,11 @@ static struct amg_mpi_rma_peer *peer(void)
     struct amg_mpi_rma *rma = amg_mpi_domain_of(pair_domain)->rma;
 
     return amg_mpi_rma_peer_locked(rma, 0);
+}
+
+static struct amg_watched *watched(void)
+{
+    return &amg_mpi_peer_get_locked(amg_mpi_domain_of(pair_domain), 0)->watched;
 }
 
 static void put(struct pair_call *call, struct amg_ep *ep, uint8_t context)
@@ -69,9 +75,12 @@ static void stuck_keeps_nobody(bool is_at_target)
     memset(near, is_at_target ? 1 : 2, LEN);
     pair_sync(false);
     if (pair_rank == 1) {
+        watched()->is_heard = false;
         asked = peer()->asked;
         put(&stuck, is_at_target ? pair_ep : other, is_at_target ? 1 : 0);
         UNTIL(peer()->asked != asked);
+        /* A rank whose memory is written to is not silent. */
+        CHECK(watched()->is_heard);
         put(&call, pair_ep, 0);
         UNTIL(call.done == 1);
         call_check(&call);

@@ -269,13 +269,34 @@ static void transfers_until(struct fixture *f, int number, hg_return_t wanted)
     } while (f->ops[0].ret != wanted || f->ops[1].ret != wanted);
 }
 
+static bool exposer_copies(void)
+{
+    const char *way = getenv("AMALGAM_SHM_COPY");
+
+    return way != NULL && strcmp(way, "segment") == 0;
+}
+
+/* The watch over silent peers does not name one that answers transfers alone.
+ */
+static void test_exposer_that_copies_is_heard(void **state)
+{
+    struct fixture *f = *state;
+    struct amg_shm_peer *peer = amg_shm_peer_of(f->peer);
+
+    post_all(f);
+    all_end_as(f, HG_SUCCESS, HG_SUCCESS);
+    peer->watched.is_heard = false;
+    post_all(f);
+    all_end_as(f, HG_SUCCESS, HG_SUCCESS);
+    assert_true(peer->watched.is_heard == exposer_copies());
+}
+
 /* Where the exposer copies, it must not die of its own memory. */
 static void test_exposer_with_unreadable_memory_lives(void **state)
 {
     struct fixture *f = *state;
-    const char *way = getenv("AMALGAM_SHM_COPY");
 
-    if (way == NULL || strcmp(way, "segment") != 0)
+    if (!exposer_copies())
         return;
     transfers_until(f, SIGUSR1, HG_NA_ERROR);
     transfers_until(f, SIGUSR2, HG_SUCCESS);
@@ -366,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_exposer_killed_ends_transfers),
+        TEST(test_exposer_that_copies_is_heard),
         TEST(test_exposer_with_unreadable_memory_lives),
         TEST(test_exposer_stopped_transfers_can_be_cancelled),
         TEST(test_exposer_stopped_domain_closes),

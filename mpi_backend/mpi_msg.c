@@ -235,6 +235,15 @@ static void credit_owe_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank)
         &domain->calls, &amg_mpi_peer_of_locked(domain, rank)->calls);
 }
 
+/* A one-way request is not served. */
+static void oneway_drop_locked(
+    struct amg_mpi_msgbuf *msgbuf, uint32_t rank, uint8_t origin_context)
+{
+    amg_mpi_peer_violation(msgbuf->domain, rank, AMG_VIOLATION_DROPPED,
+        AMG_MPI_ONEWAY, origin_context);
+    credit_owe_locked(msgbuf, rank);
+}
+
 void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 {
     struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
@@ -306,7 +315,7 @@ void amg_mpi_msg_refuse_locked(
     }
     request_close_locked(domain, arrival);
     if (arrival->is_one_way)
-        credit_owe_locked(msgbuf, rank);
+        oneway_drop_locked(msgbuf, rank, arrival->origin_context);
     else
         refusal_send_locked(msgbuf, rank, arrival->origin_context,
             (uint32_t)arrival->token, HG_NOENTRY);
@@ -375,8 +384,11 @@ void amg_mpi_msg_on_request_locked(
         arrival_give_locked(domain, message, &message->ep->arrived, is_one_way);
     } else if (message_is_ack(message)) {
         amg_mpi_msgbuf_put_locked(message->msgbuf);
-    } else if (is_one_way) {
+    } else if (is_one_way && why == HG_AGAIN) {
         credit_owe_locked(message->msgbuf, message->rank);
+    } else if (is_one_way) {
+        oneway_drop_locked(
+            message->msgbuf, message->rank, message->header->context);
     } else {
         refusal_send_locked(message->msgbuf, message->rank,
             message->header->context, message->header->cookie, why);

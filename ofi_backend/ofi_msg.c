@@ -351,11 +351,15 @@ void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
 static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
     uint32_t cookie, bool is_one_way, hg_return_t why)
 {
-    if (is_one_way)
-        credit_owe_locked(peer);
-    else
+    if (!is_one_way) {
         amg_ofi_send_answer_locked(
             peer, 0, context, AMG_OFI_REFUSE, cookie, why);
+        return;
+    }
+    if (why != HG_AGAIN) /* that was logged */
+        amg_ofi_peer_violation(
+            peer, AMG_VIOLATION_DROPPED, AMG_OFI_ONEWAY, context);
+    credit_owe_locked(peer);
 }
 
 static bool message_is_long(const struct amg_ofi_message *message)

@@ -250,12 +250,15 @@ AMG_NOINLINE static bool request_refuse_locked(
         .cookie = message.cookie,
     };
 
-    if (message.kind == AMG_SHM_ONEWAY && message.cookie != AMG_TOKEN_ACK)
+    if (message.kind == AMG_SHM_ONEWAY && message.cookie != AMG_TOKEN_ACK) {
+        amg_calls_violation(&message.peer->domain->calls, &message.peer->calls,
+            AMG_VIOLATION_DROPPED, message.kind, message.context);
         credit_owe_locked(message.peer);
-    else if (message.kind != AMG_SHM_ONEWAY &&
-             amg_shm_send_short_locked(
-                 message.peer, &header, &code, sizeof(code)) == HG_NOMEM)
+    } else if (message.kind != AMG_SHM_ONEWAY &&
+               amg_shm_send_short_locked(
+                   message.peer, &header, &code, sizeof(code)) == HG_NOMEM) {
         return false;
+    }
     message_end(message);
     return true;
 }

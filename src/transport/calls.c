@@ -71,6 +71,9 @@ void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
         [AMG_VIOLATION_ANSWER] =
             "an answer that matches no call or transfer was dropped",
         [AMG_VIOLATION_ACCESS] = "an access to memory was refused",
+        [AMG_VIOLATION_DROPPED] =
+            "a one-way call was dropped, as its context is closed here, this "
+            "process does not listen, or has no memory",
     };
     char name[AMG_PEER_NAME_CAP];
 

@@ -62,6 +62,7 @@ enum amg_violation {
     AMG_VIOLATION_LIMIT,   /* more requests than credits, or too many leases */
     AMG_VIOLATION_ANSWER,  /* an answer without a call, or an impossible one */
     AMG_VIOLATION_ACCESS,  /* a refused put or get */
+    AMG_VIOLATION_DROPPED, /* nobody's fault: its one-way call is lost */
 };
 
 enum { AMG_PEER_NAME_CAP = 384 }; /* name of a peer in log lines, with NUL */

@@ -572,11 +572,14 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
         struct self_msg *msg =
             amg_container_of(link, struct self_msg, arrival.link);
 
-        if (amg_arrival_has_credit(&msg->arrival))
+        if (amg_arrival_has_credit(&msg->arrival)) {
+            amg_calls_violation(&msgs->calls, &msgs->peer,
+                AMG_VIOLATION_DROPPED, 0, msg->arrival.origin_context);
             amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
-        else if (!msg->arrival.is_one_way)
+        } else if (!msg->arrival.is_one_way) {
             (void)call_answer_locked(
                 msgs, msg->arrival.token, NULL, 0, HG_NOENTRY);
+        }
         msg_free(msg);
     }
     amg_list_splice(&ret_events->done, &ep->events.done);

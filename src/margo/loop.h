@@ -106,8 +106,8 @@ void amg_margo_rounds_yield(
 bool amg_margo_loop_stand_in(
     margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
 
-/* Is the caller no thread of the loop's pool? Such a thread leaves a stream to
- * the loop when it waits. */
+/* Is the caller no thread of the loop's pool? A thread of that pool leaves its
+ * stream to the loop when it waits. */
 bool amg_margo_loop_is_elsewhere(margo_instance_id mid);
 
 /* May the calling thread wait for a loop that does not run, since the program

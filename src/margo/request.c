@@ -383,8 +383,8 @@ static void wait_beside_loop(
     drive(req->mid, waiter);
 }
 
-/* Waits until it is over. False: another thread waits for it, and will end
- * it. */
+/* Waits until the request is over. False, logged: another thread waits for the
+ * request, and will end it. */
 static bool request_wait(struct margo_request_struct *req)
 {
     struct amg_margo_waiter waiter;
@@ -477,12 +477,8 @@ hg_return_t margo_wait(margo_request request)
     if (ret != HG_SUCCESS)
         return ret;
     ret = request_wait_monitored(req);
-    if (ret == (hg_return_t)OTHERS_WAIT) {
-        margo_error(MARGO_INSTANCE_NULL,
-            "%s: another thread waits for request %p already", __func__,
-            (void *)request);
+    if (ret == (hg_return_t)OTHERS_WAIT)
         return HG_INVALID_ARG;
-    }
     request_unref(req);
     return ret;
 }
@@ -524,7 +520,7 @@ static void any_forget(size_t count, margo_request *reqs, margo_request req)
             reqs[i] = MARGO_REQUEST_NULL;
 }
 
-/* The one whose limit passes first; NULL: none has a limit. */
+/* The request whose limit passes first; NULL: none has a limit. */
 static struct margo_request_struct *any_first_due(
     size_t count, const margo_request *reqs)
 {
@@ -540,7 +536,7 @@ static struct margo_request_struct *any_first_due(
     return first;
 }
 
-/* Waits until the waiter of all is woken for the first time. */
+/* Waits until the waiter of all requests is woken for the first time. */
 static void any_wait_woken(
     size_t count, const margo_request *reqs, struct amg_margo_waiter *waiter)
 {

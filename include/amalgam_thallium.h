@@ -91,7 +91,7 @@ HG_PUBLIC void amalgam_margo_answer_error(
  */
 HG_PUBLIC size_t amalgam_margo_error_text(hg_handle_t handle, char *text);
 
-/** What becomes of an instance when its last engine goes away. */
+/** How an instance ends when its last engine goes away. */
 enum amalgam_margo_engine_how {
     AMALGAM_MARGO_ENGINE_ENDS,    /* it is finalized */
     AMALGAM_MARGO_ENGINE_WAITS,   /* somebody has to finalize it */

@@ -126,7 +126,7 @@ struct amg_calls_watch {
     unsigned named;     /* peers named by this check */
 };
 
-/* What the watch knows of a peer, which embeds it. */
+/* State of the watch over one peer, which embeds it. */
 struct amg_watched {
     bool is_heard;  /* a message came since the last check */
     uint8_t silent; /* checks in a row with work of ours and no message */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program sees first when an argument's type cannot be serialized: the
- * header that it has to include, or what the type has to offer. Without it,
- * cereal says that it finds no function, in some hundred lines. */
+/* First error of a compiler when an argument's type cannot be serialized: it
+ * names the header that the program has to include, or what the type has to
+ * offer. Cereal alone says in some hundred lines that it finds no function. */
 #ifndef THALLIUM_DETAIL_SERIALIZABLE_HPP
 #define THALLIUM_DETAIL_SERIALIZABLE_HPP
 

@@ -65,8 +65,8 @@ static inline hg_id_t margo_register_name(margo_instance_id mid,
 /**
  * Deregister an RPC.
  *
- * Requests that come later, or have not got a thread, are answered with
- * HG_NOENTRY; handlers that have one continue.
+ * Requests that come later, or whose handler has no thread yet, are answered
+ * with HG_NOENTRY; handlers that have a thread continue.
  *
  * @param mid     [in]
  * @param rpc_id  [in]

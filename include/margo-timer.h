@@ -118,7 +118,7 @@ HG_PUBLIC int margo_timer_cancel_many(size_t n, margo_timer_t *timers);
  * Owns:      the timer is consumed.
  * Errors:    -1 timer is NULL, or was destroyed before
  * Threads:   any thread; never blocks.
- * Undefined: the timer used after another one was created.
+ * Undefined: the timer used later, when another one has been created.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC int margo_timer_destroy(margo_timer_t timer);

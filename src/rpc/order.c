@@ -9,8 +9,8 @@
  * order for the completion queue, as far as their arguments are there. Pulls
  * overlap, and calls of other origins do not wait. A line exists while it has
  * entries. The count of lines is a gate of the context, so that a call costs
- * nothing while there are none; the thread that serves an arrival has itself
- * counted the lines that it must see.
+ * nothing while there are none; the thread that serves an arrival has counted
+ * the lines that the arrival must see, or they have gone.
  *
  * Nothing waits in a circle: an entry without arguments waits for room
  * (serve.c) or for its transfer. Room is given in the order of arrival, and an
@@ -101,7 +101,7 @@ static void line_move_locked(hg_context_t *context, struct line *line)
         return;
     AMG_ASSERT(amg_order_has_lines(context));
     (void)amg_map_remove(&rpc->lines, line->key);
-    /* Release: who sees no line appends behind what left it. */
+    /* Release: a thread that sees no line appends behind what left it. */
     atomic_fetch_sub_explicit(&context->gates, 1u, memory_order_release);
     amg_mem_free(line);
 }

@@ -33,12 +33,12 @@ namespace thallium
 namespace detail
 {
 
-/* A function of the program, as data of its RPC. Whoever has its address has a
- * count of it, taken before another thread can see the address: the RPC, which
- * drops its count when it is removed or gets another function; the callback of
- * finalize(), which removes the function when serving has ended, and not with
- * the instance, to which captured objects may refer; and each request that is
- * being served, also one that removes its own RPC. */
+/* A function of the program, as data of its RPC. Each holder of its address has
+ * a count of it, taken before another thread can see the address: the RPC,
+ * which drops its count when it is removed or gets another function; the
+ * callback of finalize(), which removes the function when serving has ended,
+ * and not with the instance, to which captured objects may refer; and each
+ * request that is being served, also one that removes its own RPC. */
 class rpc_function
 {
     std::atomic<unsigned> m_count{1};

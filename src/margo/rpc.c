@@ -29,7 +29,7 @@ struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id)
                : NULL;
 }
 
-/* One step of name_hash(). */
+/* A step of name_hash(). */
 static void hash_mix(uint32_t word[3])
 {
     static const struct {

@@ -189,7 +189,8 @@ static bool ran_is_news(const hg_context_t *context)
  * progress thread. */
 static void incoming_leave(hg_context_t *context)
 {
-    if (context->incoming_mode == AMG_SERVE_THREAD &&
+    if (context->threads != NULL &&
+        context->incoming_mode == AMG_SERVE_THREAD &&
         !amg_role.is_library_thread && !amg_cq_is_empty(&context->incoming))
         amg_wakeup_wake(context, AMG_CQ_THREAD);
 }

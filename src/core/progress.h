@@ -69,8 +69,8 @@ static inline struct amg_wait_policy amg_progress_wait_policy(
 void amg_service_threads_start(hg_context_t *context);
 
 /* Stops and joins them. False: the caller is one of them, or runs in a callback
- * of one; nothing was done. HG_Trigger() then runs what is left in the queue of
- * incoming calls. */
+ * of one; nothing was done. HG_Trigger() then runs the calls that are left
+ * and those that come, in order. */
 bool amg_service_threads_stop(hg_context_t *context);
 
 #endif

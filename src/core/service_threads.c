@@ -549,7 +549,10 @@ bool amg_service_threads_stop(hg_context_t *context)
     if (threads_mine == threads)
         return false;
     threads_join(threads);
-    context->incoming_mode = AMG_SERVE_TRIGGER;
+    /* Later calls go to the same queue: those that are left there are older,
+     * and HG_Trigger() looks into its own queue first. */
+    if (context->incoming_mode == AMG_SERVE_POOL)
+        context->incoming_mode = AMG_SERVE_THREAD;
     context->threads = NULL;
     amg_mem_free(threads);
     return true;

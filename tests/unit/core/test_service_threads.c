@@ -61,7 +61,7 @@ static int close_all(void **state)
     (void)state;
     assert_true(amg_service_threads_stop(medium_context));
     assert_null(medium_context->threads);
-    assert_int_equal(medium_context->incoming_mode, AMG_SERVE_TRIGGER);
+    assert_int_not_equal(medium_context->incoming_mode, AMG_SERVE_POOL);
     /* A thread that has ended is not signaled. */
     assert_false(amg_cq_has_armed(&medium_context->cq));
     assert_false(atomic_load(&medium.is_armed));
@@ -359,6 +359,24 @@ static void test_service_threads_stops_and_starts_again(void **state)
     }
 }
 
+/* Leaves an incoming call in the queue by a turn that the test holds, and
+ * checks that a call which comes without the threads runs behind it. */
+static void test_service_threads_leave_calls_in_order(void **state)
+{
+    (void)state;
+    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    atomic_store(&medium_context->turn, &amg_role);
+    told_queue(0, true);
+    assert_true(amg_service_threads_stop(medium_context));
+    atomic_store(&medium_context->turn, NULL);
+    told_queue(1, true);
+    assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_SUCCESS);
+    assert_int_equal(atomic_load(&told[0].ran), 1);
+    assert_int_equal(atomic_load(&told[1].ran), 0);
+    amg_service_threads_start(medium_context);
+    told_await(1);
+}
+
 /* Sends one message at a time, while other threads call or not. */
 static atomic_bool is_over;
 
@@ -479,6 +497,9 @@ int main(void)
             medium_open_sleeping),
         OVER(test_service_threads_does_not_stop_itself, medium_open_sleeping),
         OVER(test_service_threads_stops_and_starts_again, medium_open_sleeping),
+        OVER(test_service_threads_leave_calls_in_order, medium_open_sleeping),
+        OVER(test_service_threads_leave_calls_in_order,
+            medium_open_not_pollable),
         OVER(test_service_threads_loses_nothing_while_callers_come,
             medium_open_sleeping),
         OVER(test_service_threads_loses_nothing_while_callers_come,

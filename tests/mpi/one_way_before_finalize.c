@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One-way calls made just before the common end all arrive, also those without
- * a handle. */
+ * a handle, and these in order. */
 #include "ranks.h"
 
-enum { CALLS = 200 };
+enum { CALLS = 200, RANKS_CAP = 16 };
+
+struct call {
+    int rank;
+    unsigned number;
+};
 
 static struct ranks all;
 static hg_id_t bare; /* without a handle */
 static atomic_ulong bare_came;
+static atomic_uint next[RANKS_CAP]; /* the number of the next call of a rank */
 
 static void bare_serve(
     hg_class_t *hg_class, int from_rank, const void *arg, size_t len)
 {
+    const struct call *call = arg;
+
     (void)hg_class;
-    if (len != sizeof(int) || *(const int *)arg != from_rank)
+    if (len != sizeof(*call) || call->rank != from_rank ||
+        call->number != atomic_fetch_add(&next[from_rank], 1))
         atomic_fetch_add(&all.bad, 1);
     atomic_fetch_add(&bare_came, 1);
 }
@@ -24,8 +33,9 @@ static void bare_send(int rank)
 
     OK(amalgam_addr_rank(all.cls, rank, &addr));
     for (unsigned i = 0; i < CALLS;) {
+        struct call call = {all.rank, i};
         hg_return_t ret = amalgam_forward_oneway(
-            all.context, addr, bare, &all.rank, sizeof(all.rank));
+            all.context, addr, bare, &call, sizeof(call));
 
         CHECK(ret == HG_SUCCESS || ret == HG_AGAIN);
         if (ret == HG_SUCCESS)
@@ -59,6 +69,7 @@ int main(void)
 
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_open(&all, MPI_COMM_WORLD);
+    CHECK(all.size <= RANKS_CAP);
     bare = amalgam_register_oneway(all.cls, "bare", bare_serve);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < all.size; i++)

@@ -262,6 +262,11 @@ static void reject(hg_handle_t handle, hg_return_t ret, struct text *text)
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
     hg_return_t rc = HG_SUCCESS;
 
+    /* A request whose RPC is gone has begun no use: `rpc` is that of an earlier
+     * use, or NULL. */
+    if (data != NULL && atomic_load_explicit(&data->use,
+                            memory_order_relaxed) != AMG_MARGO_HANDLE_OUT)
+        data = NULL;
     if (data != NULL)
         atomic_store_explicit(&data->is_answered, true, memory_order_relaxed);
     if (data == NULL || !data->rpc->has_no_response)

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,9 +56,10 @@ static void action_set(
 
 static void fault(void)
 {
-    static int *volatile nowhere;
+    int *volatile page = mmap(
+        NULL, sizeof(*page), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    *nowhere = 1;
+    *page = 1;
 }
 
 static void by_one_fault(void)

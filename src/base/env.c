@@ -221,8 +221,11 @@ static void name_check(const char *name, size_t len)
 
     for (unsigned id = 0; id < AMG_ENV_COUNT; id++) {
         const char *known = env_vars[id].name;
-        unsigned distance = name_distance(name, len, known, strlen(known));
+        size_t known_len = strlen(known);
+        unsigned distance = 0;
 
+        AMG_ASSERT(known_len < NAME_CAP);
+        distance = name_distance(name, len, known, known_len);
         if (distance < least) {
             least = distance;
             nearest = known;

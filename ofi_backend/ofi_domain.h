@@ -327,7 +327,6 @@ struct amg_ofi_domain {
     uint32_t call_links_cap;
     struct amg_table fragments; /* struct amg_ofi_fragment, by message */
     struct amg_table leases;    /* struct amg_ofi_lease, ours */
-    struct amg_table grants;    /* struct grant (ofi_mem.c), to peers */
     struct amg_table mems;      /* struct amg_ofi_mem */
 
     struct amg_link *msgbufs;      /* free ones, single linked */

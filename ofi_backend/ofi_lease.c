@@ -10,6 +10,10 @@
  * Only a domain that a thread polls whatever the program does keeps leases:
  * elsewhere nobody might return them, as the program may compute for hours.
  *
+ * A lease whose transfers were all cancelled before it was granted is returned
+ * at once, too: the grant is still to come when the program may already
+ * compute. The cookie is kept until then.
+ *
  *     asked --all rows--> open --revoked, lost--> ended --no user--> returned
  *       |                   |                                           |
  *       +---- denied -------+-------- no user --------------------------+ */
@@ -83,15 +87,21 @@ static void lease_free_locked(struct amg_ofi_lease *lease)
     amg_mem_free(lease);
 }
 
+/* False: no memory for the message. */
+static bool return_send_locked(const struct amg_ofi_lease *lease)
+{
+    return amg_ofi_send_control_locked(lease->peer,
+        (struct amg_ofi_header){.kind = AMG_OFI_RETURN,
+            .target = lease->context,
+            .cookie = lease->cookie},
+        NULL, 0);
+}
+
 /* False: no memory for the message; it stays. */
 static bool lease_return_locked(struct amg_ofi_lease *lease)
 {
-    if (!lease->is_gone && lease->state != AMG_OFI_LEASE_ASKED &&
-        !amg_ofi_send_control_locked(lease->peer,
-            (struct amg_ofi_header){.kind = AMG_OFI_RETURN,
-                .target = lease->context,
-                .cookie = lease->id},
-            NULL, 0))
+    AMG_ASSERT(lease->state != AMG_OFI_LEASE_ASKED || lease->is_gone);
+    if (!lease->is_gone && !return_send_locked(lease))
         return false;
     lease_free_locked(lease);
     return true;
@@ -116,9 +126,11 @@ void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease)
     AMG_ASSERT(lease->users > 0);
     if (--lease->users > 0)
         return;
-    /* While a grant is on its way, the lease cannot be returned. */
-    if (lease->state == AMG_OFI_LEASE_ASKED && !lease->is_gone)
+    /* A grant is on its way, and ends it. */
+    if (lease->state == AMG_OFI_LEASE_ASKED && !lease->is_gone) {
+        lease->is_gone = return_send_locked(lease);
         return;
+    }
     if ((lease->is_kept && lease->peer->domain->is_always_polled &&
             lease->state == AMG_OFI_LEASE_OPEN && !lease->is_gone) ||
         !lease_return_locked(lease))
@@ -296,10 +308,8 @@ struct amg_ofi_lease *amg_ofi_lease_granted_locked(
             AMG_OFI_GRANT, (long)message->len);
         if (!is_asked)
             return NULL;
-        lease->id = head.id;
         return lease_end(lease, HG_PROTOCOL_ERROR, ret);
     }
-    lease->id = head.id;
     lease->flags = (uint8_t)head.flags;
     lease->count = head.count;
     rc = rows_fit(lease, rows);

@@ -45,8 +45,7 @@ struct grant {
     struct amg_link of_peer; /* on its peer's list */
     struct amg_ofi_mem *mem;
     struct amg_peer *peer; /* a reference */
-    uint32_t id;           /* ours; RETURN names it */
-    uint32_t cookie;       /* its holder's; REVOKE names it */
+    uint32_t cookie;       /* its holder's; REVOKE and RETURN name it */
     uint8_t context;       /* of its holder */
     bool is_revoked;
 };
@@ -219,7 +218,6 @@ static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
 static void grant_end_locked(struct grant *grant)
 {
     AMG_ASSERT(grant->peer->granted > 0);
-    amg_table_remove(&grant->mem->domain->grants, grant->id);
     amg_list_remove(&grant->link);
     amg_list_remove(&grant->of_peer);
     grant->peer->granted--;
@@ -234,19 +232,12 @@ static hg_return_t grant_make_locked(struct amg_ofi_mem *mem,
     const struct amg_ofi_message *message, struct grant **ret_grant)
 {
     struct grant *grant = amg_mem_zalloc(sizeof(*grant));
-    hg_return_t rc = HG_NOMEM;
 
     if (grant == NULL)
-        return rc;
+        return HG_NOMEM;
     grant->mem = mem;
     grant->cookie = message->header->cookie;
     grant->context = message->header->context;
-    rc = amg_table_add(
-        &mem->domain->grants, grant, message->peer->number, &grant->id);
-    if (rc != HG_SUCCESS) {
-        amg_mem_free(grant);
-        return rc;
-    }
     grant->peer = amg_ofi_peer_ref(message->peer);
     grant->peer->granted++;
     amg_list_push(&mem->grants, &grant->link);
@@ -271,8 +262,7 @@ static void row_fill(
 static hg_return_t grant_send_locked(const struct grant *grant)
 {
     struct amg_ofi_mem *mem = grant->mem;
-    struct amg_ofi_grant head = {
-        .id = grant->id, .flags = mem->flags, .count = mem->count};
+    struct amg_ofi_grant head = {.flags = mem->flags, .count = mem->count};
 
     do {
         struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(mem->domain);
@@ -408,16 +398,18 @@ void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
     access_answer_locked(message, rc);
 }
 
+/* A peer returns mostly what it was granted first. Without a grant the RETURN
+ * has crossed a DENY. */
 void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {
-    struct amg_table_slot *slot = amg_table_find(&message->domain->grants,
-        message->header->cookie, message->peer->number);
+    struct amg_link *link = amg_list_first(&message->peer->grants);
 
-    if (slot != NULL)
-        grant_end_locked(slot->object);
-    else
-        amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ANSWER,
-            AMG_OFI_RETURN, (long)message->header->cookie);
+    while (
+        link != NULL && amg_container_of(link, struct grant, of_peer)->cookie !=
+                            message->header->cookie)
+        link = amg_list_next(&message->peer->grants, link);
+    if (link != NULL)
+        grant_end_locked(amg_container_of(link, struct grant, of_peer));
 }
 
 void amg_ofi_mem_lost_locked(struct amg_peer *peer)

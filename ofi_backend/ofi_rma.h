@@ -73,10 +73,10 @@ struct amg_ofi_lease {
     enum amg_ofi_lease_state state;
     struct amg_ofi_key key;
     uint32_t cookie; /* ours */
-    uint32_t id;     /* the exposer's */
     uint8_t context; /* of the exposer */
     uint8_t flags;   /* of enum amg_mem_flags */
-    bool is_gone;    /* denied, or the peer is lost: nothing to return */
+    bool is_gone;    /* denied, returned, or the peer is lost: nothing to
+                      * return */
     bool is_kept;    /* while unused, as the memory is used repeatedly */
     uint32_t count;  /* rows in all */
     uint32_t got;    /* rows that have come */

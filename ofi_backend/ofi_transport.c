@@ -298,7 +298,6 @@ static void domain_free(struct amg_ofi_domain *domain)
     amg_pool_fini(&domain->fragment_pool);
     amg_pool_fini(&domain->transfer_pool);
     amg_table_fini(&domain->mems);
-    amg_table_fini(&domain->grants);
     amg_table_fini(&domain->leases);
     amg_table_fini(&domain->fragments);
     amg_ofi_msg_fini(domain);
@@ -388,7 +387,6 @@ static void domain_set(
     amg_table_init(
         &domain->fragments, table_max, "fragments of transfers in flight");
     amg_table_init(&domain->leases, table_max, "leases of memory of others");
-    amg_table_init(&domain->grants, table_max, "leases given to others");
     amg_table_init(&domain->mems, table_max, "exposed memories");
     amg_pool_init(&domain->transfer_pool, sizeof(struct amg_ofi_transfer),
         _Alignof(struct amg_ofi_transfer));

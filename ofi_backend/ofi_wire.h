@@ -12,8 +12,9 @@
  *   cookie   number of the call, fragment or lease in a table of its initiator,
  *            with a count of 1,024 uses (transport/table.h). The initiator
  *            keeps it until the answer has come, also after a cancel; of a
- *            lease until RETURN is sent: a REVOKE that crosses it finds no open
- *            lease. 4 million may be open; one more ends with HG_NOMEM.
+ *            lease until RETURN is sent, too: a REVOKE that crosses it finds no
+ *            open lease, and a RETURN that crosses a DENY finds no grant. 4
+ *            million may be open; one more ends with HG_NOMEM.
  *            Of CREDIT: a note of flow control (transport/flow.h)
  *   token    number that the receiver gave the sender at first contact: 64
  *            random bits drawn for that contact alone. It names the sender; no
@@ -41,7 +42,9 @@
  *                                                      several messages if long
  *   DENY        exposer    struct amg_ofi_refuse       LEASE refused, and why
  *   REVOKE      exposer    -                           the exposure ends
- *   RETURN      initiator  -                           no access is in flight
+ *   RETURN      initiator  -                           no access is in flight,
+ *                                                      and none will begin;
+ *                                                      also before the GRANT
  *   PACK        either     calls of transport/pack.h   messages of the kinds
  *                                                      from REQUEST to CREDIT
  *                                                      for one context; the
@@ -82,7 +85,7 @@ enum amg_ofi_kind {
 #define AMG_OFI_CONNECT_MAGIC 0x4f474d41u
 
 enum {
-    AMG_OFI_VERSION = 5,
+    AMG_OFI_VERSION = 6,
     AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte, */
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
@@ -152,8 +155,7 @@ struct amg_ofi_row {
 };
 
 struct amg_ofi_grant {
-    uint32_t id;    /* REVOKE and RETURN name it by their cookie; the exposer's
-                     * until RETURN; 4,096 of a peer, then DENY */
+    uint32_t unused;
     uint32_t flags; /* of enum amg_mem_flags */
     uint32_t first; /* number of the first row in this message */
     uint32_t count; /* rows in all */

@@ -194,7 +194,7 @@ static uint32_t cookie_choose(
         [AMG_OFI_GRANT] = AMG_OFI_LEASE,
         [AMG_OFI_DENY] = AMG_OFI_LEASE,
         [AMG_OFI_REVOKE] = AMG_OFI_LEASE,
-        [AMG_OFI_RETURN] = AMG_OFI_GRANT,
+        [AMG_OFI_RETURN] = AMG_OFI_GRANT, /* its cookie is the liar's */
     };
     uint8_t how = fuzz_u8(fuzz);
 
@@ -225,7 +225,6 @@ static size_t grant_fill(struct fuzz *fuzz, uint8_t *body)
 {
     uint32_t rows = fuzz_u8(fuzz) % ROWS;
     const struct amg_ofi_grant grant = {
-        .id = fuzz_u8(fuzz),
         .flags = fuzz_u8(fuzz) % 8 == 0 ? fuzz_u8(fuzz) : 3,
         .first = fuzz_u8(fuzz) % 8 == 0 ? (uint32_t)fuzz_near(fuzz, 3) : 0,
         .count = (uint32_t)fuzz_near(fuzz, rows),

@@ -369,6 +369,54 @@ static void test_transfer_ends_when_its_grant_is_of_wrong_form(void **state)
 
 /* Peers may still have keys of an earlier process at this address, so keys
  * begin at a random number. */
+static unsigned lease_count(const struct world *world)
+{
+    const struct amg_table *leases =
+        &amg_ofi_domain_of(world->reader.domain)->leases;
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < leases->cap; i++)
+        count += leases->slots[i].object != NULL ? 1 : 0;
+    return count;
+}
+
+/* The reader has asked for a lease, and makes no progress until the owner has
+ * its memory back. */
+static void cancelled_before_its_lease(bool is_denied)
+{
+    const struct amg_link *link = NULL;
+    struct world world;
+    struct amg_op op;
+
+    world_open(&world);
+    pull(&world, SOME); /* they are connected */
+    if (is_denied)
+        assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
+    get(&world, LEN, &op);
+    amg_ofi_transport.ep.cancel(world.reader.ep, &op);
+    assert_int_equal(side_poll(&world.reader), 1);
+    assert_int_equal(op.ret, HG_CANCELED);
+    for (unsigned i = 0; i < POLLS; i++)
+        (void)side_poll(&world.owner);
+    if (!is_denied)
+        assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
+    world.mem = NULL;
+    assert_int_equal(lease_count(&world), 1); /* its cookie is in use */
+    while (lease_count(&world) > 0)
+        (void)side_poll(&world.reader);
+    link = amg_list_first(&amg_ofi_domain_of(world.owner.domain)->peers);
+    assert_int_equal(
+        amg_container_of(link, struct amg_peer, all)->calls.violations, 0);
+    world_close(&world);
+}
+
+static void test_transfer_ends_cancelled_before_its_lease(void **state)
+{
+    (void)state;
+    cancelled_before_its_lease(false);
+    cancelled_before_its_lease(true);
+}
+
 static void test_transfer_ends_keys_begin_anywhere(void **state)
 {
     struct world world;
@@ -412,6 +460,7 @@ int main(void)
             test_transfer_ends_lease_returned_when_there_is_memory),
         cmocka_unit_test(test_transfer_ends_when_no_answer_can_be_made),
         cmocka_unit_test(test_transfer_ends_when_its_grant_is_of_wrong_form),
+        cmocka_unit_test(test_transfer_ends_cancelled_before_its_lease),
         cmocka_unit_test(test_transfer_ends_keys_begin_anywhere),
         cmocka_unit_test(test_transfer_ends_key_of_freed_memory_is_refused),
     };

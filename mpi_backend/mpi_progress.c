@@ -309,17 +309,19 @@ static unsigned domain_poll_locked(struct amg_mpi_domain *domain)
     return count;
 }
 
-void amg_mpi_progress_domain(struct amg_mpi_domain *domain)
+void amg_mpi_progress_domain(struct amg_domain *base)
 {
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+
     amg_bias_lock(domain->lock);
     if (amg_mpi_may_call(domain))
         (void)domain_poll_locked(domain);
     amg_bias_unlock(domain->lock);
 }
 
-/* One round of a wait: makes progress on the whole domain, and releases the
- * lock for a moment. `idle_rounds`, 0 at first, counts the rounds that found
- * nothing. */
+/* One round of a wait: makes progress on the whole domain, and on others if the
+ * peer may wait there; releases the lock for a moment. `idle_rounds`, 0 at
+ * first, counts the rounds that found nothing. */
 static void domain_wait_locked(
     struct amg_mpi_domain *domain, unsigned *idle_rounds)
 {
@@ -328,6 +330,8 @@ static void domain_wait_locked(
 
     *idle_rounds = count > 0 ? 0 : *idle_rounds + 1;
     amg_bias_unlock(domain->lock);
+    if (*idle_rounds > IDLE_MAX && domain->base.others != NULL)
+        domain->base.others(&domain->base);
     if (!may_call || *idle_rounds > IDLE_MAX || domain->comm.must_yield)
         amg_clock_sleep_ns(SLEEP_NS);
     amg_bias_lock(domain->lock);
@@ -367,9 +371,8 @@ static void accessor_log(int rank, unsigned timeout_ms)
 
 /* The rank that still uses the memory at the deadline, or another of
  * AMG_MPI_ACCESSOR_. */
-static int accesses_await_locked(struct amg_mpi_domain *domain,
-    struct amg_mpi_mem *mem, unsigned timeout_ms,
-    void (*others)(const struct amg_mpi_domain *domain))
+static int accesses_await_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem, unsigned timeout_ms)
 {
     uint64_t deadline_ns = 0;
     unsigned idle_rounds = 0;
@@ -382,19 +385,13 @@ static int accesses_await_locked(struct amg_mpi_domain *domain,
     amg_mpi_accesses_halt_locked(mem);
     do {
         domain_wait_locked(domain, &idle_rounds);
-        if (idle_rounds > IDLE_MAX) {
-            amg_bias_unlock(domain->lock);
-            others(domain);
-            amg_bias_lock(domain->lock);
-        }
         rank = accessor_find_locked(domain, mem);
     } while (rank != AMG_MPI_ACCESSOR_NONE && amg_clock_ns() < deadline_ns);
     return rank;
 }
 
-hg_return_t amg_mpi_close_unreg(struct amg_domain *base,
-    struct amg_mem *base_mem, unsigned timeout_ms,
-    void (*others)(const struct amg_mpi_domain *domain))
+hg_return_t amg_mpi_close_unreg(
+    struct amg_domain *base, struct amg_mem *base_mem, unsigned timeout_ms)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
     struct amg_mpi_mem *mem =
@@ -405,7 +402,7 @@ hg_return_t amg_mpi_close_unreg(struct amg_domain *base,
     amg_mpi_mem_close_locked(domain, mem);
     if (domain->exports != NULL && amg_mpi_comm_may_call(&domain->comm))
         amg_mpi_export_move_locked(domain->exports);
-    rank = accesses_await_locked(domain, mem, timeout_ms, others);
+    rank = accesses_await_locked(domain, mem, timeout_ms);
     amg_bias_unlock(domain->lock);
     if (rank != AMG_MPI_ACCESSOR_NONE) {
         accessor_log(rank, timeout_ms);

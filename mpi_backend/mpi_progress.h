@@ -11,14 +11,11 @@ unsigned amg_mpi_poll(
     struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
 
 /* Makes progress on the whole domain, if this thread may call MPI. */
-void amg_mpi_progress_domain(struct amg_mpi_domain *domain);
+void amg_mpi_progress_domain(struct amg_domain *domain);
 
-/* The slot unreg of the contract. While it waits for an access of a rank it
- * calls `others`, which makes progress on the other domains: in one of them
- * that rank may wait in the same way for an access of this rank. */
-hg_return_t amg_mpi_close_unreg(struct amg_domain *domain, struct amg_mem *mem,
-    unsigned timeout_ms, void (*others)(const struct amg_mpi_domain *domain));
 /* The slots of the contract. */
+hg_return_t amg_mpi_close_unreg(
+    struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
 void amg_mpi_close_ep(struct amg_ep *ep, struct amg_events *ret_events);
 hg_return_t amg_mpi_close_quiesce(struct amg_domain *domain);
 void amg_mpi_close_report(struct amg_domain *base);

@@ -33,7 +33,7 @@ enum {
     SMALL_FACTOR = 2,
 };
 
-/* All open domains, for the user's MPI_Finalize and for waits. */
+/* All open domains, for the user's MPI_Finalize. */
 static struct amg_lock domains_lock;
 static struct amg_list domains = {{&domains.head, &domains.head}};
 
@@ -87,6 +87,7 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->wanted_len = all->message_len;
     domain->wanted_credits = all->credits;
     domain->base.transport = &amg_mpi_transport;
+    domain->base.progress = amg_mpi_progress_domain;
     amg_bias_init(&domain->own_lock);
     domain->lock =
         &domain->own_lock; /* the opener holds the lock of MPI calls */
@@ -457,29 +458,6 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
     return HG_SUCCESS;
 }
 
-/* Not while another thread closes one, or MPI_Finalize ends all: the caller
- * tries again. */
-static void others_move(const struct amg_mpi_domain *domain)
-{
-    struct amg_link *link = NULL;
-
-    AMG_ASSERT(amg_link_is_listed(&domain->all));
-    if (!amg_lock_trylock(&domains_lock))
-        return;
-    link = amg_list_first(&domains);
-    for (; link != NULL; link = amg_list_next(&domains, link))
-        if (link != &domain->all)
-            amg_mpi_progress_domain(
-                amg_container_of(link, struct amg_mpi_domain, all));
-    amg_lock_unlock(&domains_lock);
-}
-
-static hg_return_t mem_unreg(
-    struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms)
-{
-    return amg_mpi_close_unreg(domain, mem, timeout_ms, others_move);
-}
-
 static void transport_stop(struct amg_domain *domain)
 {
     (void)domain; /* MPI_Finalize does it */
@@ -534,7 +512,7 @@ const struct amg_transport amg_mpi_transport = {
     .bulk =
         {
             .reg = amg_mpi_mem_reg,
-            .unreg = mem_unreg,
+            .unreg = amg_mpi_close_unreg,
             .key = amg_mpi_mem_key,
             .put = amg_mpi_transfer_put,
             .get = amg_mpi_transfer_get,

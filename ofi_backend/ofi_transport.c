@@ -52,10 +52,21 @@ static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
         if (amg_ofi_poll_domain_locked(domain) > 0)
             continue;
         amg_bias_unlock(&domain->lock);
+        if (domain->base.others != NULL)
+            domain->base.others(&domain->base);
         amg_clock_sleep_ns(PAUSE_NS);
         amg_bias_lock(&domain->lock);
     }
     return true;
+}
+
+static void domain_progress(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    amg_bias_lock(&domain->lock);
+    (void)amg_ofi_poll_domain_locked(domain);
+    amg_bias_unlock(&domain->lock);
 }
 
 static bool has_rma_in_flight(void *arg)
@@ -359,6 +370,7 @@ static void domain_set(
         how->credits != 0 ? how->credits : amg_env_number(AMG_ENV_CREDITS);
 
     domain->base.transport = &amg_ofi_transport;
+    domain->base.progress = domain_progress;
     amg_bias_init(&domain->lock);
     domain->cq_fd = -1;
     domain->muted_fd = -1;

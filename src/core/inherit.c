@@ -95,11 +95,33 @@ static void fork_watch(void)
     amg_fork_tell(fork_begin, fork_end, fork_end_child);
 }
 
+/* NOTE(not a leaf): the drivers take their own locks inside. A thread that
+ * finds the lock held makes no progress here, and its caller tries again:
+ * another thread may do that, or this one, which waits in a poll of a class. */
+static void others_move(const struct amg_domain *waiting)
+{
+    if (!amg_lock_trylock(&classes_lock))
+        return;
+    for (struct amg_link *link = amg_list_first(&classes); link != NULL;
+         link = amg_list_next(&classes, link)) {
+        hg_class_t *cls = amg_container_of(link, struct hg_class, opened);
+
+        for (unsigned i = 0; i < AMG_ROUTE_COUNT; i++)
+            if (cls->domains[i] != NULL && cls->domains[i] != waiting &&
+                cls->domains[i]->progress != NULL)
+                cls->domains[i]->progress(cls->domains[i]);
+    }
+    amg_lock_unlock(&classes_lock);
+}
+
 void amg_classes_join(hg_class_t *cls)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     (void)pthread_once(&once, fork_watch);
+    for (unsigned i = 0; i < AMG_ROUTE_COUNT; i++)
+        if (cls->domains[i] != NULL)
+            cls->domains[i]->others = others_move;
     amg_lock_lock(&classes_lock);
     amg_list_push(&classes, &cls->opened);
     amg_lock_unlock(&classes_lock);

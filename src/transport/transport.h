@@ -134,6 +134,14 @@ struct amg_domain {
      * none. */
     void (*stopped)(void *arg);
     void *stopped_arg;
+    /* Makes progress on all endpoints; the results wait for their next polls.
+     * NULL: a peer that waits in unreg() needs none. Constant. */
+    void (*progress)(struct amg_domain *domain);
+    /* Set by core: makes progress on the other open domains of the process. A
+     * driver that waits for a peer calls it, without a lock, again and again:
+     * in one of these the peer may wait in the same way for this process.
+     * NULL: the class is not open yet. */
+    void (*others)(const struct amg_domain *domain);
     /* Set by core for log lines: returns the rank of a peer, or UINT32_MAX.
      * Takes no lock. NULL: the ranks are not known. */
     uint32_t (*rank_of)(const void *ranks, const struct amg_peer *peer);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plan of a run: what each rank does, and what a handler does for a call.
+ *
+ * A pure function of the seed, the options and the environment. Each call has
+ * an id that names the rank and the number of its root (a call that a rank
+ * makes by itself) and the path from there: a handler that makes calls gives
+ * them ids that follow from that of its own call. So any process computes all
+ * of a call from its id alone, in whatever order calls happen. */
+#ifndef TESTS_TORTURE_PLAN_H
+#define TESTS_TORTURE_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    PLAN_RANKS_MAX = 64,
+    PLAN_CLASSES_MAX = 2,
+    PLAN_CONTEXTS_MAX = 3,
+    PLAN_CHILDREN_MAX = 3, /* of one handler */
+    PLAN_DEPTH_MAX = 3,    /* of handlers that make calls */
+    PLAN_SEGMENTS_MAX = 9,
+    PLAN_LEN_MAX = 1 << 20,
+    PLAN_STREAM_MAX = 64 - 16, /* bytes that follow id and order */
+};
+
+/* Kinds of calls: the bits of --ops. */
+enum plan_kind {
+    PLAN_CALL,         /* with an answer */
+    PLAN_EMPTY,        /* without argument and result, and so without an id */
+    PLAN_ONE_WAY,      /* without an answer, by a handle */
+    PLAN_STREAM,       /* without an answer and a handle */
+    PLAN_STREAM_EMPTY, /* of 0 bytes, and so without an id */
+    PLAN_PULL,         /* the target reads memory of the origin */
+    PLAN_PUSH,         /* the target writes it */
+    PLAN_TREE,         /* its handler makes calls, before it answers or after */
+    PLAN_RING,         /* its handler calls on, and answers when that ended */
+    PLAN_DROPPED,      /* its handler gives no answer */
+    PLAN_UNKNOWN,      /* of an RPC that the target does not know */
+    PLAN_NO_HANDLER,   /* of an RPC that has no function at the target */
+    PLAN_NO_CONTEXT,   /* to a context that the target does not have */
+    PLAN_LATE,         /* of an RPC that the target registers meanwhile */
+    PLAN_KINDS
+};
+
+/* Ways of the origin: the bits of --ways. */
+enum plan_way {
+    PLAN_WAY_CANCEL,        /* the call is cancelled at some time */
+    PLAN_WAY_DESTROY_EARLY, /* the handle is destroyed after the post */
+    PLAN_WAY_REUSE,         /* a handle of an earlier call is used again */
+    PLAN_WAY_KEEP,          /* the handle is destroyed at the end of the run */
+    PLAN_WAY_REFERENCE,     /* with two references */
+    PLAN_WAY_BIND,          /* the memory is bound to a context */
+    PLAN_WAY_PARTS,         /* the target moves it in several transfers */
+    PLAN_WAY_CANCEL_BULK,   /* the target cancels a transfer */
+    PLAN_WAY_FREE_EARLY,    /* the memory is released before the answer */
+    PLAN_WAYS
+};
+
+/* Ways of the target: the bits of --handlers. */
+enum plan_handler {
+    PLAN_HANDLER_PLAIN,
+    PLAN_HANDLER_RELEASE, /* returns the message early */
+    PLAN_HANDLER_TWICE,   /* decodes the argument twice */
+    PLAN_HANDLER_FREED,   /* frees the argument before the answer */
+    PLAN_HANDLER_GONE,    /* destroys the handle before the answer */
+    PLAN_HANDLER_REFERENCE,
+    PLAN_HANDLER_PROGRESS, /* makes progress, and runs callbacks */
+    PLAN_HANDLER_BUSY,     /* computes meanwhile */
+    PLAN_HANDLER_LATER,    /* answers after it returned */
+    PLAN_HANDLER_THREAD,   /* another thread answers */
+    PLAN_HANDLERS
+};
+
+/* Ends of a run: the bits of --ends. */
+enum plan_end {
+    PLAN_END_QUIET,    /* when no rank has a call under way */
+    PLAN_END_CONTEXTS, /* then, with the contexts closed before the class */
+    PLAN_END_AT_ONCE,  /* then, with one-way calls posted just before */
+    PLAN_END_EARLY,    /* one rank closes long before the others */
+    PLAN_END_LATE,     /* one rank closes long after the others */
+    PLAN_ENDS
+};
+
+enum { PLAN_LEVEL_ANY = 4 };
+
+/* What the command line says. 0, UINT32_MAX of a mask and PLAN_LEVEL_ANY: the
+ * seed says. */
+struct plan_options {
+    const char *transport;
+    uint64_t seed;
+    uint64_t seed_last;
+    unsigned fork; /* 0: started by mpiexec */
+    unsigned rounds;
+    unsigned calls; /* roots of each rank */
+    unsigned threads;
+    unsigned contexts;
+    unsigned classes;
+    uint32_t ops;
+    uint32_t ways;
+    uint32_t handlers;
+    uint32_t ends;
+    unsigned level; /* MPI_THREAD_SINGLE is 0 ... MPI_THREAD_MULTIPLE is 3 */
+    unsigned limit_s;
+    unsigned part; /* only the calls of this one of `parts` equal parts */
+    unsigned parts;
+};
+
+/* What holds for a whole round of a seed. */
+struct plan {
+    uint64_t hash; /* of the seed */
+    unsigned ranks;
+    unsigned round;
+    bool is_self;     /* each rank calls only itself */
+    bool is_job;      /* of amalgam_init(): several classes, a common end */
+    bool is_threaded; /* any thread may use the library */
+    unsigned calls;   /* roots of each rank */
+    unsigned first;   /* the first root, and the one after the last */
+    unsigned last;
+    unsigned burst;   /* one-way roots after these, for the end at once */
+    unsigned hot;     /* a rank that many calls go to, or `ranks` */
+    unsigned threads; /* that post, in each rank */
+    unsigned contexts;
+    unsigned classes;
+    unsigned absent; /* the rank that is not in class 1, or `ranks` */
+    unsigned window; /* unanswered calls of a thread */
+    unsigned chains; /* unanswered calls of a rank whose handlers wait */
+    unsigned phases; /* between them MPI calls of the program */
+    uint32_t len_max;
+    uint32_t ops;
+    uint32_t ways;
+    uint32_t handlers;
+    enum plan_end end;
+    unsigned end_rank; /* the early or the late one */
+    unsigned credits;  /* AMALGAM_CREDITS, or 64 */
+    uint32_t message_bytes;
+};
+
+/* Memory that a call exposes. */
+struct plan_bulk {
+    unsigned segments;
+    uint32_t segment_len[PLAN_SEGMENTS_MAX];
+    uint32_t gap;    /* bytes between two segments */
+    uint32_t total;  /* bytes of all segments */
+    uint32_t offset; /* the part that the target moves */
+    uint32_t size;
+    unsigned memory;    /* 0: heap, 1: of the class, 2: of the handle */
+    bool is_restricted; /* readable or writable, not both */
+};
+
+/* All of a call. */
+struct plan_call {
+    uint64_t id;
+    uint64_t hash; /* for plan_draw() */
+    enum plan_kind kind;
+    unsigned depth;  /* of handlers above it; 0: a root */
+    unsigned origin; /* ranks of the job */
+    unsigned target;
+    unsigned cls;
+    unsigned origin_context;
+    unsigned target_context;
+    uint32_t arg_len;
+    uint32_t reply_len;
+    uint32_t ways; /* bits */
+    enum plan_handler handler;
+    unsigned busy_us;  /* the handler computes */
+    unsigned later_us; /* until the answer, or the transfer */
+    unsigned cancel_us;
+    unsigned free_us;
+    unsigned children;
+    bool waits;   /* the handler answers when its calls have ended */
+    bool is_last; /* of the burst before the end */
+    struct plan_bulk bulk;
+};
+
+/* The plan of a seed's round. */
+struct plan plan_make(const struct plan_options *options, uint64_t seed,
+    unsigned ranks, unsigned round);
+
+/* Ids: of a root; of the n-th call, from 0, that a handler makes. */
+uint64_t plan_root(const struct plan *plan, unsigned rank, unsigned index);
+uint64_t plan_child(const struct plan_call *call, unsigned n);
+
+/* Whether an id can be one of this round. */
+bool plan_knows(const struct plan *plan, uint64_t id);
+unsigned plan_root_rank(uint64_t id);
+unsigned plan_root_index(uint64_t id);
+
+struct plan_call plan_call(const struct plan *plan, uint64_t id);
+
+/* Kinds with a callback at the origin; those that expose memory. */
+bool plan_kind_ends(enum plan_kind kind);
+bool plan_kind_exposes(enum plan_kind kind);
+bool plan_has_way(const struct plan_call *call, enum plan_way way);
+
+/* The roots that a rank makes, one after another. */
+unsigned plan_last(const struct plan *plan, unsigned rank);
+
+/* A number below `n` for a purpose of the caller; `salt` names the purpose. */
+unsigned plan_draw(uint64_t hash, unsigned salt, unsigned n);
+
+/* Ranks of class `cls`: class 1 counts them backwards, without `absent`. */
+unsigned plan_class_size(const struct plan *plan, unsigned cls);
+bool plan_is_member(const struct plan *plan, unsigned cls, unsigned rank);
+unsigned plan_class_rank(const struct plan *plan, unsigned cls, unsigned rank);
+unsigned plan_job_rank(
+    const struct plan *plan, unsigned cls, unsigned class_rank);
+
+const char *plan_kind_name(enum plan_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

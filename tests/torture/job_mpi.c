@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What needs MPI: classes on communicators, and MPI calls of the program. */
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "amalgam.h"
+#include "content.h"
+#include "job.h"
+
+enum { MESSAGE_LEN = 70000, TAG = 7, WAIT_MS = 60000, SALT_BETWEEN = 1000 };
+
+/* Class 0 on all ranks in their order, class 1 on some of them backwards. */
+hg_class_t *job_open(struct world_class *cls)
+{
+    const struct plan *plan = &cls->world->plan;
+    struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
+    hg_class_t *opened = NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    unsigned rank = cls->world->rank;
+    int is_member = plan_is_member(plan, cls->index, rank);
+
+    MPI_Comm_split(MPI_COMM_WORLD, is_member ? 0 : MPI_UNDEFINED,
+        is_member ? (int)plan_class_rank(plan, cls->index, rank) : 0, &comm);
+    if (comm == MPI_COMM_NULL)
+        return NULL;
+    options.contexts = plan->contexts;
+    opened = amalgam_init(comm, cls->world->options.transport, &options);
+    MPI_Comm_free(&comm);
+    return opened;
+}
+
+hg_return_t job_addr(
+    struct world_class *cls, unsigned class_rank, hg_addr_t *ret_addr)
+{
+    return amalgam_addr_rank(cls->cls, (int)class_rank, ret_addr);
+}
+
+int job_rank_of(struct world_class *cls, hg_addr_t addr)
+{
+    int rank = -1;
+
+    return amalgam_addr_get_rank(cls->cls, addr, &rank) == HG_SUCCESS ? rank
+                                                                      : -1;
+}
+
+hg_return_t job_finalize(struct world_class *cls)
+{
+    return amalgam_finalize(cls->cls);
+}
+
+void *job_alloc(struct world_class *cls, size_t len)
+{
+    return amalgam_alloc(cls->cls, len);
+}
+
+hg_return_t job_free(struct world_class *cls, void *memory)
+{
+    return amalgam_free(cls->cls, memory);
+}
+
+hg_return_t job_turn(struct world_class *cls)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int flag = 0;
+
+    return amalgam_test(cls->cls, &request, &flag, &status);
+}
+
+/* Messages of the program to the next rank, beside those of the library. */
+static void neighbours(struct world *world, unsigned phase)
+{
+    int size = (int)world->plan.ranks;
+    int rank = (int)world->rank;
+    int from = (rank + size - 1) % size;
+    unsigned char *sent = malloc(MESSAGE_LEN);
+    unsigned char *got = malloc(MESSAGE_LEN);
+    MPI_Request requests[2];
+    uint64_t key = world->plan.hash + phase;
+
+    if (sent == NULL || got == NULL)
+        abort();
+    content_fill(sent, MESSAGE_LEN, key + (unsigned)rank, 0);
+    MPI_Irecv(
+        got, MESSAGE_LEN, MPI_BYTE, from, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(sent, MESSAGE_LEN, MPI_BYTE, (rank + 1) % size, TAG,
+        MPI_COMM_WORLD, &requests[1]);
+    for (int i = 0; i < 2; i++)
+        EXPECT_OK(world,
+            amalgam_wait(world->classes[0].cls, &requests[i], WAIT_MS, NULL));
+    if (content_differs(got, MESSAGE_LEN, key + (unsigned)from, 0) !=
+        MESSAGE_LEN)
+        book_finding(world->book, "a message of the program differs");
+    free(sent);
+    free(got);
+}
+
+void job_between(struct world *world, unsigned phase)
+{
+    int one = 1;
+    int sum = 0;
+
+    switch (plan_draw(world->plan.hash, SALT_BETWEEN + phase, 4)) {
+    case 0:
+        for (unsigned i = 0; i < world->plan.classes; i++)
+            if (world->classes[i].cls != NULL)
+                EXPECT_OK(world, amalgam_barrier(world->classes[i].cls));
+        break;
+    case 1:
+        MPI_Barrier(MPI_COMM_WORLD);
+        break;
+    case 2:
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (sum != (int)world->plan.ranks)
+            book_finding(world->book, "a sum of the program is wrong");
+        break;
+    default:
+        neighbours(world, phase);
+    }
+}
+
+/* In a library that has it. */
+size_t amalgam_write_state(hg_class_t *cls, FILE *out) __attribute__((weak));
+
+size_t job_state(hg_class_t *cls, FILE *out)
+{
+    return amalgam_write_state == NULL ? 0 : amalgam_write_state(cls, out);
+}

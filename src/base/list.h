@@ -43,6 +43,17 @@ static inline struct amg_link *amg_list_next(
     return link->next == &list->head ? NULL : link->next;
 }
 
+/* Number of objects; reads all of them. */
+static inline size_t amg_list_len(const struct amg_list *list)
+{
+    const struct amg_link *link = list->head.next;
+    size_t len = 0;
+
+    for (; link != &list->head; link = link->next)
+        len++;
+    return len;
+}
+
 /* The stores are in this order because gcc would combine two neighbouring ones
  * in a vector register, which takes more instructions. */
 static inline void amg_list_push(struct amg_list *list, struct amg_link *link)

@@ -377,14 +377,8 @@ uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
     const struct amg_flow_peer *peer, uint32_t owner)
 {
     const struct amg_table *table = &calls->table;
-    const struct amg_link *link = peer->waiting;
-    uint32_t count = peer->unanswered;
+    uint32_t count = peer->unanswered + amg_flow_waiting_count(peer);
 
-    if (link != NULL)
-        do {
-            count++;
-            link = link->next;
-        } while (link != peer->waiting);
     for (uint32_t i = 0; i < table->cap && count > 0; i++)
         if (table->slots[i].object == &amg_call_cancelled &&
             table->slots[i].owner_or_next == owner)

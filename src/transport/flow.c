@@ -45,6 +45,18 @@ void amg_flow_unwait(struct amg_flow_peer *peer, struct amg_link *link)
     ring_remove(&peer->waiting, link);
 }
 
+uint32_t amg_flow_waiting_count(const struct amg_flow_peer *peer)
+{
+    const struct amg_link *link = peer->waiting;
+    uint32_t count = 0;
+
+    while (link != NULL) {
+        count++;
+        link = link->next == peer->waiting ? NULL : link->next;
+    }
+    return count;
+}
+
 struct amg_link *amg_flow_evict(struct amg_flow_peer *peer)
 {
     struct amg_link *link = peer->waiting;
@@ -81,11 +93,6 @@ void amg_flow_owe_again(
     amg_flow_owing_add(flow, peer);
 }
 
-static bool has_note(const struct amg_flow_peer *peer)
-{
-    return peer->change != 0 || peer->returns > 0 || peer->wishes > 0;
-}
-
 struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow)
 {
     struct amg_link *link = NULL;
@@ -94,7 +101,7 @@ struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow)
         struct amg_flow_peer *peer =
             amg_container_of(link, struct amg_flow_peer, owing);
 
-        if (peer->owed > 0 || has_note(peer))
+        if (peer->owed > 0 || amg_flow_has_note(peer))
             return peer;
     }
     return NULL;

@@ -151,6 +151,9 @@ void amg_flow_wait(struct amg_flow_peer *peer, struct amg_link *link);
 /* Removes a queued request that was cancelled, or whose peer is lost. */
 void amg_flow_unwait(struct amg_flow_peer *peer, struct amg_link *link);
 
+/* Length of the queue. */
+uint32_t amg_flow_waiting_count(const struct amg_flow_peer *peer);
+
 /* Takes a credit, and removes the oldest request from the queue; NULL when none
  * waits or no credit is left. Call until NULL after amg_flow_give(), and after
  * a request that had failed was sent. */
@@ -228,6 +231,12 @@ bool amg_flow_wish(struct amg_flow *flow, struct amg_flow_peer *peer);
 /* Credits came back: returns those that the peer has recalled. False: no note
  * is due. */
 bool amg_flow_pay_debt(struct amg_flow *flow, struct amg_flow_peer *peer);
+
+/* Is a note due to the peer? */
+static inline bool amg_flow_has_note(const struct amg_flow_peer *peer)
+{
+    return peer->change != 0 || peer->returns > 0 || peer->wishes > 0;
+}
 
 /* Takes the note that is due to the peer; 0: none. The caller sends it. */
 uint32_t amg_flow_take_note(struct amg_flow *flow, struct amg_flow_peer *peer);

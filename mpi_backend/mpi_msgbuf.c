@@ -227,6 +227,19 @@ void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
     amg_bias_unlock(domain->lock);
 }
 
+size_t amg_mpi_msgbuf_taken_locked(const struct amg_mpi_domain *domain)
+{
+    size_t home = domain->long_count;
+    const struct amg_link *link = domain->msgbufs;
+
+    for (; link != NULL; link = link->next)
+        home++;
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        home += domain->eps[i] == NULL ? 0 : domain->eps[i]->posted;
+    home += atomic_load_explicit(&domain->hot, memory_order_relaxed) != NULL;
+    return domain->msgbuf_count > home ? domain->msgbuf_count - home : 0;
+}
+
 /* All messages to a context carry its tag, and are taken by one ring of
  * receives from any rank. MPI matches them in posting order, so a poll tests
  * only the oldest: with 16 posted, a round trip takes 1.07 times that of a bare

@@ -21,6 +21,7 @@
 #include "mpi_backend/mpi_transfer.h"
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_rma.h"
+#include "transport/state.h"
 
 enum {
     MESSAGE_LEN_MIN = 256, /* fits all messages of the driver */
@@ -358,6 +359,86 @@ static void transport_limits(
         .is_user_bound = domain->comm.thread_level != MPI_THREAD_MULTIPLE};
 }
 
+/* Messages of a list to a rank. */
+static size_t msgbufs_count(const struct amg_list *list, uint32_t rank)
+{
+    struct amg_link *link = amg_list_first(list);
+    size_t count = 0;
+
+    for (; link != NULL; link = amg_list_next(list, link))
+        count += amg_mpi_msgbuf_of_link(link)->rank == (int)rank;
+    return count;
+}
+
+static void peer_write_state_locked(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_peer *peer, struct amg_state *state)
+{
+    amg_state_begin_peer_locked(
+        state, &domain->calls, &peer->calls, peer->rank);
+    amg_state_add(state, "its calls not answered or released", peer->open);
+    amg_state_add(state, "its long requests announced", peer->long_requests);
+    amg_state_add(state, "its long answers announced", peer->long_replies);
+    amg_state_add(
+        state, "messages kept for further calls", peer->pack.kept != NULL);
+    amg_state_add(state, "messages to it with MPI",
+        msgbufs_count(&domain->sends, peer->rank));
+    amg_state_add(state, "announced messages to it that MPI refused",
+        msgbufs_count(&domain->longs.unsent, peer->rank));
+    amg_state_add(
+        state, "transfers", amg_calls_waiting(&domain->transfers, peer->rank));
+    amg_state_print(state, ", places for transfers taken %u of %d",
+        (unsigned)peer->bulk.unanswered, (int)AMG_MPI_TRANSFERS);
+    amg_state_end(state);
+}
+
+static void ep_write_state_locked(
+    const struct amg_mpi_ep *ep, struct amg_state *state)
+{
+    amg_state_add_list(state, "ended operations waiting for a poll", &ep->done);
+    amg_state_add_list(state, "requests waiting for a poll", &ep->arrived);
+    amg_state_add_list(
+        state, "long requests, and those behind them", &ep->behind);
+    amg_state_add_list(state,
+        "announced requests waiting for room (AMALGAM_MAX_PENDING_BYTES)",
+        &ep->longs);
+}
+
+/* Makes no MPI call. */
+static void transport_write_state(
+    struct amg_domain *base, struct amg_state *state)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    const struct amg_mpi_peer *peer = NULL;
+
+    amg_bias_lock(domain->lock);
+    for (peer = domain->met; peer != NULL; peer = peer->next)
+        peer_write_state_locked(domain, peer, state);
+    amg_state_begin(state, "mpi");
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            ep_write_state_locked(domain->eps[i], state);
+    amg_state_add_list(state, "late answers", &domain->calls.late);
+    amg_state_add_list(
+        state, "long messages being received", &domain->longs.coming);
+    amg_state_add_list(
+        state, "announced messages waiting for memory", &domain->longs.waiting);
+    amg_state_add_list(state, "messages waiting for a thread that may call MPI",
+        &domain->deferred);
+    amg_state_add_list(state, "accesses of ranks", &domain->accesses);
+    amg_state_add_list(
+        state, "accesses of ranks that wait for memory", &domain->stalled);
+    if (domain->rma != NULL) {
+        amg_state_add_list(state, "accesses through windows being made or left",
+            &domain->rma->pending);
+        amg_state_add_list(state, "exposed memories being closed",
+            &domain->rma->exports.leaving);
+    }
+    amg_state_add(
+        state, "message buffers in use", amg_mpi_msgbuf_taken_locked(domain));
+    amg_state_end(state);
+    amg_bias_unlock(domain->lock);
+}
+
 static void transport_close(struct amg_domain *base)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
@@ -474,6 +555,7 @@ const struct amg_transport amg_mpi_transport = {
             .report = amg_mpi_close_report,
             .abandon = amg_mpi_close_abandon,
             .stop = transport_stop,
+            .write_state = transport_write_state,
             .close = transport_close,
         },
     .ep =

@@ -48,6 +48,9 @@ static inline void amg_ofi_msgbuf_end_locked(struct amg_ofi_msgbuf *msgbuf)
         amg_ofi_msgbuf_put_locked(msgbuf);
 }
 
+/* Number of those that are not free. */
+size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain);
+
 /* Fills in all of the head but its cookie: a message of `body_len` bytes to
  * context `target`. Takes a reference to the peer for the msgbuf. */
 void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,

@@ -520,7 +520,7 @@ static void silent_check_locked(struct amg_ofi_domain *domain)
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
-            peer->number, amg_ofi_rma_count_locked(peer));
+            peer->number, (unsigned)amg_list_len(&peer->transfers));
     }
     amg_calls_watched_locked(&domain->calls);
 }

@@ -477,16 +477,6 @@ void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain)
     transfers_each_locked(domain, NULL, transfer_abandon_locked);
 }
 
-unsigned amg_ofi_rma_count_locked(const struct amg_peer *peer)
-{
-    struct amg_link *link = amg_list_first(&peer->transfers);
-    unsigned count = 0;
-
-    for (; link != NULL; link = amg_list_next(&peer->transfers, link))
-        count++;
-    return count;
-}
-
 void amg_ofi_rma_lost_locked(struct amg_peer *peer)
 {
     struct amg_link *link = amg_list_first(&peer->transfers);

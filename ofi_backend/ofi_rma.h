@@ -215,8 +215,6 @@ void amg_ofi_rma_detach_locked(
 /* All endpoints are closed, so no fragment will complete. The transfers end
  * with their peers. */
 void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain);
-/* Puts and gets that wait for the peer. */
-unsigned amg_ofi_rma_count_locked(const struct amg_peer *peer);
 /* The peer is lost. */
 void amg_ofi_rma_lost_locked(struct amg_peer *peer);
 

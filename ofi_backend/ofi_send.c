@@ -149,6 +149,18 @@ void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
     }
 }
 
+size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain)
+{
+    const struct amg_link *link = domain->msgbufs;
+    size_t taken = domain->msgbuf_count;
+
+    for (; link != NULL; link = link->next)
+        taken--;
+    for (link = domain->long_msgbufs; link != NULL; link = link->next)
+        taken--;
+    return taken;
+}
+
 struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = domain->msgbufs;

@@ -26,6 +26,7 @@
 #include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
+#include "transport/state.h"
 
 enum {
     MESSAGE_LEN_MIN = 256, /* all messages of the driver fit */
@@ -147,16 +148,6 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-static uint32_t list_len(const struct amg_list *list)
-{
-    uint32_t len = 0;
-
-    for (const struct amg_link *link = amg_list_first(list); link != NULL;
-         link = amg_list_next(list, link))
-        len++;
-    return len;
-}
-
 /* Ranks of a job wait for each other, other processes until their messages have
  * left. True: this process waits. */
 static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
@@ -177,14 +168,69 @@ static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
             is_given_up ? ", which are given up" : "");
     else if (is_pending)
         AMG_LOG_WARNING("cls",
-            "%u messages of this process have not left%s: a peer does not "
+            "%zu messages of this process have not left%s: a peer does not "
             "read, or cannot be reached",
-            list_len(&domain->sends) + (uint32_t)domain->unsent_count +
-                (uint32_t)domain->rma_in_flight,
+            amg_list_len(&domain->sends) + domain->unsent_count +
+                domain->rma_in_flight,
             is_given_up ? ", and are given up" : "");
     domain->peers_may_close |= is_given_up;
     amg_bias_unlock(&domain->lock);
     return is_pending;
+}
+
+/* A lease without a user is kept for later, and is at home. */
+static void peer_write_state_locked(
+    const struct amg_peer *peer, struct amg_state *state)
+{
+    const struct amg_calls *calls = &peer->domain->calls;
+
+    amg_state_begin_peer_locked(state, calls, &peer->calls, peer->number);
+    amg_state_add(state, "its calls not answered or released", peer->open);
+    amg_state_add_list(state,
+        "messages waiting for a connection, or room of the provider",
+        &peer->unsent);
+    amg_state_add(
+        state, "messages kept for further calls", peer->packed.kept != NULL);
+    amg_state_add_list(state, "messages to it with the provider", &peer->sends);
+    amg_state_add(state, "messages about the connection due to it",
+        (size_t)peer->owes_connect + peer->owes_accept);
+    amg_state_add(state, "long requests with a place there", peer->longs);
+    amg_state_add_list(state, "transfers", &peer->transfers);
+    amg_state_add(
+        state, "unanswered messages of transfers", peer->rma_unanswered);
+    amg_state_add(state, "leases that it was asked to return", peer->revoked);
+    amg_state_print(state, ", leases that it has %u, %s",
+        (unsigned)peer->granted,
+        peer->state == AMG_OFI_PEER_OPEN ? "connected" : "not connected");
+    amg_state_end(state);
+}
+
+static void domain_write_state(struct amg_domain *base, struct amg_state *state)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    struct amg_link *link = NULL;
+
+    amg_bias_lock(&domain->lock);
+    link = amg_list_first(&domain->peers);
+    for (; link != NULL; link = amg_list_next(&domain->peers, link))
+        peer_write_state_locked(
+            amg_container_of(link, struct amg_peer, all), state);
+    amg_state_begin(state, "ofi");
+    for (uint32_t i = 0; i < domain->max_contexts; i++) {
+        if (domain->eps[i] == NULL)
+            continue;
+        amg_state_add_list(state, "ended operations waiting for a poll",
+            &domain->eps[i]->done);
+        amg_state_add_list(
+            state, "requests waiting for a poll", &domain->eps[i]->arrived);
+    }
+    amg_state_add_list(state, "late answers", &domain->calls.late);
+    amg_state_add(
+        state, "reads and writes with the provider", domain->rma_in_flight);
+    amg_state_add(
+        state, "message buffers in use", amg_ofi_msgbuf_taken_locked(domain));
+    amg_state_end(state);
+    amg_bias_unlock(&domain->lock);
 }
 
 static void domain_report(struct amg_domain *base)
@@ -597,6 +643,7 @@ const struct amg_transport amg_ofi_transport = {
             .report = domain_report,
             .abandon = domain_abandon,
             .stop = domain_stop,
+            .write_state = domain_write_state,
             .close = domain_close,
         },
     .ep =

@@ -142,6 +142,16 @@ void amg_pool_put_slowly(struct amg_pool *pool, void *object)
     amg_bias_unlock(&pool->lock);
 }
 
+size_t amg_pool_live(struct amg_pool *pool)
+{
+    size_t live = 0;
+
+    amg_bias_lock(&pool->lock);
+    live = pool->live;
+    amg_bias_unlock(&pool->lock);
+    return live;
+}
+
 size_t amg_pool_fill(struct amg_pool *pool, size_t count)
 {
     size_t made = 0;

@@ -46,6 +46,8 @@ void amg_pool_fini(struct amg_pool *pool);
 /* Calls `fn` for each kept object, to release what it owns. No other thread
  * uses the pool. */
 void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object));
+/* Objects handed out. */
+size_t amg_pool_live(struct amg_pool *pool);
 /* Allocates `count` objects now. Returns how many there are. */
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
 /* A new object, handed out; NULL: no memory. */

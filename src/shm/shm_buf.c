@@ -230,6 +230,42 @@ void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer)
     peer->msgbufs_lent = 0;
 }
 
+size_t amg_shm_buf_lent_locked(const struct amg_shm_peer *peer)
+{
+    size_t count = 0;
+
+    for (unsigned i = 0; i < AMG_SHM_STOCKS && peer->msgbufs_lent > 0; i++) {
+        const struct amg_list *lent = &peer->domain->stocks[i].lent;
+        struct amg_link *link = amg_list_first(lent);
+
+        for (; link != NULL; link = amg_list_next(lent, link)) {
+            const struct amg_shm_buf *buf =
+                amg_container_of(link, struct amg_shm_buf, post.link);
+
+            count +=
+                buf->peer == peer && atomic_load_explicit(&buf->msgbuf->is_lent,
+                                         memory_order_relaxed) != 0;
+        }
+    }
+    return count;
+}
+
+size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS; i++)
+        count += domain->bufs[i].stock != NULL;
+    for (unsigned i = 0; i < AMG_SHM_STOCKS; i++) {
+        const struct amg_link *free = domain->stocks[i].free;
+
+        count -= amg_list_len(&domain->stocks[i].lent);
+        for (; free != NULL; free = free->next)
+            count--;
+    }
+    return count;
+}
+
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
 {
     for (unsigned i = 0; i < AMG_SHM_STOCK_BLOCKS; i++) {

@@ -67,6 +67,19 @@ void amg_shm_msg_fini(struct amg_shm_domain *domain)
     }
 }
 
+size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain)
+{
+    const struct amg_shm_block *block = domain->blocks;
+    const struct amg_shm_arrival *free = domain->free_arrivals;
+    size_t count = 0;
+
+    for (; block != NULL; block = block->next)
+        count += BLOCK;
+    for (; free != NULL; free = free->next_free)
+        count--;
+    return count;
+}
+
 /* Returns a msgbuf of `peer` whose bytes were read. */
 static void msgbuf_return(
     struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf)

@@ -67,6 +67,8 @@ bool amg_shm_reply_now(struct amg_ep *ep, const struct amg_arrival *arrival,
 
 hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain);
 void amg_shm_msg_fini(struct amg_shm_domain *domain);
+/* Arrivals that are not free: received calls and answers. */
+size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain);
 /* Drops the replies to cancelled calls that no poll has taken. */
 void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain);
 

@@ -19,6 +19,7 @@
 #include "shm/shm_inbox.h"
 #include "shm/shm_msg.h"
 #include "shm/shm_peer.h"
+#include "transport/state.h"
 
 void amg_shm_node_id(const struct amg_domain *base, struct amg_shm_id *ret_id)
 {
@@ -344,6 +345,71 @@ static bool transport_abandon(struct amg_domain *base)
     return owing_log(amg_shm_domain_of(base), true);
 }
 
+/* Of a ring only its reader knows what was read, and reports it in steps. */
+static void links_write_state_locked(
+    const struct amg_shm_peer *peer, struct amg_state *state)
+{
+    const struct amg_shm_link *link = NULL;
+
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
+        amg_state_add_list(
+            state, "library messages waiting for room", &link->control);
+        amg_state_add_list(state, "answers waiting for room", &link->queue);
+        if (amg_shm_link_has_slot(link))
+            amg_state_print(state, ", unread cells at most %u of %d",
+                (unsigned)(link->out.tail -
+                           atomic_load_explicit(&link->out.ring->consumed,
+                               memory_order_relaxed)),
+                (int)AMG_SHM_CELLS);
+        else
+            amg_state_print(state, ", no ring to it");
+    }
+}
+
+static void peer_write_state_locked(
+    const struct amg_shm_peer *peer, struct amg_state *state)
+{
+    const struct amg_shm_domain *domain = peer->domain;
+
+    amg_state_begin_peer_locked(state, &domain->calls, &peer->calls, peer->id);
+    amg_state_add(
+        state, "message buffers lent to it", amg_shm_buf_lent_locked(peer));
+    amg_state_add(state, "its message buffers held here", peer->msgbufs_held);
+    amg_state_add(state, "transfers that it serves",
+        amg_calls_waiting(&domain->bulk.transfers, peer->id));
+    links_write_state_locked(peer, state);
+    if (peer->has_failed_wake)
+        amg_state_print(state, ", could not be woken");
+    if (peer->state == AMG_SHM_PEER_GONE)
+        amg_state_print(state, ", has closed or died");
+    amg_state_end(state);
+}
+
+static void transport_write_state(
+    struct amg_domain *base, struct amg_state *state)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    const struct amg_shm_peer *peer = NULL;
+
+    amg_bias_lock(&domain->lock);
+    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
+        peer_write_state_locked(peer, state);
+    amg_state_begin(state, "shm");
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            amg_state_add_list(state, "ended operations waiting for a poll",
+                &domain->eps[i]->done);
+    amg_state_add_list(state, "late answers", &domain->calls.late);
+    amg_state_add(
+        state, "received messages in use", amg_shm_msg_held_locked(domain));
+    amg_state_add(state, "message buffers being filled or waiting",
+        amg_shm_buf_taken_locked(domain));
+    /* NOTE(not a leaf lock): the pool's own is taken inside. */
+    amg_state_add(state, "transfers", amg_pool_live(&domain->bulk.pool));
+    amg_state_end(state);
+    amg_bias_unlock(&domain->lock);
+}
+
 /* Lets the peers see that this process has closed. */
 static void close_tell_locked(struct amg_shm_domain *domain)
 {
@@ -493,6 +559,7 @@ const struct amg_transport amg_shm_transport = {
             .report = transport_report,
             .abandon = transport_abandon,
             .stop = transport_stop,
+            .write_state = transport_write_state,
             .close = transport_close,
         },
     .ep =

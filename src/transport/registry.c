@@ -180,6 +180,7 @@ static const char *slot_missing(const struct amg_transport *t)
         {t->domain.report != NULL, "domain.report"},
         {t->domain.abandon != NULL, "domain.abandon"},
         {t->domain.stop != NULL, "domain.stop"},
+        {t->domain.write_state != NULL, "domain.write_state"},
         {t->domain.close != NULL, "domain.close"},
         {t->ep.open != NULL, "ep.open"},
         {t->ep.close != NULL, "ep.close"},

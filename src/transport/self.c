@@ -330,6 +330,12 @@ static void self_domain_stop(struct amg_domain *domain)
     (void)domain; /* there are no other processes */
 }
 
+static void self_domain_write_state(
+    struct amg_domain *base, struct amg_state *state)
+{
+    amg_self_msgs_write_state(&domain_of(base)->msgs, state);
+}
+
 static void self_domain_close(struct amg_domain *base)
 {
     struct self_domain *domain = domain_of(base);
@@ -519,6 +525,7 @@ const struct amg_transport amg_self_transport = {
             .report = self_domain_report,
             .abandon = self_domain_abandon,
             .stop = self_domain_stop,
+            .write_state = self_domain_write_state,
             .close = self_domain_close,
         },
     .ep =

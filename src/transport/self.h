@@ -58,6 +58,10 @@ hg_return_t amg_self_msgs_init(
 /* Accepts the result of a failed init, and zeroed memory. */
 void amg_self_msgs_fini(struct amg_self_msgs *msgs);
 
+/* Writes what is under way; see amg_domain_ops. */
+void amg_self_msgs_write_state(
+    struct amg_self_msgs *msgs, struct amg_state *state);
+
 /* Makes `ep` reachable, or ends that; see amg_ep_ops. Before join, all but its
  * base is zero. */
 hg_return_t amg_self_msgs_join(

@@ -19,6 +19,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "transport/state.h"
 
 enum {
     MESSAGE_LEN_MIN = 256,
@@ -585,6 +586,20 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events)
     amg_list_splice(&ret_events->done, &ep->events.done);
     amg_bias_unlock(&msgs->lock);
     amg_eventfd_close(ep->event_fd);
+}
+
+void amg_self_msgs_write_state(
+    struct amg_self_msgs *msgs, struct amg_state *state)
+{
+    amg_bias_lock(&msgs->lock);
+    amg_state_begin_peer_locked(state, &msgs->calls, &msgs->peer, OWNER);
+    for (uint32_t i = 0; i < msgs->max_contexts; i++)
+        if (msgs->eps[i] != NULL)
+            amg_state_add(state, "calls and results waiting for a poll",
+                state_get(msgs->eps[i]) / ENTRY);
+    amg_state_add(state, "messages in use", amg_pool_live(&msgs->pool));
+    amg_state_end(state);
+    amg_bias_unlock(&msgs->lock);
 }
 
 static uint32_t choose(

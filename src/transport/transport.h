@@ -34,6 +34,7 @@
 #include "transport/seg_iter.h"
 
 struct amg_pack_counts;
+struct amg_state;
 struct amg_transport;
 
 /* Memory that the library allocates for bulk: a shared mapping of the class, to
@@ -254,6 +255,10 @@ struct amg_domain_ops {
     /* This process makes no more progress: ends the calls of its peers. Called
      * again and again while the others may make some; optional before close. */
     void (*stop)(struct amg_domain *domain);
+    /* Writes what is under way with each peer, and else in the domain. Takes
+     * the locks of the driver for some microseconds, and more where many calls
+     * and transfers are under way; logs nothing. */
+    void (*write_state)(struct amg_domain *domain, struct amg_state *state);
     /* All endpoints are closed and all memory is unregistered. Frees the
      * domain. Does not wait for peers. */
     void (*close)(struct amg_domain *domain);

@@ -11,6 +11,7 @@
 
 #include "amalgam_oneway.h"
 #include "amalgam_progress.h"
+#include "amalgam_state.h"
 #include "mercury.h"
 #include "mercury_bulk.h"
 

@@ -21,6 +21,7 @@
 
 struct amg_pool;
 struct amg_rpc_context;
+struct amg_state;
 
 /* Functions of the layers above. */
 struct amg_context_ops {
@@ -34,6 +35,8 @@ struct amg_context_ops {
      * `is_final` the others wait in their drivers, in order; HG_NOMEM, else
      * HG_SUCCESS. */
     hg_return_t (*send_unsent)(hg_context_t *context, bool is_final);
+    /* Adds calls to the line about the context, by what they wait for. */
+    void (*write_state)(hg_context_t *context, struct amg_state *state);
     /* Create and free the blocks `rpc` and `transfers`. HG_NOMEM: neither. */
     hg_return_t (*open)(hg_context_t *context);
     void (*close)(hg_context_t *context);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counters of classes, for the program and the log.
+/* Counters of classes, for the program and the log, and what classes have under
+ * way.
  *
  * Every context counts for itself; the counters of a class are the sum of its
  * open contexts plus those of closed ones. */
@@ -7,12 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "amalgam_state.h"
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/pool.h"
 #include "core/context.h"
 #include "mercury_class.h"
 #include "na.h"
+#include "transport/boot.h"
 #include "transport/pack.h"
+#include "transport/state.h"
 
 /* Served calls that have not ended. Handles created or destroyed meanwhile may
  * appear in only one of the two counts. */
@@ -139,4 +145,88 @@ void HG_Diag_dump_counters(void)
 {
     classes_log(true);
     NA_Diag_dump_counters();
+}
+
+enum { STATE_CAP = 1 << 17 /* bytes: some hundred lines */ };
+
+static void context_write_state(hg_context_t *context, struct amg_state *state)
+{
+    unsigned unsent =
+        atomic_load_explicit(&context->unsent, memory_order_relaxed);
+    char part[32];
+
+    snprintf(part, sizeof(part), "context %u", (unsigned)context->id);
+    amg_state_begin(state, part);
+    amg_state_add(state, "callbacks waiting for HG_Trigger()",
+        atomic_load_explicit(&context->cq.count, memory_order_relaxed));
+    amg_state_add(state, "calls waiting for a thread that runs handlers",
+        atomic_load_explicit(&context->incoming.count, memory_order_relaxed));
+    amg_state_add(state, "begun messages of one-way calls",
+        (size_t)__builtin_popcount(unsent));
+    context->ops.write_state(context, state);
+    amg_state_add(state, "callers whose calls wait behind long arguments",
+        atomic_load_explicit(&context->gates, memory_order_relaxed) &
+            ~AMG_CONTEXT_UNPOSTED);
+    amg_state_add(state, "bulk transfers without their callback",
+        amg_pool_live(context->transfers));
+    amg_state_add(state, "operations in flight",
+        (size_t)amg_tally_sum(&context->in_flight));
+    amg_state_end(state);
+}
+
+static void class_write_state(hg_class_t *cls, struct amg_state *state)
+{
+    hg_context_t *context = amg_class_context(cls, 0);
+    uint64_t sums[AMG_COUNTERS] = {0};
+
+    amg_state_begin(state, "class");
+    amg_state_add(state, "calls of peers being handled, or kept by the program",
+        active_count(cls, amg_context_sum_all(cls, sums)));
+    amg_state_end(state);
+    for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
+        context_write_state(context, state);
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (cls->domains[route] != NULL)
+            cls->domains[route]->transport->domain.write_state(
+                cls->domains[route], state);
+}
+
+/* Rank of this process in the job of the class; -1: it has none. */
+static int own_rank(const hg_class_t *cls)
+{
+    struct amg_domain *domain = cls->domains[cls->plan.main_route];
+    struct amg_peer *self = NULL;
+    int rank = -1;
+
+    if (cls->ranks == NULL)
+        return -1;
+    self = domain->transport->addr.self(domain);
+    rank = (int)cls->ranks->rank(domain, self);
+    domain->transport->addr.unref(domain, self);
+    return rank;
+}
+
+size_t amalgam_write_state(hg_class_t *hg_class, FILE *out)
+{
+    struct amg_state state;
+    char *text = NULL;
+
+    if (!AMG_CLASS_OK(hg_class)) {
+        (void)amg_refusal();
+        return (size_t)-1;
+    }
+    if (out != NULL)
+        text = amg_mem_alloc(STATE_CAP);
+    amg_state_init(&state, text, STATE_CAP, own_rank(hg_class));
+    class_write_state(hg_class, &state);
+    if (text != NULL)
+        (void)fwrite(text, 1, state.len, out);
+    if (out != NULL)
+        fprintf(out,
+            "amalgam [%s] state: things under way %zu, peers with nothing "
+            "under way %zu, lines left out %zu%s; %s\n",
+            state.who, state.count, state.quiet, state.lacked,
+            text == NULL ? " (all: no memory)" : "", hg_class->reach);
+    amg_mem_free(text);
+    return state.count;
 }

@@ -209,6 +209,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
         .arrived = amg_serve_arrived,
         .look = context_look,
         .send_unsent = amg_streams_send,
+        .write_state = amg_handles_write_state,
         .open = context_open,
         .close = context_close,
     };

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mercury_class.h"
+#include "transport/state.h"
 
 /* At the origin the user owns the handle in IDLE and DONE, the driver and the
  * progress owner in between. Each writes the state with release and the next
@@ -472,4 +473,21 @@ void amg_unanswered_look(hg_context_t *context, uint64_t now_ns)
 void amg_unanswered_end(hg_context_t *context)
 {
     amg_unanswered_look(context, AMG_CONTEXT_NEVER);
+}
+
+void amg_handles_write_state(hg_context_t *context, struct amg_state *state)
+{
+    struct amg_rpc_context *rpc = context->rpc;
+
+    amg_lock_lock(&rpc->lock);
+    amg_state_add_list(
+        state, "requests waiting for their RPC to be registered", &rpc->early);
+    amg_state_add_list(state,
+        "calls waiting for room for long arguments (AMALGAM_MAX_PENDING_BYTES)",
+        &rpc->pulls.waiting);
+    amg_state_add_list(
+        state, "long answers not known to be pulled", &rpc->ack_waits);
+    amg_state_add_list(
+        state, "calls whose handles were dropped unanswered", &rpc->unanswered);
+    amg_lock_unlock(&rpc->lock);
 }

@@ -376,6 +376,9 @@ void amg_unanswered_look(hg_context_t *context, uint64_t now_ns);
 /* Gives all up, before the context is destroyed. */
 void amg_unanswered_end(hg_context_t *context);
 
+/* `write_state` of struct amg_context_ops. */
+void amg_handles_write_state(hg_context_t *context, struct amg_state *state);
+
 /* Creates and frees the RPC layer's part of a context. HG_NOMEM. */
 hg_return_t amg_rpc_context_open(hg_context_t *context);
 void amg_rpc_context_close(hg_context_t *context);

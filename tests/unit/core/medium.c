@@ -123,6 +123,12 @@ static void nothing_close(hg_context_t *context)
     (void)context;
 }
 
+static void nothing_written(hg_context_t *context, struct amg_state *state)
+{
+    (void)context;
+    (void)state;
+}
+
 hg_context_t *medium_open(bool is_not_pollable, bool no_block)
 {
     struct amg_class_plan plan = {
@@ -133,7 +139,7 @@ hg_context_t *medium_open(bool is_not_pollable, bool no_block)
         .no_block = no_block,
     };
     const struct amg_context_ops ops = {never_arrives, never_looks,
-        nothing_unsent, nothing_open, nothing_close};
+        nothing_unsent, nothing_written, nothing_open, nothing_close};
     hg_context_t *context = NULL;
     hg_class_t *cls = NULL;
 

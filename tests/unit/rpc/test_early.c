@@ -9,8 +9,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "amalgam_progress.h"
+#include "amalgam_state.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/progress.h"
@@ -103,6 +107,20 @@ static void drive(void)
             continue;
 }
 
+/* The report of the class has these words. */
+static void expect_named(const char *words)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    assert_non_null(out);
+    assert_true(amalgam_write_state(cls, out) > 0);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, words));
+    free(text);
+}
+
 static void test_early_is_served_when_registered(void **state)
 {
     struct origin one, two, other;
@@ -113,6 +131,7 @@ static void test_early_is_served_when_registered(void **state)
     ask(&two, ID);
     look();
     assert_false(one.is_answered || two.is_answered || other.is_answered);
+    expect_named("requests waiting for their RPC to be registered 3");
     assert_int_equal(HG_Register(cls, ID, NULL, NULL, serve), HG_SUCCESS);
     assert_int_equal(served, 0); /* HG_Register() runs no callback */
     assert_int_equal(HG_Trigger(context, 0, 2, NULL), HG_SUCCESS);

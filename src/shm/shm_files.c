@@ -4,9 +4,10 @@
  *   /dev/shm/amalgam-UID-NAME                       a segment
  *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of it
  *
- * In the same pid namespace, pid and start time of the owner tell whether it is
+ * In the same pid namespace, pid and start of the owner tell whether it is
  * alive. That is right for a pid that is used again, for two classes of one
- * process, and for a process that forked, whose child would keep a file lock. A
+ * process, for a process that runs another program since an exec(), and for one
+ * that forked, whose child would keep a file lock. A
  * pid of another namespace means nothing here; but each owner holds an flock on
  * its segment, so a process that gets the lock knows that the owner is dead.
  *
@@ -55,6 +56,8 @@ enum {
     STAT_STATE = 3,
     STAT_THREADS = 20,
     STAT_START_TIME = 22,
+    STAT_START_STACK = 28,
+    TIME_BITS = 40, /* of a start time: in ticks of 10 ms, 348 years */
 };
 
 /* Reads /proc/PID/stat; false: `errno` is set. */
@@ -95,6 +98,22 @@ static uint64_t stat_number(const char *text, int number)
     return at == NULL ? 0 : strtoull(at, NULL, 10);
 }
 
+/* The start time, and which program runs: exec() keeps the time, and puts the
+ * stack at another address, whose bits stand above the time; 0 where this
+ * process may not know it. */
+static uint64_t stat_start(const char *text)
+{
+    return stat_number(text, STAT_START_TIME) |
+           stat_number(text, STAT_START_STACK) >> 4 << TIME_BITS;
+}
+
+static bool is_other_start(uint64_t one, uint64_t other)
+{
+    return (one ^ other) << (64 - TIME_BITS) != 0 ||
+           (one >> TIME_BITS != other >> TIME_BITS && one >> TIME_BITS != 0 &&
+               other >> TIME_BITS != 0);
+}
+
 /* Whether the process has ended, and only waits for its parent. The state alone
  * would also be that of a process whose first thread has ended. */
 static bool stat_has_ended(const char *text)
@@ -118,9 +137,8 @@ void amg_shm_files_self(struct amg_shm_owner *ret_owner)
     char text[STAT_CAP];
 
     ret_owner->pid = (uint32_t)getpid();
-    ret_owner->start_time = stat_read(ret_owner->pid, text)
-                                ? stat_number(text, STAT_START_TIME)
-                                : 0;
+    ret_owner->start_time =
+        stat_read(ret_owner->pid, text) ? stat_start(text) : 0;
     ret_owner->pid_ns = pid_namespace();
 }
 
@@ -138,11 +156,12 @@ enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time)
         return AMG_SHM_DEAD;
     if (!stat_read(pid, text)) /* it may have ended just now */
         return is_no_process(pid) ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
-    began = stat_number(text, STAT_START_TIME);
+    began = stat_start(text);
     if (began == 0)
         return AMG_SHM_LIFE_UNKNOWN;
     /* 0: /proc was not there when it opened. */
-    if (stat_has_ended(text) || (start_time != 0 && began != start_time))
+    if (stat_has_ended(text) ||
+        (start_time != 0 && is_other_start(began, start_time)))
         return AMG_SHM_DEAD;
     return AMG_SHM_ALIVE;
 }

@@ -36,7 +36,7 @@ typedef enum amg_shm_life (*amg_shm_life_fn)(uint32_t pid, uint64_t start_time);
 /* Identity of this process. */
 struct amg_shm_owner {
     uint32_t pid;
-    uint64_t start_time;
+    uint64_t start_time; /* in ticks; the high bits change at an exec() */
     uint64_t pid_ns;
 };
 
@@ -44,7 +44,7 @@ void amg_shm_files_self(struct amg_shm_owner *ret_owner);
 
 /* Whether the process of this pid namespace with that start time (0: unknown)
  * is alive. A process that has ended is dead, also before its parent has waited
- * for it. */
+ * for it, and so is one that has become another program by exec(). */
 enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time);
 
 /* The path of the segment `name`, and of the doorbell FIFO of one of its

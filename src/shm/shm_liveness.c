@@ -8,7 +8,8 @@
  * namespace, on a kernel without pidfd, or beyond the number of pidfds that a
  * domain keeps (shm_domain.h), is checked at intervals: a timer
  * wakes blocked endpoints for that, and for retries of wakeups that failed and
- * of claims without a free slot.
+ * of claims without a free slot. A peer that became another program by exec()
+ * keeps its pid: that is found when it has been silent (shm_poll.c).
  *
  * A peer may have replied before it closed or died: a call to it ends when the
  * ring with its replies was read to the end (shm_inbox.c). A partly written
@@ -90,7 +91,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     AMG_LOG(owed > 0 && has_died ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_INFO,
         "shm", "na+sm://%s, process %u, has %s; %u calls to it had not ended",
         peer->region.name, (unsigned)peer->region.pid,
-        has_died ? "died" : "closed", (unsigned)owed);
+        has_died ? "died, or called exec()" : "closed", (unsigned)owed);
     amg_shm_peer_pidfd_close_locked(peer);
     peer->refs++;
     unsent_end_locked(peer);

@@ -64,16 +64,25 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
     }
 }
 
-/* Names peers that have been silent for long. */
+/* Names peers that have been silent for long; but the pidfd of one that called
+ * exec() does not tell that. */
 static void silent_check_locked(struct amg_shm_domain *domain)
 {
+    struct amg_shm_peer *next = NULL;
     struct amg_shm_peer *peer = NULL;
 
     if (!amg_calls_watch_is_due_locked(&domain->calls))
         return;
-    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
-        amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
-            peer->id, amg_calls_waiting(&domain->bulk.transfers, peer->id));
+    next = amg_shm_peer_next_locked(domain, NULL);
+    while ((peer = next) != NULL) {
+        next = amg_shm_peer_next_locked(domain, peer);
+        if (peer->watched.silent > 0 && !peer->watched.is_heard &&
+            amg_shm_files_owner(&peer->region) == AMG_SHM_DEAD)
+            domain->peer_gone_locked(peer, true);
+        else
+            amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
+                peer->id, amg_calls_waiting(&domain->bulk.transfers, peer->id));
+    }
     amg_calls_watched_locked(&domain->calls);
 }
 

@@ -42,7 +42,7 @@
 #define AMG_SHM_MAGIC 0x3130616d676c616dull /* "malgma01" */
 
 enum {
-    AMG_SHM_VERSION = 6,
+    AMG_SHM_VERSION = 7,
     AMG_SHM_PAGE = 4096,
     AMG_SHM_CONTEXTS = 256,       /* a context id is one byte */
     AMG_SHM_SLOTS = 4096,         /* sending processes times contexts */
@@ -66,7 +66,7 @@ struct amg_shm_head {
     uint64_t len;      /* of the file */
     uint64_t incarnation;
     uint64_t pid_ns;     /* inode of the owner's pid namespace */
-    uint64_t start_time; /* of the owner, /proc/PID/stat field 22 */
+    uint64_t start_time; /* of the owner, as amg_shm_files_self() says */
     uint32_t pid;
     uint32_t message_len;
     char name[AMG_SHM_NAME_CAP];

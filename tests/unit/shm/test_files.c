@@ -371,6 +371,41 @@ static void test_process_whose_first_thread_has_ended_lives(void **state)
     close(ends[1]);
 }
 
+/* exec() keeps the pid and the time at which the process began. */
+static void test_process_that_became_another_program_is_dead(void **state)
+{
+    struct amg_shm_owner child;
+    int began[2];
+    int input[2];
+    pid_t pid = -1;
+
+    (void)state;
+    assert_int_equal(pipe2(began, O_CLOEXEC), 0);
+    assert_int_equal(pipe(input), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        close(input[1]);
+        amg_shm_files_self(&child);
+        if (amg_shm_files_life(child.pid, child.start_time) == AMG_SHM_ALIVE &&
+            write(began[1], &child, sizeof(child)) == sizeof(child) &&
+            dup2(input[0], STDIN_FILENO) == STDIN_FILENO)
+            execl("/bin/cat", "cat", (char *)NULL);
+        _exit(1);
+    }
+    close(began[1]);
+    close(input[0]);
+    assert_int_equal(read(began[0], &child, sizeof(child)), sizeof(child));
+    assert_int_equal(read(began[0], &child, 1), 0); /* exec() closed it */
+    assert_int_equal(child.pid, pid);
+    assert_int_equal(amg_shm_files_life(child.pid, 0), AMG_SHM_ALIVE);
+    assert_int_equal(
+        amg_shm_files_life(child.pid, child.start_time), AMG_SHM_DEAD);
+    close(input[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(began[0]);
+}
+
 static void test_without_descriptors_no_process_counts_as_dead(void **state)
 {
     enum amg_shm_life life = AMG_SHM_ALIVE;
@@ -556,6 +591,7 @@ int main(void)
         cmocka_unit_test(
             test_ended_process_is_dead_before_its_parent_has_waited),
         cmocka_unit_test(test_process_whose_first_thread_has_ended_lives),
+        cmocka_unit_test(test_process_that_became_another_program_is_dead),
         cmocka_unit_test(test_without_descriptors_no_process_counts_as_dead),
         cmocka_unit_test(
             test_cleaning_without_descriptors_keeps_living_processes),

@@ -28,7 +28,7 @@ cxx_files() {
 other_files() {
     {
         git ls-files 2>/dev/null || find . -type f
-    } | grep -E '(CMakeLists.txt|\.cmake|\.sh|\.sbatch|/run)$' | sed 's|^\./||' |
+    } | grep -E '(CMakeLists.txt|\.cmake|\.sh|\.sbatch|\.py|/run)$' | sed 's|^\./||' |
         grep -v '^build' | while read -r file; do
         [ ! -f "$file" ] || echo "$file"
     done

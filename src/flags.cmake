@@ -33,6 +33,9 @@ elseif(AMALGAM_SANITIZE STREQUAL "tsan")
     # It does not know fences, and says so where one stands; ours are between
     # processes, which it does not see either.
     set(sanitize -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan)
+elseif(AMALGAM_SANITIZE STREQUAL "coverage")
+    # Counts of lines, of all threads and processes; see tests/torture/run.
+    set(sanitize --coverage -fprofile-update=atomic)
 elseif(AMALGAM_SANITIZE STREQUAL "fuzz")
     if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
         message(FATAL_ERROR "AMALGAM_SANITIZE is fuzz, and libFuzzer comes with "
@@ -42,7 +45,7 @@ elseif(AMALGAM_SANITIZE STREQUAL "fuzz")
         -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 elseif(NOT AMALGAM_SANITIZE STREQUAL "")
     message(FATAL_ERROR "AMALGAM_SANITIZE is \"${AMALGAM_SANITIZE}\", and only "
-        "asan, tsan, fuzz and nothing are known.")
+        "asan, tsan, coverage, fuzz and nothing are known.")
 endif()
 if(sanitize)
     target_compile_options(amalgam_flags INTERFACE ${sanitize})

@@ -106,3 +106,11 @@ run_tests() {
     rm -f "$log"
     return "$rc"
 }
+
+# torture DIR MINUTES: random mixes from a random seed, which the report names.
+torture() {
+    local rc=0
+    "$root/tests/torture/run" --build "$1" --minutes "$2" \
+        --seed "$(($(od -An -N4 -tu4 /dev/urandom)))" || rc=$?
+    [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ]
+}

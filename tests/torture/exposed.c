@@ -156,8 +156,9 @@ static size_t segment_differs(
         size_t place = at + i;
         bool is_in = place >= call->bulk.offset &&
                      place - call->bulk.offset < call->bulk.size;
-        bool is_new = is_in && bytes[i] == content_byte(new_key, place);
-        bool is_old = bytes[i] == content_byte(old_key, place);
+        uint8_t byte = *(const volatile uint8_t *)&bytes[i]; /* may change */
+        bool is_new = is_in && byte == content_byte(new_key, place);
+        bool is_old = byte == content_byte(old_key, place);
 
         if (is_complete && is_in ? !is_new : !is_new && !is_old)
             return i;

@@ -167,14 +167,20 @@ static void quiet_await(struct world *world)
     struct rest now = rest_sum(world);
 
     watch_phase("waits until nothing is under way");
-    while (now.left != 0 || now.sums.begun != now.sums.over ||
+    while (now.sums.begun != now.sums.over ||
            before.sums.begun != now.sums.begun ||
            before.sums.over != now.sums.over) {
         before = now;
         now = rest_sum(world);
-        if (now.sums.begun == now.sums.over && now.left != 0)
-            watch_phase("waits until all is at home");
     }
+}
+
+/* Handles that origins kept have their messages until they are destroyed. */
+static void home_await(struct world *world)
+{
+    watch_phase("waits until all is at home");
+    while (rest_sum(world).left != 0)
+        ;
 }
 
 /* Answers that are late leave before the class ends; from now on handlers
@@ -213,6 +219,8 @@ static void round_end(struct world *world)
         turn(world);
     watch_phase("ends what is late");
     later_end(world);
+    if (is_quiet)
+        home_await(world);
     if (plan->end == PLAN_END_AT_ONCE)
         burst_post(world);
     watch_phase("closes");

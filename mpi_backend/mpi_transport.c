@@ -403,7 +403,7 @@ static void ep_write_state_locked(
         &ep->longs);
 }
 
-/* Makes no MPI call. */
+/* Makes no MPI call. Of a dead domain nothing can come or leave any more. */
 static void transport_write_state(
     struct amg_domain *base, struct amg_state *state)
 {
@@ -411,7 +411,8 @@ static void transport_write_state(
     const struct amg_mpi_peer *peer = NULL;
 
     amg_bias_lock(domain->lock);
-    for (peer = domain->met; peer != NULL; peer = peer->next)
+    peer = domain->is_dead ? NULL : domain->met;
+    for (; peer != NULL; peer = peer->next)
         peer_write_state_locked(domain, peer, state);
     amg_state_begin(state, "mpi");
     for (uint32_t i = 0; i < domain->max_contexts; i++)

@@ -233,6 +233,9 @@ hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
 
 /* counters.c */
 
+/* All ranks of a job have closed: does none of them owe this one an answer or a
+ * credit any more, nor this one them? Else writes what is under way. */
+bool amg_class_owes_nothing(hg_class_t *cls);
 /* Logs the counters of a class that closes, if it wants that. */
 void amg_diag_end(hg_class_t *cls);
 

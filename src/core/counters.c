@@ -206,19 +206,13 @@ static int own_rank(const hg_class_t *cls)
     return rank;
 }
 
-size_t amalgam_write_state(hg_class_t *hg_class, FILE *out)
+static struct amg_state state_write(hg_class_t *cls, FILE *out)
 {
     struct amg_state state;
-    char *text = NULL;
+    char *text = out == NULL ? NULL : amg_mem_alloc(STATE_CAP);
 
-    if (!AMG_CLASS_OK(hg_class)) {
-        (void)amg_refusal();
-        return (size_t)-1;
-    }
-    if (out != NULL)
-        text = amg_mem_alloc(STATE_CAP);
-    amg_state_init(&state, text, STATE_CAP, own_rank(hg_class));
-    class_write_state(hg_class, &state);
+    amg_state_init(&state, text, STATE_CAP, own_rank(cls));
+    class_write_state(cls, &state);
     if (text != NULL)
         (void)fwrite(text, 1, state.len, out);
     if (out != NULL)
@@ -226,7 +220,22 @@ size_t amalgam_write_state(hg_class_t *hg_class, FILE *out)
             "amalgam [%s] state: things under way %zu, peers with nothing "
             "under way %zu, lines left out %zu%s; %s\n",
             state.who, state.count, state.quiet, state.lacked,
-            text == NULL ? " (all: no memory)" : "", hg_class->reach);
+            text == NULL ? " (all: no memory)" : "", cls->reach);
     amg_mem_free(text);
-    return state.count;
+    return state;
+}
+
+size_t amalgam_write_state(hg_class_t *hg_class, FILE *out)
+{
+    if (!AMG_CLASS_OK(hg_class)) {
+        (void)amg_refusal();
+        return (size_t)-1;
+    }
+    return state_write(hg_class, out).count;
+}
+
+bool amg_class_owes_nothing(hg_class_t *cls)
+{
+    return state_write(cls, NULL).owed == 0 ||
+           state_write(cls, stderr).owed == 0;
 }

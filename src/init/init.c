@@ -412,6 +412,8 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         if (cls->limits.must_yield)
             amg_clock_sleep_ns(QUIET_NAP_NS);
     }
+    if (!is_quiet && ended == HG_SUCCESS && cls->domains[AMG_ROUTE_MPI] != NULL)
+        AMG_ASSERT_DEEP(amg_class_owes_nothing(cls));
     if (!is_quiet)
         owner_drain(cls);
     if (serve) {

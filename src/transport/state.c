@@ -96,6 +96,7 @@ void amg_state_begin_peer_locked(struct amg_state *state,
     uint32_t owner)
 {
     size_t unanswered = peer->unanswered;
+    size_t before = state->count;
 
     amg_state_begin(state, calls->ops->source);
     state->calls = calls;
@@ -106,12 +107,14 @@ void amg_state_begin_peer_locked(struct amg_state *state,
 
         amg_state_add(state, "unanswered calls", asked);
         amg_state_add(state, "cancelled calls not answered", late);
+        before += late;
         amg_state_add(state, "one-way calls not known to be handled",
             unanswered > asked + late ? unanswered - asked - late : 0);
     }
     amg_state_add(state, "requests waiting for a credit or room",
         amg_flow_waiting_count(peer));
     amg_state_add(state, "credits owed to it", peer->owed);
+    state->owed += state->count - before;
     amg_state_add(
         state, "notes about credits due to it", amg_flow_has_note(peer));
     amg_state_print(state, ", credits taken %zu of %d", unanswered,

@@ -39,6 +39,8 @@ struct amg_state {
     size_t cap;
     size_t len;
     size_t count;                /* of things that are not at home */
+    size_t owed;                 /* of `count`: what must end before ranks of a
+                                  * job may close */
     size_t quiet;                /* peers with nothing under way */
     size_t lacked;               /* lines without room */
     char who[AMG_STATE_WHO_CAP]; /* this process, in each line */

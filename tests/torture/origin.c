@@ -217,7 +217,10 @@ static void free_later(void *arg)
 /* Before the post: references for what happens after it. */
 static void plans_prepare(struct origin *origin)
 {
+    if (origin->call.kind == PLAN_NO_CONTEXT)
+        atomic_fetch_add(&origin->cls->absent, 1);
     if (plan_has_way(&origin->call, PLAN_WAY_CANCEL)) {
+        atomic_fetch_add(&origin->cls->cancels, 1);
         EXPECT_OK(origin->world, HG_Ref_incr(origin->handle));
         atomic_fetch_add(&origin->references, 1);
     }

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters.h"
 #include "crossings.h"
+#include "environment.h"
 #include "job.h"
 #include "later.h"
 #include "options.h"
@@ -39,8 +41,9 @@ struct poster {
 static void meet(struct world *world, const void *mine, size_t len)
 {
     exchange_begin(world->exchange, mine, len);
-    while (!exchange_test(world->exchange))
+    do
         turn(world);
+    while (!exchange_test(world->exchange));
 }
 
 static void post(struct poster *poster, unsigned index)
@@ -175,7 +178,8 @@ static void quiet_await(struct world *world)
     }
 }
 
-/* Handles that origins kept have their messages until they are destroyed. */
+/* No call is under way, and no handle is kept: credits and buffers return, also
+ * those of cancelled calls. */
 static void home_await(struct world *world)
 {
     watch_phase("waits until all is at home");
@@ -219,11 +223,14 @@ static void round_end(struct world *world)
         turn(world);
     watch_phase("ends what is late");
     later_end(world);
-    if (is_quiet)
+    if (is_quiet) {
         home_await(world);
+        counters_compare(world);
+    }
     if (plan->end == PLAN_END_AT_ONCE)
         burst_post(world);
     watch_phase("closes");
+    environment_look();
     world_close(world);
 }
 
@@ -247,6 +254,7 @@ static bool round_run(struct world *world, uint64_t seed, unsigned round)
     later_thread_stop();
     watch_phase("compares");
     exchange_barrier(world->exchange);
+    environment_closed(world->book);
     book_compare(
         world->book, world->exchange, origin_rank, origin_judge, world);
     return true;
@@ -269,6 +277,7 @@ static int seed_run(struct world *world, uint64_t seed)
             return OPTIONS_SKIP;
         sums[0] += (long)book_posts(world->book);
     }
+    environment_rounds(world->book, rounds);
     sums[1] = book_findings(world->book);
     exchange_sum(world->exchange, sums, 2);
     if (sums[1] > 0)

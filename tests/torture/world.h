@@ -51,6 +51,8 @@ struct world_class {
     /* Known to all ranks but this one; to this one at some time. */
     hg_id_t unknown[PLAN_RANKS_MAX];
     hg_id_t late[PLAN_RANKS_MAX];
+    atomic_uint absent;  /* calls to contexts that do not exist */
+    atomic_uint cancels; /* calls that were cancelled */
 };
 
 struct world {

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Turns of the ranks: one runs at a time, if the environment asks for it. */
+#ifndef TESTS_MPI_STRICT_STRICT_TOKEN_H
+#define TESTS_MPI_STRICT_STRICT_TOKEN_H
+
+#include "mpi/strict/strict_core.h"
+
+/* MPI was started, or is about to end. Collective. */
+void strict_token_begin(void);
+void strict_token_end(void);
+/* A call of MPI begins: another rank may be next. */
+void strict_token_turn(void);
+/* All draw anew: the ranks start a new trace. */
+void strict_token_reseed(uint64_t seed);
+
+/* Around a call that blocks until all ranks of a communicator, group or window
+ * have made it; other threads and ranks go on meanwhile. */
+unsigned strict_meet_open(MPI_Comm comm);
+unsigned strict_meet_open_group(MPI_Group group);
+unsigned strict_meet_open_window(MPI_Win window);
+void strict_meet_close(unsigned depth);
+/* Around a call that blocks until another rank has made progress. */
+unsigned strict_poke_open(void);
+void strict_poke_close(unsigned depth);
+
+#endif

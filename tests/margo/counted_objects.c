@@ -172,7 +172,8 @@ static void copy_objects(void)
         CHECK_RC(margo_instance_release(pair.mid), HG_SUCCESS);
     }
     CHECK_RC(margo_instance_ref_count(pair.mid, &refs), HG_SUCCESS);
-    CHECK(refs == before);
+    /* A handler that answered before may have given its own back meanwhile. */
+    CHECK(refs <= before);
     CHECK_RC(margo_addr_free(pair.mid, HG_ADDR_NULL), HG_SUCCESS);
 
     CHECK_RC(margo_bulk_create_attr(pair.mid, 2, parts, sizes,

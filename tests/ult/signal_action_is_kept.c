@@ -11,6 +11,13 @@
 
 enum { RUNS_MAX = 3, TOO_OFTEN = 9 };
 
+/* The thread sanitizer delivers a raised signal later than raise() returns. */
+#ifdef __SANITIZE_THREAD__
+enum { RAISES = 0 };
+#else
+enum { RAISES = 1 };
+#endif
+
 static int runs;
 static struct sigaction before;
 
@@ -124,8 +131,10 @@ static void signal_stack_check(void)
 int main(void)
 {
     child_check(by_one_fault);
-    child_check(by_raise_inside);
-    child_check(by_raise_twice);
+    if (RAISES) {
+        child_check(by_raise_inside);
+        child_check(by_raise_twice);
+    }
     child_check(in_a_second_life);
     signal_stack_check();
     return 0;

@@ -457,24 +457,23 @@ static bool unmatched_take(
 }
 
 /* Starts to receive the message that the probe found; a long one may take a
- * while, if its sender must make progress. */
+ * while, if its sender must make progress. No other receive is posted to its
+ * tag, so this one matches it; a message that MPI does not let begin stays
+ * there for the next probe. */
 static bool unmatched_begin(
     struct amg_mpi_domain *domain, const MPI_Status *found)
 {
     struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
-    MPI_Message message = MPI_MESSAGE_NULL;
-    int flag = 0;
     int rc = MPI_SUCCESS;
 
     if (msgbuf == NULL)
         return false;
-    rc = MPI_Improbe(found->MPI_SOURCE, found->MPI_TAG, domain->comm.messages,
-        &flag, &message, MPI_STATUS_IGNORE);
-    if (rc == MPI_SUCCESS && flag)
-        rc = MPI_Imrecv(&msgbuf->header, (int)domain->room_len, MPI_BYTE,
-            &message, &domain->unmatched.request);
-    if (rc != MPI_SUCCESS || !flag) {
+    rc = MPI_Irecv(&msgbuf->header, (int)domain->room_len, MPI_BYTE,
+        found->MPI_SOURCE, found->MPI_TAG, domain->comm.messages,
+        &domain->unmatched.request);
+    if (rc != MPI_SUCCESS) {
         amg_mpi_msgbuf_put_locked(msgbuf);
+        (void)amg_mpi_comm_error(rc, "MPI_Irecv of a message");
         return false;
     }
     domain->unmatched.msgbuf = msgbuf;

@@ -166,12 +166,31 @@ static void *fragment_memory(struct amg_mpi_pipeline *pipeline,
     return bounce->bytes;
 }
 
+/* MPI has refused the fragment in slot `last`, whose memory began at `at`. The
+ * sender ends the transfer. A receiver tries again: fragments that no receive
+ * takes would be taken for those of the next transfer with this tag. */
+static void fragment_refused(struct amg_mpi_pipeline *pipeline, unsigned last,
+    const struct amg_seg_iter *at, int rc)
+{
+    if (pipeline->bounces[last] != NULL)
+        bounce_give(pipeline, pipeline->bounces[last]);
+    if (!pipeline->was_refused)
+        (void)amg_mpi_comm_error(rc, "posting a fragment of a transfer");
+    pipeline->was_refused = true;
+    pipeline->to_post = *at;
+    if (pipeline->is_send) {
+        pipeline->ret = HG_NA_ERROR;
+        pipeline->limit = pipeline->posted;
+    }
+}
+
 /* False: it has to wait. */
 static bool fragment_post(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
 {
     unsigned last = (pipeline->first + pipeline->count) % AMG_MPI_FRAGMENTS;
     uint32_t len = fragment_len_at(pipeline, pipeline->posted);
+    struct amg_seg_iter before = pipeline->to_post;
     void *at = fragment_memory(pipeline, domain, last, len);
     int rc = MPI_SUCCESS;
 
@@ -186,11 +205,7 @@ static bool fragment_post(
         rc = MPI_Irecv(at, (int)len, MPI_BYTE, pipeline->rank, pipeline->tag,
             domain->comm.data, &pipeline->requests[last]);
     if (rc != MPI_SUCCESS) {
-        pipeline->ret =
-            amg_mpi_comm_error(rc, "posting a fragment of a transfer");
-        pipeline->limit = pipeline->posted;
-        if (pipeline->bounces[last] != NULL)
-            bounce_give(pipeline, pipeline->bounces[last]);
+        fragment_refused(pipeline, last, &before, rc);
         return false;
     }
     pipeline->lens[last] = len;

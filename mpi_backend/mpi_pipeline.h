@@ -53,6 +53,7 @@ struct amg_mpi_pipeline {
     bool is_send;
     bool is_whole; /* all is in one run, so no fragment needs a bounce buffer */
     bool is_abandoned; /* the owner has freed the list */
+    bool was_refused;  /* MPI did not take a fragment, which was logged */
     uint8_t first;     /* the oldest request */
     uint8_t count;     /* fragments in flight */
     hg_return_t ret;   /* the first error */

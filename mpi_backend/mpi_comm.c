@@ -41,6 +41,7 @@ enum {
     SLEEP_NS = 50000, /* the first time, later up to 2 ms */
     SLEEP_MORE_NS = 4000,
     SLEEPS_MAX = 500,
+    TELL_TESTS = 5500, /* after some 10 s of such sleeps */
 };
 
 /* Written under `start_lock`, or before other threads can read them. */
@@ -89,6 +90,11 @@ void amg_mpi_comm_pause(unsigned tests)
     bool is_turn = atomic_load_explicit(&takes_turns, memory_order_relaxed);
     unsigned sleeps = tests - YIELDS;
 
+    if (tests == TELL_TESTS)
+        AMG_LOG_WARNING("cls",
+            "this rank has waited for 10 s for others that open the class with "
+            "it; one that has not called amalgam_init(), or in which it "
+            "failed, keeps the others here");
     if (is_turn)
         amg_bias_unlock(&turn_lock);
     if (tests < YIELDS)

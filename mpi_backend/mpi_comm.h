@@ -14,6 +14,9 @@
 
 struct amg_mpi_place;
 
+/* MPI gets a call so often whose failure nobody could be told of. */
+enum { AMG_MPI_TRIES = 4 };
+
 /* Owned by the domain that embeds it; constant while it is open. */
 struct amg_mpi_comm {
     MPI_Comm messages; /* our duplicates of the user's communicator */

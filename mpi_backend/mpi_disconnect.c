@@ -68,13 +68,11 @@ static void message_send_locked(
 
     AMG_ASSERT(message->rank != (uint32_t)msgbuf->domain->comm.rank);
     memcpy(msgbuf->data, &message->missing, len);
-    msgbuf->post.op = NULL;
     msgbuf->header.context = 0;
     msgbuf->header.cookie = message->round;
     amg_mpi_send_address(msgbuf, message->rank, 0, message->kind, len);
     msgbuf->tag = amg_mpi_tag(msgbuf->domain, AMG_MPI_TAG_CONTROL);
-    if (amg_mpi_send_locked(msgbuf) != HG_SUCCESS)
-        amg_mpi_msgbuf_put_locked(msgbuf);
+    amg_mpi_send_own_locked(msgbuf);
 }
 
 /* Without a msgbuf the rest is sent the next time. */

@@ -153,8 +153,12 @@ static hg_return_t access_word_add(struct amg_mpi_exports *exports,
     int rc = MPI_Fetch_and_op(&add, &word, MPI_UINT64_T, rank,
         (MPI_Aint)index * AMG_MPI_DESC_LEN, MPI_SUM, window);
 
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Win_flush(rank, window);
+    if (rc != MPI_SUCCESS)
+        return amg_mpi_comm_error(rc, "ending the exposure of memory");
+    /* The caller would add once more. */
+    for (unsigned i = 0; i < AMG_MPI_TRIES; i++)
+        if ((rc = MPI_Win_flush(rank, window)) == MPI_SUCCESS)
+            break;
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "ending the exposure of memory");
     *ret_word = word;

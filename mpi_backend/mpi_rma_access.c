@@ -156,17 +156,19 @@ void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     amg_list_push(&rma->pending, &access->link);
 }
 
-/* Subtracts the access from the word. */
+/* Subtracts the access from the word. A failure has nobody to be told to, and
+ * the exposer would wait for ever: MPI gets it a few times. */
 static void access_leave(
     struct amg_mpi_rma *rma, struct amg_mpi_rma_access *access)
 {
-    int rc = MPI_SUCCESS;
+    int rc = MPI_ERR_OTHER;
 
     AMG_ASSERT(access->refs == 0 && access->leaving == MPI_REQUEST_NULL);
     access->leave = -access->add[AMG_MPI_DESC_ACCESS];
-    rc = MPI_Raccumulate(&access->leave, 1, MPI_UINT64_T, access->rank,
-        desc_at(access), 1, MPI_UINT64_T, MPI_SUM, rma->windows->descs,
-        &access->leaving);
+    for (unsigned i = 0; i < AMG_MPI_TRIES && rc != MPI_SUCCESS; i++)
+        rc = MPI_Raccumulate(&access->leave, 1, MPI_UINT64_T, access->rank,
+            desc_at(access), 1, MPI_UINT64_T, MPI_SUM, rma->windows->descs,
+            &access->leaving);
     if (rc != MPI_SUCCESS) {
         (void)amg_mpi_comm_error(rc, "ending an access by a window");
         access->leaving = MPI_REQUEST_NULL;

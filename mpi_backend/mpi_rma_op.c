@@ -368,9 +368,10 @@ static bool flushing_move_locked(
         if (op->peer->in_flight > 0)
             return false;
         rc = MPI_Win_flush(transfer->rank, op->window);
-        if (rc != MPI_SUCCESS)
+        if (rc == MPI_SUCCESS)
+            (*flushes)++; /* for the others that wait for it, too */
+        else
             op->ret = amg_mpi_comm_error(rc, "flushing a window");
-        (*flushes)++;
     }
     AMG_ASSERT(op->peer->flush_waits > 0);
     op->peer->flush_waits--;

@@ -5,7 +5,11 @@
  * message is complete when MPI_Isend returns, but testing it then would be one
  * more call for each, and each takes MPI's lock: polls test several at once,
  * when there are enough, or when no message arrived. Sends to different ranks
- * may complete in any order. */
+ * may complete in any order.
+ *
+ * A message that MPI refuses is the caller's again. One that was accepted
+ * before, in a pack, or that the driver sends by itself, has no caller to tell:
+ * MPI gets it a few times, at once, as later messages must not pass it. */
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
@@ -189,8 +193,9 @@ static void kept_send_locked(
             .kind = AMG_MPI_MAGIC | AMG_MPI_PACK, .cookie = pack->count};
         msgbuf->len = (uint32_t)sizeof(*header) + pack->len;
     }
-    rc = msgbuf_post_locked(
-        msgbuf, header, amg_mpi_peer_of_locked(domain, (uint32_t)msgbuf->rank));
+    for (unsigned i = 0; i < AMG_MPI_TRIES && (i == 0 || rc != HG_SUCCESS); i++)
+        rc = msgbuf_post_locked(msgbuf, header,
+            amg_mpi_peer_of_locked(domain, (uint32_t)msgbuf->rank));
     if (rc != HG_SUCCESS)
         msgbuf_left_locked(msgbuf, rc);
 }
@@ -266,11 +271,18 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
 void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len)
 {
-    msgbuf->post.op = NULL;
     msgbuf->header.cookie = cookie;
     amg_mpi_send_address(msgbuf, rank, context, kind, body_len);
-    if (amg_mpi_send_locked(msgbuf) != HG_SUCCESS)
-        amg_mpi_msgbuf_put_locked(msgbuf);
+    amg_mpi_send_own_locked(msgbuf);
+}
+
+void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf)
+{
+    msgbuf->post.op = NULL;
+    for (unsigned i = 0; i < AMG_MPI_TRIES; i++)
+        if (amg_mpi_send_locked(msgbuf) == HG_SUCCESS)
+            return;
+    amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
 static void deferred_send_locked(struct amg_mpi_domain *domain)

@@ -34,6 +34,9 @@ void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie,
     uint32_t body_len);
 
+/* The same for one that is addressed. */
+void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf);
+
 /* Tests the sends that are not complete, and sends the messages of threads that
  * may not call MPI. Called by a thread that may call MPI. */
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);

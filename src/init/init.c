@@ -365,6 +365,8 @@ static bool context_is_settling(hg_context_t *context)
                amg_tally_sum(&context->in_flight) > 0);
 }
 
+/* After that time long replies are given up that nobody has acknowledged: the
+ * program has no object of theirs to free. */
 static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -374,6 +376,10 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
             contexts_serve(cls);
         else
             context = amg_class_context(cls, context->id + 1u);
+    }
+    if (context != NULL) {
+        contexts_abandon(cls);
+        contexts_serve(cls);
     }
 }
 

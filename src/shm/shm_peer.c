@@ -470,11 +470,10 @@ static struct amg_shm_peer *peer_known_locked(
 static void region_take(
     struct amg_shm_region *region, const struct amg_shm_region *mapped)
 {
-    size_t first = offsetof(struct amg_shm_region, name);
     size_t last = offsetof(struct amg_shm_region, pid_ns);
 
     AMG_ASSERT(region->incarnation == mapped->incarnation);
-    memcpy(region, mapped, first);
+    memcpy(region, mapped, offsetof(struct amg_shm_region, name));
     memcpy((char *)region + last, (const char *)mapped + last,
         sizeof(*region) - last);
 }
@@ -543,7 +542,7 @@ struct amg_shm_peer *amg_shm_peer_unmet_locked(
     return peer;
 }
 
-static void cannot_map(struct amg_shm_peer *peer, hg_return_t why)
+static hg_return_t cannot_map(struct amg_shm_peer *peer, hg_return_t why)
 {
     char text[AMG_SHM_WHY_CAP];
 
@@ -554,6 +553,7 @@ static void cannot_map(struct amg_shm_peer *peer, hg_return_t why)
             (unsigned)amg_shm_peer_rank(peer), peer->region.name,
             amg_shm_region_why(why, text));
     peer->warned |= WARNED_OF_MAP;
+    return why == HG_NOMEM ? HG_NOMEM : HG_NA_ERROR;
 }
 
 AMG_NOINLINE hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer)
@@ -568,10 +568,8 @@ AMG_NOINLINE hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer)
     AMG_ASSERT(met == NULL || met == peer);
     if (rc == HG_SUCCESS)
         return rc;
-    if (rc != HG_ADDRNOTAVAIL) {
-        cannot_map(peer, rc);
-        return rc == HG_NOMEM ? HG_NOMEM : HG_NA_ERROR;
-    }
+    if (rc != HG_ADDRNOTAVAIL)
+        return cannot_map(peer, rc);
     if (peer->state == AMG_SHM_PEER_UNMET)
         AMG_LOG_INFO("shm",
             "rank %u of this node, na+sm://%s, has closed or died",
@@ -594,6 +592,8 @@ hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
         peer = peer_known_locked(domain, name);
     if (peer == NULL || peer->state == AMG_SHM_PEER_UNMET)
         rc = peer_map_locked(domain, name, incarnation, &peer);
+    else if (peer->region.head == NULL) /* gone before it was met */
+        rc = HG_NA_ERROR;
     if (rc != HG_SUCCESS)
         return rc;
     peer->refs++;

@@ -470,7 +470,12 @@ hg_return_t amg_shm_region_map(
     fd = segment_open(name, path, &is_nameless);
     if (fd < 0)
         return open_failure(errno);
-    if (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
+    if (fstat(fd, &status) != 0) { /* says nothing about its owner */
+        rc = open_failure(errno);
+        amg_spare_close(fd);
+        return rc;
+    }
+    if (status.st_uid != geteuid() ||
         pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
         fault = "it cannot be read";
     else

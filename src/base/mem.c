@@ -164,15 +164,17 @@ hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written)
 static atomic_uint_fast64_t mem_calls;
 static atomic_uint_fast64_t mem_live;
 static atomic_uint_fast64_t mem_bytes;
+static atomic_uint_fast64_t mem_failed;
 /* Allocations until one fails; 0: none fails. */
 static atomic_uint_fast64_t mem_fail_in;
 
 static bool mem_must_fail(void)
 {
-    if (atomic_load_explicit(&mem_fail_in, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&mem_fail_in, memory_order_relaxed) == 0 ||
+        atomic_fetch_sub_explicit(&mem_fail_in, 1, memory_order_relaxed) != 1)
         return false;
-    return atomic_fetch_sub_explicit(&mem_fail_in, 1, memory_order_relaxed) ==
-           1;
+    atomic_fetch_add_explicit(&mem_failed, 1, memory_order_relaxed);
+    return true;
 }
 
 static void *mem_count(void *ptr)
@@ -259,6 +261,7 @@ void amg_mem_stats_get(struct amg_mem_stats *ret_stats)
     ret_stats->calls = atomic_load_explicit(&mem_calls, memory_order_relaxed);
     ret_stats->live = atomic_load_explicit(&mem_live, memory_order_relaxed);
     ret_stats->bytes = atomic_load_explicit(&mem_bytes, memory_order_relaxed);
+    ret_stats->failed = atomic_load_explicit(&mem_failed, memory_order_relaxed);
 }
 
 void amg_mem_fail_nth(uint64_t n)

@@ -38,9 +38,10 @@ hg_return_t amg_mapping_discard(
 hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written);
 
 struct amg_mem_stats {
-    uint64_t calls; /* allocations since the process started */
-    uint64_t live;  /* blocks not yet freed */
-    uint64_t bytes; /* bytes in them, as the allocator rounds them */
+    uint64_t calls;  /* allocations since the process started */
+    uint64_t live;   /* blocks not yet freed */
+    uint64_t bytes;  /* bytes in them, as the allocator rounds them */
+    uint64_t failed; /* allocations that amg_mem_fail_nth() made fail */
 };
 
 /* NULL when there is no memory, or amg_mem_fail_nth() made it fail. */

@@ -79,8 +79,9 @@ void mt_thread_join(struct mt *mt, pthread_t thread)
 /* Waits for all ranks, and serves them meanwhile. */
 static void notes_wait(void)
 {
-    while (!exchange_test(all.exchange))
+    do /* once also where one rank is all */
         margo_thread_sleep(all.mts[0].mid, 0.2);
+    while (!exchange_test(all.exchange));
 }
 
 /* Returns when no rank has anything under way: two rounds of notes have the

@@ -91,8 +91,9 @@ bool world_open(world &in, unsigned index)
 /* Waits for all ranks, and serves these meanwhile. */
 void notes_wait()
 {
-    while (!exchange_test(all.exchange))
+    do /* once also where one rank is all */
         tl::thread::sleep(all.worlds[0]->engine, 0.2);
+    while (!exchange_test(all.exchange));
 }
 
 void quiet_wait()

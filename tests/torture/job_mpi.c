@@ -6,8 +6,18 @@
 #include "amalgam.h"
 #include "content.h"
 #include "job.h"
+#include "mpi/strict/strict.h"
 
 enum { MESSAGE_LEN = 70000, TAG = 7, WAIT_MS = 60000, SALT_BETWEEN = 1000 };
+
+void job_seed(uint64_t seed)
+{
+    int is_up = 0;
+
+    MPI_Initialized(&is_up);
+    if (is_up)
+        MPI_Pcontrol(STRICT_RESEED, (unsigned long long)seed);
+}
 
 /* Class 0 on all ranks in their order, class 1 on some of them backwards. */
 hg_class_t *job_open(struct world_class *cls)

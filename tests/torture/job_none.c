@@ -4,6 +4,11 @@
 
 #include "job.h"
 
+void job_seed(uint64_t seed)
+{
+    (void)seed;
+}
+
 hg_class_t *job_open(struct world_class *cls)
 {
     (void)cls;

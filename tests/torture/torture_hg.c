@@ -272,6 +272,7 @@ static int seed_run(struct world *world, uint64_t seed)
     unsigned rounds = rounds_of(&world->options, seed);
     long sums[2] = {0, 0};
 
+    job_seed(seed);
     for (unsigned round = 0; round < rounds; round++) {
         if (!round_run(world, seed, round))
             return OPTIONS_SKIP;

@@ -25,8 +25,9 @@
 
 enum {
     STRICT_EXIT = 33,
-    /* MPI_Pcontrol(STRICT_RESEED, (unsigned long long)seed): decisions follow
-     * from this seed from now on. All ranks call it at the same place. */
+    /* MPI_Pcontrol(STRICT_RESEED, (unsigned long long)seed): if there is a
+     * seed, decisions follow from this one from now on. All ranks call it at
+     * the same place. */
     STRICT_RESEED = 33,
     STRICT_TAG_MAX = 32767, /* the least that MPI 4.0, 9.1.2 demands */
 };

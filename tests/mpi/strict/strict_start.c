@@ -106,14 +106,14 @@ int MPI_Pcontrol(const int level, ...)
     unsigned long long seed = 0;
     va_list args;
 
-    if (level != STRICT_RESEED)
+    if (level != STRICT_RESEED || strict_seed() == 0)
         return MPI_SUCCESS;
     va_start(args, level);
     seed = va_arg(args, unsigned long long);
     va_end(args);
     STRICT_ENTER();
     strict_send_flush();
-    strict_choice_seed(seed);
+    strict_choice_seed(seed == 0 ? 1 : seed);
     strict_token_reseed(seed);
     strict_leave();
     return MPI_SUCCESS;

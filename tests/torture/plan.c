@@ -467,6 +467,7 @@ static void ways_draw(const struct plan *plan, struct plan_call *call)
         [PLAN_WAY_PARTS] = 4,
         [PLAN_WAY_CANCEL_BULK] = 5,
         [PLAN_WAY_FREE_EARLY] = 6,
+        [PLAN_WAY_BEYOND] = 6,
     };
     uint32_t ways = 0;
 

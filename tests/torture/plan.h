@@ -58,6 +58,7 @@ enum plan_way {
     PLAN_WAY_PARTS,         /* the target moves it in several transfers */
     PLAN_WAY_CANCEL_BULK,   /* the target cancels a transfer */
     PLAN_WAY_FREE_EARLY,    /* the memory is released before the answer */
+    PLAN_WAY_BEYOND,        /* the target also wants more than is exposed */
     PLAN_WAYS
 };
 

@@ -38,6 +38,11 @@ void target_child_ended(struct served *served);
 /* Answers, frees the argument and the handle, and `arg`, a struct served. */
 void target_answer(void *arg);
 
+/* beyond.c: posts a pull of more than the origin exposes, by a handle whose
+ * bytes were changed; it must fail, and write nothing. `served->parts` counts
+ * it until `over` is called. */
+void beyond_post(struct served *served, void (*over)(struct served *served));
+
 /* transfer.c: moves the bytes of a call, a struct served, and then answers. */
 void transfer_start(void *arg);
 

@@ -148,6 +148,9 @@ void transfer_start(void *arg)
 
     memory_make(served);
     atomic_store(&served->parts, parts + 1);
+    if (call.kind == PLAN_PULL && plan_has_way(&call, PLAN_WAY_BEYOND) &&
+        !plan_has_way(&call, PLAN_WAY_BIND))
+        beyond_post(served, part_over);
     for (unsigned part = 0; part < parts; part++) {
         hg_size_t len =
             part + 1 == parts ? call.bulk.size - at : call.bulk.size / parts;

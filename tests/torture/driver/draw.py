@@ -61,7 +61,7 @@ UCX_APART = {'UCX_TLS': 'sysv,self'}
 # Number of bits of each mask of the programs; see plan.h, margo_torture.h, and
 # torture_thallium.cc.
 MASKS = {
-    'torture_hg': {'ops': 14, 'ways': 9, 'handlers': 10, 'ends': 5},
+    'torture_hg': {'ops': 14, 'ways': 10, 'handlers': 10, 'ends': 5},
     'torture_margo': {'ops': 7, 'ways': 8, 'handlers': 7, 'ends': 5},
     'torture_thallium': {'ops': 10, 'ways': 6, 'ends': 5},
 }

@@ -248,6 +248,23 @@ static inline bool msgbuf_keep_locked(
     return false;
 }
 
+/* Messages of threads that may not call MPI, before any later one. */
+AMG_NOINLINE static void deferred_send_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_list all;
+    struct amg_link *link = NULL;
+
+    amg_list_init(&all);
+    amg_list_splice(&all, &domain->deferred);
+    while ((link = amg_list_pop(&all)) != NULL) {
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
+        hg_return_t rc = amg_mpi_send_locked(msgbuf);
+
+        if (rc != HG_SUCCESS)
+            msgbuf_left_locked(msgbuf, rc);
+    }
+}
+
 hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
 {
     struct amg_mpi_domain *domain = msgbuf->domain;
@@ -260,6 +277,8 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
         amg_list_push(&domain->deferred, &msgbuf->post.link);
         return HG_SUCCESS;
     }
+    if (!AMG_LIKELY(amg_list_is_empty(&domain->deferred)))
+        deferred_send_locked(domain);
     peer = domain->peers[msgbuf->rank];
     if (AMG_LIKELY(peer != NULL) && msgbuf_keep_locked(msgbuf, peer))
         return HG_SUCCESS;
@@ -283,22 +302,6 @@ void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf)
         if (amg_mpi_send_locked(msgbuf) == HG_SUCCESS)
             return;
     amg_mpi_msgbuf_put_locked(msgbuf);
-}
-
-static void deferred_send_locked(struct amg_mpi_domain *domain)
-{
-    struct amg_list all;
-    struct amg_link *link = NULL;
-
-    amg_list_init(&all);
-    amg_list_splice(&all, &domain->deferred);
-    while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
-        hg_return_t rc = amg_mpi_send_locked(msgbuf);
-
-        if (rc != HG_SUCCESS)
-            msgbuf_left_locked(msgbuf, rc);
-    }
 }
 
 /* Removes the oldest ones from the list; returns how many. */

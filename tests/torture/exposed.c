@@ -14,17 +14,21 @@
 #include "later.h"
 #include "origin.h"
 
-enum { MEMORY_HEAP, MEMORY_CLASS, MEMORY_HANDLE, FREE_TRIES = 4 };
+enum { FREE_TRIES = 4 };
 
 static unsigned memory_kind(const struct origin *origin)
 {
     unsigned kind = origin->call.bulk.memory;
 
-    if (kind == MEMORY_HANDLE &&
+    if (kind == PLAN_MEMORY_HANDLE &&
         plan_has_way(&origin->call, PLAN_WAY_FREE_EARLY))
-        return MEMORY_HEAP;
-    if (kind == MEMORY_CLASS && !origin->world->plan.is_job)
-        return MEMORY_HEAP;
+        return PLAN_MEMORY_HEAP;
+    if (kind == PLAN_MEMORY_CLASS && !origin->world->plan.is_job)
+        return PLAN_MEMORY_HEAP;
+    if (kind == PLAN_MEMORY_TYPE &&
+        !(origin->world->plan.is_job && origin->world->plan.is_threaded))
+        return PLAN_MEMORY_HEAP; /* a datatype needs a thread that may call MPI
+                                  */
     return kind;
 }
 
@@ -32,7 +36,7 @@ static uint8_t flags_of(const struct plan_call *call)
 {
     if (!call->bulk.is_restricted)
         return HG_BULK_READWRITE;
-    return call->kind == PLAN_PULL ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY;
+    return call->pushes ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY;
 }
 
 /* Memory that the library allocates: finds the segments. */
@@ -70,7 +74,7 @@ static void program_memory(struct origin *origin, const hg_size_t *lens)
     size_t at = 0;
 
     origin->memory_len = bulk->total + (size_t)bulk->gap * bulk->segments + 1;
-    origin->memory = memory_kind(origin) == MEMORY_CLASS
+    origin->memory = memory_kind(origin) == PLAN_MEMORY_CLASS
                          ? job_alloc(origin->cls, origin->memory_len)
                          : malloc(origin->memory_len);
     if (origin->memory == NULL)
@@ -81,9 +85,14 @@ static void program_memory(struct origin *origin, const hg_size_t *lens)
         starts[i] = origin->segments[i];
         at += bulk->segment_len[i] + bulk->gap;
     }
-    EXPECT_OK(
-        origin->world, HG_Bulk_create(origin->cls->cls, bulk->segments, starts,
-                           lens, flags_of(&origin->call), &origin->bulk));
+    if (memory_kind(origin) == PLAN_MEMORY_TYPE)
+        EXPECT_OK(
+            origin->world, job_bulk_type(origin->cls, bulk, origin->memory,
+                               flags_of(&origin->call), &origin->bulk));
+    else
+        EXPECT_OK(origin->world,
+            HG_Bulk_create(origin->cls->cls, bulk->segments, starts, lens,
+                flags_of(&origin->call), &origin->bulk));
 }
 
 void exposed_make(struct origin *origin)
@@ -95,7 +104,7 @@ void exposed_make(struct origin *origin)
 
     for (unsigned i = 0; i < call->bulk.segments; i++)
         lens[i] = call->bulk.segment_len[i];
-    if (memory_kind(origin) == MEMORY_HANDLE)
+    if (memory_kind(origin) == PLAN_MEMORY_HANDLE)
         handle_memory(origin, lens);
     else
         program_memory(origin, lens);
@@ -150,7 +159,7 @@ static size_t segment_differs(
     size_t len = call->bulk.segment_len[segment];
     const uint8_t *bytes = origin->segments[segment];
 
-    if (call->kind == PLAN_PULL)
+    if (!call->pushes)
         return content_differs(bytes, len, old_key, at);
     for (size_t i = 0; i < len; i++) {
         size_t place = at + i;
@@ -193,12 +202,12 @@ static void contents_check(struct origin *origin)
 
 void exposed_end(struct origin *origin)
 {
-    if (memory_kind(origin) == MEMORY_HANDLE)
+    if (memory_kind(origin) == PLAN_MEMORY_HANDLE)
         contents_check(origin);
     if (atomic_exchange(&origin->is_freed, true))
         return;
     bulk_free(origin);
-    if (memory_kind(origin) == MEMORY_HANDLE)
+    if (memory_kind(origin) == PLAN_MEMORY_HANDLE)
         memset(origin->segments, 0, sizeof(origin->segments));
     else if (exposed_is_kept(origin))
         origin->sum = memory_sum(origin);
@@ -213,7 +222,7 @@ bool exposed_is_kept(struct origin *origin)
 
 static void memory_free(struct origin *origin)
 {
-    if (origin->memory != NULL && memory_kind(origin) == MEMORY_CLASS)
+    if (origin->memory != NULL && memory_kind(origin) == PLAN_MEMORY_CLASS)
         EXPECT_OK(origin->world, job_free(origin->cls, origin->memory));
     else
         free(origin->memory);
@@ -222,7 +231,7 @@ static void memory_free(struct origin *origin)
 
 void exposed_check(struct origin *origin)
 {
-    if (memory_kind(origin) != MEMORY_HANDLE)
+    if (memory_kind(origin) != PLAN_MEMORY_HANDLE)
         contents_check(origin);
     if (!exposed_is_kept(origin))
         memory_free(origin);

@@ -20,6 +20,10 @@ hg_return_t job_finalize(struct world_class *cls);
 void *job_alloc(struct world_class *cls, size_t len);
 hg_return_t job_free(struct world_class *cls, void *memory);
 
+/* Exposes the segments of a plan, named by a datatype. */
+hg_return_t job_bulk_type(struct world_class *cls, const struct plan_bulk *bulk,
+    void *memory, uint8_t flags, hg_bulk_t *ret_bulk);
+
 /* Makes progress by amalgam_test(). */
 hg_return_t job_turn(struct world_class *cls);
 

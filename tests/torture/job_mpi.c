@@ -68,6 +68,28 @@ hg_return_t job_free(struct world_class *cls, void *memory)
     return amalgam_free(cls->cls, memory);
 }
 
+hg_return_t job_bulk_type(struct world_class *cls, const struct plan_bulk *bulk,
+    void *memory, uint8_t flags, hg_bulk_t *ret_bulk)
+{
+    int lens[PLAN_SEGMENTS_MAX];
+    MPI_Aint places[PLAN_SEGMENTS_MAX];
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Aint at = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    for (unsigned i = 0; i < bulk->segments; i++) {
+        lens[i] = (int)bulk->segment_len[i];
+        places[i] = at;
+        at += lens[i] + (MPI_Aint)bulk->gap;
+    }
+    MPI_Type_create_hindexed(
+        (int)bulk->segments, lens, places, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    rc = amalgam_bulk_create_type(cls->cls, memory, 1, type, flags, ret_bulk);
+    MPI_Type_free(&type);
+    return rc;
+}
+
 hg_return_t job_turn(struct world_class *cls)
 {
     MPI_Request request = MPI_REQUEST_NULL;

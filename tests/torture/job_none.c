@@ -49,6 +49,17 @@ hg_return_t job_free(struct world_class *cls, void *memory)
     return HG_SUCCESS;
 }
 
+hg_return_t job_bulk_type(struct world_class *cls, const struct plan_bulk *bulk,
+    void *memory, uint8_t flags, hg_bulk_t *ret_bulk)
+{
+    (void)cls;
+    (void)bulk;
+    (void)memory;
+    (void)flags;
+    (void)ret_bulk;
+    return HG_OPNOTSUPPORTED;
+}
+
 hg_return_t job_turn(struct world_class *cls)
 {
     (void)cls;

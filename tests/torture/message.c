@@ -53,7 +53,7 @@ hg_return_t message_in_proc(hg_proc_t proc, void *data)
         return rc;
     if (!call_find(proc, in->id, &call))
         return HG_CHECKSUM_ERROR;
-    if (plan_kind_exposes(call.kind))
+    if (plan_kind_exposes(call.kind) || plan_kind_moves(call.kind))
         rc = hg_proc_hg_bulk_t(proc, &in->bulk);
     return rc == HG_SUCCESS ? bytes_code(proc, &in->bytes, call.arg_len) : rc;
 }

@@ -12,7 +12,7 @@
 struct message_in {
     uint64_t id;
     uint64_t order;
-    hg_bulk_t bulk; /* of kinds that expose memory */
+    hg_bulk_t bulk; /* of kinds that expose memory, or move it */
     uint8_t *bytes;
 };
 

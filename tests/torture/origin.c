@@ -139,7 +139,7 @@ static hg_return_t origin_ended(const struct hg_cb_info *info)
     if (plan_kind_exposes(call->kind))
         exposed_end(origin);
     if (origin->waiting != NULL)
-        target_child_ended(origin->waiting);
+        target_child_ended(origin->waiting, origin->status);
     handle_leave(origin, handle);
     if (call->depth == 0 && call->waits)
         atomic_fetch_sub(&world->chains, 1);
@@ -252,7 +252,8 @@ static hg_return_t origin_forward(struct origin *origin)
 
     memset(&in, 0, sizeof(in));
     in.id = call->id;
-    in.bulk = origin->bulk;
+    in.bulk =
+        call->kind == PLAN_PASSED ? origin->waiting->in.bulk : origin->bulk;
     in.bytes = message_bytes(call, false, &len);
     pthread_mutex_lock(&context->lock);
     if (call->target_context < PLAN_CONTEXTS_MAX)

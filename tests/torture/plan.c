@@ -59,6 +59,7 @@ static const unsigned kind_weights[PLAN_KINDS] = {
     [PLAN_NO_HANDLER] = 1,
     [PLAN_NO_CONTEXT] = 1,
     [PLAN_LATE] = 1,
+    [PLAN_PASS] = 2,
 };
 
 static const char *const kind_names[PLAN_KINDS] = {
@@ -76,6 +77,8 @@ static const char *const kind_names[PLAN_KINDS] = {
     [PLAN_NO_HANDLER] = "no-handler",
     [PLAN_NO_CONTEXT] = "no-context",
     [PLAN_LATE] = "late",
+    [PLAN_PASS] = "pass",
+    [PLAN_PASSED] = "passed",
 };
 
 const char *plan_kind_name(enum plan_kind kind)
@@ -314,7 +317,7 @@ static uint32_t len_draw(const struct plan *plan, uint64_t hash, unsigned salt)
         len = plan->message_bytes;
     else
         len = limits[plan_draw(hash, salt + 4,
-            plan_draw(hash, salt + 5, 5) == 0 ? count : count - 6)];
+            plan_draw(hash, salt + 5, 3) == 0 ? count : count - 6)];
     len = beside < 0 && (uint32_t)-beside > len ? 0
                                                 : (uint32_t)((int)len + beside);
     return len > plan->len_max  ? plan_draw(hash, salt + 6, plan->len_max + 1)
@@ -326,7 +329,7 @@ static bool kind_may(const struct plan *plan, enum plan_kind kind)
 {
     if (!has_bit(plan->ops, kind))
         return false;
-    return kind != PLAN_RING || plan->chains > 0;
+    return (kind != PLAN_RING && kind != PLAN_PASS) || plan->chains > 0;
 }
 
 static enum plan_kind root_kind(const struct plan *plan, uint64_t hash)
@@ -367,10 +370,19 @@ static unsigned target_draw(
     return plan_draw(hash, SALT_TARGET, plan->ranks);
 }
 
+/* Calls under way when the class ends: mostly without an answer. */
+static enum plan_kind last_kind(uint64_t hash)
+{
+    static const enum plan_kind kinds[] = {PLAN_STREAM, PLAN_STREAM,
+        PLAN_STREAM, PLAN_ONE_WAY, PLAN_ONE_WAY, PLAN_CALL};
+
+    return kinds[plan_draw(hash, SALT_KIND, 6)];
+}
+
 /* Origin, class and target of a call: each call on the path leads from the
- * target of the one above it. */
-static void route_find(
-    const struct plan *plan, uint64_t id, struct plan_call *call)
+ * target of the one above it. Memory is passed on within its class. */
+static void route_find(const struct plan *plan, uint64_t id, bool is_passed,
+    struct plan_call *call)
 {
     unsigned depth = depth_of(id);
     unsigned hops = (unsigned)(id & 0xff);
@@ -385,9 +397,11 @@ static void route_find(
         uint64_t hash = content_mix(at ^ plan->hash);
 
         call->origin = call->target;
-        call->cls = plan->classes > 1 && plan_is_member(plan, 1, call->origin)
-                        ? plan_draw(hash, SALT_CLASS, 2)
-                        : 0;
+        if (step == 0 || !is_passed)
+            call->cls =
+                plan->classes > 1 && plan_is_member(plan, 1, call->origin)
+                    ? plan_draw(hash, SALT_CLASS, 2)
+                    : 0;
         call->target = target_draw(plan, hash, call->origin);
         if (!plan_is_member(plan, call->cls, call->target))
             call->target = (call->target + 1) % plan->ranks;
@@ -398,7 +412,12 @@ static void route_find(
 
 bool plan_kind_exposes(enum plan_kind kind)
 {
-    return kind == PLAN_PULL || kind == PLAN_PUSH;
+    return kind == PLAN_PULL || kind == PLAN_PUSH || kind == PLAN_PASS;
+}
+
+bool plan_kind_moves(enum plan_kind kind)
+{
+    return kind == PLAN_PULL || kind == PLAN_PUSH || kind == PLAN_PASSED;
 }
 
 bool plan_kind_ends(enum plan_kind kind)
@@ -420,10 +439,11 @@ unsigned plan_last(const struct plan *plan, unsigned rank)
     return plan->last;
 }
 
-static void bulk_draw(const struct plan *plan, struct plan_call *call)
+/* The memory follows from the call that exposes it. */
+static void bulk_draw(
+    const struct plan *plan, uint64_t hash, struct plan_call *call)
 {
     struct plan_bulk *bulk = &call->bulk;
-    uint64_t hash = call->hash;
     uint32_t left = len_draw(plan, hash, SALT_BULK);
 
     bulk->total = left;
@@ -450,7 +470,7 @@ static void bulk_draw(const struct plan *plan, struct plan_call *call)
     bulk->size = bulk->total - bulk->offset;
     if (plan_draw(hash, SALT_BULK + 16, 3) == 0)
         bulk->size = plan_draw(hash, SALT_BULK + 17, bulk->size + 1);
-    bulk->memory = plan_draw(hash, SALT_BULK + 18, 3);
+    bulk->memory = plan_draw(hash, SALT_BULK + 18, PLAN_MEMORIES);
     bulk->is_restricted = plan_draw(hash, SALT_BULK + 19, 2) == 0;
 }
 
@@ -478,13 +498,15 @@ static void ways_draw(const struct plan *plan, struct plan_call *call)
     }
     for (unsigned way = 0; way < PLAN_WAYS; way++)
         if (has_bit(plan->ways, way) &&
-            (way < PLAN_WAY_BIND || plan_kind_exposes(call->kind)) &&
+            (way < PLAN_WAY_BIND || plan_kind_exposes(call->kind) ||
+                plan_kind_moves(call->kind)) &&
             plan_draw(call->hash, SALT_WAY + way, one_of[way]) == 0)
             ways |= 1u << way;
     /* A handler that waits would wait for an answer that nobody gives; calls
      * without an id are only counted; one to oneself cannot be cancelled. */
     if (call->depth > 0 || call->kind == PLAN_TREE || call->kind == PLAN_RING ||
-        call->kind == PLAN_EMPTY || call->target == call->origin)
+        call->kind == PLAN_PASS || call->kind == PLAN_EMPTY ||
+        call->target == call->origin)
         ways &= ~(1u << PLAN_WAY_CANCEL | 1u << PLAN_WAY_FREE_EARLY);
     if (has_bit(ways, PLAN_WAY_CANCEL) || has_bit(ways, PLAN_WAY_DESTROY_EARLY))
         ways &= ~(1u << PLAN_WAY_REUSE | 1u << PLAN_WAY_KEEP);
@@ -492,6 +514,8 @@ static void ways_draw(const struct plan *plan, struct plan_call *call)
         ways &= ~(1u << PLAN_WAY_DESTROY_EARLY);
     if (has_bit(ways, PLAN_WAY_REUSE))
         ways &= ~(1u << PLAN_WAY_KEEP);
+    if (call->kind == PLAN_PASS || call->kind == PLAN_PASSED)
+        ways |= 1u << PLAN_WAY_BIND;
     call->ways = ways;
 }
 
@@ -538,6 +562,9 @@ static void tree_draw(const struct plan *plan, struct plan_call *call)
                       plan_draw(above, SALT_TREE + 1, 2) == 0;
         call->children =
             1 + plan_draw(hash, SALT_TREE, call->waits ? 2 : PLAN_CHILDREN_MAX);
+    } else if (call->kind == PLAN_PASS) {
+        call->waits = true;
+        call->children = 1;
     } else if (call->kind == PLAN_RING) {
         call->waits = true;
         call->children =
@@ -568,7 +595,7 @@ static void lengths_draw(const struct plan *plan, struct plan_call *call)
     default:
         call->arg_len = len_draw(plan, hash, SALT_LEN);
         call->reply_len = len_draw(plan, hash, SALT_REPLY);
-        if (plan_kind_exposes(call->kind)) {
+        if (plan_kind_exposes(call->kind) || plan_kind_moves(call->kind)) {
             if (plan_draw(hash, SALT_LEN + 8, 3) != 0)
                 call->arg_len = plan_draw(hash, SALT_LEN + 9, SHORT_LEN);
             if (plan_draw(hash, SALT_REPLY + 8, 3) != 0)
@@ -583,18 +610,23 @@ struct plan_call plan_call(const struct plan *plan, uint64_t id)
 {
     struct plan_call call;
     unsigned contexts = plan->contexts;
+    uint64_t root = root_hash(plan, id);
+    bool is_last = plan_root_index(id) >= plan->calls;
+    bool is_passed =
+        depth_of(id) > 0 && !is_last && root_kind(plan, root) == PLAN_PASS;
 
     memset(&call, 0, sizeof(call));
     call.id = id;
-    call.is_last = plan_root_index(id) >= plan->calls;
-    route_find(plan, id, &call);
+    call.is_last = is_last;
+    route_find(plan, id, is_passed, &call);
     if ((id & 0xff) > 0)
         call.kind = PLAN_RING;
+    else if (is_passed)
+        call.kind = PLAN_PASSED;
     else if (call.depth > 0)
         call.kind = child_kind(call.hash, call.depth);
     else if (call.is_last)
-        call.kind = plan_draw(call.hash, SALT_KIND, 3) == 0 ? PLAN_ONE_WAY
-                                                            : PLAN_STREAM;
+        call.kind = last_kind(call.hash);
     else
         call.kind = root_kind(plan, call.hash);
     if ((call.kind == PLAN_UNKNOWN || call.kind == PLAN_LATE) &&
@@ -612,7 +644,13 @@ struct plan_call plan_call(const struct plan *plan, uint64_t id)
     ways_draw(plan, &call);
     handler_draw(plan, &call);
     tree_draw(plan, &call);
-    if (plan_kind_exposes(call.kind))
-        bulk_draw(plan, &call);
+    call.memory_id = id;
+    call.pushes = call.kind == PLAN_PUSH;
+    if (call.kind == PLAN_PASSED)
+        call.memory_id = id & ~(uint64_t)0xffff;
+    if (call.kind == PLAN_PASSED || call.kind == PLAN_PASS)
+        call.pushes = plan_draw(root, SALT_BULK + 50, 2) == 0;
+    if (plan_kind_exposes(call.kind) || plan_kind_moves(call.kind))
+        bulk_draw(plan, call.kind == PLAN_PASSED ? root : call.hash, &call);
     return call;
 }

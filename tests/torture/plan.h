@@ -44,6 +44,8 @@ enum plan_kind {
     PLAN_NO_HANDLER,   /* of an RPC that has no function at the target */
     PLAN_NO_CONTEXT,   /* to a context that the target does not have */
     PLAN_LATE,         /* of an RPC that the target registers meanwhile */
+    PLAN_PASS,         /* its handler gives the memory to a third rank */
+    PLAN_PASSED,       /* the call to that rank: no root is one */
     PLAN_KINDS
 };
 
@@ -142,6 +144,14 @@ struct plan {
 };
 
 /* Memory that a call exposes. */
+enum plan_memory {
+    PLAN_MEMORY_HEAP,
+    PLAN_MEMORY_CLASS,  /* amalgam_alloc() */
+    PLAN_MEMORY_HANDLE, /* allocated by HG_Bulk_create() */
+    PLAN_MEMORY_TYPE,   /* of the heap, named by an MPI datatype */
+    PLAN_MEMORIES
+};
+
 struct plan_bulk {
     unsigned segments;
     uint32_t segment_len[PLAN_SEGMENTS_MAX];
@@ -173,8 +183,10 @@ struct plan_call {
     unsigned cancel_us;
     unsigned free_us;
     unsigned children;
-    bool waits;   /* the handler answers when its calls have ended */
-    bool is_last; /* of the burst before the end */
+    bool waits;         /* the handler answers when its calls have ended */
+    bool is_last;       /* of the burst before the end */
+    bool pushes;        /* its target writes the memory, and does not read it */
+    uint64_t memory_id; /* the call that exposes the memory */
     struct plan_bulk bulk;
 };
 
@@ -193,9 +205,11 @@ unsigned plan_root_index(uint64_t id);
 
 struct plan_call plan_call(const struct plan *plan, uint64_t id);
 
-/* Kinds with a callback at the origin; those that expose memory. */
+/* Kinds with a callback at the origin; those that expose memory; those whose
+ * targets move it. */
 bool plan_kind_ends(enum plan_kind kind);
 bool plan_kind_exposes(enum plan_kind kind);
+bool plan_kind_moves(enum plan_kind kind);
 bool plan_has_way(const struct plan_call *call, enum plan_way way);
 
 /* The roots that a rank makes, one after another. */

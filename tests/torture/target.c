@@ -171,8 +171,10 @@ static void answer_as_planned(struct served *served)
     }
 }
 
-void target_child_ended(struct served *served)
+void target_child_ended(struct served *served, uint64_t status)
 {
+    if (served->call.kind == PLAN_PASS && status != 0)
+        served->status = (hg_return_t)status;
     if (atomic_fetch_sub(&served->left, 1) == 1)
         target_answer(served);
 }
@@ -255,7 +257,7 @@ static void call_serve(struct served *served)
         input_free(served);
         EXPECT_OK(served->world, HG_Destroy(served->handle));
         served_over(served, false);
-    } else if (plan_kind_exposes(call->kind)) {
+    } else if (plan_kind_moves(call->kind)) {
         bool is_own = call->handler == PLAN_HANDLER_THREAD;
 
         if ((call->handler != PLAN_HANDLER_LATER && !is_own) ||
@@ -264,7 +266,7 @@ static void call_serve(struct served *served)
     } else if (call->waits) {
         atomic_store(&served->left, 1);
         children_post(served->world, call, served);
-        target_child_ended(served);
+        target_child_ended(served, 0);
     } else {
         children_post(served->world, call, NULL);
         answer_as_planned(served);

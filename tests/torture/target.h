@@ -32,8 +32,8 @@ void target_stream(
 void target_stream_empty(
     hg_class_t *cls, int from_rank, const void *bytes, size_t len);
 
-/* A call that the handler made has ended. */
-void target_child_ended(struct served *served);
+/* A call that the handler made has ended: with the status of its transfer. */
+void target_child_ended(struct served *served, uint64_t status);
 
 /* Answers, frees the argument and the handle, and `arg`, a struct served. */
 void target_answer(void *arg);

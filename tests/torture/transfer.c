@@ -43,9 +43,9 @@ static void transfer_finish(struct served *served)
     size_t len = call->bulk.size;
 
     served->status = (hg_return_t)atomic_load(&served->failure);
-    if (served->status == HG_SUCCESS && call->kind == PLAN_PULL) {
+    if (served->status == HG_SUCCESS && !call->pushes) {
         size_t at = content_differs(served->memory + served->offset, len,
-            content_key(call->id, CONTENT_EXPOSED), call->bulk.offset);
+            content_key(call->memory_id, CONTENT_EXPOSED), call->bulk.offset);
 
         if (at < len)
             book_finding(served->world->book,
@@ -90,9 +90,9 @@ static void memory_make(struct served *served)
     if (served->memory == NULL)
         abort();
     memset(served->memory, 0x55, left);
-    if (call->kind == PLAN_PUSH)
+    if (call->pushes)
         content_fill(served->memory + served->offset, call->bulk.size,
-            content_key(call->id, CONTENT_PUSHED), call->bulk.offset);
+            content_key(call->memory_id, CONTENT_PUSHED), call->bulk.offset);
     for (unsigned i = 0; i < count; i++) {
         starts[i] = served->memory + at;
         lens[i] = i + 1 == count ? left
@@ -127,7 +127,7 @@ static hg_return_t part_post(
 {
     const struct plan_call *call = &served->call;
     const struct hg_info *info = HG_Get_info(served->handle);
-    hg_bulk_op_t op = call->kind == PLAN_PULL ? HG_BULK_PULL : HG_BULK_PUSH;
+    hg_bulk_op_t op = call->pushes ? HG_BULK_PUSH : HG_BULK_PULL;
     hg_size_t remote = call->bulk.offset + at;
     hg_size_t local = served->offset + at;
 

@@ -18,6 +18,7 @@ enum { STREAM_TRIES = 20000 };
 static void origin_unref(struct origin *origin)
 {
     struct world *world = origin->world;
+    bool is_closing = false;
 
     if (atomic_fetch_sub(&origin->references, 1) > 1)
         return;
@@ -32,9 +33,17 @@ static void origin_unref(struct origin *origin)
         return;
     }
     pthread_mutex_lock(&world->kept_lock);
-    origin->next = world->kept_memory;
-    world->kept_memory = origin;
+    is_closing = atomic_load(&world->is_closing);
+    if (!is_closing) {
+        origin->next = world->kept_memory;
+        world->kept_memory = origin;
+    }
     pthread_mutex_unlock(&world->kept_lock);
+    if (!is_closing)
+        return;
+    /* The end of the round may have looked into the list. */
+    exposed_finish(origin);
+    free(origin);
 }
 
 /* False: the end of the round has begun, and has looked into the list. */

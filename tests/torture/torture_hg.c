@@ -55,7 +55,7 @@ static void post(struct poster *poster, unsigned index)
 
     while (atomic_load(&poster->window) >= plan->window ||
            (call.waits && atomic_load(&world->chains) >= plan->chains))
-        turn(world);
+        turn_await(world);
     (void)origin_post(world, id, &poster->window, NULL);
     if (plan_draw(call.hash, SALT_TURNS, 4) == 0)
         turn(world);
@@ -73,7 +73,7 @@ static void post_range(struct poster *poster, unsigned first, unsigned last)
 static void answers_await(struct poster *poster)
 {
     while (atomic_load(&poster->window) > 0)
-        turn(poster->world);
+        turn_await(poster->world);
 }
 
 static void *poster_run(void *arg)

@@ -3,11 +3,20 @@
 #include "turn.h"
 
 #include <poll.h>
+#include <time.h>
 
 #include "job.h"
 #include "later.h"
 
-enum { INSIDE_MAX = 2, MANY = 64, SALT_TURN = 1300, WAIT_MS = 2 };
+enum {
+    INSIDE_MAX = 2,
+    MANY = 64,
+    SALT_TURN = 1300,
+    SALT_AWAIT,
+    WAIT_MS = 2,
+    LONG_MS = 2000,
+    SLEPT_MAX = 2, /* one may be the machine's fault */
+};
 
 static _Thread_local unsigned inside; /* handlers on this stack that turn */
 static _Thread_local uint64_t turns;
@@ -90,6 +99,43 @@ void turn(struct world *world)
             if (world->classes[i].cls != NULL)
                 turn_context(world, &world->classes[i], k);
     later_turn();
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* What comes must end the wait. One that lasts its whole time, and then finds
+ * something, was not woken. */
+static void by_long_wait(struct world *world, hg_context_t *context)
+{
+    static atomic_uint slept;
+    uint64_t begin_ms = now_ms();
+    hg_return_t rc = HG_Progress(context, LONG_MS);
+
+    expect_progress(world, rc);
+    if (rc == HG_SUCCESS && now_ms() - begin_ms >= LONG_MS &&
+        atomic_fetch_add(&slept, 1) + 1 == SLEPT_MAX)
+        book_finding(world->book,
+            "HG_Progress has slept %d ms over what came, %d times", LONG_MS,
+            SLEPT_MAX);
+    by_progress(world, context, 0);
+}
+
+void turn_await(struct world *world)
+{
+    const struct plan *plan = &world->plan;
+
+    /* Others wait for nothing of this rank that only a turn does. */
+    if (plan->threads == 1 && plan->contexts == 1 && plan->classes == 1 &&
+        later_count() == 0 &&
+        plan_draw(plan->hash + world->rank + turns, SALT_AWAIT, 8) == 0)
+        by_long_wait(world, world->classes[0].contexts[0].context);
+    turn(world);
 }
 
 void turn_inside(hg_context_t *context)

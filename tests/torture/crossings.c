@@ -3,9 +3,10 @@
 #include "crossings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { LENGTHS = 3, MEDIUM_LEN = 65536, FEW = 8 };
+#include "crossings_line.h"
+
+enum { LENGTHS = 3, MEDIUM_LEN = 65536 };
 
 static const char *const length_names[LENGTHS] = {"short", "medium", "long"};
 static atomic_long counts[PLAN_KINDS][LENGTHS];
@@ -24,43 +25,22 @@ void crossings_count(struct world *world, const struct plan_call *call)
         1);
 }
 
-static const char *path_name(const char *transport)
+static const char *kind_name(unsigned kind)
 {
-    const char *copy = getenv("AMALGAM_SHM_COPY");
+    static char text[64];
 
-    return copy == NULL ? transport : copy;
-}
-
-static const char *credits_name(void)
-{
-    const char *text = getenv("AMALGAM_CREDITS");
-    long credits = text == NULL ? 0 : strtol(text, NULL, 0);
-
-    if (getenv("AMALGAM_MAX_REQUEST_BYTES") != NULL)
-        return "one-first";
-    return credits == 0     ? "default"
-           : credits == 1   ? "one"
-           : credits <= FEW ? "few"
-           : credits <= 64  ? "some"
-                            : "many";
+    (void)snprintf(text, sizeof(text), "%s-%s",
+        plan_kind_name((enum plan_kind)(kind / LENGTHS)),
+        length_names[kind % LENGTHS]);
+    return text;
 }
 
 void crossings_write(struct exchange *exchange, const char *transport)
 {
-    long sums[PLAN_KINDS * LENGTHS];
+    long visits[PLAN_KINDS * LENGTHS];
 
     for (int i = 0; i < PLAN_KINDS * LENGTHS; i++)
-        sums[i] = atomic_load(&counts[i / LENGTHS][i % LENGTHS]);
-    exchange_sum(exchange, sums, PLAN_KINDS * LENGTHS);
-    if (exchange_rank(exchange) != 0)
-        return;
-    printf("torture: crossings");
-    for (int i = 0; i < PLAN_KINDS * LENGTHS; i++)
-        if (sums[i] > 0)
-            printf(" %s-%s:%s:%s=%ld",
-                plan_kind_name((enum plan_kind)(i / LENGTHS)),
-                length_names[i % LENGTHS], path_name(transport), credits_name(),
-                sums[i]);
-    printf("\n");
-    fflush(stdout);
+        visits[i] = atomic_load(&counts[i / LENGTHS][i % LENGTHS]);
+    crossings_line_write(
+        exchange, transport, kind_name, visits, PLAN_KINDS * LENGTHS);
 }

@@ -11,7 +11,7 @@
 #include "margo_torture.h"
 #include "mercury_proc_bulk.h"
 
-enum { WINDOW = 8, BUSY_TRIES = 3 };
+enum { WINDOW = 8, BUSY_TRIES = 3, SPIN_MAX = 40000 };
 
 /* Lives from the first call of a thread to its last. */
 struct caller {
@@ -245,10 +245,21 @@ static void misuse_check(struct call *call, margo_request old)
         book_finding(call->mt->book, "no request could be waited for");
 }
 
+/* Passes some microseconds, so that the wait begins just when the call ends. */
+static void spin(const struct call *call)
+{
+    unsigned rounds = (unsigned)(call->plan.hash >> 13) % SPIN_MAX;
+
+    for (unsigned i = 0; i < rounds; i++)
+        atomic_signal_fence(memory_order_seq_cst);
+}
+
 static void request_wait(struct call *call)
 {
     int flag = 0;
 
+    if (call->plan.way == MT_WAIT)
+        spin(call);
     if (call->plan.way == MT_TEST)
         while (flag == 0) {
             if (margo_test(call->request, &flag) != 0) {
@@ -342,6 +353,8 @@ static void window_drain(struct call *calls, unsigned count)
         if (calls[i].plan.misuses)
             requests[WINDOW + i] = calls[i].request;
     }
+    if (count > 0)
+        spin(&calls[0]);
     while (left > 0) {
         size_t index = 2 * WINDOW;
         hg_return_t rc = margo_wait_any(2 * WINDOW, requests, &index);

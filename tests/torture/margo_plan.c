@@ -224,6 +224,21 @@ uint16_t mt_provider_number(unsigned rank, unsigned provider)
     return (uint16_t)(1 + rank * MT_PROVIDERS + provider);
 }
 
+const char *mt_kind_name(unsigned kind)
+{
+    static const char *const names[MT_KINDS] = {
+        [MT_ECHO] = "margo-echo",
+        [MT_PULL] = "margo-pull",
+        [MT_PUSH] = "margo-push",
+        [MT_NEST] = "margo-nest",
+        [MT_ONEWAY] = "margo-one-way",
+        [MT_PROVIDER] = "margo-provider",
+        [MT_LATE] = "margo-late",
+    };
+
+    return names[kind];
+}
+
 /* What stands in front of the bytes. */
 struct head {
     uint32_t magic;

@@ -164,6 +164,7 @@ const char *mt_plan_judge(
 /* May the origin have gone on before the handler ends? */
 bool mt_plan_may_lose(const struct mt_plan *plan);
 hg_return_t hg_proc_mt_args_t(hg_proc_t proc, void *data);
+const char *mt_kind_name(unsigned kind);
 /* The number of a provider of a rank. */
 uint16_t mt_provider_number(unsigned rank, unsigned provider);
 

@@ -52,6 +52,16 @@ unsigned bit_of(
 
 } /* namespace */
 
+const char *kind_name(unsigned kind)
+{
+    static const char *const names[KINDS] = {"thallium-sum", "thallium-pull",
+        "thallium-push", "thallium-provided", "thallium-passing",
+        "thallium-throwing", "thallium-silent", "thallium-late",
+        "thallium-one-way", "thallium-nest"};
+
+    return names[kind];
+}
+
 parcel parcel_of(const call_plan &plan, enum content what)
 {
     static const unsigned lens[] = {0, 10, 300, 4000, 9000, 70000, 300000};

@@ -104,6 +104,7 @@ struct call_plan {
     }
 };
 
+const char *kind_name(unsigned kind);
 parcel parcel_of(const call_plan &plan, enum content what);
 
 /* What is wrong with the fate of a call; null: nothing. */
@@ -116,6 +117,7 @@ struct process {
     struct exchange *exchange;
     struct book *book;
     std::vector<std::unique_ptr<world>> worlds;
+    long visits[KINDS]; /* calls that this rank made of each kind */
 };
 
 extern process all;

@@ -10,6 +10,8 @@
 
 #include "amalgam_state.h"
 #include "content.h"
+#include "crossings_line.h"
+#include "environment.h"
 #include "exchange.h"
 #include "lines.h"
 #include "margo_torture.h"
@@ -27,6 +29,7 @@ static struct {
     struct book *book;
     struct mt mts[MT_MAX];
     unsigned count;
+    long visits[MT_KINDS]; /* calls that this rank made of each kind */
 } all;
 
 struct worker {
@@ -153,7 +156,10 @@ static void calls_run(void)
     struct mt_steps steps = {.hash = all.plan.hash + DRAW_WORK};
     struct worker workers[MT_MAX * WORKERS_MAX];
     struct streams streams;
-    unsigned each = 1 + mt_step(&steps, 6);
+    unsigned drawn = 1 + mt_step(&steps, 6);
+    unsigned each = all.options.threads == 0   ? drawn
+                    : all.options.threads <= 6 ? all.options.threads
+                                               : 6;
     unsigned foreign = mt_step(&steps, 3);
     unsigned count = 0;
 
@@ -201,6 +207,7 @@ static void mt_make(struct mt *mt, unsigned index)
 {
     const struct plan *plan = &all.plan;
     bool is_narrow = getenv("AMALGAM_CREDITS") != NULL ||
+                     getenv("AMALGAM_MAX_PENDING_BYTES") != NULL ||
                      getenv("AMALGAM_MAX_REQUEST_BYTES") != NULL;
 
     memset(mt, 0, sizeof(*mt));
@@ -250,6 +257,18 @@ static const char *judge(void *arg, uint64_t id, const struct book_fate *fate)
     return mt_plan_judge(&all.mts[mt_id_instance(id) % MT_MAX], id, fate);
 }
 
+static void visits_count(void)
+{
+    for (unsigned i = 0; i < all.count; i++)
+        for (unsigned n = all.plan.first; n < all.plan.last; n++) {
+            const struct mt *mt = &all.mts[i];
+            struct mt_plan plan;
+
+            mt_plan_make(mt, mt_id_root(mt->index, mt->rank, n), &plan);
+            all.visits[plan.kind]++;
+        }
+}
+
 /* False: this machine cannot do that. */
 static bool round_run(uint64_t seed, unsigned round)
 {
@@ -271,12 +290,16 @@ static bool round_run(uint64_t seed, unsigned round)
     watch_phase("checks what is lent");
     for (unsigned i = 0; i < all.count; i++)
         home_check(&all.mts[i]);
+    visits_count();
     exchange_begin(all.exchange, NULL, 0);
     notes_wait();
     watch_phase("ends");
+    environment_look();
     for (unsigned i = 0; i < all.count; i++)
         mt_end(&all.mts[i]);
     watch_phase("compares");
+    exchange_barrier(all.exchange);
+    environment_closed(all.book);
     book_compare(all.book, all.exchange, origin_of, judge, NULL);
     return true;
 }
@@ -304,6 +327,7 @@ static int seeds_run(void)
         for (unsigned round = 0; round < all.options.rounds; round++)
             if (!round_run(seed, round))
                 return OPTIONS_SKIP;
+        environment_rounds(all.book, all.options.rounds);
         if (!seed_report(seed))
             return EXIT_FAILURE;
     }
@@ -335,6 +359,8 @@ int main(int argc, char **argv)
     watch_start(all.book, all.exchange, all.options.limit_s, report, NULL);
     code = seeds_run();
     watch_stop();
+    crossings_line_write(all.exchange, all.options.transport, mt_kind_name,
+        all.visits, MT_KINDS);
     book_destroy(all.book);
     return exchange_stop(all.exchange, code);
 }

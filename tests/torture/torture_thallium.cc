@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <thread>
 #include "amalgam_state.h"
+#include "crossings_line.h"
+#include "environment.h"
 #include "lines.h"
 #include "margo_job.h"
 #include "options.h"
@@ -71,6 +73,7 @@ bool world_open(world &in, unsigned index)
     in.size = exchange_size(all.exchange);
     in.ops = all.options.ops;
     if (getenv("AMALGAM_CREDITS") != nullptr ||
+        getenv("AMALGAM_MAX_PENDING_BYTES") != nullptr ||
         getenv("AMALGAM_MAX_REQUEST_BYTES") != nullptr)
         in.ops &= ~(1u << NEST);
     config = config_of(in);
@@ -234,6 +237,13 @@ const char *judge_call(void *, std::uint64_t id, const struct book_fate *fate)
     return judge(all.worlds[engine_of(id)]->plan_of(id), *fate);
 }
 
+void visits_count()
+{
+    for (auto &in : all.worlds)
+        for (unsigned n = all.plan.first; n < all.plan.last; n++)
+            all.visits[in->plan_of(in->root(n)).kind]++;
+}
+
 /* False: this machine cannot do that. */
 bool round_run(std::uint64_t seed, unsigned round)
 {
@@ -257,15 +267,19 @@ bool round_run(std::uint64_t seed, unsigned round)
     watch_phase("checks what is lent");
     for (auto &in : all.worlds)
         home_check(*in);
+    visits_count();
     exchange_begin(all.exchange, nullptr, 0);
     notes_wait();
     watch_phase("ends");
+    environment_look();
     for (auto &in : all.worlds)
         world_end(*in);
     if (guarded::count != 0)
         book_finding(
             all.book, "%d function objects are left", guarded::count.load());
     watch_phase("compares");
+    exchange_barrier(all.exchange);
+    environment_closed(all.book);
     book_compare(all.book, all.exchange, origin_of, judge_call, nullptr);
     return true;
 }
@@ -293,6 +307,7 @@ int seeds_run()
         for (unsigned round = 0; round < all.options.rounds; round++)
             if (!round_run(seed, round))
                 return OPTIONS_SKIP;
+        environment_rounds(all.book, all.options.rounds);
         if (!seed_report(seed))
             return EXIT_FAILURE;
     }
@@ -332,6 +347,8 @@ int main(int argc, char **argv)
     watch_start(all.book, all.exchange, all.options.limit_s, report, nullptr);
     code = seeds_run();
     watch_stop();
+    crossings_line_write(
+        all.exchange, all.options.transport, kind_name, all.visits, KINDS);
     all.worlds.clear();
     book_destroy(all.book);
     return exchange_stop(all.exchange, code);

@@ -24,7 +24,6 @@
 
 #include "base/assert.h"
 #include "base/env.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/process.h"
 
@@ -56,7 +55,6 @@ static const struct {
 static const char *const job_sizes[] = {
     "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
 
-static struct amg_lock env_lock;
 static bool was_set;
 static char universe[16]; /* the value set here; "": none */
 
@@ -264,7 +262,8 @@ static void settings_write(void)
     was_set = true;
 }
 
-/* NOTE(lock): only one thread at a time may read or set the environment. */
+/* One thread at a time sets the environment: the actions of signals are saved
+ * meanwhile. */
 int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     const struct fi_info *hints, struct fi_info **ret_info)
 {
@@ -272,20 +271,16 @@ int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     struct amg_signals signals; /* of the program */
     int code = 0;
 
-    amg_lock_lock(&env_lock);
     amg_signals_save(&signals);
     if (!was_set)
         settings_write();
     code = amg_ofi_call->getinfo(
         version, node, service, is_named ? FI_SOURCE : 0, hints, ret_info);
     amg_signals_restore(&signals);
-    amg_lock_unlock(&env_lock);
     return code;
 }
 
 void amg_ofi_env_forget(void)
 {
-    amg_lock_lock(&env_lock);
     was_set = false;
-    amg_lock_unlock(&env_lock);
 }

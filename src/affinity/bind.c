@@ -24,7 +24,7 @@
 enum { SYSTEM_CPUS = 16384, TEXT_CAP = 64 };
 
 static struct amg_cpuset process_binding;
-static struct amg_lock process_lock;
+static struct amg_lock process_lock AMG_LOCK_KEPT;
 /* Publishes the binding: a release store after it was read, an acquire load by
  * who uses it. */
 static atomic_bool process_is_read;

@@ -20,7 +20,7 @@ enum { HEEDED_CAP = 256 };
 /* This machine: static, so that it needs no memory that could be missing. */
 static struct amg_pu this_pus[AMG_CPUS_MAX];
 static struct amg_machine this_machine = {.pus = this_pus};
-static struct amg_lock this_lock;
+static struct amg_lock this_lock AMG_LOCK_KEPT;
 /* Publishes the two above: a release store after they were filled in, an
  * acquire load by who reads them. */
 static atomic_bool this_is_loaded;

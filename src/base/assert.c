@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/env.h"
 #include "base/log.h"
-#include "base/process.h"
 #include "mercury_class.h"
 
 enum { TEXT_CAP = 256 };
@@ -48,11 +48,11 @@ static hg_return_t refused(hg_return_t rc_inherited)
 
 hg_return_t amg_refusal(void)
 {
-    static atomic_uint told; /* amg_fork_count() of the process that logged */
-    unsigned forks = amg_fork_count();
+    static atomic_uint told; /* the process that logged */
+    unsigned pid = (unsigned)getpid();
 
     if (inherited.call != NULL &&
-        atomic_exchange_explicit(&told, forks, memory_order_relaxed) != forks)
+        atomic_exchange_explicit(&told, pid, memory_order_relaxed) != pid)
         AMG_LOG_ERROR("cls",
             "%s(): the %s belongs to the parent of this process, and only "
             "the parent can use it: open a class after fork(); this and "

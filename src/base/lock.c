@@ -152,3 +152,60 @@ void amg_lock_wake(struct amg_lock *lock)
 {
     amg_futex_wake(&lock->held, 1);
 }
+
+/* The linker gives the ends of the section these names. */
+extern char kept_first[] __asm__("__start_amg_locks");
+extern char kept_end[] __asm__("__stop_amg_locks");
+
+static struct amg_lock *kept_at(size_t i)
+{
+    char *at = kept_first + i * AMG_LOCK_STEP;
+
+    return at < kept_end ? (struct amg_lock *)(void *)at : NULL;
+}
+
+/* A thread that holds one of the locks may want another, so no thread waits for
+ * one while it has others: it takes all or none. A thread may hold one for long
+ * (libfabric looks for its providers under one), or call fork() itself: then
+ * the child gets the locks free, and perhaps not whole what one of them guards.
+ */
+static _Thread_local bool holds_kept;
+
+enum { HOLD_TRIES = 20000 /* of SLEEP_NS each */ };
+
+static bool kept_try(void)
+{
+    struct amg_lock *lock = NULL;
+    size_t i = 0;
+
+    while ((lock = kept_at(i)) != NULL && amg_lock_trylock(lock))
+        i++;
+    if (lock == NULL)
+        return true;
+    while (i-- > 0)
+        amg_lock_unlock(kept_at(i));
+    return false;
+}
+
+void amg_locks_hold(void)
+{
+    for (unsigned tries = 0; tries < HOLD_TRIES && !holds_kept; tries++) {
+        holds_kept = kept_try();
+        if (!holds_kept)
+            amg_lock_yield(tries);
+    }
+}
+
+void amg_locks_drop(void)
+{
+    for (size_t i = 0; holds_kept && kept_at(i) != NULL; i++)
+        amg_lock_unlock(kept_at(i));
+    holds_kept = false;
+}
+
+void amg_locks_drop_in_child(void)
+{
+    for (size_t i = 0; kept_at(i) != NULL; i++)
+        amg_lock_init(kept_at(i));
+    holds_kept = false;
+}

@@ -56,6 +56,18 @@ struct amg_lock {
     atomic_uint held;
 };
 
+/* Behind the name of a leaf lock of static storage: fork() holds all of these
+ * while the kernel copies the memory, so that a child finds each of them free,
+ * and whole what it guards. Each has a cache line. */
+enum { AMG_LOCK_STEP = 64 };
+#define AMG_LOCK_KEPT                                                          \
+    __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
+
+/* For fork(): begins by waiting for the locks, a second at most. */
+void amg_locks_hold(void);
+void amg_locks_drop(void);
+void amg_locks_drop_in_child(void);
+
 /* Yields the core to another thread that the caller waits for, which may have
  * been preempted; `tries`: number of yields before. */
 void amg_lock_yield(unsigned tries);

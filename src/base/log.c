@@ -63,6 +63,8 @@ enum { OUTLETS = sizeof(outlets) / sizeof(outlets[0]) };
 static pthread_once_t outlet_once = PTHREAD_ONCE_INIT;
 /* Guards all below but `outlet_loudest`; taken only when something changes. */
 static pthread_mutex_t outlet_mutex = PTHREAD_MUTEX_INITIALIZER;
+/* Guards the text and streams of lines; taken only while one is written. */
+static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
 static HG_LIST_HEAD(hg_log_outlet)
     outlets_of_programs = HG_LIST_HEAD_INITIALIZER(outlets_of_programs);
 static enum hg_log_level outlet_level = HG_LOG_LEVEL_WARNING;
@@ -153,11 +155,22 @@ static void all_update_locked(void)
     hg_atomic_set32(&outlet_loudest, loudest);
 }
 
+/* In a child of fork(). The parent's thread that holds one may be in a function
+ * of the program for long, so fork() does not wait for it. */
+static void mutexes_free(void)
+{
+    const pthread_mutex_t free = PTHREAD_MUTEX_INITIALIZER;
+
+    outlet_mutex = free;
+    log_mutex = free;
+}
+
 static void outlet_start(void)
 {
     const char *level = amg_env_text(AMG_ENV_LOG_LEVEL);
     const char *list = amg_env_text(AMG_ENV_LOG_SUBSYS);
 
+    (void)pthread_atfork(NULL, NULL, mutexes_free);
     pthread_mutex_lock(&outlet_mutex);
     if (level != NULL && amg_log_level_of(level) != AMG_LOG_LEVEL_COUNT)
         outlet_level = (enum hg_log_level)amg_log_level_of(level);
@@ -306,8 +319,7 @@ static const char *const log_names[AMG_LOG_LEVEL_COUNT] = {
     [AMG_LOG_LEVEL_DEBUG] = "debug",
 };
 
-/* Guards the text and streams below; taken only while a line is written. */
-static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
+/* Guarded by `log_mutex`: */
 static char log_who[WHO_CAP];
 static atomic_int log_rank = -1; /* -1: no rank of a job */
 static amg_log_write_fn log_func = fprintf;

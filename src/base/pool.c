@@ -17,17 +17,19 @@
  * the old one.
  */
 
+static struct amg_lock attics_lock AMG_LOCK_KEPT; /* guards all of them */
+
 void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len)
 {
     struct amg_link *object = NULL;
 
-    amg_lock_lock(&attic->lock);
+    amg_lock_lock(&attics_lock);
     if (attic->count > attic->rest) {
         object = attic->free;
         attic->free = object->next;
         attic->count--;
     }
-    amg_lock_unlock(&attic->lock);
+    amg_lock_unlock(&attics_lock);
     if (object != NULL)
         return object;
     object = amg_mem_alloc_aligned(align, len);
@@ -42,7 +44,7 @@ void amg_attic_put(struct amg_attic *attic, void *object)
 
     if (link == NULL)
         return;
-    amg_lock_lock(&attic->lock);
+    amg_lock_lock(&attics_lock);
     /* Freed objects go last if they are kept back from reuse, else first (warm
      * in the cache). */
     if (attic->free == NULL || attic->rest == 0) {
@@ -55,7 +57,7 @@ void amg_attic_put(struct amg_attic *attic, void *object)
     if (link->next == NULL)
         attic->last = link;
     attic->count++;
-    amg_lock_unlock(&attic->lock);
+    amg_lock_unlock(&attics_lock);
 }
 
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,

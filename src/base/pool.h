@@ -13,7 +13,6 @@
 
 /* One for each kind of object, of static storage; all zeros is an empty one. */
 struct amg_attic {
-    struct amg_lock lock;  /* guards what follows */
     struct amg_link *free; /* single linked through .next */
     struct amg_link *last; /* of these */
     size_t count;

@@ -15,6 +15,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/lock.h"
+
 /* Written in a forked child, which has one thread. */
 static atomic_uint forks;
 
@@ -24,14 +26,15 @@ void amg_fork_tell(
     (void)pthread_atfork(before, after, in_child);
 }
 
-static void child_count(void)
+static void child_begin(void)
 {
+    amg_locks_drop_in_child();
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
 static void watch_begin(void)
 {
-    amg_fork_tell(NULL, NULL, child_count);
+    amg_fork_tell(amg_locks_hold, amg_locks_drop, child_begin);
 }
 
 void amg_fork_watch(void)
@@ -54,8 +57,11 @@ unsigned amg_fork_count(void)
  * another thread sets meanwhile is lost, so only the first HG_Init() loads
  * drivers. */
 
+static struct amg_lock signals_lock AMG_LOCK_KEPT;
+
 void amg_signals_save(struct amg_signals *signals)
 {
+    amg_lock_lock(&signals_lock);
     memset(signals, 0, sizeof(*signals));
     for (int i = 1; i < AMG_SIGNALS; i++)
         (void)sigaction(i, NULL, &signals->kept[i]);
@@ -71,6 +77,7 @@ void amg_signals_restore(const struct amg_signals *signals)
                 now.sa_flags != signals->kept[i].sa_flags))
             (void)sigaction(i, &signals->kept[i], NULL);
     }
+    amg_lock_unlock(&signals_lock);
 }
 
 /* A guard by mprotect() splits a mapping in two at every stack, and the kernel

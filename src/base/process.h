@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Starts counting forks; later calls have no effect. */
+/* Starts counting forks, and keeping the locks (AMG_LOCK_KEPT) over them; later
+ * calls have no effect. It comes before all calls of amg_fork_tell() whose
+ * functions take locks: what is told last begins first. */
 void amg_fork_watch(void);
 
 /* Number of forks between the first amg_fork_watch() and this process. Cheap.
@@ -27,7 +29,8 @@ struct amg_signals {
     struct sigaction kept[AMG_SIGNALS];
 };
 
-/* Saves the action of each signal. */
+/* Saves the action of each signal; one thread at a time, until it restores
+ * them. */
 void amg_signals_save(struct amg_signals *signals);
 /* Restores actions that were changed since. */
 void amg_signals_restore(const struct amg_signals *signals);

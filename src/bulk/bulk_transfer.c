@@ -335,8 +335,8 @@ void amg_transfer_end(struct hg_op_id *transfer)
  * effect. So ids are numbers that are never reused, and a map of the process
  * has those of the transfers that have not called back. */
 
-static struct amg_lock ids_lock; /* guards both below */
-static struct amg_map ids;       /* id -> struct amg_transfer_asked */
+static struct amg_lock ids_lock AMG_LOCK_KEPT; /* guards both below */
+static struct amg_map ids; /* id -> struct amg_transfer_asked */
 static uint64_t ids_last;
 
 /* HG_NOMEM: it has no id. */

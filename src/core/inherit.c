@@ -13,9 +13,10 @@
  * one of the two writes it, and goes with the child.
  *
  * The list is locked while the kernel copies the memory, so the child sees all
- * classes. No other lock is taken meanwhile, and none that another thread may
- * have held is taken in the child. Memory for bulk transfers, which is a shared
- * mapping, becomes private to the child.
+ * classes, and so are the locks of what classes share (AMG_LOCK_KEPT), which a
+ * class that the child opens itself takes. No other lock that another thread
+ * may have held is taken in the child. Memory for bulk transfers, which is a
+ * shared mapping, becomes private to the child.
  *
  * Classes that the child opens afterwards are its own. */
 #include <pthread.h>

@@ -484,7 +484,7 @@ static void handler_line(
  * has them. */
 static void notes_warn(const char *notes)
 {
-    static struct amg_lock last_lock;
+    static struct amg_lock last_lock AMG_LOCK_KEPT;
     static char last[AMG_NOTES_CAP]; /* guarded by the lock */
     bool is_new = false;
 

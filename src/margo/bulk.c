@@ -19,8 +19,8 @@
 #include "margo/request.h"
 #include "mercury_bulk.h"
 
+static struct amg_lock monitored_lock AMG_LOCK_KEPT;
 static struct {
-    struct amg_lock lock;
     struct amg_map instances; /* by handle */
     /* Number of entries; while it is 0, margo_bulk_free() takes no lock. The
      * program's own synchronisation passes a handle to another thread. */
@@ -29,11 +29,11 @@ static struct {
 
 static void monitored_add(hg_bulk_t handle, margo_instance_id mid)
 {
-    amg_lock_lock(&monitored.lock);
+    amg_lock_lock(&monitored_lock);
     if (amg_map_put(&monitored.instances, (uint64_t)(uintptr_t)handle, mid) ==
         HG_SUCCESS)
         atomic_fetch_add_explicit(&monitored.count, 1u, memory_order_relaxed);
-    amg_lock_unlock(&monitored.lock);
+    amg_lock_unlock(&monitored_lock);
 }
 
 /* Removes a handle; returns the instance whose monitor has seen its creation,
@@ -44,11 +44,11 @@ static margo_instance_id monitored_take(hg_bulk_t handle)
 
     if (atomic_load_explicit(&monitored.count, memory_order_relaxed) == 0)
         return MARGO_INSTANCE_NULL;
-    amg_lock_lock(&monitored.lock);
+    amg_lock_lock(&monitored_lock);
     mid = amg_map_remove(&monitored.instances, (uint64_t)(uintptr_t)handle);
     if (mid != MARGO_INSTANCE_NULL)
         atomic_fetch_sub_explicit(&monitored.count, 1u, memory_order_relaxed);
-    amg_lock_unlock(&monitored.lock);
+    amg_lock_unlock(&monitored_lock);
     return mid;
 }
 
@@ -148,10 +148,8 @@ hg_return_t margo_bulk_deserialize(margo_instance_id mid, hg_bulk_t *handle,
 }
 
 /* Transfers in flight that can be cancelled, of all instances. */
-static struct {
-    struct amg_lock lock;
-    struct amg_list requests;
-} all = {.requests = {{&all.requests.head, &all.requests.head}}};
+static struct amg_lock all_lock AMG_LOCK_KEPT;
+static struct amg_list all = {{&all.head, &all.head}};
 
 /* Arguments that all forms of a transfer share. */
 struct move {
@@ -166,9 +164,9 @@ struct move {
 
 static void request_unlist(struct margo_request_struct *req)
 {
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     amg_list_remove(&req->link);
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
 }
 
 void amg_margo_bulk_cancel(margo_instance_id mid)
@@ -177,16 +175,16 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
 
     /* NOTE(lock): held over a call into HG, which takes no lock of ours: a
      * thread that ends a transfer waits until it was visited. */
-    amg_lock_lock(&all.lock);
-    link = amg_list_first(&all.requests);
-    for (; link != NULL; link = amg_list_next(&all.requests, link)) {
+    amg_lock_lock(&all_lock);
+    link = amg_list_first(&all);
+    for (; link != NULL; link = amg_list_next(&all, link)) {
         struct margo_request_struct *req =
             amg_container_of(link, struct margo_request_struct, link);
 
         if (req->mid == mid && atomic_load(&req->is_posted))
             (void)HG_Bulk_cancel(req->op_id);
     }
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
 }
 
 /* Its time limit has passed. The request stays until the callback has disarmed
@@ -226,9 +224,9 @@ static hg_return_t transfer_post(margo_instance_id mid,
     if (rc != HG_SUCCESS)
         return rc;
     if (is_timed) {
-        amg_lock_lock(&all.lock);
-        amg_list_push(&all.requests, &req->link);
-        amg_lock_unlock(&all.lock);
+        amg_lock_lock(&all_lock);
+        amg_list_push(&all, &req->link);
+        amg_lock_unlock(&all_lock);
     }
     rc = HG_Bulk_transfer(mid->hg_context, transfer_done, req, move->op,
         move->origin_addr, move->origin_handle, move->origin_offset,

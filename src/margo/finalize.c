@@ -64,9 +64,9 @@ void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
     atomic_store_explicit(&mid->state, next, memory_order_release);
 }
 
-/* All instances of the process. */
+/* All instances of the process; the lock guards the `refs` of each, too. */
+static struct amg_lock all_lock AMG_LOCK_KEPT;
 static struct {
-    struct amg_lock lock; /* guards all that is here, and the `refs` of each */
     struct amg_list instances; /* of struct margo_instance */
     struct amg_list closed;    /* the same; the oldest first */
     unsigned closed_count;
@@ -85,7 +85,7 @@ static bool is_known_locked(margo_instance_id mid)
 {
     struct amg_link *link = amg_list_first(&all.instances);
 
-    AMG_ASSERT_HELD(&all.lock);
+    AMG_ASSERT_HELD(&all_lock);
     for (; link != NULL; link = amg_list_next(&all.instances, link))
         if (instance_of(link) == mid)
             return true;
@@ -94,11 +94,11 @@ static bool is_known_locked(margo_instance_id mid)
 
 void amg_margo_refs_init(margo_instance_id mid)
 {
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     AMG_ASSERT(mid->refs.count == 0 && mid->refs.callers == 0);
     mid->refs.count = 1;
     amg_list_push(&all.instances, &mid->refs.link);
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
 }
 
 /* Begins a public call: keeps the memory of the instance until
@@ -107,11 +107,11 @@ static bool instance_enter(margo_instance_id mid)
 {
     bool is_known = false;
 
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
     if (is_known)
         mid->refs.callers++;
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
     return is_known;
 }
 
@@ -119,7 +119,7 @@ static bool instance_enter(margo_instance_id mid)
  * too many, else NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {
-    AMG_ASSERT_HELD(&all.lock);
+    AMG_ASSERT_HELD(&all_lock);
     amg_list_remove(&mid->refs.link);
     amg_list_push(&all.closed, &mid->refs.link);
     if (all.closed_count < CLOSED_KEPT) {
@@ -135,13 +135,13 @@ static margo_instance_id instance_leave(margo_instance_id mid)
 {
     margo_instance_id old = MARGO_INSTANCE_NULL;
 
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     AMG_ASSERT(mid->refs.callers > 0);
     mid->refs.callers--;
     if (mid->refs.callers == 0 && mid->refs.count == 0 &&
         amg_margo_state_of(mid) == AMG_MARGO_CLOSED && !mid->is_abandoned)
         old = retire_locked(mid);
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
     return old;
 }
 
@@ -158,14 +158,14 @@ static bool instance_unref_many(margo_instance_id mid)
 {
     bool is_done = false;
 
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     if (mid != MARGO_INSTANCE_NULL && is_known_locked(mid)) {
         struct amg_margo_refs *refs = &mid->refs;
 
         is_done = refs->count > 1 + refs_owed(refs);
         refs->count -= is_done;
     }
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
     return is_done;
 }
 
@@ -176,34 +176,34 @@ static bool instance_unref(margo_instance_id mid, bool *ret_begins)
     struct amg_margo_refs *refs = &mid->refs;
     bool is_held = false;
 
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     AMG_ASSERT(refs->callers > 0);
     *ret_begins = refs->count == 1 && !refs->has_begun;
     refs->has_begun = refs->has_begun || *ret_begins;
     is_held = refs->count > refs_owed(refs);
     refs->count -= is_held;
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
     return is_held || *ret_begins;
 }
 
 /* Notes that the finalization has begun, which has a reference of its own. */
 static void refs_finalize(margo_instance_id mid)
 {
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     AMG_ASSERT(!mid->refs.is_returned);
     mid->refs.has_begun = true;
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
 }
 
 /* Drops the reference of the finalization. */
 static void refs_finalized(margo_instance_id mid)
 {
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     AMG_ASSERT(mid->refs.has_begun && !mid->refs.is_returned);
     AMG_ASSERT(mid->refs.count > 0);
     mid->refs.is_returned = true;
     mid->refs.count--;
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
 }
 
 /* Are there no references? Then none can be taken any more, and the first
@@ -212,11 +212,11 @@ static bool refs_close(margo_instance_id mid, bool *ret_is_mine)
 {
     bool is_over = false;
 
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     is_over = mid->refs.count == 0;
     *ret_is_mine = is_over && !mid->refs.is_closing;
     mid->refs.is_closing = is_over;
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
     return is_over;
 }
 
@@ -650,12 +650,12 @@ hg_return_t margo_instance_ref_incr(margo_instance_id mid)
 {
     bool is_open = false;
 
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     is_open = mid != MARGO_INSTANCE_NULL && is_known_locked(mid) &&
               !mid->refs.is_closing;
     if (is_open)
         mid->refs.count++;
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
     return is_open ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
@@ -665,11 +665,11 @@ hg_return_t margo_instance_ref_count(margo_instance_id mid, unsigned *refcount)
 
     if (!AMG_GIVEN(refcount))
         return HG_INVALID_ARG;
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
     if (is_known)
         *refcount = mid->refs.count;
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
     return is_known ? HG_SUCCESS : HG_INVALID_ARG;
 }
 

@@ -23,10 +23,8 @@ enum { LOGGED_MAX = 8 };
 
 /* All handles of the process, because a class that the program opened
  * outlives the instances that used it. */
-static struct {
-    struct amg_lock lock;
-    struct amg_list handles; /* every struct amg_margo_handle */
-} all = {.handles = {{&all.handles.head, &all.handles.head}}};
+static struct amg_lock all_lock AMG_LOCK_KEPT;
+static struct amg_list all = {{&all.head, &all.head}};
 
 static void data_user_free(struct amg_margo_handle *data)
 {
@@ -44,9 +42,9 @@ static void data_free(void *arg)
     struct amg_margo_handle *data = arg;
 
     data_user_free(data);
-    amg_lock_lock(&all.lock);
+    amg_lock_lock(&all_lock);
     amg_list_remove(&data->link);
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
     amg_mem_free(data);
 }
 
@@ -60,9 +58,9 @@ static hg_return_t data_attach(hg_handle_t handle, void *arg)
         return HG_NOMEM;
     data->handle = handle;
     atomic_init(&data->refs, 1u);
-    amg_lock_lock(&all.lock);
-    amg_list_push(&all.handles, &data->link);
-    amg_lock_unlock(&all.lock);
+    amg_lock_lock(&all_lock);
+    amg_list_push(&all, &data->link);
+    amg_lock_unlock(&all_lock);
     return HG_Set_data(handle, data, data_free);
 }
 
@@ -447,16 +445,16 @@ void amg_margo_handles_each(margo_instance_id mid,
     /* NOTE(lock): held over calls into HG, which takes no lock of ours, and
      * over the program's logger: a thread that ends a handle waits until it
      * was visited. */
-    amg_lock_lock(&all.lock);
-    link = amg_list_first(&all.handles);
-    for (; link != NULL; link = amg_list_next(&all.handles, link)) {
+    amg_lock_lock(&all_lock);
+    link = amg_list_first(&all);
+    for (; link != NULL; link = amg_list_next(&all, link)) {
         struct amg_margo_handle *data =
             amg_container_of(link, struct amg_margo_handle, link);
 
         if (data->mid == mid)
             visit(data, arg);
     }
-    amg_lock_unlock(&all.lock);
+    amg_lock_unlock(&all_lock);
 }
 
 static bool is_in_flight(const struct amg_margo_handle *data)

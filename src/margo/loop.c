@@ -43,9 +43,9 @@ enum {
     MS_PER_S = 1000,
 };
 
+static struct amg_lock registry_lock AMG_LOCK_KEPT;
 static struct {
-    struct amg_lock lock;  /* guards the list, and the pools in it */
-    struct amg_list loops; /* of struct amg_margo_rounds */
+    struct amg_list loops; /* of struct amg_margo_rounds; with their pools */
     atomic_uint count;     /* of them; a hint without the lock */
 } loop_registry = {
     .loops = {{&loop_registry.loops.head, &loop_registry.loops.head}}};
@@ -73,13 +73,13 @@ static bool has_other_in_pool(struct amg_margo_rounds *rounds)
     if (atomic_load_explicit(&loop_registry.count, memory_order_relaxed) < 2)
         return false;
     pool = pool_mine();
-    amg_lock_lock(&loop_registry.lock);
+    amg_lock_lock(&registry_lock);
     rounds->pool = pool;
     for (link = amg_list_first(&loop_registry.loops); link != NULL;
          link = amg_list_next(&loop_registry.loops, link))
         count +=
             amg_container_of(link, struct amg_margo_rounds, link)->pool == pool;
-    amg_lock_unlock(&loop_registry.lock);
+    amg_lock_unlock(&registry_lock);
     return count > 1;
 }
 
@@ -89,18 +89,18 @@ void amg_margo_rounds_begin(margo_instance_id mid,
     *rounds = (struct amg_margo_rounds){.counts = counts, .pool = pool_mine()};
     if (mid->config->is_spindown_given)
         rounds->spindown_ms = mid->config->progress_spindown_ms;
-    amg_lock_lock(&loop_registry.lock);
+    amg_lock_lock(&registry_lock);
     atomic_fetch_add_explicit(&loop_registry.count, 1u, memory_order_relaxed);
     amg_list_push(&loop_registry.loops, &rounds->link);
-    amg_lock_unlock(&loop_registry.lock);
+    amg_lock_unlock(&registry_lock);
 }
 
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds)
 {
-    amg_lock_lock(&loop_registry.lock);
+    amg_lock_lock(&registry_lock);
     amg_list_remove(&rounds->link);
     atomic_fetch_sub_explicit(&loop_registry.count, 1u, memory_order_relaxed);
-    amg_lock_unlock(&loop_registry.lock);
+    amg_lock_unlock(&registry_lock);
 }
 
 void amg_margo_watcher_wake(margo_instance_id mid)

@@ -80,7 +80,7 @@ static bool yama_restricts(void)
 }
 
 /* Number of the domains that need ptrace_allow(). */
-static struct amg_lock ptrace_lock = {0};
+static struct amg_lock ptrace_lock AMG_LOCK_KEPT;
 static unsigned ptrace_users; /* guarded by it */
 
 /* Allows other processes of this user to access the memory of this one where
@@ -90,8 +90,8 @@ static bool ptrace_allow(void)
     if (!yama_restricts())
         return false;
     amg_lock_lock(&ptrace_lock);
-    if (ptrace_users++ == 0)
-        (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    ptrace_users++; /* from its parent a process inherits users, and no right */
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     amg_lock_unlock(&ptrace_lock);
     return true;
 }

@@ -136,6 +136,7 @@ static void runtime_inherit(void)
 
 static void fork_watch(void)
 {
+    amg_fork_watch();
     amg_fork_tell(NULL, NULL, runtime_inherit);
 }
 

@@ -25,10 +25,11 @@ enum {
     COLOR_STEP = 128, /* the same few sets of the cache */
 };
 
+static struct amg_lock stacks_lock AMG_LOCK_KEPT;
 static struct {
     size_t default_len;
     unsigned kept;
-    struct amg_lock lock; /* guards what follows */
+    /* Guarded by the lock: */
     struct amg_stack_cache shared;
     unsigned next_color;
 } stacks;
@@ -62,9 +63,9 @@ static struct amg_stack *stack_create(size_t len)
     }
     stack->len = len;
     amg_fibre_open(&stack->fibre, stack->base, len);
-    amg_lock_lock(&stacks.lock);
+    amg_lock_lock(&stacks_lock);
     stack->color = stacks.next_color++ % COLORS;
-    amg_lock_unlock(&stacks.lock);
+    amg_lock_unlock(&stacks_lock);
     return stack;
 }
 
@@ -97,9 +98,9 @@ static struct amg_stack *shared_pop(void)
 {
     struct amg_stack *stack = NULL;
 
-    amg_lock_lock(&stacks.lock);
+    amg_lock_lock(&stacks_lock);
     stack = cache_pop(&stacks.shared);
-    amg_lock_unlock(&stacks.lock);
+    amg_lock_unlock(&stacks_lock);
     return stack;
 }
 
@@ -108,19 +109,19 @@ static void shared_push(struct amg_stack *stack)
 {
     bool is_kept = false;
 
-    amg_lock_lock(&stacks.lock);
+    amg_lock_lock(&stacks_lock);
     is_kept = cache_push(&stacks.shared, stack, stacks.kept * SHARED_FACTOR);
-    amg_lock_unlock(&stacks.lock);
+    amg_lock_unlock(&stacks_lock);
     if (!is_kept)
         stack_destroy(stack);
 }
 
 void amg_stacks_open(void)
 {
-    amg_lock_lock(&stacks.lock);
+    amg_lock_lock(&stacks_lock);
     stacks.default_len = len_round(amg_env_number(AMG_ENV_ULT_STACK_BYTES));
     stacks.kept = (unsigned)amg_env_number(AMG_ENV_ULT_STACKS_KEPT);
-    amg_lock_unlock(&stacks.lock);
+    amg_lock_unlock(&stacks_lock);
 }
 
 void amg_stacks_close(void)

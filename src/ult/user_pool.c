@@ -61,7 +61,7 @@ void amg_user_pool_free(const struct amg_user_pool *user)
 
 /* Units of user-defined pools, by the program's handle; the lock guards the
  * map. */
-static struct amg_lock lock;
+static struct amg_lock lock AMG_LOCK_KEPT;
 static struct amg_map units;
 
 ABT_unit amg_unit_of(struct amg_ult *ult)

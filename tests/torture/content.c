@@ -14,7 +14,7 @@ uint64_t content_mix(uint64_t value)
 
 uint64_t content_key(uint64_t id, enum content what)
 {
-    return content_mix(id ^ (uint64_t)what << 61);
+    return content_mix(id ^ (uint64_t)what << 60);
 }
 
 static uint64_t word_at(uint64_t key, size_t word)

@@ -17,6 +17,7 @@ enum content {
     CONTENT_REPLY,
     CONTENT_EXPOSED, /* in the memory of the origin */
     CONTENT_PUSHED,  /* what its target writes there */
+    CONTENT_HEAD,    /* in front of request and reply, of the program */
 };
 
 /* Mixes all bits. */

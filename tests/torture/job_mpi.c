@@ -34,6 +34,7 @@ hg_class_t *job_open(struct world_class *cls)
     if (comm == MPI_COMM_NULL)
         return NULL;
     options.contexts = plan->contexts;
+    options.no_bulk_eager = plan->no_bulk_eager;
     opened = amalgam_init(comm, cls->world->options.transport, &options);
     MPI_Comm_free(&comm);
     return opened;

@@ -110,6 +110,51 @@ void message_check(struct world *world, const struct plan_call *call,
             at, len, is_reply ? "result" : "argument");
 }
 
+/* NULL: there are none. */
+static void *head_find(struct world *world, hg_handle_t handle, bool is_reply)
+{
+    void *head = NULL;
+    hg_size_t len = 0;
+
+    if (world->plan.head_len == 0)
+        return NULL;
+    EXPECT_OK(world, is_reply ? HG_Get_output_buf(handle, &head, &len)
+                              : HG_Get_input_buf(handle, &head, &len));
+    if (head != NULL && len < world->plan.head_len)
+        book_finding(world->book, "a message of %zu bytes, with a head of %u",
+            (size_t)len, world->plan.head_len);
+    return head;
+}
+
+static uint64_t head_key(const struct plan_call *call, bool is_reply)
+{
+    return content_key(call->id, CONTENT_HEAD) + is_reply;
+}
+
+void message_head_write(struct world *world, const struct plan_call *call,
+    hg_handle_t handle, bool is_reply)
+{
+    void *head = head_find(world, handle, is_reply);
+
+    if (head != NULL)
+        content_fill(head, world->plan.head_len, head_key(call, is_reply), 0);
+}
+
+void message_head_check(struct world *world, const struct plan_call *call,
+    hg_handle_t handle, bool is_reply)
+{
+    void *head = head_find(world, handle, is_reply);
+    size_t len = world->plan.head_len;
+
+    if (head != NULL &&
+        content_differs(head, len, head_key(call, is_reply), 0) < len)
+        book_finding(world->book,
+            "%s %016" PRIx64 " from rank %u to rank %u: the head of its %s "
+            "differs",
+            plan_kind_name(call->kind), call->id, call->origin, call->target,
+            is_reply ? "reply" : "request");
+}
+
 size_t message_stream(
     const struct plan_call *call, uint64_t order, uint8_t *ret_bytes)
 {

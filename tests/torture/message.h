@@ -33,6 +33,13 @@ uint8_t *message_bytes(
 void message_check(struct world *world, const struct plan_call *call,
     bool is_reply, const uint8_t *bytes);
 
+/* The bytes of the program in front of a request, or a reply: writes them, or
+ * checks them with a finding. */
+void message_head_write(struct world *world, const struct plan_call *call,
+    hg_handle_t handle, bool is_reply);
+void message_head_check(struct world *world, const struct plan_call *call,
+    hg_handle_t handle, bool is_reply);
+
 /* The bytes of a call without a handle: id, number, argument. */
 enum { MESSAGE_STREAM_CAP = 64 };
 size_t message_stream(

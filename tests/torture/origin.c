@@ -125,6 +125,7 @@ static void reply_check(struct origin *origin, hg_handle_t handle)
     else
         message_check(world, call, true, out.bytes);
     origin->status = out.status;
+    message_head_check(world, call, handle, true);
     EXPECT_OK(world, HG_Free_output(handle, &out));
 }
 
@@ -264,6 +265,7 @@ static hg_return_t origin_forward(struct origin *origin)
     in.bulk =
         call->kind == PLAN_PASSED ? origin->waiting->in.bulk : origin->bulk;
     in.bytes = message_bytes(call, false, &len);
+    message_head_write(origin->world, call, origin->handle, false);
     pthread_mutex_lock(&context->lock);
     if (call->target_context < PLAN_CONTEXTS_MAX)
         in.order = ++context->sent[call->target][call->target_context];

@@ -176,6 +176,14 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
     if (options->ways == UINT32_MAX && plan_draw(hash, SALT_PLAN + 10, 3) == 0)
         plan->ways = (uint32_t)content_mix(hash + SALT_PLAN + 11);
     plan->phases = plan_draw(hash, SALT_PLAN + 12, 4);
+    plan->head_len = plan_draw(hash, SALT_PLAN + 30, 4) == 0
+                         ? 1 + plan_draw(hash, SALT_PLAN + 31, PLAN_HEAD_MAX)
+                         : 0;
+    plan->checksums = plan_draw(hash, SALT_PLAN + 32, 3) == 0
+                          ? plan_draw(hash, SALT_PLAN + 33, 3)
+                          : 0;
+    plan->no_bulk_eager = plan_draw(hash, SALT_PLAN + 34, 3) == 0;
+    plan->no_loopback = plan_draw(hash, SALT_PLAN + 35, 3) == 0;
     plan->chains = chains_of(plan);
     plan->end = end_of(plan, options->ends);
     plan->end_rank = plan_draw(hash, SALT_PLAN + 13, plan->ranks);

@@ -141,7 +141,14 @@ struct plan {
     unsigned end_rank; /* the early or the late one */
     unsigned credits;  /* AMALGAM_CREDITS, or 64 */
     uint32_t message_bytes;
+    /* Options of the classes. */
+    unsigned head_len;  /* bytes that each request and reply begin with, or 0 */
+    unsigned checksums; /* hg_checksum_level_t */
+    bool no_bulk_eager;
+    bool no_loopback;
 };
+
+enum { PLAN_HEAD_MAX = 64 };
 
 /* Memory that a call exposes. */
 enum plan_memory {

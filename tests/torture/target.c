@@ -28,7 +28,7 @@ static hg_return_t answer_left(const struct hg_cb_info *info)
 }
 
 /* Sends the result. True: the callback frees `served`. */
-static bool respond(struct served *served)
+static bool respond(struct served *served, bool has_handle)
 {
     const struct plan_call *call = &served->call;
     bool has_callback = plan_draw(call->hash, SALT_CALLBACK, 2) == 0;
@@ -38,6 +38,8 @@ static bool respond(struct served *served)
     hg_return_t rc = HG_SUCCESS;
 
     out.bytes = message_bytes(call, true, &len);
+    if (has_handle)
+        message_head_write(world, call, served->handle, true);
     if (has_callback)
         book_begin(world->book);
     rc = HG_Respond(
@@ -72,7 +74,7 @@ void target_answer(void *arg)
 {
     struct served *served = arg;
     struct served copy = *served;
-    bool is_kept = respond(served);
+    bool is_kept = respond(served, true);
 
     input_free(&copy);
     EXPECT_OK(copy.world, HG_Destroy(copy.handle));
@@ -87,9 +89,11 @@ static void answer_without(struct served *served, bool has_handle)
 
     input_free(served);
     copy = *served;
-    if (!has_handle)
+    if (!has_handle) {
+        message_head_write(copy.world, &copy.call, copy.handle, true);
         EXPECT_OK(copy.world, HG_Destroy(copy.handle));
-    is_kept = respond(served);
+    }
+    is_kept = respond(served, has_handle);
     if (has_handle)
         EXPECT_OK(copy.world, HG_Destroy(copy.handle));
     served_over(is_kept ? &copy : served, is_kept);
@@ -296,6 +300,7 @@ hg_return_t target_call(hg_handle_t handle)
     arrived(cls, &served->call, HG_Context_get_id(info->context),
         (int)world_rank_of(cls, info->addr), served->in.order);
     message_check(cls->world, &served->call, false, served->in.bytes);
+    message_head_check(cls->world, &served->call, handle, false);
     if (served->call.kind == PLAN_ONE_WAY)
         one_way_serve(served);
     else
@@ -326,7 +331,7 @@ void target_stream(
     if (len >= HEAD)
         memcpy(head, bytes, HEAD);
     if (len < HEAD || !plan_knows(&world->plan, head[0]) ||
-        (uintptr_t)bytes % ALIGNED != 0) {
+        (world->plan.head_len == 0 && (uintptr_t)bytes % ALIGNED != 0)) {
         book_finding(world->book, "a one-way call of %zu bytes is none", len);
         return;
     }

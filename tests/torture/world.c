@@ -147,6 +147,9 @@ static hg_class_t *alone_open(struct world *world)
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
 
     info.na_init_info.max_contexts = (uint8_t)world->plan.contexts;
+    info.checksum_level = (hg_checksum_level_t)world->plan.checksums;
+    info.no_bulk_eager = world->plan.no_bulk_eager;
+    info.no_loopback = world->plan.no_loopback && !world->plan.is_self;
     return HG_Init_opt2(world->options.transport, HG_TRUE,
         HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &info);
 }
@@ -175,6 +178,9 @@ static bool class_open(struct world *world, unsigned index)
         return world->plan.is_job &&
                !plan_is_member(&world->plan, index, world->rank);
     EXPECT_OK(world, HG_Class_set_data(cls->cls, cls, NULL));
+    EXPECT_OK(world, HG_Class_set_input_offset(cls->cls, world->plan.head_len));
+    EXPECT_OK(
+        world, HG_Class_set_output_offset(cls->cls, world->plan.head_len));
     rpcs_register(cls);
     if (!contexts_open(cls))
         return false;

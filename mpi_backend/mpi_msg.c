@@ -174,8 +174,8 @@ hg_return_t amg_mpi_msg_send_ack(struct amg_ep *base, struct amg_target to,
     amg_call_begin(op, base);
     amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
     rc = amg_mpi_send_locked(msgbuf);
-    if (rc != HG_SUCCESS) /* once more: the target keeps its long reply */
-        rc = amg_mpi_send_locked(msgbuf);
+    if (rc != HG_SUCCESS)
+        rc = amg_mpi_send_again_locked(msgbuf, rc);
     if (rc != HG_SUCCESS) {
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
         amg_mpi_msgbuf_put_locked(msgbuf);
@@ -219,6 +219,8 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
         amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
     }
     rc = amg_mpi_send_locked(msgbuf);
+    if (!AMG_LIKELY(rc == HG_SUCCESS))
+        rc = amg_mpi_send_again_locked(msgbuf, rc);
     if (AMG_LIKELY(rc == HG_SUCCESS))
         request_close_locked(domain, arrival);
     else if (op != NULL)

@@ -8,8 +8,9 @@
  * may complete in any order.
  *
  * A message that MPI refuses is the caller's again. One that was accepted
- * before, in a pack, or that the driver sends by itself, has no caller to tell:
- * MPI gets it a few times, at once, as later messages must not pass it. */
+ * before, in a pack, or that another rank waits for, whom nobody could tell of
+ * the failure, MPI gets a few times, at once, as later messages must not pass
+ * it. */
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
@@ -295,13 +296,24 @@ void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     amg_mpi_send_own_locked(msgbuf);
 }
 
+hg_return_t amg_mpi_send_again_locked(
+    struct amg_mpi_msgbuf *msgbuf, hg_return_t rc)
+{
+    for (unsigned i = 1; i < AMG_MPI_TRIES && rc != HG_SUCCESS; i++)
+        rc = amg_mpi_send_locked(msgbuf);
+    return rc;
+}
+
 void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf)
 {
+    hg_return_t rc = HG_SUCCESS;
+
     msgbuf->post.op = NULL;
-    for (unsigned i = 0; i < AMG_MPI_TRIES; i++)
-        if (amg_mpi_send_locked(msgbuf) == HG_SUCCESS)
-            return;
-    amg_mpi_msgbuf_put_locked(msgbuf);
+    rc = amg_mpi_send_locked(msgbuf);
+    if (rc != HG_SUCCESS)
+        rc = amg_mpi_send_again_locked(msgbuf, rc);
+    if (rc != HG_SUCCESS)
+        amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
 /* Removes the oldest ones from the list; returns how many. */

@@ -25,6 +25,11 @@ static inline void amg_mpi_send_address(struct amg_mpi_msgbuf *msgbuf,
  * MPI's reason is logged. */
 hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf);
 
+/* The same for one that MPI refused with `rc`, and that another rank waits for:
+ * a few times more. */
+hg_return_t amg_mpi_send_again_locked(
+    struct amg_mpi_msgbuf *msgbuf, hg_return_t rc);
+
 /* A poll begins, by a thread that may call MPI: sends all kept messages. */
 void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain);
 

@@ -35,6 +35,8 @@ static enum life_step armed_at; /* step from which calls are counted */
 static enum inject_call the_call;
 static uint64_t the_n;
 static unsigned the_rank;
+static uint64_t often; /* one in so many calls fails, with seed `the_n` */
+static unsigned long long seeds[2] = {1, 10};
 static char case_text[256];
 static atomic_uint findings;
 
@@ -116,16 +118,38 @@ static unsigned fds_count(void)
 static void step_begin(enum life_step step, void *arg)
 {
     (void)arg;
-    if (step == armed_at)
+    if (often > 0 && the_n > 0 && step == LIFE_CLOSE)
+        inject_arm(0, 0);
+    else if (often > 0 && the_n > 0 && step == armed_at)
+        inject_arm_often(often, the_n << 1 | plan.rank);
+    else if (step == armed_at)
         inject_arm(the_call, plan.rank == the_rank ? the_n : 0);
 }
 
 bool fault_is_over(void)
 {
-    bool is_over[2] = {inject_failed() > 0, false};
+    /* Of many none is the last. */
+    bool is_over[2] = {inject_failed() > 0 && often == 0, false};
 
     pair_swap(&is_over[0], &is_over[1], sizeof(bool));
     return is_over[0] || is_over[1];
+}
+
+static void case_name(void)
+{
+    int len = snprintf(case_text, sizeof(case_text), "%s%s", plan.transport,
+        armed_at == LIFE_OPEN   ? ""
+        : armed_at == LIFE_CALL ? " --at call"
+                                : " --at close");
+
+    if (often > 0)
+        snprintf(case_text + len, sizeof(case_text) - (size_t)len,
+            " --often %llu --seed %llu", (unsigned long long)often,
+            (unsigned long long)the_n);
+    else
+        snprintf(case_text + len, sizeof(case_text) - (size_t)len,
+            " --only %s:%llu:%u", inject_name(the_call),
+            (unsigned long long)the_n, the_rank);
 }
 
 /* Runs one life; returns whether a call failed in it. */
@@ -140,11 +164,7 @@ static bool case_run(enum inject_call call, uint64_t n, unsigned rank)
     the_call = call;
     the_n = n;
     the_rank = rank;
-    snprintf(case_text, sizeof(case_text), "%s --only %s:%llu:%u%s",
-        plan.transport, inject_name(call), (unsigned long long)n, rank,
-        armed_at == LIFE_OPEN   ? ""
-        : armed_at == LIFE_CALL ? " --at call"
-                                : " --at close");
+    case_name();
     memset(lines, 0, sizeof(lines));
     atomic_store(&lines_len, 0);
     atomic_store(&lines_count, 0);
@@ -259,11 +279,23 @@ static void only_run(char *only)
             (void)case_run(i, n, rank);
 }
 
+/* Many calls fail, in both processes, until they close. */
+static void seeds_run(unsigned long long first, unsigned long long last)
+{
+    (void)case_run(INJECT_CALLS - 1, 0, 0);
+    for (unsigned long long seed = first; seed <= last; seed++)
+        (void)case_run(INJECT_CALLS - 1, seed, 0);
+    if (plan.rank == 0)
+        printf("one of %llu calls: seeds %llu to %llu\n",
+            (unsigned long long)often, first, last);
+}
+
 static void usage(void)
 {
     fprintf(stderr,
         "sweep --transport NAME [--fork] [--full] [--at call|close]\n"
-        "      [--only CALL[:N:PROCESS]] [--loud] [--limit SECONDS]\n");
+        "      [--only CALL[:N:PROCESS]] [--often N --seed FIRST[:LAST]]\n"
+        "      [--loud] [--limit SECONDS]\n");
     exit(2);
 }
 
@@ -272,7 +304,7 @@ static char *options_read(int argc, char **argv, bool *ret_by_fork)
     static const struct option known[] = {{"transport", 1, NULL, 't'},
         {"fork", 0, NULL, 'f'}, {"full", 0, NULL, 'a'}, {"at", 1, NULL, 'w'},
         {"only", 1, NULL, 'o'}, {"loud", 0, NULL, 'l'}, {"limit", 1, NULL, 's'},
-        {NULL, 0, NULL, 0}};
+        {"often", 1, NULL, 'n'}, {"seed", 1, NULL, 'd'}, {NULL, 0, NULL, 0}};
     char *only = NULL;
     int c = 0;
 
@@ -300,6 +332,13 @@ static char *options_read(int argc, char **argv, bool *ret_by_fork)
         case 's':
             limit_s = (unsigned)atoi(optarg);
             break;
+        case 'n':
+            often = strtoull(optarg, NULL, 10);
+            break;
+        case 'd':
+            if (sscanf(optarg, "%llu:%llu", &seeds[0], &seeds[1]) == 1)
+                seeds[1] = seeds[0];
+            break;
         default:
             usage();
         }
@@ -322,7 +361,9 @@ int main(int argc, char **argv)
     plan.by_mpi = !by_fork;
     setenv("AMALGAM_FINALIZE_TIMEOUT_MS", "500", 0);
     HG_Set_log_func(line_keep);
-    if (only != NULL)
+    if (often > 0)
+        seeds_run(seeds[0], seeds[1]);
+    else if (only != NULL)
         only_run(only);
     else
         all_sweep(NULL);

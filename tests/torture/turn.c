@@ -133,7 +133,7 @@ void turn_await(struct world *world)
     /* Others wait for nothing of this rank that only a turn does. */
     if (plan->threads == 1 && plan->contexts == 1 && plan->classes == 1 &&
         later_count() == 0 &&
-        plan_draw(plan->hash + world->rank + turns, SALT_AWAIT, 8) == 0)
+        plan_draw(plan->hash + world->rank + turns, SALT_AWAIT, 3) == 0)
         by_long_wait(world, world->classes[0].contexts[0].context);
     turn(world);
 }

@@ -5,11 +5,23 @@
 
 #include "mpi/strict/strict_core.h"
 
+/* 1: ranks take turns, and see a clock that their calls and sleeps move. */
+#define STRICT_ENV_TOKEN "AMALGAM_TEST_STRICT_TOKEN"
+/* 1: a line in stdout at MPI_Pcontrol and MPI_Finalize, with a hash of the
+ * calls of all ranks so far. 2: also a line in stderr for each call. */
+#define STRICT_ENV_TRACE "AMALGAM_TEST_STRICT_TRACE"
+
 /* MPI was started, or is about to end. Collective. */
 void strict_token_begin(void);
 void strict_token_end(void);
+/* Whether this thread takes turns with other ranks. */
+bool strict_token_is_mine(void);
 /* A call of MPI begins: another rank may be next. */
 void strict_token_turn(void);
+/* This rank waits: another one is next, if any can run. */
+void strict_token_yield(void);
+/* The clock of all ranks, which moves by so much. */
+uint64_t strict_token_clock(uint64_t more_ns);
 /* All draw anew: the ranks start a new trace. */
 void strict_token_reseed(uint64_t seed);
 

@@ -212,13 +212,16 @@ int MPI_Win_fence(int mode, MPI_Win win)
 int MPI_Win_lock_all(int mode, MPI_Win win)
 {
     struct strict_window *window = NULL;
+    unsigned depth = 0;
     int rc = MPI_SUCCESS;
 
     STRICT_ENTER();
     window = strict_window_of(win);
     if (window != NULL && has_lock(window))
         strict_finding("a lock of this window is held already");
+    depth = strict_poke_open();
     rc = PMPI_Win_lock_all(mode, win);
+    strict_poke_close(depth);
     if (rc == MPI_SUCCESS && window != NULL)
         window->is_locked_all = true;
     strict_leave();

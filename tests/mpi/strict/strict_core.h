@@ -49,6 +49,8 @@ void strict_level_set(int level);
 /* The call that this thread is in, and whether Amalgam made it. */
 const char *strict_call(void);
 bool strict_is_library(void);
+/* Whether code of Amalgam or of the program is at this address. */
+bool strict_is_watched(const void *code);
 
 /* Prints what breaks the standard in the call of this thread, and ends the
  * process as the environment says. */

@@ -22,6 +22,7 @@
 #include "mpi/strict/strict.h"
 #include "mpi/strict/strict_rma.h"
 #include "mpi/strict/strict_send.h"
+#include "mpi/strict/strict_token.h"
 
 enum {
     LIBRARIES = 8,
@@ -44,19 +45,22 @@ static atomic_int level = MPI_THREAD_MULTIPLE;
 static const char *main_thread; /* set before `level` */
 static atomic_uint findings;
 
-/* Code of Amalgam's libraries. Set by the constructor. */
+/* Code of Amalgam's libraries and of the program. Set by the constructor. */
 static struct {
     uintptr_t begin;
     uintptr_t end;
+    bool is_program;
 } libraries[LIBRARIES];
 static unsigned library_count;
 
+/* The program has no name. */
 static int library_note(struct dl_phdr_info *info, size_t len, void *arg)
 {
+    bool is_program = info->dlpi_name == NULL || info->dlpi_name[0] == '\0';
+
     (void)len;
     (void)arg;
-    if (info->dlpi_name == NULL ||
-        strstr(info->dlpi_name, "/libamalgam") == NULL)
+    if (!is_program && strstr(info->dlpi_name, "/libamalgam") == NULL)
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -67,6 +71,7 @@ static int library_note(struct dl_phdr_info *info, size_t len, void *arg)
         libraries[library_count].begin = info->dlpi_addr + part->p_vaddr;
         libraries[library_count].end =
             libraries[library_count].begin + part->p_memsz;
+        libraries[library_count].is_program = is_program;
         library_count++;
     }
     return 0;
@@ -84,14 +89,27 @@ const char *strict_call(void)
     return call_name;
 }
 
-bool strict_is_library(void)
+/* -1: it is at none of them. */
+static int library_at(const void *code)
 {
-    uintptr_t at = (uintptr_t)call_from;
+    uintptr_t at = (uintptr_t)code;
 
     for (unsigned i = 0; i < library_count; i++)
         if (at >= libraries[i].begin && at < libraries[i].end)
-            return true;
-    return false;
+            return (int)i;
+    return -1;
+}
+
+bool strict_is_library(void)
+{
+    int at = library_at(call_from);
+
+    return at >= 0 && !libraries[at].is_program;
+}
+
+bool strict_is_watched(const void *code)
+{
+    return library_at(code) >= 0;
 }
 
 void strict_finding(const char *what, ...)
@@ -157,6 +175,7 @@ void strict_enter(const char *call, const void *caller)
     }
     depth++;
     strict_calls++;
+    strict_token_turn();
     strict_send_move();
     strict_access_move();
 }
@@ -190,7 +209,10 @@ void strict_pause(void)
     const void *from = call_from;
     unsigned held = strict_open();
 
-    sched_yield();
+    if (strict_token_is_mine())
+        strict_token_yield();
+    else
+        sched_yield();
     strict_close(held);
     call_name = call;
     call_from = from;

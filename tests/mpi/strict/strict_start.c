@@ -113,8 +113,7 @@ int MPI_Pcontrol(const int level, ...)
     va_end(args);
     STRICT_ENTER();
     strict_send_flush();
-    strict_choice_seed(seed == 0 ? 1 : seed);
-    strict_token_reseed(seed);
+    strict_token_reseed(seed == 0 ? 1 : seed);
     strict_leave();
     return MPI_SUCCESS;
 }

@@ -15,35 +15,40 @@
 
 enum { STREAM_TRIES = 20000 };
 
-static void origin_unref(struct origin *origin)
+/* Memory that must not change any more is compared at the end of the round; or
+ * at once, if that has begun and has looked into the list. */
+static void origin_free(struct origin *origin)
 {
     struct world *world = origin->world;
     bool is_closing = false;
 
+    if (plan_kind_exposes(origin->call.kind)) {
+        exposed_check(origin);
+        if (exposed_is_kept(origin)) {
+            pthread_mutex_lock(&world->kept_lock);
+            is_closing = atomic_load(&world->is_closing);
+            if (!is_closing) {
+                origin->next = world->kept_memory;
+                world->kept_memory = origin;
+            }
+            pthread_mutex_unlock(&world->kept_lock);
+            if (!is_closing)
+                return;
+            exposed_finish(origin);
+        }
+    }
+    free(origin);
+}
+
+/* Open to the last: the class, whose memory it may have, closes after that. */
+static void origin_unref(struct origin *origin)
+{
+    struct world *world = origin->world;
+
     if (atomic_fetch_sub(&origin->references, 1) > 1)
         return;
+    origin_free(origin);
     atomic_fetch_sub(&world->open, 1);
-    if (!plan_kind_exposes(origin->call.kind)) {
-        free(origin);
-        return;
-    }
-    exposed_check(origin);
-    if (!exposed_is_kept(origin)) {
-        free(origin);
-        return;
-    }
-    pthread_mutex_lock(&world->kept_lock);
-    is_closing = atomic_load(&world->is_closing);
-    if (!is_closing) {
-        origin->next = world->kept_memory;
-        world->kept_memory = origin;
-    }
-    pthread_mutex_unlock(&world->kept_lock);
-    if (!is_closing)
-        return;
-    /* The end of the round may have looked into the list. */
-    exposed_finish(origin);
-    free(origin);
 }
 
 /* False: the end of the round has begun, and has looked into the list. */

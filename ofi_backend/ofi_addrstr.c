@@ -157,6 +157,12 @@ static bool stack_is_mine(
         return true;
     if (first == len && strncmp(facts->stack, name, len) == 0)
         return true;
+    /* Mercury's other name of a stack over ofi_rxm. */
+    if (strcmp(facts->stack + first, ";ofi_rxm") == 0 &&
+        len == first + strlen("_rxm") &&
+        strncmp(facts->stack, name, first) == 0 &&
+        strncmp(name + first, "_rxm", strlen("_rxm")) == 0)
+        return true;
     /* One wire protocol had both names; see ofi_select.c. */
     return first == 3 && strncmp(facts->stack, "net", 3) == 0 && len == 3 &&
            strncmp(name, "tcp", 3) == 0;

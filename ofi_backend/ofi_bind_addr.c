@@ -174,19 +174,27 @@ static hg_return_t host_read(struct amg_ofi_bind_addr *bind)
     return HG_SUCCESS;
 }
 
+/* An IPv4 address may lack its last numbers. Without a number of bits, those of
+ * all that are given count. */
 static hg_return_t subnet_read(const char *text, struct amg_ofi_bind_addr *bind)
 {
-    char ip[INET6_ADDRSTRLEN] = "";
+    char ip[INET6_ADDRSTRLEN + sizeof(".0.0.0")] = "";
     size_t len = strcspn(text, "/");
     char *end = NULL;
-    unsigned long bits = 0;
+    unsigned long bits = 32;
     unsigned long most = 0;
 
-    if (len < sizeof(ip)) {
+    if (len < INET6_ADDRSTRLEN) {
         memcpy(ip, text, len);
+        for (; bits > BITS_PER_BYTE && family_of(ip) == AF_UNSPEC &&
+               strspn(ip, "0123456789.") > 0;
+             bits -= BITS_PER_BYTE)
+            strcat(ip, ".0");
         bind->subnet_family = family_of(ip);
         most = bind->subnet_family == AF_INET6 ? 128 : 32;
-        bits = text[len] == '/' ? strtoul(text + len + 1, &end, 10) : most;
+        bits = bind->subnet_family == AF_INET6 ? most : bits;
+        if (text[len] == '/')
+            bits = strtoul(text + len + 1, &end, 10);
         bind->has_subnet =
             bind->subnet_family != AF_UNSPEC && bits <= most &&
             inet_pton(bind->subnet_family, ip, bind->subnet) == 1 &&
@@ -255,12 +263,18 @@ hg_return_t amg_ofi_bind_addr_read(
     const struct amg_open *how, struct amg_ofi_bind_addr *ret_bind)
 {
     const char *info = how->info == NULL ? "" : how->info;
+    const char *slash = strchr(info, '/');
     struct amg_ofi_bind_addr bind = {.family = AF_UNSPEC};
     struct amg_uri_host split;
     hg_return_t rc = HG_SUCCESS;
 
-    if (amg_uri_split_host(info, &split) != HG_SUCCESS ||
-        split.name_len >= AMG_OFI_HOST_CAP) {
+    rc = amg_uri_split_host(slash == NULL ? info : slash + 1, &split);
+    /* NIC/[host][:port]: the host tells as much as its NIC. */
+    if (rc == HG_SUCCESS && slash != NULL && split.name_len == 0) {
+        split.name = info;
+        split.name_len = (size_t)(slash - info);
+    }
+    if (rc != HG_SUCCESS || split.name_len >= AMG_OFI_HOST_CAP) {
         AMG_LOG_ERROR("cls",
             "'%s' is no [host or interface][:port], the port from 1 to 65535, "
             "an IPv6 host in brackets",

@@ -51,6 +51,7 @@ static const struct {
     {"ofi", {"tcp"}},
     {"net", {"net!", "tcp!"}},
     {"tcp_rxm", {"tcp;ofi_rxm"}},
+    {"sm", {"shm"}},
     {"verbs", {"verbs;ofi_rxm", "verbs"}},
     {"verbs_rxm", {"verbs;ofi_rxm"}},
     {"udp", {"udp;ofi_rxd"}},

@@ -414,15 +414,11 @@ enum { OTHERS_WAIT = HG_RETURN_MAX };
 static hg_return_t request_wait_monitored(struct margo_request_struct *req)
 {
     struct margo_monitor_wait_args args = {.request = req};
-    bool waits = !request_is_over(req);
 
     AMG_MARGO_NOTIFY(req->mid, wait, MARGO_MONITOR_FN_START, &args);
     if (!AMG_LIKELY(request_wait(req)))
         return (hg_return_t)OTHERS_WAIT;
     args.ret = req->ret;
-    /* A thread of this process that answered is ready before. */
-    if (waits && req->type == MARGO_FORWARD_REQUEST)
-        (void)ABT_self_yield();
     AMG_MARGO_NOTIFY(req->mid, wait, MARGO_MONITOR_FN_END, &args);
     return args.ret;
 }

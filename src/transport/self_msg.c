@@ -404,13 +404,13 @@ static AMG_INLINE void reply_send(struct amg_ep *ep,
     bool is_awaited = false;
 
     amg_bias_lock(&msgs->lock);
-    if (op != NULL) { /* first: an answer leaves before it arrives */
+    is_awaited =
+        call_answer_locked(msgs, arrival->token, reply, len, HG_SUCCESS);
+    if (op != NULL) {
         op->data = NULL;
         op->len = len;
         finish_locked(ep_of(ep), op, HG_SUCCESS);
     }
-    is_awaited =
-        call_answer_locked(msgs, arrival->token, reply, len, HG_SUCCESS);
     amg_bias_unlock(&msgs->lock);
     if (!AMG_LIKELY(is_awaited))
         msg_free(reply);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Message to a context that is not open: polls go on while it arrives, and then
- * refuse it. The test replaces MPI_Recv, MPI_Imrecv and MPI_Test, to make it
+ * refuse it. The test replaces MPI_Recv, MPI_Irecv and MPI_Test, to make it
  * late. */
 #include "pair.h"
 
@@ -16,12 +16,14 @@ int MPI_Recv(void *buf, int count, MPI_Datatype type, int rank, int tag,
     return PMPI_Recv(buf, count, type, rank, tag, comm, status);
 }
 
-int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message,
-    MPI_Request *request)
+int MPI_Irecv(void *buf, int count, MPI_Datatype type, int rank, int tag,
+    MPI_Comm comm, MPI_Request *request)
 {
-    int rc = PMPI_Imrecv(buf, count, type, message, request);
+    int rc = PMPI_Irecv(buf, count, type, rank, tag, comm, request);
 
-    late = *request;
+    if (rank != MPI_ANY_SOURCE && pair_domain != NULL &&
+        comm == amg_mpi_domain_of(pair_domain)->comm.messages)
+        late = *request;
     return rc;
 }
 

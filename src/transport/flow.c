@@ -157,14 +157,12 @@ static void change_read(
     struct amg_flow *flow, struct amg_flow_peer *peer, int change)
 {
     peer->extra = (int16_t)(peer->extra + change);
-    if (change > 0 && amg_flow_is_within(flow, peer,
-                          (unsigned)amg_flow_credits(flow, peer) + 1))
-        return; /* the rest of the wish may come */
-    peer->has_wished = false;
-    if (change < 0) {
+    if (change < 0)
         peer->debt = (uint16_t)(peer->debt - change);
-        (void)amg_flow_pay_debt(flow, peer);
-    }
+    if (change < 0 || !amg_flow_is_within(flow, peer,
+                          (unsigned)amg_flow_credits(flow, peer) + 1))
+        peer->has_wished = false; /* else the rest of the wish may come */
+    (void)amg_flow_pay_debt(flow, peer);
 }
 
 /* Target: the pool. */

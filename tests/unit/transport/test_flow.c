@@ -416,6 +416,23 @@ static void test_flow_lost_peers_return_credits(void **state)
     assert_true(amg_flow_is_idle(&target, &pairs[0].here, MOST));
 }
 
+/* An origin without a call returns what was recalled, in whatever order the
+ * notes came. */
+static void test_flow_recall_before_its_raise_is_paid(void **state)
+{
+    struct amg_flow_peer *there = &pairs[0].there;
+
+    (void)state;
+    pairs_setup(BUDGET, ORIGINS);
+    assert_int_equal(amg_flow_credits(&origins[0], there), 1);
+    assert_true(amg_flow_read_note(&origins[0], there, (uint16_t)-1));
+    assert_int_equal(there->debt, 1);
+    assert_true(amg_flow_read_note(&origins[0], there, 1));
+    assert_int_equal(there->debt, 0);
+    assert_int_equal(there->returns, 1);
+    assert_int_equal(amg_flow_credits(&origins[0], there), 1);
+}
+
 static void test_flow_wrong_notes_change_nothing(void **state)
 {
     struct pair *pair = &pairs[0];
@@ -451,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_flow_idle_peers_return_credits),
         cmocka_unit_test(test_flow_no_peer_starves),
         cmocka_unit_test(test_flow_lost_peers_return_credits),
+        cmocka_unit_test(test_flow_recall_before_its_raise_is_paid),
         cmocka_unit_test(test_flow_wrong_notes_change_nothing),
     };
 

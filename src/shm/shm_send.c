@@ -209,6 +209,22 @@ AMG_NOINLINE static void request_abandon_locked(
         calls, amg_table_at(&calls->table, cookie)->object, HG_NOENTRY);
 }
 
+/* The context of the link is closed: nobody reads what is in its ring, and so
+ * neither room nor credits come back. */
+AMG_NOINLINE static void link_refuse_waiting_locked(
+    struct amg_calls *calls, const struct amg_shm_link *link)
+{
+    struct amg_link *at = amg_list_first(&calls->waiting);
+
+    while (at != NULL) {
+        struct amg_post *post = amg_container_of(at, struct amg_post, waiting);
+
+        at = amg_list_next(&calls->waiting, at);
+        if (amg_shm_buf_of_post(post)->to == link)
+            amg_calls_end_waiting_locked(calls, post, HG_NOENTRY);
+    }
+}
+
 /* The four functions in the table of the call engine. */
 
 static hg_return_t request_send_locked(
@@ -216,14 +232,22 @@ static hg_return_t request_send_locked(
 {
     struct amg_shm_buf *buf = amg_shm_buf_of_post(post);
     struct amg_shm_peer *peer = buf->peer;
+    struct amg_shm_link *link = buf->to;
     struct amg_op *one_way = post->op;
     bool wants_reply = post->wants_reply;
     uint32_t cookie = post->cookie;
     enum sent sent = SENT_NOT;
 
-    if (AMG_LIKELY(amg_shm_link_has_slot(buf->to)) ||
-        amg_shm_link_slot_locked(peer, buf->to))
+    if (AMG_LIKELY(amg_shm_link_has_slot(link)) ||
+        amg_shm_link_slot_locked(peer, link))
         sent = buf_send_locked(buf);
+    /* A peer that is gone ends its calls itself, with another code. */
+    if (!AMG_LIKELY(sent == SENT) && context_is_closed(link->context) &&
+        !amg_shm_region_is_closed(&peer->region)) {
+        link_refuse_waiting_locked(calls, link);
+        if (sent == SENT_NOT)
+            return HG_NOENTRY;
+    }
     if (!AMG_LIKELY(sent != SENT_NOT)) {
         amg_shm_peer_defer_locked(peer);
         return HG_AGAIN;

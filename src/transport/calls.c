@@ -258,16 +258,22 @@ void amg_calls_abandon_locked(
     calls->ops->end(op, ret);
 }
 
+void amg_calls_end_waiting_locked(
+    struct amg_calls *calls, struct amg_post *post, hg_return_t ret)
+{
+    AMG_ASSERT(post->op->priv[AMG_CALL_PRIV_STATE] == AMG_CALL_WAITING);
+    amg_flow_unwait(post->peer, &post->link);
+    amg_list_remove(&post->waiting);
+    post_end_locked(calls, post, post->op, ret);
+}
+
 void amg_calls_cancel_locked(struct amg_calls *calls, struct amg_op *op)
 {
     struct amg_post *post = amg_call_ptr(op);
 
     switch (op->priv[AMG_CALL_PRIV_STATE]) {
     case AMG_CALL_WAITING:
-        AMG_ASSERT(post->op == op);
-        amg_flow_unwait(post->peer, &post->link);
-        amg_list_remove(&post->waiting);
-        post_end_locked(calls, post, op, HG_CANCELED);
+        amg_calls_end_waiting_locked(calls, post, HG_CANCELED);
         return;
     case AMG_CALL_ASKED:
         amg_calls_abandon_locked(calls, op, HG_CANCELED);

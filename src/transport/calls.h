@@ -12,6 +12,8 @@
  *   WAITING   a credit came back             ASKED or LEAVING
  *   WAITING   cancel, its endpoint closes    DONE, HG_CANCELED; never leaves
  *   WAITING   the peer is lost               DONE, HG_HOSTUNREACH
+ *   WAITING   the medium learns that nobody  DONE, the medium's code
+ *             reads it any more
  *   ASKED     reply                          DONE, HG_SUCCESS; credit back
  *   ASKED     refusal                        DONE, its code; credit back
  *   ASKED     cancel, its endpoint closes    DONE, HG_CANCELED; the slot stays
@@ -357,6 +359,9 @@ void amg_calls_cancel_locked(struct amg_calls *calls, struct amg_op *op);
 /* Ends an ASKED operation with `ret` before its answer. */
 void amg_calls_abandon_locked(
     struct amg_calls *calls, struct amg_op *op, hg_return_t ret);
+/* Ends a WAITING request with `ret`: it will never leave. */
+void amg_calls_end_waiting_locked(
+    struct amg_calls *calls, struct amg_post *post, hg_return_t ret);
 /* The endpoint closes: cancels all of its requests. */
 void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep);
 /* The same for the posts on a list of the driver: ends their operations. */

@@ -20,7 +20,13 @@
 #include "shm/shm_transport.h"
 #include "unit/shm/party.h"
 
-enum { SHORT = 16, POLLS = 200, LEN = 4 * AMG_SHM_BOUNCE_LEN, MOVERS = 3 };
+enum {
+    SHORT = 16,
+    POLLS = 200,
+    LEN = 4 * AMG_SHM_BOUNCE_LEN,
+    MOVERS = 3,
+    WAITING = 4 * AMG_SHM_CELLS, /* for credits, or for room in the ring */
+};
 
 static const struct amg_transport *const shm = &amg_shm_transport;
 
@@ -76,6 +82,44 @@ static void test_first_call_to_a_closed_context_is_refused(void **state)
     shm->addr.unref(client.domain, peer);
     party_close(&client);
     party_close(&server);
+}
+
+/* Nobody reads the ring after the context has closed, so that neither credits
+ * nor room come back. */
+static void test_calls_that_wait_end_when_the_context_closes(void **state)
+{
+    static const uint32_t credits[] = {0, WAITING};
+    static struct party_call calls[WAITING];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(credits) / sizeof(credits[0]); i++) {
+        struct party server;
+        struct party client;
+        struct amg_peer *peer = NULL;
+        unsigned done = 0;
+
+        party_open(&server, "", credits[i]);
+        party_open(&client, "", credits[i]);
+        peer = meet(&client, &server);
+        call_passes(&client, peer, &server);
+        for (uint32_t k = 0; k < WAITING; k++)
+            party_ask(&client, peer, &calls[k], k, SHORT);
+        context_close(&server);
+        for (unsigned k = 0; k < POLLS; k++)
+            party_poll(&client);
+        for (unsigned k = 0; k < WAITING; k++)
+            done += calls[k].done;
+        assert_int_equal(done, WAITING);
+        for (unsigned k = 0; k < WAITING; k++)
+            assert_int_equal(calls[k].op.ret, HG_NOENTRY);
+        assert_int_equal(
+            shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
+        call_passes(&client, peer, &server);
+        assert_int_equal(server.served, 2);
+        shm->addr.unref(client.domain, peer);
+        party_close(&client);
+        party_close(&server);
+    }
 }
 
 /* No context is open there, or ever will be. */
@@ -437,6 +481,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_call_to_a_closed_context_is_refused),
+        cmocka_unit_test(test_calls_that_wait_end_when_the_context_closes),
         cmocka_unit_test(test_call_to_a_class_that_ends_without_a_context),
         cmocka_unit_test(test_end_waits_until_one_way_calls_are_safe),
 #if defined(AMG_TEST_POINTS)

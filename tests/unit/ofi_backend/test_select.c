@@ -210,14 +210,17 @@ static void test_select_format_of_addresses(void **state)
 
 static void test_select_subnet(void **state)
 {
-    static const char *const wrong[] = {"10.8.0.0/33", "10.8.0.0/-1", "10.8/16",
-        "10.8.0.0/", "10.8.0.0/1x", "x", "fd00::/129", "/8"};
+    static const char *const wrong[] = {"10.8.0.0/33", "10.8.0.0/-1",
+        "10.8./16", "10.8.0.0/", "10.8.0.0/1x", "x", "fd00::/129", "/8"};
     struct amg_open how = {.info = "",
         .protocol = "tcp",
         .max_contexts = 1,
         .nic.ip_subnet = "10.8.0.0/16"};
 
     (void)state;
+    assert_int_equal(choose_how(&how), HG_SUCCESS);
+    chosen_is("tcp;ofi_rxm", "eth8");
+    how.nic.ip_subnet = "10.8";
     assert_int_equal(choose_how(&how), HG_SUCCESS);
     chosen_is("tcp;ofi_rxm", "eth8");
     how.nic.ip_subnet = "fd00::/8";

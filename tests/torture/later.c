@@ -24,9 +24,9 @@ struct entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *lists[LISTS]; /* under the lock, as the next one */
 static bool is_closed;
+static bool has_thread;
 static atomic_size_t count;
 static atomic_bool thread_ends;
-static bool has_thread;
 static pthread_t thread;
 
 bool later_add(unsigned in_us, bool is_own_thread, later_fn run, void *arg)
@@ -129,7 +129,9 @@ void later_thread_start(void)
     atomic_store(&thread_ends, false);
     if (pthread_create(&thread, NULL, thread_run, NULL) != 0)
         abort();
+    pthread_mutex_lock(&lock);
     has_thread = true;
+    pthread_mutex_unlock(&lock);
 }
 
 void later_thread_stop(void)

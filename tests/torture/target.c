@@ -204,6 +204,7 @@ static void arrived(struct world_class *cls, const struct plan_call *call,
 {
     struct world *world = cls->world;
 
+    (void)atomic_load(&world->is_open);
     (void)book_handle(world->book, call->id);
     if (call->target != world->rank || call->cls != cls->index ||
         call->target_context != context)

@@ -196,6 +196,7 @@ bool world_open(struct world *world)
     for (unsigned i = 0; i < world->plan.classes; i++)
         if (!class_open(world, i))
             return false;
+    atomic_store(&world->is_open, true);
     exchange_barrier(world->exchange);
     return true;
 }

@@ -62,7 +62,10 @@ struct world {
     struct exchange *exchange;
     unsigned rank;
     struct world_class classes[PLAN_CLASSES_MAX];
-    bool checks_order;      /* one thread runs handlers */
+    bool checks_order; /* one thread runs handlers */
+    /* Stored when all above is there. Handlers run when all ranks are open; a
+     * load in this process says so to the thread sanitizer. */
+    atomic_bool is_open;
     atomic_bool is_closing; /* no handle is kept any more */
     atomic_uint chains;     /* roots under way whose handlers wait */
     atomic_uint open;       /* calls that own handles or memory here */

@@ -13,6 +13,8 @@ PROGRAMS = ('torture_hg', 'torture_margo', 'torture_thallium')
 SEEDS_PER_LAUNCH = 3  # a launch of MPI costs as much as one or two of them
 LIMIT_S = 20          # nothing stands still longer; more with many ranks
 SEED_S = 60           # for a seed that moves on; to start and end the ranks
+RANK_S = 10           # more for each rank, as many share a core
+MANY_RANKS = 6        # more make few calls each
 
 # Transport: who starts its ranks (mpiexec, or the program itself by fork()),
 # and whether these may be on pretended nodes: no, maybe, or always.
@@ -208,6 +210,9 @@ class Drawn:
             options[name] = pick(self.seed, name, values)
         for name, count in MASKS[self.program].items():
             options['--' + name] = mask(self.seed, name, count)
+        if self.ranks > MANY_RANKS:
+            options['--calls'] = '40'
+            options['--rounds'] = None
         if self.starter == 'fork':
             options['--fork'] = str(self.ranks)
         options.update((name, value or None)
@@ -258,7 +263,8 @@ class Drawn:
         seeds = self.last - self.seed + 1
         slow = 3 if self.build.sanitizer else 1
         limit_s = int(self.options['--limit'])
-        return slow * (seeds * (limit_s + SEED_S) + SEED_S)
+        seed_s = SEED_S + RANK_S * self.ranks
+        return slow * (seeds * (limit_s + seed_s) + seed_s)
 
     def __str__(self):
         return shlex.join(self.words())

@@ -95,9 +95,9 @@ class Shrink:
 
     def fault(self, case):
         """The line of one run's fault, or None."""
-        limit_s = len(case.seeds()) * (
-            int(case.options.get('--limit', draw.LIMIT_S)) + draw.SEED_S) + (
-                draw.SEED_S)
+        seed_s = draw.SEED_S + draw.RANK_S * case.ranks()
+        limit_s = seed_s + len(case.seeds()) * (
+            int(case.options.get('--limit', draw.LIMIT_S)) + seed_s)
         self.launches += 1
         with tempfile.TemporaryDirectory() as folder:
             done = launch.Launch(case.words(), limit_s,

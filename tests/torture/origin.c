@@ -154,7 +154,8 @@ static hg_return_t origin_ended(const struct hg_cb_info *info)
     if (plan_kind_exposes(call->kind))
         exposed_end(origin);
     if (origin->waiting != NULL)
-        target_child_ended(origin->waiting, origin->status);
+        target_child_ended(origin->waiting,
+            info->ret != HG_SUCCESS ? (uint64_t)info->ret : origin->status);
     handle_leave(origin, handle);
     if (call->depth == 0 && call->waits)
         atomic_fetch_sub(&world->chains, 1);
@@ -234,8 +235,9 @@ static void plans_prepare(struct origin *origin)
 {
     if (origin->call.kind == PLAN_NO_CONTEXT)
         atomic_fetch_add(&origin->cls->absent, 1);
-    if (plan_has_way(&origin->call, PLAN_WAY_CANCEL)) {
+    if (!plan_is_sure(&origin->world->plan, &origin->call))
         atomic_fetch_add(&origin->cls->cancels, 1);
+    if (plan_has_way(&origin->call, PLAN_WAY_CANCEL)) {
         EXPECT_OK(origin->world, HG_Ref_incr(origin->handle));
         atomic_fetch_add(&origin->references, 1);
     }
@@ -282,21 +284,14 @@ static hg_return_t origin_forward(struct origin *origin)
     return rc;
 }
 
-/* A one-way call counts until its target has handled it, unless it is
- * cancelled: then nobody may handle it. */
-static bool counts_until_handled(const struct plan_call *call)
-{
-    return call->kind == PLAN_STREAM ||
-           (call->kind == PLAN_ONE_WAY && !plan_has_way(call, PLAN_WAY_CANCEL));
-}
-
 static bool post_handle(struct origin *origin)
 {
     struct world *world = origin->world;
     const struct plan_call call = origin->call;
     hg_handle_t handle = HG_HANDLE_NULL;
     hg_return_t rc = HG_SUCCESS;
-    bool counts = call.kind != PLAN_ONE_WAY || counts_until_handled(&call);
+    bool counts =
+        call.kind != PLAN_ONE_WAY || plan_is_sure(&world->plan, &call);
 
     if (!handle_find(origin))
         exchange_abort(world->exchange);
@@ -460,6 +455,10 @@ const char *origin_judge(void *world, uint64_t id, const struct book_fate *fate)
         return "it has not ended once";
     if (plan_has_way(&call, PLAN_WAY_CANCEL) && fate->code == HG_CANCELED)
         return fate->handled <= 1 ? NULL : "cancelled, and handled twice";
+    if (plan_may_be_gone(plan, &call) &&
+        (fate->code == HG_CANCELED || fate->code == HG_NOENTRY ||
+            call.kind == PLAN_ONE_WAY))
+        return fate->handled <= 1 ? NULL : "context gone, and handled twice";
     if (!is_right(&call, fate))
         return plan_kind_name(call.kind);
     return NULL;

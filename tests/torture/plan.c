@@ -187,6 +187,9 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
     plan->chains = chains_of(plan);
     plan->end = end_of(plan, options->ends);
     plan->end_rank = plan_draw(hash, SALT_PLAN + 13, plan->ranks);
+    plan->gone_rank = plan_draw(hash, SALT_PLAN + 40, plan->ranks);
+    if (plan->threads == 1 && plan_draw(hash, SALT_PLAN + 41, 3) == 0)
+        plan->gone_context = plan->contexts - 1;
     if (plan->end == PLAN_END_AT_ONCE)
         plan->burst = 1 + plan_draw(hash, SALT_PLAN + 14, 200);
     plan->hot = plan_draw(hash, SALT_PLAN + 15, 4) == 0
@@ -438,6 +441,19 @@ bool plan_has_way(const struct plan_call *call, enum plan_way way)
     return has_bit(call->ways, way);
 }
 
+bool plan_may_be_gone(const struct plan *plan, const struct plan_call *call)
+{
+    return plan->gone_context > 0 && call->cls == 0 &&
+           call->target == plan->gone_rank &&
+           call->target_context == plan->gone_context;
+}
+
+bool plan_is_sure(const struct plan *plan, const struct plan_call *call)
+{
+    return !plan_has_way(call, PLAN_WAY_CANCEL) &&
+           !plan_may_be_gone(plan, call);
+}
+
 unsigned plan_last(const struct plan *plan, unsigned rank)
 {
     unsigned count = plan->last - plan->first;
@@ -642,6 +658,12 @@ struct plan_call plan_call(const struct plan *plan, uint64_t id)
         call.kind = PLAN_CALL; /* an unknown RPC has no handle here */
     call.origin_context = plan_draw(call.hash, SALT_CONTEXT, contexts);
     call.target_context = plan_draw(call.hash, SALT_CONTEXT + 1, contexts);
+    /* The rank that closes a context makes no calls there. */
+    if (call.origin == plan->gone_rank && call.cls == 0 &&
+        call.origin_context == plan->gone_context)
+        call.origin_context = 0;
+    if (call.kind == PLAN_EMPTY && plan_may_be_gone(plan, &call))
+        call.target_context = 0; /* only counted */
     if (call.kind == PLAN_STREAM_EMPTY && !plan->is_job)
         call.kind = PLAN_STREAM; /* nothing tells who called */
     if (call.kind == PLAN_STREAM || call.kind == PLAN_STREAM_EMPTY)

@@ -138,8 +138,10 @@ struct plan {
     uint32_t ways;
     uint32_t handlers;
     enum plan_end end;
-    unsigned end_rank; /* the early or the late one */
-    unsigned credits;  /* AMALGAM_CREDITS, or 64 */
+    unsigned end_rank;     /* the early or the late one */
+    unsigned gone_rank;    /* closes context `gone_context` of class 0 while */
+    unsigned gone_context; /* others call it; 0: no rank does */
+    unsigned credits;      /* AMALGAM_CREDITS, or 64 */
     uint32_t message_bytes;
     /* Options of the classes. */
     unsigned head_len;  /* bytes that each request and reply begin with, or 0 */
@@ -218,6 +220,10 @@ bool plan_kind_ends(enum plan_kind kind);
 bool plan_kind_exposes(enum plan_kind kind);
 bool plan_kind_moves(enum plan_kind kind);
 bool plan_has_way(const struct plan_call *call, enum plan_way way);
+/* Whether the call goes to a context that closes meanwhile; whether a one-way
+ * call is handled in any case. */
+bool plan_may_be_gone(const struct plan *plan, const struct plan_call *call);
+bool plan_is_sure(const struct plan *plan, const struct plan_call *call);
 
 /* The roots that a rank makes, one after another. */
 unsigned plan_last(const struct plan *plan, unsigned rank);

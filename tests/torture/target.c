@@ -234,7 +234,7 @@ static void arrived(struct world_class *cls, const struct plan_call *call,
 static void one_way_serve(struct served *served)
 {
     const struct plan_call *call = &served->call;
-    bool is_counted = !plan_has_way(call, PLAN_WAY_CANCEL);
+    bool is_counted = plan_is_sure(&served->world->plan, call);
     hg_context_t *context = HG_Get_info(served->handle)->context;
     struct world *world = served->world;
 

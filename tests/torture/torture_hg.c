@@ -102,6 +102,8 @@ static void phases_run(struct poster *poster)
         watch_phase("posts");
         if (phase == plan->phases / 2)
             world_register_late(world);
+        if (phase == (plan->phases + 1) / 2)
+            world_leave_context(world);
         post_range(poster, from, to);
         from = to;
         if (phase == plan->phases)

@@ -96,7 +96,8 @@ void turn(struct world *world)
     turns++;
     for (unsigned i = 0; i < world->plan.classes; i++)
         for (unsigned k = 0; k < world->plan.contexts; k++)
-            if (world->classes[i].cls != NULL)
+            if (world->classes[i].cls != NULL &&
+                world->classes[i].contexts[k].context != NULL)
                 turn_context(world, &world->classes[i], k);
     later_turn();
 }

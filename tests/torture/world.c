@@ -9,12 +9,13 @@
 
 #include "amalgam_oneway.h"
 #include "job.h"
+#include "later.h"
 #include "message.h"
 #include "origin.h"
 #include "target.h"
 #include "turn.h"
 
-enum { NAME_CAP = 64, ADDR_CAP = 256 };
+enum { NAME_CAP = 64, ADDR_CAP = 256, LEAVE_TURNS = 20 };
 
 uint64_t world_now_ns(void)
 {
@@ -211,10 +212,32 @@ size_t world_state(struct world *world, FILE *out)
     return count;
 }
 
+/* Serves what had come before, and then waits for no more than that. */
+void world_leave_context(struct world *world)
+{
+    struct world_context *context =
+        &world->classes[0].contexts[world->plan.gone_context];
+    hg_return_t rc = HG_BUSY;
+
+    if (world->plan.gone_context == 0 || world->plan.gone_rank != world->rank)
+        return;
+    EXPECT_OK(world, HG_Context_unpost(context->context));
+    for (unsigned turns = 0; turns < LEAVE_TURNS || later_count() > 0; turns++)
+        turn(world);
+    while (rc == HG_BUSY) {
+        turn(world);
+        rc = HG_Context_destroy(context->context);
+    }
+    EXPECT_OK(world, rc);
+    context->context = NULL;
+}
+
 static void contexts_close(struct world_class *cls)
 {
     for (unsigned k = cls->world->plan.contexts; k > 0; k--)
-        EXPECT_OK(cls->world, HG_Context_destroy(cls->contexts[k - 1].context));
+        if (cls->contexts[k - 1].context != NULL)
+            EXPECT_OK(
+                cls->world, HG_Context_destroy(cls->contexts[k - 1].context));
 }
 
 /* A rank that ends while others still call it may have calls of theirs in its

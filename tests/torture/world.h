@@ -79,6 +79,8 @@ struct world {
 bool world_open(struct world *world);
 /* Registers the RPCs that were left out. */
 void world_register_late(struct world *world);
+/* Closes the context that the plan names, in its rank. */
+void world_leave_context(struct world *world);
 /* Closes the classes. */
 void world_close(struct world *world);
 /* What is not at home in all classes; `out` may be NULL. */

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "../slow.h"
+#include "amalgam_state.h"
 
 enum { DEADLINE_S = 40 * TEST_SLOW, DRIVEN_MAX = 8, TRIGGER_MAX = 64 };
 
@@ -132,6 +133,18 @@ void api_sync(struct api *api)
     UNTIL(api, api_world.barrier_is_done());
 }
 
+void api_settle(struct api *api)
+{
+    api_wait_begin(api);
+    while (amalgam_write_state(api->cls, NULL) > 0) {
+        api_turn(api);
+        if (api_now_ns() < api->deadline_ns)
+            continue;
+        (void)amalgam_write_state(api->cls, stderr);
+        api_fail(api, __FILE__, __LINE__, "things are under way for too long");
+    }
+}
+
 hg_return_t api_done(const struct hg_cb_info *info)
 {
     struct api_call *call = info->arg;
@@ -225,6 +238,9 @@ static void api_open(struct api *api, const struct api_wish *wish)
 
 static void api_close(struct api *api)
 {
+    api_sync(api);
+    if (api->context != NULL)
+        api_settle(api);
     api_sync(api);
     if (api->right != HG_ADDR_NULL)
         OK(api, HG_Addr_free(api->cls, api->right));

@@ -117,6 +117,10 @@ void api_set_mode(struct api *api, const struct api_mode *mode);
 /* Makes progress until all ranks have called this. */
 void api_sync(struct api *api);
 
+/* Makes progress until nothing is under way in this rank: all credits and
+ * buffers are home. */
+void api_settle(struct api *api);
+
 /* An hg_cb_t whose argument is a struct api_call. */
 hg_return_t api_done(const struct hg_cb_info *info);
 

@@ -21,6 +21,7 @@ void alone_open(const char *json, const struct margo_monitor *monitor)
 
 void alone_close(void)
 {
+    pair_settle();
     CHECK_RC(margo_addr_free(pair.mid, pair.self), HG_SUCCESS);
     margo_finalize(pair.mid);
 }

@@ -4,10 +4,14 @@
 
 #include <unistd.h>
 
+#include "amalgam_state.h"
 #include "processes/processes.h"
 #include "slow.h"
 
-enum { ALARM_S = 50 * TEST_SLOW }; /* below the limit of a test */
+enum {
+    ALARM_S = 50 * TEST_SLOW,  /* below the limit of a test */
+    SETTLE_S = 30 * TEST_SLOW, /* and of that */
+};
 
 struct pair pair;
 
@@ -40,6 +44,18 @@ static void meet(void)
     pair_barrier();
 }
 
+void pair_settle(void)
+{
+    double end_s = ABT_get_wtime() + SETTLE_S;
+    hg_class_t *cls = margo_get_class(pair.mid);
+
+    while (amalgam_write_state(cls, NULL) > 0 && ABT_get_wtime() < end_s)
+        ABT_thread_yield();
+    if (amalgam_write_state(cls, NULL) > 0)
+        (void)amalgam_write_state(cls, stderr);
+    CHECK(amalgam_write_state(cls, NULL) == 0);
+}
+
 int pair_main(int argc, char **argv, void (*enrol)(void), void (*test)(void))
 {
     struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
@@ -54,6 +70,8 @@ int pair_main(int argc, char **argv, void (*enrol)(void), void (*test)(void))
     enrol();
     meet();
     test();
+    pair_barrier();
+    pair_settle();
     pair_barrier();
     CHECK_RC(margo_addr_free(pair.mid, pair.other), HG_SUCCESS);
     CHECK_RC(margo_addr_free(pair.mid, pair.self), HG_SUCCESS);

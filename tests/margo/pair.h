@@ -28,6 +28,10 @@ int pair_main(int argc, char **argv, void (*enrol)(void), void (*test)(void));
 /* Returns when both have called it; requests are served meanwhile. */
 void pair_barrier(void);
 
+/* Returns when nothing is under way in this process: all credits and buffers
+ * are home. */
+void pair_settle(void);
+
 /* A handle for `id` at the other process. */
 hg_handle_t pair_handle(hg_id_t id);
 

@@ -37,11 +37,10 @@ extern "C" {
  * Owns:      `out` stays the caller's, and is neither flushed nor closed.
  * Errors:    (size_t)-1: hg_class is NULL, or was closed before; the log says
  *            so.
- * Threads:   any thread; never blocks for long, but for the write to `out`,
- *            which is made with no lock held. Sends nothing, and makes no
- *            progress. With `out` it takes 128 KiB of memory meanwhile; without
- *            that memory, or room in it, lines are left out, and the last one
- *            says so.
+ * Threads:   any thread; never blocks for long. Sends nothing, and makes no
+ *            progress. `out` is written with no lock held. With `out` it takes
+ *            128 KiB of memory meanwhile; without that memory, or room in it,
+ *            lines are left out, and the last one says so.
  * Undefined: a context of the class destroyed during the call.
  * Source:    ours.
  */

@@ -50,6 +50,7 @@ static void test(struct harness *h)
     for (uint32_t i = 0; i < CREDITS / 2; i++)
         harness_answer(h, h->eps[TARGET], kept[i], &late, sizeof(late));
     is_keeping = false;
+    h->has_dropped = true;
     for (uint32_t i = CREDITS / 2; i < CREDITS - 1; i++)
         h->t->msg.release(h->eps[TARGET], kept[i]);
     CHECK(h, harness_ask(h, TARGET, ORIGIN, "x", 1, &call) == HG_NOENTRY);

@@ -11,8 +11,9 @@
 #include "base/mem.h"
 #include "slow.h"
 #include "transport/registry.h"
+#include "transport/state.h"
 
-enum { DEADLINE_MS = 40000 * TEST_SLOW, POLL_MAX = 16 };
+enum { DEADLINE_MS = 40000 * TEST_SLOW, POLL_MAX = 16, STATE_CAP = 4096 };
 
 static uint64_t harness_seq;
 
@@ -262,8 +263,26 @@ static void harness_open(struct harness *h, const struct harness_wish *wish)
     start_together(h);
 }
 
+/* Polls until nothing is under way: all credits and buffers are home. */
+static void harness_settle(struct harness *h)
+{
+    char text[STATE_CAP];
+    struct amg_state state;
+
+    harness_wait_begin(h);
+    do {
+        amg_state_init(&state, text, sizeof(text) - 1, (int)h->rank);
+        h->t->domain.write_state(h->domain, &state);
+        text[state.len] = '\0';
+        harness_wait_turn(h, __FILE__, __LINE__, text);
+    } while (state.count > 0);
+}
+
 static void harness_close(struct harness *h)
 {
+    harness_sync(h);
+    if (!h->has_dropped)
+        harness_settle(h);
     harness_sync(h);
     UNTIL(h, h->t->domain.quiesce(h->domain) == HG_SUCCESS);
     h->t->addr.unref(h->domain, h->right);

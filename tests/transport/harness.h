@@ -64,7 +64,8 @@ struct harness {
     struct amg_peer *right;
     harness_serve_fn serve; /* harness_echo at the start */
     bool is_serving;        /* inside `serve`; it does not nest */
-    bool is_uncancellable;  /* later puts and gets cannot be cancelled */
+    bool has_dropped; /* calls without an answer: their credits are not back */
+    bool is_uncancellable; /* later puts and gets cannot be cancelled */
     uint64_t deadline_ns;
 };
 

@@ -24,8 +24,9 @@ extern "C" {
  * for room, message buffers that a peer has or that are held here, transfers,
  * accesses of peers. Each line names this process and the peer, by rank or
  * address. The last line has the sum, and the number of peers with nothing
- * under way. What the program keeps without an operation (handles of its own
- * that are not in flight, addresses, bulk handles) is no part of the sum. One
+ * under way. Handles of own calls that are not in flight, addresses and bulk
+ * handles are no part of the sum; but a handle keeps the message of its answer
+ * until HG_Destroy(), HG_Reset() or its next call, and such messages are. One
  * call may count as several things.
  *
  * It is a look at one moment after another: with calls under way, what moves

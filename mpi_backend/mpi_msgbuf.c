@@ -237,7 +237,8 @@ size_t amg_mpi_msgbuf_taken_locked(const struct amg_mpi_domain *domain)
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         home += domain->eps[i] == NULL ? 0 : domain->eps[i]->posted;
     home += atomic_load_explicit(&domain->hot, memory_order_relaxed) != NULL;
-    return domain->msgbuf_count > home ? domain->msgbuf_count - home : 0;
+    AMG_ASSERT(home <= domain->msgbuf_count);
+    return domain->msgbuf_count - home;
 }
 
 /* All messages to a context carry its tag, and are taken by one ring of

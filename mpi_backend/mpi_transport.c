@@ -373,6 +373,7 @@ static size_t msgbufs_count(const struct amg_list *list, uint32_t rank)
 static void peer_write_state_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_peer *peer, struct amg_state *state)
 {
+    AMG_ASSERT(domain->peers[peer->rank] == peer);
     amg_state_begin_peer_locked(
         state, &domain->calls, &peer->calls, peer->rank);
     amg_state_add(state, "its calls not answered or released", peer->open);
@@ -411,6 +412,7 @@ static void transport_write_state(
     const struct amg_mpi_peer *peer = NULL;
 
     amg_bias_lock(domain->lock);
+    AMG_ASSERT(amg_list_len(&domain->sends) == domain->send_count);
     peer = domain->is_dead ? NULL : domain->met;
     for (; peer != NULL; peer = peer->next)
         peer_write_state_locked(domain, peer, state);

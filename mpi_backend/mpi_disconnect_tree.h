@@ -42,7 +42,8 @@
  * A rank that is asked answers when its children have, or after a time that
  * grows with the height of its subtree. It names a child that does not answer,
  * and counts the ranks below it, of which it knows nothing. DISCONNECT_ALL goes
- * past the ranks that it names to those below them. */
+ * past the ranks that it names to those below them.
+ * Model: tests/models/class_end.pml. */
 #ifndef AMG_MPI_BACKEND_MPI_DISCONNECT_TREE_H
 #define AMG_MPI_BACKEND_MPI_DISCONNECT_TREE_H
 

@@ -48,7 +48,7 @@
  * take none of all that, and wait for room in the medium alone.
  *
  * The caller of a function that ends in _locked holds the lock of the domain.
- */
+ * Model: tests/models/credits.pml. */
 #ifndef AMG_TRANSPORT_CALLS_H
 #define AMG_TRANSPORT_CALLS_H
 

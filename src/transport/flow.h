@@ -29,7 +29,8 @@
  *
  * Both sides exchange notes for that: a raise or recall by the target in the
  * lower half of a word, and what the origin returns (positive) or wishes
- * (negative) in the upper half. Notes may arrive in any order. */
+ * (negative) in the upper half. Notes may arrive in any order.
+ * Model: tests/models/credits.pml. */
 #ifndef AMG_TRANSPORT_FLOW_H
 #define AMG_TRANSPORT_FLOW_H
 

@@ -48,7 +48,7 @@
  * AMALGAM_MAX_PENDING_BYTES, or there is one; the announcements of others wait
  * here, in order, and their bytes in MPI at the sender. Replies and refused
  * requests do not wait. Each announced message is received, as MPI may need
- * that to complete the send. */
+ * that to complete the send. Model: tests/models/mpi_long.pml. */
 #include "mpi_backend/mpi_long.h"
 
 #include <string.h>

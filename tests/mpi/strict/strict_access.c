@@ -181,6 +181,9 @@ static void conflict_check(const struct strict_access *access)
             (is_atomic(one) && is_atomic(access) &&
                 is_same_op(one->op, access->op)))
             continue;
+        if (!is_atomic(one) && !is_atomic(access) &&
+            strict_choice(STRICT_OVERLAP) == 0)
+            continue;
         strict_finding("%lld bytes at %lld of rank %d are accessed while an "
                        "older access to %lld bytes at %lld is not flushed",
             (long long)access->len, (long long)access->low, access->target,

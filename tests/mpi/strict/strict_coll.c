@@ -13,7 +13,7 @@
         int rc = MPI_SUCCESS;                                                  \
         STRICT_ENTER();                                                        \
         strict_comm_check(comm);                                               \
-        strict_send_flush();                                                   \
+        strict_flush();                                                        \
         rc = real arguments;                                                   \
         if (rc == MPI_SUCCESS)                                                 \
             rc = strict_request_await(&wait, MPI_STATUS_IGNORE);               \
@@ -152,7 +152,7 @@ int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *ret_comm)
     int rc = MPI_SUCCESS;
 
     STRICT_ENTER();
-    strict_send_flush();
+    strict_flush();
     rc = PMPI_Comm_idup(comm, ret_comm, &wait);
     if (rc == MPI_SUCCESS)
         rc = strict_request_await(&wait, MPI_STATUS_IGNORE);

@@ -43,6 +43,8 @@ unsigned strict_open(void);
 void strict_close(unsigned depth);
 /* A round of a wait: lets other threads and ranks go on. */
 void strict_pause(void);
+/* MPI waits: all that waits here is passed on. */
+void strict_flush(void);
 /* Sets what MPI_Init_thread has provided; this thread is the main one. */
 void strict_level_set(int level);
 

@@ -188,6 +188,12 @@ void strict_leave(void)
     atomic_store(&inside, NULL);
 }
 
+void strict_flush(void)
+{
+    strict_send_flush();
+    strict_access_flush();
+}
+
 unsigned strict_open(void)
 {
     unsigned held = depth;

@@ -27,7 +27,7 @@
     {                                                                          \
         int rc = MPI_SUCCESS;                                                  \
         STRICT_ENTER();                                                        \
-        strict_send_flush();                                                   \
+        strict_flush();                                                        \
         strict_object_remove(thing, STRICT_HANDLE(*handle));                   \
         rc = P##name(handle);                                                  \
         strict_leave();                                                        \
@@ -41,7 +41,7 @@
         unsigned depth = 0;                                                    \
         int rc = MPI_SUCCESS;                                                  \
         STRICT_ENTER();                                                        \
-        strict_send_flush();                                                   \
+        strict_flush();                                                        \
         depth = strict_meet_open(parent);                                      \
         rc = P##name arguments;                                                \
         strict_meet_close(depth);                                              \
@@ -178,7 +178,7 @@ int MPI_Comm_create_group(
     int rc = MPI_SUCCESS;
 
     STRICT_ENTER();
-    strict_send_flush();
+    strict_flush();
     depth = strict_meet_open_group(group);
     rc = PMPI_Comm_create_group(comm, group, tag, made);
     strict_meet_close(depth);
@@ -195,7 +195,7 @@ int MPI_Intercomm_create(MPI_Comm comm, int leader, MPI_Comm peers,
     int rc = MPI_SUCCESS;
 
     STRICT_ENTER();
-    strict_send_flush();
+    strict_flush();
     depth = strict_meet_open(peers);
     rc = PMPI_Intercomm_create(comm, leader, peers, far_leader, tag, made);
     strict_meet_close(depth);

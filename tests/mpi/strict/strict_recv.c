@@ -47,7 +47,7 @@ static int request_wait(MPI_Request handle, MPI_Status *status)
 {
     struct strict_request *request = strict_request_of(handle);
 
-    strict_send_flush();
+    strict_flush();
     while (!strict_request_peek(request))
         strict_pause();
     return strict_request_finish(request, status);
@@ -176,7 +176,7 @@ int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     int rc = MPI_SUCCESS;
 
     STRICT_ENTER();
-    strict_send_flush();
+    strict_flush();
     for (;;) {
         rc = probe(source, tag, comm, &flag, status);
         if (rc != MPI_SUCCESS || flag)
@@ -205,7 +205,7 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
     int rc = MPI_SUCCESS;
 
     STRICT_ENTER();
-    strict_send_flush();
+    strict_flush();
     for (;;) {
         rc = mprobe(source, tag, comm, &flag, message, status);
         if (rc != MPI_SUCCESS || flag)

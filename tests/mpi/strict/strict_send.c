@@ -234,7 +234,7 @@ static int send_wait(const void *bytes, int count, MPI_Datatype type, int dest,
 
     if (rc != MPI_SUCCESS)
         return rc;
-    strict_send_flush();
+    strict_flush();
     request = strict_request_of(handle);
     while (!strict_request_peek(request))
         strict_pause();

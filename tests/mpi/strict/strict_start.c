@@ -112,7 +112,7 @@ int MPI_Pcontrol(const int level, ...)
     seed = va_arg(args, unsigned long long);
     va_end(args);
     STRICT_ENTER();
-    strict_send_flush();
+    strict_flush();
     strict_token_reseed(seed == 0 ? 1 : seed);
     strict_leave();
     return MPI_SUCCESS;

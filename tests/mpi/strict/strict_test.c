@@ -76,8 +76,7 @@ int MPI_Wait(MPI_Request *handle, MPI_Status *status)
     enum verdict verdict = NONE;
 
     STRICT_ENTER();
-    strict_send_flush();
-    strict_access_flush();
+    strict_flush();
     while ((verdict = look(*handle, true)) == WAITS)
         strict_pause();
     if (verdict == NONE)
@@ -164,8 +163,7 @@ int MPI_Waitall(int count, MPI_Request *handles, MPI_Status *statuses)
     int rc = MPI_SUCCESS;
 
     STRICT_ENTER();
-    strict_send_flush();
-    strict_access_flush();
+    strict_flush();
     while (!all_are(count, handles, true))
         strict_pause();
     rc = take_all(count, handles, statuses);
@@ -217,8 +215,7 @@ int MPI_Waitany(int count, MPI_Request *handles, int *index, MPI_Status *status)
     bool has_some = false;
 
     STRICT_ENTER();
-    strict_send_flush();
-    strict_access_flush();
+    strict_flush();
     for (;;) {
         *index = take_any(count, handles, true, status, &has_some, &rc);
         if (*index != MPI_UNDEFINED || !has_some)
@@ -274,8 +271,7 @@ int MPI_Waitsome(int count, MPI_Request *handles, int *done, int *indices,
     int rc = MPI_SUCCESS;
 
     STRICT_ENTER();
-    strict_send_flush();
-    strict_access_flush();
+    strict_flush();
     for (;;) {
         rc = take_some(count, handles, true, done, indices, statuses);
         if (*done != 0)

@@ -106,7 +106,7 @@ static void window_add(
         int rc = MPI_SUCCESS;                                                  \
         STRICT_ENTER();                                                        \
         strict_comm_check(comm);                                               \
-        strict_send_flush();                                                   \
+        strict_flush();                                                        \
         depth = strict_meet_open(comm);                                        \
         rc = P##name arguments;                                                \
         strict_meet_close(depth);                                              \
@@ -176,7 +176,7 @@ int MPI_Win_free(MPI_Win *win)
         number = strict_access_begin_flush(window, -1);
         strict_access_end(window, -1, number);
     }
-    strict_send_flush();
+    strict_flush();
     depth = strict_meet_open_window(*win);
     rc = PMPI_Win_free(win);
     strict_meet_close(depth);
@@ -198,7 +198,7 @@ int MPI_Win_fence(int mode, MPI_Win win)
     if (window != NULL && has_lock(window))
         strict_finding("a lock of this window is held");
     number = strict_access_begin_flush(window, -1);
-    strict_send_flush();
+    strict_flush();
     depth = strict_meet_open_window(win);
     rc = PMPI_Win_fence(mode, win);
     strict_meet_close(depth);
@@ -273,7 +273,7 @@ static void locked_check(
         STRICT_ENTER();                                                        \
         window = strict_window_of(win);                                        \
         locked_check(window, target, must_lock_all);                           \
-        strict_send_flush();                                                   \
+        strict_flush();                                                        \
         rc = strict_window_fails(win);                                         \
         if (rc == MPI_SUCCESS) {                                               \
             number = strict_access_begin_flush(window, target);                \

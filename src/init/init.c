@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "bulk/bulk_transfer.h"
 #include "core/progress.h"
 #include "mercury_class.h"
@@ -104,15 +105,16 @@ hg_return_t amg_init_without_rpc(
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
 {
     hg_class_t *cls = NULL;
-    hg_return_t rc = amg_init_without_rpc(init, &cls);
+    /* A rank that fails when all have opened leaves them a class that cannot be
+     * closed. */
+    struct amg_rpc_class *rpcs = amg_rpc_class_create();
+    hg_return_t rc = rpcs == NULL ? HG_NOMEM : amg_init_without_rpc(init, &cls);
 
-    if (rc != HG_SUCCESS)
-        return rc;
-    rc = amg_serve_attach(cls);
     if (rc != HG_SUCCESS) {
-        amg_class_close(cls);
+        amg_mem_free(rpcs);
         return rc;
     }
+    amg_serve_attach(cls, rpcs);
     amg_class_settle_progress(cls);
     *ret_class = cls;
     return HG_SUCCESS;

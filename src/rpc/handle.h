@@ -383,8 +383,9 @@ void amg_handles_write_state(hg_context_t *context, struct amg_state *state);
 hg_return_t amg_rpc_context_open(hg_context_t *context);
 void amg_rpc_context_close(hg_context_t *context);
 
-/* Enables the class to call and to serve calls. HG_NOMEM. */
-hg_return_t amg_serve_attach(hg_class_t *cls);
+/* Enables the class to call and to serve calls; takes the memory of
+ * amg_rpc_class_create(). */
+void amg_serve_attach(hg_class_t *cls, struct amg_rpc_class *rpcs);
 
 /* Periodic check of the context: on a thread of the program, or if the context
  * is old enough, stops keeping early requests. */

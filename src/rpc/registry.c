@@ -44,13 +44,15 @@ static void rpc_class_free(hg_class_t *cls)
     cls->upper = NULL;
 }
 
-hg_return_t amg_rpc_class_attach(
-    hg_class_t *cls, const struct amg_rpc_handle_ops *ops)
+struct amg_rpc_class *amg_rpc_class_create(void)
 {
-    struct amg_rpc_class *rpcs = amg_mem_zalloc(sizeof(*rpcs));
+    return amg_mem_zalloc(sizeof(struct amg_rpc_class));
+}
 
-    if (rpcs == NULL)
-        return HG_NOMEM;
+void amg_rpc_class_attach(hg_class_t *cls, struct amg_rpc_class *rpcs,
+    const struct amg_rpc_handle_ops *ops)
+{
+    AMG_ASSERT(cls->upper == NULL && rpcs->handle_ops == NULL);
     rpcs->handle_ops = ops;
     amg_lock_init(&rpcs->lock);
     amg_list_init(&rpcs->all);
@@ -61,7 +63,6 @@ hg_return_t amg_rpc_class_attach(
     atomic_init(&rpcs->is_plain, rpcs->checksum_level == HG_CHECKSUM_NONE);
     cls->upper = rpcs;
     cls->upper_free = rpc_class_free;
-    return HG_SUCCESS;
 }
 
 struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id)

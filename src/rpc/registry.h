@@ -69,10 +69,11 @@ struct amg_rpc_class {
         has_logged_unknown_ack; /* an unknown token was logged; a flag */
 };
 
-/* Creates it for the class; `ops` stays the caller's, and is constant.
- * HG_NOMEM. */
-hg_return_t amg_rpc_class_attach(
-    hg_class_t *cls, const struct amg_rpc_handle_ops *ops);
+/* Memory for it, which amg_mem_free() frees; NULL: there is none. */
+struct amg_rpc_class *amg_rpc_class_create(void);
+/* Gives it to the class; `ops` stays the caller's, and is constant. */
+void amg_rpc_class_attach(hg_class_t *cls, struct amg_rpc_class *rpcs,
+    const struct amg_rpc_handle_ops *ops);
 
 static inline struct amg_rpc_class *amg_rpc_class_of(const hg_class_t *cls)
 {

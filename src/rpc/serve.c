@@ -681,7 +681,7 @@ void amg_rpc_context_close(hg_context_t *context)
     context->rpc = NULL;
 }
 
-hg_return_t amg_serve_attach(hg_class_t *cls)
+void amg_serve_attach(hg_class_t *cls, struct amg_rpc_class *rpcs)
 {
     static const struct amg_rpc_handle_ops ops = {
         .size = sizeof(struct hg_handle),
@@ -689,5 +689,5 @@ hg_return_t amg_serve_attach(hg_class_t *cls)
         .registered = early_serve_all,
     };
 
-    return amg_rpc_class_attach(cls, &ops);
+    amg_rpc_class_attach(cls, rpcs, &ops);
 }

@@ -88,7 +88,8 @@ int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
     }
 }
 
-#define AMG_READS_ALL __attribute__((no_sanitize_address, noinline))
+#define AMG_READS_ALL                                                          \
+    __attribute__((no_sanitize_address, no_sanitize_thread, noinline))
 
 /* Bytes of a stack that one line shows. */
 enum { STACK_LINE = 32 };
@@ -255,7 +256,8 @@ int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr)
 }
 
 /* Prints the stack from its saved context to the upper end; also bytes that the
- * sanitizer keeps between variables. */
+ * sanitizer keeps between variables, and those that other threads write
+ * meanwhile, as the node of a time limit. */
 AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
 {
     const unsigned char *at = ult->sp;

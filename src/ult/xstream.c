@@ -83,12 +83,19 @@ static bool xstreams_add(struct amg_xstream *xstream, int rank)
     return is_done;
 }
 
-static void xstreams_remove(struct amg_xstream *xstream)
+/* False: it is not in the list. */
+static bool xstreams_remove(struct amg_xstream *xstream)
 {
+    bool is_listed = false;
+
     amg_lock_lock(&list_lock);
-    amg_list_remove(&xstream->link);
-    count--;
+    is_listed = amg_link_is_listed(&xstream->link);
+    if (is_listed) {
+        amg_list_remove(&xstream->link);
+        count--;
+    }
     amg_lock_unlock(&list_lock);
+    return is_listed;
 }
 
 bool amg_xstreams_rank_set(struct amg_xstream *xstream, int rank)
@@ -222,9 +229,8 @@ bool amg_xstream_has_ended(struct amg_xstream *xstream)
 void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 {
     AMG_ASSERT(xstream->is_primary || amg_xstream_has_ended(xstream));
-    if (!amg_link_is_listed(&xstream->link))
+    if (!xstreams_remove(xstream))
         return; /* inherited: threads of the parent are in its pools */
-    xstreams_remove(xstream);
     sched_release(amg_xstream_sched(xstream), is_made_for_it, NULL);
     amg_mem_free(xstream);
 }

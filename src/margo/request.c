@@ -397,6 +397,7 @@ static bool request_wait(struct margo_request_struct *req)
     if (!may_stall && request_park(req))
         return true;
     amg_margo_waiter_init(&waiter);
+    AMG_TEST_POINT("request.not_over");
     if (!request_attach(req, &waiter))
         return AMG_CONTRACT_OF("margo_wait", request_is_over(req),
             "another thread waits for request %p, and will end it",
@@ -455,6 +456,7 @@ void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret)
         return;
     }
     before = state_end(req);
+    AMG_TEST_POINT("request.ended");
     AMG_ASSERT(before != OVER);
     if ((before & PARKED) != 0)
         amg_margo_runtime_unpark((void *)(before - PARKED));
@@ -579,6 +581,7 @@ static void any_wait(size_t count, margo_request *reqs)
             reqs[attached] = MARGO_REQUEST_NULL;
         else
             is_over = !request_attach(req, &waiter);
+        AMG_TEST_POINT("request.attached_one");
     }
     /* The last one that was tried is over, and was not attached. */
     if (is_over)

@@ -334,6 +334,7 @@ static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
     }
     timer->handed_out++;
     timer_unlock(timer);
+    AMG_TEST_POINT("timer.handed_out");
     rc = ABT_thread_create(
         timer->pool, timer_thread, timer, ABT_THREAD_ATTR_NULL, NULL);
     if (rc == ABT_SUCCESS)
@@ -434,6 +435,7 @@ static void cancel_begin(struct margo_timer *timer)
     timer_lock(timer);
     timer->cancelling++;
     timer_unlock(timer);
+    AMG_TEST_POINT("timer.cancels");
     /* Not under the lock, which the function that fires acquires. */
     if (amg_margo_timer_disarm(timer->mid, &timer->one_shot)) {
         timer_lock(timer);

@@ -16,6 +16,7 @@
 #include "lines.h"
 #include "margo_torture.h"
 #include "options.h"
+#include "points.h"
 #include "watch.h"
 
 enum { MT_MAX = 2, WORKERS_MAX = 10, STREAMS_MAX = 2, DRAW_WORK = 13000 };
@@ -241,7 +242,7 @@ static void report(void *arg, FILE *out)
             continue;
         (void)amalgam_write_state(margo_get_class(mid), out);
         (void)fflush(out);
-        (void)margo_state_dump(mid, "/dev/stderr", 0, NULL);
+        (void)margo_state_dump(mid, "-", 0, NULL);
     }
 }
 
@@ -356,6 +357,7 @@ int main(int argc, char **argv)
     if (all.book == NULL)
         exchange_abort(all.exchange);
     lines_keep();
+    points_start();
     watch_start(all.book, all.exchange, all.options.limit_s, report, NULL);
     code = seeds_run();
     watch_stop();

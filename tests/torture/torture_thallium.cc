@@ -9,6 +9,7 @@
 #include "lines.h"
 #include "margo_job.h"
 #include "options.h"
+#include "points.h"
 #include "thallium_torture.hpp"
 #include "watch.h"
 
@@ -223,7 +224,7 @@ void report(void *, FILE *out)
             continue;
         (void)amalgam_write_state(margo_get_class(mid), out);
         (void)std::fflush(out);
-        (void)margo_state_dump(mid, "/dev/stderr", 0, nullptr);
+        (void)margo_state_dump(mid, "-", 0, nullptr);
     }
 }
 
@@ -344,6 +345,7 @@ int main(int argc, char **argv)
     if (all.book == nullptr)
         exchange_abort(all.exchange);
     lines_keep();
+    points_start();
     watch_start(all.book, all.exchange, all.options.limit_s, report, nullptr);
     code = seeds_run();
     watch_stop();

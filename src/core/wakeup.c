@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleep and wake-up of the threads that wait for a context. */
+/* Sleep and wake-up of the threads that wait for a context.
+ * Model: tests/models/shm_ring.pml. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages and credits that could not leave when they were posted, as polls try
- * to send them again. */
+ * to send them again. Model: tests/models/shm_ring.pml. */
 #include "base/assert.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_msg.h"

@@ -14,7 +14,8 @@
  * reader raises no signal.
  *
  * Other threads of this process put their posts on lists of the endpoint, under
- * the lock; amg_shm_poll_arm() reads these under the lock, too. */
+ * the lock; amg_shm_poll_arm() reads these under the lock, too.
+ * Model: tests/models/shm_ring.pml. */
 #include "shm/shm_peer.h"
 
 #include <errno.h>

@@ -19,7 +19,8 @@
  *
  * A ring ends when its writer released its claim, closed, or died. The reader
  * reads it to its end first: the replies in it arrive, and requests of dead
- * processes are served like others, if the ring was opened while they lived. */
+ * processes are served like others, if the ring was opened while they lived.
+ * Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>

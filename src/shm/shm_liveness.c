@@ -13,7 +13,8 @@
  *
  * A peer may have replied before it closed or died: a call to it ends when the
  * ring with its replies was read to the end (shm_inbox.c). A partly written
- * cell does not count, so that end is final. */
+ * cell does not count, so that end is final.
+ * Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <sys/epoll.h>

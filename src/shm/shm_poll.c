@@ -3,7 +3,8 @@
  *
  * A poll that finds nothing reads the event bits of its context, the next cell
  * of each active ring and some words of its own, and takes no lock. Rare events
- * (silent rings, closed contexts, dead peers) are checked in few polls. */
+ * (silent rings, closed contexts, dead peers) are checked in few polls.
+ * Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <sched.h>

@@ -51,7 +51,7 @@
  *
  * A writer that blocks while the ring is full sets `is_full`, fences in the
  * same way, and checks once more; the reader loads it after each store of
- * `consumed`. */
+ * `consumed`. Model: tests/models/shm_ring.pml. */
 #ifndef AMG_SHM_SHM_RING_H
 #define AMG_SHM_SHM_RING_H
 

@@ -21,6 +21,11 @@
  * for each transfer in flight, which are bounded per peer. They are allocated
  * when first needed.
  *
+ * When the receiver has all bytes, the program of the sender may learn that
+ * from it, and write to the memory before a test here has seen the send
+ * complete. By the letter of MPI that is too early. It does no harm: no MPI
+ * reads bytes again that were received, and the other way would cost a message.
+ *
  * A cancelled receive may have been matched already; then it completes
  * normally, later. So a stop does not wait: the pipeline is over when the last
  * request has completed or was cancelled. */

@@ -4,8 +4,8 @@
  * Each seed draws how much of each decision it has; none at all is one of the
  * amounts, so that seeds differ in what they combine. A variable of the
  * environment sets one for all seeds, for instance to 0, by which a failing
- * seed is cut down to the decisions that it needs. Calls that fail and ranks
- * that die are never drawn: only programs that expect them ask for them. */
+ * seed is cut down to the decisions that it needs. Calls that fail are never
+ * drawn: only programs that expect them ask for them. */
 #include "mpi/strict/strict_core.h"
 
 #include <stdio.h>
@@ -38,8 +38,6 @@ static const struct {
     [STRICT_SLOW] = {"SLOW", {0, 0, 10, 200}},
     /* One of the first so many calls of Amalgam that may fail does. */
     [STRICT_FAIL] = {"FAIL", {0, 0, 0, 0}},
-    /* One rank is dead after one of its first so many calls. */
-    [STRICT_DEAD] = {"DEAD", {0, 0, 0, 0}},
     /* Checks. 1: memory for a message is full of garbage until it came. 0 for
      * programs that transfer from memory that others write at the time. */
     [STRICT_POISON] = {"POISON", {1, 1, 1, 1}, 1},

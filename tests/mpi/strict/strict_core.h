@@ -19,7 +19,6 @@ enum strict_choice {
     STRICT_LATE,
     STRICT_SLOW,
     STRICT_FAIL,
-    STRICT_DEAD,
     STRICT_POISON,
     STRICT_OVERLAP,
     STRICT_LEAKS,

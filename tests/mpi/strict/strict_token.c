@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Turns of the ranks: with one thread in each, one rank runs at a time, and the
  * seed decides at each call of MPI, sleep and look at the clock which is next.
- * So a seed repeats the run, as far as the real MPI does. A thread that waits
- * for another one of its process would keep the turn for ever: programs with
- * threads that call MPI cannot take turns.
+ * So a seed repeats the run, as far as the real MPI does (MPICH does; accesses
+ * to windows of Open MPI 4 block until another rank calls MPI). A thread that
+ * waits for another one of its process would keep the turn for ever: programs
+ * with threads that call MPI cannot take turns.
  *
  * The ranks share a file: who may run, the clock, and the hash of all calls. A
  * rank without the turn sleeps on its word there. Real calls that block come in

@@ -43,7 +43,7 @@
  * In the code and not here: messages in msgbufs (their loan is one more word
  * with release and acquire), several rings and bits of slots (here an event is
  * for the one ring), amg_shm_inbox_prune (as amg_shm_inbox_prepare_block, but
- * does not block), doorbells that cannot be opened (shm_doorbell.pml), credits
+ * does not block), doorbells that cannot be opened, a second sender, credits
  * (credits.pml), claims of slots (shm_pair.pml), contexts that open again. The
  * sender blocks only for lack of room; after the last look it goes on with what
  * found room, where the code blocks until a reply wakes it.

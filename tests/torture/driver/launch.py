@@ -95,10 +95,12 @@ class Launch:
         env[MARK] = self.mark
         self.files = set()
         self.left = []
-        with open(path, 'wb') as output:
+        # Apart, as lines of several ranks mix on their way: only rank 0 writes
+        # to stdout.
+        with open(path, 'wb') as said, open(path + '.err', 'w+b') as output:
             child = subprocess.Popen(
-                words, env=env, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True)
+                words, env=env, stdin=subprocess.DEVNULL, stdout=said,
+                stderr=output, start_new_session=True)
             try:
                 self.code = self.wait(child, limit_s)
                 if self.code is None:
@@ -106,8 +108,15 @@ class Launch:
                 self.wait_for_others()
             finally:
                 self.clean(child)
-        with open(path, errors='replace') as output:
-            self.text = output.read()
+        with open(path, errors='replace') as said:
+            self.text = said.read()
+        with open(path + '.err', errors='replace') as output, open(
+                path, 'a') as both:
+            self.text += output.read()
+            both.seek(0)
+            both.truncate()
+            both.write(self.text)
+        os.unlink(path + '.err')
         self.seconds = time.time() - self.begin
 
     def wait(self, child, limit_s):

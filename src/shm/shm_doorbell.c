@@ -5,8 +5,9 @@
  * more; a sender sets an event bit, and then reads `sleep`. Both execute a
  * fence in between (the owner by membarrier, where the rings need that, see
  * shm_inbox.c), so one sees the other. Only the first sender that finds ASLEEP
- * stores WOKEN and writes one byte into the FIFO. A sender that cannot write
- * stores ASLEEP again, if it is the same wait, and tries again later.
+ * stores WOKEN and writes one byte into the FIFO. A sender opens the FIFO
+ * before that: one that cannot open it tries again later, and other senders
+ * still find ASLEEP.
  *
  * It is a FIFO because unrelated processes can open it by its name or, where
  * the segment has lost its name (amg_shm_node_unname), as a descriptor of its
@@ -156,25 +157,22 @@ void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox)
     inbox->doorbell = -1;
 }
 
+static bool is_asleep(const struct amg_shm_context *context)
+{
+    return (atomic_load_explicit(&context->sleep, memory_order_relaxed) &
+               AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP;
+}
+
 /* Whether this sender has to wake the owner; true for one sender only. */
-static bool sleeper_claim(struct amg_shm_context *context, uint32_t *ret_sleep)
+static bool sleeper_claim(struct amg_shm_context *context)
 {
     uint32_t sleep =
         atomic_load_explicit(&context->sleep, memory_order_relaxed);
 
-    *ret_sleep = sleep - AMG_SHM_ASLEEP + AMG_SHM_WOKEN;
     return (sleep & AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP &&
            atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
-               *ret_sleep, memory_order_acq_rel, memory_order_relaxed);
-}
-
-/* The claimed owner could not be woken. If it is still in the same wait, the
- * next sender tries again. */
-static void sleeper_unclaim(struct amg_shm_context *context, uint32_t sleep)
-{
-    (void)atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
-        sleep - AMG_SHM_WOKEN + AMG_SHM_ASLEEP, memory_order_acq_rel,
-        memory_order_relaxed);
+               sleep - AMG_SHM_ASLEEP + AMG_SHM_WOKEN, memory_order_acq_rel,
+               memory_order_relaxed);
 }
 
 static void doorbell_write(int doorbell)
@@ -227,28 +225,26 @@ static bool context_raise(struct amg_shm_context *context,
     enum amg_shm_event events, struct amg_shm_peer *peer, uint8_t context_id,
     int *doorbell)
 {
-    uint32_t sleep = 0;
-
     atomic_fetch_or_explicit(&context->events, events, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
-    if (!sleeper_claim(context, &sleep))
+    if (!is_asleep(context))
         return true;
     if (*doorbell < 0)
         *doorbell = doorbell_open(context, peer, context_id);
-    if (*doorbell >= 0) {
-        doorbell_write(*doorbell);
-        if (amg_spare_is_out()) { /* no descriptor to keep */
-            amg_spare_close(*doorbell);
-            *doorbell = -1;
-        }
-        return true;
+    if (*doorbell < 0) {
+        if (peer->state != AMG_SHM_PEER_ALIVE ||
+            amg_shm_region_is_closed(&peer->region))
+            return true;
+        cannot_wake(peer, context_id, errno);
+        return false;
     }
-    if (peer->state != AMG_SHM_PEER_ALIVE ||
-        amg_shm_region_is_closed(&peer->region))
-        return true;
-    cannot_wake(peer, context_id, errno);
-    sleeper_unclaim(context, sleep);
-    return false;
+    if (sleeper_claim(context))
+        doorbell_write(*doorbell);
+    if (amg_spare_is_out()) { /* no descriptor to keep */
+        amg_spare_close(*doorbell);
+        *doorbell = -1;
+    }
+    return true;
 }
 
 void amg_shm_doorbell_drop_locked(
@@ -315,8 +311,6 @@ bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
 
 void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
 {
-    uint32_t sleep = 0;
-
-    if (sleeper_claim(ep->inbox->context, &sleep))
+    if (sleeper_claim(ep->inbox->context))
         doorbell_write(ep->inbox->doorbell);
 }

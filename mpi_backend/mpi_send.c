@@ -7,10 +7,11 @@
  * when there are enough, or when no message arrived. Sends to different ranks
  * may complete in any order.
  *
- * A message that MPI refuses is the caller's again. One that was accepted
- * before, in a pack, or that another rank waits for, whom nobody could tell of
- * the failure, MPI gets a few times, at once, as later messages must not pass
- * it. */
+ * A message that MPI refuses is the caller's again. The driver hands some
+ * messages to MPI a few times, at once, as later messages must not pass them:
+ * replies and messages of its own, as nobody could tell the rank that waits for
+ * them of the failure, and all that it had accepted before, in a pack or from a
+ * thread that may not call MPI. */
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
@@ -261,6 +262,8 @@ AMG_NOINLINE static void deferred_send_locked(struct amg_mpi_domain *domain)
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
         hg_return_t rc = amg_mpi_send_locked(msgbuf);
 
+        if (rc != HG_SUCCESS)
+            rc = amg_mpi_send_again_locked(msgbuf, rc);
         if (rc != HG_SUCCESS)
             msgbuf_left_locked(msgbuf, rc);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A message of a thread that may not call MPI leaves before the next one of the
- * thread that may: the peer gets both in the order in which they were sent. */
+ * thread that may: the peer gets both in the order in which they were sent,
+ * also if MPI refuses the first once. The test replaces MPI_Isend. */
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -10,7 +11,17 @@
 
 enum { PAIRS = 8 }; /* of messages: of another thread, and of the main one */
 
-static uint32_t came; /* messages so far, each with its number */
+static unsigned refuse; /* so many calls of MPI_Isend */
+static uint32_t came;   /* messages so far, each with its number */
+
+int MPI_Isend(const void *buf, int count, MPI_Datatype type, int rank, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (refuse == 0)
+        return PMPI_Isend(buf, count, type, rank, tag, comm, request);
+    refuse--;
+    return MPI_ERR_OTHER;
+}
 
 static void serve(struct amg_arrival *arrival)
 {
@@ -43,6 +54,7 @@ static void send_all(void)
 
         CHECK(pthread_create(&other, NULL, send_one, &number) == 0);
         pthread_join(other, NULL);
+        refuse = 1; /* the deferred one, which thread `other` could not send */
         (void)send_one(&next);
     }
 }

@@ -153,9 +153,13 @@ void amg_lock_wake(struct amg_lock *lock)
     amg_futex_wake(&lock->held, 1);
 }
 
-/* The linker gives the ends of the section these names. */
+/* The linker gives the ends of the section these names, which no other library
+ * can replace: their visibility is protected. */
 extern char kept_first[] __asm__("__start_amg_locks");
 extern char kept_end[] __asm__("__stop_amg_locks");
+
+_Static_assert(
+    sizeof(struct amg_lock) <= AMG_LOCK_STEP, "the next lock is one step away");
 
 static struct amg_lock *kept_at(size_t i)
 {
@@ -171,7 +175,7 @@ static struct amg_lock *kept_at(size_t i)
  */
 static _Thread_local bool holds_kept;
 
-enum { HOLD_TRIES = 20000 /* of SLEEP_NS each */ };
+enum { HOLD_TRIES = 20000 /* of SLEEP_NS each, and as long to wake up */ };
 
 static bool kept_try(void)
 {

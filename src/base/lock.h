@@ -63,7 +63,7 @@ enum { AMG_LOCK_STEP = 64 };
 #define AMG_LOCK_KEPT                                                          \
     __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
 
-/* For fork(): begins by waiting for the locks, a second at most. */
+/* For fork(): begins by waiting for the locks, some two seconds at most. */
 void amg_locks_hold(void);
 void amg_locks_drop(void);
 void amg_locks_drop_in_child(void);

@@ -97,8 +97,8 @@ static void fork_watch(void)
 }
 
 /* NOTE(not a leaf): the drivers take their own locks inside. A thread that
- * finds the lock held makes no progress here, and its caller tries again:
- * another thread may do that, or this one, which waits in a poll of a class. */
+ * finds the lock held makes no progress here, and its caller tries again: the
+ * holder makes that progress, or is this thread itself, in a poll from here. */
 static void others_move(const struct amg_domain *waiting)
 {
     if (!amg_lock_trylock(&classes_lock))
@@ -120,8 +120,9 @@ void amg_classes_join(hg_class_t *cls)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     (void)pthread_once(&once, fork_watch);
+    /* Threads that wait in a borrowed domain may read the field already. */
     for (unsigned i = 0; i < AMG_ROUTE_COUNT; i++)
-        if (cls->domains[i] != NULL)
+        if (cls->domains[i] != NULL && cls->domains[i]->others == NULL)
             cls->domains[i]->others = others_move;
     amg_lock_lock(&classes_lock);
     amg_list_push(&classes, &cls->opened);

@@ -24,7 +24,7 @@ enum { LOOKS = 64 };
 /* Progress of the start of its thread. */
 enum { BEGIN_WAITS, BEGIN_RUNS, BEGIN_FAILED };
 
-static struct amg_lock list_lock;
+static struct amg_lock list_lock AMG_LOCK_KEPT;
 /* In order of ranks. */
 static struct amg_list all = {{&all.head, &all.head}};
 static int count;

@@ -93,7 +93,7 @@ void amg_mpi_comm_pause(unsigned tests)
     if (tests == TELL_TESTS)
         AMG_LOG_WARNING("cls",
             "this rank has waited for 10 s for others that open the class with "
-            "it; one that has not called amalgam_init(), or in which it "
+            "it; a rank that has not called amalgam_init(), or whose call "
             "failed, keeps the others here");
     if (is_turn)
         amg_bias_unlock(&turn_lock);

@@ -14,7 +14,7 @@
 
 struct amg_mpi_place;
 
-/* MPI gets a call so often whose failure nobody could be told of. */
+/* How often the driver makes a call of MPI whose failure it cannot report. */
 enum { AMG_MPI_TRIES = 4 };
 
 /* Owned by the domain that embeds it; constant while it is open. */

@@ -22,7 +22,7 @@ void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf);
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get(struct amg_mpi_domain *domain);
 void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf);
 
-/* Number of those that are neither free nor posted to receive. */
+/* Number of msgbufs that are neither free nor posted to receive. */
 size_t amg_mpi_msgbuf_taken_locked(const struct amg_mpi_domain *domain);
 
 static inline struct amg_mpi_msgbuf *amg_mpi_msgbuf_of_link(

@@ -22,9 +22,10 @@
  * when first needed.
  *
  * When the receiver has all bytes, the program of the sender may learn that
- * from it, and write to the memory before a test here has seen the send
- * complete. By the letter of MPI that is too early. It does no harm: no MPI
- * reads bytes again that were received, and the other way would cost a message.
+ * from the receiver, and write to the memory before a test here has seen the
+ * send complete. The MPI standard forbids that write, which does no harm: no
+ * MPI reads bytes again that were received. To wait for the send would cost a
+ * message.
  *
  * A cancelled receive may have been matched already; then it completes
  * normally, later. So a stop does not wait: the pipeline is over when the last
@@ -172,8 +173,8 @@ static void *fragment_memory(struct amg_mpi_pipeline *pipeline,
 }
 
 /* MPI has refused the fragment in slot `last`, whose memory began at `at`. The
- * sender ends the transfer. A receiver tries again: fragments that no receive
- * takes would be taken for those of the next transfer with this tag. */
+ * sender ends the transfer. A receiver tries again: the next transfer with this
+ * tag would receive fragments that this one leaves. */
 static void fragment_refused(struct amg_mpi_pipeline *pipeline, unsigned last,
     const struct amg_seg_iter *at, int rc)
 {

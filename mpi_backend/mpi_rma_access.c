@@ -156,8 +156,8 @@ void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     amg_list_push(&rma->pending, &access->link);
 }
 
-/* Subtracts the access from the word. A failure has nobody to be told to, and
- * the exposer would wait for ever: MPI gets it a few times. */
+/* Subtracts the access from the word. No caller could report a failure, and the
+ * exposer would wait for ever, so this thread tries a few times. */
 static void access_leave(
     struct amg_mpi_rma *rma, struct amg_mpi_rma_access *access)
 {

@@ -25,7 +25,7 @@ static inline void amg_mpi_send_address(struct amg_mpi_msgbuf *msgbuf,
  * MPI's reason is logged. */
 hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf);
 
-/* The same for one that MPI refused with `rc`, and that another rank waits for:
+/* Sends a message that MPI refused with `rc`, and that another rank waits for,
  * a few times more. */
 hg_return_t amg_mpi_send_again_locked(
     struct amg_mpi_msgbuf *msgbuf, hg_return_t rc);
@@ -39,7 +39,7 @@ void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie,
     uint32_t body_len);
 
-/* The same for one that is addressed. */
+/* Sends a message of the driver that is addressed, and takes its msgbuf. */
 void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf);
 
 /* Tests the sends that are not complete, and sends the messages of threads that

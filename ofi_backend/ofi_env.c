@@ -262,8 +262,8 @@ static void settings_write(void)
     was_set = true;
 }
 
-/* One thread at a time sets the environment: the actions of signals are saved
- * meanwhile. */
+/* Only one thread at a time sets the environment: amg_signals_save() makes
+ * others wait. */
 int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     const struct fi_info *hints, struct fi_info **ret_info)
 {

@@ -11,8 +11,8 @@
  * elsewhere nobody might return them, as the program may compute for hours.
  *
  * A lease whose transfers were all cancelled before it was granted is returned
- * at once, too: the grant is still to come when the program may already
- * compute. The cookie is kept until then.
+ * at once, too: when the grant comes, the program may compute. The cookie is
+ * kept until the grant has come.
  *
  *     asked --all rows--> open --revoked, lost--> ended --no user--> returned
  *       |                   |                                           |
@@ -126,7 +126,7 @@ void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease)
     AMG_ASSERT(lease->users > 0);
     if (--lease->users > 0)
         return;
-    /* A grant is on its way, and ends it. */
+    /* The grant or denial that is on its way ends the lease. */
     if (lease->state == AMG_OFI_LEASE_ASKED && !lease->is_gone) {
         lease->is_gone = return_send_locked(lease);
         return;

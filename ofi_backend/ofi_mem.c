@@ -398,8 +398,8 @@ void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
     access_answer_locked(message, rc);
 }
 
-/* A peer returns mostly what it was granted first. Without a grant the RETURN
- * has crossed a DENY. */
+/* A peer mostly returns its oldest grant, which is first in the list. A RETURN
+ * for which there is no grant has crossed a DENY. */
 void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {
     struct amg_link *link = amg_list_first(&message->peer->grants);

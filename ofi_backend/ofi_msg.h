@@ -48,7 +48,7 @@ static inline void amg_ofi_msgbuf_end_locked(struct amg_ofi_msgbuf *msgbuf)
         amg_ofi_msgbuf_put_locked(msgbuf);
 }
 
-/* Number of those that are not free. */
+/* Number of msgbufs that are not free. */
 size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain);
 
 /* Fills in all of the head but its cookie: a message of `body_len` bytes to

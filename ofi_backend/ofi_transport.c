@@ -194,7 +194,7 @@ static void peer_write_state_locked(
     amg_state_add_list(state, "messages to it with the provider", &peer->sends);
     amg_state_add(state, "messages about the connection due to it",
         (size_t)peer->owes_connect + peer->owes_accept);
-    /* Those of answered one-way calls are given back with the next long one. */
+    /* The next long call gives back places of answered one-way calls. */
     amg_state_add(state, "long requests with a place there",
         peer->longs - (peer->calls.unanswered == 0 ? peer->long_oneways : 0u));
     amg_state_add_list(state, "transfers", &peer->transfers);

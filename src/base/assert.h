@@ -99,7 +99,8 @@ void amg_test_point_set(amg_test_point_fn fn);
 /* By the points. */
 void amg_test_point_reach(const char *name);
 
-/* An assertion that looks at all of an object: in these builds, too. */
+/* AMG_ASSERT_DEEP(): an assertion that looks at a whole object; only in builds
+ * with test points, as it takes long. */
 #if defined(AMG_TEST_POINTS)
 #define AMG_TEST_POINT(name)  amg_test_point_reach(name)
 #define AMG_ASSERT_DEEP(expr) AMG_ASSERT(expr)

@@ -118,9 +118,9 @@ void amg_shm_buf_lend_locked(
     struct amg_shm_buf *buf, struct amg_shm_peer *peer);
 /* The peer closed or died: reclaims what it has. */
 void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer);
-/* Those that the peer has not returned, */
+/* Number of msgbufs and blocks that the peer has not returned. */
 size_t amg_shm_buf_lent_locked(const struct amg_shm_peer *peer);
-/* and those that are neither free nor were lent. */
+/* Number of msgbufs and blocks that are neither free nor lent. */
 size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain);
 /* Asks the next receiver that returns a msgbuf to wake this process. */
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);

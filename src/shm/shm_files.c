@@ -7,9 +7,9 @@
  * In the same pid namespace, pid and start of the owner tell whether it is
  * alive. That is right for a pid that is used again, for two classes of one
  * process, for a process that runs another program since an exec(), and for one
- * that forked, whose child would keep a file lock. A
- * pid of another namespace means nothing here; but each owner holds an flock on
- * its segment, so a process that gets the lock knows that the owner is dead.
+ * that forked, whose child would keep a file lock. A pid of another namespace
+ * means nothing here; but each owner holds an flock on its segment, so a
+ * process that gets the lock knows that the owner is dead.
  *
  * An owner of unknown state, because /proc cannot be read or no descriptor is
  * left, counts as alive: a file is removed only if its owner is certainly dead,
@@ -99,8 +99,8 @@ static uint64_t stat_number(const char *text, int number)
 }
 
 /* The start time, and which program runs: exec() keeps the time, and puts the
- * stack at another address, whose bits stand above the time; 0 where this
- * process may not know it. */
+ * stack at another address, whose bits stand above the time; these bits are
+ * 0 where this process may not read the address. */
 static uint64_t stat_start(const char *text)
 {
     return stat_number(text, STAT_START_TIME) |

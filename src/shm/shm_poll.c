@@ -65,8 +65,8 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
     }
 }
 
-/* Names peers that have been silent for long; but the pidfd of one that called
- * exec() does not tell that. */
+/* Names peers that have been silent for long, or finds that they are dead: the
+ * pidfd of a peer that called exec() does not tell that. */
 static void silent_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *next = NULL;

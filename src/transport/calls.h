@@ -12,8 +12,8 @@
  *   WAITING   a credit came back             ASKED or LEAVING
  *   WAITING   cancel, its endpoint closes    DONE, HG_CANCELED; never leaves
  *   WAITING   the peer is lost               DONE, HG_HOSTUNREACH
- *   WAITING   the medium learns that nobody  DONE, the medium's code
- *             reads it any more
+ *   WAITING   the medium finds that nobody   DONE, the medium's code
+ *             would read the request
  *   ASKED     reply                          DONE, HG_SUCCESS; credit back
  *   ASKED     refusal                        DONE, its code; credit back
  *   ASKED     cancel, its endpoint closes    DONE, HG_CANCELED; the slot stays

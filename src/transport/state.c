@@ -74,8 +74,8 @@ void amg_state_end(struct amg_state *state)
     state->lacked++;
 }
 
-/* Calls that have left and are not answered, without those of cancelled ones,
- * or these. */
+/* Calls that have left and are not answered: the cancelled ones, or all
+ * others. */
 static size_t asked_count_locked(
     const struct amg_table *table, uint32_t owner, bool is_cancelled)
 {

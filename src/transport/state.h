@@ -60,7 +60,7 @@ void amg_state_init(struct amg_state *state, char *text, size_t cap, int rank);
 /* Begins a line about a part of the library, which ends with amg_state_end().
  * `part` must live until then. */
 void amg_state_begin(struct amg_state *state, const char *part);
-/* The same about a peer, known as `owner` in the table of calls: with what the
+/* Begins a line about a peer, `owner` in the table of calls, with what the
  * call engine has under way there. The caller holds the lock of the domain
  * until the line ends. */
 void amg_state_begin_peer_locked(struct amg_state *state,

@@ -257,7 +257,7 @@ int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr)
 
 /* Prints the stack from its saved context to the upper end; also bytes that the
  * sanitizer keeps between variables, and those that other threads write
- * meanwhile, as the node of a time limit. */
+ * meanwhile, such as the node of a time limit. */
 AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
 {
     const unsigned char *at = ult->sp;

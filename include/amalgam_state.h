@@ -29,7 +29,7 @@ extern "C" {
  * until HG_Destroy(), HG_Reset() or its next call, and such messages are. One
  * call may count as several things.
  *
- * It is a look at one moment after another: with calls under way, what moves
+ * The lines are of different moments: with calls under way, what moves
  * meanwhile may be counted twice or not at all.
  *
  * @param hg_class  [in]  any class

@@ -57,6 +57,8 @@ unsigned amg_fork_count(void)
  * another thread sets meanwhile is lost, so only the first HG_Init() loads
  * drivers. */
 
+/* NOTE(lock): held from save to restore, over dlopen() or fi_getinfo(): the
+ * actions belong to the process. */
 static struct amg_lock signals_lock AMG_LOCK_KEPT;
 
 void amg_signals_save(struct amg_signals *signals)

@@ -147,15 +147,13 @@ static enum plan_end end_of(const struct plan *plan, uint32_t ends)
 /* What the options leave open. */
 static void plan_fill(struct plan *plan, const struct plan_options *options)
 {
-    static const unsigned windows[] = {1, 4, 16, 40, 40, 80};
+    static const unsigned windows[] = {1, 4, 16, 40, 80, 600};
     static const uint32_t longest[] = {
         PLAN_LEN_MAX, 600000, 300000, 70000, 5000, 300, 66000, 20000};
     static const unsigned threads[] = {1, 1, 1, 1, 1, 2, 2, 3};
     uint64_t hash = plan->hash;
 
     plan->window = windows[plan_draw(hash, SALT_PLAN + 1, 6)];
-    if (getenv("AMALGAM_MAX_PENDING_BYTES") != NULL && plan->window > 16)
-        plan->window = 16;
     plan->len_max = longest[plan_draw(hash, SALT_PLAN + 2, 8)];
     if (plan->threads == 0)
         plan->threads = threads[plan_draw(hash, SALT_PLAN + 3, 8)];
@@ -175,6 +173,9 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
             1u << PLAN_CALL | (uint32_t)content_mix(hash + SALT_PLAN + 9);
     if (options->ways == UINT32_MAX && plan_draw(hash, SALT_PLAN + 10, 3) == 0)
         plan->ways = (uint32_t)content_mix(hash + SALT_PLAN + 11);
+    if (getenv("AMALGAM_MAX_PENDING_BYTES") != NULL && plan->window > 16 &&
+        (plan->ops & (1u << PLAN_TREE | 1u << PLAN_RING)) != 0)
+        plan->window = 16;
     plan->phases = plan_draw(hash, SALT_PLAN + 12, 4);
     plan->head_len = plan_draw(hash, SALT_PLAN + 30, 4) == 0
                          ? 1 + plan_draw(hash, SALT_PLAN + 31, PLAN_HEAD_MAX)

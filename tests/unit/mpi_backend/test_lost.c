@@ -7,11 +7,11 @@
 
 #include "pair.h"
 
-enum { ROUNDS = 5, LONG_LEN = 40000, LONGS = 4, REFUSALS = 7 };
+enum { ROUNDS = 5, CALL_LEN = 4, LONG_LEN = 40000, LONGS = 4, REFUSALS = 7 };
 
 enum how { SENT, FAILS_LATER, REFUSED };
 
-static enum how next_send;
+static enum how next_send; /* of a call; refused each time, also in a pack */
 static MPI_Request failing = MPI_REQUEST_NULL;
 static unsigned late_count; /* checks before it fails */
 static unsigned refusals;   /* of long messages */
@@ -20,11 +20,13 @@ static uint32_t longs;      /* that came, at rank 1 */
 int MPI_Isend(const void *buf, int count, MPI_Datatype type, int rank, int tag,
     MPI_Comm comm, MPI_Request *request)
 {
-    enum how how = next_send;
+    bool is_call = count == (int)sizeof(struct amg_mpi_header) + CALL_LEN;
+    enum how how = is_call ? next_send : SENT;
     static char nothing;
     int rc = MPI_SUCCESS;
 
-    next_send = SENT;
+    if (how == FAILS_LATER)
+        next_send = SENT;
     if (count > LONG_LEN && refusals > 0)
         refusals--, how = REFUSED;
     if (how == REFUSED)
@@ -70,8 +72,8 @@ static hg_return_t send_failing(
     CHECK(pair_t->msg.get_buf(pair_ep, pair_peer(1), &buf) == HG_SUCCESS);
     late_count = late;
     next_send = how;
-    return pair_t->msg.send_request(
-        pair_ep, (struct amg_target){pair_peer(1), 0}, buf, 4, true, &call->op);
+    return pair_t->msg.send_request(pair_ep,
+        (struct amg_target){pair_peer(1), 0}, buf, CALL_LEN, true, &call->op);
 }
 
 static void long_note(struct amg_arrival *arrival)
@@ -130,6 +132,7 @@ int main(int argc, char **argv)
         pair_ask(1, i);
         CHECK(send_failing(&call, REFUSED, 0) == HG_SUCCESS);
         UNTIL(call.done == 1);
+        next_send = SENT;
         CHECK(call.op.ret == HG_NA_ERROR && call.op.data == NULL);
         pair_ask(1, i);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class has under way: for a person whose job stands, and for tests.
+/* State of a class, for a person whose job stands, and for tests: the work that
+ * is under way.
  *
  * For classes of HG_Init(), of amalgam_init() and of Margo (margo_get_class());
  * needs no MPI. */

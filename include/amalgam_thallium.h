@@ -15,9 +15,10 @@ extern "C" {
 /**
  * Get the data of the RPC of a request, and count a reference to them.
  *
- * Another thread may deregister the RPC, or attach other data. The former data
- * are freed either before this function looks, and the result is NULL or the
- * new data, or after `ref` was called with them.
+ * The call is safe while another thread deregisters the RPC or attaches other
+ * data: the data that were attached before are freed either before this
+ * function looks, and the result is NULL or the new data, or after `ref` was
+ * called with the old data.
  *
  * @param handle  [in]  a request, as its handler received it
  * @param ref     [in]  called with the data, under a lock: only counts

@@ -319,9 +319,9 @@ void amg_mpi_progress_domain(struct amg_domain *base)
     amg_bias_unlock(domain->lock);
 }
 
-/* One round of a wait: makes progress on the whole domain, and on others if the
- * peer may wait there; releases the lock for a moment. `idle_rounds`, 0 at
- * first, counts the rounds that found nothing. */
+/* A round of a wait: makes progress on the whole domain, and on other domains
+ * if the peer may wait there; releases the lock for a moment. `idle_rounds`, 0
+ * at first, counts the rounds that found nothing. */
 static void domain_wait_locked(
     struct amg_mpi_domain *domain, unsigned *idle_rounds)
 {

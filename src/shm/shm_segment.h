@@ -105,7 +105,7 @@ enum amg_shm_event {
 /* Values of amg_shm_context.sleep. */
 enum amg_shm_sleep {
     AMG_SHM_AWAKE,
-    AMG_SHM_ASLEEP, /* the next sender writes RUNG and wakes the owner */
+    AMG_SHM_ASLEEP, /* the next sender writes WOKEN and wakes the owner */
     AMG_SHM_WOKEN,
     AMG_SHM_SLEEP_MASK = 3, /* the bits above count the sleeps */
     AMG_SHM_SLEEP_NEXT = 4,

@@ -445,6 +445,9 @@ void amg_streams_abandon(hg_context_t *context);
 /* Answers with a code and no arguments, before the user saw the call. */
 void amg_respond_code(struct hg_handle *handle, hg_return_t ret);
 
+/* Answers the probe of a target, which is no call: neither side counts it. */
+void amg_respond_to_probe(struct hg_handle *handle);
+
 /* The user dropped a call without an answer: sends HG_CANCELED, so that the
  * origin does not wait forever. */
 void amg_respond_for_user(struct hg_handle *handle);

@@ -546,14 +546,15 @@ hg_return_t HG_Respond(
     return HG_SUCCESS;
 }
 
-void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
+/* Sends an answer with a code and no arguments. False: not sent. */
+static bool code_send(struct hg_handle *handle, hg_return_t ret)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
     struct amg_buf *buf = NULL;
     hg_return_t rc = HG_SUCCESS;
 
     if (handle->arrival == NULL || handle->arrival->is_one_way)
-        return;
+        return false;
     rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
     if (rc == HG_SUCCESS) {
         amg_header_write_reply(buf->data, 0, ret, 0);
@@ -569,10 +570,22 @@ void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
             rc == HG_HOSTUNREACH ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_ERROR,
             "rpc", "RPC id 0x%" PRIx64 " cannot be answered: %s",
             handle->info.id, HG_Error_to_string(rc));
-        return;
+        return false;
     }
-    amg_counters_add(&handle->info.context->counters, AMG_COUNT_REPLIES_SENT);
     amg_context_posted(handle->info.context, handle->addr.route);
+    return true;
+}
+
+void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
+{
+    if (code_send(handle, ret))
+        amg_counters_add(
+            &handle->info.context->counters, AMG_COUNT_REPLIES_SENT);
+}
+
+void amg_respond_to_probe(struct hg_handle *handle)
+{
+    (void)code_send(handle, HG_SUCCESS);
 }
 
 void amg_respond_for_user(struct hg_handle *handle)

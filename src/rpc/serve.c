@@ -433,7 +433,7 @@ AMG_NOINLINE static void serve_any(struct hg_handle *handle)
     if (arrival->is_one_way)
         amg_respond_take_ack(context, &handle->addr, header.id);
     else
-        amg_respond_code(handle, HG_SUCCESS);
+        amg_respond_to_probe(handle);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
     amg_handle_unref(handle);
 }

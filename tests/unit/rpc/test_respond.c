@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A long reply that is never pulled does not block the end of its class. It
  * ends when its origin closes its context, unless that class does not listen.
- * Impossible acknowledgements of origins are logged. */
+ * Impossible acknowledgements of origins are logged. Probes are not counted as
+ * calls. */
 #include "rpc/handle.h"
 
 #include <setjmp.h>
@@ -229,6 +230,32 @@ static void test_respond_reply_never_sent_is_logged_once(void **state)
     assert_int_equal(HG_Finalize(cls), HG_SUCCESS);
 }
 
+static void test_respond_probe_is_not_counted(void **state)
+{
+    struct hg_diag_counters counters;
+    hg_class_t *cls = HG_Init("self", HG_TRUE);
+    hg_context_t *context = HG_Context_create(cls);
+    hg_id_t id = HG_Register_name(cls, "long", NULL, hg_proc_long, serve);
+    struct hg_addr self;
+
+    (void)state;
+    amg_addr_init_self(cls, &self);
+    ask(context, &self, context, id);
+    while (served->is_leaving)
+        turn(context);
+    served->ask_ns = 0;
+    amg_context_look_at(context, 0);
+    do
+        turn(context);
+    while (served->ask != NULL);
+    assert_true(served->ask_ns > 0); /* the probe was sent */
+    assert_int_equal(HG_Class_get_counters(cls, &counters), HG_SUCCESS);
+    assert_int_equal(counters.rpc_req_recv_count, 1);
+    assert_int_equal(counters.rpc_resp_sent_count, 1);
+    amg_addr_fini(&self);
+    assert_int_equal(amg_init_finalize(cls, true), HG_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_respond_shm_origin_closed_ends_it),
         cmocka_unit_test(test_respond_ofi_origin_closed_ends_it),
         cmocka_unit_test(test_respond_reply_never_sent_is_logged_once),
+        cmocka_unit_test(test_respond_probe_is_not_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,8 @@ extern "C" {
  *
  * @param hg_class  [in]  any class
  * @param out       [in]  where to write; NULL: counts only
- * @return the number of things that are not at home; 0: the class is idle
+ * @return the number of things that are not at home; 0: the class is idle, or
+ *         is being closed
  * Owns:      `out` stays the caller's, and is neither flushed nor closed.
  * Errors:    (size_t)-1: hg_class is NULL, or was closed before; the log says
  *            so.
@@ -43,7 +44,8 @@ extern "C" {
  *            progress. `out` is written with no lock held. With `out` it takes
  *            128 KiB of memory meanwhile; without that memory, or room in it,
  *            lines are left out, and the last one says so.
- * Undefined: a context of the class destroyed during the call.
+ *            A class or context that is destroyed meanwhile waits for the
+ *            report, or is left out of it.
  * Source:    ours.
  */
 HG_PUBLIC size_t amalgam_write_state(hg_class_t *hg_class, FILE *out);

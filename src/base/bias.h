@@ -131,23 +131,6 @@ static inline void amg_bias_lock(struct amg_bias *bias)
         amg_bias_lock_slowly(bias);
 }
 
-/* Takes it if the calling thread is its owner. For a short function that leaves
- * the other case to another function: it then makes no call under the lock, for
- * which it would save registers. Unlock by the next function. */
-static inline bool amg_bias_lock_as_owner(struct amg_bias *bias)
-{
-    uintptr_t mark = amg_bias_mark();
-
-    return AMG_LIKELY(atomic_load_explicit(
-                          &bias->owner, memory_order_relaxed) == mark) &&
-           amg_bias_enter(bias, mark);
-}
-
-static inline void amg_bias_unlock_as_owner(struct amg_bias *bias)
-{
-    atomic_store_explicit(&bias->busy, 0, memory_order_release);
-}
-
 /* Takes it as long as it has an owner; false: it is shared for good, and not
  * taken. For data changed by plain stores while only one thread uses it, and by
  * read-modify-writes without a lock from then on. */

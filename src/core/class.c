@@ -254,6 +254,7 @@ hg_return_t amg_class_open(
     cls->plan = *plan;
     cls->progress_config.is_mercury = plan->is_mercury;
     amg_lock_init(&cls->lock);
+    amg_lock_init(&cls->report_lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
     rc = amg_progress_config_ask(&cls->progress_config, plan->progress);
     cls->plan.progress = NULL; /* the caller's, which may free it */
@@ -265,6 +266,7 @@ hg_return_t amg_class_open(
     cls->progress_config.no_block = plan->no_block;
     cls->progress_config.must_yield = cls->limits.must_yield;
     amg_class_set_state(cls, AMG_CLASS_OPEN);
+    amg_report_set(cls, &cls->is_reported, true);
     amg_classes_join(cls);
     *ret_class = cls;
     return HG_SUCCESS;
@@ -384,6 +386,7 @@ void amg_class_close(hg_class_t *cls)
     if (cls->state == AMG_CLASS_OPEN)
         amg_class_set_state(cls, AMG_CLASS_DRAINING);
     amg_classes_leave(cls);
+    amg_report_set(cls, &cls->is_reported, false);
     if (cls->upper_free != NULL)
         cls->upper_free(cls);
     class_close_domains(cls);

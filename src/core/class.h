@@ -160,7 +160,10 @@ struct hg_class {
     uint64_t past[AMG_COUNTERS];  /* of closed contexts; guarded by the lock */
     struct amg_lock lock;         /* guards `contexts` */
     hg_context_t *contexts[256];  /* by id; NULL: none */
-    void *upper;                  /* of the layer above; see upper_free */
+    /* Held while a report is composed; guards all `is_reported`. */
+    struct amg_lock report_lock;
+    bool is_reported;                 /* its domains are open */
+    void *upper;                      /* of the layer above; see upper_free */
     void (*upper_free)(hg_class_t *); /* run by amg_class_close() */
     void *data;                       /* user data */
     void (*data_free)(void *);
@@ -169,6 +172,16 @@ struct hg_class {
 static inline bool amg_class_is_inherited(const hg_class_t *cls)
 {
     return cls->state == AMG_CLASS_INHERITED;
+}
+
+/* From its return on, reports show the class or context that has the flag; or
+ * do not, so that it can be closed. */
+static inline void amg_report_set(
+    hg_class_t *cls, bool *is_reported, bool value)
+{
+    amg_lock_lock(&cls->report_lock);
+    *is_reported = value;
+    amg_lock_unlock(&cls->report_lock);
 }
 
 /* Checks a class passed in by the program. */

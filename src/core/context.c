@@ -251,6 +251,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
         goto leave_class;
     context_set_rare(context);
     amg_wakeup_init(context);
+    amg_report_set(cls, &context->is_reported, true);
     *ret_context = context;
     return HG_SUCCESS;
 
@@ -271,6 +272,7 @@ void amg_context_close(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;
 
+    amg_report_set(context->cls, &context->is_reported, false);
     amg_wakeup_fini(context);
     context_close_eps(context);
     while ((entry = amg_cq_pop(&context->cq)) != NULL ||

@@ -70,6 +70,7 @@ struct hg_context {
     struct amg_ep *eps[AMG_ROUTE_COUNT]; /* NULL: route not open */
     unsigned open[AMG_ROUTE_COUNT];      /* the open routes */
     unsigned open_count;
+    bool is_reported; /* its endpoints are open; see amg_report_set() */
     /* Those that every poll checks, in the order of `open`, whose first they
      * are; NULL ends them. Constant. */
     struct amg_ep *hot[AMG_ROUTE_COUNT + 1];

@@ -184,7 +184,8 @@ static void class_write_state(hg_class_t *cls, struct amg_state *state)
         active_count(cls, amg_context_sum_all(cls, sums)));
     amg_state_end(state);
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
-        context_write_state(context, state);
+        if (context->is_reported)
+            context_write_state(context, state);
     for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
         if (cls->domains[route] != NULL)
             cls->domains[route]->transport->domain.write_state(
@@ -211,8 +212,13 @@ static struct amg_state state_write(hg_class_t *cls, FILE *out)
     struct amg_state state;
     char *text = out == NULL ? NULL : amg_mem_alloc(STATE_CAP);
 
-    amg_state_init(&state, text, STATE_CAP, own_rank(cls));
-    class_write_state(cls, &state);
+    /* NOTE(not a leaf): a report takes the locks of drivers. */
+    amg_lock_lock(&cls->report_lock);
+    amg_state_init(
+        &state, text, STATE_CAP, cls->is_reported ? own_rank(cls) : -1);
+    if (cls->is_reported)
+        class_write_state(cls, &state);
+    amg_lock_unlock(&cls->report_lock);
     if (text != NULL)
         (void)fwrite(text, 1, state.len, out);
     if (out != NULL)

@@ -76,6 +76,8 @@ static void class_inherit(hg_class_t *cls)
             context_inherit(cls->contexts[id]);
     if (cls->plan.owner == NULL && area != NULL)
         amg_mapping_unshare(area->base, area->len, area->fd);
+    amg_lock_init(&cls->report_lock); /* a thread of the parent may hold it */
+    cls->is_reported = false;
     /* NOTE(not by amg_class_set_state()): that logs, and a log function may
      * not run here. */
     cls->state = AMG_CLASS_INHERITED;

@@ -442,11 +442,9 @@ hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
 /* Drops those that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
 
-/* Answers with a code and no arguments, before the user saw the call. */
-void amg_respond_code(struct hg_handle *handle, hg_return_t ret);
-
-/* Answers the probe of a target, which is no call: neither side counts it. */
-void amg_respond_to_probe(struct hg_handle *handle);
+/* Answers a call, or the probe of a target, with a code and no arguments,
+ * before the user saw it. False: no answer was sent. */
+bool amg_respond_code(struct hg_handle *handle, hg_return_t ret);
 
 /* The user dropped a call without an answer: sends HG_CANCELED, so that the
  * origin does not wait forever. */

@@ -546,8 +546,7 @@ hg_return_t HG_Respond(
     return HG_SUCCESS;
 }
 
-/* Sends an answer with a code and no arguments. False: not sent. */
-static bool code_send(struct hg_handle *handle, hg_return_t ret)
+bool amg_respond_code(struct hg_handle *handle, hg_return_t ret)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
     struct amg_buf *buf = NULL;
@@ -576,18 +575,6 @@ static bool code_send(struct hg_handle *handle, hg_return_t ret)
     return true;
 }
 
-void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
-{
-    if (code_send(handle, ret))
-        amg_counters_add(
-            &handle->info.context->counters, AMG_COUNT_REPLIES_SENT);
-}
-
-void amg_respond_to_probe(struct hg_handle *handle)
-{
-    (void)code_send(handle, HG_SUCCESS);
-}
-
 void amg_respond_for_user(struct hg_handle *handle)
 {
     char text[256];
@@ -605,7 +592,9 @@ void amg_respond_for_user(struct hg_handle *handle)
                 "a call of RPC id 0x%" PRIx64 " from %s ends by HG_CANCELED: "
                 "HG_Respond() failed with %s",
                 handle->info.id, text, HG_Error_to_string(handle->ret));
-        amg_respond_code(handle, HG_CANCELED);
+        if (amg_respond_code(handle, HG_CANCELED))
+            amg_counters_add(
+                &handle->info.context->counters, AMG_COUNT_REPLIES_SENT);
     }
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
 }

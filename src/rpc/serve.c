@@ -236,6 +236,14 @@ static AMG_INLINE void serve_queue(struct hg_handle *handle)
     amg_context_queue(handle->info.context, &handle->entry);
 }
 
+/* Answers with a code, and counts the reply. */
+static void call_answer(struct hg_handle *handle, hg_return_t ret)
+{
+    if (amg_respond_code(handle, ret))
+        amg_counters_add(
+            &handle->info.context->counters, AMG_COUNT_REPLIES_SENT);
+}
+
 /* Answers with a code, and logs the reason; the user never sees this call. */
 static void serve_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why)
@@ -245,7 +253,7 @@ static void serve_refuse(
     AMG_LOG_WARNING("rpc", "a request from %s (RPC id 0x%" PRIx64 "): %s; %s",
         amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id, why,
         handle->arrival->is_one_way ? "dropped" : HG_Error_to_string(ret));
-    amg_respond_code(handle, ret);
+    call_answer(handle, ret);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
     amg_handle_unref(handle);
 }
@@ -267,7 +275,7 @@ static void args_pulled(struct hg_handle *handle, hg_return_t rc)
     }
     /* One-way: the empty answer tells the origin that its memory is free. */
     if (handle->is_one_way)
-        amg_respond_code(handle, HG_SUCCESS);
+        call_answer(handle, HG_SUCCESS);
     amg_handle_move_state(handle, AMG_HANDLE_PULLING, AMG_HANDLE_WAITING);
     amg_order_end(handle, false);
 }
@@ -356,13 +364,12 @@ static void serve_refuse_without_handle(
 
     AMG_LOG_ERROR("rpc", "no memory for a handle; a request is refused");
     amg_addr_init_from(context->cls, route, arrival->from, &handle.addr);
-    amg_respond_code(&handle, HG_NOMEM);
+    call_answer(&handle, HG_NOMEM);
     amg_addr_fini(&handle.addr);
     ep->transport->msg.release(ep, arrival);
 }
 
-/* Do the flags match the way it was sent? A request whose origin waits for a
- * reply must be able to get one, any other must not. */
+/* Can the request get a reply exactly if its origin waits for one? */
 static bool flags_are_right(
     const struct amg_arrival *arrival, const struct amg_header *header)
 {
@@ -433,7 +440,7 @@ AMG_NOINLINE static void serve_any(struct hg_handle *handle)
     if (arrival->is_one_way)
         amg_respond_take_ack(context, &handle->addr, header.id);
     else
-        amg_respond_to_probe(handle);
+        (void)amg_respond_code(handle, HG_SUCCESS);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
     amg_handle_unref(handle);
 }

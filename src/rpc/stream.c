@@ -424,7 +424,7 @@ static AMG_INLINE enum way way_take(hg_context_t *context,
     unsigned turn = turn_now(context);
     enum way way = WAY_ANY;
 
-    if (!amg_bias_lock_as_owner(&streams->lock))
+    if (!amg_bias_lock_own(&streams->lock))
         return way;
     if (stream->buf == NULL) {
         if (!stream_is_next(stream, peer, turn)) {
@@ -438,7 +438,7 @@ static AMG_INLINE enum way way_take(hg_context_t *context,
         stream_grow_locked(stream, len);
         way = WAY_ADDED;
     }
-    amg_bias_unlock_as_owner(&streams->lock);
+    amg_bias_unlock_own(&streams->lock);
     return way;
 }
 

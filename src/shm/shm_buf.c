@@ -305,10 +305,10 @@ hg_return_t amg_shm_buf_get(
     struct amg_shm_buf *buf = NULL;
 
     (void)peer;
-    if (!amg_bias_lock_as_owner(&domain->lock))
+    if (!amg_bias_lock_own(&domain->lock))
         return buf_get(domain, ret_buf);
     buf = amg_shm_buf_pop_locked(&domain->stocks[AMG_SHM_STOCK_MSGBUFS]);
-    amg_bias_unlock_as_owner(&domain->lock);
+    amg_bias_unlock_own(&domain->lock);
     if (!AMG_LIKELY(buf != NULL))
         return buf_get(domain, ret_buf);
     *ret_buf = &buf->buf;

@@ -597,9 +597,9 @@ void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)
     bool is_released = false;
 
     (void)ep; /* may be closed already */
-    if (amg_bias_lock_as_owner(&domain->lock)) {
+    if (amg_bias_lock_own(&domain->lock)) {
         is_released = release_simply_locked(domain, arrival);
-        amg_bias_unlock_as_owner(&domain->lock);
+        amg_bias_unlock_own(&domain->lock);
     }
     if (!AMG_LIKELY(is_released))
         release(arrival);

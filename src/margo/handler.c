@@ -203,6 +203,7 @@ static hg_return_t reject(
     return margo_destroy(handle);
 }
 
+/* Calls to oneself are still served, as nobody would hear of a one-way call. */
 static inline bool rejects_requests(margo_instance_id mid)
 {
     return !mid->is_collective &&
@@ -318,7 +319,7 @@ hg_return_t amalgam_margo_serve(
     if (data == NULL)
         return serve_gone(handle, HG_NOMEM);
     mid = rpc->mid;
-    if (rejects_requests(mid))
+    if (rejects_requests(mid) && !amg_addr_is_self(HG_Get_info(handle)->addr))
         return reject(mid, handle, HG_PERMISSION);
     amg_margo_count(mid, &mid->handlers, 1u);
     data->serve = function;

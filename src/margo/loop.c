@@ -435,14 +435,20 @@ void amg_margo_rounds_yield(
 }
 
 /* The instance drains only while the standby loop does not access the network.
- */
-static bool is_over(margo_instance_id mid)
+ * A one-way call of this process to itself counts nowhere before a round finds
+ * it. So an instance that ends alone must be quiet before and after a round
+ * that finds nothing. */
+static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_loop *loop = mid->loop;
+    bool was_quiet = rounds->was_quiet && rounds->idle_rounds > 0;
 
-    return !(atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
-               amg_margo_standby_is_busy(&loop->standby)) &&
-           loop->end->has_drained(mid);
+    rounds->was_quiet =
+        !(atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
+            amg_margo_standby_is_busy(&loop->standby)) &&
+        loop->end->has_drained(mid);
+    return rounds->was_quiet &&
+           (was_quiet || mid->is_collective || mid->is_abandoned);
 }
 
 /* Has the loop nothing to do between two rounds but to let others run? */
@@ -517,7 +523,7 @@ static void loop_main(void *arg)
 
     role_set(!loop->may_stall);
     amg_margo_rounds_begin(mid, rounds, &loop->counts);
-    while (!is_over(mid)) {
+    while (!is_over(mid, rounds)) {
         if (has_standby)
             amg_margo_watcher_wait(mid, rounds);
         amg_margo_rounds_run(mid, rounds);

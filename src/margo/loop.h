@@ -29,6 +29,7 @@ struct amg_margo_rounds {
     unsigned spindown_ms;   /* time without blocking after an event; 0: none */
     uint64_t spin_until_ns; /* 0: blocking is not delayed */
     unsigned idle_rounds;   /* rounds since the last event */
+    bool was_quiet;         /* the instance had drained before the last round */
     unsigned backoff_ms;    /* duration of its last back-off; or 0 */
     struct amg_link link;   /* among all loops of the process */
     ABT_pool pool;          /* its pool at the last check for other loops */

@@ -96,11 +96,7 @@ void mt_end(struct mt *mt)
     enum asker asker = (enum asker)mt_step(&steps, ASKERS);
 
     MT_OK(mt, margo_instance_ref_incr(mt->mid));
-    /* Without a common end the other ranks may have ended by then. */
-    if (mt->plan->is_job || mt->plan->is_self)
-        margo_push_prefinalize_callback(mt->mid, before_end, mt);
-    else
-        atomic_fetch_add(&mt->ends, 1);
+    margo_push_prefinalize_callback(mt->mid, before_end, mt);
     margo_push_finalize_callback(mt->mid, after_end, mt);
     if (mt->plan->end == PLAN_END_AT_ONCE)
         burst = mt_burst_post(mt);

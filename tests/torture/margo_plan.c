@@ -155,13 +155,14 @@ void mt_plan_make(const struct mt *mt, uint64_t id, struct mt_plan *ret_plan)
     *plan = (struct mt_plan){.id = id, .hash = hash, .depth = id_depth(id)};
     plan->kind = kind_drawn(mt, hash, id);
     plan->is_last = id_number(id) >= mt->plan->calls;
-    /* Without a common end a one-way call may come too late. */
-    if (plan->is_last && (plan->kind != MT_ONEWAY || !mt->plan->is_job))
+    if (plan->is_last && plan->kind != MT_ONEWAY)
         plan->kind = MT_ECHO;
     plan->way =
         (enum mt_way)bit_drawn(hash, DRAW_WAY, mt->ways, MT_WAYS, MT_FORWARD);
-    plan->target =
-        mt->plan->is_self ? id_rank(id) : drawn(hash, DRAW_TARGET, mt->size);
+    /* Without a common end the other ranks may have ended by the last call. */
+    plan->target = mt->plan->is_self || (plan->is_last && !mt->plan->is_job)
+                       ? id_rank(id)
+                       : drawn(hash, DRAW_TARGET, mt->size);
     if (plan->kind == MT_PROVIDER && plan->target == id_rank(id))
         plan->target = (plan->target + 1) % mt->size;
     plan->rpc = drawn(hash, DRAW_RPC, MT_RPCS);

@@ -22,7 +22,9 @@ enum {
     NODES_MAX = 9,
     CREDITS = 64, /* defaults of the library */
     MESSAGE_BYTES = 4096,
+    ROOM_FACTOR = 4, /* messages in a receive: longer ones take two */
     CALLS = 300,
+    WINDOW_MAX = 600,
     SHORT_LEN = 100,
 };
 
@@ -147,7 +149,7 @@ static enum plan_end end_of(const struct plan *plan, uint32_t ends)
 /* What the options leave open. */
 static void plan_fill(struct plan *plan, const struct plan_options *options)
 {
-    static const unsigned windows[] = {1, 4, 16, 40, 80, 600};
+    static const unsigned windows[] = {1, 4, 16, 40, 80, WINDOW_MAX};
     static const uint32_t longest[] = {
         PLAN_LEN_MAX, 600000, 300000, 70000, 5000, 300, 66000, 20000};
     static const unsigned threads[] = {1, 1, 1, 1, 1, 2, 2, 3};
@@ -173,6 +175,12 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
             1u << PLAN_CALL | (uint32_t)content_mix(hash + SALT_PLAN + 9);
     if (options->ways == UINT32_MAX && plan_draw(hash, SALT_PLAN + 10, 3) == 0)
         plan->ways = (uint32_t)content_mix(hash + SALT_PLAN + 11);
+    plan->is_mute = plan_draw(hash, SALT_PLAN + 50, 4) == 0;
+    if (plan->is_mute)
+        plan->window = WINDOW_MAX;
+    if (plan->message_bytes <= MESSAGE_BYTES &&
+        plan_draw(hash, SALT_PLAN + 51, 3) == 0)
+        plan->long_len = ROOM_FACTOR * plan->message_bytes;
     if (getenv("AMALGAM_MAX_PENDING_BYTES") != NULL && plan->window > 16 &&
         (plan->ops & (1u << PLAN_TREE | 1u << PLAN_RING)) != 0)
         plan->window = 16;
@@ -321,6 +329,8 @@ static uint32_t len_draw(const struct plan *plan, uint64_t hash, unsigned salt)
     uint32_t len = 0;
     int beside = (int)plan_draw(hash, salt + 1, 161) - 110;
 
+    if (plan->long_len > 0 && plan_draw(hash, salt + 7, 4) != 0)
+        return plan->long_len + plan_draw(hash, salt + 2, plan->long_len);
     if (how < 45)
         return plan_draw(hash, salt + 2, 300) % (plan->len_max + 1);
     if (how < 60)

@@ -126,6 +126,7 @@ struct plan {
     unsigned last;
     unsigned burst;   /* one-way roots after these, for the end at once */
     unsigned hot;     /* a rank that many calls go to, or `ranks` */
+    bool is_mute;     /* at times a rank runs no callbacks: see turn.c */
     unsigned threads; /* that post, in each rank */
     unsigned contexts;
     unsigned classes;
@@ -134,6 +135,7 @@ struct plan {
     unsigned chains; /* unanswered calls of a rank whose handlers wait */
     unsigned phases; /* between them MPI calls of the program */
     uint32_t len_max;
+    uint32_t long_len; /* most arguments and results have more; 0: as any */
     uint32_t ops;
     uint32_t ways;
     uint32_t handlers;

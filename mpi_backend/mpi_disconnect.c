@@ -136,16 +136,23 @@ bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain)
 }
 
 /* Logs the rank that this one must wait for before it is closing; false: none.
- */
+ * A rank that is closing has no transfers. */
 static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
 {
     const struct amg_mpi_peer *peer = amg_mpi_msg_pending_peer_locked(domain);
+    bool is_call = peer != NULL;
+    unsigned count = is_call ? peer->calls.unanswered : 0;
 
+    for (peer = is_call ? peer : domain->met; peer != NULL; peer = peer->next)
+        if (is_call ||
+            (count = amg_calls_waiting(&domain->transfers, peer->rank)) > 0)
+            break;
     if (peer != NULL)
         AMG_LOG_WARNING("cls",
-            "rank %u has not answered %u requests of rank %d; it must make "
-            "progress and trigger until all have closed",
-            peer->rank, peer->calls.unanswered, domain->comm.rank);
+            "rank %u has not %s %u %s of rank %d; it must make progress and "
+            "trigger until all have closed",
+            peer->rank, is_call ? "answered" : "ended", count,
+            is_call ? "requests" : "transfers", domain->comm.rank);
     return peer != NULL;
 }
 

@@ -2,7 +2,8 @@
 /* When a rank is killed the others go on: their calls to it end by HG_Cancel
  * after a timeout of their own, or unreachable where the transport hears of the
  * closed connection, and they still call each other. Run by
- * apart.sh. The rank is the last one, or the given one; with another argument
+ * apart.sh. With a DEAD of tests/mpi/strict the rank makes calls until that
+ * stops it. The rank is the last one, or the given one; with another argument
  * it is stopped for a while instead: then all calls to it succeed. */
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "ranks.h"
+#include "strict/strict.h"
 
 enum { CALLS = 100, PATIENCE_MS = 300, WORLD_MAX = 8 };
 
@@ -112,6 +114,9 @@ int main(int argc, char **argv)
 {
     unsigned long before = 0;
     int dead = 0;
+    const char *seed = NULL;
+    FILE *log = NULL;
+    char named[32];
 
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_open(&all, MPI_COMM_WORLD);
@@ -124,6 +129,10 @@ int main(int argc, char **argv)
     CHECK(all.size <= WORLD_MAX);
     if (argc > 2)
         return stopped_outlive(dead, before);
+    seed = getenv(STRICT_ENV_SEED);
+    MPI_Pcontrol(STRICT_RESEED, seed != NULL ? strtoull(seed, NULL, 0) : 0ull);
+    while (all.rank == dead && getenv(STRICT_ENV_DEAD) != NULL)
+        ranks_echo(&all, (dead + 1) % all.size, 1);
     if (all.rank == dead)
         raise(SIGKILL);
     /* It may take its time to die, and answer all of them meanwhile. */
@@ -132,8 +141,11 @@ int main(int argc, char **argv)
     others_call(dead, CALLS);
     UNTIL(atomic_load(&all.echoed) - before >=
           (unsigned long)(all.size - 2) * CALLS);
-    HG_Set_log_level("none"); /* warnings that name the dead rank are right */
+    log = ranks_log_catch("warning");
+    HG_Set_log_stream("error", log);
     ranks_leave(&all);
     EXPECT(HG_TIMEOUT, amalgam_finalize(all.cls));
+    snprintf(named, sizeof(named), "rank %d", dead);
+    CHECK(ranks_log_has(log, named));
     ranks_survived(dead);
 }

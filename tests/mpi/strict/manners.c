@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that keeps to the standard passes under every decision of the
- * stand-in: `manners FIRST LAST` runs the seeds FIRST to LAST. */
+ * stand-in: `manners FIRST LAST` runs the seeds FIRST to LAST. `manners dead`
+ * outlives rank 1, which its third message kills. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpi/strict/strict.h"
 
 #include <mpi.h>
 
-enum { MESSAGES = 12, LEN = 3000, WORDS = 16 };
+enum { MESSAGES = 12, LEN = 3000, WORDS = 16, LARGE = 1 << 20 };
 
 static int rank;
 static int size;
@@ -180,6 +182,48 @@ static void tag_max(MPI_Comm comm)
     CHECK(flag && *value == STRICT_TAG_MAX);
 }
 
+/* With STALL and no SLOW: every second rank is late with collective calls. */
+static void late(void)
+{
+    int tests[2] = {0, 0};
+
+    for (int i = 0; i < MESSAGES; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+
+        MPI_Ibarrier(MPI_COMM_SELF, &request);
+        for (int flag = 0; !flag; tests[rank % 2]++)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, tests, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(tests[0] > 10 * tests[1] || tests[1] > 10 * tests[0]);
+}
+
+/* What rank 1 has sent arrives, and nothing after it; what is sent to it is
+ * complete. */
+static void dead(void)
+{
+    static unsigned char bytes[LARGE];
+    MPI_Request request = MPI_REQUEST_NULL;
+    int flag = 0;
+
+    MPI_Pcontrol(STRICT_RESEED, 1ull);
+    for (int tag = 1; rank == 1; tag++)
+        MPI_Send(bytes, LEN, MPI_BYTE, 0, tag, MPI_COMM_WORLD);
+    for (int tag = 1; tag < 3; tag++)
+        MPI_Recv(
+            bytes, LEN, MPI_BYTE, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Irecv(bytes, LEN, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < MESSAGES; i++)
+        MPI_Send(bytes, LARGE, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < LEN; i++) {
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        CHECK(!flag);
+    }
+    printf("rank %d survived\n", rank);
+    fflush(stdout);
+    _exit(EXIT_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     unsigned long long last = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
@@ -189,6 +233,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(getenv(STRICT_ENV_LOADED) != NULL);
+    if (argc > 1 && strcmp(argv[1], "dead") == 0)
+        dead();
     for (seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1; seed <= last;
          seed++) {
         MPI_Comm comm = MPI_COMM_NULL;
@@ -196,6 +242,8 @@ int main(int argc, char **argv)
         MPI_Pcontrol(STRICT_RESEED, seed);
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         tag_max(comm);
+        if (getenv(STRICT_ENV_PREFIX "STALL") != NULL)
+            late();
         messages(comm);
         collectives(comm);
         cancelled(comm);

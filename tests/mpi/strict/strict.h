@@ -20,6 +20,8 @@
 #define STRICT_ENV_END "AMALGAM_TEST_STRICT_END"
 /* Set to 1 in the process: ld.so ignores libraries that it cannot load. */
 #define STRICT_ENV_LOADED "AMALGAM_TEST_STRICT_LOADED"
+/* The rank that dies; see DEAD in strict_choice.c. */
+#define STRICT_ENV_DEAD "AMALGAM_TEST_STRICT_DEAD"
 /* Before the name of a decision: its value, in place of the drawn one. */
 #define STRICT_ENV_PREFIX "AMALGAM_TEST_STRICT_"
 

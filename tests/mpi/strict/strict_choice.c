@@ -13,7 +13,7 @@
 
 #include "mpi/strict/strict.h"
 
-enum { AMOUNTS = 4 };
+enum { AMOUNTS = 4, NOBODY = 0x7fffffff };
 
 static const struct {
     const char *name;
@@ -47,6 +47,13 @@ static const struct {
     /* 1: nothing may be left at MPI_Finalize. 0 for programs that close a class
      * before all peers have answered: it says so, and keeps a communicator. */
     [STRICT_LEAKS] = {"LEAKS", {1, 1, 1, 1}, 1},
+    /* Every second rank begins and ends a collective call up to so many turns
+     * late: calls that block also return late, a request takes more tests. */
+    [STRICT_STALL] = {"STALL", {0, 0, 0, 100}},
+    /* The rank of MPI_COMM_WORLD that dies, at its so-manyth message or receive
+     * since the last MPI_Pcontrol(STRICT_RESEED); 0: drawn. */
+    [STRICT_DEAD] = {"DEAD", {NOBODY, NOBODY, NOBODY, NOBODY}, NOBODY},
+    [STRICT_DEAD_AT] = {"DEAD_AT", {0, 0, 0, 0}},
 };
 
 static uint64_t seed;

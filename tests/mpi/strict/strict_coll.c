@@ -14,9 +14,11 @@
         STRICT_ENTER();                                                        \
         strict_comm_check(comm);                                               \
         strict_flush();                                                        \
+        strict_stall();                                                        \
         rc = real arguments;                                                   \
         if (rc == MPI_SUCCESS)                                                 \
             rc = strict_request_await(&wait, MPI_STATUS_IGNORE);               \
+        strict_stall();                                                        \
         strict_leave();                                                        \
         return rc;                                                             \
     }
@@ -79,6 +81,7 @@ BLOCKING(MPI_Alltoall, PMPI_Ialltoall,
         strict_comm_check(comm);                                               \
         rc = strict_comm_fails(comm);                                          \
         if (rc == MPI_SUCCESS) {                                               \
+            strict_stall();                                                    \
             made = strict_request_new(STRICT_COLL);                            \
             rc = P##name arguments;                                            \
             if (rc == MPI_SUCCESS)                                             \
@@ -130,6 +133,7 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *ret_comm, MPI_Request *request)
     strict_comm_check(comm);
     rc = strict_comm_fails(comm);
     if (rc == MPI_SUCCESS) {
+        strict_stall();
         made = strict_request_new(STRICT_COLL);
         made->comm = comm;
         made->user_comm = ret_comm;
@@ -153,9 +157,11 @@ int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *ret_comm)
 
     STRICT_ENTER();
     strict_flush();
+    strict_stall();
     rc = PMPI_Comm_idup(comm, ret_comm, &wait);
     if (rc == MPI_SUCCESS)
         rc = strict_request_await(&wait, MPI_STATUS_IGNORE);
+    strict_stall();
     if (rc == MPI_SUCCESS)
         strict_comm_made(*ret_comm, comm, strict_call(), strict_is_library());
     strict_leave();

@@ -22,6 +22,9 @@ enum strict_choice {
     STRICT_POISON,
     STRICT_OVERLAP,
     STRICT_LEAKS,
+    STRICT_STALL,
+    STRICT_DEAD,
+    STRICT_DEAD_AT,
     STRICT_CHOICES,
 };
 
@@ -42,6 +45,10 @@ unsigned strict_open(void);
 void strict_close(unsigned depth);
 /* A round of a wait: lets other threads and ranks go on. */
 void strict_pause(void);
+/* A collective call begins or ends: other threads and ranks go on first. */
+void strict_stall(void);
+/* So many turns, or tests, drawn; 0 on a rank that is never late. */
+unsigned strict_stall_turns(void);
 /* MPI waits: all that waits here is passed on. */
 void strict_flush(void);
 /* Sets what MPI_Init_thread has provided; this thread is the main one. */

@@ -226,3 +226,18 @@ void strict_pause(void)
     strict_send_move();
     strict_access_move();
 }
+
+unsigned strict_stall_turns(void)
+{
+    unsigned first = (unsigned)(strict_mix(strict_seed(), 1001) % 2);
+
+    return (unsigned)strict_rank % 2 == first
+               ? strict_dice_upto(strict_choice(STRICT_STALL))
+               : 0;
+}
+
+void strict_stall(void)
+{
+    for (unsigned left = strict_stall_turns(); left > 0; left--)
+        strict_pause();
+}

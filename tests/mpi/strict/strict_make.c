@@ -42,9 +42,11 @@
         int rc = MPI_SUCCESS;                                                  \
         STRICT_ENTER();                                                        \
         strict_flush();                                                        \
+        strict_stall();                                                        \
         depth = strict_meet_open(parent);                                      \
         rc = P##name arguments;                                                \
         strict_meet_close(depth);                                              \
+        strict_stall();                                                        \
         if (rc == MPI_SUCCESS)                                                 \
             strict_comm_made(                                                  \
                 *made, parent, strict_call(), strict_is_library());            \
@@ -179,9 +181,11 @@ int MPI_Comm_create_group(
 
     STRICT_ENTER();
     strict_flush();
+    strict_stall();
     depth = strict_meet_open_group(group);
     rc = PMPI_Comm_create_group(comm, group, tag, made);
     strict_meet_close(depth);
+    strict_stall();
     if (rc == MPI_SUCCESS)
         strict_comm_made(*made, comm, strict_call(), strict_is_library());
     strict_leave();

@@ -2,6 +2,7 @@
 /* Receives and probes. A probe may say "not yet" of a message that is there,
  * but not after it was seen: then the next matching probe or receive finds it.
  */
+#include "mpi/strict/strict_dead.h"
 #include "mpi/strict/strict_objects.h"
 #include "mpi/strict/strict_request.h"
 #include "mpi/strict/strict_send.h"
@@ -23,6 +24,7 @@ static int recv_post(void *bytes, int count, MPI_Datatype type, int source,
     void *at = bytes;
     int rc = strict_comm_fails(comm);
 
+    strict_dead_count();
     strict_recv_check(tag, comm);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -224,6 +226,7 @@ static int mrecv_post(void *bytes, int count, MPI_Datatype type,
     void *at = bytes;
     int rc = MPI_SUCCESS;
 
+    strict_dead_count();
     strict_object_remove(
         STRICT_MESSAGE, strict_handle(message, sizeof(*message)));
     request->peer = MPI_ANY_SOURCE;

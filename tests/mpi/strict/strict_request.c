@@ -60,6 +60,8 @@ struct strict_request *strict_request_new(enum strict_kind kind)
         .new_comm = MPI_COMM_NULL,
         .denials = strict_dice_upto(
             strict_choice(kind == STRICT_COLL ? STRICT_SLOW : STRICT_NOTYET))};
+    if (kind == STRICT_COLL)
+        request->denials += strict_stall_turns();
     request->prev = active_last;
     if (active_last == NULL)
         active = request;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "mpi/strict/strict.h"
+#include "mpi/strict/strict_dead.h"
 #include "mpi/strict/strict_objects.h"
 #include "mpi/strict/strict_request.h"
 
@@ -35,6 +36,21 @@ static bool is_before(
            strict_comm_is_wild(one->comm);
 }
 
+static bool is_lost(const struct strict_send *send)
+{
+    return send->may_die && strict_dead_is_now();
+}
+
+/* Complete, as far as anybody can see. The real MPI may have the copy. */
+static void send_lose(struct strict_send *send)
+{
+    if (send->real != MPI_REQUEST_NULL)
+        send->copy = NULL;
+    send->real = MPI_REQUEST_NULL;
+    if (send->request != NULL && !send->request->is_done)
+        strict_request_done(send->request, NULL, MPI_SUCCESS);
+}
+
 static void send_pass(struct strict_send *send)
 {
     int rc = MPI_SUCCESS;
@@ -42,6 +58,10 @@ static void send_pass(struct strict_send *send)
     if (send->is_passed)
         return;
     send->is_passed = true;
+    if (is_lost(send)) {
+        send_lose(send);
+        return;
+    }
     rc = (send->is_sync ? PMPI_Issend : PMPI_Isend)(send->bytes, send->count,
         send->type, send->dest, send->tag, send->comm, &send->real);
     if (rc == MPI_SUCCESS)
@@ -80,6 +100,10 @@ bool strict_send_is_done(struct strict_send *send)
         return true;
     strict_status_empty(&status);
     rc = PMPI_Test(&send->real, &flag, &status);
+    if (rc == MPI_SUCCESS && !flag && is_lost(send)) {
+        send_lose(send);
+        return true;
+    }
     if (rc == MPI_SUCCESS && !flag)
         return false;
     send->real = MPI_REQUEST_NULL;
@@ -174,15 +198,22 @@ static struct strict_send *send_add(struct strict_request *request,
     return send;
 }
 
-/* Complete for the caller, who may change the bytes. */
-static void send_finish_early(struct strict_send *send, size_t len)
+static void send_copy(struct strict_send *send, size_t len)
 {
+    if (send->copy != NULL)
+        return;
     send->copy = malloc(len > 0 ? len : 1);
     if (send->copy == NULL)
         abort();
     if (len > 0)
         memcpy(send->copy, send->bytes, len);
     send->bytes = send->copy;
+}
+
+/* Complete for the caller, who may change the bytes. */
+static void send_finish_early(struct strict_send *send, size_t len)
+{
+    send_copy(send, len);
     strict_request_done(send->request, NULL, MPI_SUCCESS);
 }
 
@@ -194,6 +225,7 @@ static int send_post(const void *bytes, int count, MPI_Datatype type, int dest,
     MPI_Aint len = 0;
     int rc = strict_comm_fails(comm);
 
+    strict_dead_count();
     tag_check(tag);
     strict_comm_check(comm);
     if (rc != MPI_SUCCESS)
@@ -210,6 +242,9 @@ static int send_post(const void *bytes, int count, MPI_Datatype type, int dest,
     send->tag = tag;
     send->is_sync = is_sync;
     request->send = send;
+    send->may_die = strict_dead_may_be(comm, dest);
+    if (send->may_die && len >= 0)
+        send_copy(send, (size_t)len);
     if (send->due <= strict_calls && !has_older(send))
         send_pass(send);
     else if (!is_sync && len >= 0 && len <= EARLY_LEN_MAX &&

@@ -20,6 +20,7 @@ struct strict_send {
     int tag;
     bool is_sync;
     bool is_passed;
+    bool may_die; /* its target */
     uint64_t due; /* passed on at this call of the process */
     MPI_Request real;
 };

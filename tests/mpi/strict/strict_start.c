@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "mpi/strict/strict.h"
+#include "mpi/strict/strict_dead.h"
 #include "mpi/strict/strict_objects.h"
 #include "mpi/strict/strict_request.h"
 #include "mpi/strict/strict_rma.h"
@@ -24,6 +25,7 @@ static void start(int level)
     strict_level_set(level);
     (void)PMPI_Comm_rank(MPI_COMM_WORLD, &strict_rank);
     (void)PMPI_Comm_size(MPI_COMM_WORLD, &strict_size);
+    strict_dead_begin();
     strict_token_begin();
 }
 
@@ -114,6 +116,7 @@ int MPI_Pcontrol(const int level, ...)
     STRICT_ENTER();
     strict_flush();
     strict_token_reseed(seed == 0 ? 1 : seed);
+    strict_dead_reseed();
     strict_leave();
     return MPI_SUCCESS;
 }

@@ -225,26 +225,27 @@ uint64_t strict_token_clock(uint64_t more_ns)
 }
 
 /* Rank 0 makes the file; nothing of it stays after the processes. */
-static void shared_open(void)
+void *strict_shared_open(size_t len)
 {
     char path[64] = "";
+    void *bytes = NULL;
     int fd = -1;
 
     if (strict_rank == 0) {
         fd = memfd_create("strict", MFD_CLOEXEC);
-        if (fd < 0 || ftruncate(fd, sizeof(*shared)) != 0)
+        if (fd < 0 || ftruncate(fd, (off_t)len) != 0)
             abort();
         snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), fd);
     }
     (void)PMPI_Bcast(path, sizeof(path), MPI_CHAR, 0, MPI_COMM_WORLD);
     if (strict_rank != 0)
         fd = open(path, O_RDWR | O_CLOEXEC);
-    shared =
-        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (fd < 0 || shared == MAP_FAILED)
+    bytes = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd < 0 || bytes == MAP_FAILED)
         abort();
     (void)PMPI_Barrier(MPI_COMM_WORLD);
     (void)close(fd);
+    return bytes;
 }
 
 void strict_token_begin(void)
@@ -257,7 +258,7 @@ void strict_token_begin(void)
         return;
     (void)PMPI_Comm_dup(MPI_COMM_WORLD, &ours);
     (void)PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    shared_open();
+    shared = strict_shared_open(sizeof(*shared));
     is_main = true;
     if (strict_rank != 0)
         turn_wait();

@@ -11,6 +11,8 @@
  * calls of all ranks so far. 2: also a line in stderr for each call. */
 #define STRICT_ENV_TRACE "AMALGAM_TEST_STRICT_TRACE"
 
+/* Memory of all ranks, zeroed. Collective. */
+void *strict_shared_open(size_t len);
 /* MPI was started, or is about to end. Collective. */
 void strict_token_begin(void);
 void strict_token_end(void);

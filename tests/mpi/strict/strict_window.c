@@ -107,9 +107,11 @@ static void window_add(
         STRICT_ENTER();                                                        \
         strict_comm_check(comm);                                               \
         strict_flush();                                                        \
+        strict_stall();                                                        \
         depth = strict_meet_open(comm);                                        \
         rc = P##name arguments;                                                \
         strict_meet_close(depth);                                              \
+        strict_stall();                                                        \
         if (rc == MPI_SUCCESS)                                                 \
             window_add(*win, comm, len, unit, is_dynamic);                     \
         strict_leave();                                                        \

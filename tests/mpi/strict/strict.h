@@ -31,6 +31,7 @@ enum {
      * seed, decisions follow from this one from now on. All ranks call it at
      * the same place. */
     STRICT_RESEED = 33,
+    STRICT_FAILED, /* (int *): calls that failed since then, of this process */
     STRICT_TAG_MAX = 32767, /* the least that MPI 4.0, 9.1.2 demands */
 };
 

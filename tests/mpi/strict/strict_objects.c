@@ -5,6 +5,7 @@
  * handle is on the list as often as it was given. */
 #include "mpi/strict/strict_objects.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct object {
 
 static struct object *objects;
 static unsigned failable; /* calls that may have failed so far */
+static int failed;
 
 uint64_t strict_handle(const void *handle, size_t len)
 {
@@ -197,7 +199,20 @@ static int call_fails(bool returns)
     failable++;
     if (failable != 1 + drawn / 1024 % max)
         return MPI_SUCCESS;
+    failed++;
+    fprintf(stderr, "strict: rank %d: %s fails\n", strict_rank, strict_call());
     return codes[drawn / 7 % (sizeof(codes) / sizeof(codes[0]))];
+}
+
+int strict_failed(void)
+{
+    return failed;
+}
+
+void strict_failed_reseed(void)
+{
+    failable = 0;
+    failed = 0;
 }
 
 int strict_comm_fails(MPI_Comm comm)

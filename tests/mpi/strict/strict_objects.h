@@ -40,5 +40,8 @@ void strict_window_check(MPI_Win window);
 /* The code by which this call of Amalgam is to fail, or MPI_SUCCESS. */
 int strict_comm_fails(MPI_Comm comm);
 int strict_window_fails(MPI_Win window);
+/* How many did, since the last seed. */
+int strict_failed(void);
+void strict_failed_reseed(void);
 
 #endif

@@ -108,15 +108,22 @@ int MPI_Pcontrol(const int level, ...)
     unsigned long long seed = 0;
     va_list args;
 
-    if (level != STRICT_RESEED || strict_seed() == 0)
+    if (strict_seed() == 0 ||
+        (level != STRICT_RESEED && level != STRICT_FAILED))
         return MPI_SUCCESS;
     va_start(args, level);
+    if (level == STRICT_FAILED) {
+        *va_arg(args, int *) = strict_failed();
+        va_end(args);
+        return MPI_SUCCESS;
+    }
     seed = va_arg(args, unsigned long long);
     va_end(args);
     STRICT_ENTER();
     strict_flush();
     strict_token_reseed(seed == 0 ? 1 : seed);
     strict_dead_reseed();
+    strict_failed_reseed();
     strict_leave();
     return MPI_SUCCESS;
 }

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -51,8 +52,11 @@ bool amg_shm_doorbell_has_membarrier(void)
 void amg_shm_doorbell_fence(const struct amg_shm_domain *domain)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (domain->region.has_membarrier)
-        (void)membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    if (!domain->region.has_membarrier)
+        return;
+    /* The kernel allocates a mask of cores. */
+    while (membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0 && errno == ENOMEM)
+        sched_yield();
 }
 
 static bool epoll_add(int epoll, int fd)
@@ -177,9 +181,10 @@ static bool sleeper_claim(struct amg_shm_context *context)
 
 static void doorbell_write(int doorbell)
 {
-    ssize_t written = write(doorbell, "", 1);
-
-    (void)written; /* fails if the FIFO is full, and so readable */
+    /* A full FIFO is readable, too; for another one the kernel may have no
+     * memory, and no other sender wakes the owner instead. */
+    while (write(doorbell, "", 1) < 0 && (errno == ENOMEM || errno == EINTR))
+        sched_yield();
 }
 
 /* Opens the doorbell of a peer; -1: it cannot be opened. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults.h"
 #include "target.h"
 
 enum {
@@ -100,8 +101,11 @@ void beyond_post(struct served *served, void (*over)(struct served *served))
     *beyond = (struct beyond){.served = served, .over = over, .len = len};
     memset(beyond->bytes, FILL, len);
     at = beyond->bytes;
-    EXPECT_OK(served->world, HG_Bulk_create(served->cls->cls, 1, &at, &len,
-                                 HG_BULK_WRITE_ONLY, &beyond->local));
+    do
+        rc = HG_Bulk_create(
+            served->cls->cls, 1, &at, &len, HG_BULK_WRITE_ONLY, &beyond->local);
+    while (faults_again(served->world, rc));
+    EXPECT_OK(served->world, rc);
     beyond->forged = forge(served);
     if (beyond->forged == HG_BULK_NULL) {
         (void)beyond_end(beyond, HG_NOENTRY);

@@ -71,6 +71,13 @@ void book_count(struct book *book, enum book_count what, unsigned cls,
     bool is_origin, unsigned other);
 
 struct book_sums book_sums(const struct book *book);
+/* One-way calls of this rank, and such to this rank without an id, may vanish
+ * from now on, as calls of the library fail; how many did, after
+ * book_compare(). */
+void book_lossy(struct book *book);
+uint64_t book_vanished(const struct book *book);
+/* Judge: a one-way call vanished. */
+void book_vanish(struct book *book);
 /* A number that changes whenever something happens. */
 uint64_t book_moves(const struct book *book);
 /* Calls that this rank made. */

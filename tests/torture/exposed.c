@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "content.h"
+#include "faults.h"
 #include "job.h"
 #include "later.h"
 #include "origin.h"
@@ -44,10 +45,13 @@ static void handle_memory(struct origin *origin, const hg_size_t *lens)
 {
     const struct plan_bulk *bulk = &origin->call.bulk;
     hg_size_t at = 0;
+    hg_return_t rc = HG_SUCCESS;
 
-    EXPECT_OK(
-        origin->world, HG_Bulk_create(origin->cls->cls, bulk->segments, NULL,
-                           lens, flags_of(&origin->call), &origin->bulk));
+    do
+        rc = HG_Bulk_create(origin->cls->cls, bulk->segments, NULL, lens,
+            flags_of(&origin->call), &origin->bulk);
+    while (faults_again(origin->world, rc));
+    EXPECT_OK(origin->world, rc);
     for (unsigned i = 0; i < bulk->segments; i++) {
         void *start = NULL;
         hg_size_t len = 0;
@@ -72,6 +76,7 @@ static void program_memory(struct origin *origin, const hg_size_t *lens)
     const struct plan_bulk *bulk = &origin->call.bulk;
     void *starts[PLAN_SEGMENTS_MAX];
     size_t at = 0;
+    hg_return_t rc = HG_SUCCESS;
 
     origin->memory_len = bulk->total + (size_t)bulk->gap * bulk->segments + 1;
     origin->memory = memory_kind(origin) == PLAN_MEMORY_CLASS
@@ -85,14 +90,14 @@ static void program_memory(struct origin *origin, const hg_size_t *lens)
         starts[i] = origin->segments[i];
         at += bulk->segment_len[i] + bulk->gap;
     }
-    if (memory_kind(origin) == PLAN_MEMORY_TYPE)
-        EXPECT_OK(
-            origin->world, job_bulk_type(origin->cls, bulk, origin->memory,
-                               flags_of(&origin->call), &origin->bulk));
-    else
-        EXPECT_OK(origin->world,
-            HG_Bulk_create(origin->cls->cls, bulk->segments, starts, lens,
-                flags_of(&origin->call), &origin->bulk));
+    do
+        rc = memory_kind(origin) == PLAN_MEMORY_TYPE
+                 ? job_bulk_type(origin->cls, bulk, origin->memory,
+                       flags_of(&origin->call), &origin->bulk)
+                 : HG_Bulk_create(origin->cls->cls, bulk->segments, starts,
+                       lens, flags_of(&origin->call), &origin->bulk);
+    while (faults_again(origin->world, rc));
+    EXPECT_OK(origin->world, rc);
 }
 
 void exposed_make(struct origin *origin)
@@ -112,10 +117,15 @@ void exposed_make(struct origin *origin)
         content_fill(origin->segments[i], lens[i], key, at);
         at += lens[i];
     }
-    if (plan_has_way(call, PLAN_WAY_BIND))
-        EXPECT_OK(origin->world,
-            HG_Bulk_bind(origin->bulk,
-                origin->cls->contexts[call->origin_context].context));
+    if (plan_has_way(call, PLAN_WAY_BIND)) {
+        hg_return_t rc = HG_SUCCESS;
+
+        do
+            rc = HG_Bulk_bind(origin->bulk,
+                origin->cls->contexts[call->origin_context].context);
+        while (faults_again(origin->world, rc));
+        EXPECT_OK(origin->world, rc);
+    }
 }
 
 /* HG_BUSY means that a peer still accesses the memory: it ends at some time. */

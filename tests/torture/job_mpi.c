@@ -5,6 +5,7 @@
 
 #include "amalgam.h"
 #include "content.h"
+#include "faults.h"
 #include "job.h"
 #include "mpi/strict/strict.h"
 
@@ -61,7 +62,12 @@ hg_return_t job_finalize(struct world_class *cls)
 
 void *job_alloc(struct world_class *cls, size_t len)
 {
-    return amalgam_alloc(cls->cls, len);
+    void *memory = NULL;
+
+    do
+        memory = amalgam_alloc(cls->cls, len);
+    while (faults_again(cls->world, memory == NULL ? HG_NOMEM : HG_SUCCESS));
+    return memory;
 }
 
 hg_return_t job_free(struct world_class *cls, void *memory)
@@ -86,7 +92,10 @@ hg_return_t job_bulk_type(struct world_class *cls, const struct plan_bulk *bulk,
     MPI_Type_create_hindexed(
         (int)bulk->segments, lens, places, MPI_BYTE, &type);
     MPI_Type_commit(&type);
-    rc = amalgam_bulk_create_type(cls->cls, memory, 1, type, flags, ret_bulk);
+    do
+        rc = amalgam_bulk_create_type(
+            cls->cls, memory, 1, type, flags, ret_bulk);
+    while (faults_again(cls->world, rc));
     MPI_Type_free(&type);
     return rc;
 }
@@ -135,6 +144,8 @@ void job_between(struct world *world, unsigned phase)
 
     switch (plan_draw(world->plan.hash, SALT_BETWEEN + phase, 4)) {
     case 0:
+        if (world->options.faults > 0)
+            break; /* the others would wait for a rank that met a fault */
         for (unsigned i = 0; i < world->plan.classes; i++)
             if (world->classes[i].cls != NULL)
                 EXPECT_OK(world, amalgam_barrier(world->classes[i].cls));

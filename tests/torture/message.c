@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "content.h"
+#include "faults.h"
 
 /* The plan of a message that arrives; false, with a finding: it is none. */
 static bool call_find(hg_proc_t proc, uint64_t id, struct plan_call *ret_call)
@@ -115,11 +116,15 @@ static void *head_find(struct world *world, hg_handle_t handle, bool is_reply)
 {
     void *head = NULL;
     hg_size_t len = 0;
+    hg_return_t rc = HG_SUCCESS;
 
     if (world->plan.head_len == 0)
         return NULL;
-    EXPECT_OK(world, is_reply ? HG_Get_output_buf(handle, &head, &len)
-                              : HG_Get_input_buf(handle, &head, &len));
+    do
+        rc = is_reply ? HG_Get_output_buf(handle, &head, &len)
+                      : HG_Get_input_buf(handle, &head, &len);
+    while (faults_again(world, rc));
+    EXPECT_OK(world, rc);
     if (head != NULL && len < world->plan.head_len)
         book_finding(world->book, "a message of %zu bytes, with a head of %u",
             (size_t)len, world->plan.head_len);

@@ -28,6 +28,8 @@ static void usage(const char *program)
         "  --level N          of MPI's threads, 0 (single) to 3 (multiple)\n"
         "  --plan-part A/B    only part A (from 0) of B of each rank's calls\n"
         "  --limit SECONDS    that nothing may stand still (20)\n"
+        "  --faults N         of torture_hg: one in N calls that the library "
+        "makes fails\n"
         "What is not named follows from the seed.\n",
         program);
 }
@@ -70,6 +72,7 @@ static bool number_take(
         {"--classes", &options->classes, NULL},
         {"--level", &options->level, NULL},
         {"--limit", &options->limit_s, NULL},
+        {"--faults", &options->faults, NULL},
         {"--ops", NULL, &options->ops},
         {"--ways", NULL, &options->ways},
         {"--handlers", NULL, &options->handlers},

@@ -8,12 +8,13 @@
 
 #include "amalgam_oneway.h"
 #include "crossings.h"
+#include "faults.h"
 #include "later.h"
 #include "message.h"
 #include "target.h"
 #include "turn.h"
 
-enum { STREAM_TRIES = 20000 };
+enum { STREAM_TRIES = 20000, SALT_AGAIN = 1400 };
 
 /* Memory that must not change any more is compared at the end of the round; or
  * at once, if that has begun and has looked into the list. */
@@ -116,8 +117,11 @@ static void reply_check(struct origin *origin, hg_handle_t handle)
     struct world *world = origin->world;
     const struct plan_call *call = &origin->call;
     struct message_out out;
-    hg_return_t rc = HG_Get_output(handle, &out);
+    hg_return_t rc = HG_SUCCESS;
 
+    do
+        rc = HG_Get_output(handle, &out);
+    while (faults_again(world, rc));
     if (rc != HG_SUCCESS) {
         book_finding(world->book, "HG_Get_output of %016" PRIx64 ": %s",
             call->id, HG_Error_to_string(rc));
@@ -139,23 +143,18 @@ static bool has_reply(enum plan_kind kind)
     return kind != PLAN_ONE_WAY && kind != PLAN_EMPTY;
 }
 
-static hg_return_t origin_ended(const struct hg_cb_info *info)
+/* A call has ended with origin->code, or was refused with that. */
+static void origin_over(struct origin *origin, hg_handle_t handle)
 {
-    struct origin *origin = info->arg;
     struct world *world = origin->world;
     const struct plan_call *call = &origin->call;
-    hg_handle_t handle = info->info.forward.handle;
 
-    if (!book_end(world->book, call->id, (int)info->ret))
-        return HG_SUCCESS;
-    origin->code = info->ret;
-    if (info->ret == HG_SUCCESS && has_reply(call->kind))
-        reply_check(origin, handle);
     if (plan_kind_exposes(call->kind))
         exposed_end(origin);
     if (origin->waiting != NULL)
-        target_child_ended(origin->waiting,
-            info->ret != HG_SUCCESS ? (uint64_t)info->ret : origin->status);
+        target_child_ended(origin->waiting, origin->code != HG_SUCCESS
+                                                ? (uint64_t)origin->code
+                                                : origin->status);
     handle_leave(origin, handle);
     if (call->depth == 0 && call->waits)
         atomic_fetch_sub(&world->chains, 1);
@@ -164,6 +163,20 @@ static hg_return_t origin_ended(const struct hg_cb_info *info)
     if (call->kind != PLAN_ONE_WAY)
         book_over(world->book);
     origin_unref(origin);
+}
+
+static hg_return_t origin_ended(const struct hg_cb_info *info)
+{
+    struct origin *origin = info->arg;
+    const struct plan_call *call = &origin->call;
+    hg_handle_t handle = info->info.forward.handle;
+
+    if (!book_end(origin->world->book, call->id, (int)info->ret))
+        return HG_SUCCESS;
+    origin->code = info->ret;
+    if (info->ret == HG_SUCCESS && has_reply(call->kind))
+        reply_check(origin, handle);
+    origin_over(origin, handle);
     return HG_SUCCESS;
 }
 
@@ -198,10 +211,12 @@ static bool handle_find(struct origin *origin)
 
     if (plan_has_way(call, PLAN_WAY_REUSE))
         origin->handle = handle_pop(&context->lock, &context->idle);
-    if (origin->handle != HG_HANDLE_NULL)
-        rc = HG_Reset(origin->handle, addr, rpc_of(origin));
-    else
-        rc = HG_Create(context->context, addr, rpc_of(origin), &origin->handle);
+    do
+        rc = origin->handle != HG_HANDLE_NULL
+                 ? HG_Reset(origin->handle, addr, rpc_of(origin))
+                 : HG_Create(
+                       context->context, addr, rpc_of(origin), &origin->handle);
+    while (faults_again(origin->world, rc));
     EXPECT_OK(origin->world, HG_Addr_free(origin->cls->cls, addr));
     if (rc == HG_SUCCESS)
         rc = HG_Set_target_id(origin->handle, (uint8_t)call->target_context);
@@ -245,6 +260,28 @@ static void plans_prepare(struct origin *origin)
         atomic_fetch_add(&origin->references, 1);
 }
 
+/* A fault has made the post fail: nothing was sent, and no callback comes. */
+static void post_refused(
+    struct origin *origin, hg_handle_t handle, hg_return_t rc)
+{
+    struct world *world = origin->world;
+    const struct plan_call *call = &origin->call;
+
+    book_refuse(world->book, call->id, (int)rc);
+    origin->code = rc;
+    if (call->kind == PLAN_NO_CONTEXT)
+        atomic_fetch_sub(&origin->cls->absent, 1);
+    if (plan_has_way(call, PLAN_WAY_CANCEL)) {
+        EXPECT_OK(world, HG_Destroy(handle));
+        origin_unref(origin);
+    }
+    if (plan_has_way(call, PLAN_WAY_FREE_EARLY))
+        free_later(origin);
+    if (call->kind == PLAN_ONE_WAY && plan_is_sure(&world->plan, call))
+        book_over(world->book);
+    origin_over(origin, handle);
+}
+
 static void plans_start(struct origin *origin)
 {
     const struct plan_call call = origin->call;
@@ -276,8 +313,11 @@ static hg_return_t origin_forward(struct origin *origin)
     pthread_mutex_lock(&context->lock);
     if (call->target_context < PLAN_CONTEXTS_MAX)
         in.order = ++context->sent[call->target][call->target_context];
-    rc = HG_Forward(origin->handle, origin_ended, origin,
-        call->kind == PLAN_EMPTY ? NULL : &in);
+    do
+        rc = HG_Forward(origin->handle, origin_ended, origin,
+            call->kind == PLAN_EMPTY ? NULL : &in);
+    while (plan_draw(call->hash, SALT_AGAIN, 2) == 0 &&
+           faults_again(origin->world, rc));
     pthread_mutex_unlock(&context->lock);
     memset(in.bytes, 0xcc, len);
     free(in.bytes);
@@ -310,18 +350,21 @@ static bool post_handle(struct origin *origin)
         atomic_fetch_add(&world->chains, 1);
     atomic_fetch_add(&origin->references, 1); /* of this function */
     rc = origin_forward(origin);
-    if (rc != HG_SUCCESS) {
+    if (rc != HG_SUCCESS && !faults_may_be(world, (int)rc)) {
         EXPECT_OK(world, rc);
         exchange_abort(world->exchange);
     }
+    if (rc != HG_SUCCESS)
+        post_refused(origin, handle, rc);
     if (plan_has_way(&call, PLAN_WAY_DESTROY_EARLY)) {
         EXPECT_OK(world, HG_Destroy(handle));
         if (plan_has_way(&call, PLAN_WAY_REFERENCE))
             EXPECT_OK(world, HG_Destroy(handle));
     }
-    plans_start(origin);
+    if (rc == HG_SUCCESS)
+        plans_start(origin);
     origin_unref(origin);
-    return true;
+    return rc == HG_SUCCESS;
 }
 
 /* Refused while calls to that rank wait: makes progress and calls again, but
@@ -447,8 +490,11 @@ const char *origin_judge(void *world, uint64_t id, const struct book_fate *fate)
     struct plan_call call = plan_call(plan, id);
 
     if (fate->was_refused) {
-        if (plan_kind_ends(call.kind) || fate->code != HG_AGAIN)
+        if ((plan_kind_ends(call.kind) || fate->code != HG_AGAIN) &&
+            !faults_may_be(world, fate->code))
             return "it was refused";
+        if (fate->ends > 0)
+            return "refused, and ended";
         return fate->handled == 0 ? NULL : "refused, and handled";
     }
     if (fate->ends != (plan_kind_ends(call.kind) ? 1 : 0))
@@ -459,6 +505,13 @@ const char *origin_judge(void *world, uint64_t id, const struct book_fate *fate)
         (fate->code == HG_CANCELED || fate->code == HG_NOENTRY ||
             call.kind == PLAN_ONE_WAY))
         return fate->handled <= 1 ? NULL : "context gone, and handled twice";
+    if (faults_may_be(world, fate->code))
+        return fate->handled <= 1 ? NULL : "failed, and handled twice";
+    if (((struct world *)world)->options.faults > 0 && fate->handled == 0 &&
+        (call.kind == PLAN_ONE_WAY || call.kind == PLAN_STREAM)) {
+        book_vanish(((struct world *)world)->book);
+        return NULL;
+    }
     if (!is_right(&call, fate))
         return plan_kind_name(call.kind);
     return NULL;

@@ -109,7 +109,8 @@ struct plan_options {
     uint32_t ends;
     unsigned level; /* MPI_THREAD_SINGLE is 0 ... MPI_THREAD_MULTIPLE is 3 */
     unsigned limit_s;
-    unsigned part; /* only the calls of this one of `parts` equal parts */
+    unsigned faults; /* one in so many calls of the library fails; 0: none */
+    unsigned part;   /* only the calls of this one of `parts` equal parts */
     unsigned parts;
 };
 

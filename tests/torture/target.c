@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults.h"
 #include "job.h"
 #include "later.h"
 #include "origin.h"
@@ -18,7 +19,8 @@ static hg_return_t answer_left(const struct hg_cb_info *info)
     struct served *served = info->arg;
 
     if (info->ret != HG_SUCCESS &&
-        !plan_has_way(&served->call, PLAN_WAY_CANCEL))
+        !plan_has_way(&served->call, PLAN_WAY_CANCEL) &&
+        !faults_may_be(served->world, (int)info->ret))
         book_finding(served->world->book,
             "answer to %016" PRIx64 " of rank %u: %s", served->call.id,
             served->call.origin, HG_Error_to_string(info->ret));
@@ -42,11 +44,15 @@ static bool respond(struct served *served, bool has_handle)
         message_head_write(world, call, served->handle, true);
     if (has_callback)
         book_begin(world->book);
-    rc = HG_Respond(
-        served->handle, has_callback ? answer_left : NULL, served, &out);
+    do
+        rc = HG_Respond(
+            served->handle, has_callback ? answer_left : NULL, served, &out);
+    while (faults_again(world, rc));
     memset(out.bytes, 0xdd, len);
     free(out.bytes);
     EXPECT_OK(world, rc);
+    if (has_callback && rc != HG_SUCCESS)
+        book_over(world->book);
     return has_callback && rc == HG_SUCCESS;
 }
 
@@ -114,8 +120,14 @@ static void answer_with_references(struct served *served)
 static void decode_again(struct served *served)
 {
     struct message_in again;
+    hg_return_t rc = HG_SUCCESS;
 
-    EXPECT_OK(served->world, HG_Get_input(served->handle, &again));
+    do
+        rc = HG_Get_input(served->handle, &again);
+    while (faults_again(served->world, rc));
+    EXPECT_OK(served->world, rc);
+    if (rc != HG_SUCCESS)
+        return;
     if (again.id != served->in.id || again.order != served->in.order)
         book_finding(served->world->book, "a second HG_Get_input differs");
     message_check(served->world, &served->call, false, again.bytes);
@@ -290,7 +302,9 @@ hg_return_t target_call(hg_handle_t handle)
     served->world = cls->world;
     served->cls = cls;
     served->handle = handle;
-    rc = HG_Get_input(handle, &served->in);
+    do
+        rc = HG_Get_input(handle, &served->in);
+    while (faults_again(cls->world, rc));
     if (rc != HG_SUCCESS) {
         EXPECT_OK(cls->world, rc);
         free(served);
@@ -313,10 +327,14 @@ hg_return_t target_empty(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
     struct world_class *cls = world_class_of(info->hg_class);
+    hg_return_t rc = HG_SUCCESS;
 
     book_count(cls->world->book, BOOK_EMPTY, cls->index, false,
         world_rank_of(cls, info->addr));
-    EXPECT_OK(cls->world, HG_Respond(handle, NULL, NULL, NULL));
+    do
+        rc = HG_Respond(handle, NULL, NULL, NULL);
+    while (faults_again(cls->world, rc));
+    EXPECT_OK(cls->world, rc);
     EXPECT_OK(cls->world, HG_Destroy(handle));
     return HG_SUCCESS;
 }

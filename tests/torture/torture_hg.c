@@ -13,6 +13,7 @@
 #include "counters.h"
 #include "crossings.h"
 #include "environment.h"
+#include "faults.h"
 #include "job.h"
 #include "later.h"
 #include "options.h"
@@ -22,6 +23,7 @@
 
 enum {
     LATE_MS = 300,
+    STILL_LOOKS = 300,
     ROWS_PER_CALL = 4,
     SALT_TURNS = 2000,
     SALT_LEVEL = 2100,
@@ -165,18 +167,25 @@ static struct rest rest_sum(struct world *world)
 }
 
 /* Nothing is under way if the sums are equal, and were so before: what began
- * and ended between the looks at two ranks changes one of them. */
+ * and ended between the looks at two ranks changes one of them. A one-way call
+ * that a fault took is never over: then many looks see no change. */
 static void quiet_await(struct world *world)
 {
     struct rest before = {{-1, -1}, -1};
     struct rest now = rest_sum(world);
+    unsigned still = 0;
 
     watch_phase("waits until nothing is under way");
-    while (now.sums.begun != now.sums.over ||
+    while ((now.sums.begun != now.sums.over && still < STILL_LOOKS) ||
            before.sums.begun != now.sums.begun ||
            before.sums.over != now.sums.over) {
         before = now;
         now = rest_sum(world);
+        still = world->options.faults > 0 && now.left == before.left &&
+                        before.sums.begun == now.sums.begun &&
+                        before.sums.over == now.sums.over
+                    ? still + 1
+                    : 0;
     }
 }
 
@@ -232,6 +241,7 @@ static void round_end(struct world *world)
     if (plan->end == PLAN_END_AT_ONCE)
         burst_post(world);
     watch_phase("closes");
+    faults_disarm();
     environment_look();
     world_close(world);
 }
@@ -247,18 +257,22 @@ static bool round_run(struct world *world, uint64_t seed, unsigned round)
     atomic_store(&world->is_closing, false);
     later_open();
     watch_phase("opens");
+    faults_open();
     if (!world_open(world))
         return false;
     if (world->plan.is_threaded)
         later_thread_start();
+    faults_arm(world);
     posters_run(world);
     round_end(world);
     later_thread_stop();
     watch_phase("compares");
     exchange_barrier(world->exchange);
     environment_closed(world->book);
+    faults_closed(world);
     book_compare(
         world->book, world->exchange, origin_rank, origin_judge, world);
+    faults_compare(world);
     return true;
 }
 
@@ -336,11 +350,15 @@ int main(int argc, char **argv)
                           : exchange_start_mpi((int)world->options.level);
     if (world->exchange == NULL)
         return OPTIONS_SKIP;
+    if (world->options.faults > 0 && !faults_start())
+        exchange_abort(world->exchange);
     world->rank = exchange_rank(world->exchange);
     world->book = book_create(world->rank, exchange_size(world->exchange),
         rows_of(&world->options, exchange_size(world->exchange)));
     if (world->book == NULL)
         abort();
+    if (world->options.faults > 0)
+        book_lossy(world->book);
     watch_start(
         world->book, world->exchange, world->options.limit_s, report, world);
     for (uint64_t seed = world->options.seed;

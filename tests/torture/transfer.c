@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "content.h"
+#include "faults.h"
 #include "later.h"
 #include "target.h"
 
@@ -30,7 +31,7 @@ static void part_failed(struct served *served, hg_return_t rc)
     const struct plan_call *call = &served->call;
 
     atomic_store(&served->failure, (int)rc);
-    if (!may_fail(call))
+    if (!may_fail(call) && !faults_may_be(served->world, (int)rc))
         book_finding(served->world->book,
             "transfer of %s %016" PRIx64 " of rank %u: %s",
             plan_kind_name(call->kind), call->id, call->origin,
@@ -83,6 +84,7 @@ static void memory_make(struct served *served)
         1 + plan_draw(call->hash, SALT_SEGMENTS, LOCAL_SEGMENTS_MAX);
     size_t left = 0;
     size_t at = 0;
+    hg_return_t rc = HG_SUCCESS;
 
     served->offset = plan_draw(call->hash, SALT_OFFSET, 32);
     left = served->offset + call->bulk.size;
@@ -101,8 +103,11 @@ static void memory_make(struct served *served)
         at += lens[i];
         left -= lens[i];
     }
-    EXPECT_OK(served->world, HG_Bulk_create(served->cls->cls, count, starts,
-                                 lens, HG_BULK_READWRITE, &served->local));
+    do
+        rc = HG_Bulk_create(served->cls->cls, count, starts, lens,
+            HG_BULK_READWRITE, &served->local);
+    while (faults_again(served->world, rc));
+    EXPECT_OK(served->world, rc);
 }
 
 static void cancel_later(void *arg)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "amalgam_oneway.h"
+#include "faults.h"
 #include "job.h"
 #include "later.h"
 #include "message.h"
@@ -30,7 +31,7 @@ void world_expect(struct world *world, hg_return_t rc, const char *what,
 {
     const char *name = strrchr(file, '/');
 
-    if (rc != HG_SUCCESS)
+    if (rc != HG_SUCCESS && !faults_may_be(world, (int)rc))
         book_finding(world->book, "%s:%d: %s: %s",
             name == NULL ? file : name + 1, line, what, HG_Error_to_string(rc));
 }
@@ -44,13 +45,15 @@ hg_addr_t world_addr(struct world_class *cls, unsigned rank)
 {
     struct world *world = cls->world;
     hg_addr_t addr = HG_ADDR_NULL;
+    hg_return_t rc = HG_SUCCESS;
 
-    if (world->plan.is_job)
-        EXPECT_OK(
-            world, job_addr(cls,
-                       plan_class_rank(&world->plan, cls->index, rank), &addr));
-    else
-        EXPECT_OK(world, HG_Addr_dup(cls->cls, cls->addrs[rank], &addr));
+    do
+        rc = world->plan.is_job
+                 ? job_addr(cls,
+                       plan_class_rank(&world->plan, cls->index, rank), &addr)
+                 : HG_Addr_dup(cls->cls, cls->addrs[rank], &addr);
+    while (faults_again(world, rc));
+    EXPECT_OK(world, rc);
     return addr;
 }
 
@@ -113,9 +116,15 @@ void world_register_late(struct world *world)
     for (unsigned i = 0; i < world->plan.classes; i++) {
         struct world_class *cls = &world->classes[i];
 
-        if (cls->cls != NULL)
+        hg_return_t rc = HG_SUCCESS;
+
+        if (cls->cls == NULL)
+            continue;
+        do {
             cls->late[world->rank] = register_numbered(
                 cls, "torture_late", world->rank, target_call);
+            rc = cls->late[world->rank] == 0 ? HG_NOMEM : HG_SUCCESS;
+        } while (faults_again(world, rc));
     }
 }
 
@@ -224,7 +233,7 @@ void world_leave_context(struct world *world)
     EXPECT_OK(world, HG_Context_unpost(context->context));
     for (unsigned turns = 0; turns < LEAVE_TURNS || later_count() > 0; turns++)
         turn(world);
-    while (rc == HG_BUSY) {
+    while (rc == HG_BUSY || faults_again(world, rc)) {
         turn(world);
         rc = HG_Context_destroy(context->context);
     }

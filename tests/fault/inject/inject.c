@@ -217,6 +217,11 @@ uint64_t inject_failed(void)
            atomic_load(&failed_before);
 }
 
+uint64_t inject_live(void)
+{
+    return allocs_now().live;
+}
+
 static bool is_ours(const void *caller)
 {
     for (unsigned i = 0; i < ranges_count; i++)

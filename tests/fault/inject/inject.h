@@ -102,6 +102,8 @@ void inject_arm_often(uint64_t one_in, uint64_t seed);
 /* Calls since it was armed, and how many calls of all kinds failed. */
 uint64_t inject_count(enum inject_call call);
 uint64_t inject_failed(void);
+/* Blocks of memory that the library has. */
+uint64_t inject_live(void);
 /* Of the calls: those before the first MPI_Iallreduce. */
 uint64_t inject_count_alone(enum inject_call call);
 

@@ -60,6 +60,11 @@ SMALL_SHM = ['unshare', '-r', '-m', 'sh', '-c',
 USER_NAMESPACE = ['unshare', '-r']
 UCX_APART = {'UCX_TLS': 'sysv,self'}
 
+# Runs with --faults: one in so many calls that the library makes fails; UCX must
+# not put hooks into mmap().
+FAULTS = ['100', '300', '1000', '1000', '3000', '10000']
+WITH_FAULTS = {'UCX_MEM_EVENTS': 'n', 'UCX_MEM_MMAP_HOOK_MODE': 'none'}
+
 # Number of bits of each mask of the programs; see plan.h, margo_torture.h, and
 # torture_thallium.cc.
 MASKS = {
@@ -220,6 +225,8 @@ class Drawn:
         options.update((name, value or None)
                        for name, value in self.only.items()
                        if name.startswith('--'))
+        if options.get('--faults', '') is None:
+            options['--faults'] = pick(self.seed, 'faults', FAULTS)
         return {name: value for name, value in options.items()
                 if value is not None}
 
@@ -235,6 +242,10 @@ class Drawn:
     def words(self):
         """The command, from `env` to the last option."""
         env = self.build.environment()
+        if '--faults' in self.options:
+            env.update(WITH_FAULTS)
+            if 'ASAN_OPTIONS' in env:
+                env['ASAN_OPTIONS'] += ':verify_asan_link_order=0'
         if self.starter == 'mpiexec':
             env.update(self.build.launcher())
         if self.place != 'plain' and self.starter == 'mpiexec':
@@ -253,6 +264,9 @@ class Drawn:
             words += ['-n', str(self.ranks)]
         if self.place == 'apart':
             words += USER_NAMESPACE
+        if '--faults' in self.options:
+            words += ['env', 'LD_PRELOAD=' + os.path.join(
+                self.build.folder, 'lib/libamalgam_inject.so')]
         words.append(self.build.program(self.program))
         for pair in self.options.items():
             words += pair

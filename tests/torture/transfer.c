@@ -20,9 +20,14 @@ enum {
     SALT_SEGMENT = SALT_CANCEL_AT_ONCE + PARTS,
 };
 
-static bool may_fail(const struct plan_call *call)
+/* A call that a fault ended has freed its memory. */
+static bool may_fail(const struct served *served, hg_return_t rc)
 {
-    return (call->ways & (1u << PLAN_WAY_CANCEL | 1u << PLAN_WAY_CANCEL_BULK |
+    const struct plan_call *call = &served->call;
+
+    return faults_may_be(served->world, (int)rc) ||
+           (rc == HG_NOENTRY && served->world->options.faults > 0) ||
+           (call->ways & (1u << PLAN_WAY_CANCEL | 1u << PLAN_WAY_CANCEL_BULK |
                              1u << PLAN_WAY_FREE_EARLY)) != 0;
 }
 
@@ -31,7 +36,7 @@ static void part_failed(struct served *served, hg_return_t rc)
     const struct plan_call *call = &served->call;
 
     atomic_store(&served->failure, (int)rc);
-    if (!may_fail(call) && !faults_may_be(served->world, (int)rc))
+    if (!may_fail(served, rc))
         book_finding(served->world->book,
             "transfer of %s %016" PRIx64 " of rank %u: %s",
             plan_kind_name(call->kind), call->id, call->origin,

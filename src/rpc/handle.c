@@ -99,7 +99,8 @@ void amg_handle_end(struct hg_handle *handle)
 {
     if (amg_handle_state(handle) == AMG_HANDLE_RUNNING)
         handle->on_unanswered_end(handle);
-    handle_destroy(handle);
+    else
+        handle_destroy(handle);
 }
 
 /* Defined below; it drops a reference of its own. */

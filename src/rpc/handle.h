@@ -77,7 +77,7 @@ struct hg_handle {
     struct amg_cq_entry entry;
     struct hg_info info;
     struct hg_addr addr; /* info.addr points to it */
-    /* Called if it ends unanswered; its creator sets it before RUNNING. */
+    /* Ends it if it is unanswered; its creator sets it before RUNNING. */
     void (*on_unanswered_end)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_set_state() alone */
     atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
@@ -442,12 +442,15 @@ hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
 /* Drops those that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
 
-/* Answers a call, or the probe of a target, with a code and no arguments,
- * before the user saw it. False: no answer was sent. */
-bool amg_respond_code(struct hg_handle *handle, hg_return_t ret);
+/* Answers a call, or the probe of a target, with a code and no arguments. */
+hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret);
+
+/* The same for a call that nobody else refers to, and ends its handle; where
+ * there is no memory for the answer, HG_Trigger() tries again. */
+void amg_respond_end(struct hg_handle *handle, hg_return_t ret);
 
 /* The user dropped a call without an answer: sends HG_CANCELED, so that the
- * origin does not wait forever. */
+ * origin does not wait forever, and ends the handle. */
 void amg_respond_for_user(struct hg_handle *handle);
 
 /* At the origin: tells `to` that its long reply with `token` was pulled, or

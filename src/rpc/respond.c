@@ -546,59 +546,6 @@ hg_return_t HG_Respond(
     return HG_SUCCESS;
 }
 
-bool amg_respond_code(struct hg_handle *handle, hg_return_t ret)
-{
-    struct amg_ep *ep = amg_handle_ep(handle);
-    struct amg_buf *buf = NULL;
-    hg_return_t rc = HG_SUCCESS;
-
-    if (handle->arrival == NULL || handle->arrival->is_one_way)
-        return false;
-    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
-    if (rc == HG_SUCCESS) {
-        amg_header_write_reply(buf->data, 0, ret, 0);
-        amg_rpc_seal(handle->info.hg_class, buf->data, 0);
-        rc = ep->transport->msg.send_reply(
-            ep, handle->arrival, buf, AMG_HEADER_LEN, NULL);
-        if (rc != HG_SUCCESS)
-            ep->transport->msg.put_buf(ep, buf);
-    }
-    if (rc != HG_SUCCESS) {
-        /* A lost peer is no error of this process. */
-        AMG_LOG(
-            rc == HG_HOSTUNREACH ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_ERROR,
-            "rpc", "RPC id 0x%" PRIx64 " cannot be answered: %s",
-            handle->info.id, HG_Error_to_string(rc));
-        return false;
-    }
-    amg_context_posted(handle->info.context, handle->addr.route);
-    return true;
-}
-
-void amg_respond_for_user(struct hg_handle *handle)
-{
-    char text[256];
-
-    if (!handle->is_one_way) {
-        (void)amg_addr_text(&handle->addr, text, sizeof(text));
-        if (handle->ret == HG_SUCCESS)
-            AMG_LOG_WARNING("rpc",
-                "a call of RPC id 0x%" PRIx64 " from %s was destroyed without "
-                "an answer; HG_CANCELED is sent. HG_Respond() first, or "
-                "disable the response on both sides",
-                handle->info.id, text);
-        else
-            AMG_LOG_WARNING("rpc",
-                "a call of RPC id 0x%" PRIx64 " from %s ends by HG_CANCELED: "
-                "HG_Respond() failed with %s",
-                handle->info.id, text, HG_Error_to_string(handle->ret));
-        if (amg_respond_code(handle, HG_CANCELED))
-            amg_counters_add(
-                &handle->info.context->counters, AMG_COUNT_REPLIES_SENT);
-    }
-    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
-}
-
 /* ACK of a pulled long reply; separate, because its handle may be sent again
  * and pull another long reply before this was sent. Owned by itself, until it
  * is sent. */

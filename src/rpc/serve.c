@@ -237,11 +237,13 @@ static AMG_INLINE void serve_queue(struct hg_handle *handle)
 }
 
 /* Answers with a code, and counts the reply. */
-static void call_answer(struct hg_handle *handle, hg_return_t ret)
+static hg_return_t call_answer(struct hg_handle *handle, hg_return_t ret)
 {
-    if (amg_respond_code(handle, ret))
-        amg_counters_add(
-            &handle->info.context->counters, AMG_COUNT_REPLIES_SENT);
+    hg_return_t rc = amg_respond_code(handle, ret);
+
+    amg_counters_add_some(&handle->info.context->counters,
+        AMG_COUNT_REPLIES_SENT, rc == HG_SUCCESS);
+    return rc;
 }
 
 /* Answers with a code, and logs the reason; the user never sees this call. */
@@ -253,9 +255,7 @@ static void serve_refuse(
     AMG_LOG_WARNING("rpc", "a request from %s (RPC id 0x%" PRIx64 "): %s; %s",
         amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id, why,
         handle->arrival->is_one_way ? "dropped" : HG_Error_to_string(ret));
-    call_answer(handle, ret);
-    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
-    amg_handle_unref(handle);
+    amg_respond_end(handle, ret);
 }
 
 static void pull_refuse(
@@ -268,14 +268,14 @@ static void pull_refuse(
 
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 {
+    /* One-way: the empty answer tells the origin that its memory is free. */
+    if (rc == HG_SUCCESS && handle->is_one_way)
+        rc = call_answer(handle, HG_SUCCESS) == HG_NOMEM ? HG_NOMEM : rc;
     if (rc != HG_SUCCESS) {
         pulls_end(handle);
         pull_refuse(handle, rc, "its long arguments could not be pulled");
         return;
     }
-    /* One-way: the empty answer tells the origin that its memory is free. */
-    if (handle->is_one_way)
-        call_answer(handle, HG_SUCCESS);
     amg_handle_move_state(handle, AMG_HANDLE_PULLING, AMG_HANDLE_WAITING);
     amg_order_end(handle, false);
 }
@@ -364,7 +364,7 @@ static void serve_refuse_without_handle(
 
     AMG_LOG_ERROR("rpc", "no memory for a handle; a request is refused");
     amg_addr_init_from(context->cls, route, arrival->from, &handle.addr);
-    call_answer(&handle, HG_NOMEM);
+    (void)call_answer(&handle, HG_NOMEM);
     amg_addr_fini(&handle.addr);
     ep->transport->msg.release(ep, arrival);
 }

@@ -2,7 +2,8 @@
 /* A long reply that is never pulled does not block the end of its class. It
  * ends when its origin closes its context, unless that class does not listen.
  * Impossible acknowledgements of origins are logged. Probes are not counted as
- * calls. */
+ * calls. What the library itself answers is answered later where there is no
+ * memory. */
 #include "rpc/handle.h"
 
 #include <setjmp.h>
@@ -13,13 +14,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "init/init.h"
 #include "mercury.h"
 #include "mercury_log.h"
 #include "mercury_proc.h"
 #include "wire/header.h"
 
-enum { LONG_LEN = 300000 }; /* more than the longest message */
+enum {
+    LONG_LEN = 300000, /* more than the longest message */
+    ALLOCS = 3,
+    CALLS = 64,
+    TURNS = 10000,
+};
 
 static hg_handle_t served;
 static unsigned ended;
@@ -256,6 +263,48 @@ static void test_respond_probe_is_not_counted(void **state)
     assert_int_equal(amg_init_finalize(cls, true), HG_SUCCESS);
 }
 
+/* Calls under way, of which the library answers each with a code; the n-th
+ * allocation meanwhile fails. */
+static void answers_come(hg_rpc_cb_t handler, unsigned count, uint64_t n)
+{
+    hg_class_t *cls = HG_Init("self", HG_TRUE);
+    hg_context_t *context = HG_Context_create(cls);
+    hg_id_t id = HG_Register_name(cls, "unanswered", NULL, NULL, handler);
+    hg_handle_t handles[CALLS];
+    struct hg_addr self;
+
+    amg_addr_init_self(cls, &self);
+    ended = 0;
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(
+            HG_Create(context, &self, id, &handles[i]), HG_SUCCESS);
+        assert_int_equal(
+            HG_Forward(handles[i], respond_ended, NULL, NULL), HG_SUCCESS);
+    }
+    amg_mem_fail_nth(n);
+    for (unsigned turns = 0; ended < count && turns < TURNS; turns++)
+        turn(context);
+    amg_mem_fail_nth(0);
+    assert_int_equal(ended, count);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(HG_Destroy(handles[i]), HG_SUCCESS);
+    amg_addr_fini(&self);
+    assert_int_equal(HG_Context_destroy(context), HG_SUCCESS);
+    assert_int_equal(HG_Finalize(cls), HG_SUCCESS);
+}
+
+/* The pools of messages run empty at one of these counts. */
+static void test_respond_code_without_memory_comes_later(void **state)
+{
+    (void)state;
+    HG_Set_log_level("fatal");
+    for (unsigned count = 1; count <= CALLS; count++)
+        for (uint64_t n = 1; n <= ALLOCS; n++) {
+            answers_come(NULL, count, n);
+            answers_come(HG_Destroy, count, n);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_respond_ofi_origin_closed_ends_it),
         cmocka_unit_test(test_respond_reply_never_sent_is_logged_once),
         cmocka_unit_test(test_respond_probe_is_not_counted),
+        cmocka_unit_test(test_respond_code_without_memory_comes_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,19 +19,22 @@ static struct {
 } inject;
 
 static atomic_long lines; /* of losses in the log, in a round */
-static uint64_t live;     /* blocks of the library before a class opened */
+static atomic_long kept;
+static uint64_t live; /* blocks of the library before a class opened */
 static unsigned rounds;
 
-/* What comes without a fault, too. */
+/* Lines that come without a fault, too; they are not written. */
 static const char *const expected[] = {
-    "receives no more", "refused a ", "registered", "destroyed without"};
+    "receives no more", "refused a ", "registered", "destroyed without", NULL};
+/* Lines that tell of calls that are lost. */
+static const char *const losses[] = {
+    "lost", "dropped", "refused", "is not reached", "could not be sent", NULL};
 
-static bool is_expected(const char *line)
+static bool has_any(const char *line, const char *const *words)
 {
-    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-        if (strstr(line, expected[i]) != NULL)
-            return true;
-    return false;
+    while (*words != NULL && strstr(line, *words) == NULL)
+        words++;
+    return *words != NULL;
 }
 
 static int line_take(FILE *stream, const char *format, ...)
@@ -44,11 +47,12 @@ static int line_take(FILE *stream, const char *format, ...)
     va_start(args, format);
     len = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    if (is_expected(line))
+    if (has_any(line, expected))
         return len;
-    if (strstr(line, "lost") != NULL || strstr(line, "dropped") != NULL ||
-        strstr(line, "refused") != NULL)
+    if (has_any(line, losses))
         atomic_fetch_add(&lines, 1);
+    if (strstr(line, "it keeps the reply") != NULL)
+        atomic_fetch_add(&kept, 1);
     fputs(line, stderr);
     return len;
 }
@@ -75,9 +79,15 @@ bool faults_start(void)
     return true;
 }
 
+long faults_kept(void)
+{
+    return atomic_load(&kept);
+}
+
 void faults_open(void)
 {
     atomic_store(&lines, 0);
+    atomic_store(&kept, 0);
     if (inject.live != NULL)
         live = inject.live();
 }

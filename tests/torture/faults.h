@@ -24,6 +24,10 @@ void faults_closed(struct world *world);
  * a rank. */
 void faults_compare(struct world *world);
 
+/* Long answers that stay with their target, as the log of this rank says: there
+ * was no memory to acknowledge them. */
+long faults_kept(void);
+
 /* Whether a call may fail or end with that code because of a fault. */
 bool faults_may_be(const struct world *world, int code);
 /* True: a fault made a call fail that had no effect; make it again. */

@@ -135,12 +135,13 @@ static void reply_check(struct origin *origin, hg_handle_t handle)
         message_check(world, call, true, out.bytes);
     origin->status = out.status;
     if (world->options.faults > 0 && out.status == HG_NOENTRY &&
-        call->kind != PLAN_PASSED && plan_is_sure(&world->plan, call) &&
+        call->kind != PLAN_PASSED && call->kind != PLAN_PASS &&
+        plan_is_sure(&world->plan, call) &&
         !plan_has_way(call, PLAN_WAY_CANCEL_BULK) &&
         !plan_has_way(call, PLAN_WAY_FREE_EARLY))
         book_finding(world->book,
-            "the memory of call %016" PRIx64 " was exposed, and not found",
-            call->id);
+            "the memory of %s %016" PRIx64 " was exposed, and not found",
+            plan_kind_name(call->kind), call->id);
     message_head_check(world, call, handle, true);
     EXPECT_OK(world, HG_Free_output(handle, &out));
 }

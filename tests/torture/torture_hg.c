@@ -23,7 +23,7 @@
 
 enum {
     LATE_MS = 300,
-    STILL_LOOKS = 300,
+    STILL_LOOKS = 100,
     ROWS_PER_CALL = 4,
     SALT_TURNS = 2000,
     SALT_LEVEL = 2100,
@@ -146,13 +146,14 @@ static void posters_run(struct world *world)
 struct rest {
     struct book_sums sums;
     long left;
+    long kept; /* answers that may be left, as the log says */
 };
 
 static struct rest rest_sum(struct world *world)
 {
     struct rest mine = {book_sums(world->book),
-        (long)(world_state(world, NULL) + later_count())};
-    struct rest sum = {{0, 0}, 0};
+        (long)(world_state(world, NULL) + later_count()), faults_kept()};
+    struct rest sum = {{0, 0}, 0, 0};
 
     meet(world, &mine, sizeof(mine));
     for (unsigned rank = 0; rank < world->plan.ranks; rank++) {
@@ -162,6 +163,7 @@ static struct rest rest_sum(struct world *world)
         sum.sums.begun += theirs->sums.begun;
         sum.sums.over += theirs->sums.over;
         sum.left += theirs->left;
+        sum.kept += theirs->kept;
     }
     return sum;
 }
@@ -171,7 +173,7 @@ static struct rest rest_sum(struct world *world)
  * that a fault took is never over: then many looks see no change. */
 static void quiet_await(struct world *world)
 {
-    struct rest before = {{-1, -1}, -1};
+    struct rest before = {{-1, -1}, -1, 0};
     struct rest now = rest_sum(world);
     unsigned still = 0;
 
@@ -193,9 +195,16 @@ static void quiet_await(struct world *world)
  * those of cancelled calls. */
 static void home_await(struct world *world)
 {
+    long before = -1;
+    unsigned still = 0;
+    struct rest now;
+
     watch_phase("waits until all is at home");
-    while (rest_sum(world).left != 0)
-        ;
+    do {
+        now = rest_sum(world);
+        still = now.kept > 0 && now.left == before ? still + 1 : 0;
+        before = now.left;
+    } while (now.left != 0 && still < STILL_LOOKS);
 }
 
 /* Answers that are late leave before the class ends; from now on handlers

@@ -359,7 +359,7 @@ static void class_abandon(hg_class_t *cls)
             cls->has_lost = true;
 }
 
-hg_return_t amg_class_quiesce(hg_class_t *cls, bool has_unsent, uint64_t posted)
+hg_return_t amg_class_quiesce(hg_class_t *cls, bool is_busy, uint64_t posted)
 {
     bool is_of_job = cls->domains[AMG_ROUTE_MPI] != NULL;
     enum amg_patience_verdict verdict = AMG_PATIENCE_WAIT;
@@ -367,7 +367,7 @@ hg_return_t amg_class_quiesce(hg_class_t *cls, bool has_unsent, uint64_t posted)
 
     cls->domains[cls->plan.main_route]->posted = posted;
     if (!cls->is_abandoned)
-        rc = has_unsent ? HG_AGAIN : class_quiesce_once(cls);
+        rc = is_busy ? HG_AGAIN : class_quiesce_once(cls);
     if (rc != HG_AGAIN)
         return rc;
     verdict = amg_patience_look(&cls->patience);

@@ -218,13 +218,13 @@ bool amg_class_is_held(const hg_class_t *cls);
 /* Logs what the user still holds and returns HG_BUSY, or HG_SUCCESS. */
 hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts);
 
-/* Announces that this process is closing, unless it has calls that no driver
- * has yet; it has made `posted` calls so far. HG_SUCCESS: so has every process
+/* Announces that this process is closing, unless it is busy: with calls that no
+ * driver has yet, or with operations in flight; it has made `posted` calls so
+ * far. HG_SUCCESS: so has every process
  * of every open domain; HG_AGAIN: not yet; HG_TIMEOUT: some never did. The wait
  * for the ranks of a job follows base/patience.h, for others
  * AMALGAM_FINALIZE_TIMEOUT_MS. */
-hg_return_t amg_class_quiesce(
-    hg_class_t *cls, bool has_unsent, uint64_t posted);
+hg_return_t amg_class_quiesce(hg_class_t *cls, bool is_busy, uint64_t posted);
 /* Logs the processes that this, or a call, waits for. */
 void amg_class_report(hg_class_t *cls);
 

@@ -308,13 +308,17 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
     return handles;
 }
 
+/* A call is in flight until its callback has run. Without that look, a rank
+ * could close between a long reply and the pull of its arguments, which no
+ * driver knows of. */
 hg_return_t amg_context_quiesce_all(hg_class_t *cls)
 {
     const hg_context_t *context = amg_class_context(cls, 0);
     uint64_t sums[AMG_COUNTERS] = {0};
 
     while (context != NULL &&
-           atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0)
+           atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0 &&
+           amg_tally_sum(&context->in_flight) == 0)
         context = amg_class_context(cls, context->id + 1u);
     (void)amg_context_sum_all(cls, sums);
     return amg_class_quiesce(

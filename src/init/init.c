@@ -417,6 +417,8 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
     while (!is_quiet && (ended = amg_context_quiesce_all(cls)) == HG_AGAIN) {
         if (serve)
             contexts_serve(cls);
+        if (serve && amg_clock_ns() >= deadline_ns)
+            contexts_abandon(cls);
         if (cls->limits.must_yield)
             amg_clock_sleep_ns(QUIET_NAP_NS);
     }

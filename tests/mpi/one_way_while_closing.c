@@ -6,15 +6,19 @@
  *           it and close; it has served all of them before
  *   first   the same with ranks that have never called it
  *   chain   one-way calls, and calls with a reply, whose handlers make the next
- *           one, to the next rank: most are made when all are closing */
+ *           one, to the next rank: most are made when all are closing
+ *   long    short chains of calls with long replies, begun by all ranks */
 #include <string.h>
 
 #include "ranks.h"
 
 enum {
-    CALLS = 25,    /* of each rank, of either kind: fewer than its credits */
-    HOPS = 300,    /* of a chain */
-    BUSY_MS = 700, /* of the handler, when the others are closing */
+    CALLS = 25, /* of each rank, of either kind: fewer than its credits */
+    HOPS = 300, /* of a chain */
+    SHORT_HOPS = 3,
+    ROUNDS = 20,
+    BUSY_MS = 700,     /* of the handler, when the others are closing */
+    LONG_LEN = 100000, /* more than any message */
 };
 
 static struct ranks all;
@@ -25,6 +29,8 @@ static hg_id_t step; /* with a reply */
 static unsigned long bare_came;
 static unsigned long accepted;
 static unsigned long hops;
+static bool is_long;
+static char bytes[LONG_LEN];
 
 static void busy_serve(
     hg_class_t *hg_class, int from_rank, const void *arg, size_t len)
@@ -82,6 +88,13 @@ static void hop_serve(
         hop_send(left - 1);
 }
 
+static hg_return_t hg_proc_reply(hg_proc_t proc, void *data)
+{
+    return hg_proc_get_op(proc) == HG_FREE
+               ? HG_SUCCESS
+               : hg_proc_raw(proc, data, is_long ? LONG_LEN : 1);
+}
+
 static hg_return_t step_done(const struct hg_cb_info *info)
 {
     CHECK(info->ret == HG_SUCCESS);
@@ -104,7 +117,7 @@ static hg_return_t step_serve(hg_handle_t handle)
     ranks_echo_t in;
 
     OK(HG_Get_input(handle, &in));
-    OK(HG_Respond(handle, NULL, NULL, NULL));
+    OK(HG_Respond(handle, NULL, NULL, bytes));
     hops++;
     if (in.value > 1)
         step_send(in.value - 1);
@@ -154,34 +167,65 @@ static void came_check(unsigned long came, unsigned long wanted)
     CHECK(all.rank != 0 || sums[0] == sums[1]);
 }
 
-int main(int argc, char **argv)
+static void class_open(void)
 {
-    bool is_chain = argc == 2 && strcmp(argv[1], "chain") == 0;
-
-    CHECK(argc == 2);
-    ranks_start(MPI_THREAD_MULTIPLE);
     ranks_open(&all, MPI_COMM_WORLD);
     busy = amalgam_register_oneway(all.cls, "busy", busy_serve);
     bare = amalgam_register_oneway(all.cls, "bare", bare_serve);
     hop = amalgam_register_oneway(all.cls, "hop", hop_serve);
     step = HG_Register_name(
-        all.cls, "step", hg_proc_ranks_echo_t, NULL, step_serve);
+        all.cls, "step", hg_proc_ranks_echo_t, hg_proc_reply, step_serve);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (strcmp(argv[1], "met") == 0) {
+}
+
+/* What is lost is rare: many classes. */
+static void test_long(void)
+{
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        class_open();
+        for (unsigned i = 0; i < CALLS; i++)
+            step_send(SHORT_HOPS);
+        ranks_close(&all);
+        came_check(hops, CALLS * SHORT_HOPS);
+        hops = 0;
+    }
+}
+
+static void test_chain(void)
+{
+    class_open();
+    if (all.rank == 0) {
+        hop_send(HOPS);
+        step_send(HOPS);
+    }
+    ranks_close(&all);
+    came_check(hops, all.rank == 0 ? 2 * HOPS : 0);
+}
+
+static void test_busy(bool have_met)
+{
+    class_open();
+    if (have_met) {
         ranks_exchange(&all);
         ranks_meet(MPI_COMM_WORLD);
     }
-    if (is_chain && all.rank == 0) {
-        hop_send(HOPS);
-        step_send(HOPS);
-    } else if (!is_chain && all.rank != 0) {
+    if (all.rank != 0)
         busy_rank_call();
-    }
     ranks_close(&all);
-    if (is_chain)
-        came_check(hops, all.rank == 0 ? 2 * HOPS : 0);
+    came_check(bare_came + all.noted, accepted);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    ranks_start(MPI_THREAD_MULTIPLE);
+    is_long = strcmp(argv[1], "long") == 0;
+    if (is_long)
+        test_long();
+    else if (strcmp(argv[1], "chain") == 0)
+        test_chain();
     else
-        came_check(bare_came + all.noted, accepted);
+        test_busy(strcmp(argv[1], "met") == 0);
     CHECK(all.bad == 0);
     return ranks_stop();
 }

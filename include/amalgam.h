@@ -283,42 +283,6 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
 HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     MPI_Count count, MPI_Datatype type, hg_uint8_t flags, hg_bulk_t *handle);
 
-/* Length: all bytes from the offset to the end. */
-#define AMALGAM_REST ((hg_size_t)-1)
-
-/**
- * Expose this rank's part of a window of the program.
- *
- * The memory is exposed as by HG_Bulk_create(): peers of the class access it
- * without the window, so no epoch is needed, and the window is neither locked
- * nor used. The call is local.
- *
- * @param hg_class  [in]   a class over MPI
- * @param win       [in]   made by MPI_Win_create(), MPI_Win_allocate() or
- *                         MPI_Win_allocate_shared()
- * @param offset    [in]   bytes from the start of this rank's part
- * @param len       [in]   bytes, or AMALGAM_REST
- * @param flags     [in]   HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY or both
- * @param handle    [out]  as of HG_Bulk_create()
- * @return HG_SUCCESS or an error
- * Owns:      `win` stays the caller's; MPI_Win_free() it after all handles of
- *            its memory were freed. `handle` is the caller's: HG_Bulk_free()
- *            it.
- * Errors:    HG_INVALID_ARG     a NULL argument, MPI_WIN_NULL, a dynamic window
- *                               (it has no memory: use HG_Bulk_create()), a
- *                               range beyond the part, unknown or no flags
- *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
- *                               not call MPI
- *            HG_NOMEM           no memory
- *            HG_NA_ERROR        MPI failed
- * Threads:   a thread that may call MPI. Never blocks.
- * Undefined: accesses of the program through the window that conflict with
- *            those of peers, in the same epoch.
- * Source:    ours.
- */
-HG_PUBLIC hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
-    hg_size_t offset, hg_size_t len, hg_uint8_t flags, hg_bulk_t *handle);
-
 /**
  * Test whether an MPI request has completed, and serve incoming calls.
  *

@@ -74,8 +74,6 @@ static void all_refuse(hg_class_t *cls)
     GONE(amalgam_free, cls, cls, &byte);
     GONE(amalgam_bulk_create_type, cls, cls, &byte, 1, MPI_BYTE,
         HG_BULK_READ_ONLY, &bulk);
-    GONE(amalgam_bulk_from_win, cls, cls, MPI_WIN_NULL, 0, 1, HG_BULK_READ_ONLY,
-        &bulk);
     CHECK(amalgam_alloc(cls, 1) == NULL);
     said("amalgam_alloc", cls);
 }

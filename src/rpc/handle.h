@@ -445,8 +445,8 @@ void amg_streams_abandon(hg_context_t *context);
 /* Answers a call, or the probe of a target, with a code and no arguments. */
 hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret);
 
-/* Answers a call that nobody else refers to, and ends its handle. Where there
- * is no memory for the answer, HG_Trigger() tries again. */
+/* Answers a call that nobody else refers to, and ends its handle. Without
+ * memory for the answer HG_Trigger() tries again. */
 void amg_respond_end(struct hg_handle *handle, hg_return_t ret);
 
 /* The user dropped a call without an answer: sends HG_CANCELED, so that the

@@ -11,7 +11,7 @@ import shlex
 LAUNCH = 'tests/processes/launch'
 PROGRAMS = ('torture_hg', 'torture_margo', 'torture_thallium')
 SEEDS_PER_LAUNCH = 3  # a launch of MPI costs as much as one or two of them
-LIMIT_S = 20          # nothing stands still longer; more with many ranks
+LIMIT_S = 40          # nothing stands still longer; more with many ranks
 SEED_S = 60           # for a seed that moves on; to start and end the ranks
 RANK_S = 10           # more for each rank, as many share a core
 MANY_RANKS = 6        # more make few calls each

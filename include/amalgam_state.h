@@ -46,6 +46,7 @@ extern "C" {
  *            lines are left out, and the last one says so.
  *            A class or context that is destroyed meanwhile waits for the
  *            report, or is left out of it.
+ * Undefined: nothing.
  * Source:    ours.
  */
 HG_PUBLIC size_t amalgam_write_state(hg_class_t *hg_class, FILE *out);

@@ -176,11 +176,10 @@ static inline bool amg_class_is_inherited(const hg_class_t *cls)
 
 /* From its return on, reports show the class or context that has the flag; or
  * do not, so that it can be closed. */
-static inline void amg_report_set(
-    hg_class_t *cls, bool *is_reported, bool value)
+static inline void amg_report_set(hg_class_t *cls, bool *flag, bool value)
 {
     amg_lock_lock(&cls->report_lock);
-    *is_reported = value;
+    *flag = value;
     amg_lock_unlock(&cls->report_lock);
 }
 

@@ -308,9 +308,8 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
     return handles;
 }
 
-/* A call is in flight until its callback has run. Without that look, a rank
- * could close between a long reply and the pull of its arguments, which no
- * driver knows of. */
+/* No driver knows of a call between its long reply and the pull of that; in
+ * flight it is until its callback has run. */
 hg_return_t amg_context_quiesce_all(hg_class_t *cls)
 {
     const hg_context_t *context = amg_class_context(cls, 0);

@@ -199,7 +199,7 @@ static int own_rank(const hg_class_t *cls)
     struct amg_peer *self = NULL;
     int rank = -1;
 
-    if (cls->ranks == NULL)
+    if (cls->ranks == NULL || !cls->is_reported)
         return -1;
     self = domain->transport->addr.self(domain);
     rank = (int)cls->ranks->rank(domain, self);
@@ -214,8 +214,7 @@ static struct amg_state state_write(hg_class_t *cls, FILE *out)
 
     /* NOTE(not a leaf): a report takes the locks of drivers. */
     amg_lock_lock(&cls->report_lock);
-    amg_state_init(
-        &state, text, STATE_CAP, cls->is_reported ? own_rank(cls) : -1);
+    amg_state_init(&state, text, STATE_CAP, own_rank(cls));
     if (cls->is_reported)
         class_write_state(cls, &state);
     amg_lock_unlock(&cls->report_lock);

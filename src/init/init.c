@@ -385,6 +385,16 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
     }
 }
 
+/* Gives up long replies before core gives up the class for them. */
+static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
+{
+    if (serve && amg_clock_ns() >= deadline_ns)
+        contexts_abandon(cls);
+    if (serve)
+        contexts_serve(cls);
+    return amg_context_quiesce_all(cls);
+}
+
 /* The class disconnects on behalf of its owner, which cannot share them any
  * more: peers do not serve it any longer. */
 static void owner_drain(hg_class_t *cls)
@@ -414,14 +424,9 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         all_threads_start(cls);
         return rc;
     }
-    while (!is_quiet && (ended = amg_context_quiesce_all(cls)) == HG_AGAIN) {
-        if (serve)
-            contexts_serve(cls);
-        if (serve && amg_clock_ns() >= deadline_ns)
-            contexts_abandon(cls);
+    while (!is_quiet && (ended = quiesce(cls, serve, deadline_ns)) == HG_AGAIN)
         if (cls->limits.must_yield)
             amg_clock_sleep_ns(QUIET_NAP_NS);
-    }
     if (!is_quiet && ended == HG_SUCCESS && cls->domains[AMG_ROUTE_MPI] != NULL)
         AMG_ASSERT_DEEP(amg_class_owes_nothing(cls));
     if (!is_quiet)

@@ -435,18 +435,16 @@ void amg_margo_rounds_yield(
 }
 
 /* The instance drains only while the standby loop does not access the network.
- * A one-way call of this process to itself counts nowhere before a round finds
- * it. So an instance that ends alone must be quiet before and after a round
- * that finds nothing. */
+ * A one-way call to oneself counts nowhere before a round finds it: an instance
+ * that ends alone must be quiet before and after a round that finds nothing. */
 static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    struct amg_margo_loop *loop = mid->loop;
     bool was_quiet = rounds->was_quiet && rounds->idle_rounds > 0;
 
     rounds->was_quiet =
         !(atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
-            amg_margo_standby_is_busy(&loop->standby)) &&
-        loop->end->has_drained(mid);
+            amg_margo_standby_is_busy(&mid->loop->standby)) &&
+        mid->loop->end->has_drained(mid);
     return rounds->was_quiet &&
            (was_quiet || mid->is_collective || mid->is_abandoned);
 }

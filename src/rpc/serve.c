@@ -268,7 +268,7 @@ static void pull_refuse(
 
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 {
-    /* One-way: the empty answer tells the origin that its memory is free. */
+    /* The empty answer to a one-way call says that its memory is free. */
     if (rc == HG_SUCCESS && handle->is_one_way)
         rc = call_answer(handle, HG_SUCCESS) == HG_NOMEM ? HG_NOMEM : rc;
     if (rc != HG_SUCCESS) {

@@ -19,6 +19,11 @@ unsigned exchange_size(const struct exchange *exchange)
     return exchange->size;
 }
 
+void *exchange_board(const struct exchange *exchange)
+{
+    return exchange->board;
+}
+
 void exchange_begin(struct exchange *exchange, const void *mine, size_t len)
 {
     exchange->ops->begin(exchange, mine, len);

@@ -15,6 +15,10 @@
 extern "C" {
 #endif
 
+enum {
+    EXCHANGE_BOARD_LEN = 64, /* a cache line */
+};
+
 /* Owner: the main thread of each rank, from start to stop. */
 struct exchange;
 
@@ -35,6 +39,10 @@ bool exchange_test(struct exchange *exchange);
 /* The bytes of a rank, valid until the next exchange_begin(). */
 const void *exchange_of(
     struct exchange *exchange, unsigned rank, size_t *ret_len);
+
+/* Memory that all ranks see, EXCHANGE_BOARD_LEN bytes for each, zero at the
+ * start; NULL: they are on several machines. */
+void *exchange_board(const struct exchange *exchange);
 
 /* Begins, and waits without serving anybody. */
 void exchange_all(struct exchange *exchange, const void *mine, size_t len);

@@ -134,7 +134,9 @@ struct exchange *exchange_start_fork(unsigned ranks)
     forked->base.size = ranks;
     forked->marks = mapping_make(ranks * sizeof(*forked->marks));
     forked->places = mapping_make(ranks * 2 * PLACE_CAP);
-    if (forked->marks == NULL || forked->places == NULL)
+    forked->base.board = mapping_make((size_t)ranks * EXCHANGE_BOARD_LEN);
+    if (forked->marks == NULL || forked->places == NULL ||
+        forked->base.board == NULL)
         return NULL;
     fflush(NULL);
     for (unsigned rank = 1; rank < ranks; rank++) {

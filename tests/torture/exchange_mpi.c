@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Notes by MPI, on a communicator of their own: first the lengths, then the
  * bytes. */
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "exchange_ways.h"
 #include "plan.h"
+
+enum {
+    PATH_CAP = 256,
+};
 
 struct by_mpi {
     struct exchange base;
@@ -128,6 +135,45 @@ static const struct exchange_ops by_mpi_ops = {
     .stop = by_mpi_stop,
 };
 
+/* A file of rank 0 that the others find by its name. */
+static int board_open(const struct by_mpi *by_mpi, char *path, size_t cap)
+{
+    const char *folder = getenv("TMPDIR");
+    int file = -1;
+
+    if (by_mpi->base.rank == 0) {
+        (void)snprintf(
+            path, cap, "%s/torture-XXXXXX", folder != NULL ? folder : "/tmp");
+        file = mkstemp(path);
+        if (file >= 0 &&
+            ftruncate(file, (off_t)by_mpi->base.size * EXCHANGE_BOARD_LEN) != 0)
+            abort();
+    }
+    MPI_Bcast(path, (int)cap, MPI_CHAR, 0, by_mpi->comm);
+    return by_mpi->base.rank == 0 ? file : open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* All ranks have the board, or none. */
+static void *board_make(const struct by_mpi *by_mpi)
+{
+    size_t len = (size_t)by_mpi->base.size * EXCHANGE_BOARD_LEN;
+    char path[PATH_CAP] = "";
+    int file = board_open(by_mpi, path, sizeof(path));
+    void *board = MAP_FAILED;
+    int has_board = 0;
+    int have_all = 0;
+
+    if (file >= 0) {
+        board = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        (void)close(file);
+    }
+    has_board = board != MAP_FAILED;
+    MPI_Allreduce(&has_board, &have_all, 1, MPI_INT, MPI_MIN, by_mpi->comm);
+    if (by_mpi->base.rank == 0)
+        (void)unlink(path);
+    return have_all ? board : NULL;
+}
+
 struct exchange *exchange_start_mpi(int level)
 {
     struct by_mpi *by_mpi = calloc(1, sizeof(*by_mpi));
@@ -148,5 +194,6 @@ struct exchange *exchange_start_mpi(int level)
         MPI_Finalize();
         return NULL;
     }
+    by_mpi->base.board = board_make(by_mpi);
     return &by_mpi->base;
 }

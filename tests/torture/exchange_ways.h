@@ -17,6 +17,7 @@ struct exchange_ops {
 /* The first member of each way's own struct. */
 struct exchange {
     const struct exchange_ops *ops;
+    void *board; /* NULL: the ranks share no memory */
     unsigned rank;
     unsigned size;
 };

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watch of a rank.
+/* Watches of all ranks.
  *
- * It counts pauses and not time: on a loaded machine, or while a debugger holds
- * the process, a rank does not stand because the watch did not run. */
+ * The job stands while no rank moves: one that waits for the others does not.
+ * And a watch counts pauses and not time, those of the rank that made fewest:
+ * a rank that the kernel keeps from the cores, or that a debugger holds, does
+ * not move, and its watch does not count. */
 #include "watch.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <execinfo.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plan.h"
 #include "slow.h"
 
 enum {
@@ -25,9 +30,22 @@ enum {
     STACK_WAIT_MS = 200,
 };
 
+/* What a watch says to the others. */
+struct mark {
+    _Alignas(EXCHANGE_BOARD_LEN) atomic_ulong moves;
+    atomic_ulong pauses;
+    atomic_bool is_over;
+};
+
+static_assert(sizeof(struct mark) == EXCHANGE_BOARD_LEN, "one for each rank");
+
 static struct {
     struct book *book;
     struct exchange *exchange;
+    struct mark *marks; /* of all ranks that this one sees */
+    struct mark *mine;
+    unsigned marks_count;
+    struct mark alone; /* of this rank, if it sees no other one */
     unsigned limit_ms;
     watch_report_fn report;
     void *arg;
@@ -36,6 +54,12 @@ static struct {
     atomic_bool ends;
     atomic_uint stacks; /* written so far: tells the watch to go on */
 } watch;
+
+/* What this rank saw of all others when something moved last. */
+struct still {
+    unsigned long moves[PLAN_RANKS_MAX];
+    unsigned long since[PLAN_RANKS_MAX]; /* pauses */
+};
 
 static void pause_ms(unsigned ms)
 {
@@ -92,31 +116,63 @@ static void stall_write(void)
     fflush(stderr);
 }
 
+/* How long each rank has watched, and none has moved. */
+static unsigned long still_ms(struct still *still)
+{
+    unsigned long least = ULONG_MAX;
+
+    for (unsigned i = 0; i < watch.marks_count; i++) {
+        unsigned long pauses = atomic_load(&watch.marks[i].pauses);
+        unsigned long moves = atomic_load(&watch.marks[i].moves);
+
+        if (moves != still->moves[i]) {
+            for (unsigned k = 0; k < watch.marks_count; k++)
+                still->since[k] = atomic_load(&watch.marks[k].pauses);
+            still->moves[i] = moves;
+            least = 0;
+        } else if (!atomic_load(&watch.marks[i].is_over) &&
+                   pauses - still->since[i] < least) {
+            least = pauses - still->since[i];
+        }
+    }
+    return least == ULONG_MAX ? 0 : least * PAUSE_MS;
+}
+
 static void *watch_run(void *arg)
 {
-    uint64_t last = 0;
-    unsigned still_ms = 0;
+    struct still still = {{0}, {0}};
+    bool has_written = false;
 
     (void)arg;
     while (!atomic_load(&watch.ends)) {
-        uint64_t moves = book_moves(watch.book);
+        unsigned long ms = 0;
 
         pause_ms(PAUSE_MS);
-        if (moves != last) {
-            last = moves;
-            still_ms = 0;
-            continue;
-        }
-        still_ms += PAUSE_MS;
-        if (still_ms == STALL_MS)
+        atomic_store(&watch.mine->moves, book_moves(watch.book));
+        atomic_fetch_add(&watch.mine->pauses, 1);
+        ms = still_ms(&still);
+        if (ms >= STALL_MS && !has_written)
             stall_write();
-        if (still_ms < watch.limit_ms)
+        has_written = ms >= STALL_MS;
+        if (ms < watch.limit_ms)
             continue;
         book_finding(watch.book, "nothing moved for %u s: %s",
             watch.limit_ms / 1000, atomic_load(&watch.phase));
         exchange_abort(watch.exchange);
     }
+    atomic_store(&watch.mine->is_over, true);
     return NULL;
+}
+
+static void marks_find(void)
+{
+    void *board = exchange_board(watch.exchange);
+
+    watch.marks = board != NULL ? board : &watch.alone;
+    watch.marks_count = board != NULL ? exchange_size(watch.exchange) : 1;
+    watch.mine = watch.marks;
+    if (board != NULL)
+        watch.mine += exchange_rank(watch.exchange);
 }
 
 void watch_start(struct book *book, struct exchange *exchange, unsigned limit_s,
@@ -136,6 +192,7 @@ void watch_start(struct book *book, struct exchange *exchange, unsigned limit_s,
     watch.limit_ms = limit_s * 1000 * TEST_SLOW;
     watch.report = report;
     watch.arg = arg;
+    marks_find();
     atomic_store(&watch.phase, "starts");
     if (pthread_create(&watch.thread, NULL, watch_run, NULL) != 0)
         abort();

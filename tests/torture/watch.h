@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watch of a rank: a thread that notices when nothing moves any more. It then
+/* Watch of a rank: a thread that notices when no rank moves any more. It then
  * writes what the program reports of itself and the stacks of all threads; and
  * after the limit it ends the ranks, with a finding. */
 #ifndef TESTS_TORTURE_WATCH_H

@@ -47,7 +47,96 @@ function count_relative(text,    line) {
     }
     if (text ~ /[^ \t*]/)
         ended = text ~ /[.:][ \t]*$/
-    opened = 0
+}
+
+# Counts comments that begin with a word that stands for a noun elsewhere.
+function count_stand_ins(text,    line) {
+    line = tolower(text)
+    sub(/^[ \t*]+/, "", line)
+    if (opened && line ~ /^(it|they|the same|both|either|neither|those|these|this|that|one|as|such|another|its|their)([ ,.;:]|$)/) {
+        stand_ins++
+        detail(FILENAME ":" FNR ": a comment begins with a stand-in: " \
+               substr(line, 1, 30))
+    }
+}
+
+# Counts functions of a caller that holds a lock and that do not assert it.
+function end_locked() {
+    if (name !~ /_locked$/ || FILENAME !~ /\.c$/)
+        return
+    locked++
+    if (!asserts_lock) {
+        unasserted++
+        detail(FILENAME ":" start ": " name "() has no AMG_ASSERT_HELD")
+    }
+}
+
+# Keeps the largest number of members of a struct; those of a struct within it
+# are one member.
+function count_members(code,    text, opens) {
+    if (depth_of_struct == 0) {
+        if (code !~ /^struct[ \t]+[a-z_0-9]+[ \t]*\{/)
+            return
+        split(code, part, /[ \t{]+/)
+        struct_name = part[2]
+        struct_members = 0
+    }
+    text = code
+    opens = gsub(/\{/, "", text)
+    depth_of_struct += opens - gsub(/\}/, "", text)
+    if (depth_of_struct == 1 && code ~ /;[ \t]*$/)
+        struct_members++
+    if (depth_of_struct == 0 && struct_members > most_members) {
+        most_members = struct_members
+        largest_struct = FILENAME ": struct " struct_name
+    }
+}
+
+# Notes the files that make progress or block a thread. What base offers, and
+# the helpers of programs in util, do so for their callers.
+function note_agent(code) {
+    if (FILENAME ~ /^src\/(base|util)\//)
+        return
+    if (code ~ /(amg_progress_(own|wait|poll)|HG_Progress)\(/ &&
+        !(FILENAME ~ /^src\/core\/progress\.[ch]$/))
+        agent[FILENAME] = 1
+    if (code ~ /(^|[^a-z_0-9])(amg_futex_wait|amg_futex_wait_until|amg_clock_sleep_ns|pthread_cond_wait|pthread_cond_timedwait|nanosleep|ppoll|epoll_wait)\(/ &&
+        code !~ /, 0\)/)
+        blocker[FILENAME] = 1
+}
+
+# Counts the files where the table of src/README.md and the code differ.
+function count_unlisted(    line, part, file, has, wrong, says) {
+    while ((getline line < "src/README.md") > 0)
+        if (line ~ /^\| `[a-z_0-9\/]+\.c` \| (yes|-) \| (yes|-) \|/) {
+            split(line, part, /[`|]/)
+            file = part[3]
+            file = (file ~ /^(mpi|ofi)_backend\//) ? file : "src/" file
+            says[file] = (line ~ /^[^|]*\|[^|]*\| yes/ ? "p" : "-") \
+                         (line ~ /^[^|]*\|[^|]*\|[^|]*\| yes/ ? "b" : "-")
+        }
+    for (file in agent)
+        has[file] = 1
+    for (file in blocker)
+        has[file] = 1
+    for (file in says)
+        has[file] = 1
+    for (file in has) {
+        line = (file in agent ? "p" : "-") (file in blocker ? "b" : "-")
+        if (says[file] != line) {
+            wrong++
+            detail(file ": the table of progress in src/README.md says " \
+                   (says[file] == "" ? "nothing" : says[file]) ", the code " \
+                   line)
+        }
+    }
+    return wrong + 0
+}
+
+function length_of_set(set,    key, n) {
+    for (key in set)
+        n++
+    return n + 0
 }
 
 # The number of parameters in the head of a function.
@@ -76,6 +165,7 @@ function begin_function() {
     in_function = 1
     start = FNR
     functions++
+    asserts_lock = 0
     name = name_of(head)
     if (parameters(head) >= 7 && !(name in is_public)) {
         wide++
@@ -227,7 +317,7 @@ BEGIN {
 
 FNR == 1 {
     pass[FILENAME] += FILENAME ~ /^(tests|jobs)\// ? 2 : 1
-    in_comment = in_function = 0
+    in_comment = in_function = depth_of_struct = 0
     head = ""
     ended = 1
     if (pass[FILENAME] == 1)
@@ -242,6 +332,12 @@ pass[FILENAME] == 1 {
     if (code ~ /[^ \t]/)
         code_lines++
     count_relative(comment)
+    count_stand_ins(comment)
+    opened = 0
+    count_members(code)
+    note_agent(code)
+    if (code ~ /AMG_ASSERT_HELD\(/)
+        asserts_lock = 1
     if (code ~ /AMG_(ASSERT|CONTRACT|GIVEN)[A-Z_]*[ \t]*\(/)
         asserts[module_of(FILENAME)]++
     tag(code)
@@ -257,6 +353,7 @@ pass[FILENAME] == 1 {
     } else if (code ~ /^\}/) {
         in_function = 0
         head = ""
+        end_locked()
         if (FNR - start + 1 > 60)
             long_functions++
     }
@@ -334,4 +431,16 @@ END {
     print "wide_functions", wide + 0
     print "relative_sentences", relative + 0
     print "double_tags", twice + 0
+    print "stand_ins", stand_ins + 0
+    print "locked", locked + 0
+    print "unasserted_locked", unasserted + 0
+    print "most_members", most_members + 0
+    detail("most members: " largest_struct)
+    print "agents", length_of_set(agent)
+    print "blockers", length_of_set(blocker)
+    for (file in agent)
+        detail(file ": makes progress")
+    for (file in blocker)
+        detail(file ": blocks a thread")
+    print "unlisted_progress", count_unlisted()
 }

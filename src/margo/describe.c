@@ -391,6 +391,7 @@ static void config_write(margo_instance_id mid, FILE *file)
     json_object_put(json);
 }
 
+/* The caller is between the begin and the end of showing the registry. */
 static void pools_write(margo_instance_id mid, FILE *file)
 {
     struct margo_pool_info info;
@@ -411,6 +412,7 @@ static void pools_write(margo_instance_id mid, FILE *file)
     }
 }
 
+/* Like pools_write(), between begin and end. */
 static void streams_write(margo_instance_id mid, FILE *file)
 {
     struct margo_xstream_info info;
@@ -482,8 +484,10 @@ int margo_state_dump(margo_instance_id mid, const char *file_name, int uniquify,
     }
     head_write(mid, file);
     config_write(mid, file);
+    amg_margo_show_begin(mid->pools->registry);
     streams_write(mid, file);
     pools_write(mid, file);
+    amg_margo_show_end(mid->pools->registry);
     failed = fflush(file) != 0 || ferror(file) != 0;
     failed = (!is_stdout && fclose(file) != 0) || failed;
     if (failed) {

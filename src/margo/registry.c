@@ -13,11 +13,13 @@ enum { FIRST_CAP = 8, NAME_CAP = 32 /* of names made up */ };
 
 struct amg_margo_registry *amg_margo_registry_create(void)
 {
+    static const ABT_mutex_memory mutex = ABT_MUTEX_INITIALIZER;
     struct amg_margo_registry *registry = amg_mem_zalloc(sizeof(*registry));
 
     if (registry == NULL)
         return NULL;
     amg_lock_init(&registry->lock);
+    registry->shown = mutex;
     registry->instances = 1;
     registry->pools.what = "pool";
     registry->streams.what = "xstream";
@@ -32,6 +34,16 @@ void amg_margo_registry_destroy(struct amg_margo_registry *registry)
     amg_mem_free(registry->pools.items);
     amg_mem_free(registry->streams.items);
     amg_mem_free(registry);
+}
+
+void amg_margo_show_begin(struct amg_margo_registry *registry)
+{
+    ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&registry->shown));
+}
+
+void amg_margo_show_end(struct amg_margo_registry *registry)
+{
+    ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&registry->shown));
 }
 
 static bool key_fits(

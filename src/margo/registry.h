@@ -53,6 +53,9 @@ struct amg_margo_list {
 /* Owned by all its instances. The lock guards all that it contains. */
 struct amg_margo_registry {
     struct amg_lock lock;
+    /* Held while an item that may be freed is shown, and to free one that is
+     * off its list. It is taken before `lock`, and by threads that may wait. */
+    ABT_mutex_memory shown;
     unsigned instances;
     struct amg_margo_list pools;
     struct amg_margo_list streams;
@@ -117,6 +120,10 @@ static inline struct amg_margo_key amg_margo_key_name(const char *name)
 struct amg_margo_registry *amg_margo_registry_create(void);
 /* It is empty. */
 void amg_margo_registry_destroy(struct amg_margo_registry *registry);
+
+/* From begin to end no pool or stream of the registry is freed. */
+void amg_margo_show_begin(struct amg_margo_registry *registry);
+void amg_margo_show_end(struct amg_margo_registry *registry);
 
 /* Finds an item, or NULL; `ret_index` may be NULL. */
 struct amg_margo_item *amg_margo_list_find_locked(

@@ -46,13 +46,14 @@ static hg_return_t item_call(margo_instance_id mid, enum kind kind,
 {
     struct amg_margo_registry *registry = registry_of(mid);
     struct amg_margo_item *item = NULL;
+    struct found found;
     hg_return_t rc = HG_SUCCESS;
 
     if (registry == NULL || !key_is_valid(key))
         return HG_INVALID_ARG;
     amg_lock_lock(&registry->lock);
-    item = amg_margo_list_find_locked(
-        list_of(registry, kind), key, &ret_found->index);
+    item =
+        amg_margo_list_find_locked(list_of(registry, kind), key, &found.index);
     if (item == NULL) {
         rc = HG_NOENTRY;
     } else if (action == UNREF && item->refs == 0) {
@@ -60,9 +61,11 @@ static hg_return_t item_call(margo_instance_id mid, enum kind kind,
     } else {
         item->refs += action == REF;
         item->refs -= action == UNREF;
-        ret_found->handle = item->handle;
-        ret_found->name = item->name;
-        ret_found->refs = item->uses + item->refs;
+        found.handle = item->handle;
+        found.name = item->name;
+        found.refs = item->uses + item->refs;
+        if (ret_found != NULL)
+            *ret_found = found;
     }
     amg_lock_unlock(&registry->lock);
     if (rc == HG_PERMISSION)
@@ -72,22 +75,6 @@ static hg_return_t item_call(margo_instance_id mid, enum kind kind,
             kind == POOL ? "pool" : "stream",
             kind == POOL ? "pool" : "xstream");
     return rc;
-}
-
-static hg_return_t item_ref(
-    margo_instance_id mid, enum kind kind, struct amg_margo_key key)
-{
-    struct found found;
-
-    return item_call(mid, kind, key, REF, &found);
-}
-
-static hg_return_t item_unref(
-    margo_instance_id mid, enum kind kind, struct amg_margo_key key)
-{
-    struct found found;
-
-    return item_call(mid, kind, key, UNREF, &found);
 }
 
 static hg_return_t item_count(margo_instance_id mid, enum kind kind,
@@ -196,7 +183,7 @@ size_t margo_get_num_xstreams(margo_instance_id mid)
 hg_return_t margo_pool_ref_incr_by_handle(
     margo_instance_id mid, ABT_pool handle)
 {
-    return item_ref(mid, POOL, amg_margo_key_handle(handle));
+    return item_call(mid, POOL, amg_margo_key_handle(handle), REF, NULL);
 }
 
 hg_return_t margo_pool_ref_count_by_handle(
@@ -207,12 +194,12 @@ hg_return_t margo_pool_ref_count_by_handle(
 
 hg_return_t margo_pool_release_by_handle(margo_instance_id mid, ABT_pool handle)
 {
-    return item_unref(mid, POOL, amg_margo_key_handle(handle));
+    return item_call(mid, POOL, amg_margo_key_handle(handle), UNREF, NULL);
 }
 
 hg_return_t margo_pool_ref_incr_by_index(margo_instance_id mid, uint32_t index)
 {
-    return item_ref(mid, POOL, amg_margo_key_index(index));
+    return item_call(mid, POOL, amg_margo_key_index(index), REF, NULL);
 }
 
 hg_return_t margo_pool_ref_count_by_index(
@@ -223,12 +210,12 @@ hg_return_t margo_pool_ref_count_by_index(
 
 hg_return_t margo_pool_release_by_index(margo_instance_id mid, uint32_t index)
 {
-    return item_unref(mid, POOL, amg_margo_key_index(index));
+    return item_call(mid, POOL, amg_margo_key_index(index), UNREF, NULL);
 }
 
 hg_return_t margo_pool_ref_incr_by_name(margo_instance_id mid, const char *name)
 {
-    return item_ref(mid, POOL, amg_margo_key_name(name));
+    return item_call(mid, POOL, amg_margo_key_name(name), REF, NULL);
 }
 
 hg_return_t margo_pool_ref_count_by_name(
@@ -239,13 +226,13 @@ hg_return_t margo_pool_ref_count_by_name(
 
 hg_return_t margo_pool_release_by_name(margo_instance_id mid, const char *name)
 {
-    return item_unref(mid, POOL, amg_margo_key_name(name));
+    return item_call(mid, POOL, amg_margo_key_name(name), UNREF, NULL);
 }
 
 hg_return_t margo_xstream_ref_incr_by_handle(
     margo_instance_id mid, ABT_xstream handle)
 {
-    return item_ref(mid, STREAM, amg_margo_key_handle(handle));
+    return item_call(mid, STREAM, amg_margo_key_handle(handle), REF, NULL);
 }
 
 hg_return_t margo_xstream_ref_count_by_handle(
@@ -257,13 +244,13 @@ hg_return_t margo_xstream_ref_count_by_handle(
 hg_return_t margo_xstream_release_by_handle(
     margo_instance_id mid, ABT_xstream handle)
 {
-    return item_unref(mid, STREAM, amg_margo_key_handle(handle));
+    return item_call(mid, STREAM, amg_margo_key_handle(handle), UNREF, NULL);
 }
 
 hg_return_t margo_xstream_ref_incr_by_index(
     margo_instance_id mid, uint32_t index)
 {
-    return item_ref(mid, STREAM, amg_margo_key_index(index));
+    return item_call(mid, STREAM, amg_margo_key_index(index), REF, NULL);
 }
 
 hg_return_t margo_xstream_ref_count_by_index(
@@ -275,13 +262,13 @@ hg_return_t margo_xstream_ref_count_by_index(
 hg_return_t margo_xstream_release_by_index(
     margo_instance_id mid, uint32_t index)
 {
-    return item_unref(mid, STREAM, amg_margo_key_index(index));
+    return item_call(mid, STREAM, amg_margo_key_index(index), UNREF, NULL);
 }
 
 hg_return_t margo_xstream_ref_incr_by_name(
     margo_instance_id mid, const char *name)
 {
-    return item_ref(mid, STREAM, amg_margo_key_name(name));
+    return item_call(mid, STREAM, amg_margo_key_name(name), REF, NULL);
 }
 
 hg_return_t margo_xstream_ref_count_by_name(
@@ -293,7 +280,7 @@ hg_return_t margo_xstream_ref_count_by_name(
 hg_return_t margo_xstream_release_by_name(
     margo_instance_id mid, const char *name)
 {
-    return item_unref(mid, STREAM, amg_margo_key_name(name));
+    return item_call(mid, STREAM, amg_margo_key_name(name), UNREF, NULL);
 }
 
 /* Registers a pool, and notifies the monitor. */
@@ -486,7 +473,9 @@ static hg_return_t pool_remove(margo_instance_id mid, struct amg_margo_key key)
     if (args.ret == HG_SUCCESS)
         args.info = NULL;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_END, &args);
+    amg_margo_show_begin(mid->pools->registry);
     amg_margo_pool_destroy(mid->log, (struct amg_margo_pool *)(void *)item);
+    amg_margo_show_end(mid->pools->registry);
     return args.ret;
 }
 

@@ -393,13 +393,18 @@ void amg_margo_stream_destroy(const struct amg_margo_log *log,
 
     if (stream->item.is_owned && stream_leaves(registry, stream))
         return;
+    /* Its threads end first: one of them may show the registry. */
     if (stream->item.is_owned)
+        error = ABT_xstream_join(handle);
+    amg_margo_show_begin(registry);
+    if (stream->item.is_owned && error == ABT_SUCCESS)
         error = ABT_xstream_free(&handle);
     if (error != ABT_SUCCESS)
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "the stream %s did not end: %s", stream->item.name,
             amg_margo_abt_error(error));
     stream_free(registry, stream);
+    amg_margo_show_end(registry);
 }
 
 static bool has_ended(const struct amg_margo_stream *stream)

@@ -199,6 +199,11 @@ bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);
  * change of the options: see amg_progress_config_settle(). */
 void amg_class_settle_progress(hg_class_t *cls);
 
+/* Contexts that are opened from now on have no handler threads: their owner
+ * runs handlers in threads of its own. Nothing changes while contexts are
+ * open. */
+void amg_class_drop_handlers(hg_class_t *cls);
+
 /* HG_BUSY: another class uses the owner's domains, or they have disconnected;
  * or the error from opening a domain. */
 hg_return_t amg_class_open(

@@ -95,7 +95,9 @@ void amg_progress_config_wanted(const struct amg_progress_config *config,
     if (ret_wanted->wait == AMALGAM_WAIT_AUTO)
         ret_wanted->wait = (enum amalgam_wait)env_word(AMG_ENV_WAIT, wait_words,
             WAIT_WORDS, "auto, spin, backoff or sleep");
-    if (ret_wanted->handlers == 0)
+    if (config->has_no_handlers)
+        ret_wanted->handlers = 0;
+    else if (ret_wanted->handlers == 0)
         ret_wanted->handlers = env_handlers();
     if (ret_wanted->progress_cpus == NULL)
         ret_wanted->progress_cpus = amg_env_text(AMG_ENV_PROGRESS_CPUS);

@@ -25,6 +25,7 @@ struct amg_progress_config {
     /* Facts of the class, set before the configuration is settled. */
     bool is_user_bound; /* no library thread may make progress on any route */
     bool has_bound; /* there is a route that only the program may progress */
+    bool has_no_handlers; /* no handler threads, whatever was asked for */
     bool no_block;
     bool is_not_pollable; /* descriptors do not report all events */
     bool must_yield;      /* ranks of the node outnumber its cores */

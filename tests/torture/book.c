@@ -196,13 +196,11 @@ bool book_handle(struct book *book, uint64_t id)
 void book_begin(struct book *book)
 {
     atomic_fetch_add(&book->begun, 1);
-    moved(book);
 }
 
 void book_over(struct book *book)
 {
     atomic_fetch_add(&book->over, 1);
-    moved(book);
 }
 
 void book_count(struct book *book, enum book_count what, unsigned cls,

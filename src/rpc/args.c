@@ -11,12 +11,12 @@
 #include "rpc/handle.h"
 
 /* A program may reserve bytes of every request, and of every reply, for a
- * header of its own. It writes them before it sends, when there is no message
- * yet: a driver provides a buffer at the post, when the peer is known for
- * certain. So a handle that is asked for this header allocates a buffer, and
- * the post copies the reserved bytes from it. The buffer stays with the handle
- * when it is sent again, and with the pooled object, so it is allocated once. A
- * handle that was never asked sends zeros. */
+ * header of its own. The program writes that header before it sends, when there
+ * is no message yet: a driver provides a buffer at the post, when the peer is
+ * known for certain. So a handle that is asked for this header allocates a
+ * buffer, and the post copies the reserved bytes from it. The buffer stays with
+ * the handle when the handle is sent again, and with the pooled object, so the
+ * buffer is allocated once. A handle that was never asked sends zeros. */
 
 static hg_size_t larger(hg_size_t one, hg_size_t other)
 {
@@ -54,7 +54,7 @@ static void raw_release(struct hg_handle *handle)
     if (handle->in.extra == NULL && !input_is_long(handle))
         handle->in.data = NULL;
     if (!handle->arrival->is_one_way)
-        return; /* the driver needs it to address the reply */
+        return; /* the driver needs the message to address the reply */
     if (handle->in.extra == NULL && handle->in.data != NULL &&
         !input_move(&handle->in))
         return; /* then the message stays, too */
@@ -188,7 +188,7 @@ hg_return_t HG_Release_input_buf(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Sets one of the two; `*offset` stays if the value is too large. */
+/* Sets in_offset or out_offset; `*offset` stays if `wanted` is too large. */
 static hg_return_t offset_set(hg_class_t *cls, const char *what,
     hg_size_t eager_size, hg_size_t wanted, uint16_t *offset)
 {
@@ -246,7 +246,7 @@ static AMG_INLINE hg_return_t args_check(
                 : "came in here; only the origin of a call gets its output"))
         return HG_INVALID_ARG;
     state = amg_handle_state(handle);
-    /* At an origin the output exists once its callback runs. */
+    /* At an origin the output exists once the callback of the call runs. */
     if (!wants_input &&
         !AMG_CONTRACT_OF("HG_Get_output", state == AMG_HANDLE_DONE,
             "the call of handle %p has no answer yet; wait until its callback "
@@ -306,8 +306,8 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
 
 /* Frees a decoded struct, on behalf of `call`, and drops a reference: that of
  * args_get(), or one of the program's if the program has decoded the bytes of
- * the message itself. If args_get() has run and no reference of it is left, it
- * failed, or its result was freed before. */
+ * the message itself. If args_get() has run and none of its references is left,
+ * args_get() failed, or its result was freed before. */
 static hg_return_t args_free(struct hg_handle *handle, const char *call,
     hg_proc_cb_t proc_cb, const struct amg_args *args, void *user)
 {
@@ -373,7 +373,7 @@ hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct)
 
     if (!AMG_HANDLE_OK(handle))
         return amg_refusal_end();
-    /* The target's own output: memory that the program allocated for it. */
+    /* At the target: frees the memory of the program's own struct. */
     if (handle->is_incoming && out_struct != NULL && handle->rpc != NULL &&
         handle->rpc->out_proc != NULL)
         return amg_rpc_decode(

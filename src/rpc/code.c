@@ -26,7 +26,7 @@ hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret)
         if (rc != HG_SUCCESS)
             ep->transport->msg.put_buf(ep, buf);
     }
-    /* A lost peer is no error of this process; the caller tells of memory. */
+    /* A lost peer is no error of this process; HG_NOMEM is the caller's. */
     if (rc == HG_SUCCESS)
         amg_context_posted(handle->info.context, handle->addr.route);
     else if (rc != HG_NOMEM)

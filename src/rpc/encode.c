@@ -12,7 +12,7 @@
 /* Upper limit of the memory that a peer can make us allocate for one call. */
 #define FETCH_LEN_MAX ((uint64_t)1 << 40)
 
-/* Owned by the fetch, until its transfer is done. */
+/* A pull of long arguments. Owned by itself until its transfer is done. */
 struct fetch {
     struct hg_handle *handle;
     struct amg_args *args;
@@ -21,15 +21,15 @@ struct fetch {
     struct hg_bulk *local;
 };
 
-/* The driver's longer buffers for the arguments of one message. They are this
- * struct's until one of them becomes the buffer of the message. */
+/* The driver's longer buffers for the arguments of one message. The struct owns
+ * the buffers until one becomes the buffer of the message. */
 struct long_bufs {
     struct amg_proc_memory base;
     const struct hg_handle *handle;
-    uint32_t head_len; /* before the arguments */
-    uint32_t tail_len; /* behind them */
+    uint32_t head_len; /* bytes before the arguments */
+    uint32_t tail_len; /* bytes behind the arguments */
     struct amg_buf *buf;
-    struct amg_buf *old; /* its bytes are being moved to `buf` */
+    struct amg_buf *old; /* previous buffer, until its bytes are in `buf` */
 };
 
 static void *long_place(const struct long_bufs *bufs, const struct amg_buf *buf)
@@ -66,7 +66,7 @@ static void *long_alloc(
             (uint32_t)len + around_len, &buf) != HG_SUCCESS)
         return NULL;
     AMG_ASSERT(buf->cap >= len + around_len);
-    long_put(bufs, &bufs->old); /* there is one if the proc has kept it */
+    long_put(bufs, &bufs->old); /* set if the proc never freed that buffer */
     bufs->old = bufs->buf;
     bufs->buf = buf;
     *ret_cap = buf->cap - around_len;
@@ -85,8 +85,8 @@ static void long_free(struct amg_proc_memory *memory, void *ptr)
         amg_mem_free(ptr);
 }
 
-/* Sends the arguments in the driver's longer buffer, if they are in it; returns
- * their place, or NULL. */
+/* Makes the longer buffer the buffer of the message, if the arguments are in
+ * the longer one; returns the place of the arguments, or NULL. */
 static char *long_take(
     struct long_bufs *bufs, struct hg_proc *proc, struct amg_message *message)
 {
@@ -94,17 +94,16 @@ static char *long_take(
 
     if (bufs->buf == NULL || extra != long_place(bufs, bufs->buf))
         return NULL;
-    hg_proc_set_extra_buf_is_mine(proc, 1); /* taken: not freed there */
+    hg_proc_set_extra_buf_is_mine(proc, 1); /* taken from the proc */
     long_put(bufs, &message->buf);
     message->buf = bufs->buf;
     bufs->buf = NULL;
     return extra;
 }
 
-/* Takes the extra buffer of `proc`, exposes it, and writes its length, its sum
- * if `args->is_summed`, and its descriptor to `room`; returns the bytes
- * written. HG_OVERFLOW: the class forbids it, or the descriptor does not fit
- * either. */
+/* Exposes the extra buffer of `proc`, and writes its length, its sum if
+ * `args->is_summed`, and its descriptor to `room`; `*ret_len`: bytes written.
+ * HG_OVERFLOW: long arguments are forbidden, or the descriptor has no room. */
 static hg_return_t overflow_expose(struct hg_handle *handle,
     struct hg_proc *proc, void *room, uint64_t cap, struct amg_args *args,
     uint32_t *ret_len)
@@ -127,7 +126,7 @@ static hg_return_t overflow_expose(struct hg_handle *handle,
         cls, args->extra, total, HG_BULK_READ_ONLY, &args->extra_bulk);
     if (rc != HG_SUCCESS)
         goto forget_extra;
-    hg_proc_set_extra_buf_is_mine(proc, 1); /* taken: not freed there */
+    hg_proc_set_extra_buf_is_mine(proc, 1); /* taken from the proc */
     rc = amg_bulk_register(args->extra_bulk);
     if (rc != HG_SUCCESS)
         goto drop_bulk;
@@ -204,7 +203,7 @@ static hg_return_t fetch_prepare(
 
     if (args->len < front)
         return HG_PROTOCOL_ERROR;
-    if (args->is_summed) /* from here on the sum of the pulled bytes */
+    if (args->is_summed) /* from here on `sum` is that of the pulled bytes */
         memcpy(&args->sum, bytes + sizeof(total), sizeof(args->sum));
     rc = amg_bulk_unpack(
         cls, bytes + front, args->len - front, true, &fetch->remote);
@@ -273,15 +272,15 @@ void amg_overflow_cancel(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
 
-    /* NOTE(not a leaf): under the lock, so that the transfer cannot end
-     * between the look and the call; the drivers' locks come after it. */
+    /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
+     * the look and the call; the drivers' locks come after this lock. */
     amg_lock_lock(&context->rpc->lock);
     if (handle->fetch != NULL)
         amg_transfer_cancel(handle->fetch);
     amg_lock_unlock(&context->rpc->lock);
 }
 
-/* Small bulk data may be sent along, unless the peer is this process. */
+/* Small bulk data may be sent along, unless forbidden or to this process. */
 static uint8_t proc_flags(const struct hg_handle *handle)
 {
     if (amg_addr_is_self(&handle->addr) ||
@@ -303,7 +302,7 @@ static void tail_write(char *room, uint32_t room_len)
     memcpy(room + room_len, &sum, sizeof(sum));
 }
 
-/* Room for arguments in a message: all of it, or the eager limit. */
+/* Room for arguments in a message: up to its end, or to the eager limit. */
 static uint64_t args_cap(const struct hg_handle *handle,
     const struct amg_buf *buf, uint32_t around_len)
 {
@@ -400,7 +399,7 @@ hg_return_t amg_rpc_encode_raw_slow(const struct amg_rpc_class *rpcs,
         return HG_MSGSIZE;
     amg_header_write_request(message->buf->data,
         AMG_HEADER_ONE_WAY | (is_summed ? AMG_HEADER_SUMMED : 0), id);
-    memset(room, 0, rpcs->in_offset); /* as a handle that was never asked */
+    memset(room, 0, rpcs->in_offset); /* the user's header: zeros */
     room += rpcs->in_offset;
     if (len > 0)
         memcpy(room, bytes, len);

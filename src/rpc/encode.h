@@ -11,13 +11,13 @@
  * verified yet. */
 uint64_t amg_overflow_len(const struct amg_args *args);
 
-/* Called in progress, when `args` has the bytes, or with the error. */
+/* Called in progress: `args` has the pulled bytes, or `rc` is the error. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 
 /* Starts to pull `len` bytes, the result of amg_overflow_len(), from the memory
- * that `args` describes; passed in because the sender may change the message
- * between two reads. On success `done` follows. HG_PROTOCOL_ERROR: not a valid
- * description. */
+ * that `args` describes. `len` is passed in because the sender may change the
+ * message between two reads. After success `done` is called. HG_PROTOCOL_ERROR:
+ * not a valid description. */
 hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
     uint64_t len, amg_overflow_done_fn done);
 
@@ -34,14 +34,14 @@ struct amg_message {
 };
 
 /* Encodes `user` into the message, behind the head and the user's own header.
- * Long arguments go into a longer buffer of the driver, if it has one. Else
- * they are exposed: the flags have AMG_HEADER_MORE, and `args` the arguments.
- * Either is counted. AMG_HEADER_SUMMED: they have a sum. HG_OVERFLOW, HG_NOMEM,
- * or the error of the proc; nothing is kept then. */
+ * Long arguments go into a longer buffer of the driver; if the driver has none,
+ * the arguments are exposed (AMG_HEADER_MORE), and `args` owns their memory.
+ * Long arguments of both kinds are counted. AMG_HEADER_SUMMED: a sum follows.
+ * HG_OVERFLOW, HG_NOMEM, or the error of the proc; nothing is kept then. */
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, struct amg_message *message);
 
-/* The same, also without arguments. */
+/* Calls amg_rpc_encode_args(), if there are arguments to encode. */
 static inline hg_return_t amg_rpc_encode(struct hg_handle *handle,
     hg_proc_cb_t proc_cb, void *user, struct amg_args *args,
     struct amg_message *message)
@@ -67,8 +67,8 @@ static inline void amg_rpc_seal(
         amg_rpc_seal_slow(rpcs, message, user_len);
 }
 
-/* Writes a one-way request whose arguments are these bytes, in the class. Sets
- * `message->len`. HG_MSGSIZE: they do not fit. */
+/* Writes a one-way request of the class with `bytes` as its arguments. Sets
+ * `message->len`. HG_MSGSIZE: the bytes do not fit. */
 hg_return_t amg_rpc_encode_raw_slow(const struct amg_rpc_class *rpcs,
     hg_id_t id, const void *bytes, uint32_t len, struct amg_message *message);
 static inline hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
@@ -88,8 +88,8 @@ static inline hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
 }
 
 /* Finds the arguments in a message of `len` bytes whose head was read, or the
- * description of those that are not in it. HG_CHECKSUM_ERROR: that description
- * was damaged. amg_rpc_check() checks the arguments themselves. */
+ * description of exposed arguments. HG_CHECKSUM_ERROR: the description was
+ * damaged. amg_rpc_check() checks the arguments themselves. */
 hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
     const struct amg_header *header);
 

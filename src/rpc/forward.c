@@ -28,7 +28,7 @@ static void forward_run(struct amg_cq_entry *entry)
     amg_handle_move_state(handle, AMG_HANDLE_READY, AMG_HANDLE_DONE);
     if (callback != NULL)
         callback(&info);
-    /* Usually the program has one more. */
+    /* Usually the program holds another reference. */
     if (!AMG_LIKELY(!amg_refs_unref_shared(&handle->refs, 1, &handle->spare)))
         amg_handle_end(handle);
     amg_context_leave(context);
@@ -54,8 +54,8 @@ static void ack_send(const struct hg_handle *handle)
         handle->info.context_id, handle->token);
 }
 
-/* The pull of a long reply has ended. If it failed there is no output: the
- * message contains only the description of its memory. */
+/* The pull of a long reply has ended. If the pull failed there is no output:
+ * the message contains only the description of the target's memory. */
 static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
 {
     ack_send(handle);
@@ -66,7 +66,7 @@ static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
     forward_end(handle, rc);
 }
 
-/* Refuses an unusable reply. The target of a long one must be told. */
+/* Refuses an unusable reply. The target of a long reply must be told. */
 static void reply_refuse(
     struct hg_handle *handle, hg_return_t rc, bool is_long, const char *why)
 {
@@ -101,7 +101,7 @@ AMG_NOINLINE static void reply_take(
     }
     is_long = (header.flags & AMG_HEADER_MORE) != 0;
     handle->token = header.id;
-    /* The empty reply to long one-way arguments has no such header. */
+    /* The empty reply to long one-way arguments has no user header. */
     if (header.user_len != rpcs->out_offset && !handle->is_one_way) {
         reply_refuse(handle, HG_PROTOCOL_ERROR, is_long,
             "the length of the user's header is not what "
@@ -189,8 +189,8 @@ static inline hg_return_t forward_send(struct hg_handle *handle,
         len, wants_reply, &handle->op);
 }
 
-/* Encodes the request into `*ret_buf` and sends both. On an error `*ret_buf` is
- * the buffer that is left to the caller. */
+/* Encodes the request into `*ret_buf` and sends that buffer. On an error
+ * `*ret_buf` is the buffer that is left to the caller. */
 static hg_return_t forward_post(
     struct hg_handle *handle, struct amg_buf **ret_buf, void *in_struct)
 {
@@ -224,7 +224,7 @@ static inline bool forward_is_empty(
            amg_rpc_is_plain(amg_rpc_class_of(handle->info.hg_class));
 }
 
-/* Sends such a request, unless something keeps it. */
+/* Sends a request without arguments at once. False: the driver cannot. */
 static inline bool forward_empty_now(
     struct hg_handle *handle, struct amg_ep *ep)
 {
@@ -253,7 +253,7 @@ AMG_NOINLINE static hg_return_t forward_any(
     return rc;
 }
 
-/* For this call and later ones. */
+/* Adds spare references for this call and later ones. */
 AMG_NOINLINE static void spare_make(struct hg_handle *handle)
 {
     atomic_fetch_add_explicit(
@@ -272,7 +272,7 @@ hg_return_t HG_Forward(
     if (!AMG_HANDLE_EXISTS(handle))
         return amg_refusal();
     context = handle->info.context;
-    rc = amg_context_send_before(context); /* refuses an inherited one */
+    rc = amg_context_send_before(context); /* refuses an inherited context */
     if (rc == HG_SUCCESS)
         rc = forward_check(handle);
     if (rc != HG_SUCCESS)
@@ -288,7 +288,7 @@ hg_return_t HG_Forward(
     amg_role.has_posted = true;
     handle->op.step = forward_step;
     handle->op.data = NULL;
-    /* All of this before the post: the reply may arrive before it returns. */
+    /* Set before the post: the reply may arrive before the post returns. */
     amg_handle_move_state(handle, AMG_HANDLE_IDLE, AMG_HANDLE_POSTED);
     if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
         spare_make(handle);
@@ -328,7 +328,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
     switch (amg_handle_state(handle)) {
     case AMG_HANDLE_POSTED:
     case AMG_HANDLE_FETCHING:
-        /* In either of the two states. */
+        /* The state may change meanwhile: cancels the request and the pull. */
         atomic_store_explicit(
             &handle->is_cancelled, true, memory_order_relaxed);
         ep = amg_handle_ep(handle);

@@ -12,9 +12,9 @@
 #include "transport/state.h"
 
 /* At the origin the user owns the handle in IDLE and DONE, the driver and the
- * progress owner in between. Each writes the state with release and the next
- * one reads it with acquire, so the fields need no lock. Destroying a handle in
- * flight drops a reference and changes no state. */
+ * progress owner in between. Each owner writes the state with release, and the
+ * next owner reads that state with acquire, so the fields need no lock.
+ * Destroying a handle in flight drops a reference and changes no state. */
 
 void amg_handle_free_kept(void *object)
 {
@@ -53,7 +53,7 @@ void amg_handle_clear_raw(struct hg_handle *handle)
     memset(handle->raw, 0, len);
 }
 
-/* Counts it as held by the user. */
+/* Counts the handle as held by the user. */
 static void handle_count(struct hg_handle *handle)
 {
     handle->is_counted = true;
@@ -63,7 +63,7 @@ static void handle_count(struct hg_handle *handle)
 void amg_args_release_extra(struct amg_args *args)
 {
     if (args->extra_bulk != NULL)
-        amg_bulk_leave(args->extra_bulk); /* it owns `extra` */
+        amg_bulk_leave(args->extra_bulk); /* the bulk handle owns `extra` */
     else
         amg_mem_free(args->extra);
     args->extra_bulk = NULL;
@@ -75,7 +75,7 @@ static AMG_INLINE void handle_destroy(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
 
-    /* The program dropped it while its answer was being sent. */
+    /* The program dropped the handle before its answer had left. */
     if (!AMG_LIKELY(handle->give_up_ns == 0)) {
         (void)amg_unanswered_claim(handle);
         handle->give_up_ns = 0;
@@ -103,7 +103,7 @@ void amg_handle_end(struct hg_handle *handle)
         handle_destroy(handle);
 }
 
-/* Defined below; it drops a reference of its own. */
+/* Defined below, and calls amg_handle_drop() itself. */
 static bool unanswered_drop(struct hg_handle *handle, int share);
 
 bool amg_handle_drop(struct hg_handle *handle, int share)
@@ -275,20 +275,20 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
 }
 
 /* The answer has a reference of its own, so that the program may destroy a
- * handle first and answer after that. If it never does, the origin gets
- * HG_CANCELED as soon as no answer can be expected:
+ * handle first and answer after that. If the program never answers, the origin
+ * gets HG_CANCELED as soon as no answer can be expected:
  *
  *  - the program destroys the handle once more: at once;
- *  - a callback destroyed it, and had started nothing that may lead to the
- *    answer: when that callback has returned, by the next call of its thread
- *    that makes progress;
+ *  - a callback destroyed the handle, and had started nothing that may lead to
+ *    the answer: when that callback has returned, by the next call of its
+ *    thread that makes progress;
  *  - anything else: after a while, because another thread or another callback
  *    may be about to answer;
  *  - the context ends.
  *
- * Such a handle is on a list of its context, with one reference left, that of
- * the answer. Under the context's lock the thread that answers it, gives it up,
- * or destroys it once more takes it off the list.
+ * A handle destroyed unanswered is on a list of its context, with one reference
+ * left, the answer's. Under the context's lock the thread that answers it,
+ * gives it up, or destroys it once more takes it off the list.
  *
  * HG_Respond() leaves that reference in the count, as a spare one
  * (base/refcount.h), and does not check whether the program has destroyed the
@@ -297,8 +297,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  * while it is being answered is on the list, too, until the answer was sent. */
 
 enum {
-    SOON_MS = 1000,  /* no callback: the thread's next call answers, if any */
-    LATE_MS = 10000, /* its operations may be slow transfers */
+    SOON_MS = 1000,  /* no callback, or one that has posted nothing */
+    LATE_MS = 10000, /* the callback has posted operations */
 };
 
 static bool unanswered_take(struct hg_handle *handle)
@@ -310,7 +310,7 @@ static bool unanswered_take(struct hg_handle *handle)
     was_listed = amg_link_is_listed(&handle->link);
     if (was_listed) {
         amg_list_remove(&handle->link);
-        amg_refs_set(&handle->spare, 0); /* the caller has that reference */
+        amg_refs_set(&handle->spare, 0); /* now the caller's reference */
     }
     amg_lock_unlock(&context->rpc->lock);
     return was_listed;
@@ -328,8 +328,8 @@ static void unanswered_add_locked(struct hg_handle *handle)
         amg_list_push(&handle->info.context->rpc->unanswered, &handle->link);
 }
 
-/* Drops `share`, if that leaves only the answer's of `refs` references. False:
- * the count has changed meanwhile. */
+/* Drops `share` of `refs` references, if only the answer's is left then. False:
+ * the count or the state has changed meanwhile. */
 static bool drop_to_answer(struct hg_handle *handle, int refs)
 {
     hg_context_t *context = handle->info.context;
@@ -341,7 +341,7 @@ static bool drop_to_answer(struct hg_handle *handle, int refs)
         amg_lock_unlock(&context->rpc->lock);
         return false;
     }
-    /* First the list: the thread that ends the handle then looks there. */
+    /* The list first: the thread that ends the handle looks at the list. */
     unanswered_add_locked(handle);
     if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
@@ -354,8 +354,8 @@ static bool drop_to_answer(struct hg_handle *handle, int refs)
     return true;
 }
 
-/* The program drops a reference of a call that it has not answered, as
- * amg_handle_drop(). False: it has none, or the call is being given up. */
+/* The program drops `share` of a call that it has not answered. False: the
+ * program has no reference, or the call is being given up. */
 static bool unanswered_drop(struct hg_handle *handle, int share)
 {
     while (amg_unanswered_is_open(handle)) {
@@ -401,7 +401,7 @@ void amg_unanswered_again(struct hg_handle *handle)
         amg_context_look_at(context, 0);
 }
 
-/* Must it be given up now, or ended because it was answered? */
+/* Must the call be given up now, or ended because it was answered? */
 static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
 {
     switch (amg_handle_state(handle)) {
@@ -415,15 +415,15 @@ static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
     }
 }
 
-/* Will it end without this check, because the program has a reference again or
- * an operation has that of the answer? */
+/* Will the call end without this check, because the program has a reference
+ * again or an operation has the answer's? */
 static bool is_held(const struct hg_handle *handle)
 {
     return amg_refs_get(&handle->refs) != 1 ||
            amg_refs_spare(&handle->spare) == 0;
 }
 
-/* Takes the first one that is due, for the caller to end; else NULL, and the
+/* Takes the first call that is due, for the caller to end; else NULL, and the
  * time of the next check. */
 static struct hg_handle *due_take(
     hg_context_t *context, uint64_t now_ns, uint64_t *ret_next_ns)
@@ -439,13 +439,13 @@ static struct hg_handle *due_take(
             amg_container_of(link, struct hg_handle, link);
         uint64_t at_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
 
-        /* Read the state first: an operation takes its reference before it. */
+        /* State first: an operation has its reference once REPLYING ends. */
         bool is_over = is_due(handle, now_ns);
 
         link = amg_list_next(&context->rpc->unanswered, link);
         if (is_held(handle)) {
-            /* It stays listed: the thread that ends it checks this without the
-             * lock. */
+            /* A held handle stays listed, unless the context ends: the thread
+             * that ends the handle takes it off the list. */
             if (now_ns == AMG_CONTEXT_NEVER)
                 amg_list_remove(&handle->link);
         } else if (is_over) {

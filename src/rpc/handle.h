@@ -18,7 +18,7 @@
 #include "transport/op.h"
 #include "wire/header.h"
 
-/* The left column is a call at its origin, the right one at its target. */
+/* States of a call: first those at its origin, then those at its target. */
 enum amg_handle_state {
     AMG_HANDLE_IDLE,     /* origin: created or reset; no call sent */
     AMG_HANDLE_POSTED,   /* origin: with the driver; the reply may come */
@@ -41,11 +41,11 @@ struct amg_args {
     void *data; /* in the driver's message, or `extra` */
     uint64_t len;
     void *extra; /* heap memory of arguments too long for one message */
-    struct hg_bulk *extra_bulk; /* exposes `extra`; owns it then */
-    uint32_t sum;               /* as the sender states it, if is_summed */
+    struct hg_bulk *extra_bulk; /* NULL, or exposes and owns `extra` */
+    uint32_t sum;               /* sum that the sender states, if is_summed */
     /* Bits of one byte, which one instruction clears. */
     bool is_summed : 1;
-    bool was_asked : 1; /* HG_Get_input() or HG_Get_output() has run on them */
+    bool was_asked : 1; /* HG_Get_input() or HG_Get_output() has run */
 };
 
 /* Long arguments of calls that have not run yet; see serve.c. */
@@ -61,7 +61,7 @@ struct amg_rpc_pulls {
 struct amg_rpc_context {
     struct amg_lock lock;       /* guards what follows */
     struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
-    struct amg_map acks;        /* the same by token */
+    struct amg_map acks;        /* `ack_waits` by token */
     struct amg_list early;      /* requests for unknown RPCs: serve.c */
     struct amg_list unanswered; /* destroyed before the answer: handle.c */
     struct amg_rpc_pulls pulls;
@@ -71,15 +71,15 @@ struct amg_rpc_context {
 
 /* Owned by its references: the user's, one for each operation in flight, and,
  * at the target, one of the answer. The thread that owns the handle in its
- * current state writes the fields without a comment of their own. */
+ * current state writes the fields whose comments name no other rule. */
 struct hg_handle {
     struct amg_op op; /* the request, or the reply */
     struct amg_cq_entry entry;
     struct hg_info info;
     struct hg_addr addr; /* info.addr points to it */
-    /* Ends it if it is unanswered; its creator sets it before RUNNING. */
+    /* Ends an unanswered call; the creator sets this before RUNNING. */
     void (*on_unanswered_end)(struct hg_handle *);
-    atomic_int state; /* written by amg_handle_set_state() alone */
+    atomic_int state; /* written by amg_handle_move_state() alone */
     atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
     /* Unused references that `refs` includes: at the origin, for later calls;
      * at the target, that of the answer, until an operation or the thread that
@@ -98,9 +98,9 @@ struct hg_handle {
      * `out`; the others are written before each use. */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
-    bool is_long;        /* target: its arguments must be pulled, or were long
-                          * in the driver, too (arrival->is_long) */
-    bool is_counted;     /* counted as one the user holds */
+    bool is_long;        /* target: the arguments must be pulled, or came in a
+                          * long message of the driver (arrival->is_long) */
+    bool is_counted;     /* counted as a handle that the user holds */
     bool is_released;    /* target: the message of its input was released */
     bool is_shared;      /* target: its message has further calls, and kept[0]
                           * of the arrival is the number of their handles */
@@ -114,21 +114,21 @@ struct hg_handle {
     struct amg_args out;
     struct amg_arrival *arrival; /* target: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->rpc->lock */
-    /* Target: on context->rpc->ack_waits in ACK_WAIT; before that possibly on
-     * its `early`, in the queue for room (rpc/serve.c), or on its `unanswered`.
-     */
+    /* Target: on `ack_waits` of context->rpc in ACK_WAIT; before that possibly
+     * on `early`, `pulls.waiting` (rpc/serve.c) or `unanswered` there. */
     struct amg_link link;
-    /* While unanswered: the thread that dropped it, if that decides when to
-     * give it up, and the latest time for that. */
+    /* While unanswered: the thread whose callback dropped the handle, if the
+     * return of that callback gives the call up; and the latest time for
+     * that. */
     const struct amg_role *dropped_by;
     uint64_t give_up_ns;
     /* In ACK_WAIT, guarded by context->rpc->lock; see rpc/respond.c. */
     struct amg_ask *ask;  /* probe of the origin in flight, or NULL */
     uint64_t ask_ns;      /* time of the next probe */
-    uint64_t ask_wait_ns; /* interval to the one after that */
-    bool is_leaving;      /* the driver has its message */
-    uint64_t token;       /* names it in an ACK */
-    uint64_t pull_len;    /* is_long: bytes of its arguments; else not set */
+    uint64_t ask_wait_ns; /* interval to the probe after that */
+    bool is_leaving;      /* the driver still has the answer */
+    uint64_t token;       /* names the answer in an ACK */
+    uint64_t pull_len;    /* bytes of arguments to be pulled; else not set */
 };
 
 #define AMG_HANDLE_BIT(state) (1u << (AMG_HANDLE_##state))
@@ -160,7 +160,7 @@ static inline void amg_handle_move_state(struct hg_handle *handle,
     AMG_ASSERT((amg_handle_edges[now] >> next & 1u) != 0);
     atomic_store_explicit(&handle->state, (int)next, memory_order_release);
 }
-/* The same from any state. */
+/* Moves on from the state that the handle has. */
 static inline void amg_handle_set_state(
     struct hg_handle *handle, enum amg_handle_state next)
 {
@@ -182,8 +182,8 @@ enum { AMG_HANDLE_GOT = (1 << 20) + 1 };
 /* Spare references added at a time. */
 enum { AMG_HANDLE_SPARE = 1 << 16 };
 
-/* Number of all references; that of an answer counts as one until it is
- * dropped. */
+/* Number of references in use. In RUNNING the spare reference of the answer
+ * counts as used. */
 static inline int amg_handle_refs(const struct hg_handle *handle)
 {
     int refs = amg_refs_get(&handle->refs) & (AMG_HANDLE_GOT - 2);
@@ -199,7 +199,7 @@ static inline int amg_handle_refs(const struct hg_handle *handle)
                  amg_refs_get(&(handle)->refs) > 0 &&                          \
                  (handle)->info.context->cls != NULL,                          \
         amg_refs_get(&(handle)->refs) > 0, "handle", (handle))
-/* Checks the handle of a call that only reads it: it may be inherited. */
+/* Checks a handle that is only read, and may be inherited. */
 #define AMG_HANDLE_EXISTS(handle)                                              \
     AMG_ALIVE((handle) != HG_HANDLE_NULL && amg_refs_get(&(handle)->refs) > 0, \
         "handle", (handle))
@@ -219,18 +219,18 @@ static inline void amg_handle_unref(struct hg_handle *handle)
 {
     amg_handle_drop_some(handle, 1);
 }
-/* Drops a reference of the program, of one or of AMG_HANDLE_GOT; the call may
- * still be unanswered. False: the program has no such reference. */
+/* Drops a reference of the program: `share` is 1 or AMG_HANDLE_GOT; the call
+ * may still be unanswered. False: the program has no such reference. */
 bool amg_handle_drop(struct hg_handle *handle, int share);
 
-/* As HG_Get_data(). */
+/* Inline form of HG_Get_data(). */
 static inline void *amg_handle_data(hg_handle_t handle)
 {
     return AMG_LIKELY(amg_refs_get(&handle->refs) > 0) ? handle->data
                                                        : HG_Get_data(handle);
 }
 
-/* Data of the RPC of a request that has come in; NULL: it has none, or was
+/* Data of the RPC of a request that has come in; NULL: the RPC has none, or was
  * deregistered. */
 static inline void *amg_handle_rpc_data(const struct hg_handle *handle)
 {
@@ -257,8 +257,8 @@ hg_return_t amg_handle_run_create_cb(struct hg_handle *handle);
 /* A new call starts with a zeroed user header. */
 void amg_handle_clear_raw(struct hg_handle *handle);
 
-/* Creates a handle with one reference, or NULL: no memory. The caller sets its
- * RPC and id, and the peer of an incoming call, and whether that is one-way. */
+/* Creates a handle with one reference, or NULL: no memory. The caller sets RPC
+ * and id, and of an incoming call the peer and is_one_way. */
 static AMG_INLINE struct hg_handle *amg_handle_create(
     hg_context_t *context, bool is_incoming)
 {
@@ -270,7 +270,7 @@ static AMG_INLINE struct hg_handle *amg_handle_create(
     if (!AMG_LIKELY(handle != NULL))
         return NULL;
     AMG_ASSERT(!amg_link_is_listed(&handle->link));
-    /* One by one: gcc makes a memset a slow instruction. */
+    /* Single stores: gcc makes a memset a slow instruction. */
     handle->is_released = false;
     handle->ret = HG_SUCCESS;
     handle->callback = NULL;
@@ -311,7 +311,7 @@ static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
     return amg_context_ep(handle->info.context, handle->addr.route);
 }
 
-/* Drops a share of an arrival; true: it was the last one. */
+/* Drops `count` shares of an arrival; true: these were the last. */
 static inline bool amg_arrival_leave(
     struct amg_arrival *arrival, unsigned count)
 {
@@ -357,7 +357,7 @@ static inline void amg_handle_finish(struct hg_handle *handle)
         handle->entry.run(&handle->entry);
 }
 
-/* May the program still drop it before it is answered? */
+/* May the program still drop the handle before it is answered? */
 static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
 {
     enum amg_handle_state state = amg_handle_state(handle);
@@ -365,15 +365,15 @@ static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
     return state == AMG_HANDLE_RUNNING || state == AMG_HANDLE_REPLYING;
 }
 
-/* The program answers a call that it holds no reference to, and takes that of
- * the answer. False: the call is being given up. */
+/* The program answers a call that it holds no reference to, and takes the
+ * answer's reference. False: the call is being given up. */
 bool amg_unanswered_claim(struct hg_handle *handle);
 /* An answer could not be sent. The handle may be destroyed after this. */
 void amg_unanswered_again(struct hg_handle *handle);
 
 /* Periodic check of the context: gives up the calls that are due. */
 void amg_unanswered_look(hg_context_t *context, uint64_t now_ns);
-/* Gives all up, before the context is destroyed. */
+/* Gives up all unanswered calls, before the context is destroyed. */
 void amg_unanswered_end(hg_context_t *context);
 
 /* `write_state` of struct amg_context_ops. */
@@ -390,10 +390,10 @@ void amg_serve_attach(hg_class_t *cls, struct amg_rpc_class *rpcs);
 /* Periodic check of the context: on a thread of the program, or if the context
  * is old enough, stops keeping early requests. */
 void amg_early_look(hg_context_t *context);
-/* Stops keeping them on any thread. */
+/* Stops keeping early requests, on any thread. */
 void amg_early_end(hg_context_t *context);
 
-/* Refuses the requests that still wait: the context ends. */
+/* Refuses the requests that still wait for room: the context ends. */
 void amg_pulls_refuse(hg_context_t *context);
 
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */
@@ -409,12 +409,12 @@ static inline bool amg_order_has_lines(const hg_context_t *context)
 /* A call whose arguments must be fetched takes its place among the calls of its
  * origin. False: no memory. */
 bool amg_order_fetch_locked(struct hg_handle *handle);
-/* The arguments of such a call are there, and the call is queued for its
- * handler, at once or in order; or it leaves its place and the caller refuses
- * it. */
+/* The arguments of a call in its place were pulled: queues the call for its
+ * handler, at once or in order. `is_refused`: the call leaves its place, and
+ * the caller refuses the call. */
 void amg_order_end(struct hg_handle *handle, bool is_refused);
-/* Queues the entry of a call that has its arguments, behind the calls of that
- * origin which wait. */
+/* Queues the entry of a call that has its arguments, behind the waiting calls
+ * of its origin. */
 void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
     uint8_t origin_context, struct amg_cq_entry *entry);
 
@@ -425,10 +425,10 @@ static inline bool amg_oneway_may_take(
     return !AMG_LIKELY(rpc->oneway == NULL) && arrival->is_one_way &&
            arrival->len <= AMG_HEADER_LEN + AMALGAM_ONEWAY_MAX;
 }
-/* Queues it for that handler (oneway.c). */
+/* Queues a one-way request for a handler that takes no handle (oneway.c). */
 void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
     struct amg_arrival *arrival);
-/* The same for one whose arguments are records. */
+/* Queues a request of records for a handler that takes no handle. */
 void amg_oneway_take_several(hg_context_t *context, unsigned route,
     struct amg_rpc *rpc, struct amg_arrival *arrival);
 
@@ -439,7 +439,7 @@ hg_return_t amg_streams_open(struct amg_rpc_context *rpc);
 void amg_streams_close(struct amg_rpc_context *rpc);
 /* `send_unsent` of struct amg_context_ops. */
 hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
-/* Drops those that still wait: the context ends. */
+/* Drops the one-way calls that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
 
 /* Answers a call, or the probe of a target, with a code and no arguments. */

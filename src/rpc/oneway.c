@@ -3,11 +3,11 @@
  * them.
  *
  * A request of the plain form becomes an entry of the queue of callbacks in the
- * words that its driver leaves to this layer: it keeps its place among the
- * calls of its peer, runs in the thread that runs incoming calls, and holds its
- * credit until its handler has returned. Any other request, for instance one
- * with checksums or before its registration, is served as all are (serve.c),
- * and the callback below passes its bytes on. */
+ * words that its driver leaves to this layer: the request keeps its place among
+ * the calls of its peer, runs in the thread that runs incoming calls, and holds
+ * its credit until its handler has returned. Any other request, for instance
+ * one with checksums or before its registration, is served as all are
+ * (serve.c), and the callback below passes its bytes on. */
 #include "rpc/handle.h"
 
 #include <inttypes.h>
@@ -59,7 +59,7 @@ static AMG_INLINE void waiting_end(
     hg_context_t *context = waiting->context;
     struct amg_ep *ep = amg_context_ep(context, waiting->route);
 
-    amg_tally_add(&context->handles, 1); /* it cannot be destroyed here */
+    amg_tally_add(&context->handles, 1); /* keeps the context alive */
     if (arg != NULL)
         waiting->rpc->oneway(
             context->cls, rank_of(waiting, arrival), arg, arg_len);
@@ -76,8 +76,8 @@ static void waiting_run(struct amg_cq_entry *entry)
         arrival->len - AMG_HEADER_LEN);
 }
 
-/* The last record of several; `arg` NULL: the sender has changed it since it
- * was checked, which ends them. */
+/* The last record of several; `arg` NULL: the sender has changed the record
+ * since the check, and the rest is dropped. */
 AMG_NOINLINE static void several_end(
     struct waiting *waiting, const void *arg, uint32_t arg_len)
 {
@@ -146,7 +146,7 @@ void amg_oneway_take_several(hg_context_t *context, unsigned route,
         waiting_make(context, route, rpc, arrival, several_run));
 }
 
-/* The callback of the RPC, for the other requests. */
+/* Callback of the RPC: serves the requests that need a handle. */
 static hg_return_t oneway_serve(hg_handle_t handle)
 {
     const char *why = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Order of calls: a line for each context of a peer of which a call waits for
- * its long arguments.
+/* Order of calls: a line per context of a peer, while a call of that context
+ * waits for its long arguments.
  *
  * The calls of one context of a peer begin to be handled in the order in which
  * they arrived. A call whose arguments must be pulled arrives long before it
- * can be handled. So its entry stands in the line of its origin from the
- * arrival on, later calls of that origin queue behind it, and all leave in
+ * can be handled. So the entry of a call stands in the line of its origin from
+ * the arrival on, later calls of that origin queue behind it, and all leave in
  * order for the completion queue, as far as their arguments are there. Pulls
  * overlap, and calls of other origins do not wait. A line exists while it has
  * entries. The count of lines is a gate of the context, so that a call costs
@@ -15,15 +15,15 @@
  * Nothing waits in a circle: an entry without arguments waits for room
  * (serve.c) or for its transfer. Room is given in the order of arrival, and an
  * entry is appended to its line under the lock under which it asks for room; so
- * those before it in the line have got their room earlier, and need nothing
- * more to begin. A transfer ends in any case, also if the origin has cancelled
- * the call, or is lost; then the call leaves the line and is refused. Replies
- * and ACKs do not stand in lines.
+ * the entries before it have got their room earlier, and need nothing more to
+ * begin. A transfer ends in any case, also if the origin has cancelled the
+ * call, or is lost; then the call leaves the line and is refused. Replies and
+ * ACKs do not stand in lines.
  *
  * No entry is lost or overtaken: one thread at a time moves the entries of a
- * line, without the lock; while it does so the line exists, other threads
- * append to it, and the moving thread looks again under the lock before it
- * removes the line. */
+ * line, without the lock; meanwhile the line exists, other threads append to
+ * it, and the moving thread looks again under the lock before it removes the
+ * line. */
 #include "base/assert.h"
 #include "base/mem.h"
 #include "rpc/handle.h"
@@ -80,7 +80,7 @@ static struct amg_cq_entry *line_next_locked(struct line *line)
     return entry;
 }
 
-/* Hands on what may leave. The lock is held before and after. */
+/* Queues the entries that may leave. The lock is held before and after. */
 static void line_move_locked(hg_context_t *context, struct line *line)
 {
     struct amg_rpc_context *rpc = context->rpc;
@@ -88,7 +88,7 @@ static void line_move_locked(hg_context_t *context, struct line *line)
 
     AMG_ASSERT(amg_map_get(&rpc->lines, line->key) == line);
     if (line->is_moving)
-        return; /* the thread that does so will look again */
+        return; /* the moving thread will look again */
     line->is_moving = true;
     while ((entry = line_next_locked(line)) != NULL) {
         amg_lock_unlock(&rpc->lock);
@@ -101,7 +101,7 @@ static void line_move_locked(hg_context_t *context, struct line *line)
         return;
     AMG_ASSERT(amg_order_has_lines(context));
     (void)amg_map_remove(&rpc->lines, line->key);
-    /* Release: a thread that sees no line appends behind what left it. */
+    /* Release: a thread that sees no line queues behind the line's entries. */
     atomic_fetch_sub_explicit(&context->gates, 1u, memory_order_release);
     amg_mem_free(line);
 }
@@ -145,7 +145,7 @@ void amg_order_end(struct hg_handle *handle, bool is_refused)
     hg_context_t *context = handle->info.context;
     struct line *line = NULL;
 
-    if (!handle->entry.is_fetching) { /* it stands in no line */
+    if (!handle->entry.is_fetching) { /* the entry stands in no line */
         if (!is_refused)
             amg_context_queue(context, &handle->entry);
         return;

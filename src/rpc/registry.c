@@ -86,8 +86,8 @@ static void rpc_set(struct amg_rpc *rpc, const struct amg_rpc *wanted)
     rpc->oneway = wanted->oneway;
 }
 
-/* Takes the memory of a deregistered RPC with the same functions, as calls in
- * flight may still use it. NULL: there is none. */
+/* Takes the memory of a deregistered RPC with the same functions, because calls
+ * in flight may still use it. NULL: there is none. */
 static struct amg_rpc *gone_take_locked(
     struct amg_rpc_class *rpcs, const struct amg_rpc *wanted)
 {
@@ -122,7 +122,7 @@ static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
     if (rpc != NULL) {
         rpc->is_one_way = wanted->is_one_way;
         rc = amg_map_put(&rpcs->rpcs, rpc->id, rpc);
-        /* Also after an error: earlier calls may use it. */
+        /* Listed also after an error: earlier calls may use the RPC. */
         amg_list_push(&rpcs->all, &rpc->link);
     }
     amg_lock_unlock(&rpcs->lock);
@@ -160,7 +160,7 @@ hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
     return amg_rpc_register(hg_class, &wanted);
 }
 
-/* Bernstein's hash, 32 bits: the ids must be those of other programs. */
+/* Bernstein's hash, 32 bits: the ids must equal those of Mercury. */
 hg_id_t amg_rpc_name_id(const char *name)
 {
     uint32_t hash = 5381;
@@ -208,7 +208,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_lock(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
-    if (rpc != NULL) /* without memory it is lost until the class closes */
+    if (rpc != NULL) /* without memory the RPC is not reused */
         (void)amg_map_put(&rpcs->gone, id, rpc);
     atomic_store_explicit(
         &rpcs->recent[id % AMG_RPC_RECENT], NULL, memory_order_release);

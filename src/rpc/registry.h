@@ -14,8 +14,8 @@
 #include "core/class.h"
 #include "mercury_types.h"
 
-/* One RPC. Lives until its class is closed, even if deregistered, so handles
- * may keep a pointer to it; registering it again reuses it. Written by the
+/* An RPC. Lives until its class is closed, so that handles may keep a pointer
+ * to it; a registration with the same functions reuses it. Written by the
  * registering thread, never while the RPC is being called (as in Mercury). */
 struct amg_rpc {
     struct amg_link link;
@@ -26,7 +26,7 @@ struct amg_rpc {
     /* NULL: none; else `callback` is oneway_serve() of oneway.c. */
     amalgam_oneway_cb_t oneway;
     atomic_bool is_one_way; /* an independent value */
-    _Atomic(void *) data;   /* user data; a call may come before it is there */
+    _Atomic(void *) data;   /* user data; calls may come before it is set */
     void (*data_free)(void *);
 };
 
@@ -34,7 +34,7 @@ enum { AMG_RPC_RECENT = 64 };
 
 /* Functions and sizes of handles that the registry uses. Constant. */
 struct amg_rpc_handle_ops {
-    size_t size;                /* of one, in bytes */
+    size_t size;                /* of a handle, in bytes */
     void (*fini)(void *object); /* of a handle still in the pools */
     /* Called after an RPC was registered: requests for it may wait. */
     void (*registered)(hg_class_t *cls, hg_id_t id);
@@ -45,21 +45,21 @@ struct amg_rpc_class {
     const struct amg_rpc_handle_ops *handle_ops;
     struct amg_lock lock; /* guards rpcs, gone, all */
     struct amg_map rpcs;  /* by id */
-    struct amg_map gone;  /* the deregistered ones, by id */
-    struct amg_list all;  /* both */
+    struct amg_map gone;  /* the deregistered RPCs, by id */
+    struct amg_list all;  /* all RPCs, registered or not */
     /* RPCs found lately, by the low bits of their ids, so that most look-ups
      * take no lock. A release store pairs with the acquire load of the next
      * look-up. */
     _Atomic(struct amg_rpc *) recent[AMG_RPC_RECENT];
     struct amg_pool handles;  /* of calls made here */
-    struct amg_pool incoming; /* of calls received; they keep data, see there */
+    struct amg_pool incoming; /* of calls received; may keep `data` */
     /* Run for each new handle; may be NULL. Written before the first call. */
     hg_return_t (*on_create)(hg_handle_t handle, void *arg);
     void *on_create_arg;
     /* Contents of this class's messages besides arguments; see rpc/encode.h and
      * rpc/args.c. Written before the first call that they concern. */
-    atomic_bool is_plain; /* none of the following; threads that make progress
-                           * read it at any time */
+    atomic_bool is_plain; /* no checksum and no offsets; threads that make
+                           * progress read it at any time */
     uint16_t in_offset;   /* bytes of the user's own header of requests */
     uint16_t out_offset;
     hg_checksum_level_t checksum_level;
@@ -69,9 +69,9 @@ struct amg_rpc_class {
         has_logged_unknown_ack; /* an unknown token was logged; a flag */
 };
 
-/* Memory for it, which amg_mem_free() frees; NULL: there is none. */
+/* Allocates the RPC layer's part of a class, for amg_mem_free(); or NULL. */
 struct amg_rpc_class *amg_rpc_class_create(void);
-/* Gives it to the class; `ops` stays the caller's, and is constant. */
+/* Gives `rpcs` to the class; `ops` stays the caller's, and is constant. */
 void amg_rpc_class_attach(hg_class_t *cls, struct amg_rpc_class *rpcs,
     const struct amg_rpc_handle_ops *ops);
 
@@ -85,16 +85,16 @@ static inline bool amg_rpc_is_plain(const struct amg_rpc_class *rpcs)
     return atomic_load_explicit(&rpcs->is_plain, memory_order_relaxed);
 }
 
-/* Registers an RPC as `wanted` says, which need not live on; replaces the procs
- * and callbacks of one with that id, with a warning. HG_NOMEM. */
+/* Registers an RPC as `wanted` says, which need not live on. If the id is
+ * registered, procs and callbacks are replaced, with a warning. HG_NOMEM. */
 hg_return_t amg_rpc_register(hg_class_t *cls, const struct amg_rpc *wanted);
 
 /* The id of a name. */
 hg_id_t amg_rpc_name_id(const char *name);
 
-/* The same, for an id that was not found lately. */
+/* RPC of an id that was not found lately; NULL: not registered. */
 struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id);
-/* One that was found lately, or NULL. */
+/* RPC of an id that was found lately, or NULL. */
 static inline struct amg_rpc *amg_rpc_recent(const hg_class_t *cls, hg_id_t id)
 {
     struct amg_rpc *rpc = atomic_load_explicit(
@@ -103,7 +103,7 @@ static inline struct amg_rpc *amg_rpc_recent(const hg_class_t *cls, hg_id_t id)
 
     return AMG_LIKELY(rpc != NULL && rpc->id == id) ? rpc : NULL;
 }
-/* NULL when the id is not registered. */
+/* RPC of an id; NULL: not registered. */
 static inline struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
 {
     struct amg_rpc *rpc = amg_rpc_recent(cls, id);

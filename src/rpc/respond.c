@@ -14,11 +14,11 @@
 #include "wire/header.h"
 
 /* Each handle that waits for an ACK is in a map of its context, by its token,
- * and on a list. One of these events ends the wait and removes it from both
- * under the context's lock: the ACK, the failure of the message, a cancel, the
- * end of the context, or the loss of the origin. While the driver has the
- * message, and owns the handle's operation, only its step may end the call; the
- * other events leave the result in the handle.
+ * and on a list. One of these events ends the wait and removes the handle from
+ * map and list under the context's lock: the ACK, the failure of the message, a
+ * cancel, the end of the context, or the loss of the origin. While the driver
+ * has the message, and owns the handle's operation, only its step may end the
+ * call; the other events leave the result in the handle.
  *
  * A transport reports a lost peer only through an operation to it. So when no
  * ACK has come for a second, and then less and less often, the target probes
@@ -64,7 +64,7 @@ static hg_return_t acks_wait(struct hg_handle *handle)
     return rc;
 }
 
-/* Removes it. False: another thread did. */
+/* Ends the wait of a handle. False: another thread did. */
 static bool take_out_locked(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -76,8 +76,8 @@ static bool take_out_locked(struct hg_handle *handle)
     (void)amg_map_remove(&context->rpc->acks, handle->token);
     handle->ask = NULL;
     /* NOTE(not a leaf): under the lock, so that the probe cannot end between
-     * the check and the call; the drivers' locks come after it. Closing an
-     * endpoint has ended it. */
+     * the check and the call; the drivers' locks come after this lock. The
+     * close of an endpoint has ended its probes. */
     if (ask != NULL && amg_context_ep(context, ask->to.route) != NULL) {
         struct amg_ep *ep = amg_context_ep(context, ask->to.route);
 
@@ -117,7 +117,7 @@ static bool acks_left(struct hg_handle *handle, hg_return_t ret)
     return is_over;
 }
 
-/* Ends its wait. True: the caller must end the call. */
+/* Ends the wait with `ret`. True: the caller must end the call. */
 static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
 {
     if (!take_out_locked(handle))
@@ -126,8 +126,8 @@ static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
     return !handle->is_leaving;
 }
 
-/* Handles an acknowledgement that no handle waits for. After a cancel it is
- * merely late; if its token was never given out, this is logged once. */
+/* Handles an acknowledgement that no handle waits for. After a cancel the ACK
+ * is merely late; a token that was never given out is logged, once. */
 static void unknown_ack_log(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
@@ -147,7 +147,7 @@ static void unknown_ack_log(
 }
 
 /* Handles an ACK. Returns the handle that waited, for the caller to end; NULL:
- * none waits any more, or its message is still with the driver. */
+ * no handle waits, or its message is still with the driver. */
 static struct hg_handle *acks_take(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
@@ -167,8 +167,8 @@ static struct hg_handle *acks_take(
     return handle;
 }
 
-/* Ends the wait of one handle with `ret`. True: the caller must end it; false:
- * it has ended, or will when its message completes. */
+/* Ends the wait of one handle with `ret`. True: the caller must end the call;
+ * false: the call has ended, or will when its message completes. */
 static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
 {
     hg_context_t *context = handle->info.context;
@@ -186,7 +186,7 @@ static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
     return must_end;
 }
 
-/* The same for any handle that waits in a context that ends; NULL: none. */
+/* Ends the wait of any handle at the end of a context; NULL: none waits. */
 static struct hg_handle *acks_give_up_any(hg_context_t *context)
 {
     struct hg_handle *handle = NULL;
@@ -197,7 +197,7 @@ static struct hg_handle *acks_give_up_any(hg_context_t *context)
            (link = amg_list_first(&context->rpc->ack_waits)) != NULL) {
         handle = amg_container_of(link, struct hg_handle, link);
         if (!settle_locked(handle, HG_CANCELED))
-            handle = NULL; /* closing its endpoint will end it */
+            handle = NULL; /* closing its endpoint will end the call */
     }
     amg_lock_unlock(&context->rpc->lock);
     return handle;
@@ -265,8 +265,8 @@ static void ask_ended(struct amg_op *op)
     amg_context_leave(context);
 }
 
-/* A failed probe is repeated later. NOTE(not a leaf): under the lock, so that a
- * cancel finds it posted. */
+/* Probes the origin; a failed probe is repeated later. NOTE(not a leaf): under
+ * the lock, so that a cancel finds the probe posted. */
 static void ask_locked(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -330,8 +330,8 @@ void amg_respond_look(hg_context_t *context, uint64_t now_ns)
 
 /* An answer too long for one message stays exposed here until its origin
  * confirms, in a one-way message of the library (AMG_HEADER_ACK), that it has
- * pulled it. Such a handle waits (see the top of this file) under a token,
- * which the reply carries and the ACK names. */
+ * pulled the answer. The handle of the answer waits (see the top of this file)
+ * under a token, which the reply carries and the ACK names. */
 
 static void respond_run(struct amg_cq_entry *entry)
 {
@@ -365,8 +365,8 @@ static void respond_long_step(struct amg_op *op)
 }
 
 /* An answer was sent for whose completion there is no callback. `is_claimed`:
- * it has a reference of its own; otherwise the program may have destroyed the
- * handle already. */
+ * the answer had a reference of its own; otherwise the program may have
+ * destroyed the handle already. */
 static inline void respond_left(struct hg_handle *handle, bool is_claimed)
 {
     amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
@@ -374,7 +374,7 @@ static inline void respond_left(struct hg_handle *handle, bool is_claimed)
         amg_handle_unref(handle);
 }
 
-/* Sends such an answer of `len` bytes. */
+/* Sends an answer whose completion has no callback. */
 static hg_return_t respond_leave(struct hg_handle *handle, struct amg_ep *ep,
     struct amg_buf *buf, uint32_t len)
 {
@@ -397,9 +397,8 @@ static hg_return_t respond_post(
     bool has_op = handle->callback != NULL || is_long;
     hg_return_t rc = HG_SUCCESS;
 
-    if (has_op) /* it has the reference of the answer */
+    if (has_op) /* the operation takes the answer's reference */
         (void)amg_refs_take_spare(&handle->spare);
-    /* Before it is sent: the ACK may arrive at any time after that. */
     if (is_long && (rc = acks_wait(handle)) != HG_SUCCESS)
         return rc;
     amg_header_write_reply(
@@ -437,7 +436,7 @@ static inline bool respond_is_empty(
            amg_rpc_is_plain(amg_rpc_class_of(handle->info.hg_class));
 }
 
-/* Sends such an answer, unless something keeps it. */
+/* Sends an answer without arguments at once. False: the driver cannot. */
 static inline bool respond_empty_now(
     struct hg_handle *handle, struct amg_ep *ep)
 {
@@ -478,7 +477,7 @@ AMG_NOINLINE static hg_return_t respond_any(
     return rc;
 }
 
-/* May it be answered now? If so, claims the answer for the caller. */
+/* May the call be answered now? If so, claims the answer for the caller. */
 static hg_return_t respond_begin(struct hg_handle *handle)
 {
     if (!amg_handle_expects_answer(handle)) {
@@ -503,7 +502,7 @@ static hg_return_t respond_begin(struct hg_handle *handle)
     return HG_SUCCESS;
 }
 
-/* Reverts that: it was not answered. */
+/* Reverts respond_begin(): the call was not answered. */
 static void respond_undo(struct hg_handle *handle, hg_return_t why)
 {
     handle->ret = why;
@@ -525,7 +524,7 @@ hg_return_t HG_Respond(
             (void *)handle))
         return amg_refusal();
     context = handle->info.context;
-    rc = amg_context_send_before(context); /* refuses an inherited one */
+    rc = amg_context_send_before(context); /* refuses an inherited context */
     if (rc == HG_SUCCESS)
         rc = respond_begin(handle);
     if (rc != HG_SUCCESS)
@@ -546,9 +545,9 @@ hg_return_t HG_Respond(
     return HG_SUCCESS;
 }
 
-/* ACK of a pulled long reply; separate, because its handle may be sent again
- * and pull another long reply before this was sent. Owned by itself, until it
- * is sent. */
+/* ACK of a pulled long reply; not in the handle, which may be sent again and
+ * pull another long reply before the ACK was sent. Owned by itself until
+ * then. */
 struct ack {
     struct amg_op op;
     hg_context_t *context;

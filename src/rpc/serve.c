@@ -16,11 +16,11 @@
 
 /* A program registers its RPCs when it has a context, and then makes progress.
  * A progress thread of the library starts earlier, and would refuse requests
- * for RPCs that are not registered yet. So it keeps them until their RPC is
- * registered. All RPCs count as registered when a thread of the program makes
- * progress, or some seconds after the context was created, if the program
- * leaves progress to that thread: from then on unknown ids are refused. The
- * credits of the peers bound what is kept. */
+ * for RPCs that are not registered yet. So that thread keeps such requests
+ * until their RPC is registered. All RPCs count as registered when a thread of
+ * the program makes progress, or some seconds after the context was created, if
+ * the program leaves progress to that thread: from then on unknown ids are
+ * refused. The credits of the peers bound the number of kept requests. */
 
 /* Defined below: serves a waiting request as one that just arrived. */
 static void serve_known(struct hg_handle *handle);
@@ -28,7 +28,7 @@ static void serve_pull(struct hg_handle *handle);
 static void pull_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why);
 
-/* Takes out the first one of that id (0: any), or NULL. */
+/* Takes the first request for that id (0: any) off the list, or NULL. */
 static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
 {
     struct hg_handle *handle = NULL;
@@ -57,7 +57,7 @@ static void early_serve(hg_context_t *context, hg_id_t id)
 
 /* Keeps a request for an unknown RPC: serve_known() runs once more when the RPC
  * is registered, when the program makes progress, or when the context is some
- * seconds old. False: one of the last two is true already. */
+ * seconds old. False: no later registration is awaited. */
 static bool early_keep(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -69,13 +69,13 @@ static bool early_keep(struct hg_handle *handle)
     amg_list_push(&context->rpc->early, &handle->link);
     amg_lock_unlock(&context->rpc->lock);
     amg_context_look_at(context, 0);
-    /* A thread that registered it since the look-up has not found it here. */
+    /* A registration since the look-up has not found the request. */
     if (amg_rpc_find(context->cls, id) != NULL)
         early_serve(context, id);
     return true;
 }
 
-/* Called when the RPC was registered. */
+/* Called after an RPC was registered. */
 static void early_serve_all(hg_class_t *cls, hg_id_t id)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -107,16 +107,16 @@ void amg_early_end(hg_context_t *context)
 /* An origin exposes arguments that are too long for a message, and the target
  * decides when it pulls them. A context limits the bytes of arguments that are
  * being pulled or that wait for their handler; further requests wait in order
- * of arrival. One that exceeds the limit alone is pulled when no other is.
+ * of arrival. A request beyond the limit is pulled when no other has room.
  *
  * The room of a call is free once its handler is about to run, not once the
  * program has freed the arguments: a program may keep handles as long as it
  * likes, also until another long call was handled.
  *
- * All go through the list, and one thread at a time starts pulls: a pull that
- * ends where it is started would otherwise start the next one recursively. */
+ * All requests go through the list, and one thread at a time starts pulls: a
+ * pull that ends at once would otherwise start the next one recursively. */
 
-/* Takes the first one that waits, and reserves its room, if there is enough. */
+/* Takes the first waiting call, and reserves its room, if there is enough. */
 static struct hg_handle *pulls_next_locked(struct amg_rpc_pulls *pulls)
 {
     struct amg_link *link = amg_list_first(&pulls->waiting);
@@ -142,7 +142,7 @@ static void pulls_start_locked(hg_context_t *context)
     struct hg_handle *handle = NULL;
 
     if (pulls->is_starting)
-        return; /* the thread that does so will look again */
+        return; /* the starting thread will look again */
     pulls->is_starting = true;
     while ((handle = pulls_next_locked(pulls)) != NULL) {
         amg_lock_unlock(&context->rpc->lock);
@@ -174,7 +174,7 @@ static bool pulls_add(struct hg_handle *handle)
     return is_added;
 }
 
-/* Returns its room: it is about to run, or its pull failed. */
+/* Returns the room of a call that is about to run, or whose pull failed. */
 static void pulls_end(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -229,7 +229,7 @@ static void serve_run(struct amg_cq_entry *entry)
     handle->rpc->callback(handle);
 }
 
-/* Hands on a call that has its arguments. */
+/* Queues a call that has its arguments for its handler. */
 static AMG_INLINE void serve_queue(struct hg_handle *handle)
 {
     amg_handle_move_state(handle, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
@@ -268,7 +268,7 @@ static void pull_refuse(
 
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 {
-    /* The empty answer to a one-way call says that its memory is free. */
+    /* The empty answer tells a one-way origin that its memory is free. */
     if (rc == HG_SUCCESS && handle->is_one_way)
         rc = call_answer(handle, HG_SUCCESS) == HG_NOMEM ? HG_NOMEM : rc;
     if (rc != HG_SUCCESS) {
@@ -280,7 +280,7 @@ static void args_pulled(struct hg_handle *handle, hg_return_t rc)
     amg_order_end(handle, false);
 }
 
-/* There is room for its long arguments: pulls them. */
+/* Pulls the long arguments of a call that has room. */
 static void serve_pull(struct hg_handle *handle)
 {
     hg_return_t rc =
@@ -337,7 +337,7 @@ static void serve_request(
 
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
     handle->is_long = (header->flags & AMG_HEADER_MORE) != 0;
-    if (handle->arrival->is_long && handle->is_long) /* no peer of ours */
+    if (handle->arrival->is_long && handle->is_long) /* from a faulty peer */
         long_begin(handle);
     else
         handle->is_long |= handle->arrival->is_long;
@@ -351,7 +351,7 @@ static void serve_request(
         serve_created(handle);
 }
 
-/* No memory for a handle: answers with one on the stack. */
+/* No memory for a handle: answers with a handle on the stack. */
 static void serve_refuse_without_handle(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
@@ -386,8 +386,8 @@ static bool flags_are_right(
     return is_one_way == (arrival->is_one_way != 0);
 }
 
-/* The reply to a cancelled call. Nobody reads it; the target of a long one must
- * be told. */
+/* The reply to a cancelled call. Nobody reads such a reply; the target of a
+ * long reply must be told. */
 static void serve_late_reply(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
@@ -407,8 +407,8 @@ static void serve_late_reply(
     ep->transport->msg.release(ep, arrival);
 }
 
-/* Handles a message that is no plain request, or one for a class with more to
- * check. */
+/* Handles a message that is no plain request, or a plain request that the class
+ * must check further. */
 AMG_NOINLINE static void serve_any(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -454,7 +454,7 @@ static inline hg_id_t arrival_id(const struct amg_arrival *arrival)
     return id;
 }
 
-/* Is it a request of which nothing but its id must be looked at? */
+/* Is the arrival a request of which only the id must be looked at? */
 static inline bool is_plain(
     const hg_context_t *context, const struct amg_arrival *arrival)
 {
@@ -489,7 +489,7 @@ static AMG_INLINE struct hg_handle *handle_make(hg_context_t *context,
     return handle;
 }
 
-/* The same; NULL: the request was refused. */
+/* Makes the handle of a request, or refuses the request: NULL. */
 static AMG_INLINE struct hg_handle *arrival_take(hg_context_t *context,
     unsigned route, struct amg_arrival *arrival, struct amg_rpc *rpc)
 {
@@ -528,7 +528,7 @@ static AMG_INLINE void serve_found(hg_context_t *context, unsigned route,
         serve_plain(context, route, arrival, rpc);
 }
 
-/* The same for one whose RPC was not found lately. */
+/* Serves a plain request whose RPC was not found lately. */
 AMG_NOINLINE static void serve_searched(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
@@ -541,8 +541,8 @@ AMG_NOINLINE static void serve_searched(
         serve_plain(context, route, arrival, NULL);
 }
 
-/* Serves each record of a valid request by a handle. They share the arrival, so
- * that its credit comes back after the last one. */
+/* Serves each record of a valid request by a handle. The handles share the
+ * arrival, whose credit returns after the last handle. */
 static void records_serve(hg_context_t *context, unsigned route,
     struct amg_arrival *arrival, struct amg_rpc *rpc, uint32_t count)
 {
@@ -572,11 +572,11 @@ static void records_serve(hg_context_t *context, unsigned route,
         handle->info.id = id;
         handle->in.data = record + AMG_RECORD_HEAD_LEN;
         handle->in.len = arg_len;
-        serve_created(handle); /* the arrival may be released by the last one */
+        serve_created(handle); /* the last handle may release the arrival */
     }
 }
 
-/* Why a request of records is refused; NULL: it is not. */
+/* Why a request of records is refused; NULL: not refused. */
 static const char *records_refusal(
     const hg_context_t *context, uint32_t count, hg_return_t *ret)
 {
@@ -619,7 +619,7 @@ static void serve_several(
         records_serve(context, route, arrival, rpc, count);
 }
 
-/* Any other message. */
+/* Serves a message that is no plain request. */
 AMG_NOINLINE static void serve_other(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One-way calls without a handle: how they leave.
  *
- * A call leaves at once, in a message of its own, unless one to its peer has
- * left since the last call of HG_Progress(). Then a message is begun for it,
- * and calls of the same RPC to the same peer are added as records. That message
- * leaves when it is full, before any other call of the context, when the
- * program makes progress or has run callbacks, and before a thread that makes
- * progress blocks: none is begun while one is blocked. So single calls are
- * never kept, and their order stays.
+ * A call leaves at once, in a message of its own, unless another call to its
+ * peer has left since the last call of HG_Progress(). Then a message is begun
+ * for the call, and calls of the same RPC to the same peer are added as
+ * records. That message leaves when it is full, before any other call of the
+ * context, when the program makes progress or has run callbacks, and before a
+ * thread that makes progress blocks: no message is begun while such a thread is
+ * blocked. So single calls are never kept, and the order of calls stays.
  *
  * A peer's messages are in the slot that its address selects. Peers that share
  * a slot send each other's message first. */
@@ -38,9 +38,9 @@ struct stream {
     /* The message that was begun, if any; then the context counts it as an
      * operation in flight. */
     hg_id_t id;
-    char *end;     /* of its records */
-    uint32_t room; /* bytes behind that; 0: there is no message */
-    int count;     /* of its records */
+    char *end;     /* end of the message's records */
+    uint32_t room; /* bytes behind `end`; 0: no message */
+    int count;     /* number of records */
     struct amg_buf *buf;
     struct hg_addr to;
 };
@@ -84,14 +84,14 @@ static inline unsigned turn_now(const hg_context_t *context)
     return atomic_load_explicit(&context->turns, memory_order_relaxed);
 }
 
-/* A message that waits for a credit of its peer. There is at most one for each,
- * as further calls are refused then, and one more for each call of another kind
- * that came behind. Owned by itself, until it has left. */
+/* A message that waits for a credit of its peer. A peer has at most one: while
+ * it exists, one-way calls to that peer are refused. Each two-way call posted
+ * after it adds at most one. Owned by itself, until it has left. */
 struct late {
     struct amg_op op;
     hg_context_t *context;
     struct hg_addr to;
-    int count; /* its calls */
+    int count; /* calls in the message */
 };
 
 /* Calls that were accepted will not be handled. */
@@ -120,7 +120,7 @@ static void late_step(struct amg_op *op)
     amg_context_leave(context);
 }
 
-/* Sends it when there is a credit. */
+/* Sends a message when there is a credit. */
 AMG_NOINLINE static hg_return_t late_send(hg_context_t *context,
     const struct hg_addr *to, const struct amg_message *message, int count)
 {
@@ -178,9 +178,9 @@ static void stream_count(hg_context_t *context, int count)
     amg_counters_add_some(counters, AMG_COUNT_PACKED_CALLS, count);
 }
 
-/* Sends the message of a stream. HG_AGAIN, HG_NOMEM: it stays; with `is_final`
- * it waits in the driver instead, behind those before it, if there is memory.
- * Another error: it is lost. */
+/* Sends the message of a stream. HG_AGAIN, HG_NOMEM: the message stays; with
+ * `is_final` it waits in the driver instead, behind earlier requests, if there
+ * is memory. Another error: the message is lost. */
 static hg_return_t stream_send_locked(
     hg_context_t *context, struct stream *stream, bool is_final)
 {
@@ -223,7 +223,7 @@ static inline bool stream_fits(const struct stream *stream,
            stream->room >= amg_record_len(len);
 }
 
-/* A call was written to the end of it. */
+/* A call was written to the end of the message. */
 static inline void stream_grow_locked(struct stream *stream, uint32_t len)
 {
     stream->end += amg_record_len(len);
@@ -294,7 +294,7 @@ static inline bool single_send_now(hg_context_t *context, struct amg_ep *ep,
         words, AMG_HEADER_LEN + len, false, NULL);
 }
 
-/* The same with a buffer, and in any class. */
+/* Sends a call of any length, in any class, in a buffer of the driver. */
 AMG_NOINLINE static hg_return_t single_send(hg_context_t *context,
     const struct hg_addr *to, hg_id_t id, const void *arg, uint32_t len)
 {
@@ -335,9 +335,9 @@ static inline hg_return_t call_send_alone(hg_context_t *context,
     return HG_SUCCESS;
 }
 
-/* Sends a call that does not fit into the message of its stream, or has none.
- * A message of another peer that cannot leave stays, and the call goes alone.
- */
+/* Sends a call that does not fit into the message of its stream, or whose
+ * stream has no message. A message of another peer that cannot leave stays, and
+ * the call goes alone. */
 static hg_return_t call_send_locked(hg_context_t *context,
     struct stream *stream, const struct hg_addr *to, hg_id_t id,
     const void *arg, uint32_t len)
@@ -399,7 +399,7 @@ AMG_NOINLINE static hg_return_t call_send(hg_context_t *context,
     return rc;
 }
 
-/* Sends a call that has no stream. */
+/* Sends the first call to its peer in this turn. */
 AMG_NOINLINE static hg_return_t call_send_first(hg_context_t *context,
     const struct hg_addr *to, hg_id_t id, const void *arg, uint32_t len)
 {
@@ -410,12 +410,12 @@ AMG_NOINLINE static hg_return_t call_send_first(hg_context_t *context,
 
 /* How a call leaves. */
 enum way {
-    WAY_ADDED, /* it is in the message of its stream */
-    WAY_FIRST, /* it is the first one to its peer in this turn */
-    WAY_ANY,   /* another one, or it is not known */
+    WAY_ADDED, /* added to the message of its stream */
+    WAY_FIRST, /* the first call to its peer in this turn */
+    WAY_ANY,   /* any other call, or not known */
 };
 
-/* Adds the call to its stream, or finds out that it has none. */
+/* Adds the call to the message of its stream, or finds out that it cannot. */
 static AMG_INLINE enum way way_take(hg_context_t *context,
     const struct amg_peer *peer, hg_id_t id, const void *arg, uint32_t len)
 {

@@ -12,13 +12,13 @@
 
 struct amg_boot;
 
-/* Every slot is collective over the ranks: all call it, in the same order, with
- * the same `len` and `root`. Each may block until all have called it. Threads:
- * one at a time. Errors: HG_NA_ERROR when the communication failed; the log has
- * the cause, and the output is undefined then. */
+/* Every slot is collective over the ranks: all ranks call it, in the same
+ * order, with the same `len` and `root`. A call may block until all ranks have
+ * called. Threads: one at a time. Errors: HG_NA_ERROR when the communication
+ * failed; the log has the cause, and the output is undefined then. */
 struct amg_boot_ops {
     /* Sends `len` bytes of each rank to all: `ret_all` has room for size * len,
-     * and rank r's are at r * len. */
+     * and the bytes of rank r are at r * len. */
     hg_return_t (*allgather)(
         struct amg_boot *boot, const void *mine, size_t len, void *ret_all);
     /* Sends `len` bytes of `root` to the `bytes` of all others. */
@@ -37,7 +37,7 @@ struct amg_boot {
 struct amg_domain;
 struct amg_peer;
 
-/* Room of a record of each rank of a node. */
+/* Room of a rank in `cards` of struct amg_node. */
 enum { AMG_NODE_CARD_LEN = 256 };
 
 /* Owned by its opener, until close; exists while the class opens. */
@@ -72,8 +72,8 @@ struct amg_node_ops {
         const struct amg_node *node, uint64_t *words, uint32_t count);
     /* Sends a record of `len` bytes of each rank to the first rank of each
      * node, once: `ret_all` has room for size * len there; other ranks do not
-     * use it. A record begins with the first rank of its node (uint32_t). They
-     * come unordered. Collective over the job. HG_NA_ERROR. */
+     * use it. A record begins with the first rank of its node (uint32_t). The
+     * records come unordered. Collective over the job. HG_NA_ERROR. */
     hg_return_t (*collect)(const struct amg_node *node, const void *record,
         uint32_t len, void *ret_all);
     /* How often this rank has to call again, at intervals of

@@ -17,7 +17,7 @@
 enum {
     WARNINGS_MAX = 100, /* so that peers cannot flood the log */
     NAMED_MAX = 4,
-    SILENT_MAX = 130, /* checks; a peer is not named beyond them */
+    SILENT_MAX = 130, /* checks; beyond, a silent peer is not named */
 };
 
 struct amg_op amg_call_cancelled;
@@ -111,7 +111,7 @@ unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner)
     return count;
 }
 
-/* The peer has been silent for so many checks, with work of ours. */
+/* The peer has been silent for `periods` checks while this process waited. */
 static void silent_log(struct amg_calls *calls,
     const struct amg_flow_peer *peer, unsigned periods, unsigned count)
 {
@@ -407,7 +407,7 @@ const struct amg_table_slot *amg_calls_pending_locked(
     return NULL;
 }
 
-/* Two words, which most messages have, without a call. */
+/* Copies two words, which most messages have, without a call. */
 static inline void bytes_copy(void *to, const void *from, uint32_t len)
 {
     if (AMG_LIKELY(len == 2 * sizeof(uint64_t)))

@@ -4,7 +4,7 @@
  * The driver sends, receives, and gives finished operations to the next poll;
  * this file decides the state of each operation. A request that wants a reply
  * has a slot in the table of calls from its post on; the request carries the
- * cookie of the slot, and its answer carries it back.
+ * cookie of the slot, and its answer returns the cookie.
  *
  *   state     event                          then
  *   -         post, with a credit            ASKED; without reply: LEAVING
@@ -27,25 +27,26 @@
  * during the post, or stays the caller's.
  *
  * amg_call_cancelled keeps the slot of a cancelled call until the answer comes
- * and returns the credit: until then the target holds the request. A reply to
- * it is a late arrival for the context that polls next. An answer that matches
- * no slot, or a WAITING request, is a protocol violation.
+ * and returns the credit: until then the target holds the request. The reply
+ * to a cancelled call is a late arrival for the context that polls next. An
+ * answer that matches no slot, or a WAITING request, is a protocol violation.
  *
  * Nothing here waits in a circle:
  *
  *   what             held by                    until
  *   credit           a request, once it leaves  the target answers or releases
- *   slot of a call   a request, from its post   the same; the table grows, else
+ *   slot of a call   a request, from its post   as above; the table grows, else
  *                                               the post fails
  *   buffer           a post                     the medium's rules: a post that
  *                                               waits needs none of a pool
  *                                               (shm/shm_buf.h)
- *   place in a       a post                     the older ones have left; each
+ *   place in a       a post                     the older posts have left; each
  *   queue                                       has its own wait for a credit
  *
  * The target's program decides when it answers, and may do that after messages
- * of the library have come (ACKs, credits, refusals, those of transfers). These
- * take none of all that, and wait for room in the medium alone.
+ * of the library have come (ACKs, credits, refusals, those of transfers).
+ * Messages of the library take none of all that, and wait for room in the
+ * medium alone.
  *
  * The caller of a function that ends in _locked holds the lock of the domain.
  * Model: tests/models/credits.pml. */
@@ -60,11 +61,11 @@
 /* Protocol violations of a peer; the first of each kind is logged. */
 enum amg_violation {
     AMG_VIOLATION_FORM,    /* a message of unknown form or wrong length */
-    AMG_VIOLATION_CREDITS, /* it returned more credits than it was given */
+    AMG_VIOLATION_CREDITS, /* more credits came back than were taken */
     AMG_VIOLATION_LIMIT,   /* more requests than credits, or too many leases */
     AMG_VIOLATION_ANSWER,  /* an answer without a call, or an impossible one */
     AMG_VIOLATION_ACCESS,  /* a refused put or get */
-    AMG_VIOLATION_DROPPED, /* nobody's fault: its one-way call is lost */
+    AMG_VIOLATION_DROPPED, /* a one-way call was dropped; no fault */
 };
 
 enum { AMG_PEER_NAME_CAP = 384 }; /* name of a peer in log lines, with NUL */
@@ -93,7 +94,7 @@ struct amg_post {
     struct amg_ep *ep;       /* the endpoint of `op` */
     struct amg_flow_peer *peer;
     uint32_t cookie;  /* set by the post; 0: no answer wanted */
-    bool wants_reply; /* then `op` is NULL once it was given to the medium */
+    bool wants_reply; /* then `op` is NULL once the medium has the message */
 };
 
 struct amg_calls;
@@ -101,7 +102,7 @@ struct amg_calls;
 /* Hands a request that has its credit to the medium. On success the driver owns
  * the buffer, and completes `post->op`, if there is one, when the message has
  * left. HG_AGAIN: no room now; the driver calls amg_calls_go_locked() when
- * there is. Any other code ends the call. */
+ * there is room. Any other code ends the call. */
 typedef hg_return_t (*amg_calls_send_fn)(
     struct amg_calls *calls, struct amg_post *post);
 
@@ -124,7 +125,7 @@ struct amg_calls_ops {
 struct amg_calls_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS; 0: no watch */
     uint64_t next_ns;   /* of the next check */
-    unsigned checks;    /* so far; the first one sees too little */
+    unsigned checks;    /* checks so far; the first sees too little */
     unsigned named;     /* peers named by this check */
 };
 
@@ -134,7 +135,7 @@ struct amg_watched {
     uint8_t silent; /* checks in a row with work of ours and no message */
 };
 
-/* The calls of a domain. The domain embeds it, and its lock guards it. */
+/* The calls of a domain, which embeds the struct; its lock guards it. */
 struct amg_calls {
     const struct amg_calls_ops *ops;
     struct amg_flow flow;
@@ -151,8 +152,8 @@ extern struct amg_op amg_call_cancelled;
 
 void amg_calls_init(
     struct amg_calls *calls, uint16_t credits, const struct amg_calls_ops *ops);
-/* Messages of up to `message_len` bytes come from about `peers` peers: limits
- * them to AMALGAM_MAX_REQUEST_BYTES, or less. Before any peer is used. */
+/* Limits the messages of about `peers` peers, of up to `message_len` bytes, to
+ * about `max_bytes` in sum. Before any peer is used. */
 void amg_calls_limit(struct amg_calls *calls, uint64_t max_bytes,
     uint32_t message_len, uint64_t peers);
 /* Accepts zeroed memory. The driver has emptied `late`. */
@@ -165,15 +166,15 @@ bool amg_calls_may_warn(struct amg_calls *calls);
 void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
     enum amg_violation what, unsigned kind, long number);
 
-/* Is it time to check all peers? The clock is read, so not in each poll. */
+/* Is it time to check all peers? Reads the clock, so not in each poll. */
 bool amg_calls_watch_is_due_locked(struct amg_calls *calls);
-/* The entries of a table that wait for a peer; cancelled calls do not. */
+/* Entries of a table that wait for the peer `owner`; not cancelled calls. */
 unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner);
-/* The check of one peer, known as `owner` in the table of calls, and for which
- * so many transfers wait: names it when it has been silent for long. */
+/* Checks a peer, `owner` in the table of calls, for which `transfers` transfers
+ * wait: names the peer when it has been silent for long. */
 void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
     struct amg_watched *watched, uint32_t owner, unsigned transfers);
-/* The check of all peers is over. */
+/* Ends the check of all peers. */
 void amg_calls_watched_locked(const struct amg_calls *calls);
 
 /* Starts a post, under the lock: an earlier cancel finds the operation DONE. */
@@ -211,7 +212,7 @@ static inline hg_return_t amg_call_refusal(uint32_t code)
 }
 
 /* Sends waiting posts to the peer until credits or room run out; then wishes
- * for more credits, if it can have more. */
+ * for more credits, if the peer can give more. */
 void amg_calls_go_locked(struct amg_calls *calls, struct amg_flow_peer *peer);
 
 void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post);
@@ -240,8 +241,8 @@ static inline bool amg_calls_send_locked(
     return rc != HG_AGAIN;
 }
 
-/* Posts a one-way request without an operation. HG_AGAIN: others wait before
- * it; HG_BUSY: no credit, or no room; or the code of the medium. On an error
+/* Posts a one-way request without an operation. HG_AGAIN: earlier requests
+ * wait; HG_BUSY: no credit, or no room; or the code of the medium. On an error
  * the buffer stays the caller's. */
 static inline hg_return_t amg_calls_post_unwatched_locked(
     struct amg_calls *calls, struct amg_post *post, amg_calls_send_fn send)
@@ -260,7 +261,7 @@ static inline hg_return_t amg_calls_post_unwatched_locked(
 
 /* Posts a request to the peer with number `owner`, and takes its buffer. `send`
  * is `ops->send`, passed so that the compiler can inline it. HG_NOMEM: nothing
- * has changed; without an operation see above. */
+ * has changed. Without an operation see above. */
 static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
     struct amg_post *post, uint32_t owner, amg_calls_send_fn send)
 {
@@ -281,8 +282,8 @@ static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
 }
 
 /* Makes an operation ASKED, with a credit and a slot in the table, for a driver
- * that then sends the request in any case. False: it must be posted, and
- * nothing has changed. */
+ * that then sends the request in any case. False: nothing has changed, and the
+ * request must be posted. */
 static AMG_INLINE bool amg_calls_ask_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner, struct amg_ep *ep,
     struct amg_op *op, uint32_t *ret_cookie)
@@ -345,7 +346,7 @@ static inline uint32_t amg_calls_note_locked(
     return amg_flow_take_note(&calls->flow, peer);
 }
 
-/* A message of the peer's `pay` came with this cookie. */
+/* A message of the peer's `pay` came with the cookie `note`. */
 void amg_calls_on_note_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t note);
 
@@ -353,18 +354,18 @@ void amg_calls_on_note_locked(
  * could not be sent. */
 bool amg_calls_pay_one_locked(struct amg_calls *calls);
 
-/* Ends a posted operation with HG_CANCELED; ignores one that is not posted, or
- * has ended. */
+/* Ends a posted operation with HG_CANCELED; ignores an operation that has ended
+ * or was not posted. */
 void amg_calls_cancel_locked(struct amg_calls *calls, struct amg_op *op);
 /* Ends an ASKED operation with `ret` before its answer. */
 void amg_calls_abandon_locked(
     struct amg_calls *calls, struct amg_op *op, hg_return_t ret);
-/* Ends a WAITING request with `ret`: it will never leave. */
+/* Ends a WAITING request with `ret`: the request never leaves. */
 void amg_calls_end_waiting_locked(
     struct amg_calls *calls, struct amg_post *post, hg_return_t ret);
 /* The endpoint closes: cancels all of its requests. */
 void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep);
-/* The same for the posts on a list of the driver: ends their operations. */
+/* The endpoint closes: ends its operations among the `posts` of the driver. */
 void amg_calls_detach_locked(struct amg_calls *calls,
     const struct amg_list *posts, const struct amg_ep *ep);
 
@@ -377,25 +378,24 @@ void amg_calls_lost_waiting_locked(
 /* Ends the call at this index of the table, whose peer is lost; the caller
  * takes its credit back. */
 void amg_calls_lost_at_locked(struct amg_calls *calls, uint32_t index);
-/* The same for its ASKED requests, all or those for which `is_lost` returns
- * true (`op` may be amg_call_cancelled). Takes their credits back. */
+/* The peer is lost: ends its ASKED requests, all or those for which `is_lost`
+ * returns true (`op` may be amg_call_cancelled). Takes their credits back. */
 void amg_calls_lost_asked_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner,
     bool (*is_lost)(const struct amg_op *op, const void *arg), const void *arg);
 
-/* Requests to the peer that it has neither answered nor, one-way ones,
- * released, and those that wait for a credit; without the calls that were
- * cancelled. */
+/* Requests to the peer that were not answered (one-way: not released), or that
+ * wait for a credit; without cancelled calls. */
 uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
     const struct amg_flow_peer *peer, uint32_t owner);
 
 /* The slot of a call that waits for its answer and was not cancelled, or NULL.
- * `at`: where to look first, and where it was found; 0 in the beginning. */
+ * `at`: index to look at first, then that of the slot found; at first 0. */
 const struct amg_table_slot *amg_calls_pending_locked(
     const struct amg_calls *calls, uint32_t *at);
 
 /* request_now and reply_now of a driver whose messages need a buffer: by the
- * slots that take one. */
+ * slots that take a buffer. */
 bool amg_request_by_buf(struct amg_ep *ep, struct amg_target to,
     const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
 bool amg_reply_by_buf(struct amg_ep *ep, const struct amg_arrival *arrival,

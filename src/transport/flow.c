@@ -2,9 +2,9 @@
 /* Queues of flow control: waiting requests, peers that are owed credits, and
  * peers that share the budget of a target.
  *
- * Waiting requests form a ring without a head, so that a peer with none costs
+ * Waiting requests form a ring without a head, so that a peer without any costs
  * one pointer and is valid when zero. A peer stays on the owing list when a
- * reply took its credits away; amg_flow_next_owing() skips it later. */
+ * reply took its credits away; amg_flow_next_owing() skips such a peer. */
 #include "transport/flow.h"
 
 #include "base/assert.h"
@@ -215,13 +215,13 @@ static void lists_update(struct amg_flow *flow, struct amg_flow_peer *peer)
     flow->sharers += (is_sharer(peer) ? 1u : 0u) - (was_sharer ? 1u : 0u);
 }
 
-/* Credits of the pool that it may keep. */
+/* Credits of the pool that the peer may keep. */
 static uint32_t kept_by(const struct amg_flow_peer *peer)
 {
     return (uint32_t)peer->granted - peer->recalled;
 }
 
-/* Moves the first one of the list to its end. */
+/* Moves the first link of a list to its end. */
 static struct amg_link *list_rotate(struct amg_list *list)
 {
     struct amg_link *link = amg_list_pop(list);
@@ -267,7 +267,7 @@ static void recall_by(
 }
 
 /* Gives what is left of the pool to the peers in the queue: one credit at a
- * time, while several wait, and first to those with less than their share. */
+ * time, while several wait, and first to peers with less than their share. */
 static void pool_serve(struct amg_flow *flow)
 {
     unsigned passed = 0;
@@ -303,7 +303,7 @@ static void pool_recall(struct amg_flow *flow)
         if (kept_by(peer) > share)
             recall_by(flow, peer, kept_by(peer) - share);
     }
-    pool_serve(flow); /* raises that were not sent yet, and are not now */
+    pool_serve(flow); /* with the credits of unsent raises */
 }
 
 /* The peer wants `count` credits more. */

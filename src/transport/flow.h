@@ -11,23 +11,23 @@
  *   amg_flow_next()  next one to send
  *
  * A request takes one credit of its peer when it is sent. The reply returns
- * that credit, and those that the target owes for one-way requests it has
+ * that credit, and the credits owed for one-way requests that the target has
  * released. A target without a reply to send sends a separate message once it
  * owes half the credits, or when it is idle. A cancelled request keeps its
  * credit until the late reply: the target still holds the request, and the
  * credits bound what the target holds.
  *
- * All peers of a target share its memory for requests, the budget. Half of it
- * is divided among the peers that may come: each has `first` credits from the
+ * All peers of a target share its memory for requests, the budget. Half of
+ * the budget is for the peers that may come: each has `first` credits from the
  * start, at least one. The other half is the pool: an origin that runs out of
  * credits wishes for more, and the target raises its credits while the pool
  * lasts. Then wishes are queued, the target recalls credits from peers that
- * have more than an equal share of the pool, and gives one at a time to those
- * in the queue, in turn. An origin returns recalled credits as soon as it does
- * not use them. So a target holds at most the budget, or half of it and one
- * request of each peer.
+ * have more than an equal share of the pool, and gives one at a time to the
+ * peers in the queue, in turn. An origin returns recalled credits as soon as it
+ * does not use them. So a target holds at most the budget, or half of it and
+ * one request of each peer.
  *
- * Both sides exchange notes for that: a raise or recall by the target in the
+ * For that both sides exchange notes: a raise or recall by the target in the
  * lower half of a word, and what the origin returns (positive) or wishes
  * (negative) in the upper half. Notes may arrive in any order.
  * Model: tests/models/credits.pml. */
@@ -41,7 +41,7 @@
 #include "base/list.h"
 
 /* Flow control state of a peer, valid when all zero, so that a table of many
- * peers needs no initialisation. It must not move while in use. */
+ * peers needs no initialisation. The struct must not move while in use. */
 struct amg_flow_peer {
     struct amg_link *waiting; /* a ring: its oldest request, or NULL */
     struct amg_link owing;    /* in `owing` of struct amg_flow */
@@ -54,8 +54,8 @@ struct amg_flow_peer {
     bool has_wished;    /* the peer knows that this process wants more */
     /* Credits of the peer at this process. */
     uint16_t granted;  /* credits from the pool */
-    uint16_t wish;     /* credits that it wants in addition */
-    uint16_t recalled; /* credits of `granted` that it was asked to return */
+    uint16_t wish;     /* credits that the peer wants in addition */
+    uint16_t recalled; /* credits of `granted` to be returned */
     /* The next note to the peer. */
     int16_t change;
     uint16_t returns;
@@ -68,10 +68,10 @@ struct amg_flow_peer {
 struct amg_flow {
     struct amg_list owing;   /* peers; some may be owed 0 by now */
     uint16_t limit;          /* credits per peer, >= 1 */
-    uint16_t first;          /* those it has from the start, >= 1 */
+    uint16_t first;          /* credits per peer from the start, >= 1 */
     uint32_t pool;           /* credits for all peers to share */
     uint32_t used;           /* of the pool */
-    uint32_t sharers;        /* peers in one of the two lists, or both */
+    uint32_t sharers;        /* peers in `wishing`, `sharing` or both */
     struct amg_list wishing; /* peers that wait for the pool, a queue */
     struct amg_list sharing; /* peers with credits of the pool */
 };
@@ -90,9 +90,9 @@ static inline void amg_flow_init(struct amg_flow *flow, uint16_t limit)
 void amg_flow_set_budget(
     struct amg_flow *flow, uint64_t budget, uint64_t peers);
 
-/* Lowers the credits of both sides to `limit` (at least 1), as the peer has
- * less room than this process; the peer gives `first` from the start. More may
- * be in use already. */
+/* Lowers the credits of both sides to `limit` (at least 1), because the peer
+ * has less room than this process; the peer gives `first` from the start. More
+ * may be in use already. */
 static inline void amg_flow_bound(const struct amg_flow *flow,
     struct amg_flow_peer *peer, uint16_t limit, uint16_t first)
 {
@@ -117,8 +117,8 @@ static inline int amg_flow_credits(
     return flow->first + peer->extra;
 }
 
-/* May a new request leave? False: it must wait, because no credit is left or
- * others wait before it. */
+/* May a new request leave? False: the request must wait, because no credit is
+ * left or older requests wait. */
 static inline bool amg_flow_may_take(
     const struct amg_flow *flow, const struct amg_flow_peer *peer)
 {
@@ -146,7 +146,7 @@ static inline bool amg_flow_give(struct amg_flow_peer *peer, uint16_t count)
     return true;
 }
 
-/* Queues a request behind those that wait already. */
+/* Queues a request behind the waiting requests. */
 void amg_flow_wait(struct amg_flow_peer *peer, struct amg_link *link);
 
 /* Removes a queued request that was cancelled, or whose peer is lost. */
@@ -161,15 +161,15 @@ uint32_t amg_flow_waiting_count(const struct amg_flow_peer *peer);
 struct amg_link *amg_flow_next(
     const struct amg_flow *flow, struct amg_flow_peer *peer);
 
-/* The medium had no room for what amg_flow_next() returned: puts it back as
- * the oldest, with its credit. */
+/* The medium had no room for the request of amg_flow_next(): puts the request
+ * back as the oldest, and its credit. */
 void amg_flow_unnext(struct amg_flow_peer *peer, struct amg_link *link);
 
 /* Removes the oldest request regardless of credits, or NULL: empties the queue
  * when an endpoint closes or a peer is lost. */
 struct amg_link *amg_flow_evict(struct amg_flow_peer *peer);
 
-/* Puts the peer on the list of those that amg_flow_next_owing() returns. */
+/* Puts the peer on the list that amg_flow_next_owing() reads. */
 static inline void amg_flow_owing_add(
     struct amg_flow *flow, struct amg_flow_peer *peer)
 {
@@ -177,8 +177,7 @@ static inline void amg_flow_owing_add(
         amg_list_push(&flow->owing, &peer->owing);
 }
 
-/* Whether the credits owed to the peer, and one more, are enough for a message.
- */
+/* Are the credits owed to the peer, and one more, enough for a message? */
 static inline bool amg_flow_owes_enough(
     const struct amg_flow *flow, const struct amg_flow_peer *peer)
 {
@@ -188,7 +187,7 @@ static inline bool amg_flow_owes_enough(
            !amg_flow_is_within(flow, peer, twice);
 }
 
-/* One more credit is owed to the peer. True: enough for a message. */
+/* Owes the peer a further credit. True: enough for a message. */
 static inline bool amg_flow_owe(
     struct amg_flow *flow, struct amg_flow_peer *peer)
 {
@@ -215,18 +214,18 @@ void amg_flow_owe_again(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t count);
 
 /* Removes a peer that is owed credits or a note from the list, or NULL. The
- * caller sends them all; amg_flow_owe_again() and amg_flow_owing_add() return
- * what it cannot send. */
+ * caller sends all of these; amg_flow_owe_again() and amg_flow_owing_add() take
+ * back what could not be sent. */
 struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow);
 
-/* May amg_flow_next_owing() have one? */
+/* May amg_flow_next_owing() return a peer? */
 static inline bool amg_flow_is_owing(const struct amg_flow *flow)
 {
     return !amg_list_is_empty(&flow->owing);
 }
 
-/* Wishes for all credits that the peer could give, if requests wait and it was
- * not told yet. False: no note is due. */
+/* Wishes for all credits that the peer could give, if requests wait and the
+ * peer was not told yet. False: no note is due. */
 bool amg_flow_wish(struct amg_flow *flow, struct amg_flow_peer *peer);
 
 /* Credits came back: returns those that the peer has recalled. False: no note
@@ -245,13 +244,12 @@ uint32_t amg_flow_take_note(struct amg_flow *flow, struct amg_flow_peer *peer);
 /* The note was not sent: it is due again. */
 void amg_flow_note_again(struct amg_flow_peer *peer, uint32_t note);
 
-/* Reads a note of the peer; notes to it and others may be due then, and it may
- * have credits for waiting requests. False: a protocol violation, and nothing
- * has changed. */
+/* Reads a note of the peer; further notes may be due then, and waiting requests
+ * may get credits. False: a protocol violation; nothing has changed. */
 bool amg_flow_read_note(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t note);
 
-/* The state is that of a new peer that gives `first` credits. */
+/* Is the state that of a new peer which gives `first` credits? */
 static inline bool amg_flow_is_idle(const struct amg_flow *flow,
     const struct amg_flow_peer *peer, uint16_t first)
 {
@@ -261,8 +259,8 @@ static inline bool amg_flow_is_idle(const struct amg_flow *flow,
                (first == 0 || first > flow->limit ? flow->limit : first);
 }
 
-/* The peer is lost: nothing is owed to it, its credits are those of other
- * peers, and its memory may be freed. */
+/* The peer is lost: nothing is owed to it, its credits go to other peers, and
+ * its memory may be freed. */
 void amg_flow_forget(struct amg_flow *flow, struct amg_flow_peer *peer);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One unit of work given to a driver, and how it ends.
+/* Operation: a unit of work given to a driver, and how it ends.
  *
  * Rules of an operation:
- *  1. The poster owns it, and keeps it alive until `step` has run.
+ *  1. The poster owns the operation, and keeps it alive until `step` has run.
  *  2. A post that returns an error has not taken it: no completion follows.
  *  3. A post that succeeded is followed by exactly one completion: the driver
  *     returns the operation on the `done` list of a later poll of the same
@@ -29,20 +29,19 @@ struct amg_mem;
 struct amg_op {
     struct amg_link link;          /* the driver's while posted */
     void (*step)(struct amg_op *); /* set by the poster, called by core */
-    bool is_uncancellable; /* by the poster: only the close of its endpoint
-                            * cancels it
-                            */
+    bool is_uncancellable; /* set by the poster: only the close of the endpoint
+                            * cancels it */
     struct amg_mem *mem;   /* by the poster of a put or get: the registration of
                             * the local memory; NULL: not known */
     hg_return_t ret;       /* valid when step is called */
-    uint64_t len;          /* bytes moved or received; valid then */
+    uint64_t len;          /* bytes moved or received; valid with `ret` */
     void *data; /* a request's reply, `len` bytes; valid until release_reply */
     uint64_t priv[AMG_OP_PRIV_WORDS]; /* the driver's own words */
 };
 
 struct amg_peer;
 
-/* A request that came in, or (is_late) the reply to one that was cancelled. Its
+/* A request that came in, or (is_late) the reply to a cancelled request. The
  * bytes stay valid until release(); the driver keeps the struct next to them.
  * Core reads and releases a late reply: its sender may wait for the release. */
 struct amg_arrival {
@@ -50,22 +49,22 @@ struct amg_arrival {
     struct amg_peer *from; /* valid until release(); ref() to keep it */
     void *data;            /* aligned to 8 */
     uint32_t len;
-    uint8_t origin_context; /* the context that sent it */
+    uint8_t origin_context; /* context of the sender */
     bool is_one_way;        /* no reply is expected */
     bool is_late;           /* a late reply; origin_context is that of the
                              * replier */
     bool is_long;           /* counted in amg_ep.held, until its handler begins
                              */
-    uint64_t token;         /* send_reply finds the origin by it; of a one-way
+    uint64_t token;         /* names the origin to send_reply; of a one-way
                              * request 0, or AMG_TOKEN_ACK */
-    /* Words of the layer that keeps it, until release(). */
+    /* Words of the layer that keeps the arrival, until release(). */
     uint64_t kept[AMG_ARRIVAL_KEPT_WORDS];
 };
 
 /* Token, and cookie, of a one-way request that took no credit (send_ack). */
 enum { AMG_TOKEN_ACK = 1 };
 
-/* Whether the release of an arrival returns a credit. */
+/* Does the release of an arrival return a credit? */
 static inline bool amg_arrival_has_credit(const struct amg_arrival *arrival)
 {
     return arrival->is_one_way && arrival->token != AMG_TOKEN_ACK;
@@ -75,7 +74,7 @@ static inline bool amg_arrival_has_credit(const struct amg_arrival *arrival)
 struct amg_events {
     struct amg_list done;
     struct amg_list arrived;
-    /* A peer made progress that completes nothing here, as a fragment of its
+    /* A peer made progress that completes nothing here, like a fragment of its
      * own transfer: more may follow soon, so a wait should keep polling. */
     bool has_moved;
 };

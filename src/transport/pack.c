@@ -32,8 +32,8 @@ static void frame_write(unsigned char *body, const struct amg_pack_head *head)
     memset(body + head->len, 0, len - head->len);
 }
 
-/* Copies it behind the calls of `kept`. The second one turns the header of the
- * first into a head. */
+/* Copies a call behind the calls of `kept`. The second call turns the header of
+ * the first into a head. */
 static void pack_join(struct amg_pack *kept, const struct amg_pack *pack)
 {
     unsigned char *body = kept->body + kept->len;

@@ -14,17 +14,16 @@
  * The driver's header in front tells that the message is packed, how many calls
  * it has, and the context of the receiver, which is that of all its calls.
  *
- * Sender. A call leaves at once unless a message to its peer is under way: one
- * that this process sent since its last poll, or in that poll. Then the call is
- * kept, and those that follow it to the same context of the peer are copied
- * behind it. It leaves with the next poll, when it is full, or before a message
- * that it must not be overtaken by. So one call at a time is never kept, and a
- * peer has at most one kept message. A kept message that no call has joined
- * leaves as it is.
+ * Sender. A call leaves at once unless this process has sent a message to its
+ * peer in the last poll or since. Then the call is kept, and calls that follow
+ * to the same context of the peer are copied behind it. The kept message leaves
+ * with the next poll, when it is full, or before a message that must not
+ * overtake it. So single calls are never kept, and a peer has at most one kept
+ * message. A kept message that no call has joined leaves as it is.
  *
- * Receiver. It hands on each call as an arrival or a reply of its own, in
- * place: all of them share the buffer, and the last one that is released frees
- * it. The arrivals lie behind the message in the same buffer. Therefore a
+ * Receiver. The driver hands on each call as an arrival or a reply, in place:
+ * all calls of a message share its buffer, and the last release frees the
+ * buffer. The arrivals lie behind the message in that buffer. Therefore a
  * message has at most as many calls as there is room behind the longest one.
  *
  * The packer is a pure data structure, which sends nothing. The lock of the
@@ -75,8 +74,8 @@ struct amg_pack_counts {
 struct amg_packer {
     struct amg_list
         kept;           /* struct amg_pack, in the order of their first call */
-    uint32_t len_max;   /* of the body of a packed message; 0: none is */
-    uint32_t count_max; /* calls in one; also the limit for those of peers */
+    uint32_t len_max;   /* of the body of a message; 0: nothing is packed */
+    uint32_t count_max; /* calls in a message, also in one of a peer */
     uint32_t turn;      /* counts polls */
     /* Messages in `kept`; written under the lock, a hint without it: relaxed.
      */
@@ -100,14 +99,14 @@ struct amg_pack {
     unsigned char *body;       /* of the first call */
     uint32_t len;              /* before the post: of the body; then: of all
                                 * heads and bodies */
-    uint16_t count;            /* calls in it; 1: the message is as it was */
+    uint16_t count;            /* calls in the message; 1: it is unchanged */
     uint8_t target;            /* context of the receiver */
 };
 
 enum amg_pack_verdict {
-    AMG_PACK_SEND, /* it leaves now, after the kept message, if there is one */
-    AMG_PACK_KEPT, /* the packer keeps it, and its buffer */
-    AMG_PACK_JOINED, /* its bytes were copied: its buffer is free */
+    AMG_PACK_SEND,   /* the message leaves now, after a kept message */
+    AMG_PACK_KEPT,   /* the packer keeps the message and its buffer */
+    AMG_PACK_JOINED, /* the bytes were copied: the buffer is free */
     AMG_PACK_FULL,   /* the kept message leaves first; then ask again */
 };
 
@@ -128,8 +127,9 @@ static inline bool amg_packer_is_first(
     return true;
 }
 
-/* Decides whether a call to the peer leaves now. Its message is complete, and
- * the driver has set `head`, `body`, `len` and `target` of `pack`. */
+/* Decides whether a call to the peer leaves now. The message of the call is
+ * complete, and the driver has set `head`, `body`, `len` and `target` of
+ * `pack`. */
 enum amg_pack_verdict amg_packer_post(struct amg_packer *packer,
     struct amg_pack_peer *peer, struct amg_pack *pack);
 
@@ -172,12 +172,12 @@ struct amg_pack_part {
     const unsigned char *body; /* aligned to 8, if the message is */
 };
 
-/* Checks the whole body of a message that says it has `count` calls. False: it
- * has not, or more than `count_max`: nothing of it may be used. */
+/* Checks the whole body of a message that says it has `count` calls. False:
+ * malformed, or `count` is above `count_max`: the message must not be used. */
 bool amg_pack_iter_init(struct amg_pack_iter *iter, const void *bytes,
     uint32_t len, uint32_t count, uint32_t count_max);
 
-/* The next call; false: there was none left. */
+/* The next call; false: no call is left. */
 static inline bool amg_pack_iter_next(
     struct amg_pack_iter *iter, struct amg_pack_part *ret_part)
 {
@@ -215,14 +215,14 @@ static inline struct amg_pack_arrival *amg_pack_arrivals(
                                                  AMG_PACK_ALIGN);
 }
 
-/* One more call uses the buffer; `others` is 0 while it has one user. */
+/* A further call uses the buffer; `others` is 0 while it has one user. */
 static inline void amg_pack_share(atomic_uint *others)
 {
     atomic_fetch_add_explicit(others, 1u, memory_order_relaxed);
 }
 
-/* A user has finished; true: it was the last one. Any thread, without a lock:
- * the release of each user pairs with the acquire of the last. */
+/* A user has finished; true: the last user has. Any thread, without a lock: the
+ * release of each user pairs with the acquire of the last. */
 static inline bool amg_pack_unshare(atomic_uint *others)
 {
     if (AMG_LIKELY(atomic_load_explicit(others, memory_order_acquire) == 0))

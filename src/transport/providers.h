@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One network that can be opened here. Valid only during the callback. */
+/* A network that can be opened here. Valid only during the callback. */
 struct amg_provider {
-    const char *init;    /* the init string that opens it */
-    const char *address; /* of the domain opened to list it */
+    const char *init;    /* init string that opens the network */
+    const char *address; /* address of the domain that the list has opened */
     const char *nics;    /* what may stand after "://", with commas */
     const char *demands; /* requirements on exposed memory; "none" */
     uint32_t message_len;
@@ -25,13 +25,13 @@ struct amg_provider {
 struct amg_providers {
     /* Versions of the loaded library and of the headers: "1.17", "1.17". */
     void (*versions)(char *ret_loaded, char *ret_built, size_t cap);
-    /* Opens each network in turn, and calls `each` for those that open. Returns
-     * the number of calls. */
+    /* Opens each network in turn, and calls `each` for networks that open.
+     * Returns the number of calls. */
     unsigned (*list)(
         void (*each)(const struct amg_provider *provider, void *arg),
         void *arg);
-    /* Is there a provider of this protocol, as "tcp", for the rest of the init
-     * string? Opens nothing; false: the log says what is missing. */
+    /* Is there a provider of this protocol, like "tcp", for the rest of the
+     * init string? Opens nothing; false: the log says what is missing. */
     bool (*has)(const char *protocol, const char *info);
 };
 

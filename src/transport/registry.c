@@ -64,7 +64,7 @@ hg_return_t amg_uri_split(const char *text, struct amg_uri *ret_uri)
     return HG_SUCCESS;
 }
 
-/* Reads all of `text` as a number; false when it is none up to 65535. */
+/* Reads all of `text` as a number; false: not a number up to 65535. */
 static bool port_of(const char *text, uint16_t *ret_port)
 {
     uint32_t port = 0;
@@ -138,7 +138,7 @@ static bool has_scheme(
     return false;
 }
 
-/* Every word is a scheme, as amg_uri_split() reads it, and there is one. */
+/* Is every word a scheme for amg_uri_split(), and is there a word? */
 static bool schemes_are_valid(const char *schemes)
 {
     size_t len = 0;

@@ -9,8 +9,8 @@
 #include "mercury_core_types.h"
 #include "transport/transport.h"
 
-/* Pointers into the string that was split; it stays the caller's and must
- * outlive this.
+/* Pointers into the string that was split, which stays the caller's and must
+ * outlive the struct.
  *
  *     ofi+tcp://node7:4242        mpi+p2p        self://812-9ab0
  *     |  |      |                 |              |       |

@@ -16,7 +16,7 @@ struct amg_segment {
     uint64_t len;
 };
 
-/* Is all of it inside `whole`? An empty segment is inside of anything. */
+/* Is all of `segment` inside `whole`? An empty segment always is. */
 static inline bool amg_segment_is_in(
     const struct amg_segment *segment, const struct amg_segment *whole)
 {
@@ -44,8 +44,8 @@ static inline void *amg_seg_iter_at(const struct amg_seg_iter *iter)
 /* Bytes left in the list, at most `max`. */
 uint64_t amg_seg_iter_left(const struct amg_seg_iter *iter, uint64_t max);
 
-/* Is the position valid, with `len` bytes left? It may come from a peer, and be
- * out of range. */
+/* Is the position valid, with `len` bytes left? The position may come from a
+ * peer, and be out of range. */
 static inline bool amg_seg_iter_has(
     const struct amg_seg_iter *iter, uint64_t len)
 {
@@ -66,7 +66,7 @@ void amg_seg_iter_skip(struct amg_seg_iter *iter, uint64_t len);
 void amg_seg_iter_gather(void *to, struct amg_seg_iter *from, uint64_t len);
 void amg_seg_iter_scatter(
     struct amg_seg_iter *to, const void *from, uint64_t len);
-/* Between two lists, which may overlap. */
+/* Copies between two lists, which may overlap. */
 void amg_seg_iter_copy(
     struct amg_seg_iter *to, struct amg_seg_iter *from, uint64_t len);
 

@@ -17,9 +17,9 @@
 /* A key is a cookie of the table, which is reused, and a serial number, which
  * is not: so the key of unregistered memory finds nothing. Serial numbers have
  * 32 bits and begin at random in each domain: a key that was kept over 2^32
- * registrations would be valid again, and one of another process is valid here
- * with a probability of 2^-32. A copy runs without the lock, but counts as a
- * user of the memory; unregistering waits for the users. */
+ * registrations would be valid again, and a key of another process is valid
+ * here with a probability of 2^-32. A copy runs without the lock, but counts as
+ * a user of the memory; unregistering waits for the users. */
 
 enum { NAP_NS = 20000 }; /* between two checks for users of closing memory */
 
@@ -41,8 +41,8 @@ struct amg_self_mem {
 
 /* The smallest complete driver, and the example to copy: this file has exposed
  * memory, the domain, its endpoints and its one address; messages are in
- * self_msg.c. It receives even if the domain does not listen, because a process
- * can always reach itself.
+ * self_msg.c. The driver receives even if the domain does not listen, because a
+ * process can always reach itself.
  *
  * An address is "self://PID-NONCE", where the nonce is drawn for each domain:
  * the string of another process, or of a closed class, never matches. */
@@ -57,7 +57,7 @@ static const char self_prefix[] = "self://";
 /* Owned by its opener, until close. */
 struct self_domain {
     struct amg_domain base;
-    char text[TEXT_CAP]; /* its address */
+    char text[TEXT_CAP]; /* address of the domain */
     struct amg_self_msgs msgs;
     struct amg_self_mems mems;
 };
@@ -82,7 +82,7 @@ static void self_mems_fini(struct amg_self_mems *mems)
     amg_table_fini(&mems->table);
 }
 
-/* As amg_bulk_ops.reg and unreg. */
+/* Exposes memory, or ends that: the slots reg and unreg of amg_bulk_ops. */
 static hg_return_t self_mems_add(struct amg_self_mems *mems,
     const struct amg_segment *segments, uint32_t count, uint8_t flags,
     struct amg_mem **ret_mem)
@@ -257,7 +257,7 @@ static struct self_domain *domain_of_ep(const struct amg_ep *ep)
     return domain_of(ep->domain);
 }
 
-/* Returns the nonce. */
+/* Writes the address of a domain, and returns its nonce. */
 static uint64_t text_make(char *ret_text)
 {
     uint64_t nonce = 0;
@@ -423,7 +423,7 @@ static hg_return_t self_addr_format(const struct amg_domain *domain,
     return HG_SUCCESS;
 }
 
-/* Is it "self://DIGITS-DIGITS", the second ones hexadecimal? */
+/* Is `text` "self://DIGITS-DIGITS", the last ones hexadecimal? */
 static bool text_is_address(const char *text)
 {
     size_t prefix_len = strlen(self_prefix);

@@ -18,13 +18,13 @@ struct amg_self_mem;
 struct amg_self_mems {
     struct amg_lock lock; /* guards all below, and the counts of users */
     struct amg_table table;
-    uint32_t serials; /* the next one; see self.c */
+    uint32_t serials; /* next serial number; see self.c */
 };
 
 extern const struct amg_transport amg_self_transport;
 
-/* Is this the key of memory of this domain that is exposed now, and has these
- * segments? Then they are addresses of this process. */
+/* Is `key` that of memory which this domain exposes now, with these segments?
+ * Then the segments are addresses of this process. */
 bool amg_self_mem_is(const struct amg_domain *domain, const struct amg_key *key,
     const struct amg_segment *segments, uint32_t count);
 
@@ -37,15 +37,15 @@ struct amg_self_msgs {
     struct amg_bias lock;     /* guards all below, and the endpoints' lists */
     struct amg_self_ep **eps; /* by context id; NULL: not open */
     struct amg_calls calls;
-    struct amg_flow_peer peer; /* the only one: this process */
+    struct amg_flow_peer peer; /* the only peer: this process */
 };
 
 /* Owned by its opener until close. */
 struct amg_self_ep {
     struct amg_ep base;
     struct amg_self_msgs *msgs;
-    /* The number of entries of `events`, and whether a thread blocks; see poll.
-     * Written under the lock. Poll reads it without the lock, only to decide
+    /* The number of entries of `events`, and whether a thread blocks. Written
+     * under the lock. Poll reads the state without the lock, only to decide
      * whether to take the lock, so the load is relaxed. */
     atomic_uint state;
     struct amg_events events; /* completions and arrivals for the next polls */
@@ -62,8 +62,8 @@ void amg_self_msgs_fini(struct amg_self_msgs *msgs);
 void amg_self_msgs_write_state(
     struct amg_self_msgs *msgs, struct amg_state *state);
 
-/* Makes `ep` reachable, or ends that; see amg_ep_ops. Before join, all but its
- * base is zero. */
+/* Makes `ep` reachable, or ends that; see amg_ep_ops. Before join, all of `ep`
+ * but its base is zero. */
 hg_return_t amg_self_msgs_join(
     struct amg_self_msgs *msgs, struct amg_self_ep *ep);
 void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_events *ret_events);

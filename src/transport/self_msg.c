@@ -36,7 +36,7 @@ enum {
     ENTRY = 4, /* increment per entry */
 };
 
-/* One request or reply; in the pool while nobody uses it. */
+/* A request or reply; in the pool while nobody uses it. */
 struct self_msg {
     struct amg_link kept; /* in the pool */
     struct amg_buf buf;
@@ -44,7 +44,7 @@ struct self_msg {
     struct amg_self_msgs *msgs;
     struct amg_post post;
     uint8_t target_context;
-    bool is_long; /* of the heap, not of the pool, where it stays 0 */
+    bool is_long; /* memory of the heap; 0 in messages of the pool */
     uint64_t bytes[];
 };
 
@@ -127,7 +127,7 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     msg_free(amg_container_of(post, struct self_msg, post));
 }
 
-/* The endpoint of a context; NULL: it is not open. */
+/* The endpoint of a context; NULL: not open. */
 static inline struct amg_self_ep *target_of(
     const struct amg_self_msgs *msgs, uint8_t context_id)
 {
@@ -205,7 +205,7 @@ static AMG_INLINE struct self_msg *msg_get(struct amg_ep *ep)
     return msg;
 }
 
-/* The same with short bytes in it. */
+/* A message with the first AMG_NOW_LEN bytes at `bytes`, or NULL. */
 static AMG_INLINE struct self_msg *msg_make(
     struct amg_ep *ep, const void *bytes)
 {
@@ -213,7 +213,7 @@ static AMG_INLINE struct self_msg *msg_make(
 
     if (!AMG_LIKELY(msg != NULL))
         return NULL;
-    memcpy(msg->bytes, bytes, AMG_NOW_LEN); /* all of it takes no call */
+    memcpy(msg->bytes, bytes, AMG_NOW_LEN); /* a constant length */
     return msg;
 }
 
@@ -262,8 +262,7 @@ static bool len_is_right(const struct amg_buf *buf, uint32_t len)
     return false;
 }
 
-/* Sends a request at once. False: something keeps it, and nothing has changed.
- */
+/* Sends a request at once. False: no target or credit; nothing has changed. */
 static AMG_INLINE bool request_send_now_locked(struct amg_ep *ep,
     struct amg_target to, struct self_msg *msg, bool wants_reply,
     struct amg_op *op)
@@ -287,7 +286,7 @@ static AMG_INLINE bool request_send_now_locked(struct amg_ep *ep,
     return true;
 }
 
-/* Lets the call engine send it, or end it. */
+/* Lets the call engine send the request, or end it. */
 static hg_return_t request_post_locked(struct amg_ep *ep, struct amg_target to,
     struct self_msg *msg, bool wants_reply, struct amg_op *op)
 {
@@ -375,8 +374,8 @@ hg_return_t amg_self_send_ack(struct amg_ep *ep, struct amg_target to,
     return HG_SUCCESS;
 }
 
-/* Ends the call of `token` with `ret`. False: it was cancelled or answered
- * before. */
+/* Ends the call of `token` with `ret`. False: the call was cancelled or
+ * answered before. */
 static AMG_INLINE bool call_answer_locked(struct amg_self_msgs *msgs,
     uint64_t token, struct self_msg *reply, uint32_t len, hg_return_t ret)
 {

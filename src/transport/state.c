@@ -40,7 +40,7 @@ void amg_state_begin(struct amg_state *state, const char *part)
     state->is_full = false;
 }
 
-/* By the first item: a peer without one needs no name. */
+/* Printed with the first item: a peer without items needs no name. */
 static void subject_print(struct amg_state *state)
 {
     char name[AMG_PEER_NAME_CAP];

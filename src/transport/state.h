@@ -8,8 +8,8 @@
  *   requests waiting for a credit or room 2, credits taken 8 of 8
  *
  * A counted item is gone when nothing is under way: a message that waits, a
- * credit or buffer that another one has, an operation. A note is a fact beside
- * these. A line without a counted item is not written.
+ * credit or buffer that a peer has, an operation. A note is a fact beside the
+ * items. A line without a counted item is not written.
  *
  * The order of a report is that of a call: the contexts of the class, then what
  * each driver has under way with each of its peers, then what it has under way
@@ -43,14 +43,14 @@ struct amg_state {
                                   * job may close */
     size_t quiet;                /* peers with nothing under way */
     size_t lacked;               /* lines without room */
-    char who[AMG_STATE_WHO_CAP]; /* this process, in each line */
+    char who[AMG_STATE_WHO_CAP]; /* name of the process, in each line */
     /* The line that is being written. */
     const char *part;
     const struct amg_calls *calls;    /* of `peer` */
     const struct amg_flow_peer *peer; /* NULL: the line is about the part */
     size_t begin;                     /* of its text */
     unsigned items;
-    bool is_full; /* it lacks room */
+    bool is_full; /* the line lacks room */
 };
 
 /* All zero but the parameters: `rank` of this process, negative if it has none;
@@ -68,14 +68,14 @@ void amg_state_begin_peer_locked(struct amg_state *state,
     uint32_t owner);
 void amg_state_end(struct amg_state *state);
 
-/* An item: so many things that are not at home, if there are any. */
+/* Adds an item: `count` things that are not at home, if there are any. */
 void amg_state_add(struct amg_state *state, const char *what, size_t count);
 static inline void amg_state_add_list(
     struct amg_state *state, const char *what, const struct amg_list *list)
 {
     amg_state_add(state, what, amg_list_len(list));
 }
-/* Appends to the line, if it has an item: a note, as ", name value". */
+/* Appends to the line, if it has an item: a note like ", name value". */
 void amg_state_print(struct amg_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -12,14 +12,14 @@
 #include "mercury_core_types.h"
 
 enum {
-    AMG_TABLE_INDEX_BITS = 22, /* four million entries; the rest of the */
-    AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1, /* 32 counts uses */
-    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* one use in a cookie */
+    AMG_TABLE_INDEX_BITS = 22, /* four million entries */
+    AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1,
+    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* the other bits count uses */
 };
 
 struct amg_table_slot {
     void *object;           /* NULL: free */
-    uint32_t cookie;        /* of the object, or of the next one */
+    uint32_t cookie;        /* of the object, or of the next object */
     uint32_t owner_or_next; /* number of the peer; if free: the next free slot
                              */
 };
@@ -38,10 +38,10 @@ struct amg_table {
 void amg_table_init(struct amg_table *table, uint32_t max, const char *what);
 void amg_table_fini(struct amg_table *table);
 
-/* Makes room for one more. HG_NOMEM. */
+/* Makes room for further objects. HG_NOMEM. */
 hg_return_t amg_table_grow(struct amg_table *table);
 
-/* Whether there is room for one more without growing. */
+/* Is there room for an object without growing? */
 static inline bool amg_table_has_room(const struct amg_table *table)
 {
     return table->free != table->cap;
@@ -60,8 +60,8 @@ static inline uint32_t amg_table_put(
     return slot->cookie;
 }
 
-/* The same, and grows if there is no room. HG_NOMEM: also when all slots are
- * taken. */
+/* Gives `object` a cookie, and grows the table if it has no room. HG_NOMEM:
+ * also when all slots are taken. */
 static inline hg_return_t amg_table_add(
     struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
 {
@@ -79,7 +79,7 @@ static inline struct amg_table_slot *amg_table_at(
     return &table->slots[cookie & AMG_TABLE_INDEX_MASK];
 }
 
-/* Slot of `cookie` for `owner`; NULL: it was removed, or never existed. */
+/* Slot of `cookie` for `owner`; NULL: removed, or never given. */
 static inline struct amg_table_slot *amg_table_find(
     const struct amg_table *table, uint32_t cookie, uint32_t owner)
 {

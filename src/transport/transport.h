@@ -55,7 +55,7 @@ enum {
 struct amg_nic_id {
     char name[AMG_NIC_TEXT_CAP];  /* of the device: "mlx5_0" */
     char iface[AMG_NIC_TEXT_CAP]; /* of its network interface: "ib0" */
-    char bus[AMG_NIC_TEXT_CAP];   /* its PCI address: "0000:81:00.0" */
+    char bus[AMG_NIC_TEXT_CAP];   /* PCI address: "0000:81:00.0" */
 };
 
 /* Options of a driver whose medium is that of a job (MPI). */
@@ -69,10 +69,10 @@ struct amg_open_job {
 /* Options of a driver that opens a NIC (libfabric). */
 struct amg_open_nic {
     const char *ip_subnet; /* "10.0.0.0/8": use an interface in it; or NULL */
-    const char *auth_key;  /* key of the job at the network; NULL: its own */
-    uint8_t addr_format;   /* one of enum na_addr_format */
+    const char *auth_key;  /* key of the job at the network, or NULL */
+    uint8_t addr_format;   /* value of enum na_addr_format */
     bool no_block;         /* no thread will block: no descriptor is needed */
-    /* Chooses one of several equal NICs for this process: returns its index, or
+    /* Chooses one of several equal NICs for this process: returns the index, or
      * `count` if the machine description has none of them; `turn`: number of
      * processes of this node that chose before. For a driver that may choose
      * because the user did not: a call may take milliseconds. Writes the reason
@@ -91,8 +91,8 @@ struct amg_open {
     /* All peers are ranks of one job, which close together when the main domain
      * does: then a quiet rank has all its credits and accesses back. */
     bool is_joined;
-    /* Another process of this node, which opens the same medium now, removes
-     * what dead processes left there. */
+    /* Remains of dead processes are removed by another process of this node,
+     * which opens the same medium now. */
     bool is_clean;
     uint32_t message_len;  /* hint: longest message, 0 takes the default */
     uint32_t credits;      /* unanswered requests per peer, 0 the default */
@@ -111,7 +111,7 @@ struct amg_limits {
     bool must_yield;      /* ranks of this node outnumber its cores */
     bool reaches_self;    /* a request to its own address arrives */
     /* Only threads of the program may call the medium, no service threads:
-     * posts of these wait for the next poll by a thread of the program. */
+     * their posts wait for the next poll by a thread of the program. */
     bool is_user_bound;
 };
 
@@ -129,10 +129,10 @@ struct amg_domain {
     /* Set by core before quiesce(): calls that this process has made so far, by
      * any route. */
     uint64_t posted;
-    /* Set by core for the main domain, which calls it when its medium has
-     * ended, so that the program may make no more progress, again and again
-     * until the peers have closed: the other domains of the class stop(). NULL:
-     * none. */
+    /* Set by core for the main domain: calls stop() of the other domains of the
+     * class. The driver calls it again and again, from the end of its medium,
+     * when the program may make no more progress, until the peers have closed.
+     * NULL: none. */
     void (*stopped)(void *arg);
     void *stopped_arg;
     /* Makes progress on all endpoints; the results wait for their next polls.
@@ -140,7 +140,7 @@ struct amg_domain {
     void (*progress)(struct amg_domain *domain);
     /* Set by core: makes progress on the other open domains of the process. A
      * driver that waits for a peer calls it, without a lock, again and again:
-     * in one of these the peer may wait in the same way for this process.
+     * the peer may wait in the same way for this process in another domain.
      * NULL: the class is not open yet. */
     void (*others)(const struct amg_domain *domain);
     /* Set by core for log lines: returns the rank of a peer, or UINT32_MAX.
@@ -161,10 +161,10 @@ struct amg_ep {
     const atomic_uint *kept;
     /* Bytes of long requests (get_long_buf) that are arriving, or wait for
      * their handler: beyond AMALGAM_MAX_PENDING_BYTES the driver leaves further
-     * ones at their origin. The driver adds them, core subtracts each arrival
-     * with `is_long` by amg_arrival_begin(), and release() those left. Relaxed:
-     * a count, which publishes nothing. Valid until the domain is closed. NULL:
-     * no arrival has `is_long`. The pointer is constant. */
+     * requests at their origin. The driver adds them, core subtracts each
+     * arrival with `is_long` by amg_arrival_begin(), and release() the others.
+     * Relaxed: a count, which publishes nothing. Valid until the domain is
+     * closed. NULL: no arrival has `is_long`. The pointer is constant. */
     atomic_uint_fast64_t *held;
     uint8_t context_id;
 };
@@ -240,7 +240,7 @@ struct amg_domain_ops {
     void (*limits)(
         const struct amg_domain *domain, struct amg_limits *ret_limits);
     /* Announces to the peers that this process is about to close, and checks
-     * whether all of them have announced it. Never blocks; HG_AGAIN: not yet,
+     * whether all peers have announced that. Never blocks; HG_AGAIN: not yet,
      * call again. HG_SUCCESS: all have, or none needs to. HG_TIMEOUT: a peer
      * stopped waiting; the log names the missing ones. Until then peers may
      * send requests and access memory. */
@@ -252,10 +252,10 @@ struct amg_domain_ops {
      * has made are given up; the log has their number. Optional before close.
      */
     bool (*abandon)(struct amg_domain *domain);
-    /* This process makes no more progress: ends the calls of its peers. Called
-     * again and again while the others may make some; optional before close. */
+    /* Ends the calls of the peers: this process makes no more progress. Called
+     * again and again while the peers may make some; optional before close. */
     void (*stop)(struct amg_domain *domain);
-    /* Writes what is under way with each peer, and else in the domain. Takes
+    /* Writes what is under way with each peer, and in the domain besides. Takes
      * the locks of the driver for some microseconds, and more where many calls
      * and transfers are under way; logs nothing. */
     void (*write_state)(struct amg_domain *domain, struct amg_state *state);
@@ -283,9 +283,9 @@ struct amg_ep_ops {
     int (*wait_fd)(const struct amg_ep *ep);
     /* The progress owner announces that it is about to block on wait_fd: from
      * now on a sender makes the descriptor readable. False: a completion or
-     * arrival is there, so poll instead. That includes an operation that ended
-     * in a post or cancel of this process: arm looks for it under the lock that
-     * these take (core wakes the owner when they come later). The next poll
+     * arrival is there, so poll instead. An operation that ended in a post or
+     * cancel of this process counts: arm looks for it under the lock that post
+     * and cancel take (core wakes the owner after later ones). The next poll
      * ends the announcement, and drains the descriptor. Always true without a
      * descriptor. May make system calls. */
     bool (*arm)(struct amg_ep *ep);
@@ -299,15 +299,15 @@ struct amg_ep_ops {
     unsigned (*poll)(
         struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
     /* Asks a posted operation (request, reply, put or get) to end early.
-     * HG_SUCCESS: it will, or has already ended. The reply to a cancelled
+     * HG_SUCCESS: the operation will, or has ended. The reply to a cancelled
      * request becomes an arrival at any endpoint of the domain, also one that
      * is opened later; a driver whose only peer is this process may drop it. */
     hg_return_t (*cancel)(struct amg_ep *ep, struct amg_op *op);
 };
 
-/* Peers are counted: each slot that returns one gives the caller a reference,
- * which unref() ends. A driver whose peers live as long as its domain counts
- * nothing. */
+/* Peers are counted: each slot that returns a peer gives the caller a
+ * reference, which unref() ends. Peers that live as long as the domain need no
+ * count. */
 struct amg_addr_ops {
     struct amg_peer *(*self)(struct amg_domain *domain);
     struct amg_peer *(*ref)(struct amg_peer *peer);
@@ -331,9 +331,10 @@ struct amg_msg_ops {
     /* A buffer for one request or one reply to `peer`. HG_NOMEM. */
     hg_return_t (*get_buf)(
         struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
-    /* One for a longer message to `peer`, of at least `len` bytes. HG_AGAIN:
-     * all such buffers are in use; HG_MSGSIZE: this driver has none that long.
-     * The caller can do without one: it should not wait for it. */
+    /* A buffer for a longer message to `peer`, of at least `len` bytes.
+     * HG_AGAIN: all such buffers are in use; HG_MSGSIZE: this driver has none
+     * that long. The caller can do without, and should not wait for a long
+     * buffer. */
     hg_return_t (*get_long_buf)(struct amg_ep *ep, struct amg_peer *peer,
         uint32_t len, struct amg_buf **ret_buf);
     /* Returns an unused buffer. */
@@ -361,18 +362,18 @@ struct amg_msg_ops {
     hg_return_t (*send_reply)(struct amg_ep *ep,
         const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
         struct amg_op *op);
-    /* The same for a message of at most AMG_NOW_LEN bytes, of which that many
-     * can be read, without a buffer of the caller. False: it cannot be sent in
-     * this way now, and nothing has changed; the slots above do it, or tell
-     * why not. The reply completes nothing. */
+    /* Send a message of at most AMG_NOW_LEN bytes without a buffer of the
+     * caller; AMG_NOW_LEN bytes can be read at `bytes`. False: the driver
+     * cannot do that now, and nothing has changed; the slots above send the
+     * message, or tell why not. The reply completes nothing. */
     bool (*request_now)(struct amg_ep *ep, struct amg_target to,
         const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
     bool (*reply_now)(struct amg_ep *ep, const struct amg_arrival *arrival,
         const void *bytes, uint32_t len);
     /* Sends a one-way request of the library itself, of at most AMG_NOW_LEN
-     * bytes, of which that many can be read. It takes no credit, so it does not
-     * wait behind requests that do: their target may need it before it answers
-     * one of them. Completion and errors as send_request. */
+     * bytes, of which that many can be read. The request takes no credit, so it
+     * does not wait behind requests that do: the target may need it before it
+     * answers one of them. Completion and errors as send_request. */
     hg_return_t (*send_ack)(struct amg_ep *ep, struct amg_target to,
         const void *bytes, uint32_t len, struct amg_op *op);
     /* The bytes of an arrival, or of a reply, are no longer needed. The credit
@@ -400,24 +401,24 @@ struct amg_bulk_ops {
      * exposed memory of `to.peer`; completes when they are *there*. On both
      * sides the bytes may be in several segments. `local` and `remote` are not
      * kept, but the lists they point to stay as they are until the operation
-     * completes. The caller may drop its reference to the peer when this has
+     * completes. The caller may drop its reference to the peer when put() has
      * returned. The progress of context `to.context_id` serves the access.
-     * Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not
-     * exposed for writing), HG_OVERFLOW (outside what is exposed; nothing was
-     * moved), HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
+     * Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not exposed for
+     * writing), HG_OVERFLOW (outside what is exposed; nothing was moved),
+     * HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
      * HG_NOMEM (here or at the peer; nothing was moved), HG_NA_ERROR. Returns
      * HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_target to,
         const struct amg_seg_iter *local, const struct amg_remote *remote,
         uint64_t len, struct amg_op *op);
-    /* The other way: completes when the bytes are *here*. */
+    /* Moves bytes the other way; completes when they are *here*. */
     hg_return_t (*get)(struct amg_ep *ep, struct amg_target to,
         const struct amg_seg_iter *local, const struct amg_remote *remote,
         uint64_t len, struct amg_op *op);
 };
 
 struct amg_transport {
-    const char *name;    /* as in addresses and reports: "self", "mpi" */
+    const char *name;    /* name in addresses and reports: "self", "mpi" */
     const char *schemes; /* init strings it opens, space separated */
     struct amg_domain_ops domain;
     struct amg_ep_ops ep;

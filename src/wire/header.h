@@ -16,8 +16,8 @@
 /* Bytes of a checksum: 2, 4, 8; 0 for HG_NOHASH. */
 size_t amg_checksum_len(hg_proc_hash_t hash);
 
-/* Continues the checksum `sum` of earlier bytes with `len` bytes. That of no
- * bytes is 0. With HG_NOHASH it stays unchanged. */
+/* Continues the checksum `sum` of earlier bytes with `len` bytes. The checksum
+ * of no bytes is 0. With HG_NOHASH returns `sum`. */
 uint64_t amg_checksum_add(
     hg_proc_hash_t hash, uint64_t sum, const void *data, size_t len);
 
@@ -38,18 +38,18 @@ uint64_t amg_checksum_add(
  *           AMG_HEADER_SUMMED            AMG_HEADER_SUMMED
  *
  * In the byte order of the machine, which all ranks of a job share. The
- * driver's own 8 bytes precede it, so that a call without arguments takes 24
- * bytes each way: above that MPI does not send inline, and a round trip takes
- * 0.3 us more (measured, MPICH 4.0.2 over UCX 1.13).
+ * driver's own 8 bytes precede the head, so that a call without arguments takes
+ * 24 bytes each way: above that MPI does not send inline, and a round trip
+ * takes 0.3 us more (measured, MPICH 4.0.2 over UCX 1.13).
  *
  * With AMG_HEADER_MORE the arguments did not fit: they are replaced by their
  * length (8 bytes), with AMG_HEADER_SUMMED their checksum (4 bytes), and the
  * bulk descriptor to fetch them by.
  *
  * The sender chooses both checksums, and the receiver checks those present.
- * That of the head is a CRC16 of head and user's header, computed with the
- * field as 0, and a result of 0 written as 0xffff. It does not depend on a
- * flag, so that a damaged flag cannot disable it. That of the arguments is a
+ * The sum of the head is a CRC16 of head and user's header, computed with the
+ * field as 0, and a result of 0 written as 0xffff. The sum depends on no flag,
+ * so that a damaged flag cannot disable it. The sum of the arguments is a
  * CRC32; AMG_HEADER_SUMMED without a checksum of the head is an error. */
 
 enum {
@@ -66,7 +66,7 @@ enum amg_header_flags {
     AMG_HEADER_ONE_WAY = 2, /* no answer is expected */
     AMG_HEADER_ACK = 4, /* a long reply was fetched; with an answer: a probe */
     AMG_HEADER_SUMMED = 8,     /* the arguments have a checksum */
-    AMG_HEADER_SEVERAL = 16,   /* its arguments are records (wire/records.h) */
+    AMG_HEADER_SEVERAL = 16,   /* the arguments are records (wire/records.h) */
     AMG_HEADER_FLAGS_ALL = 31, /* any other bit belongs to a later version */
 };
 
@@ -88,7 +88,7 @@ static inline uint64_t amg_header_plain(uint8_t magic, uint8_t flags)
         magic | (uint64_t)AMG_HEADER_VERSION << 8 | (uint64_t)flags << 16);
 }
 
-/* Is it such a head? */
+/* Does a message begin with such a head? */
 static inline bool amg_header_is_plain(
     const void *data, uint64_t len, uint8_t magic, uint8_t flags)
 {
@@ -124,9 +124,9 @@ void amg_header_set_user_len(void *data, uint16_t user_len);
 /* Writes the checksum of a complete head and its user's header. */
 void amg_header_sign(void *data);
 
-/* Reads and checks a head. HG_CHECKSUM_ERROR: it was damaged.
- * HG_PROTOCOL_ERROR: too short, or of another kind or version. `ret_why` is the
- * cause, for a log line. The lengths in the result are within `len`. */
+/* Reads and checks a head. HG_CHECKSUM_ERROR: damaged. HG_PROTOCOL_ERROR: too
+ * short, or of another kind or version. `ret_why` is the cause, for a log line.
+ * The lengths in the result are within `len`. */
 hg_return_t amg_header_read(const void *data, uint64_t len, uint8_t magic,
     struct amg_header *ret_header, const char **ret_why);
 

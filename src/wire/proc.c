@@ -28,7 +28,7 @@ static hg_size_t proc_used(const struct hg_proc *proc)
     return proc_size(proc) - proc->left;
 }
 
-/* At least `*size` bytes, which becomes their number. */
+/* Allocates at least `*size` bytes; `*size` becomes their number. */
 static void *extra_alloc(const struct hg_proc *proc, hg_size_t *size)
 {
     void *extra = NULL;
@@ -95,8 +95,8 @@ static void sum_add(struct hg_proc *proc, const void *data, hg_size_t len)
     proc->sum = amg_checksum_add(proc->hash, proc->sum, data, len);
 }
 
-/* One memcpy if the bytes are available and no checksum is wanted; with a
- * constant `len` it is one load and one store. */
+/* Codes by a single memcpy if the bytes are available and no checksum is
+ * wanted; with a constant `len` by a load and a store. */
 static inline hg_return_t bytes_code(
     struct hg_proc *proc, void *data, hg_size_t len)
 {
@@ -234,7 +234,7 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
         !AMG_CONTRACT(proc->op != HG_FREE, "the proc frees; it has no buffer"))
         return NULL;
     if (data_size > proc->left && room_make(proc, data_size) != HG_SUCCESS) {
-        if (proc->op == HG_DECODE) /* the caller may read the pointer unasked */
+        if (proc->op == HG_DECODE) /* the caller may not check the pointer */
             AMG_LOG_ERROR("rpc",
                 "hg_proc_save_ptr(): %llu bytes are wanted, but %llu of %llu "
                 "are left; do both sides encode the same types?",

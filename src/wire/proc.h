@@ -32,7 +32,7 @@ struct hg_proc {
     hg_proc_op_t op;
     hg_proc_hash_t hash;
     uint64_t sum; /* of all bytes encoded or decoded */
-    char *buf;    /* as given; stays the caller's */
+    char *buf;    /* buffer of the caller */
     hg_size_t size;
     char *extra; /* NULL until needed */
     hg_size_t extra_size;

@@ -16,8 +16,8 @@
  *     8   n the argument
  *   8+n     zeros to a multiple of 8
  *
- * The header's id is the RPC of all of them. Such a request is one-way, and has
- * neither checksums nor a header of the user. */
+ * The header's id is the RPC of all records. A request of records is one-way,
+ * and has neither checksums nor a header of the user. */
 
 enum {
     AMG_RECORD_HEAD_LEN = 8,
@@ -30,7 +30,7 @@ static inline uint32_t amg_record_len(uint32_t arg_len)
     return AMG_RECORD_HEAD_LEN + ((arg_len + 7u) & ~7u);
 }
 
-/* Writes one to `to`, which is aligned to 8. */
+/* Writes a record to `to`, which is aligned to 8. */
 static inline void amg_record_write(void *to, const void *arg, uint32_t arg_len)
 {
     uint64_t *words = to;
@@ -42,7 +42,7 @@ static inline void amg_record_write(void *to, const void *arg, uint32_t arg_len)
         memcpy(&words[1], arg, arg_len);
 }
 
-/* The same for an argument whose length is a multiple of 8; makes no call. */
+/* Writes a record whose argument has a multiple of 8 bytes, without a call. */
 static inline void amg_record_write_words(
     void *to, const void *arg, uint32_t arg_len)
 {
@@ -55,8 +55,8 @@ static inline void amg_record_write_words(
 }
 
 /* Returns the length of the record at `from`, of which `rest` bytes can be
- * read, and of its argument; 0: it is no record. Reads the length once, because
- * the sender may change it. */
+ * read, and of its argument; 0: no record. Reads the length once, because the
+ * sender may change it. */
 static inline uint32_t amg_record_read(
     const void *from, uint32_t rest, uint32_t *ret_arg_len)
 {
@@ -72,8 +72,8 @@ static inline uint32_t amg_record_read(
     return amg_record_len((uint32_t)arg_len);
 }
 
-/* Number of records in `len` bytes, which are aligned to 8; 0: there is none,
- * or one is malformed. */
+/* Number of records in `len` bytes, which are aligned to 8; 0: no record, or a
+ * malformed one. */
 static inline uint32_t amg_records_count(const void *records, uint64_t len)
 {
     uint64_t at = 0;

@@ -128,7 +128,7 @@ free_s:
     return rc;
 }
 
-/* Both kinds of plain strings: a pointer to characters, const or not. */
+/* Codes a plain string: a pointer to characters, const or not. */
 static hg_return_t string_code(hg_proc_t proc, char **s, uint8_t is_const)
 {
     uint8_t ignored = 0;

@@ -21,7 +21,7 @@ static struct amg_attic attic; /* of bulk handles */
 
 #define BULK_FLAGS (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
-/* 0 for a list that is short enough to be searched. */
+/* Entries of `starts`; 0 for a list that is short enough to be searched. */
 static size_t starts_count(uint32_t count)
 {
     return count <= AMG_BULK_STARTS_STEP
@@ -127,7 +127,7 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
     if (!bulk->is_local)
         return HG_SUCCESS;
     /* NOTE(not a leaf): the drivers take their own locks inside; they never use
-     * a bulk handle, so the order is always this one. */
+     * a bulk handle, so the order of locks is fixed. */
     amg_lock_lock(&bulk->lock);
     for (route = 0; route < AMG_ROUTE_COUNT && !bulk->is_registered; route++) {
         struct amg_domain *domain = bulk->cls->domains[route];
@@ -397,7 +397,7 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
             (unsigned long long)size, (unsigned long long)offset,
             (void *)handle, (unsigned long long)handle->len))
         return HG_INVALID_ARG;
-    if (handle->eager != NULL) { /* one segment: the copy from the descriptor */
+    if (handle->eager != NULL) { /* the copy has a single segment */
         if (buf_ptrs != NULL)
             buf_ptrs[0] = (char *)handle->eager + offset;
         if (buf_sizes != NULL)

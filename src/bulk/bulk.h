@@ -65,7 +65,8 @@ hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
 uint64_t amg_bulk_sealed(struct hg_bulk *bulk);
 
 /* Exposes `len` bytes at `data`, not counted as the user's; takes `data` (of
- * amg_mem) and frees it with the handle. On an error it stays the caller's. */
+ * amg_mem) and frees it with the handle. On an error `data` stays the
+ * caller's. */
 hg_return_t amg_bulk_make_owning(hg_class_t *cls, void *data, uint64_t len,
     uint8_t flags, struct hg_bulk **ret_bulk);
 
@@ -75,16 +76,16 @@ void amg_bulk_ref(struct hg_bulk *bulk);
 hg_return_t amg_bulk_unref(struct hg_bulk *bulk);
 
 /* Drops a reference when the caller cannot retry. If a peer does not answer,
- * handle and memory are left to it, and not counted any more. */
+ * handle and memory are left to that peer, and not counted any more. */
 void amg_bulk_leave(struct hg_bulk *bulk);
 
 /* Creates the keys of a local handle for every open route, once. */
 hg_return_t amg_bulk_register(struct hg_bulk *bulk);
 
-/* Has this process sent the received handle to itself, and not freed its own
- * one since? */
+/* Has this process sent the received handle to itself, and not freed the
+ * original since? */
 bool amg_bulk_came_back(const struct hg_bulk *bulk);
-/* Are its segments memory of this process? */
+/* Are the segments of the handle memory of this process? */
 static inline bool amg_bulk_is_here(const struct hg_bulk *bulk)
 {
     return AMG_LIKELY(bulk->is_local) || amg_bulk_came_back(bulk);
@@ -102,12 +103,11 @@ void amg_bulk_copy_out(const struct hg_bulk *bulk, void *ret_bytes);
 
 enum { AMG_BULK_PACK_EAGER = 1 };
 
-/* Bytes that pack needs; the handle must be registered. */
+/* Bytes that amg_bulk_pack() writes; the handle must be registered. */
 uint64_t amg_bulk_packed_len(const struct hg_bulk *bulk, unsigned flags);
-/* Writes them; `cap` must suffice. */
 void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes);
-/* HG_PROTOCOL_ERROR: not a descriptor; HG_OVERFLOW: it ends too early;
- * HG_NOMEM. Reads nothing beyond `len`. */
+/* HG_PROTOCOL_ERROR: not a descriptor; HG_OVERFLOW: the descriptor ends too
+ * early; HG_NOMEM. Reads nothing beyond `len`. */
 hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
     bool is_internal, struct hg_bulk **ret_bulk);
 

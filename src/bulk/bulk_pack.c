@@ -313,7 +313,7 @@ hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void *data)
 }
 
 /* Also here, data that a peer may write are not sent along: the copy would lack
- * what it wrote. */
+ * what the peer wrote. */
 static unsigned hand_pack_flags(const struct hg_bulk *bulk, unsigned long flags)
 {
     return (flags & HG_BULK_EAGER) != 0 && bulk->is_local && bulk->len > 0 &&

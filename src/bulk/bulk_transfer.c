@@ -11,17 +11,19 @@
 #include "base/pool.h"
 #include "mercury_bulk.h"
 
-/* Both sides are lists of segments; the driver of the route moves all of it as
- * one operation. Data that came with the descriptor are copied here.
+/* Origin and local memory are lists of segments; the driver of the route moves
+ * all of it as one operation. Data that came with the descriptor are copied
+ * here.
  *
  * Most transfers are final: they cannot be cancelled. Then only one thread at a
  * time uses the transfer, without the lock: the thread that starts it, up to
  * the post; the driver, whose own lock hands it on; the progress owner, from
- * the step on. The starting thread does not touch it after the post.
+ * the step on. The starting thread does not touch the transfer after the post.
  *
- * The others have a lock between a cancel, the post and the step. It is held
- * over the driver's post and cancel, so that a cancel finds a posted operation
- * before its step, and the step waits for a thread that still starts it. */
+ * The other transfers have a lock between a cancel, the post and the step. The
+ * lock is held over the driver's post and cancel, so that a cancel finds a
+ * posted operation before its step, and the step waits for a thread that still
+ * starts the transfer. */
 
 enum { CACHE_LINE = 64 };
 
@@ -33,9 +35,9 @@ struct hg_op_id {
     enum amg_transfer_state state;
     unsigned route;
     hg_return_t ret;
-    struct amg_lock lock; /* guards the next two, unless final */
+    struct amg_lock lock; /* guards is_cancelled and is_posted, unless final */
     bool is_cancelled;
-    bool is_posted;                  /* and its step has not run */
+    bool is_posted;                  /* posted, and its step has not run */
     struct amg_transfer_asked asked; /* guarded by its owner */
     struct amg_op op;
 };
@@ -95,7 +97,7 @@ static void transfer_step(struct amg_op *op)
     transfer_finish(transfer, op->ret);
 }
 
-/* A final transfer may be freed after this. */
+/* Posts a transfer, which may be freed after that if it is final. */
 static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
 {
     const struct amg_transfer_plan *plan = &transfer->plan;
@@ -115,7 +117,7 @@ static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
         &local, &remote, plan->len, &transfer->op);
 }
 
-/* The same, unless it was already cancelled. NOTE(not a leaf): the driver's
+/* Posts a transfer, unless it was cancelled. NOTE(not a leaf): the driver's
  * locks come after this one; none of them is held while a step runs. */
 static hg_return_t transfer_post_guarded(
     struct hg_op_id *transfer, struct amg_ep *ep)
@@ -130,7 +132,7 @@ static hg_return_t transfer_post_guarded(
     return rc;
 }
 
-/* The descriptor brought all bytes. */
+/* Copies the bytes that the descriptor brought. */
 static void transfer_copy_eager(const struct hg_op_id *transfer)
 {
     const struct amg_transfer_plan *plan = &transfer->plan;
@@ -204,7 +206,7 @@ static bool wants_mem(const struct amg_transfer_plan *plan)
            !is_eager(plan);
 }
 
-/* Does the origin's handle have a key for the route that leads to it? */
+/* Does the origin's handle have a key for the route to the origin? */
 static hg_return_t route_check(const struct hg_op_id *transfer)
 {
     char text[256];
@@ -218,8 +220,8 @@ static hg_return_t route_check(const struct hg_op_id *transfer)
     return HG_OPNOTSUPPORTED;
 }
 
-/* Field by field: the owner sets the program's part, the post sets the
- * operation. */
+/* Sets all but the program's part and the operation, which the owner and the
+ * post set. */
 static void transfer_init(struct hg_op_id *transfer,
     const struct amg_transfer_plan *plan, amg_transfer_done_fn done,
     void *owner)
@@ -333,13 +335,13 @@ void amg_transfer_end(struct hg_op_id *transfer)
 
 /* An operation id outlives its transfer: a program may cancel late, without
  * effect. So ids are numbers that are never reused, and a map of the process
- * has those of the transfers that have not called back. */
+ * has the ids of transfers that have not called back. */
 
-static struct amg_lock ids_lock AMG_LOCK_KEPT; /* guards both below */
+static struct amg_lock ids_lock AMG_LOCK_KEPT; /* guards ids and ids_last */
 static struct amg_map ids; /* id -> struct amg_transfer_asked */
 static uint64_t ids_last;
 
-/* HG_NOMEM: it has no id. */
+/* HG_NOMEM: the transfer has no id. */
 static hg_return_t id_give(struct amg_transfer_asked *asked)
 {
     hg_return_t rc = HG_SUCCESS;

@@ -31,7 +31,7 @@ struct amg_transfer_plan {
 };
 
 /* The program's part of its transfer. Used by bulk_transfer.c only, and
- * embedded in the transfer so that one object serves both. */
+ * embedded in the transfer so that a transfer is one object. */
 struct amg_transfer_asked {
     struct amg_cq_entry entry;
     struct hg_op_id *transfer;
@@ -46,8 +46,8 @@ struct hg_op_id;
 hg_return_t amg_transfers_open(hg_context_t *context);
 void amg_transfers_close(hg_context_t *context);
 
-/* Called once, in progress or inside amg_transfer_go(), with no lock held. It
- * then owns the transfer, and ends it by amg_transfer_end(). */
+/* Called once, in progress or inside amg_transfer_go(), with no lock held. The
+ * callee then owns the transfer, and ends it by amg_transfer_end(). */
 typedef void (*amg_transfer_done_fn)(struct hg_op_id *transfer);
 
 /* Checks the parameters and creates the transfer. Keeps references to both
@@ -55,8 +55,8 @@ typedef void (*amg_transfer_done_fn)(struct hg_op_id *transfer);
 hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
     amg_transfer_done_fn done, void *owner, struct hg_op_id **ret_transfer);
 
-/* Starts it; `done` will be called, also if nothing could be posted, and
- * perhaps before this returns: the caller no longer owns the transfer. */
+/* Starts a transfer; `done` will be called, also if nothing could be posted,
+ * and perhaps before this returns: the caller no longer owns the transfer. */
 void amg_transfer_go(struct hg_op_id *transfer);
 
 /* Asks for an early end; `done` is called in any case. */
@@ -64,10 +64,10 @@ void amg_transfer_cancel(struct hg_op_id *transfer);
 
 hg_return_t amg_transfer_result(const struct hg_op_id *transfer);
 void *amg_transfer_owner(const struct hg_op_id *transfer);
-/* Owned by the caller; at first it has the contents of an earlier use. */
+/* The program's part; at first with the contents of an earlier use. */
 struct amg_transfer_asked *amg_transfer_asked(struct hg_op_id *transfer);
 
-/* Frees it, and drops the references to the handles. */
+/* Frees a transfer, and drops its references to the handles. */
 void amg_transfer_end(struct hg_op_id *transfer);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Objects of these libraries. */
+/* Objects of the two libraries. */
 enum amg_driver {
     AMG_DRIVER_MPI,      /* struct amg_transport */
     AMG_DRIVER_MPI_NODE, /* struct amg_node_ops */

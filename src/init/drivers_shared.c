@@ -3,8 +3,8 @@
  *
  * The libraries for MPI and libfabric load large dependencies, which run code
  * when they are loaded: a program that uses neither must not load them. So each
- * is looked up among the loaded ones, and loaded when an init string asks for
- * it. */
+ * library is looked up among the loaded ones, and loaded when an init string
+ * asks for it. */
 #include "init/drivers.h"
 
 #include <dlfcn.h>

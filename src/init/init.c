@@ -24,7 +24,7 @@
 
 enum {
     DESTROY_TIMEOUT_MS = 5000, /* for operations in flight, as in Mercury */
-    ABANDON_TIMEOUT_MS = 200,  /* for those that were then cancelled */
+    ABANDON_TIMEOUT_MS = 200,  /* for operations that were then cancelled */
     QUIET_NAP_NS = 100000,     /* between two checks for the other ranks */
 };
 
@@ -105,8 +105,8 @@ hg_return_t amg_init_without_rpc(
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
 {
     hg_class_t *cls = NULL;
-    /* A rank that fails when all have opened leaves them a class that cannot be
-     * closed. */
+    /* Allocated first: a rank that fails after all have opened would leave the
+     * others a class that cannot be closed. */
     struct amg_rpc_class *rpcs = amg_rpc_class_create();
     hg_return_t rc = rpcs == NULL ? HG_NOMEM : amg_init_without_rpc(init, &cls);
 
@@ -254,7 +254,7 @@ hg_return_t HG_Context_unpost(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-/* No thread of the library runs in it any more. */
+/* No thread of the library runs in the context any more. */
 static hg_return_t context_end(hg_context_t *context)
 {
     hg_return_t rc = context_settle(context);
@@ -367,8 +367,8 @@ static bool context_is_settling(hg_context_t *context)
                amg_tally_sum(&context->in_flight) > 0);
 }
 
-/* After that time long replies are given up that nobody has acknowledged: the
- * program has no object of theirs to free. */
+/* After `deadline_ns` long replies that nobody has acknowledged are given up:
+ * the program has no object to free for them. */
 static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -395,8 +395,8 @@ static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
     return amg_context_quiesce_all(cls);
 }
 
-/* The class disconnects on behalf of its owner, which cannot share them any
- * more: peers do not serve it any longer. */
+/* The class has disconnected the domains of its owner, which cannot share them
+ * any more: peers do not serve these domains any longer. */
 static void owner_drain(hg_class_t *cls)
 {
     hg_class_t *owner = cls->plan.owner;
@@ -481,8 +481,8 @@ enum {
     UNKNOWN_MODE = 0x80,
 };
 
-/* The length of the struct in a program of that version: each version added
- * fields at the end. */
+/* The length of the struct in a program of `version`: each version added fields
+ * at the end. */
 static size_t info_len(unsigned version)
 {
     if (HG_VERSION_GE(version, HG_VERSION(2, 4)))

@@ -16,7 +16,7 @@ struct amg_init {
     /* Use the domains of this class, and ignore `info` and `how`; or NULL. */
     hg_class_t *owner;
     bool auto_sm;        /* shared memory beside the named transport */
-    const char *sm_info; /* its init string after the name; NULL: none */
+    const char *sm_info; /* rest of shared memory's init string, or NULL */
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
@@ -24,7 +24,7 @@ struct amg_init {
     bool wants_stats;
     hg_checksum_level_t checksum_level;
     bool no_block; /* progress never blocks */
-    /* Which threads make progress: these options, or NULL: the two flags. */
+    /* Options of the threads that make progress; NULL: `progress`, `wait`. */
     const struct amalgam_progress_options *progress_options;
     enum amalgam_progress progress;
     enum amalgam_wait wait;
@@ -41,8 +41,8 @@ const char *amg_init_plan_info(const char *info);
 hg_return_t amg_init_plan(
     const struct amg_init *init, struct amg_class_plan *plan);
 
-/* The drivers this process can open, NULL-terminated. Loads that for MPI only
- * if `wanted`, an init string or NULL, names it. */
+/* The drivers this process can open, NULL-terminated. Loads those of MPI and
+ * libfabric only if `wanted`, an init string or NULL, names them. */
 void amg_init_transports(const char *wanted,
     const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1]);
 
@@ -54,35 +54,35 @@ const char *amg_init_offer(char *ret_text, size_t cap);
 typedef const struct amg_transport *(*amg_init_driver_fn)(void);
 
 /* The plan's `join` for a class whose main route is MPI: collective over its
- * ranks. If the plan wants it, and all ranks of a node could map each other's
- * memory, they use that from now on; else all of them use MPI, with one
+ * ranks. If the plan wants shared memory, and all ranks of a node could map
+ * each other's, they use it from now on; else all of them use MPI, with one
  * warning. Sets the texts of the class that say how ranks are reached.
  * HG_OPNOTSUPPORTED: the plan allows only shared memory, and a rank is on
- * another node, or cannot map another's; the log names it. */
+ * another node, or cannot map another's; the log names the rank. */
 hg_return_t amg_init_join(hg_class_t *cls, const struct amg_node_ops *ops,
     amg_init_driver_fn find_driver);
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists the available ones);
  * HG_INVALID_ARG: no init string; or the error of the transport's open. */
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
-/* The same without RPC: the class that an NA class consists of. */
+/* Opens a class without RPC, of which an NA class consists. */
 hg_return_t amg_init_without_rpc(
     const struct amg_init *init, hg_class_t **ret_class);
 /* Reads the options of the network layer that apply to our transports.
  * HG_INVALID_ARG: an invalid option, which the log names. */
 hg_return_t amg_init_read_na(
     const struct na_init_info_4_0 *na, struct amg_init *init);
-/* The same for all options of HG_Init_opt2(); its strings stay the caller's. */
+/* Reads all options of HG_Init_opt2(); its strings stay the caller's. */
 hg_return_t amg_init_read_info(
     const struct hg_init_info *info, struct amg_init *init);
 
 /* Ends the class. With `serve`, open contexts make progress and run callbacks
  * until every rank has called this, and are destroyed then; without, an open
  * context is HG_BUSY. HG_BUSY leaves everything unchanged. Waits for the others
- * as amg_class_quiesce() does; returns HG_TIMEOUT if some process did not come,
- * without `serve` only if calls to it are given up, and the class is closed
- * nevertheless. A class that borrows its domains does
- * not wait without `serve`; with it, the owner cannot share them any more. */
+ * as amg_class_quiesce() does. HG_TIMEOUT: some process did not come (without
+ * `serve`: and calls to it are given up), and the class is closed nevertheless.
+ * A class that borrows its domains does not wait without `serve`; with `serve`,
+ * the owner cannot share its domains any more. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */

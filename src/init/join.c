@@ -39,8 +39,8 @@ struct internode {
     struct amg_rank_table_maker table;
 };
 
-/* A rank that failed logs it for all; so does the first rank, if that ends the
- * open. */
+/* A rank that failed logs the failure for all; so does the first rank, if the
+ * failure ends the open. */
 static void internode_failure_log(const struct internode *join, uint32_t rank,
     hg_return_t ret, const char *what)
 {
@@ -66,8 +66,8 @@ static void internode_failure_log(const struct internode *join, uint32_t rank,
             what, plan->far_protocol, HG_Error_to_string(ret));
 }
 
-/* Either all continue, or none: then returns the code of the first rank that
- * failed. `word`, which may be NULL, becomes the largest of all ranks. */
+/* Agrees whether all ranks continue; else returns the code of the first rank
+ * that failed. `word`, which may be NULL, becomes the largest of all ranks. */
 static hg_return_t agree(const struct internode *join, hg_return_t mine,
     const char *what, uint64_t *word)
 {
@@ -75,7 +75,7 @@ static hg_return_t agree(const struct internode *join, hg_return_t mine,
     uint64_t words[2] = {0, word == NULL ? 0 : *word};
     hg_return_t rc = HG_SUCCESS;
 
-    /* The largest is that of the lowest rank. */
+    /* The largest word is that of the lowest rank that failed. */
     if (mine != HG_SUCCESS)
         words[0] = (uint64_t)(size - join->node->rank) << 32 | (uint32_t)mine;
     rc = join->ops->largest(join->node, words, 2);
@@ -118,7 +118,7 @@ static hg_return_t domain_open(struct internode *join)
     return rc;
 }
 
-/* All ranks take every step; returns the code of the first one that failed. */
+/* All ranks take every step; returns the code of the first step that failed. */
 static hg_return_t table_make(struct amg_rank_table_maker *table)
 {
     hg_return_t collected = amg_rank_table_maker_collect(table);
@@ -137,7 +137,7 @@ static hg_return_t all_join(struct internode *join)
     struct amg_rank_table table;
     hg_return_t rc = HG_SUCCESS;
 
-    /* They must be the same. */
+    /* The limits must be the same at all ranks. */
     cls->plan.how.message_len = join->node->message_len;
     cls->plan.how.credits = join->node->credits;
     rc = domain_open(join);
@@ -161,8 +161,8 @@ static hg_return_t all_join(struct internode *join)
     return HG_SUCCESS;
 }
 
-/* The NIC for the threads of this node: that of its first rank, as all ranks
- * compute one map. */
+/* The NIC for the threads of this node: that of its first rank, because all
+ * ranks compute one map. */
 static void nic_agree(const struct internode *join)
 {
     struct amg_progress_config *config = &join->cls->progress_config;
@@ -182,7 +182,7 @@ static void nic_agree(const struct internode *join)
 
 /* Opens libfabric for a job of several nodes: collective over all its ranks. If
  * all could open it, ranks of other nodes are called by it from now on, and
- * `ret_is_far` is true; else none are: then HG_SUCCESS, with one warning, or,
+ * `ret_is_far` is true; else no rank is: then HG_SUCCESS, with one warning, or,
  * if the plan allows nothing else, the code of the first rank that failed. */
 static hg_return_t internode_join(hg_class_t *cls,
     const struct amg_node_ops *ops, const struct amg_node *node,
@@ -219,28 +219,28 @@ static const char *internode_way(
 }
 
 /* Each rank opens its segment, and the ranks of a node exchange its name and
- * the random word in it. Each then maps the segment of the rank before it, the
- * first one that of the last, and reports whether it could. To see the same
- * files, and to have the right to open those of another, passes on from rank to
- * rank: so all can map all if each could map one. They do it at their first
- * contact.
+ * the random word in it. Each rank then maps the segment of the rank before it,
+ * the first rank that of the last, and reports whether it could. To see the
+ * same files, and to have the right to open those of another rank, passes on
+ * from rank to rank: so all can map all if each could map one. The ranks map
+ * others at their first contact.
  *
- * The node uses its segments only if all could: with different routes in a
- * pair, calls would be answered on a route that is not polled. All ranks of the
- * node take every step, also after an error. Tables have one entry per rank of
- * the node. Then the files are unlinked, so that a job leaves none, however it
- * ends; they are opened by the descriptors of their owners. If that is not
- * possible (pid namespaces of containers), the names stay until the class
+ * The node uses its segments only if all ranks could: with different routes in
+ * a pair, calls would be answered on a route that is not polled. All ranks of
+ * the node take every step, also after an error. Tables have one entry per rank
+ * of the node. Then the files are unlinked, so that a job leaves none, however
+ * it ends; ranks open the files by the descriptors of their owners. If that is
+ * not possible (pid namespaces of containers), the names stay until the class
  * closes. */
 
 /* Record that a rank sends to the others of its node, in two rounds; in the
- * first one its binding, too, so that each knows which cores are idle. */
+ * first round with its binding, so that ranks know which cores are idle. */
 struct card {
     struct amg_affinity_rank affinity;
     uint32_t rank;        /* in the job */
     uint32_t ret;         /* hg_return_t of the open, or of the mapping */
-    uint32_t other;       /* the rank that it could not map */
-    uint32_t needs_names; /* it can open the other's file only by name */
+    uint32_t other;       /* rank whose segment could not be mapped */
+    uint32_t needs_names; /* the other's file can be opened only by name */
     struct amg_shm_id id;
 };
 
@@ -283,8 +283,8 @@ static hg_return_t ranks_tell(hg_class_t *cls, const struct amg_node_ops *ops,
     return HG_SUCCESS;
 }
 
-/* One round: exchanges all cards of the node. `ret_bad` is the first that
- * reports a failure, or NULL; so all ranks come to the same result. */
+/* Exchanges all cards of the node. `ret_bad` is the first card that reports a
+ * failure, or NULL; so all ranks come to the same result. */
 static hg_return_t cards_swap(const struct amg_node *node,
     const struct card *mine, const struct card **ret_bad)
 {
@@ -421,7 +421,7 @@ static uint32_t stranger_find(const struct amg_node *node)
     const struct card *cards = node->cards;
     uint32_t i = 0;
 
-    /* They are in rank order. */
+    /* The cards are in rank order. */
     while (i < node->boot->size && cards[i].rank == i)
         i++;
     return i;
@@ -464,7 +464,7 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
 }
 
 /* A job of one node opens no libfabric, so that a name that cannot be opened
- * would be noticed first by a job of two. Rank 0 asks for it. */
+ * would be noticed first by a job of two. Rank 0 checks the name. */
 static void far_check(const hg_class_t *cls)
 {
     const struct amg_class_plan *plan = &cls->plan;

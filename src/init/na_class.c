@@ -106,7 +106,7 @@ na_return_t NA_Finalize(na_class_t *na_class)
     if (amg_class_is_inherited(na_class->cls))
         return NA_SUCCESS;
     rc = amg_init_finalize(na_class->cls, false);
-    if (rc == HG_SUCCESS || rc == HG_TIMEOUT) /* it is closed */
+    if (rc == HG_SUCCESS || rc == HG_TIMEOUT) /* the class is closed */
         amg_mem_free(na_class);
     return amg_na_code(rc);
 }
@@ -241,7 +241,7 @@ na_return_t NA_Addr_to_string(
     return amg_na_code(rc);
 }
 
-/* One element of the list, in one block of memory. */
+/* An element of the list, in one block of memory. */
 struct protocol_entry {
     struct na_protocol_info info;
     char texts[]; /* what `info` points to */
@@ -277,7 +277,7 @@ static struct na_protocol_info *entry_create(
     return &entry->info;
 }
 
-/* Does it match the user's choice: "class+protocol", or one of the two? */
+/* Is `scheme` the user's choice: "class+protocol", or one of the two? */
 static bool is_wanted(const char *scheme, size_t len, const struct amg_uri *uri)
 {
     size_t class_len = strcspn(scheme, "+");
@@ -301,7 +301,7 @@ static hg_return_t driver_add(const struct amg_transport *transport,
     for (; *scheme != '\0'; scheme += len) {
         scheme += strspn(scheme, " ");
         len = strcspn(scheme, " ");
-        /* A scheme without a class is an alias of one that has it. */
+        /* A scheme without a class is an alias of one with a class. */
         if (memchr(scheme, '+', len) == NULL)
             continue;
         if (uri != NULL && !is_wanted(scheme, len, uri))

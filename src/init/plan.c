@@ -22,7 +22,7 @@ static const char *const ofi_protocols[] = {"ofi", "tcp", "tcp_rxm",
 /* Plugins of Mercury that are not here: libfabric takes their place. */
 static const char *const old_plugins[] = {"bmi", "cci", "ucx"};
 
-/* Protocols of these that need InfiniBand; the others go over TCP. */
+/* Protocols of these plugins that need InfiniBand; the others go over TCP. */
 static const char *const verbs_protocols[] = {"rc", "ud", "dc", "ib"};
 
 /* The driver, or NULL; loads its library only if `may_load`, and logs a
@@ -81,7 +81,7 @@ static bool scheme_is_ofi(const struct amg_uri *uri)
     return false;
 }
 
-/* Has the scheme that class, and a protocol that begins so? */
+/* Has the scheme class `name`, and a protocol that begins with `protocol`? */
 static bool scheme_begins(
     const struct amg_uri *uri, const char *name, const char *protocol)
 {
@@ -188,7 +188,7 @@ const char *amg_init_plan_info(const char *info)
                                                                        : info;
 }
 
-/* The ranks of a node may share its memory: the plan decides. */
+/* Finds the libfabric driver, for amg_init_join(). */
 static const struct amg_transport *ofi_load(void)
 {
     return ofi_driver(true);
@@ -220,7 +220,7 @@ static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
 }
 
 /* Replaces ranks_join(), so that no rank waits for one that cannot continue: by
- * then each knows whether all of them open the same. */
+ * then each rank knows whether all ranks open the same. */
 static hg_return_t ranks_refuse(hg_class_t *cls)
 {
     (void)cls;
@@ -278,7 +278,7 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
     if (scheme_is_shm(uri) && !is_of_ranks) {
         plan->transports[AMG_ROUTE_SHM] = &amg_shm_transport;
         plan->main_route = AMG_ROUTE_SHM;
-        /* As in Mercury; programs compare it. */
+        /* Mercury's name, which programs compare. */
         plan->name = "na";
         snprintf(plan->protocol, sizeof(plan->protocol), "sm");
         return HG_SUCCESS;
@@ -353,7 +353,7 @@ hg_return_t amg_init_plan(
         plan_auto_sm(plan, info);
     if (plan->how.max_contexts == 0)
         plan->how.max_contexts = 1;
-    /* Programs open a second one if Mercury allows that without an option. */
+    /* Programs open a second context where Mercury needs no option for that. */
     if (plan->how.max_contexts == 1 && (plan->main_route == AMG_ROUTE_SHM ||
                                            plan->main_route == AMG_ROUTE_OFI))
         plan->how.max_contexts = CONTEXTS_UNASKED;

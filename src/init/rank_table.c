@@ -14,17 +14,17 @@
  *   places    a rank plus 1, 4 bytes         1.5 to 3 x ranks   hashes of texts
  *
  * The first rank of each node receives all records, and writes them into memory
- * that the ranks of its node map. A rank that cannot map it gets a copy. So a
+ * that the ranks of its node map. A rank that cannot do that gets a copy. So a
  * node has one table: some 100 bytes per rank of the job with texts of 80
- * bytes, and a rank has none. While it fills, the first rank has the records
- * twice. */
+ * bytes, and a rank has none. While the table is filled, the first rank has the
+ * records twice. */
 
 enum {
     RECORD_ALIGN = 8,
-    COPY_LEN = 16384, /* bytes per message to ranks that cannot map them */
+    COPY_LEN = 16384, /* bytes per message to ranks that cannot map the table */
 };
 
-/* Memory of one process. */
+/* Memory of a table in one process. */
 struct table_holder {
     struct amg_shm_node_mem shared;
     unsigned char *own; /* if not shared */
@@ -190,7 +190,7 @@ hg_return_t amg_rank_table_maker_fill(struct amg_rank_table_maker *table)
     return places_fill(table);
 }
 
-/* Maps the memory of the first rank of the node. True: all ranks could. */
+/* Maps the memory of the node's first rank. `ret_is_shared`: all could. */
 static hg_return_t table_map(
     struct amg_rank_table_maker *table, bool *ret_is_shared)
 {
@@ -223,7 +223,7 @@ static hg_return_t table_map(
     return rc;
 }
 
-/* Copies all bytes to all ranks of the node, some of which have them. */
+/* Copies all bytes to all ranks of the node, some of which have the table. */
 static hg_return_t table_copy(struct amg_rank_table_maker *table)
 {
     struct amg_boot *boot = table->node->boot;

@@ -6,8 +6,8 @@
 #include "core/route_map.h"
 #include "transport/boot.h"
 
-/* Its construction, step by step. Every rank takes every step, also after an
- * error, and between the steps all agree on whether to continue. */
+/* Construction of a table, step by step. Every rank takes every step, also
+ * after an error, and between the steps all agree on whether to continue. */
 struct amg_rank_table_maker {
     const struct amg_node_ops *ops;
     const struct amg_node *node;
@@ -25,8 +25,8 @@ hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
 /* Sends the address of this rank to all nodes; collective over the job.
  * HG_NA_ERROR. */
 hg_return_t amg_rank_table_maker_collect(struct amg_rank_table_maker *table);
-/* Enters them into the table. HG_PROTOCOL_ERROR: ranks have different
- * providers, or the same address; the log names them. */
+/* Enters the addresses into the table. HG_PROTOCOL_ERROR: ranks have different
+ * providers, or the same address; the log names the ranks. */
 hg_return_t amg_rank_table_maker_fill(struct amg_rank_table_maker *table);
 /* Shares the memory with all ranks of the node, or copies it if they cannot;
  * collective over the node. HG_NOMEM, HG_NA_ERROR. */

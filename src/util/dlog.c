@@ -143,7 +143,7 @@ void hg_dlog_resetlog(struct hg_dlog *d)
     hg_thread_mutex_unlock(&d->dlock);
 }
 
-/* The log is locked by the caller if this says so. */
+/* True: the caller has the lock of the log. */
 static bool log_lock(struct hg_dlog *d, int trylock)
 {
     return (trylock != 0 ? hg_thread_mutex_try_lock(&d->dlock)

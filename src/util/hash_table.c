@@ -52,8 +52,8 @@ static int keys_differ(const struct table_key *a, const struct table_key *b)
     return a->equal(a->key, b->key) == 0;
 }
 
-/* A failed allocation inside uthash leaves the table as it was, and is seen by
- * the entry that is not in it. */
+/* A failed allocation inside uthash leaves the table as it was; entry_add()
+ * then does not find its entry. */
 #define HASH_NONFATAL_OOM        1
 #define uthash_malloc(len)       amg_mem_alloc(len)
 #define uthash_free(ptr, len)    amg_mem_free(ptr)
@@ -78,7 +78,7 @@ struct hg_hash_table {
     struct hg_hash_table_entry *entries;
 };
 
-/* The program's hash, spread over all bits: uthash looks at the low ones only
+/* The program's hash, spread over all bits: uthash looks at the low bits only
  * (Fibonacci hashing, Knuth vol. 3, 6.4). */
 static unsigned hash_of(
     const struct hg_hash_table *table, hg_hash_table_key_t key)
@@ -98,7 +98,7 @@ static struct hg_hash_table_entry *entry_find(
     return found;
 }
 
-/* Frees what the table holds by an entry that leaves it. */
+/* Frees key and value of an entry that leaves the table. */
 static void held_free(const struct hg_hash_table *table,
     hg_hash_table_key_t key, hg_hash_table_value_t value)
 {

@@ -7,7 +7,7 @@
 #include "mercury_class.h"
 #include "mercury_log.h"
 
-/* The levels that share a stream, from one to another. */
+/* Sets the stream of the levels from `first` to `last`. */
 static void streams_set(
     enum amg_log_level first, enum amg_log_level last, FILE *stream)
 {
@@ -15,7 +15,7 @@ static void streams_set(
         amg_log_stream_set((enum amg_log_level)level, stream);
 }
 
-/* HG_LOG_LEVEL_MAX after a warning, when there is none of that name. */
+/* HG_LOG_LEVEL_MAX, after a warning: no level has that name. */
 static enum hg_log_level level_named(const char *name)
 {
     enum hg_log_level level = hg_log_name_to_level(name);

@@ -192,10 +192,10 @@ int hg_mem_shm_unmap(const char *name, void *mem_ptr, size_t size)
 }
 
 /* Free chunks of all blocks are on one list, linked through their first word,
- * so taking and giving back is a few instructions. Which block a chunk is of is
- * found by its address; blocks are few. */
+ * so taking and giving back is a few instructions. The address of a chunk tells
+ * its block; blocks are few. */
 
-/* Chunks begin on a line of the cache: no two share one. */
+/* Chunks begin on a cache line, so that no two chunks share one. */
 enum { CHUNK_ALIGN = 64 };
 
 /* Owned by its pool; chunks follow in `chunks`. */
@@ -212,7 +212,7 @@ struct free_chunk {
 
 /* Owned by the program, from create to destroy. */
 struct hg_mem_pool {
-    size_t chunk_size; /* as asked for */
+    size_t chunk_size; /* bytes that the program asked for */
     size_t step;       /* from one chunk to the next */
     size_t chunk_count;
     hg_mem_pool_register_func_t register_func;
@@ -370,7 +370,7 @@ void *hg_mem_pool_alloc(
         !AMG_CONTRACT(mr_handle != NULL || hg_mem_pool->register_func == NULL,
             "mr_handle is NULL, but the pool registers its memory"))
         return NULL;
-    /* Others may take what was grown; then it grows once more. */
+    /* Other threads may take the new chunks; then the pool grows once more. */
     for (;;) {
         amg_lock_lock(&hg_mem_pool->lock);
         chunk = hg_mem_pool->free;

@@ -37,7 +37,7 @@ int hg_event_set(int fd)
     do {
         len = write(fd, &one, sizeof(one));
     } while (len < 0 && errno == EINTR);
-    /* Full up: it is set more often than a counter holds, so it is set. */
+    /* EAGAIN: the counter is at its maximum, so the event is set. */
     return len == sizeof(one) || errno == EAGAIN ? HG_UTIL_SUCCESS
                                                  : HG_UTIL_FAIL;
 }
@@ -153,7 +153,7 @@ int hg_poll_remove(hg_poll_set_t *poll_set, int fd)
     return HG_UTIL_FAIL;
 }
 
-/* Fetches up to `max` events; how many there were, -1 on failure. */
+/* Fetches up to `max` events; returns their number, -1 on failure. */
 static int events_fetch(const struct hg_poll_set *poll_set, int timeout_ms,
     unsigned max, struct hg_poll_event *ret_events)
 {

@@ -4,9 +4,9 @@
  * Of the threads that wait on one class, one is the driver: it calls trigger
  * and progress for all, without the lock. The others sleep until a request is
  * completed or the driver leaves; then each looks at its own request, and the
- * first that is not done becomes the driver. So no wait ends only because its
- * time slice does. A callback that waits in its turn is called by the driver's
- * thread, and drives too. */
+ * first thread whose request is not done becomes the driver. So no wait ends
+ * only because its time slice does. A callback that waits in its turn is called
+ * by the driver's thread, and drives too. */
 #include "mercury_request.h"
 
 #include <pthread.h>
@@ -23,8 +23,8 @@
  * request again, in case a thread outside completed it. */
 enum { SLICE_MS = 100 };
 
-/* Requests that were destroyed and whose memory is not used again yet: so long
- * at least a wait for one of them is told from a wait for another. */
+/* Destroyed requests whose memory is not used again yet: the use of one of them
+ * is told from the use of a newer request. */
 enum { REST = 1024 };
 
 /* Owned by the program, from init to finalize. */
@@ -47,7 +47,7 @@ enum request_state {
 
 /* Owned by the program, from create to destroy. */
 struct hg_request {
-    struct amg_link kept; /* the attic's, once it is gone */
+    struct amg_link kept; /* in the attic, once the request is destroyed */
     hg_request_class_t *cls;
     void *data;
     /* Publishes what the callback wrote: the release store of complete() pairs
@@ -67,7 +67,7 @@ static bool request_is_done(const hg_request_t *request)
     return state_of(request) == REQUEST_DONE;
 }
 
-/* Is it one that is there? By the functions that programs call. */
+/* Checks a request passed in by the program. */
 #define REQUEST_OK(request)                                                    \
     AMG_ALIVE((request) != NULL && state_of(request) != REQUEST_GONE,          \
         "request", (request))
@@ -186,7 +186,7 @@ static void callbacks_run(hg_request_class_t *cls)
 }
 
 /* Milliseconds of the next progress call; rounded up, so that a wait of less
- * than one does not become a busy loop. */
+ * than 1 ms does not become a busy loop. */
 static unsigned slice_ms(uint64_t now_ns, uint64_t deadline_ns)
 {
     uint64_t left_ms =
@@ -208,7 +208,7 @@ static void request_drive(const hg_request_t *request, uint64_t deadline_ns)
         now_ns = amg_clock_ns();
         if (now_ns >= deadline_ns)
             return;
-        /* Nothing happened in time: the same as anything else here. */
+        /* The result does not matter: the loop looks at the request. */
         (void)cls->progress(slice_ms(now_ns, deadline_ns), cls->arg);
     }
 }

@@ -289,7 +289,7 @@ struct hg_thread_pool {
     hg_thread_t threads[];
 };
 
-/* The next piece of work; NULL when there is none any more. */
+/* The next piece of work; NULL: none is left, and the pool ends. */
 static struct hg_thread_work *work_next(struct hg_thread_pool *pool)
 {
     struct hg_thread_work *work = NULL;

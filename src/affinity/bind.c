@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which cores a thread may run on.
  *
- * The system's own calls, not hwloc's: these say yes and do nothing on a false
- * machine, and there is nothing of hwloc left to ask. */
+ * The calls of the system, not of hwloc: on a machine from a file, hwloc's
+ * calls report success and bind nothing, and no topology of hwloc is kept. */
 #include "affinity/bind.h"
 
 #include <ctype.h>
@@ -19,16 +19,16 @@
 #include "base/lock.h"
 #include "base/log.h"
 
-/* Room for the set of a system of so many cpus: it refuses a smaller one than
- * its own, even if none above is in it. */
+/* Cpus for which binding_read() has room: the kernel refuses to fill a set that
+ * is smaller than its own. */
 enum { SYSTEM_CPUS = 16384, TEXT_CAP = 64 };
 
 static struct amg_cpuset process_binding;
 static struct amg_lock process_lock AMG_LOCK_KEPT;
-/* Publishes the binding: a release store after it was read, an acquire load by
- * who uses it. */
+/* Publishes `process_binding`: release store after the binding was read,
+ * acquire load before its use. */
 static atomic_bool process_is_read;
-/* One warning for all: who is refused once is refused for all its threads. */
+/* Set by the first refusal: later ones have the same cause. */
 static atomic_bool has_warned;
 
 static bool binding_read(pid_t pid, struct amg_cpuset *ret_set)
@@ -63,9 +63,9 @@ int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set)
     return binding_read(tid, ret_set) ? 0 : errno;
 }
 
-/* The runtime of OpenMP binds the first thread of a process to one core before
- * main() when it is told to bind at all. That core is not what the launcher
- * gave. */
+/* Is `binding` the work of OpenMP, not of the launcher? A runtime of OpenMP
+ * that is told to bind threads binds the first thread to one core before
+ * main(). */
 static bool is_bound_by_openmp(const struct amg_cpuset *binding)
 {
     const char *bind = getenv("OMP_PROC_BIND");
@@ -77,9 +77,9 @@ static bool is_bound_by_openmp(const struct amg_cpuset *binding)
                            amg_bind_app_threads() > amg_cpuset_count(binding));
 }
 
-/* All places of OpenMP's threads are what the process was bound to. Asked of
- * GCC's runtime alone: others may bind the calling thread when they are asked.
- * Empty: that is not to be had. */
+/* The places of all OpenMP threads: together, what the launcher bound the
+ * process to. Empty: not known. LLVM's runtime (__kmpc_fork_call) is not asked,
+ * as it may bind the calling thread then. */
 static void openmp_places(struct amg_cpuset *ret_set)
 {
     int (*const count)(void) =
@@ -114,7 +114,7 @@ const struct amg_cpuset *amg_bind_process(void)
     if (!atomic_load_explicit(&process_is_read, memory_order_relaxed)) {
         struct amg_cpuset set;
 
-        /* The first thread's, whichever thread asks. */
+        /* Of the first thread, not of the caller. */
         if (binding_read(getpid(), &set)) {
             if (is_bound_by_openmp(&set))
                 openmp_places(&set);
@@ -133,7 +133,7 @@ static void home_go(const struct amg_machine *machine)
 
     if (amg_cpuset_count(home) == 0 && machine->is_this && machine->is_known)
         home = &machine->allowed;
-    /* Refused: it stays where who started it may run. */
+    /* If the system refuses, the thread keeps the binding of its creator. */
     if (amg_cpuset_count(home) > 0)
         amg_bind_thread(0, home);
 }

@@ -9,9 +9,9 @@
  * which must come before threads are started. Any thread. */
 const struct amg_cpuset *amg_bind_process(void);
 
-/* Pins the calling thread to its core; without one it gets the binding of the
- * process. False: the system refused, with one warning that names the core and
- * the reason. */
+/* Pins the calling thread to the core of `slot`; a slot without a core means
+ * the binding of the process. False: not pinned, because the system refused
+ * (the first refusal of the process is logged) or `machine` is not this one. */
 bool amg_bind_core_slot(const struct amg_machine *machine,
     const struct amg_core_slot *slot, const char *who);
 

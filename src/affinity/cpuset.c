@@ -96,7 +96,7 @@ static void bad(struct amg_cpu_list *list, const char *at, const char *why)
             list->why, sizeof(list->why), "%s at \"%.*s\"", why, WORD_MAX, at);
 }
 
-/* Reads a number and moves on behind it. False: there is none. A number that is
+/* Reads a number and moves `*text` behind it. False: no digit. A number that is
  * too large becomes AMG_CPUS_MAX, which no machine has. */
 static bool number_read(const char **text, unsigned *ret_number)
 {
@@ -113,7 +113,7 @@ static bool number_read(const char **text, unsigned *ret_number)
     return true;
 }
 
-/* Reads "3" or "0-3". False: it is bad, and says so. */
+/* Reads "3" or "0-3". False: not a run; `list->why` has the cause. */
 static bool run_read(const char **text, struct amg_cpu_list *list)
 {
     const char *start = *text;

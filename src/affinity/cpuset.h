@@ -34,14 +34,14 @@ static inline void amg_cpuset_remove(struct amg_cpuset *set, unsigned cpu)
 unsigned amg_cpuset_count(const struct amg_cpuset *set);
 bool amg_cpuset_meets(
     const struct amg_cpuset *one, const struct amg_cpuset *other);
-/* Is all of `part` in it? */
+/* Is all of `part` in `set`? */
 bool amg_cpuset_covers(
     const struct amg_cpuset *set, const struct amg_cpuset *part);
 void amg_cpuset_unite(struct amg_cpuset *set, const struct amg_cpuset *more);
-/* Leaves what `limit` has, too. */
+/* Removes the cpus that are not in `limit`. */
 void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit);
 
-/* "0-3,8"; cut with "..." where the room ends. Returns `ret_text`. */
+/* Writes "0-3,8", cut with "..." at `cap`. Returns `ret_text`. */
 const char *amg_cpuset_format(
     const struct amg_cpuset *set, char *ret_text, size_t cap);
 
@@ -57,8 +57,8 @@ enum { AMG_CPU_LIST_WHY_CAP = 80 };
 struct amg_cpu_list {
     enum amg_cpu_list_kind kind;
     uint32_t count;
-    uint16_t cpus[AMG_CPUS_MAX];    /* in the order that they are named in */
-    char why[AMG_CPU_LIST_WHY_CAP]; /* of a BAD one */
+    uint16_t cpus[AMG_CPUS_MAX];    /* in the order of the text */
+    char why[AMG_CPU_LIST_WHY_CAP]; /* cause of AMG_CPU_LIST_BAD */
 };
 
 /* NULL is "auto". */

@@ -7,7 +7,7 @@
 /* How far a NIC is, nearest first. */
 enum distance {
     DISTANCE_NEAR,    /* local to a hardware thread of the binding */
-    DISTANCE_PACKAGE, /* of one of its packages */
+    DISTANCE_PACKAGE, /* local to a package of the binding */
     DISTANCE_UNKNOWN,
     DISTANCE_FAR,
     DISTANCES
@@ -39,7 +39,7 @@ const struct amg_nic *amg_machine_nic(
     return NULL;
 }
 
-/* Do both sets have hardware threads of one package? */
+/* Does a package have hardware threads of both sets? */
 static bool packages_meet(const struct amg_machine *machine,
     const struct amg_cpuset *one, const struct amg_cpuset *other)
 {
@@ -71,7 +71,7 @@ static enum distance nic_distance(const struct amg_machine *machine,
     return DISTANCE_FAR;
 }
 
-/* Are both names of one device, as "hsn0" and "mlx5_0" may be? */
+/* Do two entries of `order` name one device, as "hsn0" and "mlx5_0" may? */
 static bool is_same_device(const struct amg_machine *machine,
     const uint32_t *order, uint32_t one, uint32_t other)
 {
@@ -80,7 +80,7 @@ static bool is_same_device(const struct amg_machine *machine,
     return bus[0] != '\0' && strcmp(bus, machine->nics[order[other]].bus) == 0;
 }
 
-/* Moves the first `count` to the end. */
+/* Moves the first `count` entries to the end. */
 static void rotate(uint32_t *order, uint32_t total, uint32_t count)
 {
     uint32_t old[AMG_NICS_MAX];
@@ -90,7 +90,7 @@ static void rotate(uint32_t *order, uint32_t total, uint32_t count)
         order[i] = old[(i + count) % total];
 }
 
-/* Lets the turn-th device of those equally far begin. */
+/* Rotates NICs of equal distance: the turn-th device becomes the first. */
 static void spread(const struct amg_machine *machine, uint32_t *order,
     uint32_t total, uint32_t turn)
 {

@@ -15,32 +15,32 @@ enum { AMG_NUMA_MAX = 64, AMG_NICS_MAX = 32, AMG_NIC_NAME_CAP = 32 };
 struct amg_pu {
     uint16_t cpu;    /* the system's number */
     uint16_t core;   /* unique in the machine */
-    uint16_t thread; /* which one of its core: 0 is the first */
+    uint16_t thread; /* number within its core, from 0 */
     uint16_t package;
     uint16_t numa;
-    uint16_t cache; /* which last level cache it shares */
+    uint16_t cache; /* number of its last level cache */
 };
 
 struct amg_nic {
     char name[AMG_NIC_NAME_CAP]; /* of its interface or device: "hsn0" */
     char bus[AMG_NIC_NAME_CAP];  /* "0000:81:00.0"; "" unknown */
     struct amg_cpuset near;      /* the hardware threads it is local to */
-    bool is_everywhere;          /* that is all of them: nothing is known */
+    bool is_everywhere;          /* not known: `near` is empty, or all */
 };
 
 /* Owned by the loader; constant afterwards. */
 struct amg_machine {
-    struct amg_pu *pus; /* in the order of the machine; those of a core, of a
-                         * package, and so on stand together */
+    struct amg_pu *pus; /* in the order of the machine: hardware threads of a
+                         * core, package, and so on are adjacent */
     uint32_t pu_count;
     uint32_t core_count;
     uint32_t package_count;
     uint32_t numa_count;
-    struct amg_cpuset allowed; /* what a cgroup leaves of it */
+    struct amg_cpuset allowed; /* hardware threads that the cgroup allows */
     struct amg_nic nics[AMG_NICS_MAX];
     uint32_t nic_count;
-    bool is_this;  /* the one we run on: binding means something */
-    bool is_known; /* false: flat, as nothing but the number of cpus is known */
+    bool is_this;  /* machine of this process: threads can be bound */
+    bool is_known; /* false: only the cpus are known, each as a core */
 };
 
 /* The PU of that number, or NULL. */
@@ -50,8 +50,8 @@ const struct amg_nic *amg_machine_nic(
     const struct amg_machine *machine, const char *name);
 
 /* The NICs of the machine, nearest to `binding` first, as indices into `nics`;
- * those equally near begin with another one for each `turn` (a rank's number
- * within its node). `ret_order` has room for nic_count. */
+ * `turn` (a rank's number within its node) rotates NICs of equal distance, so
+ * that ranks begin with different ones. `ret_order` has room for nic_count. */
 void amg_machine_nic_order(const struct amg_machine *machine,
     const struct amg_cpuset *binding, uint32_t turn, uint32_t *ret_order);
 

@@ -14,8 +14,8 @@ void amg_node_map_binding(const struct amg_node_map *map, uint32_t rank,
     amg_cpuset_cut(ret_binding, &map->usable);
 }
 
-/* Without a topology nobody knows what a cgroup allows; but what one rank is
- * bound to, all of them may use, and so come to the same map. */
+/* Without a topology the cgroup's cpus are not known: then all ranks may use
+ * the cpus that some rank is bound to, and so find the same map. */
 static void usable_find(struct amg_node_map *map)
 {
     const struct amg_machine *machine = map->machine;
@@ -32,7 +32,7 @@ static void usable_find(struct amg_node_map *map)
     amg_cpuset_cut(&map->usable, &bound);
 }
 
-/* The first one of the group that a hardware thread is in so far. */
+/* First hardware thread of the group that `index` belongs to so far. */
 static uint16_t leader_of(struct amg_node_map *map, uint16_t index)
 {
     while (map->uses[index].group != index) {
@@ -42,7 +42,7 @@ static uint16_t leader_of(struct amg_node_map *map, uint16_t index)
     return index;
 }
 
-/* All of `set` become one group, which is that of its first one. */
+/* Joins the groups of the hardware threads of `set`; returns that group. */
 static uint16_t set_join(struct amg_node_map *map, const struct amg_cpuset *set)
 {
     uint16_t group = AMG_NO_GROUP;
@@ -72,7 +72,7 @@ static void groups_find(struct amg_node_map *map)
         struct amg_cpuset binding;
 
         amg_node_map_binding(map, rank, &binding);
-        /* It may be anywhere. */
+        /* No binding is known: the rank may run on any usable cpu. */
         if (amg_cpuset_count(&binding) == 0)
             binding = map->usable;
         set_join(map, &binding);
@@ -97,7 +97,7 @@ uint16_t amg_node_map_group(const struct amg_node_map *map, uint32_t rank)
     return AMG_NO_GROUP;
 }
 
-/* How many hardware threads and cores a group has. */
+/* Counts the hardware threads and cores of each group. */
 static void groups_measure(struct amg_node_map *map)
 {
     const struct amg_pu *pus = map->machine->pus;
@@ -147,8 +147,8 @@ static void groups_fill(struct amg_node_map *map)
     }
 }
 
-/* Lets the threads of each group take their hardware threads: the first one of
- * each core, then the second. */
+/* Marks the hardware threads that the program threads of each group are
+ * expected on: the first one of each core, then the second one. */
 static void busy_mark(struct amg_node_map *map)
 {
     const struct amg_pu *pus = map->machine->pus;
@@ -224,7 +224,7 @@ struct seeker {
     uint16_t group;
     struct amg_cpuset binding;
     uint64_t nodes;           /* NUMA nodes of its binding, as bits */
-    struct amg_cpuset caches; /* last level caches of it, by their numbers */
+    struct amg_cpuset caches; /* last level caches of its binding */
 };
 
 static void seeker_init(
@@ -251,7 +251,7 @@ static bool is_near_nic(const struct amg_node_map *map, const struct amg_pu *pu)
     return map->nic != NULL && amg_cpuset_has(&map->nic->near, pu->cpu);
 }
 
-/* Is it of a NUMA node of the rank's own? */
+/* Is `pu` of a NUMA node of the rank's binding? */
 static bool is_home(const struct seeker *seeker, const struct amg_pu *pu)
 {
     return (seeker->nodes >> pu->numa % AMG_NUMA_MAX & 1) != 0;
@@ -287,7 +287,7 @@ static enum amg_slot_rule rule_of(enum amg_level level)
     return (enum amg_slot_rule)rules[level];
 }
 
-/* Whom a thread there would disturb. */
+/* The ranks that a thread on a hardware thread would disturb. */
 enum harm { HARMS_NOBODY, HARMS_ITSELF, HARMS_OTHERS };
 
 static enum harm harm_of(const struct amg_node_map *map,
@@ -300,8 +300,9 @@ static enum harm harm_of(const struct amg_node_map *map,
     return group == seeker->group ? HARMS_ITSELF : HARMS_OTHERS;
 }
 
-/* Of equals: from the last core on within a binding, as programs fill it from
- * the first, and from the first on elsewhere; the first idle one of a core. */
+/* Order of hardware threads that are equal otherwise: within a binding from the
+ * last core on, as programs fill it from the first core on, and elsewhere from
+ * the first core on; within a core, the first idle hardware thread. */
 static uint64_t turn_of(
     const struct amg_node_map *map, uint32_t index, enum amg_level level)
 {
@@ -319,7 +320,7 @@ static uint64_t at_most(uint64_t value, unsigned bits)
     return value < most ? value : most;
 }
 
-/* The less, the better. */
+/* The smaller the key, the better the hardware thread. */
 static uint64_t key_of(const struct amg_node_map *map,
     const struct seeker *seeker, uint32_t index, enum amg_level level)
 {
@@ -334,8 +335,8 @@ static uint64_t key_of(const struct amg_node_map *map,
     return key << 16 | at_most(turn_of(map, index, level), 16);
 }
 
-/* The level at which a rank may take it: who takes the sibling of a core that
- * another rank computes on slows that one down, and so comes there last. */
+/* The level at which a rank may take a hardware thread: AMG_LEVEL_FOREIGN on a
+ * core where another group computes, which a thread there slows down. */
 static enum amg_level level_for(const struct amg_node_map *map,
     const struct seeker *seeker, uint32_t index, enum amg_level place)
 {

@@ -4,15 +4,15 @@
  * The policy places the library's threads of all ranks of the node on one map,
  * one after the other: the progress threads of all ranks, then the first
  * handler thread of each rank, and so on; threads whose cores the user named
- * come first. The asking rank keeps its own threads of that map, and so all
- * ranks find the same map.
+ * come first. All ranks find the same map, and each takes its own threads from
+ * the map.
  *
  * A round places one thread of each rank, level by level: first the threads
- * that find an idle core in the binding of their rank, last those that go far,
- * so that no rank takes a core that is near to another. Within a level the
- * ranks choose in their order, unused cores first. A progress thread that finds
- * nothing shares a core, as it mostly sleeps there. A handler thread computes,
- * and stays unpinned instead. */
+ * that find an idle core in the binding of their rank, last the threads that go
+ * far, so that no rank takes a core that is near to another rank. Within a
+ * level the ranks choose in their order, unused cores first. A progress thread
+ * that finds no idle core shares one, as the thread mostly sleeps. A handler
+ * thread computes, and stays unpinned instead. */
 #include "affinity/policy.h"
 
 #include <stdarg.h>
@@ -21,10 +21,10 @@
 
 #include "base/assert.h"
 
-/* Ranks of a node beyond that get a slot when it comes to share. */
+/* RANKS_KNOWN: further ranks of a node get slots at the last level only. */
 enum { RANKS_KNOWN = 4096, FACT_CAP = 40 };
 
-/* Which threads of the library. */
+/* The kinds of threads of the library. */
 enum crowd { CROWD_PROGRESS, CROWD_HANDLERS, CROWDS };
 
 static const char *const rule_names[AMG_SLOT_RULES] = {
@@ -42,13 +42,13 @@ static const char *const list_names[CROWDS] = {
     "progress_cpus (AMALGAM_PROGRESS_CPUS)",
     "handler_cpus (AMALGAM_HANDLER_CPUS)"};
 
-/* One placing of all threads; on the stack of the caller. */
+/* Places the threads of all ranks; on the stack of amg_policy_place(). */
 struct placing {
     struct amg_node_map map;
     struct amg_cpu_list lists[CROWDS];
     unsigned handlers;     /* of each rank */
-    bool has_progress;     /* threads that make progress may come of it */
-    bool is_auto_handlers; /* only where something is idle */
+    bool has_progress;     /* ranks may have progress threads */
+    bool is_auto_handlers; /* handler threads only on idle cores */
     /* The threads of the asking rank. */
     bool has_pick;
     struct amg_pick progress;
@@ -61,8 +61,8 @@ struct round {
     enum crowd crowd;
     unsigned n;
     bool is_auto;   /* no thread where nothing is idle */
-    bool may_share; /* rather than to go unpinned */
-    bool has_slot;  /* somebody got one */
+    bool may_share; /* share a core rather than go unpinned */
+    bool has_slot;  /* a thread got a slot */
     uint64_t placed[RANKS_KNOWN / 64];
 };
 
@@ -86,15 +86,14 @@ static void keep(struct placing *placing, struct round *round, uint32_t rank,
     }
 }
 
-/* The cpu of a list that falls to the n-th of the `per` threads of each rank.
- */
+/* The cpu of the list for the n-th of the `per` threads of a rank. */
 static unsigned named_cpu(
     const struct amg_cpu_list *list, uint32_t rank, unsigned per, unsigned n)
 {
     return list->cpus[((uint64_t)rank * per + n) % list->count];
 }
 
-/* The cpu that the user named; nowhere: none, or one that is not allowed. */
+/* The cpu that the user named; nowhere: no cpu, or one that is not allowed. */
 static struct amg_pick named_pick(
     const struct placing *placing, const struct round *round, uint32_t rank)
 {
@@ -113,8 +112,8 @@ static struct amg_pick named_pick(
     return pick;
 }
 
-/* A core that is named is taken, idle or not, but by handler threads of which
- * there are as many as idle cores. */
+/* Places threads on the cores that the user named, idle or not; but where the
+ * number of handler threads is auto, only on idle ones. */
 static void named_place(struct placing *placing, struct round *round)
 {
     struct amg_node_map *map = &placing->map;
@@ -132,7 +131,7 @@ static void named_place(struct placing *placing, struct round *round)
     }
 }
 
-/* Those who have no slot yet look for one at that level. */
+/* Lets the ranks without a slot in this round look for one at that level. */
 static void level_place(
     struct placing *placing, struct round *round, enum amg_level level)
 {
@@ -161,7 +160,7 @@ static void level_place(
     }
 }
 
-/* True: somebody got a slot. */
+/* Places the n-th thread of each rank. True: a thread got a slot. */
 static bool round_play(struct placing *placing, enum crowd crowd, unsigned n)
 {
     const struct amg_affinity_ask *ask = placing->map.ask;
@@ -184,7 +183,7 @@ static void progress_place(struct placing *placing)
         round_play(placing, CROWD_PROGRESS, 0);
 }
 
-/* Ends when nobody finds a slot any more: all others are not pinned. */
+/* Ends after a round without a slot: further threads are not pinned. */
 static void handlers_place(struct placing *placing)
 {
     bool has_slot = true;
@@ -210,7 +209,7 @@ __attribute__((format(printf, 2, 3))) static void note_add(
         memcpy(notes + len + more, "\n", 2);
 }
 
-/* Notes what of a list makes no sense for the asking rank. */
+/* Notes the parts of a list that are invalid for the asking rank. */
 static void list_check(const struct placing *placing, enum crowd crowd,
     const char *text, char *notes)
 {
@@ -321,8 +320,8 @@ static int neighbour_of(const struct amg_node_map *map, uint16_t index)
     return -1;
 }
 
-/* The one fact that is told beside the rule of a slot on a hardware thread:
- * first how many share it, then what runs beside it, then where it is. */
+/* The fact beside the rule in the reason of a pinned slot, the first that
+ * applies: how many threads share the cpu, what runs beside it, where it is. */
 static void pinned_fact(const struct amg_node_map *map, struct amg_pick pick,
     unsigned sharers, char *ret_text)
 {

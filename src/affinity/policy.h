@@ -8,10 +8,10 @@
 #include "amalgam_progress.h"
 
 /* Ranks with overlapping bindings form a group: their threads may be on any
- * hardware thread of the union. The ranks state their number of threads; a rank
- * that does not is counted with a thread on each core of an exclusive binding,
- * and with one thread in a shared one. The model fills the cores from the first
- * on, one thread each, and then starts again. */
+ * hardware thread of the union. A rank that does not state its number of
+ * threads counts as a thread on each core of an exclusive binding, or as one
+ * thread in a shared binding. The model fills the cores from the first on, one
+ * thread each, and then starts again. */
 
 /* The rule that chose the place of a thread; best first. An idle core of the
  * own program comes before an idle sibling of a busy core: a thread that spins
@@ -23,7 +23,7 @@ enum amg_slot_rule {
     AMG_SLOT_NIC,      /* bound to no rank, near the NIC */
     AMG_SLOT_NUMA,     /* bound to no rank, of the own NUMA node */
     AMG_SLOT_ANY,      /* bound to no rank, elsewhere */
-    AMG_SLOT_LAST,     /* the last one of the own binding, which is in use */
+    AMG_SLOT_LAST,     /* the last core of the own binding, in use */
     AMG_SLOT_UNPINNED, /* wherever the process may run */
     AMG_SLOT_RULES
 };
@@ -41,11 +41,11 @@ struct amg_affinity_ask {
     const struct amg_affinity_rank *ranks; /* of this node, all of them */
     uint32_t rank_count;
     uint32_t self;      /* index of the rank that asks */
-    bool has_strangers; /* unknown processes may use all cores that no rank is
-                         * bound to: those are left alone, unless named */
-    const char *nic;    /* to other nodes; NULL: there are none */
-    /* As in struct amalgam_progress_options, with the environment applied; all
-     * ranks of the node are taken to ask the same. */
+    bool has_strangers; /* unknown processes may use cores that no rank is bound
+                         * to: only named ones are taken */
+    const char *nic;    /* NIC to other nodes; NULL: no other nodes */
+    /* Fields of struct amalgam_progress_options, with the environment applied.
+     * The policy assumes that all ranks of the node have equal ones. */
     enum amalgam_progress progress;
     bool is_mercury; /* AUTO means ASSIST, not THREAD */
     unsigned handlers;
@@ -56,18 +56,18 @@ struct amg_affinity_ask {
 enum { AMG_NO_GROUP = UINT16_MAX, AMG_NO_PU = UINT16_MAX };
 
 enum amg_pu_use_kind {
-    AMG_PU_OUT,     /* not ours to use */
+    AMG_PU_OUT,     /* the library may not use it */
     AMG_PU_BUSY,    /* a program runs there */
-    AMG_PU_SIBLING, /* idle beside one where a program runs */
-    AMG_PU_CORE,    /* of an idle core, of a group's binding */
+    AMG_PU_SIBLING, /* idle, on a core where a program runs */
+    AMG_PU_CORE,    /* of an idle core of a group's binding */
     AMG_PU_FREE     /* bound to no rank */
 };
 
 /* A hardware thread, in the order of the machine. */
 struct amg_pu_use {
-    uint16_t group; /* its first one's index; AMG_NO_GROUP: none */
-    uint16_t used;  /* threads of ours on it */
-    uint8_t order;  /* which one of its core, of those of its group */
+    uint16_t group; /* index of its group's first; or AMG_NO_GROUP */
+    uint16_t used;  /* threads of the library on it */
+    uint8_t order;  /* number among those of its core and group */
     uint8_t kind;
 };
 
@@ -77,19 +77,19 @@ struct amg_group {
     uint32_t silent; /* ranks that do not say how many threads they run */
     uint16_t pus;
     uint16_t cores;
-    bool is_unknown; /* where some of its ranks run is not known */
+    bool is_unknown; /* the binding of some of its ranks is not known */
 };
 
 /* Plain data of some ten KiB, for the stack of the caller. */
 struct amg_node_map {
     const struct amg_affinity_ask *ask;
     const struct amg_machine *machine;
-    const struct amg_nic *nic; /* NULL: none that is nearer to some */
-    struct amg_cpuset usable;  /* by the ranks together */
-    struct amg_pu_use uses[AMG_CPUS_MAX];  /* as the machine's `pus` */
-    struct amg_group groups[AMG_CPUS_MAX]; /* at their first one's index */
-    uint16_t core_used[AMG_CPUS_MAX];      /* threads of ours on a core */
-    uint16_t core_group[AMG_CPUS_MAX];     /* that computes there, or
+    const struct amg_nic *nic; /* NULL: none, or equally near to all */
+    struct amg_cpuset usable;  /* what any rank may use */
+    struct amg_pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
+    struct amg_group groups[AMG_CPUS_MAX]; /* by index of the first */
+    uint16_t core_used[AMG_CPUS_MAX];      /* library threads on a core */
+    uint16_t core_group[AMG_CPUS_MAX];     /* group that computes on a core;
                                             * AMG_NO_GROUP */
     uint16_t index_of[AMG_CPUS_MAX];       /* of a cpu; AMG_NO_PU */
 };
@@ -102,8 +102,8 @@ enum amg_level {
     AMG_LEVEL_NIC,
     AMG_LEVEL_NUMA,
     AMG_LEVEL_ANY,
-    AMG_LEVEL_FOREIGN, /* any of these, but of a core that others compute on */
-    AMG_LEVEL_SHARED,  /* on all of these, and others of ours may be there */
+    AMG_LEVEL_FOREIGN, /* idle, on a core where another group computes */
+    AMG_LEVEL_SHARED,  /* any of the above, also beside library threads */
     AMG_LEVELS
 };
 
@@ -111,7 +111,7 @@ enum amg_level {
 struct amg_pick {
     uint16_t index; /* of its hardware thread; AMG_NO_PU: not pinned */
     uint8_t rule;   /* enum amg_slot_rule */
-    bool is_asked;  /* the user wants it so: "none" */
+    bool is_asked;  /* the user asked for "none" */
 };
 
 #define AMG_PICK_NOWHERE                                                       \
@@ -120,13 +120,13 @@ struct amg_pick {
 void amg_node_map_init(
     struct amg_node_map *map, const struct amg_affinity_ask *ask);
 
-/* The usable part of a rank's binding: empty where that is not known. */
+/* The usable part of a rank's binding; empty: the binding is not known. */
 void amg_node_map_binding(const struct amg_node_map *map, uint32_t rank,
     struct amg_cpuset *ret_binding);
-/* AMG_NO_GROUP where there is not even a machine. */
+/* The group of a rank; AMG_NO_GROUP: the machine has no usable cpu. */
 uint16_t amg_node_map_group(const struct amg_node_map *map, uint32_t rank);
 
-/* May a thread of the library have it to itself, for a rank of that group? */
+/* Is the hardware thread idle, for the library threads of that group? */
 static inline bool amg_node_map_is_idle(
     const struct amg_node_map *map, unsigned index, uint16_t group)
 {
@@ -137,23 +137,23 @@ static inline bool amg_node_map_is_idle(
                use->group == group);
 }
 
-/* Counts a thread of the library on it. */
+/* Counts a thread of the library on a hardware thread. */
 static inline void amg_node_map_take(struct amg_node_map *map, unsigned index)
 {
     map->uses[index].used++;
     map->core_used[map->machine->pus[index].core]++;
 }
 
-/* The best idle one of that level; nowhere when there is none. */
+/* The best idle hardware thread of that level; nowhere: none is idle. */
 struct amg_pick amg_node_map_find_idle(
     const struct amg_node_map *map, uint32_t rank, enum amg_level level);
 
-/* The last one of the rank's binding, of those that the fewest of ours use;
- * nowhere when the binding is not known. */
+/* Of the hardware threads of the rank's binding that the fewest library threads
+ * use, the last one; nowhere: the binding is not known. */
 struct amg_pick amg_node_map_find_last(
     const struct amg_node_map *map, uint32_t rank);
 
-/* May the user name that cpu? Where no topology is known, any that exists. */
+/* May the user name that cpu? Without a topology: any cpu that exists. */
 bool amg_node_map_allows(const struct amg_node_map *map, unsigned cpu);
 
 enum { AMG_REASON_CAP = 64, AMG_NOTES_CAP = 512 };
@@ -161,8 +161,8 @@ enum { AMG_REASON_CAP = 64, AMG_NOTES_CAP = 512 };
 /* The place of one thread. */
 struct amg_core_slot {
     int32_t cpu;       /* -1: not pinned */
-    bool is_dedicated; /* no other thread uses it: it may spin */
-    uint32_t sharers;  /* threads of the library on it, this one counted */
+    bool is_dedicated; /* no other thread uses the cpu: the thread may spin */
+    uint32_t sharers;  /* library threads on the cpu, the own one too */
     enum amg_slot_rule rule;
     char reason[AMG_REASON_CAP]; /* the rule, and one fact: "idle core" */
 };
@@ -170,7 +170,7 @@ struct amg_core_slot {
 /* Result of the policy. */
 struct amg_placement {
     enum amalgam_progress progress; /* never AUTO */
-    char reason[AMG_REASON_CAP];    /* for that mode */
+    char reason[AMG_REASON_CAP];    /* why `progress` is that mode */
     bool is_oversubscribed;    /* the programs run more threads than they have
                                 * cores: waits must not spin */
     unsigned handlers;         /* never AMALGAM_HANDLERS_AUTO */

@@ -17,16 +17,16 @@
 
 enum { HEEDED_CAP = 256 };
 
-/* This machine: static, so that it needs no memory that could be missing. */
+/* The machine of this process: static, because its loading must not fail. */
 static struct amg_pu this_pus[AMG_CPUS_MAX];
 static struct amg_machine this_machine = {.pus = this_pus};
 static struct amg_lock this_lock AMG_LOCK_KEPT;
-/* Publishes the two above: a release store after they were filled in, an
- * acquire load by who reads them. */
+/* Publishes `this_machine` and `this_pus`: release store after both were filled
+ * in, acquire load before their use. */
 static atomic_bool this_is_loaded;
 
-/* Nothing is known but which cpus exist, and which of them this process may
- * use: each is a core of its own. */
+/* Fills in a machine of which only the cpus are known: each counts as a core,
+ * and the cpus of the process's binding are allowed. */
 static void flat_fill(struct amg_machine *machine)
 {
     struct amg_cpuset mine = *amg_bind_process();
@@ -102,8 +102,8 @@ const struct amg_machine *amg_topo_this(void)
 {
     if (atomic_load_explicit(&this_is_loaded, memory_order_acquire))
         return &this_machine;
-    /* NOTE(why): held while hwloc loads, some milliseconds, once in a process;
-     * hwloc calls nothing of ours. */
+    /* NOTE(why): the lock is held while hwloc loads: milliseconds, once per
+     * process; hwloc calls no function of this library. */
     amg_lock_lock(&this_lock);
     if (!atomic_load_explicit(&this_is_loaded, memory_order_relaxed)) {
         this_load();

@@ -27,13 +27,13 @@ void amg_topo_free(struct amg_machine *machine);
 enum amg_topo_source {
     AMG_TOPO_THIS,
     AMG_TOPO_XML,      /* of the file `text` */
-    AMG_TOPO_SYNTHETIC /* as `text` describes it */
+    AMG_TOPO_SYNTHETIC /* of the description `text` */
 };
 
-/* Fills in a machine of zeros, but for `pus`, which has room for AMG_CPUS_MAX.
+/* Fills in `machine`, which is zero but for `pus` with room for AMG_CPUS_MAX.
  * On failure *ret_reason says why, in static words or those of the system.
  * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
- * HG_NOMEM. Keeps nothing. */
+ * HG_NOMEM. hwloc's topology is not kept. */
 hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
     struct amg_machine *machine, const char **ret_reason);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Machine as hwloc describes it, copied into plain data.
  *
- * The topology is destroyed then: hwloc's objects take some hundred bytes for
+ * Then the topology is destroyed: hwloc's objects take some hundred bytes for
  * each hardware thread and cache. */
 #include "affinity/topo.h"
 
@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 
-/* Numbers the objects above the hardware threads, in the order in which these
- * are met: those of one object stand together. */
+/* Numbers the objects of one kind above the hardware threads, in the order of
+ * the hardware threads: those of one object are adjacent. */
 struct numbers {
     hwloc_obj_t last;
     uint32_t count;
@@ -39,7 +39,7 @@ static void cpuset_copy(hwloc_const_bitmap_t bitmap, struct amg_cpuset *ret_set)
     }
 }
 
-/* The last level cache of a hardware thread; itself where none is known. */
+/* The last level cache of a hardware thread; `pu` if no cache is known. */
 static hwloc_obj_t cache_of(hwloc_obj_t pu)
 {
     hwloc_obj_t cache = pu;
@@ -51,8 +51,8 @@ static hwloc_obj_t cache_of(hwloc_obj_t pu)
     return cache;
 }
 
-/* The NUMA node of its memory: the smallest one around it, and the first of
- * those that are equally small (fast memory comes after the usual one). */
+/* The NUMA node of a hardware thread: the smallest node around it, and of
+ * equally small nodes the first (fast memory comes after the usual memory). */
 static hwloc_obj_t numa_of(hwloc_topology_t topology, hwloc_obj_t pu)
 {
     hwloc_obj_t best = NULL;
@@ -73,8 +73,8 @@ static hwloc_obj_t numa_of(hwloc_topology_t topology, hwloc_obj_t pu)
     return best;
 }
 
-/* Numbers beyond the limit are those of the last node: no machine is known that
- * has so many. */
+/* Numbers beyond the limit become the last one: no known machine has so many
+ * nodes. */
 static uint16_t numa_cut(uint16_t number)
 {
     return number < AMG_NUMA_MAX ? number : AMG_NUMA_MAX - 1;
@@ -123,7 +123,7 @@ static void pus_read(hwloc_topology_t topology, struct amg_machine *machine)
             left_out, AMG_CPUS_MAX - 1);
 }
 
-/* Is it a network interface, or a device of a fabric? */
+/* Is `obj` a network interface, or a device of a fabric? */
 static bool is_network(hwloc_obj_t obj)
 {
     return obj->attr != NULL &&
@@ -175,8 +175,8 @@ static void nics_read(hwloc_topology_t topology, struct amg_machine *machine)
             left_out, AMG_NICS_MAX);
 }
 
-/* hwloc falls back to the machine itself without a word when it cannot use what
- * these variables say. */
+/* Warns where hwloc could not use one of the variables below: hwloc falls back
+ * to this machine silently. */
 static void env_check(hwloc_topology_t topology)
 {
     static const char *const names[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC"};
@@ -195,9 +195,9 @@ static void env_check(hwloc_topology_t topology)
     }
 }
 
-/* Leaves out what hwloc would look at besides: displays ("gl" connects to ten
- * of X11), GPUs, and the names of PCI devices. It finds NICs without these. Not
- * every hwloc has all of them. */
+/* Leaves out components of hwloc that finding NICs does not need: displays
+ * ("gl" connects to ten of X11), GPUs, names of PCI devices. A call fails where
+ * hwloc lacks the component, which is no error. */
 static void components_exclude(hwloc_topology_t topology)
 {
     static const char *const names[] = {
@@ -208,7 +208,7 @@ static void components_exclude(hwloc_topology_t topology)
             topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, names[i]);
 }
 
-/* Says what is to be loaded, and loads it. 0 or -1, as hwloc. */
+/* Loads the topology of `source`. 0, or -1 as hwloc. */
 static int topology_load(
     hwloc_topology_t topology, enum amg_topo_source source, const char *text)
 {

@@ -2,9 +2,9 @@
 /* Buffers of outgoing messages: msgbufs and blocks of the own segment, lent to
  * a receiver until it returns them, or the heap.
  *
- * A message owns a msgbuf only while it is written, and from the moment when it
- * leaves; a message that has to wait moves to the heap. So messages wait for
- * what only their receivers hold:
+ * A message owns a msgbuf while the user writes it, and again from the moment
+ * when it leaves; a message that has to wait moves to the heap. So messages
+ * wait only for what their receivers hold:
  *
  *   what      held by                          until
  *   msgbufs   writers, and 32 streams of a     the post; a stream may wait for
@@ -19,14 +19,14 @@
  *   slots     calls, in their table            the table grows, or a post fails
  *   heap      messages that wait               they leave
  *
- * A message at the head of its queue has its credit, and waits for cells and a
- * msgbuf. If no msgbuf is left it takes one of the transit stock: a receiver
- * copies such a message when it polls, and a receiver that does not poll leaves
- * part of the stock to others. Messages of the library itself (credits,
- * refusals, ACKs, those of transfers) take no credit and one cell, and leave
+ * The message at the head of a queue has a credit, and waits for cells and a
+ * msgbuf. If no msgbuf is left the message takes one of the transit stock: a
+ * receiver copies messages there when it polls, and a receiver that does not
+ * poll leaves part of the stock to others. Messages of the library itself
+ * (credits, refusals, ACKs, transfers) take no credit and one cell, and leave
  * before replies and requests. So each wait ends when a receiver polls or its
- * handlers end, and neither needs a message of this process that waits behind
- * another one. */
+ * handlers end, and for that no receiver needs a message of this process that
+ * waits behind another one. */
 #ifndef AMG_SHM_SHM_BUF_H
 #define AMG_SHM_SHM_BUF_H
 
@@ -47,11 +47,11 @@ static inline struct amg_shm_buf *amg_shm_buf_of_post(struct amg_post *post)
     return amg_container_of(post, struct amg_shm_buf, post);
 }
 
-/* A buf of a stock whose list of free ones is empty; NULL: none. */
+/* A buf of a stock whose list `free` is empty; NULL: none. */
 struct amg_shm_buf *amg_shm_buf_find_locked(
     struct amg_shm_domain *domain, struct amg_shm_stock *stock);
-/* A buf on the heap for `cap` bytes; NULL: no memory. Those for messages that
- * fit into cells are kept for later ones. */
+/* A buf on the heap for `cap` bytes; NULL: no memory. Freed bufs of AMG_SHM_RUN
+ * bytes are kept for later messages. */
 struct amg_shm_buf *amg_shm_buf_heap_locked(
     struct amg_shm_domain *domain, uint32_t cap);
 
@@ -107,22 +107,22 @@ static inline void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
     }
 }
 
-/* Moves the bytes of a heap buf, which leaves now, to one with a msgbuf; NULL:
- * there is none for its peer. */
+/* Moves the bytes of a heap buf, which leaves now, to a buf with a msgbuf;
+ * NULL: no msgbuf is left for the peer. */
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
-/* The buf in which an addressed message waits: the same, or a copy on the heap,
- * beside which `buf` stays the caller's. NULL: no memory. */
+/* The buf in which an addressed message waits: `buf`, or a copy on the heap,
+ * and `buf` stays the caller's. NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf);
-/* Lends the msgbuf or block of `buf` to `peer`, which will return it. */
+/* Lends the msgbuf or block of `buf` to `peer`. */
 void amg_shm_buf_lend_locked(
     struct amg_shm_buf *buf, struct amg_shm_peer *peer);
-/* The peer closed or died: reclaims what it has. */
+/* Reclaims the msgbufs and blocks lent to a peer that closed or died. */
 void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer);
 /* Number of msgbufs and blocks that the peer has not returned. */
 size_t amg_shm_buf_lent_locked(const struct amg_shm_peer *peer);
 /* Number of msgbufs and blocks that are neither free nor lent. */
 size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain);
-/* Asks the next receiver that returns a msgbuf to wake this process. */
+/* Asks all receivers to wake this process when they return a msgbuf. */
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);
 
 /* The slots of the contract. */

@@ -22,14 +22,14 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain);
  * exist. */
 void amg_shm_bulk_close(struct amg_shm_domain *domain);
 void amg_shm_bulk_ep_open(struct amg_shm_ep *ep);
-/* No poll is running. Its operations end with HG_CANCELED, on `done`. */
+/* Ends the puts and gets of `ep` as canceled, on `done`. No poll is running. */
 void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
 /* The peer closed or died: operations that wait for it end (HG_HOSTUNREACH). */
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
-/* Copies a step of at most about 1 MiB; called by the progress owner, without
- * the lock. Completed operations are on the endpoint's done list. */
+/* Copies at most about 1 MiB; called by the progress owner, without the lock.
+ * Completed operations are on `ep->done`. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
 /* The operation is in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
@@ -86,9 +86,9 @@ void amg_shm_access_refused(const struct amg_shm_region *who,
  *   PUT {key, place, buffer} -------->    checks, copies out of the buffer
  *                            <--------    DONE {code}
  *
- * The buffer is a bounce buffer of 64 KiB in the segment of the origin. Its
- * number identifies the fragment: only one fragment at a time has it, and DONE
- * must name the transfer, too.
+ * The buffer is a bounce buffer of 64 KiB in the segment of the origin. The
+ * number of the buffer identifies the fragment, as only one fragment at a time
+ * has that buffer; DONE must name the transfer, too.
  *
  *   AMG_SHM_BULK_GET, _PUT   cookie: the transfer   struct amg_shm_bulk_request
  *   AMG_SHM_BULK_DONE        cookie: the transfer   struct amg_shm_bulk_done */
@@ -119,7 +119,7 @@ struct amg_shm_bulk_request {
     uint32_t segment;
     uint32_t len; /* of the fragment */
     uint32_t bounce;
-    uint32_t goes_on; /* as in struct amg_shm_access */
+    uint32_t goes_on; /* amg_shm_access.goes_on */
 };
 
 static_assert(
@@ -137,15 +137,15 @@ struct amg_shm_fragment {
 };
 
 enum amg_shm_transfer_state {
-    AMG_SHM_TRANSFER_READY,   /* on a list: the next poll continues it */
-    AMG_SHM_TRANSFER_BLOCKED, /* on another list: waits for a bounce buffer */
+    AMG_SHM_TRANSFER_READY,   /* on `ready`: the next poll continues it */
+    AMG_SHM_TRANSFER_BLOCKED, /* on `blocked`: waits for a bounce buffer */
     AMG_SHM_TRANSFER_POLLED,  /* on no list: a poll is working on it */
-    AMG_SHM_TRANSFER_WAITING, /* on no list: for answers */
-    AMG_SHM_TRANSFER_ENDED,   /* its operation has ended; waits for answers */
+    AMG_SHM_TRANSFER_WAITING, /* on no list: waits for answers */
+    AMG_SHM_TRANSFER_ENDED,   /* the operation has ended, not all fragments */
 };
 
-/* From the pool. The lock guards all but the fields that only polls use: begun,
- * arrived, and the fragments while it is POLLED. */
+/* From the pool. The lock guards all but `local`, `begun`, `arrived`, which the
+ * progress owner uses, and the fragments of a POLLED transfer. */
 struct amg_shm_transfer {
     struct amg_link link;
     enum amg_shm_transfer_state state;
@@ -154,14 +154,14 @@ struct amg_shm_transfer {
     struct amg_op *op;
     struct amg_shm_peer *peer;    /* a reference */
     struct amg_seg_iter local;    /* of the bytes not begun yet */
-    struct amg_shm_access access; /* all of it */
+    struct amg_shm_access access; /* the whole transfer */
     uint64_t begun;               /* bytes copied, or given to fragments */
     uint64_t arrived;             /* bytes that arrived at their destination */
     uint32_t cookie;
     uint32_t in_flight; /* fragments */
     uint8_t origin_context;
     bool is_cancelled;
-    bool is_by_message; /* and has a cookie */
+    bool is_by_message; /* the peer copies; `cookie` is valid */
     bool is_gone;       /* the peer closed or died: no answers will come */
     hg_return_t ret;    /* the peer's first error */
     struct amg_shm_fragment fragments[AMG_SHM_FRAGMENTS];
@@ -179,18 +179,20 @@ void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
 void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
 
 /* Called by the progress owner for a POLLED transfer: sends the fragments that
- * the limits allow. HG_SUCCESS: all bytes arrived; HG_AGAIN: to be continued
- * when answers arrive; HG_BUSY: no bounce buffer is free. Others end it. */
+ * the limits allow. HG_SUCCESS: all bytes arrived; HG_AGAIN: continue when
+ * answers arrive; HG_BUSY: no bounce buffer is free; HG_NOMEM: try again.
+ * Others end the transfer. */
 hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer);
-/* Whether a bounce buffer with pages is free for it. After HG_BUSY the caller
- * checks again before it waits, as one may have been freed meanwhile. */
+/* Whether a bounce buffer with pages is free for the transfer. Checked after
+ * HG_BUSY: a buffer may have been freed meanwhile. */
 bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer);
 /* Frees the bounce buffers of fragments that will not be answered. */
 void amg_shm_transfer_drop_fragments_locked(struct amg_shm_transfer *transfer);
 
-/* Handles a cell of a transfer that a peer sent to context `context_id`. Called
- * by its progress owner without the lock, because it may copy 64 KiB; with the
- * lock if the context is closed. The cell is not used after the return. */
+/* Handles a cell of a transfer that a peer sent to context `context_id`. The
+ * progress owner of the context calls without the lock, because handling may
+ * copy 64 KiB; if the context is closed, the caller has the lock. The cell is
+ * not used after the return. */
 void amg_shm_transfer_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);

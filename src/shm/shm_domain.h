@@ -10,7 +10,7 @@
  *     \-- eps               by context, while it is open: uses its inbox
  *
  * One lock guards the domain: peers, links, bufs, arrivals, operations while
- * they are posted. It is cheap for the thread that usually takes it
+ * they are posted. Taking the lock is cheap for the thread that usually does
  * (base/bias.h). A poll reads its inbox without the lock: the inbox belongs to
  * the progress owner while its endpoint is open, and is guarded by the lock
  * otherwise. Callers of functions that end in _locked hold the lock. */
@@ -41,8 +41,8 @@ enum { AMG_SHM_REFUSED_KEPT = 16 }; /* processes whose refusal was logged */
  * may hold the reply. */
 enum amg_shm_op_state {
     AMG_SHM_OP_HOLDING =
-        AMG_CALL_STATES, /* done; PTR: the arrival with its reply */
-    AMG_SHM_OP_BULK,     /* a put or get; the rest is shm_bulk.c's */
+        AMG_CALL_STATES, /* done; PTR: the arrival with the reply */
+    AMG_SHM_OP_BULK,     /* a put or get; PTR: its transfer */
 };
 
 /* AMALGAM_SHM_COPY: which ways of copying are allowed. */
@@ -60,70 +60,70 @@ struct amg_shm_bulk {
     enum amg_shm_copy copy;
     bool is_ptraceable;         /* ptrace_allow() returned true */
     struct amg_pool pool;       /* of transfers */
-    struct amg_table transfers; /* those that peers answer; under the lock */
+    struct amg_table transfers; /* transfers by message; under the lock */
     uint32_t bounce_used;       /* a bit per bounce buffer; under the lock */
-    uint32_t bounce_reserved;   /* those with pages; under the lock */
+    uint32_t bounce_reserved;   /* a bit per one with pages; under the lock */
 };
 
 /* State of an endpoint for puts and gets; all zero but the lists at the
  * start. */
 struct amg_shm_bulk_ep {
-    /* Transfers that the next poll continues, and those that wait for a bounce
-     * buffer; under the lock. */
+    /* `ready`: transfers that the next poll continues; `blocked`: transfers
+     * that wait for a bounce buffer. Under the lock. */
     struct amg_list ready;
     struct amg_list blocked;
-    /* Bytes that posts have copied since the last poll returned operations: a
-     * bound, written under the lock and read without it. */
+    /* Cost in bytes of the copies of posts since a poll last took operations
+     * from `done`: written under the lock, read without the lock. */
     _Atomic uint64_t copied;
 };
 
 /* State of a peer for puts and gets; all zero at the start. The first step of a
- * copy finds out which ways of copying work. */
+ * copy finds the ways of copying that work. */
 struct amg_shm_bulk_peer {
-    struct amg_lock lock; /* serialises that check */
-    /* 1: the rest is set and constant. Release by the thread that checked,
-     * acquire by others. */
+    struct amg_lock lock; /* held while the ways are found */
+    /* 1: `table`, `accessor` and the area are set, and constant. Release by the
+     * thread that set them, acquire by others. */
     _Atomic uint32_t is_known;
     /* 1: cross-memory copies are allowed; withdrawn when one is refused. */
     _Atomic uint32_t has_cma;
-    /* 1: the peer closed or died, and posts do not copy. A hint: a copy made
-     * nevertheless ends as if that happened later. Written under the lock, read
-     * without it. */
+    /* 1: the peer closed or died, and posts do not copy. A hint: a post that
+     * misses it copies as if before the end. Written under the lock, read
+     * without the lock. */
     _Atomic uint32_t is_gone;
     struct amg_shm_key_table *table;
     struct amg_shm_accessor *accessor; /* NULL: segment only */
-    uint64_t area_base; /* address of the peer's area at the peer, */
-    uint64_t area_len;
-    char *area;           /* and here; NULL: no direct way */
-    uint32_t bounce_used; /* by transfers to it; the domain's lock */
+    uint64_t area_base;   /* address of the area at the peer; self: 0 */
+    uint64_t area_len;    /* 0: no direct way; self: all memory */
+    char *area;           /* the area as mapped here; NULL: none, or self */
+    uint32_t bounce_used; /* by transfers to the peer; domain's lock */
 };
 
-/* Msgbufs of the own segment, or its blocks of one kind: those taken so far
- * from its part of the segment. */
+/* Msgbufs of the own segment, or blocks of one kind: those used so far (below
+ * `next`), as far as they are free or lent. */
 struct amg_shm_stock {
     struct amg_link *free;
-    struct amg_list lent; /* with receivers; oldest first */
-    uint32_t next;        /* index of the first that was never used, */
-    uint32_t end;         /* and behind the last */
+    struct amg_list lent; /* at receivers; oldest first */
+    uint32_t next;        /* index of the first that was never used */
+    uint32_t end;         /* index behind the last */
 };
 
 enum amg_shm_stock_id {
-    AMG_SHM_STOCK_MSGBUFS, /* those that a receiver may keep */
-    AMG_SHM_STOCK_TRANSIT, /* those that it copies at once */
-    AMG_SHM_STOCK_BLOCKS,  /* the first of a stock for each kind of blocks */
+    AMG_SHM_STOCK_MSGBUFS, /* msgbufs that a receiver may keep */
+    AMG_SHM_STOCK_TRANSIT, /* msgbufs that a receiver copies at once */
+    AMG_SHM_STOCK_BLOCKS,  /* from here on a stock per kind of blocks */
     AMG_SHM_STOCKS = AMG_SHM_STOCK_BLOCKS + AMG_SHM_BLOCK_KINDS,
 };
 
-/* Buffer of one outgoing message. It is in a free list, with the user, waiting
- * to be sent, or its msgbuf is with a receiver. */
+/* Buffer of one outgoing message. The buf is in a free list, with the user, or
+ * waiting to be sent, or the msgbuf is lent to a receiver. */
 struct amg_shm_buf {
-    struct amg_post post; /* its link while free: the next free buf */
+    struct amg_post post; /* while free: post.link is the next free buf */
     struct amg_buf buf;
     struct amg_shm_domain *domain;
     struct amg_shm_stock *stock;
     struct amg_shm_msgbuf *msgbuf; /* NULL: the bytes are on the heap */
     uint32_t index;                /* of the msgbuf or block */
-    /* The rest is valid while it waits. */
+    /* Valid while the message waits; `peer` also while the msgbuf is lent. */
     uint32_t len;
     uint8_t kind;
     uint8_t origin_context;
@@ -137,11 +137,11 @@ struct amg_shm_link {
     struct amg_shm_out out;
     struct amg_shm_context *context; /* at the peer */
     uint32_t slot;
-    uint64_t claim; /* of the slot, live; 0: none was free yet */
+    uint64_t claim; /* of the slot, live; 0: no slot yet */
     uint8_t context_id;
-    int doorbell; /* its FIFO, opened at the first wakeup; or -1 */
-    /* Bufs without credits that wait for room: those of the library itself,
-     * which leave first, and replies. */
+    int doorbell; /* FIFO of the context, opened at the first wakeup; or -1 */
+    /* Messages without credits that wait for room. `control`: messages of the
+     * library itself, which leave first; `queue`: replies. */
     struct amg_list control;
     struct amg_list queue;
     bool lacks_memory;    /* /dev/shm had no room for a ring */
@@ -150,44 +150,44 @@ struct amg_shm_link {
 
 enum amg_shm_peer_state {
     AMG_SHM_PEER_ALIVE,
-    AMG_SHM_PEER_GONE,  /* closed or died: nothing is sent to it any more */
+    AMG_SHM_PEER_GONE,  /* closed or died: this process sends nothing to it */
     AMG_SHM_PEER_UNMET, /* a rank of the node: mapped at the first contact */
 };
 
-/* Another domain, or this one itself. Freed when it has no references and no
- * call is in flight; guarded by the lock. */
+/* Peer: another domain, or the domain itself. Freed when it has no references,
+ * calls, lent msgbufs or waiting messages; guarded by the lock. */
 struct amg_shm_peer {
     struct amg_shm_domain *domain;
     uint32_t refs; /* addresses, arrivals, inrings, transfers */
-    uint32_t id;   /* identifies it in the table of calls */
+    uint32_t id;   /* of the peer in the tables of calls and transfers */
     enum amg_shm_peer_state state;
-    uint8_t warned;        /* a bit for each warning already logged about it */
-    uint8_t context;       /* source of its last request */
-    bool has_failed_wake;  /* a wakeup failed; it may be blocked */
-    bool has_refused;      /* it could not map our segment, and is GONE */
-    uint32_t msgbufs_held; /* its msgbufs that arrivals here point into */
-    uint32_t msgbufs_lent; /* our msgbufs that it has */
+    uint8_t warned;        /* a bit per warning already logged about the peer */
+    uint8_t context;       /* context that sent the last request */
+    bool has_failed_wake;  /* a wakeup failed; the peer may be blocked */
+    bool has_refused;      /* the peer could not map our segment; GONE */
+    uint32_t msgbufs_held; /* the peer's msgbufs and blocks in arrivals */
+    uint32_t msgbufs_lent; /* our msgbufs and blocks lent to the peer */
     struct amg_flow_peer calls;
     struct amg_watched watched;
     struct amg_link all;          /* on the domain's list of peers */
-    struct amg_link blocked;      /* on its list of those without room */
-    struct amg_shm_region region; /* of self: the domain's own; UNMET: all zero
-                                   * but name and incarnation */
+    struct amg_link blocked;      /* on the domain's list of peers to retry */
+    struct amg_shm_region region; /* self: the domain's own; UNMET: only name
+                                   * and incarnation */
     struct amg_shm_link first;    /* to context 0 */
     struct amg_shm_link **more;   /* by context; NULL until one is used */
-    int pidfd; /* readable when its process has died; -1: none */
+    int pidfd; /* readable when the peer's process has died; -1: none */
     struct amg_shm_bulk_peer bulk;
 };
 
 /* A received request, a late reply, or the bytes of a reply. Free, or with the
- * user until it is released. Its bytes are in itself while it is free. */
+ * user until its release. While free, base.data points to `bytes`. */
 struct amg_shm_arrival {
     struct amg_arrival base;
     struct amg_shm_domain *domain;
     union {
         struct amg_shm_arrival *next_free;
-        struct amg_shm_msgbuf *msgbuf; /* base.data points into it, */
-        void *copy;                    /* or into heap memory */
+        struct amg_shm_msgbuf *msgbuf; /* base.data is in this msgbuf, */
+        void *copy;                    /* or in heap memory */
     };
     bool has_msgbuf;
     _Alignas(8) uint8_t bytes[AMG_SHM_RUN];
@@ -198,11 +198,11 @@ struct amg_shm_inring {
     struct amg_shm_in in;
     struct amg_shm_peer *peer;
     uint32_t slot;
-    uint8_t context_id; /* of its inbox; does not depend on the claim */
-    uint32_t seen;      /* in.head when it was last checked for silence */
+    uint8_t context_id; /* of the inbox; does not depend on the claim */
+    uint32_t seen;      /* in.head at the last check for silent rings */
     bool is_active;
-    bool is_leaving;      /* its writer stopped: freed when it is empty */
-    struct amg_link link; /* on the inbox's list of all */
+    bool is_leaving;      /* the writer stopped: freed when empty */
+    struct amg_link link; /* on the inbox's `rings` */
 };
 
 /* Inbox of one context. Belongs to the progress owner while an endpoint is
@@ -215,9 +215,9 @@ struct amg_shm_inbox {
     uint8_t context_id;
     bool is_open;
     uint32_t sleeps; /* waits announced so far */
-    /* Our FIFO, or -1; it outlives the endpoint, because peers keep theirs. */
+    /* FIFO of the context, kept until the domain closes; or -1. */
     int doorbell;
-    uint32_t bytes_due;             /* wakeups whose byte has not arrived yet */
+    uint32_t bytes_due;             /* wakeups whose byte was not read yet */
     struct amg_shm_inring **active; /* read by every poll */
     uint32_t active_count;
     uint32_t active_cap;
@@ -231,7 +231,7 @@ enum amg_shm_due {
     AMG_SHM_DUE_DONE = 1,    /* there may be operations in `done`, or late
                               * replies */
     AMG_SHM_DUE_BULK = 2,    /* bulk.ready is not empty */
-    AMG_SHM_DUE_LEAVING = 4, /* writers of its inbox stopped */
+    AMG_SHM_DUE_LEAVING = 4, /* writers of rings stopped */
     AMG_SHM_DUE_WAIT = 8,    /* a wait was announced, and ends with the poll */
     AMG_SHM_DUE_ALL = 15,
 };
@@ -243,7 +243,7 @@ struct amg_shm_ep {
     /* Written under the lock, read without it. */
     _Atomic uint32_t due;
     uint32_t until_rare;  /* polls until the next one that checks rare events */
-    uint32_t rare_polls;  /* those that did */
+    uint32_t rare_polls;  /* polls that checked them */
     struct amg_list done; /* operations for the next poll; under the lock */
     uint64_t checked_ns;  /* when peers were last checked */
     int epoll;            /* the descriptor to wait on, or -1 */
@@ -257,12 +257,12 @@ struct amg_shm_domain {
     uint32_t message_len; /* the eager limit; msgbufs have more room */
     uint32_t max_contexts;
     bool is_listening;
-    bool is_joined; /* its peers are ranks of a job, which close together */
+    bool is_joined; /* the peers are ranks of a job: all close together */
     /* A poll may have to retry sends: peers in `blocked`, owed credits. Written
      * under the lock, read without it. */
     _Atomic uint32_t has_deferred;
-    /* Approximate count of polls that found nothing; it changes between
-     * messages that are not a burst. Relaxed, see struct amg_shm_out. */
+    /* Approximate count of polls that found nothing: unchanged within a burst
+     * of messages. Relaxed, see struct amg_shm_out. */
     _Atomic uint32_t idle_polls;
 
     struct amg_bias lock; /* guards all below */
@@ -274,7 +274,7 @@ struct amg_shm_domain {
     void (*peer_gone_locked)(struct amg_shm_peer *peer, bool has_died);
     struct amg_list blocked;
     struct amg_shm_peer *self; /* holds a reference */
-    /* The ranks of the node, in their order; constant once set. */
+    /* The ranks of the node, sorted; constant once set. */
     struct amg_shm_rank *ranks;
     uint32_t rank_count; /* 0: not in a job */
     uint32_t next_peer_id;
@@ -286,18 +286,18 @@ struct amg_shm_domain {
     struct amg_list doorbells;
     int death_epoll;   /* epoll over the pidfds of all peers; -1: none */
     int tick_timer;    /* in `death_epoll`, created when first needed; or -1 */
-    uint64_t tick_ns;  /* its period; 0: disarmed */
+    uint64_t tick_ns;  /* period of `tick_timer`; 0: disarmed */
     bool wants_retry;  /* a send waits for a slot, or a wakeup failed */
     bool lacks_pidfds; /* there may be peers without a pidfd */
-    bool has_unseen;   /* there may be rings that no peer has opened yet */
-    uint64_t unmapped_since_ns; /* no sender could be mapped since; or 0 */
+    bool has_unseen;   /* rings of ours may not be opened by their reader */
+    uint64_t unmapped_since_ns; /* senders cannot be mapped since then; or 0 */
     uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
     uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
     struct amg_shm_stock stocks[AMG_SHM_STOCKS];
-    struct amg_link *short_bufs; /* free ones on the heap, single linked */
-    struct amg_shm_buf *bufs;    /* one for each msgbuf and block */
-    bool has_warned_full;        /* of /dev/shm */
+    struct amg_link *short_bufs; /* free bufs on the heap, singly linked */
+    struct amg_shm_buf *bufs;    /* by index of the msgbuf or block */
+    bool has_warned_full;        /* warned that /dev/shm is full */
     struct amg_shm_arrival *free_arrivals;
     struct amg_shm_block *blocks; /* the memory of the arrivals */
 
@@ -347,7 +347,7 @@ static inline struct amg_peer *amg_shm_peer_base(struct amg_shm_peer *peer)
     return (struct amg_peer *)(void *)peer;
 }
 
-/* Whether this incarnation is not yet in `logged`, to which it is added. */
+/* Whether `incarnation` is not in `logged` yet; adds it. */
 static inline bool amg_shm_refusal_is_new(
     uint64_t logged[AMG_SHM_REFUSED_KEPT], uint64_t incarnation)
 {
@@ -358,7 +358,7 @@ static inline bool amg_shm_refusal_is_new(
     return is_new;
 }
 
-/* Lets the next polls do some work, and no longer. */
+/* Sets or clears work that the next polls of the endpoint do. */
 static inline void amg_shm_due_set_locked(
     struct amg_shm_ep *ep, enum amg_shm_due due, bool is_due)
 {
@@ -375,7 +375,7 @@ static inline bool amg_shm_is_due(
                (uint32_t)due) != 0;
 }
 
-/* Lets the next poll of its endpoint return the operation. */
+/* Ends the operation: the next poll of the endpoint returns it. */
 static inline void amg_shm_op_end_locked(
     struct amg_shm_ep *ep, struct amg_op *op, hg_return_t ret)
 {

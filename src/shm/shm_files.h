@@ -11,7 +11,7 @@
 /* Identifier of a domain: plain bytes, valid on this node. */
 struct amg_shm_id {
     char name[AMG_SHM_NAME_CAP];
-    uint64_t incarnation; /* the random number in its segment */
+    uint64_t incarnation; /* the random number in the segment */
 };
 
 /* A rank of the node. */
@@ -22,12 +22,12 @@ struct amg_shm_rank {
 
 enum { AMG_SHM_PATH_CAP = 128 };
 
-/* Liveness of a process. Nothing that it may still use is freed, unlinked or
- * reassigned on AMG_SHM_LIFE_UNKNOWN. */
+/* Liveness of a process. On AMG_SHM_LIFE_UNKNOWN, nothing that the process may
+ * still use is freed, unlinked or reassigned. */
 enum amg_shm_life {
     AMG_SHM_ALIVE,
     AMG_SHM_DEAD,
-    AMG_SHM_LIFE_UNKNOWN, /* unknown, for instance when no descriptor is left */
+    AMG_SHM_LIFE_UNKNOWN, /* for instance when no descriptor is left */
 };
 
 /* Liveness of the process with that pid and start time. */
@@ -42,19 +42,18 @@ struct amg_shm_owner {
 
 void amg_shm_files_self(struct amg_shm_owner *ret_owner);
 
-/* Whether the process of this pid namespace with that start time (0: unknown)
- * is alive. A process that has ended is dead, also before its parent has waited
- * for it, and so is one that has become another program by exec(). */
+/* Liveness of the process of this pid namespace with that start time (0:
+ * unknown). A zombie is dead, and so is a process that has become another
+ * program by exec(). */
 enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time);
 
-/* The path of the segment `name`, and of the doorbell FIFO of one of its
- * contexts. */
+/* The path of the segment `name`, and of the doorbell FIFO of a context. */
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP]);
 void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
     uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP]);
 
-/* Removes the segment at `path` if its owner is certainly dead. True: it was
- * removed. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
+/* Removes the segment at `path` if its owner is certainly dead. True: no such
+ * segment is left. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
 /* Liveness of the owner of a segment whose pid is of another pid namespace. */
@@ -66,11 +65,11 @@ enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region);
 
 /* Opens, by amg_spare_open(), the file that another process of this pid
  * namespace and user has open as `fd`; -1: no file of that kind (S_IFREG,
- * S_IFIFO), or no permission. The caller checks that `pid` is still the process
- * it meant. */
+ * S_IFIFO), or no permission. The caller checks that `pid` is still the
+ * intended process. */
 int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind);
 
-/* Removes the file at `path` if it is still the open one. */
+/* Removes the file at `path` if it is the file open as `fd`. */
 void amg_shm_files_remove(const char *path, int fd);
 
 /* Removes the files of all dead owners. Returns their number. */
@@ -94,12 +93,11 @@ struct amg_shm_region_params {
 hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     struct amg_shm_region *ret_region);
 struct amg_shm_need;
-/* Fills in the bytes that a segment takes, the second ones after `slots` of its
- * slots were used. */
+/* Bytes that a segment takes; `called`: with `slots` slots in use. */
 void amg_shm_region_need(const struct amg_shm_region_params *params,
     uint32_t slots, struct amg_shm_need *ret_need);
-/* Maps the segment that is called `name` and checks it. HG_ADDRNOTAVAIL: there
- * is none; HG_PROTOCOL_ERROR: not a segment of this library, or broken;
+/* Maps the segment that is called `name` and checks it. HG_ADDRNOTAVAIL: no
+ * such segment; HG_PROTOCOL_ERROR: not a segment of this library, or broken;
  * HG_NOMEM; HG_AGAIN: no descriptor is left at the moment; HG_NA_ERROR. */
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region);
@@ -107,8 +105,8 @@ enum { AMG_SHM_WHY_CAP = 80 };
 /* Writes the cause of a failed mapping, with the limit that it met. Returns
  * `ret_text`. */
 const char *amg_shm_region_why(hg_return_t why, char ret_text[AMG_SHM_WHY_CAP]);
-/* Whether this process could map the segment without its name: the owner is in
- * the same pid namespace and lets it open its descriptors. */
+/* Whether this process could map the segment without a name: the owner is in
+ * the same pid namespace, and its descriptors can be opened through /proc. */
 bool amg_shm_region_is_open_to_us(
     const struct amg_shm_region *own, const struct amg_shm_region *other);
 /* Reserves the pages of `len` bytes at `at` in the segment, so that writing
@@ -117,7 +115,7 @@ bool amg_shm_region_is_open_to_us(
  * Makes system calls. */
 bool amg_shm_region_reserve(
     const struct amg_shm_region *region, const void *at, uint64_t len);
-/* Unmaps; an owner's file is removed too. Accepts one that is all zero. */
+/* Unmaps the segment; its owner also removes the file. Accepts zeros. */
 void amg_shm_region_fini(struct amg_shm_region *region);
 
 /* Whether `text` can name a segment: 1 to 63 of [A-Za-z0-9._-]. */

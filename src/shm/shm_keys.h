@@ -3,23 +3,23 @@
  * copies.
  *
  * The table is part of the exposer's segment; peers read it before they copy,
- * and take addresses only from it, never from a descriptor. Its offsets are
- * fixed by the constants below, so a process that maps it compares
+ * and take addresses only from it, never from a descriptor. The offsets in the
+ * table are constants, so a process that maps the table compares
  * AMG_SHM_KEY_TABLE_MAGIC only.
  *
  *   line 0      magic, salt
- *   accessors   64 bytes for each peer that copies: its identity, and the
- *               entries that it accesses now
- *   entries     32 bytes for each exposed memory: its serial number and flags,
- *               and its segment, or the position of its list of segments
- *   list        16 bytes for each segment of memory with several: its
- *               address, and its end counted from the start of the list
+ *   accessors   64 bytes per peer that copies: identity of the peer, and the
+ *               entries that the peer accesses now
+ *   entries     32 bytes per exposed memory: serial number and flags, and the
+ *               segment, or the position of the list of segments
+ *   list        16 bytes per segment of memory with several segments: address,
+ *               and end counted from the start of the list
  *
- * Memory without room in the table is exposed, too: peers do not find its key,
- * and ask the exposer by message. The table is not larger because its pages
- * come from /dev/shm, which is small in many containers (64 MiB), and because
- * long lists mostly have short segments, which the exposer copies faster
- * anyway. */
+ * Memory without room in the table is exposed, too: peers do not find the key
+ * there, and ask the exposer by message. The table is not larger because its
+ * pages come from /dev/shm, which is small in many containers (64 MiB), and
+ * because long lists mostly have short segments, which the exposer copies
+ * faster anyway. */
 #ifndef AMG_SHM_SHM_KEYS_H
 #define AMG_SHM_SHM_KEYS_H
 
@@ -40,18 +40,18 @@ enum {
     AMG_SHM_LIST_CLASSES = 16, /* lists of up to 32768 segments */
 };
 
-/* A peer that copies. The peer claims and releases its slot; another process
- * releases it if the peer died. */
+/* A peer that copies. The peer claims and releases the slot; another process
+ * releases the slot of a dead peer. */
 struct amg_shm_accessor {
     /* 0: free; 1: being cleared; else the accessor's random number. The
-     * exchange that claims it pairs with the store that freed it. */
+     * exchange that claims a slot pairs with the store that freed it. */
     _Atomic uint64_t id;
     _Atomic uint64_t start_time; /* of the process, from /proc */
     _Atomic uint32_t pid;        /* 0: not written yet */
     uint32_t unused;
-    /* Entry number + 1 while a copy is in progress. The accessor writes it and
-     * then reads the entry's state; the exposer writes the state and then reads
-     * this: both sequentially consistent, so at least one sees the other. */
+    /* Entry number + 1 while a copy is in progress. Dekker (seq_cst): the
+     * accessor writes an access and then reads the entry's state; the exposer
+     * writes the state and then reads the accesses. */
     _Atomic uint32_t accesses[AMG_SHM_ACCESSES];
     uint64_t unused_too;
 };
@@ -61,21 +61,20 @@ static_assert(sizeof(struct amg_shm_accessor) == 64, "one line per accessor");
 enum amg_shm_entry_bits {
     AMG_SHM_ENTRY_FLAGS = 0xff,      /* enum amg_mem_flags */
     AMG_SHM_ENTRY_LIVE = 0x100,      /* may be accessed */
-    AMG_SHM_ENTRY_BY_MESSAGE = 0x200 /* no room for its list: ask by message */
+    AMG_SHM_ENTRY_BY_MESSAGE = 0x200 /* the list has no room: ask by message */
 };
 
 struct amg_shm_entry {
-    /* The serial number in the upper half, the bits in the lower one. The rest
-     * does not change while it is live and an access is announced. */
+    /* The serial number in the upper half, the bits in the lower half. Accesses
+     * that found the entry live end before the other fields change. */
     _Atomic uint64_t state;
     _Atomic uint32_t count;
-    /* The accessors that announced themselves since the entry became live: bit
-     * i % 32 stands for accessor i, which sets it after its announcement and
-     * before it reads the state. So removal reads the cache lines of these
-     * accessors only. */
+    /* The accessors that announced an access since the entry became live:
+     * accessor i sets bit i % 32 after its announcement and before it reads the
+     * state. So removal reads the cache lines of these accessors only. */
     _Atomic uint32_t accessed_by;
     _Atomic uint64_t
-        base;             /* count 1: its segment; else the start of its list */
+        base;             /* count 1: the segment; else the start of the list */
     _Atomic uint64_t len; /* count 1 */
 };
 
@@ -95,7 +94,7 @@ struct amg_shm_list_entry {
 struct amg_shm_key_table {
     _Atomic uint32_t magic;
     _Atomic uint32_t
-        accessor_end;      /* no accessor from this index on was ever claimed */
+        accessor_end;      /* no accessor from here on announced an access */
     _Atomic uint64_t salt; /* part of every key of this process */
     uint64_t unused[6];
     struct amg_shm_accessor accessors[AMG_SHM_ACCESSORS];
@@ -107,18 +106,17 @@ struct amg_shm_key_table {
 struct amg_shm_key {
     uint32_t index;
     uint32_t serial; /* of the registration, counted by the exposer: a key that
-                      * was kept over 2^32 of them would be valid again */
+                      * was kept over 2^32 registrations would be valid again */
     uint64_t salt;
 };
 
 static_assert(sizeof(struct amg_shm_key) <= AMG_KEY_LEN_MAX, "must fit a key");
 
-/* A requested access to exposed memory: bytes of a segment and of those that
- * follow it. */
+/* A requested access to exposed memory: bytes from a segment on. */
 struct amg_shm_access {
     struct amg_shm_key key;
     uint32_t segment;
-    uint32_t direction; /* enum amg_mem_flags, one of them */
+    uint32_t direction; /* a bit of enum amg_mem_flags */
     uint64_t offset;    /* from the start of the segment */
     uint64_t len;
     bool goes_on;    /* the rest of an access: may begin behind the segment */
@@ -126,12 +124,12 @@ struct amg_shm_access {
                         copies */
 };
 
-/* Owned by the caller that registered it, until removed. */
+/* Exposed memory. Owned by the caller that added it, until removed. */
 struct amg_shm_mem {
     struct amg_mem base;
     struct amg_shm_key key;
     uint32_t users; /* copies in progress by this process; under the lock */
-    uint32_t list;  /* start of its list; UINT32_MAX: it has none */
+    uint32_t list;  /* start of the list; UINT32_MAX: no list */
     uint32_t count;
     uint8_t flags;
     bool is_closed;
@@ -149,7 +147,7 @@ struct amg_shm_exposer {
     struct amg_shm_key_table *table; /* in the segment; all zero at the start */
     amg_shm_life_fn life;
     amg_shm_reserve_fn reserve; /* NULL: all pages exist; set after init */
-    const void *owner;          /* its first argument */
+    const void *owner;          /* first argument of `reserve` */
     uint64_t salt;
     struct amg_lock lock; /* guards all below, and the users of the memory */
     struct amg_shm_record *records;
@@ -159,8 +157,8 @@ struct amg_shm_exposer {
     uint32_t serial;      /* of the newest memory */
     uint32_t list_end;    /* the list was never used from this index on */
     uint32_t *
-        list_next; /* by start of a free list: the next free one of its class */
-    uint32_t list_free[AMG_SHM_LIST_CLASSES]; /* first free one; 0: none */
+        list_next; /* by start of a free list: the next one of the same class */
+    uint32_t list_free[AMG_SHM_LIST_CLASSES]; /* first free list; 0: none */
 };
 
 /* `salt` is random. */
@@ -169,7 +167,7 @@ void amg_shm_exposer_init(struct amg_shm_exposer *exposer,
 /* All memory was removed. */
 void amg_shm_exposer_fini(struct amg_shm_exposer *exposer);
 
-/* As amg_bulk_ops.reg and unreg. HG_INVALID_ARG: more than 2^64 - 1 bytes. */
+/* The slots reg and unreg. HG_INVALID_ARG: more than 2^64 - 1 bytes. */
 hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *exposer,
     const struct amg_transport *transport, const struct amg_segment *segments,
     uint32_t count, uint8_t flags, struct amg_mem **ret_mem);
@@ -224,7 +222,7 @@ struct amg_shm_view {
     uint64_t len; /* and bytes left in this segment */
     uint64_t end; /* of this segment, from the start of the list */
     const struct amg_shm_list_entry
-        *next; /* the segments behind it; NULL: none, */
+        *next; /* the segments that follow; NULL: none, */
     const struct amg_shm_list_entry *stop; /* and their end */
 };
 

@@ -24,29 +24,29 @@ struct amg_shm_msg_header {
     uint32_t cookie;
 };
 
-/* Lets the next poll of its endpoint return the operation, and wakes the owner
- * of the endpoint. */
+/* Lets the next poll of the operation's endpoint return the operation, and
+ * wakes the owner of the endpoint. */
 void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 
-/* Sends up to AMG_SHM_INLINE bytes, without a credit; without room they are
- * queued in order. HG_NOMEM; HG_HOSTUNREACH: the peer closed or died;
- * HG_NOENTRY: it has no such context. */
+/* Sends up to AMG_SHM_INLINE bytes, without a credit; without room the message
+ * is queued in order. HG_NOMEM; HG_HOSTUNREACH: the peer closed or died;
+ * HG_NOENTRY: the peer has no such context. */
 hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     const struct amg_shm_msg_header *header, const void *bytes, uint16_t len);
 
 /* Sends a buf that had to wait, and takes it. False: there is no room. */
 bool amg_shm_send_buf_locked(struct amg_shm_buf *buf);
 
-/* shm_deferred.c: messages that wait, and that polls try to send again. */
+/* Messages that wait, which polls try to send again (shm_deferred.c). */
 
 /* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 
 /* Before blocking with unsent messages: asks the peers to wake this process
- * when they make room. The caller then executes a fence and checks again. */
+ * when there is room. The caller then executes a fence and checks again. */
 void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 
-/* Whether a message waits to be sent. */
+/* Whether a peer is to be retried: a message waits, or a wakeup failed. */
 bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain);
 
 /* The slots of the contract. */
@@ -72,14 +72,14 @@ size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain);
 /* Drops the replies to cancelled calls that no poll has taken. */
 void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain);
 
-/* Takes at most `max` (> 0) cells of the inbox, of whose active rings the one
- * at index `at` is the first with cells; returns how many. `ep` is the endpoint
- * of the inbox and `events` the result of its running poll; both are NULL if
- * the context is closed. */
+/* Takes at most `max` (> 0) messages of the inbox, where the active ring at
+ * index `at` is the first ring with cells; returns how many. `ep` is the
+ * endpoint of the inbox and `events` the result of its running poll; both are
+ * NULL if the context is closed. */
 unsigned amg_shm_msg_take_locked(struct amg_shm_inbox *inbox,
     struct amg_shm_ep *ep, uint32_t at, unsigned max,
     struct amg_events *events);
-/* The same for the inbox of `ep`; takes the lock. */
+/* Takes messages of the inbox of `ep`; takes the lock. */
 unsigned amg_shm_msg_take(struct amg_shm_ep *ep, uint32_t at, unsigned max,
     struct amg_events *events);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers of a domain: their references and address strings, our rings to their
- * contexts, and the doorbells that wake these. */
+ * contexts, and the doorbells of the contexts. */
 #ifndef AMG_SHM_SHM_PEER_H
 #define AMG_SHM_SHM_PEER_H
 
@@ -23,16 +23,16 @@ hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
  * UNMET. NULL: no memory. */
 struct amg_shm_peer *amg_shm_peer_unmet_locked(
     struct amg_shm_domain *domain, const char *name, uint64_t incarnation);
-/* Maps an UNMET peer, which is ALIVE then; so a call to a rank of the node is
- * its first contact. HG_HOSTUNREACH: it is, or becomes, GONE; HG_NOMEM,
- * HG_NA_ERROR: its segment cannot be mapped at the moment, which was logged
- * once. NOTE(why): it makes system calls under the lock, because two threads
- * must not map one peer twice; it is rare. */
+/* Maps an UNMET peer at the first contact, which makes the peer ALIVE.
+ * HG_HOSTUNREACH: the peer is, or becomes, GONE; HG_NOMEM, HG_NA_ERROR: its
+ * segment cannot be mapped at the moment, which was logged once. NOTE(why): it
+ * makes system calls under the lock, because two threads must not map one peer
+ * twice; it is rare. */
 hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer);
 /* The rank of a peer of the node, or UINT32_MAX. */
 uint32_t amg_shm_peer_rank(const struct amg_shm_peer *peer);
 
-/* Whether the peer is a class of this process, and so dies with it. */
+/* Whether the peer is a class of this process. */
 static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_region *own = &peer->domain->region;
@@ -40,7 +40,7 @@ static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
     return peer->region.pid == own->pid && peer->region.pid_ns == own->pid_ns;
 }
 
-/* The kernel reports the death of the peer no more. */
+/* Closes the pidfd: the kernel no longer reports the death of the peer. */
 void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer);
 
 /* Unmaps the peer's area and frees the slot for accesses in its table. */
@@ -49,7 +49,7 @@ void amg_shm_peer_bulk_fini(struct amg_shm_bulk_peer *bulk);
 void amg_shm_peer_free_locked(struct amg_shm_peer *peer);
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer);
 
-/* Frees it if it has no references and nothing is in flight. */
+/* Frees the peer if it has no references and nothing is in flight. */
 static inline void amg_shm_peer_reap_locked(struct amg_shm_peer *peer)
 {
     if (!AMG_LIKELY(peer->refs > 0) && amg_shm_peer_is_idle_locked(peer))
@@ -90,17 +90,17 @@ static inline void amg_shm_peer_defer_locked(struct amg_shm_peer *peer)
 void amg_shm_link_init(struct amg_shm_link *link);
 /* Releases the claims of all links of the peer, and frees the links. */
 void amg_shm_link_fini_locked(struct amg_shm_peer *peer);
-/* Whether a message waits in one of them. */
+/* Whether a message waits in a link of the peer. */
 bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer);
-/* Whether the peer refuses to read one of them. */
+/* Whether the peer refuses to read one of our rings. */
 bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer);
 /* Releases the claims of all links. */
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
-/* Whether the peer has opened all of them, and so mapped our segment. */
+/* Whether the peer has opened all our rings, and so mapped our segment. */
 bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
 
 /* Opens the link to a context. HG_NOENTRY: the peer will never have that
- * context; HG_HOSTUNREACH: it has closed and is marked gone, and is freed if it
+ * context; HG_HOSTUNREACH: the peer has closed, is GONE now, and is freed if it
  * had no references; HG_NOMEM. If all slots of the peer are taken, the link has
  * none and only queues. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
@@ -110,7 +110,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
 bool amg_shm_link_slot_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
 
-/* Whether a message without a credit waits in it. */
+/* Whether a message that takes no credit waits in the link. */
 static inline bool amg_shm_link_is_waiting(const struct amg_shm_link *link)
 {
     return !amg_list_is_empty(&link->control) ||
@@ -133,8 +133,8 @@ static inline struct amg_shm_link *amg_shm_link_at_locked(
                : peer->more[context_id];
 }
 
-/* The next link of the peer that was opened, from context `*at` on, which it
- * moves behind that; or NULL. */
+/* The next opened link of the peer from context `*at` on; moves `*at` behind
+ * the context. NULL: no further link. */
 static inline struct amg_shm_link *amg_shm_link_next_locked(
     const struct amg_shm_peer *peer, uint32_t *at)
 {
@@ -167,11 +167,11 @@ void amg_shm_doorbell_close(struct amg_shm_ep *ep);
 /* Removes the FIFO; the inbox is destroyed next. */
 void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox);
 
-/* Tells the reader of a cell in a ring that it does not poll. */
+/* Raises the event of a ring that is not polled, and wakes the reader. */
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
-/* Lets all contexts of the peer check their peers. False: one is blocked and
- * could not be woken. */
+/* Lets all contexts of the peer check their peers. False: a context is blocked
+ * and could not be woken. */
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
 
 /* Closes our end of the FIFO, if it is open. */

@@ -2,11 +2,11 @@
 /* Ring of cells from one process to one context of another: one writer, one
  * reader.
  *
- * It is part of the reader's segment. Both sides keep their positions in
- * private memory; they share
+ * The ring is part of the reader's segment. Reader and writer keep their
+ * positions in private memory; they share
  *
  *   line  written by   what
- *   0     writer       name, NUL terminated, before the slot is claimed
+ *   0     writer       name, NUL terminated, before the claim is live
  *   1     writer       incarnation; is_full, when it blocks for lack of room
  *   2     reader       poll_state: whether it polls the ring; rarely written
  *   3     reader       consumed: cells read so far, stored every 16
@@ -17,26 +17,26 @@
  *     0   4 seq, its number in the life of the ring, from 1; written last
  *     4   1 kind, with AMG_SHM_OUT_OF_LINE if the bytes are in a msgbuf
  *     5   1 context of the sender, to which replies go
- *     6   2 len, bytes of the message, in this cell and those that follow it;
+ *     6   2 len, bytes of the message, in this cell and the further ones;
  *           with AMG_SHM_OUT_OF_LINE not used
  *     8   4 cookie, index of the call in the table of its origin; of CREDIT: a
  *           note of flow control (transport/flow.h)
  *    12   2 returned credits
- *    14   2 0
+ *    14   2 not used
  *    16  48 the bytes, or struct amg_shm_out_of_line
  *
  *   cell that continues a message, 64 bytes
  *     0   4 seq, its number; written before that of the first cell
- *     4   4 0
+ *     4   4 not used: values of an earlier message
  *     8  56 bytes
  *
- * The reader never writes to a cell: the sequence number shows that the next
- * one is complete. So a message moves one cache line from writer to reader.
+ * The reader does not write to the cells of a writer: the sequence number shows
+ * that a cell is complete. So a message moves one cache line.
  *
  * A reader that stops polling a ring, or blocks, stores that in `poll_state`; a
- * writer that sees it after writing a cell raises `events` of the context
- * (shm_segment.h). Each side does a store and then a load (Dekker), and at
- * least one of the two must see the other's store:
+ * writer that reads so after writing a cell raises `events` of the context
+ * (shm_segment.h). Each side does a store and then a load (Dekker), so that at
+ * least one side sees the store of the other:
  *
  *   writer                        reader
  *   seq = number                  poll_state = DORMANT
@@ -44,14 +44,14 @@
  *   if (poll_state != POLLED)     if (seq == expected)
  *       events                        poll_state = POLLED
  *
- * The writer does this for each message and needs no fence: the reader's system
- * call, made when it stops polling, executes one in every running process
- * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). If the kernel does not offer that, the
- * reader's segment says so, and writers fence.
+ * The writer needs no fence per message: the reader, when it stops polling,
+ * makes a system call that executes a fence in every running process
+ * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). A writer fences where its process or the
+ * reader's lacks that call.
  *
- * A writer that blocks while the ring is full sets `is_full`, fences in the
- * same way, and checks once more; the reader loads it after each store of
- * `consumed`. Model: tests/models/shm_ring.pml. */
+ * A writer that blocks while the ring is full sets `is_full`, fences by that
+ * call, and checks for room again; the reader loads `is_full` after each store
+ * of `consumed`. Model: tests/models/shm_ring.pml. */
 #ifndef AMG_SHM_SHM_RING_H
 #define AMG_SHM_SHM_RING_H
 
@@ -69,28 +69,28 @@ enum {
     AMG_SHM_LINE = 64,
     AMG_SHM_CELLS = 80,
     AMG_SHM_INLINE = 48,  /* bytes of a message that fit into a cell */
-    AMG_SHM_MORE = 56,    /* those in each of the cells that continue it, */
-    AMG_SHM_MORE_MAX = 5, /* of which there are at most so many */
+    AMG_SHM_MORE = 56,    /* bytes in each further cell of the message */
+    AMG_SHM_MORE_MAX = 5, /* further cells of a message, at most */
     AMG_SHM_RUN = AMG_SHM_INLINE + AMG_SHM_MORE_MAX * AMG_SHM_MORE,
     AMG_SHM_REPORT = 16,   /* cells read between two stores of `consumed` */
-    AMG_SHM_AHEAD = 3,     /* cells between one and the prefetch it causes */
+    AMG_SHM_AHEAD = 3,     /* cells from the next one to the prefetched one */
     AMG_SHM_NAME_CAP = 64, /* of a segment, with the NUL */
 };
 
 /* Kinds of cells. REQUEST to CREDIT are messages of the contract, the rest
- * belongs to transfers (shm_transfer.h). */
+ * belongs to transfers (shm_bulk.h). */
 enum amg_shm_kind {
     AMG_SHM_REQUEST, /* wants a reply */
-    AMG_SHM_ONEWAY,  /* no reply; returns a credit when released, unless its
+    AMG_SHM_ONEWAY,  /* no reply; its release returns a credit, unless the
                       * cookie is AMG_TOKEN_ACK */
     AMG_SHM_REPLY,   /* returns one credit */
-    AMG_SHM_REFUSE,  /* the same; cookie: the call, bytes: a uint32_t code */
+    AMG_SHM_REFUSE,  /* returns one credit; bytes: a uint32_t code */
     AMG_SHM_CREDIT,  /* cell.credits, and a note */
-    AMG_SHM_BULK,    /* this and all above it: amg_shm_transfer_message() */
+    AMG_SHM_BULK,    /* the first kind of transfers (shm_bulk.h) */
     AMG_SHM_OUT_OF_LINE = 0x80,
 };
 
-/* Bytes that do not fit into a cell: a msgbuf in the sender's segment. */
+/* Bytes of a message outside of cells: a msgbuf or block of the sender. */
 struct amg_shm_out_of_line {
     uint32_t msgbuf;
     uint32_t len;
@@ -98,8 +98,8 @@ struct amg_shm_out_of_line {
 
 enum { AMG_SHM_SHORT = 16 };
 
-/* Copies the bytes of a cell, up to `room` of them: whole words are faster than
- * the exact length, and both sides have room for them. */
+/* Copies `len` bytes of a cell, rounded up to 16 or to `room`: whole words are
+ * faster than the exact length, and `to` and `from` have room for them. */
 static inline void amg_shm_inline_copy(
     void *to, const void *from, uint32_t len, size_t room)
 {
@@ -125,7 +125,7 @@ struct amg_shm_cell {
     };
 };
 
-/* Whether it belongs to a transfer. The kind may be wrong, and change. */
+/* Whether the cell is of a transfer. A faulty writer may change the kind. */
 static inline bool amg_shm_cell_is_of_transfer(const struct amg_shm_cell *cell)
 {
     const volatile struct amg_shm_cell *words = cell;
@@ -134,7 +134,7 @@ static inline bool amg_shm_cell_is_of_transfer(const struct amg_shm_cell *cell)
 }
 
 enum amg_shm_poll_state {
-    AMG_SHM_UNSEEN, /* not opened by the reader yet, which checks events only */
+    AMG_SHM_UNSEEN,  /* the reader has not opened it, and checks events only */
     AMG_SHM_DORMANT, /* the reader polls it only after events */
     AMG_SHM_POLLED,  /* the reader reads it in every poll */
     AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
@@ -147,7 +147,7 @@ struct amg_shm_ring {
     /* Dekker with `consumed`; cleared by the reader, which then wakes the
      * writer. */
     _Atomic uint32_t is_full;
-    /* Dekker with `seq`, see above. */
+    /* Dekker with `seq`, see the table of orders. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t poll_state;
     /* Returns cells: release store after reading them, acquire load by the
      * writer before it writes them again. */
@@ -161,14 +161,14 @@ static_assert(
     "the cell that continues a message");
 static_assert(sizeof(struct amg_shm_ring) == (4 + 80) * 64, "the table above");
 
-/* The writer's side; guarded by the lock of its domain. In a burst it
+/* The writer's side; guarded by the lock of its domain. In a burst the writer
  * prefetches lines for writing: acquiring a line takes half the time of a
  * message, and the prefetch raises the rate from 4.5 to 6.8 million calls a
- * second. A single message must not do so: its reader is already reading the
- * line, and a round trip would take 0.15 us more. */
+ * second. After a single message the writer must not prefetch: the reader is
+ * reading the line, and a round trip would take 0.15 us more. */
 struct amg_shm_out {
     struct amg_shm_ring *ring; /* NULL: not claimed yet */
-    struct amg_shm_cell *cell; /* the next one to fill */
+    struct amg_shm_cell *cell; /* next cell to fill */
     uint32_t tail;             /* cells written */
     uint32_t room;       /* cells to fill before `consumed` is read again */
     uint32_t idle_polls; /* amg_shm_domain.idle_polls at the last message */
@@ -178,16 +178,16 @@ struct amg_shm_out {
 /* The reader's side; belongs to the owner of the inbox. */
 struct amg_shm_in {
     struct amg_shm_ring *ring;
-    struct amg_shm_cell *cell; /* the next one to read */
+    struct amg_shm_cell *cell; /* next cell to read */
     uint32_t head;             /* cells read */
-    uint32_t reported;         /* as last stored in `consumed` */
+    uint32_t reported;         /* last value stored in `consumed` */
     bool needs_fence; /* the writer or this process has no membarrier */
 };
 
 /* Prepares a ring for another writer; no process writes to it now. */
 static inline void amg_shm_ring_reset(struct amg_shm_ring *ring)
 {
-    /* Old sequence numbers would be taken for those of the next writer. */
+    /* The reader must not take old cells for cells of the next writer. */
     for (unsigned i = 0; i < AMG_SHM_CELLS; i++)
         atomic_store_explicit(&ring->cells[i].seq, 0, memory_order_relaxed);
     atomic_store_explicit(&ring->consumed, 0, memory_order_relaxed);
@@ -216,7 +216,7 @@ static inline void amg_shm_in_init(
         .ring = ring, .cell = ring->cells, .needs_fence = needs_fence};
 }
 
-/* The cell that follows another one by `count` in the ring. */
+/* The cell that is `count` cells behind `cell` in the ring. */
 static inline struct amg_shm_cell *amg_shm_ring_cell(
     struct amg_shm_ring *ring, struct amg_shm_cell *cell, uint32_t count)
 {
@@ -226,14 +226,14 @@ static inline struct amg_shm_cell *amg_shm_ring_cell(
     return cell;
 }
 
-/* The writer was woken because there is room. */
+/* Called before the reader wakes a writer that waits for room. */
 static inline void amg_shm_in_woken(struct amg_shm_in *in)
 {
     atomic_store_explicit(&in->ring->is_full, 0, memory_order_relaxed);
 }
 
-/* Whether there is room for so many cells; reads `consumed` if there was not. A
- * faulty reader may take back what it had reported: room never shrinks here. */
+/* Whether there is room for `cells` cells; reads `consumed` if `room` is too
+ * small. A faulty reader may lower `consumed`: `room` never shrinks here. */
 static inline bool amg_shm_out_has_room(struct amg_shm_out *out, uint32_t cells)
 {
     uint32_t unread = 0;
@@ -261,8 +261,8 @@ static inline void *amg_shm_cell_more(struct amg_shm_cell *cell)
     return &cell->cookie;
 }
 
-/* Writes what does not fit into the first of `cells` cells, behind out->cell.
- * Copies whole cells: both sides have room for them. */
+/* Writes the bytes behind the first of `cells` cells of a message into the
+ * cells after out->cell. Copies whole cells: `bytes` has room for them. */
 static inline void amg_shm_out_continue(
     struct amg_shm_out *out, const void *bytes, uint32_t cells)
 {
@@ -282,8 +282,8 @@ static inline void amg_shm_out_continue(
     }
 }
 
-/* Publishes `cells` cells from out->cell on, which the writer has filled. True:
- * the reader does not poll the ring, raise its events. */
+/* Publishes `cells` filled cells from out->cell on. True: the reader does not
+ * poll the ring; the caller raises the events of the context. */
 static inline bool amg_shm_out_push(
     struct amg_shm_out *out, struct amg_shm_cell *cell, uint32_t cells)
 {
@@ -306,7 +306,7 @@ static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
            out->tail;
 }
 
-/* After a push: if no poll was idle since the previous one, more may follow. */
+/* After a push: if no poll was idle since the push before, more may follow. */
 static inline void amg_shm_out_prefetch(
     struct amg_shm_out *out, uint32_t idle_polls)
 {
@@ -330,8 +330,8 @@ static inline const struct amg_shm_cell *amg_shm_in_peek(
     return amg_shm_in_has(in) ? in->cell : NULL;
 }
 
-/* Publishes the read position. True: the writer is blocked for lack of room;
- * wake it, then call amg_shm_in_woken(). */
+/* Publishes the read position. True: the writer waits for room; call
+ * amg_shm_in_woken(), then wake the writer. */
 static inline bool amg_shm_in_report(struct amg_shm_in *in)
 {
     in->reported = in->head;
@@ -343,8 +343,8 @@ static inline bool amg_shm_in_report(struct amg_shm_in *in)
     return atomic_load_explicit(&in->ring->is_full, memory_order_relaxed) != 0;
 }
 
-/* Reads what does not fit into the first of `cells` cells, as above. A faulty
- * writer may not have written it; then these are other bytes of the ring. */
+/* Reads the bytes behind the first of `cells` cells of a message. If a faulty
+ * writer did not write the further cells, other bytes of the ring are read. */
 static inline void amg_shm_in_continue(
     const struct amg_shm_in *in, void *bytes, uint32_t cells)
 {
@@ -361,8 +361,8 @@ static inline void amg_shm_in_continue(
     }
 }
 
-/* So many cells were read, fewer than AMG_SHM_REPORT, and their bytes are no
- * longer used. True as above. */
+/* Moves behind `cells` (below AMG_SHM_REPORT) cells, whose bytes are no longer
+ * used. True: as of amg_shm_in_report(). */
 static inline bool amg_shm_in_pop(struct amg_shm_in *in, uint32_t cells)
 {
     in->head += cells;

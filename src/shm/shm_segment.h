@@ -16,18 +16,18 @@
  *                   260 KiB      8              msgbuf
  *
  * The keys and each later part begin on a page of their own; the parts before
- * them are so small that a peer of a domain with few contexts touches one page
- * of them, and its ring. The file has its full length from the start, but no
- * memory: each part is reserved before it is first written, because a write to
- * a page that /dev/shm has no room for raises SIGBUS. The head holds the
- * offsets. A process that maps a segment checks the head once, copies what it
- * needs to private memory, and never reads the head again, so a faulty owner
- * can corrupt messages but not the addresses that its peers use.
+ * the keys are so small that a peer of a domain with few contexts touches one
+ * page of them, and its ring. The file has its full length from the start, but
+ * no memory: pages are reserved before their first use, because a write to a
+ * page that /dev/shm has no room for raises SIGBUS. The head holds the offsets.
+ * A process that maps a segment checks the head once, copies what it needs to
+ * private memory, and never reads the head again, so a faulty owner can corrupt
+ * messages but not the addresses that its peers use.
  *
  * The file is created without a name and linked when it is complete, so no
- * other process can mistake an unfinished segment for a stale one. Its default
- * name is "PID-NUMBER", with the lowest free number. That of a rank of a job
- * ends with the owner's descriptor of the file, "PID-NUMBER.DESCRIPTOR", so
+ * other process can mistake an unfinished segment for a stale one. The default
+ * name is "PID-NUMBER", with the lowest free number. The name of a rank of a
+ * job ends with the owner's descriptor of the file, "PID-NUMBER.DESCRIPTOR", so
  * peers can open the segment through /proc after the file was unlinked. */
 #ifndef AMG_SHM_SHM_SEGMENT_H
 #define AMG_SHM_SHM_SEGMENT_H
@@ -46,15 +46,15 @@ enum {
     AMG_SHM_PAGE = 4096,
     AMG_SHM_CONTEXTS = 256,       /* a context id is one byte */
     AMG_SHM_SLOTS = 4096,         /* sending processes times contexts */
-    AMG_SHM_CLAIMS_AT_ONCE = 512, /* whose pages are reserved together */
+    AMG_SHM_CLAIMS_AT_ONCE = 512, /* claims whose pages are reserved together */
     AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
-    AMG_SHM_MSGBUFS = 1024,       /* messages in flight, not in a cell; */
-    AMG_SHM_TRANSIT = 256,        /* the first of them, see shm_buf.h */
+    AMG_SHM_MSGBUFS = 1024,       /* messages in flight that are not in cells */
+    AMG_SHM_TRANSIT = 256,        /* the first of the msgbufs, see shm_buf.h */
     AMG_SHM_BLOCK_KINDS = 3,      /* lengths of blocks, from the shortest on */
     AMG_SHM_BLOCKS = 32 + 16 + 8,
     AMG_SHM_BLOCK_TOTAL_LEN = (32 * 20 + 16 * 68 + 8 * 260) * 1024,
     AMG_SHM_KEY_TABLE_LEN = 4 << 20,
-    /* They hold 191 accessors, which write there. */
+    /* Reserved with the segment: room for 191 accessors, which write there. */
     AMG_SHM_KEY_TABLE_FIRST_PAGES = 3,
     AMG_SHM_BOUNCE_TOTAL_LEN = 2 << 20, /* bulk data through the segment */
 };
@@ -70,9 +70,9 @@ struct amg_shm_head {
     uint32_t pid;
     uint32_t message_len;
     char name[AMG_SHM_NAME_CAP];
-    uint64_t probe;      /* a random number, */
-    uint64_t probe_addr; /* and its address at the owner */
-    uint64_t area_base;  /* the owner's amg_area, all 0 when it has none */
+    uint64_t probe;      /* a random number */
+    uint64_t probe_addr; /* address of `probe` at the owner */
+    uint64_t area_base;  /* the owner's amg_area; area_len 0: none */
     uint64_t area_len;
     int32_t area_fd;
     uint32_t max_contexts;
@@ -89,8 +89,8 @@ struct amg_shm_head {
     /* 1: the owner has closed normally. The release store pairs with the
      * acquire load in amg_shm_region_is_closed(). */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_closed;
-    /* No slot from this index on was ever claimed; senders raise it before
-     * their claim becomes live. */
+    /* No claim of a slot from this index on was ever live: senders raise the
+     * index before their claim becomes live. */
     _Atomic uint32_t slot_end;
 };
 
@@ -99,7 +99,7 @@ static_assert(sizeof(struct amg_shm_head) <= AMG_SHM_PAGE, "one page");
 /* Bits of amg_shm_context.events. */
 enum amg_shm_event {
     AMG_SHM_EVENT_RINGS = 1, /* bits were set in `rings` */
-    AMG_SHM_EVENT_PEERS = 2, /* some peer closes: check which */
+    AMG_SHM_EVENT_PEERS = 2, /* check the peers: closed, died, or made room */
 };
 
 /* Values of amg_shm_context.sleep. */
@@ -123,14 +123,14 @@ struct amg_shm_context {
     /* Publishes `rings` and what the senders wrote to their rings; senders OR
      * bits into it, the owner exchanges it when it is not 0. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t events;
-    /* One bit for all slots that are equal modulo AMG_SHM_BITS: the ring of one
-     * of them has cells, or is new. */
+    /* Bit i stands for all slots that are i modulo AMG_SHM_BITS: a ring of
+     * these has cells, is new, or lost its writer. */
     _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_BITS / 64];
     /* Dekker with `events`: see shm_doorbell.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
-    _Atomic uint32_t cpu;     /* cpu of its last wait, + 1; 0 unknown */
-    /* The owner's descriptor of its doorbell FIFO, + 1, and the low half of the
+    _Atomic uint32_t cpu;     /* cpu of the last wait, + 1; 0 unknown */
+    /* The owner's descriptor of the doorbell FIFO, + 1, and the low half of the
      * inode; 0: the FIFO has a name. Published by `sleep`. */
     _Atomic uint64_t doorbell;
 };
@@ -145,10 +145,10 @@ enum amg_shm_claim_state {
     AMG_SHM_CLAIM_LEAVING, /* no more cells will come; the owner frees it */
 };
 
-/* A claim, from its lowest bit on: state (8 bits), the context it sends to (8),
- * whether its pid is of another pid namespace (1), how often the slot was freed
- * (15), and the pid of the claimer. So no process mistakes a slot that was
- * freed and claimed again, even by itself, for its own. */
+/* A claim, from its lowest bit on: state (8 bits), the context that the claimer
+ * sends to (8), whether the pid is of another pid namespace (1), how often the
+ * slot was freed (15), and the pid of the claimer. So a process that claimed a
+ * slot notices that the slot was freed and claimed again, even by itself. */
 enum {
     AMG_SHM_CLAIM_OTHER_NS = 1 << 16, /* of another pid namespace */
     AMG_SHM_CLAIM_TURN = 1 << 17,
@@ -199,9 +199,9 @@ static inline uint32_t amg_shm_claim_pid(uint64_t claim)
 
 /* The first line of a msgbuf or block; the bytes follow. */
 struct amg_shm_msgbuf {
-    /* 1: the receiver has the msgbuf; it stores 0 with release when it no
-     * longer needs the bytes, paired with the owner's acquire load. 2: the
-     * same, and the receiver wakes the owner, which waits for a msgbuf. */
+    /* 1: the receiver has the msgbuf, and stores 0 with release when it no
+     * longer needs the bytes, paired with the owner's acquire load. 2: like 1,
+     * but the owner waits for a msgbuf, and the receiver wakes the owner. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_lent;
     _Alignas(AMG_SHM_LINE) uint8_t bytes[];
 };
@@ -211,8 +211,8 @@ struct amg_shm_msgbuf {
 struct amg_shm_region {
     struct amg_shm_head *head; /* the mapping; NULL: none */
     uint64_t len;
-    int fd;          /* the owner's, which holds the flock; -1 at peers */
-    bool is_unnamed; /* own ones only */
+    int fd;          /* with the flock; own segment only, -1 at peers */
+    bool is_unnamed; /* the name was removed; own segment only */
     uint64_t inode;  /* of the file; peers only */
     char name[AMG_SHM_NAME_CAP];
     uint64_t incarnation;
@@ -233,7 +233,7 @@ struct amg_shm_region {
     uint8_t *blocks;
 };
 
-/* Whether its owner has closed it. */
+/* Whether the owner has closed the segment. */
 static inline bool amg_shm_region_is_closed(const struct amg_shm_region *region)
 {
     return atomic_load_explicit(
@@ -266,8 +266,8 @@ static inline bool amg_shm_region_is_transit(
     return msgbuf < amg_shm_region_msgbuf(region, AMG_SHM_TRANSIT);
 }
 
-/* Blocks of each kind, and bytes of one: room for 16, 64 or 256 KiB of
- * arguments, its first line, and what a message has besides. */
+/* Number of blocks of a kind, and bytes of such a block: room for 16, 64 or 256
+ * KiB of arguments, the line `is_lent`, and what a message has besides. */
 static inline uint32_t amg_shm_block_count(unsigned kind)
 {
     AMG_ASSERT(kind < AMG_SHM_BLOCK_KINDS);
@@ -277,14 +277,14 @@ static inline uint32_t amg_shm_block_stride(unsigned kind)
 {
     return (16384u << 2 * kind) + 4096;
 }
-/* The longest message in one. */
+/* The longest message in a block. */
 static inline uint32_t amg_shm_block_cap(unsigned kind)
 {
     return amg_shm_block_stride(kind) - (uint32_t)sizeof(struct amg_shm_msgbuf);
 }
 
-/* Messages name both by one index, the blocks behind the msgbufs. Returns the
- * longest message in that one; 0: there is none. */
+/* Finds a msgbuf or block by its index in a message: blocks follow msgbufs.
+ * Returns the longest message in it; 0: no such index. */
 static inline uint32_t amg_shm_region_find(const struct amg_shm_region *region,
     uint32_t index, struct amg_shm_msgbuf **ret_msgbuf)
 {

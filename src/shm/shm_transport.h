@@ -10,32 +10,33 @@
 #include "shm/shm_files.h"
 #include "transport/transport.h"
 
-/* `domain` is one that amg_shm_transport opened. */
+/* The identifier of a domain that amg_shm_transport opened. */
 void amg_shm_node_id(
     const struct amg_domain *domain, struct amg_shm_id *ret_id);
 
-/* Maps the segment of that name, checks its incarnation, and unmaps it again:
- * can this process share memory with its owner? `ret_needs_name`: it may not
- * open the owner's descriptors through /proc, but only the file by its name.
- * HG_ADDRNOTAVAIL: no such segment here, or another one of that name
- * (containers share a node, but not its memory); HG_NOMEM; HG_NA_ERROR. */
+/* Checks whether this process can share memory with the owner of a segment:
+ * maps the segment, checks the incarnation, and unmaps it again.
+ * `ret_needs_name`: this process can open the file by its name only, not by the
+ * owner's descriptor. HG_ADDRNOTAVAIL: no such segment here, or another segment
+ * of that name (containers share a node, but not its memory); HG_NOMEM;
+ * HG_NA_ERROR. */
 hg_return_t amg_shm_node_check(const struct amg_domain *domain,
     const struct amg_shm_id *id, bool *ret_needs_name);
-/* Removes the name of the segment of `domain`, before it has a context. All
- * peers may open our descriptors. So a job that is killed later leaves nothing
- * in the file system. */
+/* Removes the name of the segment of `domain`, before it has a context, if all
+ * peers may open our descriptors. So a job that is killed later leaves no
+ * file. */
 void amg_shm_node_unname(struct amg_domain *domain);
 
 /* Takes over the `count` ranks of the node, from amg_mem_alloc(), in the order
- * of ranks; once. Every one of them passed amg_shm_node_check(). */
+ * of ranks; once. All ranks passed amg_shm_node_check(). */
 void amg_shm_node_join(
     struct amg_domain *domain, struct amg_shm_rank *ranks, uint32_t count);
 /* The peer of another rank of the node, with a reference. Its segment is mapped
- * when this process first sends to it or receives from it. HG_NOENTRY: it is
- * not one of these; HG_NOMEM. */
+ * when this process first sends to it or receives from it. HG_NOENTRY: no other
+ * rank of the node has that number; HG_NOMEM. */
 hg_return_t amg_shm_node_peer(
     struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
-/* The rank of a peer, or UINT32_MAX: it is none of the node. */
+/* The rank of a peer; UINT32_MAX: the peer is no rank of the node. */
 uint32_t amg_shm_node_rank(
     const struct amg_domain *domain, const struct amg_peer *peer);
 
@@ -47,9 +48,9 @@ void amg_shm_cleanup(void);
 /* Bytes of /dev/shm that the segment of one rank takes. */
 struct amg_shm_need {
     uint32_t contexts; /* of each rank */
-    uint64_t opened;   /* by the open, */
-    uint64_t called;   /* when each context was called by all others, */
-    uint64_t most;     /* and with long messages and bulk data */
+    uint64_t opened;   /* after the open, */
+    uint64_t called;   /* after all ranks called each context, */
+    uint64_t most;     /* and with all long messages and bulk data */
 };
 
 /* For a class opened by `how` on a node of `ranks` ranks. */
@@ -74,12 +75,12 @@ struct amg_shm_node_mem {
 /* Creates `len` zero bytes for this process to write. False: the cause was
  * logged. */
 bool amg_shm_node_mem_create(uint64_t len, struct amg_shm_node_mem *ret_mem);
-/* The creator calls this after all users have mapped the memory, and does not
- * write to it any more. Removes the name of the file, so that nothing is left
- * when processes are killed. */
+/* Called by the creator after all users have mapped the memory: removes the
+ * name of the file, so that killed processes leave no file, and makes the
+ * memory read-only. */
 void amg_shm_node_mem_seal(struct amg_shm_node_mem *mem);
-/* Maps the memory of another process for reading. False: it does not exist here
- * (containers share a node, but not its memory), or cannot be mapped. */
+/* Maps the memory of another process for reading. False: no such memory here
+ * (containers share a node, but not its memory), or no way to map it. */
 bool amg_shm_node_mem_map(
     const struct amg_shm_node_mem_id *id, struct amg_shm_node_mem *ret_mem);
 void amg_shm_node_mem_fini(struct amg_shm_node_mem *mem);

@@ -2,8 +2,8 @@
 /* Access to a peer's exposed memory: the check in the peer's table before this
  * process copies.
  *
- * A faulty owner may write anything into the table: no number in it is used as
- * an index before it was checked against the table's bounds. */
+ * A faulty owner may write anything into the table: no number of the table is
+ * used as an index before a check against the table's bounds. */
 #include "shm/shm_keys.h"
 
 #include "base/assert.h"
@@ -47,8 +47,8 @@ static bool accessor_take(
     return true;
 }
 
-/* The exposer does not read beyond the end, so raise it before an access is
- * announced. */
+/* The exposer does not read accessors beyond the end, so the end is raised
+ * before an access is announced. */
 static void end_raise(struct amg_shm_key_table *table, uint32_t end)
 {
     uint32_t seen =
@@ -90,8 +90,8 @@ static uint64_t listed_end(const struct amg_shm_list_entry *list, uint32_t i)
     return atomic_load_explicit(&list[i].end, memory_order_relaxed);
 }
 
-/* The first of the segments from `low` on that ends behind `at`; or the last
- * one. */
+/* The first segment from `low` on that ends behind `at`; or the last
+ * segment. */
 static uint32_t listed_search(const struct amg_shm_list_entry *list,
     uint32_t low, uint32_t count, uint64_t at)
 {
@@ -108,7 +108,7 @@ static uint32_t listed_search(const struct amg_shm_list_entry *list,
     return low;
 }
 
-/* As entry_find(), in a list of `count` segments. */
+/* Finds the start of the access in a list of `count` segments. */
 AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_list_entry *list,
     uint32_t count, const struct amg_shm_access *access,
     struct amg_shm_view *ret_view)
@@ -141,8 +141,7 @@ AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_list_entry *list,
     return HG_SUCCESS;
 }
 
-/* Finds the start of the access; the entry is live, and our access is
- * announced. */
+/* Finds the start of the announced access in a live entry. */
 static hg_return_t entry_find(const struct amg_shm_key_table *table,
     const struct amg_shm_entry *entry, const struct amg_shm_access *access,
     struct amg_shm_view *ret_view)
@@ -185,7 +184,7 @@ static hg_return_t entry_check(const struct amg_shm_key_table *table,
     return entry_find(table, entry, access, ret_view);
 }
 
-/* One atomic read-modify-write for the first access; later ones only load. */
+/* Sets the accessor's bit at its first access; later accesses only load. */
 static void entry_mark(struct amg_shm_key_table *table,
     const struct amg_shm_accessor *accessor, uint32_t index)
 {
@@ -235,7 +234,7 @@ void amg_shm_access_leave(struct amg_shm_accessor *accessor, unsigned slot)
     atomic_store_explicit(&accessor->accesses[slot], 0, memory_order_release);
 }
 
-/* Moves on to a segment with bytes left; false: there is none. */
+/* Moves `view` to a segment with bytes left; false: no segment has any. */
 static bool view_has_more(struct amg_shm_view *view)
 {
     while (view->len == 0 && view->next != view->stop) {

@@ -2,12 +2,11 @@
 /* Buffers of outgoing messages: msgbufs and blocks of the own segment, lent to
  * a receiver until it returns them, or the heap.
  *
- * Each takes memory from its first use on; so the one used last is used next,
- * and lent ones are checked before a fresh one is touched. When no msgbuf is
- * left, messages are written to the heap. When no block is left, the caller
- * sends the long arguments in another way: nobody waits for a block, and a
- * receiver may keep blocks as long as it likes. shm_buf.h says who may hold
- * what. */
+ * A msgbuf or block takes memory from its first use on; so the last one freed
+ * is used next, and lent ones are checked before a fresh one is touched. When
+ * no msgbuf is left, messages are written to the heap. When no block is left,
+ * the caller sends the long arguments in another way: nobody waits for a block,
+ * and a receiver may keep blocks for any time. shm_buf.h has the rules. */
 #include "shm/shm_buf.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@
 #include "base/mem.h"
 #include "shm/shm_peer.h"
 
-/* Lent ones checked before a fresh one is taken. */
+/* Lent msgbufs or blocks that are checked before a fresh one is taken. */
 enum { RECLAIM_MAX = 8 };
 
 static void full_warn(struct amg_shm_domain *domain, int error)
@@ -45,8 +44,8 @@ static struct amg_shm_buf *buf_fresh_locked(
         return NULL;
     cap = amg_shm_region_find(&domain->region, index, &msgbuf);
     AMG_ASSERT(cap > 0);
-    /* The first one was reserved with the segment: there is at least one, of
-     * the transit stock. */
+    /* Msgbuf 0, of the transit stock, was reserved with the segment, so that
+     * there is always a msgbuf. */
     if (index > 0 && !amg_shm_region_reserve(
                          &domain->region, msgbuf, sizeof(*msgbuf) + cap)) {
         if (index < AMG_SHM_MSGBUFS)
@@ -67,7 +66,7 @@ static struct amg_shm_buf *buf_fresh_locked(
 struct amg_shm_buf *amg_shm_buf_heap_locked(
     struct amg_shm_domain *domain, uint32_t cap)
 {
-    /* Copies into cells read whole ones. */
+    /* Copies into cells read whole cells. */
     uint32_t room = cap < AMG_SHM_RUN ? AMG_SHM_RUN : cap;
     struct amg_link *link = domain->short_bufs;
     struct amg_shm_buf *buf = NULL;
@@ -101,7 +100,7 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
     return true;
 }
 
-/* Frees those of the `max` oldest lent ones that were returned. */
+/* Checks the `max` oldest lent msgbufs, and frees the returned ones. */
 static bool bufs_reclaim_locked(struct amg_shm_stock *stock, unsigned max)
 {
     struct amg_link *link = amg_list_first(&stock->lent);
@@ -132,7 +131,7 @@ struct amg_shm_buf *amg_shm_buf_find_locked(
 }
 
 /* A msgbuf of the transit stock for a message that leaves to `peer` now. A peer
- * that does not poll returns none: it gets no more than are left for others. */
+ * that does not poll returns none: no peer gets more than others have left. */
 static struct amg_shm_buf *transit_get_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
 {
@@ -283,7 +282,7 @@ void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* The same for any thread, and where no buffer is free. */
+/* amg_shm_buf_get() for any thread, and where no msgbuf is free. */
 AMG_NOINLINE static hg_return_t buf_get(
     struct amg_shm_domain *domain, struct amg_buf **ret_buf)
 {

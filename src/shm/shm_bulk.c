@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Puts and gets, from post to completion.
  *
- * A transfer that can proceed is on a list of its endpoint. Each poll takes the
- * first ones by a step: it copies (shm_copy.c), or asks the peer to copy
- * (shm_transfer.c), and then the transfer is off the list until an answer
- * comes. A poll that works on a transfer has removed it from the list and
- * released the lock, so that posts and cancels can go on meanwhile; they set
- * flags in it.
+ * A transfer that can proceed is on a list of its endpoint. Each poll moves the
+ * first transfers of the list by a step: the poll copies (shm_copy.c), or asks
+ * the peer to copy (shm_transfer.c), and then the transfer is off the list
+ * until an answer comes. While a poll works on a transfer, the transfer is off
+ * the list and the lock is released, so that posts and cancels go on; a cancel
+ * sets a flag in the transfer.
  *
  * A post copies short data at once, without a transfer; the operation waits on
  * the endpoint's done list for the next poll. A list, a step and taking the
@@ -26,8 +26,8 @@
 #include "shm/shm_peer.h"
 
 enum {
-    TRANSFERS_MAX = 1 << 20, /* that wait for answers */
-    POLL_TRANSFERS = 16,     /* of one poll */
+    TRANSFERS_MAX = 1 << 20, /* by message, at once */
+    POLL_TRANSFERS = 16,     /* moved by one poll */
 };
 
 /* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. Many
@@ -64,7 +64,7 @@ static enum amg_shm_copy copy_choose(void)
     return AMG_SHM_COPY_AUTO;
 }
 
-/* Whether Yama lets only its parents access the memory of a process; true if
+/* Whether Yama lets only the parents of a process access its memory; true if
  * that is unknown. */
 static bool yama_restricts(void)
 {
@@ -81,7 +81,7 @@ static bool yama_restricts(void)
 
 /* Number of the domains that need ptrace_allow(). */
 static struct amg_lock ptrace_lock AMG_LOCK_KEPT;
-static unsigned ptrace_users; /* guarded by it */
+static unsigned ptrace_users; /* guarded by ptrace_lock */
 
 /* Allows other processes of this user to access the memory of this one where
  * Yama restricts that to its parents. False: not needed. */
@@ -90,13 +90,13 @@ static bool ptrace_allow(void)
     if (!yama_restricts())
         return false;
     amg_lock_lock(&ptrace_lock);
-    ptrace_users++; /* from its parent a process inherits users, and no right */
+    ptrace_users++; /* a forked child inherits the count, but no permission */
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     amg_lock_unlock(&ptrace_lock);
     return true;
 }
 
-/* Withdraws that permission with the last domain that asked for it. */
+/* Ends the permission of ptrace_allow() with the last domain. */
 static void ptrace_disallow(void)
 {
     amg_lock_lock(&ptrace_lock);
@@ -361,8 +361,8 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
     amg_shm_due_set_locked(ep, AMG_SHM_DUE_BULK, false);
 }
 
-/* Whether a post may copy now. It may not if the first step to the peer has to
- * find out how to copy, which takes system calls. */
+/* Whether a post may copy now: not if the copy would be the first step to the
+ * peer, which finds the ways of copying by system calls. */
 static inline bool post_may_copy(
     const struct amg_shm_ep *ep, const struct amg_shm_peer *peer, uint64_t len)
 {
@@ -410,8 +410,8 @@ static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     return true;
 }
 
-/* Creates a transfer of all but the first `done` bytes. Sets field by field: a
- * fragment that is not in flight has only a length. */
+/* Creates a transfer of all but the first `done` bytes. Sets field by field: of
+ * a fragment that is not in flight only `len` is read. */
 AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     const struct amg_seg_iter *local, uint64_t done, struct amg_op *op)
@@ -459,7 +459,7 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     return HG_SUCCESS;
 }
 
-/* `access` lacks the position in the memory of the peer. */
+/* Posts a put or get; `access` lacks key and position at the peer. */
 static inline hg_return_t transfer_begin(struct amg_ep *base,
     struct amg_peer *to, struct amg_shm_access *access,
     const struct amg_seg_iter *local, const struct amg_remote *remote,

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies between this process and the memory of a peer.
  *
- * There are two ways. The first transfer to a peer finds out which ones work:
+ * There are two ways. The first transfer to a peer finds the ways that work:
  *
  *   direct  memory of the peer's area, which is mapped here: plain copies
  *   cma     any memory, by process_vm_readv() and process_vm_writev()
  *
- * Both need the same pid namespace. The area is opened by the peer's descriptor
- * in /proc, which the kernel allows to the same user. The kernel may forbid
- * cross-memory copies (Yama, seccomp), so they are tried on the random word in
- * the peer's head. For all other transfers the peer copies (shm_transfer.c).
+ * Each way needs the same pid namespace. The peer's descriptor in /proc, which
+ * the kernel opens to the same user, leads to the area. The kernel may forbid
+ * cross-memory copies (Yama, seccomp), so the random word in the peer's head is
+ * copied first. For all other transfers the peer copies (shm_transfer.c).
  *
  * This process copies only while the peer's table exposes the memory, and the
- * peer waits for it before it frees the memory (shm_access.c). A pid could be
- * used again during a copy only if its owner died at that moment.
+ * peer waits for the copy before it frees the memory (shm_access.c). The pid of
+ * a peer is used again during a copy only if the peer dies at that moment.
  *
  * A cross-memory copy pins the pages of each run of the peer, which costs as
  * much as copying RUN_COST bytes; so one call takes so many runs that the cost
- * of the call itself is negligible. It may copy less than requested, where
+ * of the call itself is negligible. A call copies less than requested where
  * memory ends: the next step requests the rest, and then the kernel returns the
  * error.
  *
  * An exposer that polls all the time gathers short runs faster: 1024 runs of 8
  * B in 8 us instead of 170, of 512 B in 42 instead of 188, of 4 KiB in 370
- * instead of 520. It is not asked nevertheless: an exposer that computes, or
- * has no core at the moment, would answer much later; cross-memory copies do
- * not involve it. */
+ * instead of 520. Peers do not ask for that: an exposer that computes, or has
+ * no core at the moment, would answer much later; cross-memory copies do not
+ * involve the exposer. */
 #include "shm/shm_bulk.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@
 enum {
     RUNS_MAX = 128,  /* of each side in one call: 4 KiB of stack */
     RUN_COST = 1500, /* in bytes: 0.17 us at 9 GB/s, Linux 6 on a 2-core VM */
-    HERE_COST = 128, /* our own runs are not pinned */
+    HERE_COST = 128, /* own runs are not pinned */
     DIRECT_RUN_COST = 128,
 };
 
@@ -57,8 +57,8 @@ struct cma_runs {
 /* State of a step between two lists. */
 struct step {
     struct amg_shm_view view; /* of the peer's list, behind the next run */
-    uint64_t at;              /* address of the next run at the peer, */
-    uint64_t run;             /* and its length; 0: there is none */
+    uint64_t at;              /* address of the next run at the peer */
+    uint64_t run;             /* length of the next run; 0: no run is left */
     uint64_t left;            /* bytes that the step may copy from there on */
     uint64_t moved;
 };
@@ -207,7 +207,7 @@ static bool is_sealed(int fd)
     return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
-/* Maps the peer's area; NULL: it has none, or this process may not map it. */
+/* Maps the peer's area; NULL: no area, or this process may not map it. */
 static char *area_map(const struct amg_shm_region *region, uint64_t len)
 {
     struct stat file;
@@ -220,7 +220,7 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
     if (fd < 0)
         return NULL;
     /* The file must not become shorter than the mapping: access would raise
-     * SIGBUS. And it must be of the living peer, not of a later process. */
+     * SIGBUS. And the file must be of the living peer, not of another. */
     if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == len &&
         is_sealed(fd) &&
         amg_shm_files_life(region->pid, region->start_time) == AMG_SHM_ALIVE)
@@ -245,7 +245,7 @@ static void copy_ways_find(
             AMG_SHM_KEY_TABLE_MAGIC)
         return;
     if (copy != AMG_SHM_COPY_CMA && !is_self) {
-        /* Read once: the peer might change it. */
+        /* The head is read once: the peer might change area_len. */
         const volatile struct amg_shm_head *head = region->head;
         uint64_t len = head->area_len;
 
@@ -289,8 +289,7 @@ static bool is_in_area(
            len <= bulk->area_len - (at - bulk->area_base);
 }
 
-/* Copies in the peer's area as mapped here; both sides may be the same bytes.
- */
+/* Copies to or from the peer's area; source and target may overlap. */
 static void direct_copy(const struct amg_shm_bulk_peer *bulk, bool is_get,
     void *local, uint64_t at, uint64_t len)
 {
@@ -329,7 +328,7 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
     return HG_SUCCESS;
 }
 
-/* Copies the first bytes of both lists, as far as one way goes. */
+/* Copies the first bytes of both lists, as the first run allows. */
 AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)
@@ -347,7 +346,7 @@ AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     return HG_OPNOTSUPPORTED;
 }
 
-/* The same for one run on both sides, the usual case. */
+/* Copies one run of each side, the usual case. */
 static hg_return_t copy_run(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     uint64_t at, uint64_t len, uint64_t *ret_len)

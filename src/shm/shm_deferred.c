@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages and credits that could not leave when they were posted, as polls try
- * to send them again. Model: tests/models/shm_ring.pml. */
+/* Messages and credits that could not leave when posted: polls send them again.
+ * Model: tests/models/shm_ring.pml. */
 #include "base/assert.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_msg.h"
 #include "shm/shm_peer.h"
 
-/* Sends queued messages without credits. False: there is no room. */
+/* Sends the queued messages, which take no credit. False: no room. */
 static bool queue_send_locked(struct amg_list *queue)
 {
     struct amg_link *first = NULL;

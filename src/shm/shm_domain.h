@@ -98,8 +98,8 @@ struct amg_shm_bulk_peer {
     uint32_t bounce_used; /* by transfers to the peer; domain's lock */
 };
 
-/* Msgbufs of the own segment, or blocks of one kind: those used so far (below
- * `next`), as far as they are free or lent. */
+/* Msgbufs of the own segment, or blocks of one kind: free ones, lent ones, and
+ * the range never used. */
 struct amg_shm_stock {
     struct amg_link *free;
     struct amg_list lent; /* at receivers; oldest first */

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Doorbell of a context: its event bits, and the FIFO that wakes its owner.
  *
- * An owner that is about to block stores ASLEEP in `sleep`, and polls once
- * more; a sender sets an event bit, and then reads `sleep`. Both execute a
- * fence in between (the owner by membarrier, where the rings need that, see
- * shm_inbox.c), so one sees the other. Only the first sender that finds ASLEEP
- * stores WOKEN and writes one byte into the FIFO. A sender opens the FIFO
- * before that: one that cannot open it tries again later, and other senders
- * still find ASLEEP.
+ * Dekker: an owner that is about to block stores ASLEEP in `sleep`, fences, and
+ * reads the events; a sender sets an event bit, fences, and reads `sleep`. (The
+ * owner fences by membarrier where the rings need that, see shm_inbox.c.) Only
+ * the first sender that finds ASLEEP stores WOKEN and writes one byte into the
+ * FIFO. A sender opens the FIFO before it stores WOKEN: if the open fails, the
+ * sender tries again later, and other senders still find ASLEEP.
  *
- * It is a FIFO because unrelated processes can open it by its name or, where
- * the segment has lost its name (amg_shm_node_unname), as a descriptor of its
- * owner. Each opens it for reading, too, so that a write to a FIFO without its
- * reader raises no signal.
+ * Unrelated processes can open a FIFO by its name or, where the segment has
+ * lost its name (amg_shm_node_unname), as a descriptor of its owner. A sender
+ * opens the FIFO for reading, too, so that a write raises no signal when the
+ * owner is gone.
  *
  * Other threads of this process put their posts on lists of the endpoint, under
- * the lock; amg_shm_poll_arm() reads these under the lock, too.
- * Model: tests/models/shm_ring.pml. */
+ * the lock; amg_shm_poll_arm() reads the lists under the lock, too. Model:
+ * tests/models/shm_ring.pml. */
 #include "shm/shm_peer.h"
 
 #include <errno.h>
@@ -54,7 +53,7 @@ void amg_shm_doorbell_fence(const struct amg_shm_domain *domain)
     atomic_thread_fence(memory_order_seq_cst);
     if (!domain->region.has_membarrier)
         return;
-    /* The kernel allocates a mask of cores. */
+    /* ENOMEM: the kernel allocates a mask of cores for the call. */
     while (membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0 && errno == ENOMEM)
         sched_yield();
 }
@@ -66,16 +65,15 @@ static bool epoll_add(int epoll, int fd)
     return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* A FIFO at `path`. */
 static int fifo_make(const char *path)
 {
-    /* It exists if an earlier call made it and could not open it. */
+    /* EEXIST: an earlier call made the FIFO and could not open it. */
     if (mkfifo(path, 0600) != 0 && errno != EEXIST)
         return -1;
     return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* A FIFO without a name, both ends of it in one descriptor. */
+/* A FIFO without a name, with both ends in one descriptor. */
 static int pipe_make(void)
 {
     int ends[2];
@@ -89,7 +87,7 @@ static int pipe_make(void)
     return doorbell;
 }
 
-/* Lets peers find the descriptor and check that it is the same one. */
+/* The word by which peers find the descriptor, and check its inode. */
 static uint64_t doorbell_word(int doorbell)
 {
     struct stat status;
@@ -99,7 +97,7 @@ static uint64_t doorbell_word(int doorbell)
     return (uint64_t)(doorbell + 1) << 32 | (uint32_t)status.st_ino;
 }
 
-/* Makes the FIFO of a context once; it has a name if the segment has one. */
+/* Makes the FIFO of a context once; with a name if the segment has a name. */
 static bool doorbell_make(struct amg_shm_inbox *inbox, const char *path)
 {
     uint64_t word = 0;
@@ -181,13 +179,13 @@ static bool sleeper_claim(struct amg_shm_context *context)
 
 static void doorbell_write(int doorbell)
 {
-    /* A full FIFO is readable, too; for another one the kernel may have no
-     * memory, and no other sender wakes the owner instead. */
+    /* EAGAIN: the FIFO is full, and so readable. ENOMEM: retried, as no other
+     * sender wakes the owner. */
     while (write(doorbell, "", 1) < 0 && (errno == ENOMEM || errno == EINTR))
         sched_yield();
 }
 
-/* Opens the doorbell of a peer; -1: it cannot be opened. */
+/* Opens the doorbell of a peer; -1 and `errno`: failed. */
 static int doorbell_open(const struct amg_shm_context *context,
     const struct amg_shm_peer *peer, uint8_t context_id)
 {
@@ -203,7 +201,7 @@ static int doorbell_open(const struct amg_shm_context *context,
     }
     doorbell =
         amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
-    /* Its owner closed or died, and another file has that number. */
+    /* The owner closed or died, and another file has the descriptor. */
     if (doorbell >= 0 && (uint32_t)doorbell_word(doorbell) != (uint32_t)word) {
         amg_spare_close(doorbell);
         errno = ENOENT;
@@ -223,8 +221,8 @@ static void cannot_wake(
     peer->warned |= WARNED_OF_DOORBELL;
 }
 
-/* Sets `events` at a context of a peer, and wakes it if it is blocked.
- * `*doorbell` is our end of its FIFO, opened here when first needed. False: the
+/* Sets `events` at a context of a peer, and wakes the context if it is blocked.
+ * `*doorbell` is our end of the FIFO, opened here when first needed. False: the
  * wakeup failed, and polls try again. */
 static bool context_raise(struct amg_shm_context *context,
     enum amg_shm_event events, struct amg_shm_peer *peer, uint8_t context_id,
@@ -264,7 +262,7 @@ void amg_shm_doorbell_drop_locked(
     link->doorbell = -1;
 }
 
-/* Keeps the FIFO that was opened, and closes the oldest of too many. */
+/* Keeps the opened FIFO of a link, and closes the oldest of too many. */
 static void doorbell_keep_locked(
     struct amg_shm_domain *domain, struct amg_shm_link *link)
 {

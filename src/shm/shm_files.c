@@ -4,12 +4,12 @@
  *   /dev/shm/amalgam-UID-NAME                       a segment
  *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of it
  *
- * In the same pid namespace, pid and start of the owner tell whether it is
- * alive. That is right for a pid that is used again, for two classes of one
- * process, for a process that runs another program since an exec(), and for one
- * that forked, whose child would keep a file lock. A pid of another namespace
- * means nothing here; but each owner holds an flock on its segment, so a
- * process that gets the lock knows that the owner is dead.
+ * In the same pid namespace, pid and start time of the owner tell whether it is
+ * alive. Pid and time are right also if the pid was used again, for two classes
+ * of one process, after an exec(), and for a process whose forked child would
+ * keep a file lock. A pid of another namespace means nothing here; but each
+ * owner holds an flock on its segment, so a process that gets the lock knows
+ * that the owner is dead.
  *
  * An owner of unknown state, because /proc cannot be read or no descriptor is
  * left, counts as alive: a file is removed only if its owner is certainly dead,
@@ -19,11 +19,11 @@
  * them, and their doorbells have none (amg_shm_node_unname): so a job that is
  * killed leaves no file.
  *
- * A process removes a segment only with a second lock on it, which owners do
- * not take, and only if the path still leads to it: so two processes that clean
- * cannot remove one that was created in between. A doorbell has the incarnation
- * of its segment in its name, and is made after it and removed before it: a
- * doorbell without its segment is stale. */
+ * A process removes a segment only with a second lock on the file, which owners
+ * do not take, and only if the path still leads to the file: so two processes
+ * that clean cannot remove a segment created in between. The name of a doorbell
+ * has the incarnation of its segment; the doorbell is made after the segment
+ * and removed before it: a doorbell without its segment is stale. */
 #include "shm/shm_files.h"
 
 #include <dirent.h>
@@ -51,7 +51,7 @@
 enum {
     REMOVER_TRIES = 100, /* a millisecond each */
     STAT_CAP = 1024,     /* more than /proc/PID/stat has */
-    /* Fields of it, see proc(5); the second one is a name in brackets. */
+    /* Fields of /proc/PID/stat, see proc(5); field 2 is a name in brackets. */
     STAT_NAME = 2,
     STAT_STATE = 3,
     STAT_THREADS = 20,
@@ -79,7 +79,7 @@ static bool stat_read(uint32_t pid, char ret_text[STAT_CAP])
     return true;
 }
 
-/* A field behind the name, which may have spaces; NULL: there is none. */
+/* A field behind the name, which may have spaces; NULL: no such field. */
 static const char *stat_field(const char *text, int number)
 {
     const char *at = strrchr(text, ')');
@@ -98,9 +98,9 @@ static uint64_t stat_number(const char *text, int number)
     return at == NULL ? 0 : strtoull(at, NULL, 10);
 }
 
-/* The start time, and which program runs: exec() keeps the time, and puts the
- * stack at another address, whose bits stand above the time; these bits are
- * 0 where this process may not read the address. */
+/* The start time, and above its TIME_BITS the stack's address, which tells
+ * programs apart: exec() keeps the time, and puts the stack elsewhere. The
+ * upper bits are 0 where this process may not read the address. */
 static uint64_t stat_start(const char *text)
 {
     return stat_number(text, STAT_START_TIME) |
@@ -114,8 +114,8 @@ static bool is_other_start(uint64_t one, uint64_t other)
                other >> TIME_BITS != 0);
 }
 
-/* Whether the process has ended, and only waits for its parent. The state alone
- * would also be that of a process whose first thread has ended. */
+/* Whether the process is a zombie. The state alone does not tell: a process
+ * whose first thread has ended is in that state, too. */
 static bool stat_has_ended(const char *text)
 {
     const char *state = stat_field(text, STAT_STATE);
@@ -154,12 +154,12 @@ enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time)
 
     if (is_no_process(pid))
         return AMG_SHM_DEAD;
-    if (!stat_read(pid, text)) /* it may have ended just now */
+    if (!stat_read(pid, text)) /* the process may have ended meanwhile */
         return is_no_process(pid) ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
     began = stat_start(text);
     if (began == 0)
         return AMG_SHM_LIFE_UNKNOWN;
-    /* 0: /proc was not there when it opened. */
+    /* start_time 0: the owner could not read /proc when it opened. */
     if (stat_has_ended(text) ||
         (start_time != 0 && is_other_start(began, start_time)))
         return AMG_SHM_DEAD;
@@ -194,7 +194,7 @@ static bool is_at(const char *path, int fd)
            of_path.st_ino == of_fd.st_ino && of_path.st_dev == of_fd.st_dev;
 }
 
-/* Reads the head of a segment; false: not one of this version. */
+/* Reads the head of a segment; false: not a segment of this version. */
 static bool head_read(int fd, struct amg_shm_head *ret_head)
 {
     return pread(fd, ret_head, sizeof(*ret_head), 0) ==
@@ -203,9 +203,9 @@ static bool head_read(int fd, struct amg_shm_head *ret_head)
            ret_head->version == AMG_SHM_VERSION;
 }
 
-/* Makes the caller the only process that removes this file, until it closes it.
- * Waits for another one a short time only: a child that it forked meanwhile
- * keeps the lock until it ends. */
+/* Makes the caller the only process that removes this file, until it closes
+ * `fd`. Waits for another remover a short time only: a child that the remover
+ * forked keeps the lock until the child ends. */
 static bool is_only_remover(int fd)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -218,8 +218,8 @@ static bool is_only_remover(int fd)
     return false;
 }
 
-/* Whether the owner of the open segment is dead. Its process decides, where
- * that is known; a child that it forked may hold the lock. */
+/* Whether the owner of the open segment is dead: by pid and start time if these
+ * tell, else by the lock, which a child of the owner may keep. */
 static bool owner_is_dead(int fd, uint32_t *ret_pid)
 {
     struct amg_shm_head head;
@@ -283,7 +283,7 @@ enum amg_shm_life amg_shm_files_life_by_lock(
     fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
-    /* Another segment of that name, or no lock on it: the owner is dead. */
+    /* Dead: another segment has the name, or nobody has the lock. */
     if (head_read(fd, &head) && head.incarnation != incarnation)
         life = AMG_SHM_DEAD;
     else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -305,7 +305,7 @@ enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region)
                : amg_shm_files_life_by_lock(region->name, region->incarnation);
 }
 
-/* Whether the segment of the doorbell `file` does not exist any more. */
+/* Whether the segment of the doorbell `file` no longer exists. */
 static bool doorbell_is_stale(const char *file)
 {
     char path[AMG_SHM_PATH_CAP];
@@ -337,7 +337,7 @@ static bool file_clean(const char *file)
     return doorbell_is_stale(file) && unlink(path) == 0;
 }
 
-/* Removes stale files that are (not) doorbells. */
+/* Removes stale doorbells, or all other stale files. Returns their number. */
 static unsigned folder_clean(DIR *folder, bool doorbells)
 {
     char prefix[AMG_SHM_PATH_CAP];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of this user in /dev/shm: their names, the liveness of their owners,
- * the removal of stale ones, and the segments in them. */
+/* Files of this user in /dev/shm: names, liveness of the owners, removal of
+ * stale files, and the segments in the files. */
 #ifndef AMG_SHM_SHM_FILES_H
 #define AMG_SHM_SHM_FILES_H
 

@@ -2,24 +2,24 @@
 /* Inbox of a context: the rings of its senders, from the claim of a slot to its
  * release.
  *
- * Opening the ring of a sender maps the sender's segment, which makes it a
- * peer. Before that, this process knows only the claim and the name in the
+ * Opening the ring of a sender maps the sender's segment, which makes the
+ * sender a peer. Before, this process knows only the claim and the name in the
  * ring.
  *
- * A poll reads the active rings only. The state `poll_state` of an inactive
- * ring tells its writer to set the bit of its slot and the event of the context
- * after each write; so silent peers cost nothing. Up to ACTIVE_MIN rings stay
- * active however silent they are, because a wakeup costs 0.2 us more.
+ * A poll reads the active rings only. The `poll_state` of an inactive ring
+ * tells its writer to set the bit of the slot and the event of the context
+ * after each write; so silent peers cost nothing. Up to ACTIVE_MIN silent rings
+ * stay active, because a message by an event takes 0.2 us more.
  *
  * Blocking without missing a message takes a barrier in every process
- * (shm_ring.h). It interrupts processes that are just waking: 5 us and more of
- * a call between two processes that block. So the first message after a wait
- * activates its ring without telling the writer, and the next one tells it. A
- * reader that blocks again before that needs no barrier.
+ * (shm_ring.h). The barrier interrupts processes that are just waking: 5 us and
+ * more of a call between two processes that block. So the first message after a
+ * wait activates its ring, and the second one sets POLLED: a reader that blocks
+ * again before the second message needs no barrier.
  *
  * A ring ends when its writer released its claim, closed, or died. The reader
- * reads it to its end first: the replies in it arrive, and requests of dead
- * processes are served like others, if the ring was opened while they lived.
+ * first reads the ring to its end: the replies in it arrive, and requests of
+ * dead processes are served, if the ring was opened while the process lived.
  * Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
@@ -49,7 +49,7 @@ static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
         memory_order_release);
 }
 
-/* Whether the slot belongs to a known peer that closed or died; one that
+/* Whether the slot belongs to a known peer that closed or died; a peer that
  * refused this process may be alive. */
 static bool slot_is_of_gone_locked(
     const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
@@ -63,7 +63,7 @@ static bool slot_is_of_gone_locked(
            !peer->has_refused;
 }
 
-/* Whether its sender was refused; such a ring is never opened. */
+/* Whether the sender of the slot was refused: its ring is never opened. */
 static bool slot_is_refused(const struct amg_shm_domain *domain, uint32_t slot)
 {
     return atomic_load_explicit(&domain->region.rings[slot].poll_state,
@@ -79,8 +79,8 @@ static bool name_read(
     return amg_shm_name_is_valid(ret_name);
 }
 
-/* Whether the sender is alive; the pid of another namespace says nothing, so
- * that its segment is looked at. */
+/* Liveness of the sender: by its pid, or by the lock of its segment if the pid
+ * is of another namespace. */
 static enum amg_shm_life slot_life(
     const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
 {
@@ -96,9 +96,9 @@ static enum amg_shm_life slot_life(
 }
 
 /* Refuses a sender whose segment cannot be mapped, or that refused this process
- * and so gets no reply. If it is alive, it sees the refusal and releases its
- * claim; else its slot is freed. A refused ring is never read: its sender
- * treats its messages as not delivered. */
+ * and so gets no reply. A living sender sees the refusal and releases its
+ * claim; the slot of a dead sender is freed. A refused ring is never read: the
+ * sender treats the messages in it as not delivered. */
 static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
 {
@@ -272,8 +272,8 @@ static bool ring_is_polled(const struct amg_shm_inring *ring)
                memory_order_relaxed) == AMG_SHM_POLLED;
 }
 
-/* Polls read the ring from now on. Its writer is told when the ring was active
- * already. False: no memory. */
+/* Lets polls read the ring. The writer is told (POLLED) only if the ring was
+ * active already. False: no memory. */
 static bool ring_activate(
     struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
 {
@@ -297,7 +297,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
     struct amg_link *link = amg_list_first(&inbox->rings);
 
     AMG_ASSERT(inbox->is_open);
-    /* Writers that see it closed also see which cells were read before. */
+    /* Writers that see the closed context also see which cells were read. */
     for (; link != NULL; link = amg_list_next(&inbox->rings, link))
         amg_shm_inbox_report(
             amg_container_of(link, struct amg_shm_inring, link));
@@ -325,7 +325,7 @@ void amg_shm_inbox_refuse_unopened_locked(
     AMG_ASSERT(domain->inboxes[context_id] == NULL);
     atomic_store_explicit(
         &context->is_open, AMG_SHM_CONTEXT_CLOSED, memory_order_seq_cst);
-    /* Dekker: a sender sets its event, and then reads `is_open`. */
+    /* Dekker: a sender sets an event, and then reads `is_open`. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&context->events, memory_order_relaxed) != 0 &&
         amg_shm_inbox_open_locked(domain, context_id, &inbox) == HG_SUCCESS)
@@ -378,7 +378,7 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
 
         if (inbox == NULL)
             continue;
-        /* Not freed: its writer may check if its last message was read. */
+        /* The slot stays: the writer may check if its last message was read. */
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             ring_drop_locked(
                 inbox, amg_container_of(link, struct amg_shm_inring, link));
@@ -468,9 +468,9 @@ static void slots_take_locked(struct amg_shm_inbox *inbox)
     }
 }
 
-/* Checks the claims without an open ring: opens those of peers that closed or
- * died, and frees those of senders that died before they were opened. False: no
- * memory. */
+/* Checks the claims without an open ring: opens rings of known peers that
+ * closed or died, and frees the slots of senders that died before their ring
+ * was opened. False: no memory. */
 static bool claims_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_shm_domain *domain = inbox->domain;
@@ -583,7 +583,7 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
             resting < inbox->active_count - ACTIVE_MIN) {
             ring_set_dormant(ring);
             resting++;
-            ring->seen = ring->in.head - 1; /* marks it */
+            ring->seen = ring->in.head - 1; /* marks the ring as silent */
         } else {
             ring->seen = ring->in.head;
         }
@@ -618,7 +618,7 @@ bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
     }
     if (must_fence)
         amg_shm_doorbell_fence(inbox->domain);
-    else /* writers of dormant rings set an event, and execute a fence there */
+    else /* writers of dormant rings set an event and fence */
         atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; i < inbox->active_count && is_quiet; i++)
         is_quiet = !amg_shm_in_has(&inbox->active[i]->in);

@@ -2,11 +2,11 @@
 /* Table of the memory that this process exposes.
  *
  * The exposer trusts only its private records; the table in the segment is a
- * copy of them to which every peer could write.
+ * copy of the records to which every peer can write.
  *
- * To remove memory, the exposer ends the life of its entry, waits until
- * accesses of own threads and of accessors end, and then frees the record. It
- * does not wait for an accessor that died: its copy ended with it. */
+ * To remove memory, the exposer closes the entry, waits until the accesses of
+ * own threads and of accessors have ended, and then frees the record. The copy
+ * of an accessor that died has ended, too. */
 #include "shm/shm_keys.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ static hg_return_t records_grow_locked(struct amg_shm_exposer *exposer)
     return HG_SUCCESS;
 }
 
-/* Takes a free record; one with an entry in the table, if there is one. */
+/* Takes a free record, if possible with an entry in the table. */
 static hg_return_t record_take_locked(
     struct amg_shm_exposer *exposer, uint32_t *ret_index)
 {
@@ -109,13 +109,13 @@ static hg_return_t record_take_locked(
     return HG_SUCCESS;
 }
 
-/* Lists of `count` segments have room for 2^class segments. */
+/* A list of `count` segments has room for 2^class segments. */
 static unsigned list_class(uint32_t count)
 {
     return count <= 1 ? 0 : 32u - (unsigned)__builtin_clz(count - 1);
 }
 
-/* Room for a list, or NO_LIST. */
+/* Takes room for a list. NO_LIST: no room. */
 static uint32_t list_take_locked(
     struct amg_shm_exposer *exposer, uint32_t count)
 {
@@ -273,8 +273,8 @@ hg_return_t amg_shm_key_read(
     return HG_SUCCESS;
 }
 
-/* The process id of an accessor that is not known to be dead and is in entry
- * `index`, which is closed; or 0. */
+/* The pid of an accessor that accesses the closed entry `index` and is not
+ * known to be dead; or 0. */
 static uint32_t accessor_inside(
     const struct amg_shm_exposer *exposer, uint32_t index)
 {
@@ -313,7 +313,7 @@ static void mem_close_locked(
             memory_order_seq_cst);
 }
 
-/* No access is in progress: frees the record of the memory. */
+/* Frees the record of memory without an access in progress. */
 static void mem_free_locked(
     struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
 {
@@ -412,7 +412,7 @@ static void access_find(const struct amg_shm_mem *mem,
 
     if (at < mem->ends[low])
         high = low;
-    while (low < high) { /* the first segment that ends behind it */
+    while (low < high) { /* the first segment that ends behind `at` */
         uint32_t middle = low + (high - low) / 2;
 
         if (mem->ends[middle] > at)

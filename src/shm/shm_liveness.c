@@ -6,15 +6,15 @@
  * When a peer dies, the kernel makes its pidfd readable; one epoll set holds
  * all pidfds, and the endpoints block on that set. A peer in another pid
  * namespace, on a kernel without pidfd, or beyond the number of pidfds that a
- * domain keeps (shm_domain.h), is checked at intervals: a timer
- * wakes blocked endpoints for that, and for retries of wakeups that failed and
- * of claims without a free slot. A peer that became another program by exec()
- * keeps its pid: that is found when it has been silent (shm_poll.c).
+ * domain keeps (shm_domain.h), is checked at intervals: a timer wakes blocked
+ * endpoints for that, and for retries of wakeups that failed and of claims
+ * without a free slot. A peer that became another program by exec() keeps its
+ * pid: a check of silent peers finds that (shm_poll.c).
  *
- * A peer may have replied before it closed or died: a call to it ends when the
- * ring with its replies was read to the end (shm_inbox.c). A partly written
- * cell does not count, so that end is final.
- * Model: tests/models/shm_ring.pml. */
+ * A peer may have replied before it closed or died: a call to the peer ends
+ * when the ring with its replies was read to the end (shm_inbox.c). A partly
+ * written cell does not count, so the end of the ring is final. Model:
+ * tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <sys/epoll.h>
@@ -39,8 +39,8 @@ enum {
     CHECKS = 16, /* of peers without a pidfd: 5 system calls each */
 };
 
-/* Wakes the owners of the inboxes: they read the rings of the peer to their
- * ends, which ends the calls to it. */
+/* Wakes the owners of the inboxes: the owners read the rings of the peer to
+ * their ends, which ends the calls to the peer. */
 static void inboxes_wake_locked(struct amg_shm_domain *domain)
 {
     for (uint32_t i = 0; i < domain->max_contexts; i++)
@@ -79,7 +79,7 @@ static void unsent_end_locked(struct amg_shm_peer *peer)
 }
 
 /* Ends everything in flight to a peer that closed or died, but the calls that
- * it may have answered. */
+ * the peer may have answered. */
 static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -101,16 +101,16 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
         peer->region.first_credits);
-    /* Other peers may have got its credits. */
+    /* The peer's credits may have gone to other peers. */
     atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
-    /* The credits in its last messages may be too many now. */
+    /* No warning: the peer's last messages may return too many credits now. */
     peer->calls.violations |= 1u << AMG_VIOLATION_CREDITS;
     inboxes_wake_locked(domain);
     AMG_ASSERT(peer->refs > 0 && peer->msgbufs_lent == 0);
     amg_shm_peer_unref_locked(peer);
 }
 
-/* Whether the inbox has a ring of the peer that was not read to its end. */
+/* Whether the inbox has a ring of the peer that is not read to the end yet. */
 static bool has_ring_locked(
     const struct amg_shm_inbox *inbox, const struct amg_shm_peer *peer)
 {
@@ -239,7 +239,7 @@ static uint64_t tick_period_locked(struct amg_shm_domain *domain)
         return RETRY_NS;
     while (domain->has_unseen &&
            (peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
-        /* It may refuse this process, and cannot wake it. */
+        /* The peer may refuse this process, and could not wake it. */
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
             !amg_shm_link_is_seen_locked(peer))
             return CHECK_NS;
@@ -293,8 +293,8 @@ static bool lacks_pidfd(const struct amg_shm_peer *peer)
            !amg_shm_peer_is_own_process(peer);
 }
 
-/* Checks at most CHECKS of these peers, and moves them to the end of the list,
- * so that the next call checks others. */
+/* Checks at most CHECKS peers without a pidfd, and moves them to the end of the
+ * list, so that the next call checks others. */
 static void no_pidfd_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_list *peers = &domain->all_peers;
@@ -328,7 +328,7 @@ void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 
 void amg_shm_liveness_init(struct amg_shm_domain *domain)
 {
-    /* Without it, the peers are checked by their pids. */
+    /* -1: no epoll set, and the peers are checked by their pids. */
     domain->death_epoll = epoll_create1(EPOLL_CLOEXEC);
     domain->tick_timer = -1;
     domain->peer_gone_locked = peer_gone_locked;

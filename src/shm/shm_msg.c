@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Received requests, replies and refusals, as passed to the call engine.
  *
- * Short bytes are copied out of the cells, so that these are free at once: into
- * an arrival or, for a reply, into the words of its operation. Long ones are
- * read in the msgbuf of their sender. */
+ * Bytes in cells are copied out, so that the cells are free at once: into an
+ * arrival or, for a short reply, into the words of its operation. Bytes in a
+ * msgbuf of the sender are read there, or copied to the heap. */
 #include "shm/shm_msg.h"
 
 #include <string.h>
@@ -17,10 +17,10 @@
 
 enum {
     BLOCK = 32, /* arrivals cut from one allocation */
-    /* Msgbufs of one peer that arrivals may point into at once. Further
-     * messages are copied, and those of its transit stock, so that receivers
+    /* Msgbufs of one peer that arrivals may point into at once. Messages in
+     * further msgbufs, and in its transit stock, are copied, so that receivers
      * that keep arrivals do not exhaust the msgbufs of a sender. Blocks are not
-     * copied: their sender can do without. */
+     * copied: a sender can do without blocks. */
     MSGBUFS_HELD_MAX = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
@@ -140,12 +140,12 @@ void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
 
 /* The values of a cell, each read once, because a faulty peer may change it
  * between the check and the use. Functions of the fast path get a pointer and
- * are inlined, others get a copy; so it lives in registers. */
+ * are inlined, others get a copy; so the struct lives in registers. */
 struct message {
     struct amg_shm_peer *peer;
-    const struct amg_shm_in *in;     /* its next cells have the bytes, */
-    const struct amg_shm_cell *cell; /* the first of which is this one, */
-    struct amg_shm_msgbuf *msgbuf;   /* unless they are here; or NULL */
+    const struct amg_shm_in *in;     /* the ring, for bytes in further cells */
+    const struct amg_shm_cell *cell; /* the first cell of the message */
+    struct amg_shm_msgbuf *msgbuf;   /* has the bytes, unless NULL */
     uint32_t len;
     uint32_t cookie;
     uint16_t credits;
@@ -153,8 +153,8 @@ struct message {
     uint8_t context;
 };
 
-/* Finds the bytes of a message that are in a msgbuf. False: a correct peer does
- * not send it. */
+/* Finds the bytes of a message in a msgbuf. False: no correct peer sends such a
+ * message. */
 static bool message_find_bytes(struct message *message)
 {
     const volatile struct amg_shm_out_of_line *words =
@@ -177,7 +177,7 @@ static void message_end(struct message message)
         msgbuf_return(message.peer, message.msgbuf);
 }
 
-/* Gives the bytes of a msgbuf to an arrival. False: no memory. */
+/* Gives the bytes in a msgbuf to an arrival. False: no memory. */
 AMG_NOINLINE static bool msgbuf_take_locked(
     struct amg_shm_arrival *arrival, struct message message)
 {
@@ -243,7 +243,7 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* Owes the peer one more credit; one message returns several of them. */
+/* Owes the peer one more credit; a message returns several credits. */
 static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -253,7 +253,7 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
-/* Tells the origin that its request will not be served. False: no memory. */
+/* Refuses a request: tells the origin if it waits. False: no memory. */
 AMG_NOINLINE static bool request_refuse_locked(
     struct message message, uint32_t code)
 {
@@ -319,8 +319,8 @@ static AMG_INLINE bool op_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* Completes the operation: in the running poll, or in the next one of its own
- * endpoint. */
+/* Completes the operation: in the running poll, or in the next poll of the
+ * operation's own endpoint. */
 static inline void op_finish_locked(struct amg_shm_ep *op_ep, struct amg_op *op,
     const struct amg_shm_ep *ep, struct amg_events *events)
 {
@@ -439,8 +439,8 @@ static AMG_INLINE void message_read(
     message->context = words->context;
 }
 
-/* Takes a message that is rare: of a refusal, of credits, or whose bytes are
- * not in one cell. False: no memory, or it is one of a transfer. */
+/* Takes a rare message: a refusal, credits, or bytes that are not in one cell.
+ * False: no memory, or a cell of a transfer. */
 AMG_NOINLINE static bool rare_message_take_locked(struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, struct amg_events *events)
 {
@@ -468,7 +468,7 @@ AMG_NOINLINE static bool rare_message_take_locked(struct amg_shm_ep *ep,
     return true;
 }
 
-/* Takes the next message; false as above. */
+/* Takes the next message. False: no memory, or a cell of a transfer. */
 static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, struct amg_events *events)
 {
@@ -485,10 +485,10 @@ static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
     return true;
 }
 
-/* Takes a cell of a transfer: its credits, as every cell may have some; then
- * the rest without the lock because it may copy much, but with the lock where
- * the context is closed, as that guards its inbox then. False: it is another
- * one. */
+/* Takes a cell of a transfer: first the credits, which any cell may have; then
+ * the rest, without the lock because that may copy much, but with the lock if
+ * the context is closed, as the lock guards its inbox then. False: no cell of a
+ * transfer. */
 AMG_NOINLINE static bool transfer_cell_take_locked(
     struct amg_shm_ep *ep, struct amg_shm_inring *ring)
 {
@@ -512,8 +512,8 @@ AMG_NOINLINE static bool transfer_cell_take_locked(
     return true;
 }
 
-/* Takes the messages of a ring that has some. Returns how many of `left` are
- * left. It stops before one for which there is no memory. */
+/* Takes the messages of a ring that has some, as far as there is memory.
+ * Returns how many of `left` are left. */
 static AMG_INLINE unsigned ring_take_locked(struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, unsigned left, struct amg_events *events)
 {
@@ -527,7 +527,7 @@ static AMG_INLINE unsigned ring_take_locked(struct amg_shm_ep *ep,
     return left;
 }
 
-/* The same for all rings, from index `at` on, which has cells. */
+/* Takes the messages of the active rings from index `at` on. */
 static AMG_INLINE unsigned rings_take_locked(struct amg_shm_inbox *inbox,
     struct amg_shm_ep *ep, uint32_t at, unsigned left,
     struct amg_events *events)
@@ -567,8 +567,8 @@ AMG_NOINLINE static void release(struct amg_shm_arrival *arrival)
     amg_bias_unlock(&domain->lock);
 }
 
-/* Releases an arrival if that takes nothing but its place in the list of free
- * ones, and a note of its credit. False: nothing has changed. */
+/* Releases an arrival if that takes only a push to the free arrivals, and a
+ * note of the credit. False: nothing has changed. */
 static AMG_INLINE bool release_simply_locked(
     struct amg_shm_domain *domain, struct amg_shm_arrival *arrival)
 {

@@ -74,8 +74,8 @@ void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain);
 
 /* Takes at most `max` (> 0) messages of the inbox, where the active ring at
  * index `at` is the first ring with cells; returns how many. `ep` is the
- * endpoint of the inbox and `events` the result of its running poll; both are
- * NULL if the context is closed. */
+ * endpoint of the inbox and `events` the result of its running poll; `ep` and
+ * `events` are NULL if the context is closed. */
 unsigned amg_shm_msg_take_locked(struct amg_shm_inbox *inbox,
     struct amg_shm_ep *ep, uint32_t at, unsigned max,
     struct amg_events *events);

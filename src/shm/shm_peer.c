@@ -3,23 +3,23 @@
  * contexts.
  *
  * A peer is found by the incarnation of its segment: a random number, so that a
- * name reused by another process is another peer. It lives while it has
- * references or operations in flight; each ring by which it sends to us holds a
- * reference, so a peer in use stays until it closes or dies.
+ * name reused by another process is another peer. A peer lives while it has
+ * references or operations in flight; each ring by which a peer sends to us
+ * holds a reference, so a peer in use stays until it closes or dies.
  *
  * The ranks of a node know each other's names and incarnations from the start
  * (amg_shm_node_join). A rank is UNMET until this process first sends to it or
  * receives from it: only then its segment is mapped and its pidfd opened. If
- * that fails, what was to be sent ends with an error, and the next attempt
- * tries again: there is no other route, because the peer polls no other one.
+ * that fails, the message ends with an error, and the next message tries again:
+ * there is no other route, because the peer polls no other route.
  *
- * Descriptors: a pidfd from the first contact on, and the doorbell of each of
- * its contexts that this process found blocked. Of either a domain keeps at
+ * Descriptors per peer: a pidfd from the first contact on, and the doorbell of
+ * each context that this process found blocked. A domain keeps of each kind at
  * most a quarter of the soft limit (ulimit -n), and at most 256: further peers
  * have no pidfd, and the doorbell that was opened first is closed for a new
- * one. The library does not raise the limit.
+ * doorbell. The library does not raise the limit.
  *
- * Memory: about 600 bytes, and for each direction a ring of 5376 bytes.
+ * Memory per peer: about 600 bytes, and in each direction a ring of 5376 bytes.
  *
  * A link is our ring to one context of a peer. The sender claims a slot of the
  * peer's segment by a compare and exchange of its claim, writes its name and
@@ -29,8 +29,8 @@
  *    ^                                                      |
  *    +--------------- owner of the segment -----------------+
  *
- * Only the owner of the segment frees a claim, after it has read all cells; it
- * also frees those of dead senders (shm_inbox.c).
+ * Only the owner of the segment frees a live claim, after it has read all
+ * cells; the owner also frees the claims of dead senders (shm_inbox.c).
  *
  * A link without a slot behaves as if its ring were full: messages queue, and
  * each attempt to send one first tries to claim a slot; new requests fail while
@@ -53,7 +53,7 @@
 #include "mercury_class.h"
 #include "shm/shm_files.h"
 
-/* Ring of the links without a slot; nobody writes to it or reads it. */
+/* Ring of the links without a slot; its cells are never used. */
 static struct amg_shm_ring no_ring;
 
 enum { WARNED_OF_SLOTS = 1, WARNED_OF_MAP = 4 }; /* in amg_shm_peer.warned */
@@ -145,8 +145,8 @@ bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer)
     return !link_has_state_locked(peer, AMG_SHM_UNSEEN);
 }
 
-/* Whether the context is or was open, or may be opened: requests to a context
- * of a domain that has opened none yet wait for it. */
+/* Whether the context is or was open, or may be opened: as long as a domain has
+ * opened no context, requests wait for the first one. */
 static bool context_may_come(
     const struct amg_shm_region *region, uint8_t context_id)
 {
@@ -162,7 +162,7 @@ static bool context_may_come(
     return true;
 }
 
-/* The owner reads no slot beyond the end: raise it before the claim is live. */
+/* The owner reads no slot beyond the end: called before the claim is live. */
 static void end_raise(const struct amg_shm_region *region, uint32_t end)
 {
     _Atomic uint32_t *word = &region->head->slot_end;
@@ -204,7 +204,7 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
     return false;
 }
 
-/* Frees the claimed slot: its ring could not be reserved, see `errno`. */
+/* Frees a claimed slot whose ring could not be reserved (`errno`). */
 static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     uint64_t claim = amg_shm_claim_in(link->claim, AMG_SHM_CLAIM_MAKING);
@@ -254,7 +254,7 @@ static bool link_claim_locked(
     atomic_store_explicit(
         &region->claims[link->slot], link->claim, memory_order_release);
     /* Dekker: an owner that closes now sees the claim and wakes this process,
-     * or this process sees that it closed. */
+     * or this process sees that the owner closed. */
     atomic_thread_fence(memory_order_seq_cst);
     return true;
 }
@@ -346,7 +346,7 @@ static struct amg_shm_peer *peer_make_locked(
     return peer;
 }
 
-/* A part of what the process may have open: most is the program's. */
+/* Limit of pidfds, and of doorbells: the program needs descriptors, too. */
 static uint32_t descriptors_max(void)
 {
     uint64_t part = amg_descriptor_limit() / DESCRIPTORS_PART;
@@ -372,7 +372,7 @@ void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer)
     if (peer->pidfd < 0)
         return;
     AMG_ASSERT(peer->domain->death_epoll >= 0);
-    /* close() alone does not remove it if a forked child has the descriptor,
+    /* close() does not remove the pidfd from the set if a forked child has it,
      * too. */
     (void)epoll_ctl(
         peer->domain->death_epoll, EPOLL_CTL_DEL, peer->pidfd, NULL);
@@ -395,7 +395,7 @@ static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
         peer->region.pid_ns == domain->region.pid_ns)
         peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
     domain->pidfd_count += peer->pidfd >= 0;
-    /* The pid may have been reused by the time it was opened. */
+    /* The pid may have been reused before the pidfd was opened. */
     if (peer->pidfd >= 0 &&
         (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
             epoll_ctl(
@@ -465,8 +465,8 @@ static struct amg_shm_peer *peer_known_locked(
     return peer;
 }
 
-/* Copies all but name and incarnation, which are the same: other threads read
- * these without the lock. */
+/* Copies all but name and incarnation, which other threads read without the
+ * lock and which are equal. */
 static void region_take(
     struct amg_shm_region *region, const struct amg_shm_region *mapped)
 {
@@ -495,7 +495,7 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
         goto unmap;
     peer = amg_map_get(&domain->peers, region.incarnation);
     if (peer != NULL && peer->state != AMG_SHM_PEER_UNMET)
-        goto unmap; /* it closed or died, and has references */
+        goto unmap; /* the peer is GONE */
     rc = HG_NOMEM;
     if (peer == NULL)
         peer = peer_make_locked(domain, &region);

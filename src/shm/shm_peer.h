@@ -13,9 +13,9 @@ void amg_shm_peers_fini(struct amg_shm_domain *domain);
 
 /* The peer of that name and incarnation (0: any living one), with a reference.
  * HG_ADDRNOTAVAIL: no peer has that name; HG_NOMEM; HG_AGAIN: no descriptor is
- * left at the moment; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): it makes
- * system calls under the lock, because two threads must not map one peer twice;
- * it is rare. */
+ * left at the moment; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): mapping, which
+ * is rare, makes system calls under the lock, because two threads must not map
+ * one peer twice. */
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
 
@@ -25,9 +25,9 @@ struct amg_shm_peer *amg_shm_peer_unmet_locked(
     struct amg_shm_domain *domain, const char *name, uint64_t incarnation);
 /* Maps an UNMET peer at the first contact, which makes the peer ALIVE.
  * HG_HOSTUNREACH: the peer is, or becomes, GONE; HG_NOMEM, HG_NA_ERROR: its
- * segment cannot be mapped at the moment, which was logged once. NOTE(why): it
- * makes system calls under the lock, because two threads must not map one peer
- * twice; it is rare. */
+ * segment cannot be mapped at the moment, which was logged once. NOTE(why):
+ * mapping, which is rare, makes system calls under the lock, because two
+ * threads must not map one peer twice. */
 hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer);
 /* The rank of a peer of the node, or UINT32_MAX. */
 uint32_t amg_shm_peer_rank(const struct amg_shm_peer *peer);

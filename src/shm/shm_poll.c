@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress and blocking of an endpoint.
  *
- * A poll that finds nothing reads the event bits of its context, the next cell
- * of each active ring and some words of its own, and takes no lock. Rare events
- * (silent rings, closed contexts, dead peers) are checked in few polls.
- * Model: tests/models/shm_ring.pml. */
+ * A poll that finds nothing reads the event bits of the context, the next cell
+ * of each active ring and some private words, and takes no lock. Rare events
+ * (silent rings, closed contexts, dead peers) are checked in few polls. Model:
+ * tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <sched.h>
@@ -19,9 +19,9 @@
 #define LIVENESS_NS (100 * AMG_NS_PER_MS)
 
 enum {
-    RARE_EVERY = 64, /* polls, of which one checks closed contexts; */
-    PRUNE_EVERY = 8, /* one of so many of these checks silent rings, */
-    CLOCK_EVERY = 16 /* and one of so many the clock */
+    RARE_EVERY = 64, /* polls per rare step */
+    PRUNE_EVERY = 8, /* rare steps per check of silent rings */
+    CLOCK_EVERY = 16 /* rare steps per look at the clock */
 };
 
 /* Takes operations that ended outside of polls, and late replies. */
@@ -47,7 +47,7 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
     AMG_ASSERT(!inbox->is_open);
     if (amg_shm_inbox_has_events(inbox))
         amg_shm_inbox_events_locked(inbox);
-    /* All cells that are there, but no endless stream of a busy peer. */
+    /* All cells that are there now, but no endless stream of a busy peer. */
     if (amg_shm_inbox_find(inbox, &at))
         (void)amg_shm_msg_take_locked(
             inbox, NULL, at, inbox->active_count * AMG_SHM_CELLS, NULL);
@@ -65,8 +65,8 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
     }
 }
 
-/* Names peers that have been silent for long, or finds that they are dead: the
- * pidfd of a peer that called exec() does not tell that. */
+/* Logs peers that have been silent for long, or finds that they are dead: the
+ * pidfd of a peer that called exec() does not tell. */
 static void silent_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *next = NULL;
@@ -134,7 +134,7 @@ static void idle_step_locked(struct amg_shm_ep *ep, bool was_blocked)
     }
 }
 
-/* The work of one poll of many, also of those that find messages: a peer that
+/* The work of one poll in RARE_EVERY, also if polls find messages: a peer that
  * keeps this context busy must not keep others from their replies and slots. */
 static void rare_step_locked(struct amg_shm_ep *ep)
 {
@@ -168,8 +168,8 @@ void amg_shm_poll_disarm_locked(struct amg_shm_ep *ep)
         inbox->bytes_due++;
     if (inbox->bytes_due == 0)
         return;
-    /* The byte of a sender may come later; then a later wait takes it. None may
-     * stay in the FIFO for ever, or no wait would block any more. */
+    /* The byte of a sender may come later; then a later wait reads it. A byte
+     * that stayed in the FIFO would keep all later waits from blocking. */
     len = read(inbox->doorbell, bytes,
         inbox->bytes_due < sizeof(bytes) ? inbox->bytes_due : sizeof(bytes));
     if (len > 0)
@@ -221,7 +221,7 @@ AMG_NOINLINE static unsigned ep_poll_all(
     return count;
 }
 
-/* The same, where only operations have ended outside of polls. */
+/* A poll whose only work besides its rings is ended operations. */
 AMG_NOINLINE static unsigned ep_poll(
     struct amg_shm_ep *ep, unsigned max, struct amg_events *ret_events)
 {
@@ -331,7 +331,7 @@ bool amg_shm_poll_arm(struct amg_ep *base)
     cpu_publish(ep);
     if (!block_announce(ep, &is_blocked))
         return false;
-    /* Executes a fence, too. */
+    /* amg_shm_inbox_prepare_block() fences between the two checks. */
     if (amg_shm_inbox_prepare_block(ep->inbox, is_blocked) && block_confirm(ep))
         return true;
     amg_bias_lock(&domain->lock);

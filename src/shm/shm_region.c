@@ -3,13 +3,13 @@
  * mapping of a peer's, and memory that one process of a node writes for the
  * others.
  *
- * Both are created without a name, locked by flock(), and named when they are
- * complete. The pages are reserved before the first byte is written: with too
- * few of them, that is an error and not the end of the process by SIGBUS.
+ * A file is created without a name, locked by flock(), and named when complete.
+ * Pages are reserved before the first write: then too few pages are an error,
+ * and not the end of the process by SIGBUS.
  *
  * The memory of a node loses its name as soon as all its users have mapped it.
- * Until then its creator holds the lock; so a name that a killed process left
- * is removed with the rest of its files (shm_files.c). */
+ * Until then its creator holds the lock; so a name that a killed creator left
+ * is removed like its other files (shm_files.c). */
 #include "shm/shm_files.h"
 #include "shm/shm_transport.h"
 
@@ -33,7 +33,7 @@
 
 enum {
     NAME_TRIES = 100000,
-    WORD_ROOM = AMG_SHM_LINE, /* for the random word of the memory of a node */
+    WORD_ROOM = AMG_SHM_LINE, /* for the random word of node memory */
 };
 
 bool amg_shm_name_is_valid(const char *text)
@@ -220,7 +220,7 @@ static hg_return_t file_name_chosen(int fd, const char *name)
     return rc;
 }
 
-/* Opens the segment of that name by the descriptor of its owner; -1. */
+/* Opens the segment of that name by the descriptor of its owner; -1: failed. */
 static int open_nameless(const char *name)
 {
     uint32_t pid = 0;
@@ -231,8 +231,7 @@ static int open_nameless(const char *name)
     if (sscanf(name, "%" SCNu32 "-%u.%d", &pid, &number, &fd) != 3)
         return -1;
     fd = amg_shm_files_open_of(pid, fd, S_IFREG);
-    /* The kernel shows the descriptors of a dead process that its parent has
-     * not waited for to nobody. */
+    /* EACCES: the kernel shows the descriptors of a zombie to no process. */
     if (fd < 0 && errno == EACCES && amg_shm_files_life(pid, 0) == AMG_SHM_DEAD)
         errno = ENOENT;
     return fd;
@@ -263,7 +262,7 @@ static hg_return_t open_failure(int error)
     }
 }
 
-/* Takes pages of the file; false, and `errno`: there are too few. */
+/* Takes pages of the file; false, and `errno`: too few are left. */
 static bool file_reserve(int fd, uint64_t at, uint64_t len)
 {
     errno = posix_fallocate(fd, (off_t)at, (off_t)len);
@@ -287,15 +286,15 @@ bool amg_shm_region_reserve(
     fd = segment_open(region->name, path, &is_nameless);
     if (fd < 0)
         return open_failure(errno) != HG_AGAIN;
-    /* Another one may have that name by now. */
+    /* The name may belong to another segment by now. */
     if (fstat(fd, &status) == 0 && status.st_ino == region->inode)
         is_there = file_reserve(fd, offset, len);
     amg_spare_close(fd);
     return is_there;
 }
 
-/* Bytes that a segment reserves from the start: the parts before the keys, of
- * the claims as many as are reserved at once. */
+/* Bytes that a segment reserves from the start: the parts before the keys, with
+ * the first AMG_SHM_CLAIMS_AT_ONCE claims. */
 static uint64_t first_len(const struct amg_shm_head *head)
 {
     return head->claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t);
@@ -470,7 +469,7 @@ hg_return_t amg_shm_region_map(
     fd = segment_open(name, path, &is_nameless);
     if (fd < 0)
         return open_failure(errno);
-    if (fstat(fd, &status) != 0) { /* says nothing about its owner */
+    if (fstat(fd, &status) != 0) { /* says nothing about the owner */
         rc = open_failure(errno);
         amg_spare_close(fd);
         return rc;
@@ -482,7 +481,7 @@ hg_return_t amg_shm_region_map(
         fault = head_fault(&head, (uint64_t)status.st_size, name);
     if (fault != NULL) {
         amg_spare_close(fd);
-        /* Its owner closed or died, and another file has that descriptor. */
+        /* The owner closed or died, and another file has the descriptor. */
         if (is_nameless)
             return HG_ADDRNOTAVAIL;
         AMG_LOG_ERROR("shm", "%s is refused: %s", path, fault);

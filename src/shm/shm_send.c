@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Outgoing messages: sent in cells or a msgbuf, or queued.
  *
- * A message is written into a msgbuf of the own segment. A short one is copied
- * from there into a cell, a somewhat longer one into a few, and its msgbuf is
- * free again. A long one, or one for which the ring has too few cells left,
- * stays: one cell names the msgbuf, which is lent to the receiver until it
- * returns it by one store. A message that cannot leave at once moves to the
- * heap, and its msgbuf is free again (shm_buf.h). The copies take more
- * instructions than the loan, and less time: the word that lends and returns a
- * msgbuf is a line that moves there and back (256 bytes each way took 3.9 us
+ * The user writes a message into a msgbuf of the own segment. A message of up
+ * to AMG_SHM_RUN bytes is copied from there into one or a few cells, and the
+ * msgbuf is free again. A longer message, or a message for which the ring has
+ * too few cells left, stays: one cell names the msgbuf, which is lent to the
+ * receiver until the receiver returns it by one store. A message that cannot
+ * leave at once moves to the heap, and the msgbuf is free again (shm_buf.h).
+ * The copies take more instructions than lending, and less time: `is_lent` is a
+ * line that moves to the receiver and back (256 bytes each way took 3.9 us
  * between two loaded cores, and now take 1.5 us).
  *
- * A request takes a credit and then a cell; without one of the two it waits in
- * the flow control of the peer, in order. Messages without credits wait in the
- * queues of the link, replies behind those of the library itself (credits,
- * refusals, messages of transfers), which nothing orders. A peer with messages
- * that wait for a cell or a msgbuf is on the list `blocked`, and polls try
- * again. */
+ * A request takes a credit and then a cell; a request that lacks one of the two
+ * waits in the flow control of the peer, in order. Messages that take no credit
+ * wait in the queues of the link, replies behind messages of the library itself
+ * (credits, refusals, ACKs, transfers). A peer with messages that wait for a
+ * cell or a msgbuf is on the list `blocked`, and polls try again. */
 #include "shm/shm_msg.h"
 
 #include <stdio.h>
@@ -33,7 +32,7 @@ _Static_assert(
 enum sent {
     SENT_NOT, /* no room */
     SENT,
-    SENT_TO_CLOSED, /* it was sent, but the context is closed */
+    SENT_TO_CLOSED, /* sent, but the context is closed */
 };
 
 static bool context_is_closed(const struct amg_shm_context *context)
@@ -42,8 +41,8 @@ static bool context_is_closed(const struct amg_shm_context *context)
            AMG_SHM_CONTEXT_CLOSED;
 }
 
-/* Tells the reader, which does not poll the ring. Its context may have closed
- * meanwhile; then nobody reads the cells that it has not read yet. */
+/* Tells the reader, which does not poll the ring. The reader's context may have
+ * closed meanwhile; then nobody reads the unread cells. */
 AMG_NOINLINE static enum sent cell_wake_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -54,8 +53,8 @@ AMG_NOINLINE static enum sent cell_wake_locked(
                : SENT;
 }
 
-/* A message on its way out. It lives in registers, and in its buf only if it
- * has to wait. */
+/* A message to send. The struct lives in registers; buf_address() copies it to
+ * the buf of a message that may have to wait. */
 struct outgoing {
     struct amg_shm_peer *peer;
     struct amg_shm_link *link;
@@ -92,8 +91,8 @@ static inline bool fits_into_cells(const struct outgoing *message)
                &message->link->out, amg_shm_run_cells(message->len));
 }
 
-/* Whether there is a cell, and the bytes fit into it and a few more, or are in
- * a msgbuf. */
+/* Whether there is a cell, and the bytes fit into the free cells, or are in a
+ * msgbuf. */
 static AMG_INLINE bool is_sendable(
     const struct amg_shm_buf *buf, const struct outgoing *message)
 {
@@ -102,8 +101,8 @@ static AMG_INLINE bool is_sendable(
                fits_into_cells(message));
 }
 
-/* Sends a message that does not fit into one cell: in a few, else by lending
- * its msgbuf to the peer, in which case one cell has its number. */
+/* Sends a message that does not fit into one cell: in a few cells, else by
+ * lending the msgbuf to the peer, with the number of the msgbuf in one cell. */
 AMG_NOINLINE static enum sent long_send_locked(
     struct amg_shm_buf *buf, struct outgoing message)
 {
@@ -153,7 +152,7 @@ static AMG_INLINE enum sent message_send_locked(struct amg_shm_domain *domain,
     return sent;
 }
 
-/* Sends a buf that had to wait, and takes it. SENT_NOT: it is still the
+/* Sends a buf that had to wait, and takes it. SENT_NOT: the buf stays the
  * caller's. */
 static enum sent buf_send_locked(struct amg_shm_buf *buf)
 {
@@ -200,8 +199,8 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
     amg_shm_doorbell_self_locked(ep);
 }
 
-/* A request was sent to a closed context. If that is opened again, it refuses
- * the messages in its rings. */
+/* Ends a request that was sent to a closed context. If the context is opened
+ * again, it refuses the messages in its rings. */
 AMG_NOINLINE static void request_abandon_locked(
     struct amg_calls *calls, uint32_t cookie)
 {
@@ -209,8 +208,8 @@ AMG_NOINLINE static void request_abandon_locked(
         calls, amg_table_at(&calls->table, cookie)->object, HG_NOENTRY);
 }
 
-/* The context of the link is closed: nobody reads what is in its ring, and so
- * neither room nor credits come back. */
+/* Ends the requests that wait for a link to a closed context: nobody reads the
+ * ring, and so neither room nor credits come back. */
 AMG_NOINLINE static void link_refuse_waiting_locked(
     struct amg_calls *calls, const struct amg_shm_link *link)
 {
@@ -225,7 +224,7 @@ AMG_NOINLINE static void link_refuse_waiting_locked(
     }
 }
 
-/* The four functions in the table of the call engine. */
+/* Functions of calls_ops, the table for the call engine. */
 
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
@@ -241,7 +240,7 @@ static hg_return_t request_send_locked(
     if (AMG_LIKELY(amg_shm_link_has_slot(link)) ||
         amg_shm_link_slot_locked(peer, link))
         sent = buf_send_locked(buf);
-    /* A peer that is gone ends its calls itself, with another code. */
+    /* Calls to a peer that closed end with another code (shm_liveness.c). */
     if (!AMG_LIKELY(sent == SENT) && context_is_closed(link->context) &&
         !amg_shm_region_is_closed(&peer->region)) {
         link_refuse_waiting_locked(calls, link);
@@ -265,8 +264,8 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_shm_buf_put_locked(amg_shm_buf_of_post(post));
 }
 
-/* Holds a reference to the peer: there may be no other one, and the search for
- * a msgbuf frees idle peers. */
+/* Holds a reference to the peer: there may be no other reference, and the
+ * search for a msgbuf frees idle peers. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
@@ -334,7 +333,7 @@ void amg_shm_send_fini(struct amg_shm_domain *domain)
     amg_calls_fini(&domain->calls);
 }
 
-/* Whether polls of the context read the ring, as far as is known here. */
+/* Whether the reader reads the ring: in each poll, or after events. */
 static inline bool link_is_read(const struct amg_shm_link *link)
 {
     unsigned poll_state =
@@ -343,8 +342,7 @@ static inline bool link_is_read(const struct amg_shm_link *link)
     return poll_state - AMG_SHM_DORMANT <= AMG_SHM_POLLED - AMG_SHM_DORMANT;
 }
 
-/* The link for a request. Anything but HG_SUCCESS and HG_NOMEM is how the
- * operation ends. */
+/* The link for a request. Codes but success and HG_NOMEM end the operation. */
 static inline hg_return_t request_link_locked(
     struct amg_shm_peer *peer, uint8_t context, struct amg_shm_link **ret_link)
 {
@@ -366,8 +364,8 @@ static inline hg_return_t request_link_locked(
     return HG_SUCCESS;
 }
 
-/* Sends a message that needs no credit, behind those that are in `queue` of its
- * link. HG_NOMEM: the buf stays the caller's. */
+/* Sends a message that needs no credit, behind the messages in `queue`.
+ * HG_NOMEM: the buf stays the caller's. */
 static hg_return_t queue_add_locked(
     struct amg_list *queue, struct amg_shm_buf *buf)
 {
@@ -405,8 +403,8 @@ static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
     return HG_SUCCESS;
 }
 
-/* The link to a context of a peer if a request can go into a cell of it at
- * once, as far as peer and link are concerned. */
+/* The link to a context of a peer, if peer and link allow that a request goes
+ * into a cell at once; else NULL. */
 static AMG_INLINE struct amg_shm_link *link_ready_locked(
     struct amg_shm_peer *peer, uint8_t context)
 {
@@ -428,8 +426,8 @@ static bool request_may_go_locked(const struct amg_shm_buf *buf)
            amg_shm_out_has_room(&buf->to->out, 1);
 }
 
-/* Posts a request with an operation, in memory in which it may wait. HG_NOMEM:
- * the buf stays the caller's. */
+/* Posts a request with an operation, in a buf in which the request may wait.
+ * HG_NOMEM: the buf stays the caller's. */
 static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_buf *waiting =
@@ -445,7 +443,7 @@ static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
     return rc;
 }
 
-/* Sends a request as soon as it can be sent. */
+/* Sends a request, or lets it wait. */
 AMG_NOINLINE static hg_return_t request_post_locked(struct amg_ep *ep,
     struct amg_target to, struct amg_shm_buf *buf, uint32_t len,
     bool wants_reply, struct amg_op *op)
@@ -473,8 +471,9 @@ AMG_NOINLINE static hg_return_t request_post_locked(struct amg_ep *ep,
     return buf_end_locked(buf, rc);
 }
 
-/* Takes what a request needs before it can be sent: a credit, and a place for
- * its operation. False: there is none, and nothing has changed. */
+/* Takes what a request needs before it is sent: a credit, and a place for the
+ * operation. False: the credit or the place is missing, and nothing has
+ * changed. */
 static AMG_INLINE bool request_begin_locked(struct amg_shm_domain *domain,
     struct amg_ep *ep, struct outgoing *message, struct amg_op *op)
 {
@@ -487,7 +486,7 @@ static AMG_INLINE bool request_begin_locked(struct amg_shm_domain *domain,
                : AMG_LIKELY(amg_flow_take(&domain->calls.flow, &peer->calls));
 }
 
-/* The request was sent. */
+/* After a request was sent: ends what needs no answer. */
 static AMG_INLINE void request_end_locked(struct amg_shm_domain *domain,
     struct amg_ep *ep, const struct outgoing *message, struct amg_op *op,
     enum sent sent)
@@ -571,8 +570,8 @@ AMG_NOINLINE static hg_return_t reply_post_locked(struct amg_shm_buf *buf,
                             : buf_end_locked(buf, rc);
 }
 
-/* The link for a reply that can be sent at once, as far as link and peer are
- * concerned; NULL: something keeps it. */
+/* The link for a reply, if peer and link allow that the reply goes into a cell
+ * at once; else NULL. */
 static AMG_INLINE struct amg_shm_link *reply_link_locked(
     struct amg_shm_peer *peer, uint8_t target_context)
 {
@@ -669,7 +668,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     return queue_add_locked(&message.link->control, buf);
 }
 
-/* In the list of messages of the library it leaves in any case: it is done. */
+/* An ACK leaves in any case, sent or queued: the operation is done at once. */
 hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
     const void *bytes, uint32_t len, struct amg_op *op)
 {

@@ -3,7 +3,7 @@
  * buffer, on request by message.
  *
  * All values of a peer are checked before use: a bounce buffer must be inside
- * the segment, an answer must be for a fragment in flight. */
+ * the segment, and an answer for a fragment in flight. */
 #include "shm/shm_bulk.h"
 
 #include <inttypes.h>
@@ -33,7 +33,7 @@ void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer)
     if (transfer->is_by_message)
         amg_table_remove(&domain->bulk.transfers, transfer->cookie);
     amg_shm_peer_unref_locked(transfer->peer);
-    /* NOTE(not a leaf lock): the pool's own is taken inside. */
+    /* NOTE(not a leaf lock): the pool's lock is taken inside. */
     amg_pool_put(&domain->bulk.pool, transfer);
 }
 
@@ -51,8 +51,8 @@ bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer)
            transfer->peer->bulk.bounce_used < AMG_SHM_PEER_BOUNCE_MAX;
 }
 
-/* Takes a bounce buffer for a fragment to `peer`, one with pages if there is.
- * HG_BUSY: all that there can be are used; HG_NOMEM: there can be none. */
+/* Takes a bounce buffer for a fragment to `peer`, if possible a buffer with
+ * pages. HG_BUSY: all possible ones are in use; HG_NOMEM: none is possible. */
 static hg_return_t bounce_take_locked(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t *ret_bounce)
 {
@@ -106,7 +106,7 @@ void amg_shm_transfer_drop_fragments_locked(struct amg_shm_transfer *transfer)
 }
 
 /* Bytes from the start of the segment to the next fragment. An offset beyond 64
- * bits must not wrap to 0: it is refused like the first fragment. */
+ * bits must not wrap to 0: the peer refuses UINT64_MAX as too large. */
 static uint64_t fragment_offset(const struct amg_shm_transfer *transfer)
 {
     uint64_t offset = transfer->access.offset;
@@ -139,8 +139,8 @@ static hg_return_t fragment_send_locked(
         transfer->peer, &header, &request, sizeof(request));
 }
 
-/* /dev/shm has no room for a bounce buffer, and none is used, whose end the
- * transfer could wait for. */
+/* /dev/shm has no room for a bounce buffer, and none is in use for which the
+ * transfer could wait. */
 static void bounce_lacks(struct amg_shm_transfer *transfer)
 {
     AMG_ASSERT(transfer->in_flight == 0);
@@ -215,11 +215,10 @@ static bool pages_are_there(const void *at, uint64_t len, int advice)
     return madvise((void *)first, (uintptr_t)at + len - first, advice) == 0;
 }
 
-/* Can this process access these bytes? A program may have protected or unmapped
- * exposed memory, or truncated its file: then a plain copy would end the
- * process by a signal. A kernel before 5.14 refuses the advice for any memory,
- * also for the bounce buffer, which is there: then the copy is made unchecked.
- */
+/* Whether this process can access the bytes. A program may have protected or
+ * unmapped exposed memory, or truncated its file: then a plain copy would end
+ * the process by a signal. A kernel before 5.14 refuses the advice even for the
+ * bounce buffer, which is accessible: then the copy is made unchecked. */
 static bool memory_is_there(struct amg_seg_iter at, uint64_t len,
     uint32_t direction, const void *bounce)
 {
@@ -278,7 +277,7 @@ static hg_return_t request_serve(struct amg_shm_domain *domain,
     return rc;
 }
 
-/* The caller has the lock if the context is closed, and keeps it then. */
+/* If the context is closed, the caller has the lock, and keeps it. */
 static void message_lock(struct amg_shm_domain *domain, bool has_lock)
 {
     if (!has_lock)
@@ -321,7 +320,7 @@ static void on_bulk_request(struct amg_shm_domain *domain,
             peer->region.name, (int)rc);
 }
 
-/* The fragment that this answer is for, and its transfer; NULL: none. */
+/* The fragment that the answer is for, and its transfer; NULL: none. */
 static struct amg_shm_fragment *fragment_find_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer,
     uint8_t context_id, const struct amg_shm_cell *cell,
@@ -376,7 +375,7 @@ static void on_bulk_done(struct amg_shm_domain *domain,
     fragment =
         fragment_find_locked(domain, peer, context_id, cell, &done, &transfer);
     is_over = fragment == NULL || transfer->state == AMG_SHM_TRANSFER_ENDED;
-    if (fragment != NULL && is_over) /* the user may reuse its memory */
+    if (fragment != NULL && is_over) /* the user may reuse the memory */
         fragment_done_locked(transfer, fragment, (hg_return_t)done.code);
     message_unlock(domain, has_lock);
     if (fragment == NULL)
@@ -386,7 +385,7 @@ static void on_bulk_done(struct amg_shm_domain *domain,
             peer->region.name, cell->cookie, done.bounce, done.code);
     if (is_over)
         return;
-    /* Without the lock: only this progress owner can end the transfer. */
+    /* No lock: only this progress owner can end the transfer. */
     if (done.code == HG_SUCCESS && transfer->access.direction == AMG_MEM_READ)
         amg_seg_iter_scatter(&fragment->local,
             bounce_buf(&domain->region, done.bounce), fragment->len);

@@ -123,7 +123,7 @@ static uint32_t choose(
     return (uint32_t)(value < min ? min : value > max ? max : value);
 }
 
-/* The eager limit, which is that of all routes of a class. */
+/* The eager limit, which is the same for all routes of a class. */
 static uint32_t message_len_choose(const struct amg_open *how)
 {
     return choose(how->message_len, AMG_ENV_MESSAGE_BYTES, MESSAGE_LEN_MIN,
@@ -267,9 +267,9 @@ static void transport_limits(
 }
 
 /* Requests that keep this process from closing while the peer lives. The ranks
- * of a job close together, so each first waits until its requests were answered
- * or handled. Other peers serve what is in their rings when this process is
- * gone, provided that they have mapped its segment before. */
+ * of a job close together, so a rank first waits until its requests were
+ * answered or handled. Other peers serve the requests in their rings after this
+ * process is gone, if they have mapped its segment before. */
 static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_domain *domain = peer->domain;
@@ -280,8 +280,7 @@ static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
     return amg_calls_owed_locked(&domain->calls, &peer->calls, peer->id);
 }
 
-/* Whether all messages were sent, and no peer keeps this process from closing.
- */
+/* Whether all messages were sent, and no peer keeps this process open. */
 static bool is_quiet_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;
@@ -295,7 +294,7 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
     return true;
 }
 
-/* There is no limit of time here: core gives up a wait that gets too long. */
+/* Without a time limit: core gives up a wait that gets too long. */
 static hg_return_t transport_quiesce(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
@@ -339,13 +338,13 @@ static void transport_report(struct amg_domain *base)
     (void)owing_log(amg_shm_domain_of(base), false);
 }
 
-/* Close waits for no peer. */
+/* Whether calls are given up; close itself waits for no peer. */
 static bool transport_abandon(struct amg_domain *base)
 {
     return owing_log(amg_shm_domain_of(base), true);
 }
 
-/* Of a ring only its reader knows what was read, and reports it in steps. */
+/* Only the reader of a ring knows what was read, and reports it in steps. */
 static void links_write_state_locked(
     const struct amg_shm_peer *peer, struct amg_state *state)
 {
@@ -425,7 +424,7 @@ static void close_tell_locked(struct amg_shm_domain *domain)
             amg_shm_link_raise_all(peer);
 }
 
-/* Sends nothing any more: the peers free the rings that lead to them. */
+/* After this, the domain sends nothing: the peers free the rings to them. */
 static void transport_stop(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
@@ -477,7 +476,7 @@ static hg_return_t ep_open(
     amg_bias_lock(&domain->lock);
     if (domain->eps[context_id] != NULL)
         goto free_ep;
-    if (domain->inboxes[context_id] != NULL) /* refuses what came before */
+    if (domain->inboxes[context_id] != NULL) /* refuses earlier requests */
         amg_shm_poll_closed_locked(domain->inboxes[context_id]);
     rc = amg_shm_inbox_open_locked(domain, context_id, &ep->inbox);
     if (rc != HG_SUCCESS)
@@ -500,7 +499,7 @@ free_ep:
     return rc;
 }
 
-/* Ends all requests and replies of a closing endpoint as canceled. */
+/* Cancels all requests and replies of a closing endpoint. */
 static void cancel_all_locked(
     struct amg_shm_domain *domain, struct amg_shm_ep *ep)
 {

@@ -31,9 +31,9 @@ void amg_shm_node_unname(struct amg_domain *domain);
  * of ranks; once. All ranks passed amg_shm_node_check(). */
 void amg_shm_node_join(
     struct amg_domain *domain, struct amg_shm_rank *ranks, uint32_t count);
-/* The peer of another rank of the node, with a reference. Its segment is mapped
- * when this process first sends to it or receives from it. HG_NOENTRY: no other
- * rank of the node has that number; HG_NOMEM. */
+/* The peer of another rank of the node, with a reference. The peer's segment is
+ * mapped when this process first sends to the peer or receives from it.
+ * HG_NOENTRY: no other rank of the node has that number; HG_NOMEM. */
 hg_return_t amg_shm_node_peer(
     struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
 /* The rank of a peer; UINT32_MAX: the peer is no rank of the node. */

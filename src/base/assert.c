@@ -34,8 +34,8 @@ void amg_assert_fail(const char *what, const char *file, int line)
     abort();
 }
 
-/* The last check of this thread that failed, if it did because of an inherited
- * object; `call` NULL: another reason. */
+/* The last failed check of this thread, if the object was an inherited one;
+ * `call` NULL: the check failed for another reason. */
 static _Thread_local struct {
     const char *call;
     const char *kind;
@@ -48,7 +48,7 @@ static hg_return_t refused(hg_return_t rc_inherited)
 
 hg_return_t amg_refusal(void)
 {
-    static atomic_uint told; /* the process that logged */
+    static atomic_uint told; /* id of the process that has logged */
     unsigned pid = (unsigned)getpid();
 
     if (inherited.call != NULL &&
@@ -104,8 +104,8 @@ bool amg_contract_broken(const char *call, const char *form, ...)
     return false;
 }
 
-/* Release store by the test that sets it, acquire load by the thread that calls
- * it. */
+/* Release store in amg_test_point_set(), acquire load in
+ * amg_test_point_reach(). */
 static _Atomic(amg_test_point_fn) hook;
 
 void amg_test_point_set(amg_test_point_fn fn)

@@ -10,11 +10,12 @@
 
 #include "base/assert.h"
 
-/* No thread id is one of these: they are no addresses of objects. */
+/* States of the owner word. No thread id, the address of an object, is that
+ * low. */
 enum {
     OWNER_NONE = 0,    /* no thread has taken it yet */
     OWNER_ENDING = 1,  /* a thread is ending the bias */
-    OWNER_LEAVING = 2, /* ended; the owner may still hold it, see `busy` */
+    OWNER_LEAVING = 2, /* ended; the old owner may hold the lock, see `busy` */
     OWNER_SHARED = AMG_BIAS_SHARED, /* permanent */
 };
 
@@ -23,7 +24,7 @@ AMG_NOINLINE uintptr_t amg_bias_mark_far(void)
 {
     static _Thread_local char mine;
 
-    /* Hides from the compiler that two calls return the same. */
+    /* Keeps the compiler from merging two calls, which return the same. */
     __asm__ volatile("" : : : "memory");
     return (uintptr_t)&mine;
 }
@@ -54,7 +55,7 @@ void amg_bias_init(struct amg_bias *bias)
 }
 
 /* A full barrier in every thread. The probe at the start succeeded, so only
- * memory can be missing: the kernel allocates a mask of cores. */
+ * ENOMEM can follow: the kernel allocates a mask of cores. */
 static void threads_fence(void)
 {
     unsigned rests = 0;
@@ -71,8 +72,8 @@ static bool owner_change(struct amg_bias *bias, uintptr_t from, uintptr_t to)
         &bias->owner, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* LEAVING: shares the lock if the old owner does not hold it. True: it is
- * shared now. */
+/* In LEAVING: shares the lock if the old owner does not hold it. True: the lock
+ * is shared now. */
 static bool bias_leave(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->busy, memory_order_acquire) != 0)
@@ -131,15 +132,15 @@ bool amg_bias_trylock_slowly(struct amg_bias *bias)
             return true;
         if (owner != OWNER_LEAVING || bias_leave(bias))
             continue;
-        /* For a failed try: the owner's store of `busy` comes before it reads
-         * what the caller wrote, or after this. */
+        /* For a failed try: an owner whose store of 0 to `busy` is not seen
+         * behind this fence will read later what the caller wrote before. */
         threads_fence();
         if (!bias_leave(bias))
             return false;
     }
     /* For a failed try: in the single order of sequentially consistent
-     * accesses, the caller's writes come before this, and this before a
-     * give_fenced() of the holder it finds. */
+     * accesses, the caller's writes come before this exchange, and this
+     * exchange before that of the holder in amg_bias_unlock_fenced(). */
     return atomic_compare_exchange_strong_explicit(&bias->lock.held, &from,
         AMG_LOCK_HELD, memory_order_seq_cst, memory_order_seq_cst);
 }

@@ -10,13 +10,13 @@
 #include "base/assert.h"
 #include "base/lock.h"
 
-/* The first thread that takes it becomes its owner, and from then on takes it
- * by a plain store and a plain load (1.5 ns; an exchange takes 7 ns or more,
- * and a small call has twenty locks on its path). The first other thread that
- * takes it ends the bias for good, by a system call of some microseconds: from
- * then on the lock is an amg_lock for all threads. So it suits long-lived
- * objects that one thread mostly uses: queues and pools of a class or a
- * context.
+/* The first thread that takes a biased lock becomes its owner, and from then on
+ * takes the lock by a plain store and a plain load (1.5 ns; an exchange takes 7
+ * ns or more, and a small call has twenty locks on its path). The first other
+ * thread that takes the lock ends the bias for good, by a system call of some
+ * microseconds: from then on the lock is an amg_lock for all threads. So biased
+ * locks suit long-lived objects that one thread mostly uses: queues and pools
+ * of a class or a context.
  *
  *   owner                        thread that ends the bias
  *   store busy 1                 owner := ENDING
@@ -24,37 +24,37 @@
  *   load owner: still me?        run a full barrier since; owner := LEAVING
  *                                when busy is 0: owner := SHARED
  *
- * After the barrier either the owner's store of busy is seen, or its load sees
- * ENDING and it backs off: Dekker's protocol, its fence paid by the rare side.
- * On kernels without membarrier (before 4.14) all locks begin SHARED.
+ * After the barrier, this thread sees the owner's store of busy, or the owner's
+ * load sees ENDING and the owner backs off: Dekker's protocol, where only the
+ * rare side pays for a fence. On kernels without membarrier (before 4.14) all
+ * locks begin SHARED.
  *
- * After a failed try, the holder sees after give_fenced() what the trying
- * thread wrote before the try. So a holder can look for waiters. Both accesses
- * to the written data are sequentially consistent: an acquire load may pass the
- * exchange before it (ARM), a seq_cst one may not, and is as cheap. */
+ * After a failed try, the holder sees after amg_bias_unlock_fenced() what the
+ * trying thread wrote before the try. So a holder can look for waiters. Both
+ * accesses to the written data are seq_cst: an acquire load may pass the
+ * exchange before it (ARM), a seq_cst load may not, and is as cheap. */
 
-/* Owned by whoever embeds it. */
+/* Owned by the struct that embeds it. */
 struct amg_bias {
     /* Id of a thread, or one of the states in bias.c. A change is a compare and
      * exchange; its release store of SHARED pairs with the acquire in the slow
      * path. */
     atomic_uintptr_t owner;
-    /* 1: the owner is in. Its release store of 0 pairs with the acquire load of
-     * the thread that ends the bias. */
+    /* 1: the owner holds the lock. Its release store of 0 pairs with the
+     * acquire load of the thread that ends the bias. */
     atomic_uint busy;
     struct amg_lock lock;  /* for all threads, once SHARED */
-    atomic_bool is_shared; /* how it is held; set while it is free */
+    atomic_bool is_shared; /* how the lock is held; set while free */
 };
 
 #if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)
-/* As below. */
+/* amg_bias_mark() on a machine whose thread register is not known. */
 uintptr_t amg_bias_mark_far(void);
 #endif
 
-/* Id of the calling OS thread: the address of its thread-local memory. Read
- * anew each time: the compiler may keep an address of thread-local memory over
- * a call, and a user-level thread returns from some calls on another OS thread.
- */
+/* Id of the calling OS thread: the address of its thread-local memory, which
+ * the compiler must not keep over a call: a user-level thread returns from some
+ * calls on another OS thread. */
 static inline uintptr_t amg_bias_mark(void)
 {
     uintptr_t mark = 0;
@@ -72,8 +72,8 @@ static inline uintptr_t amg_bias_mark(void)
 /* Owner word of a lock that is shared for good; see bias.c. */
 enum { AMG_BIAS_SHARED = 3 };
 
-/* Is it an amg_lock for good? Then the writes of its owner are visible, and no
- * thread holds it by its bias, or ever will. */
+/* Is the lock an amg_lock for good? Then the writes of the former owner are
+ * visible, and no thread holds the lock by its bias, or ever will. */
 static inline bool amg_bias_is_shared(const struct amg_bias *bias)
 {
     return atomic_load_explicit(&bias->owner, memory_order_acquire) ==
@@ -97,9 +97,9 @@ static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
     return false;
 }
 
-/* Takes it if the calling thread is its owner; false: it is not. Until
- * amg_bias_unlock_own() nobody can share it. With the rest of a function behind
- * a false result in another one, the compiler saves no registers for it. */
+/* Takes the lock if the calling thread is its owner, else returns false. Until
+ * amg_bias_unlock_own() no thread can share the lock. Callers move the path for
+ * false to another function: the compiler then saves no registers for it. */
 static AMG_INLINE bool amg_bias_lock_own(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
@@ -109,7 +109,7 @@ static AMG_INLINE bool amg_bias_lock_own(struct amg_bias *bias)
            amg_bias_enter(bias, mark);
 }
 
-/* The same, unless a thread holds it: this one. */
+/* amg_bias_lock_own() that also fails if the calling thread holds the lock. */
 static AMG_INLINE bool amg_bias_trylock_own(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
@@ -131,9 +131,9 @@ static inline void amg_bias_lock(struct amg_bias *bias)
         amg_bias_lock_slowly(bias);
 }
 
-/* Takes it as long as it has an owner; false: it is shared for good, and not
- * taken. For data changed by plain stores while only one thread uses it, and by
- * read-modify-writes without a lock from then on. */
+/* Takes the lock as long as an owner has it; false: the lock is shared for
+ * good, and not taken. For data changed by plain stores while only one thread
+ * uses it, and by read-modify-writes without a lock from then on. */
 static inline bool amg_bias_lock_owned(struct amg_bias *bias)
 {
     if (amg_bias_lock_own(bias))
@@ -148,7 +148,7 @@ static inline bool amg_bias_lock_owned(struct amg_bias *bias)
     return false;
 }
 
-/* False: a thread holds it, possibly this one. */
+/* False: a thread holds the lock, possibly the calling thread. */
 static inline bool amg_bias_trylock(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
@@ -174,7 +174,7 @@ static inline void amg_bias_unlock(struct amg_bias *bias)
 static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {
-        /* The caller's next seq_cst load stays behind it. */
+        /* The caller's next seq_cst load stays behind this exchange. */
         if (atomic_exchange_explicit(&bias->lock.held, AMG_LOCK_FREE,
                 memory_order_seq_cst) == AMG_LOCK_WANTED)
             amg_lock_wake(&bias->lock);
@@ -184,13 +184,13 @@ static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* The first thread that changes it gets a part that no other thread writes; all
- * others share the second part. The sum is exact while no thread changes it;
- * else it may be off by the changes during the read. */
+/* The first thread that changes a tally gets a part that no other thread
+ * writes; all others share the second part. The sum is exact while no thread
+ * changes the tally; else it may be off by the changes during the read. */
 
-/* Owned by whoever embeds it; all zero is an empty one. Its release stores pair
- * with the acquire loads of the sum, so that a reader that sees the last user
- * leave sees what that user wrote. */
+/* Owned by the struct that embeds it; all zero is an empty tally. Its release
+ * stores pair with the acquire loads of the sum, so that a reader that sees the
+ * last user leave sees what that user wrote. */
 struct amg_tally {
     atomic_uintptr_t owner;  /* id of the usual thread, once known */
     atomic_int_fast64_t own; /* written by that thread alone */
@@ -204,7 +204,7 @@ static inline void amg_tally_init(struct amg_tally *tally)
     atomic_init(&tally->shared, 0);
 }
 
-/* By a thread that is not its owner, or not yet. */
+/* amg_tally_add() of a thread that is not the owner, or becomes it. */
 void amg_tally_add_slowly(struct amg_tally *tally, int change);
 static inline void amg_tally_add(struct amg_tally *tally, int change)
 {

@@ -183,7 +183,7 @@ uint64_t amg_env_number(enum amg_env_id id)
 
 enum {
     NAME_CAP = 48, /* longer names are not checked */
-    NEAR = 2,      /* changes between a misspelt name and the right one */
+    NEAR = 2,      /* changes between a misspelt and the right name */
 };
 
 /* The number of letters inserted, left out, changed, or exchanged with their

@@ -49,7 +49,7 @@ enum amg_env_id {
     AMG_ENV_COUNT
 };
 
-/* One variable, as amalgam_info prints it. */
+/* An environment variable, in the words that amalgam_info prints. */
 struct amg_env_var {
     const char *name;
     const char *unit; /* "" for text */
@@ -68,8 +68,8 @@ uint64_t amg_env_number(enum amg_env_id id);
 /* NULL when unset or empty. */
 const char *amg_env_text(enum amg_env_id id);
 
-/* Once per process: warns of variables whose names are nearly those of the
- * table, and which nothing reads. */
+/* Once per process: warns of variables that begin with A and that nothing
+ * reads, but whose names are nearly those of variables of the table. */
 void amg_env_check(void);
 
 #endif

@@ -22,15 +22,15 @@
 
 /* Sanitizer state of a stack; the owner of the stack embeds it. */
 struct amg_fibre {
-    void *handle;     /* that of tsan; asan's fake stack while not running */
-    const void *base; /* NULL: of an OS thread, found at the first switch */
+    void *handle;     /* tsan: the fibre; asan: fake stack while not running */
+    const void *base; /* NULL: of an OS thread; asan learns it later */
     size_t len;
-    unsigned uses; /* by one after the other */
+    unsigned uses; /* threads that tsan's fibre has run */
 };
 
-/* A tsan fibre takes 0.8 MiB and 0.1 ms to create, so it is kept with the
- * stack; but functions that never return stay in its call stack, which has
- * 65536 entries. */
+/* A tsan fibre takes 0.8 MiB and 0.1 ms to create, so the stack keeps its
+ * fibre; but functions that never return stay in the fibre's call stack, which
+ * has 65536 entries. */
 #define AMG_FIBRE_USES 1000
 
 #if defined(AMG_FIBRE_ASAN)
@@ -43,7 +43,7 @@ static inline void amg_fibre_open(
     *fibre = (struct amg_fibre){.base = base, .len = len};
 }
 
-/* Before the next thread runs on the stack. */
+/* Called before the next thread runs on the stack. */
 static inline void amg_fibre_reuse(struct amg_fibre *fibre)
 {
     (void)fibre;
@@ -58,7 +58,7 @@ static inline void amg_fibre_clean(struct amg_fibre *fibre, const void *sp)
         __asan_unpoison_memory_region(sp, (size_t)(end - (const char *)sp));
 }
 
-/* The stack of the caller. */
+/* Opens the fibre of the stack on which the caller runs. */
 static inline void amg_fibre_open_own(struct amg_fibre *fibre)
 {
     *fibre = (struct amg_fibre){.base = NULL};
@@ -69,7 +69,7 @@ static inline void amg_fibre_close(struct amg_fibre *fibre)
     (void)fibre;
 }
 
-/* Right before the switch; `is_last`: the caller never runs again. */
+/* Called right before a switch; `is_last`: `from` never runs again. */
 static inline void amg_fibre_leave(
     struct amg_fibre *from, const struct amg_fibre *to, bool is_last)
 {
@@ -77,7 +77,7 @@ static inline void amg_fibre_leave(
         is_last ? NULL : &from->handle, to->base, to->len);
 }
 
-/* Right after it, on the stack `here`, which `from` left. */
+/* Called right after a switch from the stack `from`, on the stack `here`. */
 static inline void amg_fibre_arrive(
     struct amg_fibre *here, struct amg_fibre *from)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Intrusive pairing heap.
  *
- * An insertion is one comparison; the removal of the least, or of any other
- * node, takes amortised logarithmic time. */
+ * An insertion is one comparison; the removal of any node, the least among
+ * them, takes amortised logarithmic time. */
 #include "base/heap.h"
 
-/* Merges two heaps: the one with the larger root becomes the first child of the
- * other. */
+/* Merges two heaps: the heap with the larger root becomes the first child of
+ * the other root. */
 static struct amg_heap_node *heap_meld(
     struct amg_heap_node *one, struct amg_heap_node *other)
 {
@@ -27,8 +27,8 @@ static struct amg_heap_node *heap_meld(
     return early;
 }
 
-/* Merges siblings into one heap: in pairs from the left, then all from the
- * right. */
+/* Merges siblings into one heap: in pairs from the left, then all pairs from
+ * the right. */
 static struct amg_heap_node *heap_gather(struct amg_heap_node *brother)
 {
     struct amg_heap_node *pairs = NULL; /* by `next`, the last pair first */

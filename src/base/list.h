@@ -36,7 +36,7 @@ static inline struct amg_link *amg_list_first(const struct amg_list *list)
     return amg_list_is_empty(list) ? NULL : list->head.next;
 }
 
-/* The one after `link`, or NULL at the end. */
+/* The link after `link`, or NULL at the end. */
 static inline struct amg_link *amg_list_next(
     const struct amg_list *list, const struct amg_link *link)
 {
@@ -54,8 +54,8 @@ static inline size_t amg_list_len(const struct amg_list *list)
     return len;
 }
 
-/* The stores are in this order because gcc would combine two neighbouring ones
- * in a vector register, which takes more instructions. */
+/* The stores are in this order because gcc would combine stores to neighbouring
+ * words in a vector register, which takes more instructions. */
 static inline void amg_list_push(struct amg_list *list, struct amg_link *link)
 {
     struct amg_link *last = list->head.prev;
@@ -66,7 +66,7 @@ static inline void amg_list_push(struct amg_list *list, struct amg_link *link)
     list->head.prev = link;
 }
 
-/* Behind `place`, which is on a list. */
+/* Inserts a link behind `place`, which is on a list. */
 static inline void amg_list_insert(
     struct amg_link *place, struct amg_link *link)
 {
@@ -103,7 +103,7 @@ static inline struct amg_link *amg_list_pop(struct amg_list *list)
     return link;
 }
 
-/* Append all of `from` to `to`, and leave `from` empty. */
+/* Appends all of `from` to `to`, and leaves `from` empty. */
 static inline void amg_list_splice(struct amg_list *to, struct amg_list *from)
 {
     if (amg_list_is_empty(from))
@@ -129,7 +129,7 @@ static inline unsigned amg_list_take(
     return count;
 }
 
-/* Marks a link as on no list; see amg_list_remove(). */
+/* Is the link on a list? A zeroed link and a removed link are not. */
 static inline bool amg_link_is_listed(const struct amg_link *link)
 {
     return link->next != NULL;

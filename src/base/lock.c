@@ -16,9 +16,7 @@
 
 #define NS_PER_S 1000000000ull
 
-/* The time-out of FUTEX_WAIT_BITSET is a time of CLOCK_MONOTONIC, as
- * amg_clock_ns().
- */
+/* FUTEX_WAIT_BITSET takes a time of CLOCK_MONOTONIC, like amg_clock_ns(). */
 static long futex_wait(
     atomic_uint *word, unsigned seen, const struct timespec *until)
 {
@@ -69,7 +67,7 @@ void amg_eventfd_signal(int fd)
     uint64_t one = 1;
     ssize_t len = write(fd, &one, sizeof(one));
 
-    /* Fails only if the counter is at its limit; then it is readable anyway. */
+    /* write() fails only if the counter is at its limit: readable anyway. */
     AMG_ASSERT(fd >= 0);
     (void)len;
 }
@@ -84,9 +82,9 @@ void amg_eventfd_drain(int fd)
 
 enum {
     SLEEP_NS = 50000,
-    YIELD_TRIES = 8, /* then it sleeps: threads that only yield can keep all
-                      * others from the core for seconds (Linux 6.18, four ranks
-                      * on two cores) */
+    YIELD_TRIES = 8, /* then amg_lock_yield() sleeps: threads that only yield
+                        can keep all others from the core for seconds
+                        (Linux 6.18, four ranks on two cores) */
     SPIN_TRIES = 64, /* about 1 us, longer than a poll of MPI takes */
 };
 
@@ -101,17 +99,17 @@ void amg_lock_yield(unsigned tries)
 }
 
 /* Measured on two cores, uncontended lock and unlock: 7 ns here, 17 ns with a
- * pthread mutex; a round trip takes ten of them. Holders never block while they
- * hold it (rule of the leaf lock), so a waiter that fails after a short spin
- * waits for a preempted holder, or for one that copies data. It marks the lock
- * and sleeps; the holder that finds the mark when it unlocks wakes it.
+ * pthread mutex; a round trip takes ten locks. Holders of a leaf lock never
+ * block, so a waiter that fails after a short spin waits for a holder that is
+ * preempted or copies data. The waiter marks the lock and sleeps; a holder that
+ * finds the mark when it unlocks wakes the waiter.
  *
  * The holder reads the mark and then frees the lock by a plain store, so a mark
- * that is set between both is lost. Then the waiter sleeps SLEEP_NS, no longer.
- * So does all but one of several waiters: the woken one cannot know of others,
- * and sets the mark for them when it takes the lock. */
+ * set between read and store is lost. Then the waiter sleeps for SLEEP_NS, no
+ * longer, and so do all but one of several waiters: the woken waiter cannot
+ * know of others, and marks the lock for them when it takes the lock. */
 
-/* Takes the lock, and marks it as `word`, if it is free. */
+/* Takes the lock if it is free, and sets its word to `word`. */
 static bool lock_take(struct amg_lock *lock, unsigned word)
 {
     unsigned from = AMG_LOCK_FREE;
@@ -153,8 +151,8 @@ void amg_lock_wake(struct amg_lock *lock)
     amg_futex_wake(&lock->held, 1);
 }
 
-/* The linker gives the ends of the section these names, which no other library
- * can replace: their visibility is protected. */
+/* The linker defines these names at the ends of the section, with protected
+ * visibility: no other library can replace them. */
 extern char kept_first[] __asm__("__start_amg_locks");
 extern char kept_end[] __asm__("__stop_amg_locks");
 
@@ -168,11 +166,11 @@ static struct amg_lock *kept_at(size_t i)
     return at < kept_end ? (struct amg_lock *)(void *)at : NULL;
 }
 
-/* A thread that holds one of the locks may want another, so no thread waits for
- * one while it has others: it takes all or none. A thread may hold one for long
- * (libfabric looks for its providers under one), or call fork() itself: then
- * the child gets the locks free, and perhaps not whole what one of them guards.
- */
+/* A thread that holds a kept lock may want another, so no thread waits for a
+ * kept lock while it holds others: fork() takes all or none. A thread may hold
+ * a lock for long (libfabric looks for its providers under a lock), or call
+ * fork() itself: then the child gets the locks free, but the data that one of
+ * them guards may be half changed. */
 static _Thread_local bool holds_kept;
 
 enum { HOLD_TRIES = 20000 /* of SLEEP_NS each, and as long to wake up */ };

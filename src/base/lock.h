@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 
-/* 10 to 50 ns, during which the other hardware thread of the core can run. */
+/* Pauses for 10 to 50 ns, while the other hardware thread of the core runs. */
 static inline void amg_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -20,16 +20,16 @@ static inline void amg_relax(void)
 }
 
 /* Blocks while the word is `seen`; may return early, so the caller checks the
- * word again. Always a system call. */
+ * word again. Always makes a system call. */
 void amg_futex_wait(atomic_uint *word, unsigned seen);
 
-/* The same until a time of amg_clock_ns(). False: it has passed. */
+/* amg_futex_wait() until a time of amg_clock_ns(). False: timed out. */
 bool amg_futex_wait_until(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns);
 
-/* Wakes up to `count` blocked threads; the caller changed the word before. A
- * system call, so only when a thread blocks. Does not access the word, whose
- * memory may be freed by then. */
+/* Wakes up to `count` threads; the caller changed the word before. Makes a
+ * system call, so called only when a thread blocks. Does not access the word,
+ * whose memory may be freed by then. */
 void amg_futex_wake(atomic_uint *word, unsigned count);
 
 /* A descriptor by which a thread wakes another that blocks on it: readable from
@@ -38,9 +38,9 @@ void amg_futex_wake(atomic_uint *word, unsigned count);
 int amg_eventfd_open(void);
 /* Accepts -1. */
 void amg_eventfd_close(int fd);
-/* Any thread. A system call: only when a thread blocks. */
+/* Any thread. Makes a system call: only when a thread blocks. */
 void amg_eventfd_signal(int fd);
-/* Accepts one that was not signalled. */
+/* Accepts a descriptor that was not signalled. */
 void amg_eventfd_drain(int fd);
 
 enum amg_lock_word {
@@ -56,25 +56,25 @@ struct amg_lock {
     atomic_uint held;
 };
 
-/* Behind the name of a leaf lock of static storage: fork() holds all of these
- * while the kernel copies the memory, so that a child finds each of them free,
- * and whole what it guards. Each has a cache line. */
+/* Behind the name of a leaf lock of static storage: fork() holds all such locks
+ * while the kernel copies the memory, so that a child finds each lock free, and
+ * the data that it guards consistent. Each has a cache line. */
 enum { AMG_LOCK_STEP = 64 };
 #define AMG_LOCK_KEPT                                                          \
     __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
 
-/* For fork(): begins by waiting for the locks, some two seconds at most. */
+/* Called by fork(): waits for the kept locks, for some two seconds at most. */
 void amg_locks_hold(void);
 void amg_locks_drop(void);
 void amg_locks_drop_in_child(void);
 
-/* Yields the core to another thread that the caller waits for, which may have
- * been preempted; `tries`: number of yields before. */
+/* Yields the core to a thread that the caller waits for and that may have been
+ * preempted; `tries`: number of yields before. */
 void amg_lock_yield(unsigned tries);
 
 /* Waits for the lock when the first try found it held. */
 void amg_lock_wait(struct amg_lock *lock);
-/* Wakes a thread that sleeps in that; the lock was unlocked before. */
+/* Wakes a thread in amg_lock_wait(); the lock was unlocked before. */
 void amg_lock_wake(struct amg_lock *lock);
 
 static inline void amg_lock_init(struct amg_lock *lock)
@@ -105,14 +105,14 @@ static inline void amg_lock_unlock(struct amg_lock *lock)
         amg_lock_wake(lock);
 }
 
-/* In a function that is called with the lock held: some thread holds it. */
+/* For a function whose caller holds the lock: checks that some thread does. */
 #define AMG_ASSERT_HELD(lock)                                                  \
     AMG_ASSERT(atomic_load_explicit(&(lock)->held, memory_order_relaxed) !=    \
                AMG_LOCK_FREE)
 
-/* A hint; `line` may be any address. gcc's builtin asks for ownership only with
- * an option that names processors; the instruction does nothing on those that
- * have no such prefetch. */
+/* A hint to the core; `line` may be any address. gcc's builtin asks for
+ * ownership only with an option that names processors; processors without such
+ * a prefetch ignore the instruction. */
 static inline void amg_prefetch_to_write(const void *line)
 {
 #ifdef __x86_64__

@@ -25,7 +25,7 @@ enum {
     OUTLET_HG,
     OUTLET_NA,
     OUTLET_HG_UTIL,
-    OUTLET_ROOTS, /* the ones above have no parent */
+    OUTLET_ROOTS, /* the outlets above have no parent */
 };
 
 /* Outlets of the library, roots first, in the order of the enum. */
@@ -61,9 +61,9 @@ static struct hg_log_outlet outlets[] = {
 enum { OUTLETS = sizeof(outlets) / sizeof(outlets[0]) };
 
 static pthread_once_t outlet_once = PTHREAD_ONCE_INIT;
-/* Guards all below but `outlet_loudest`; taken only when something changes. */
+/* Guards all settings below but `outlet_loudest`; not taken to write a line. */
 static pthread_mutex_t outlet_mutex = PTHREAD_MUTEX_INITIALIZER;
-/* Guards the text and streams of lines; taken only while one is written. */
+/* Guards the way lines are written; held while the log function runs. */
 static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
 static HG_LIST_HEAD(hg_log_outlet)
     outlets_of_programs = HG_LIST_HEAD_INITIALIZER(outlets_of_programs);
@@ -75,7 +75,7 @@ static char outlet_list[LIST_CAP]; /* "" names none */
 static hg_atomic_int32_t outlet_loudest =
     HG_ATOMIC_VAR_INIT(HG_LOG_LEVEL_WARNING);
 
-/* Entry of the list for a name. */
+/* Effect of the list on a name. */
 enum said { SAID_NOTHING, SAID_SHOW, SAID_HIDE };
 
 /* Also finds out whether the list shows any name. The last matching word
@@ -121,7 +121,7 @@ static bool is_shown_locked(const struct hg_log_outlet *outlet)
     return !shows_some;
 }
 
-/* The outlet's own level, or that of the nearest ancestor that has one. */
+/* The outlet's own level, or the level of the nearest ancestor that has one. */
 static enum hg_log_level level_of_locked(const struct hg_log_outlet *outlet)
 {
     for (; outlet != NULL; outlet = outlet->parent) {
@@ -155,8 +155,8 @@ static void all_update_locked(void)
     hg_atomic_set32(&outlet_loudest, loudest);
 }
 
-/* In a child of fork(). The parent's thread that holds one may be in a function
- * of the program for long, so fork() does not wait for it. */
+/* In a child of fork(): frees the mutexes. fork() does not wait for their
+ * holder, which may be in a log function of the program for long. */
 static void mutexes_free(void)
 {
     const pthread_mutex_t free = PTHREAD_MUTEX_INITIALIZER;
@@ -319,7 +319,7 @@ static const char *const log_names[AMG_LOG_LEVEL_COUNT] = {
     [AMG_LOG_LEVEL_DEBUG] = "debug",
 };
 
-/* Guarded by `log_mutex`: */
+/* Guarded by `log_mutex`, except `log_rank`: */
 static char log_who[WHO_CAP];
 static atomic_int log_rank = -1; /* -1: no rank of a job */
 static amg_log_write_fn log_func = fprintf;

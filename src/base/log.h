@@ -8,15 +8,15 @@
 
 #include "mercury_log.h"
 
-/* One of the library's own by its name; "hg" when there is none. */
+/* The outlet of the library with that name; "hg" when there is none. */
 struct hg_log_outlet *amg_outlet_find(const char *name);
 
-/* Adds or removes an outlet of the program: it gets its level now and whenever
- * it changes. NULL, and a repeated call, have no effect. */
+/* Adds or removes an outlet of the program: its level is set now and at every
+ * change. NULL, and a repeated call, have no effect. */
 void amg_outlet_register(struct hg_log_outlet *outlet);
 void amg_outlet_deregister(struct hg_log_outlet *outlet);
 
-/* Sets the level of all outlets, and discards individual ones. */
+/* Sets the level of all outlets, and discards levels of single outlets. */
 void amg_outlet_set_level(enum hg_log_level level);
 enum hg_log_level amg_outlet_get_level(void);
 /* Sets the level of an outlet and those below it. False: no room for the name.
@@ -29,7 +29,7 @@ const char *amg_outlet_get_list(void);
 
 /* Does any outlet of the library show this level? Cheap. */
 bool amg_outlet_any_shows(enum hg_log_level level);
-/* Does this outlet? */
+/* Does `outlet` show this level? */
 bool amg_outlet_shows(struct hg_log_outlet *outlet, enum hg_log_level level);
 
 /* In the order of the public HG_LOG_LEVEL_*. */
@@ -55,7 +55,7 @@ bool amg_log_is_on(enum amg_log_level level);
 __attribute__((format(printf, 3, 4))) void amg_log_write(
     enum amg_log_level level, const char *outlet, const char *format, ...);
 
-/* Writes a line of an outlet, as "PROGRAM [id]: level: TEXT", and `end`. */
+/* Writes a line of an outlet: "PROGRAM [id]: level: TEXT", then `end`. */
 void amg_log_put(enum amg_log_level level, const char *program,
     const char *text, const char *end);
 

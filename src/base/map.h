@@ -15,17 +15,17 @@ struct amg_map {
     struct amg_map_entry *entries;
 };
 
-/* Replaces the value when the key is there. HG_NOMEM: the map is as before. */
+/* Replaces the value of a known key. HG_NOMEM: the map is as before. */
 hg_return_t amg_map_put(struct amg_map *map, uint64_t key, void *value);
-/* NULL when the key is not there. */
+/* NULL: the map does not have the key. */
 void *amg_map_get(const struct amg_map *map, uint64_t key);
-/* The value that was there, or NULL. */
+/* Returns the value of the removed key, or NULL. */
 void *amg_map_remove(struct amg_map *map, uint64_t key);
 /* Empties the map; calls `drop` for each value unless it is NULL. */
 void amg_map_fini(struct amg_map *map, void (*drop)(void *value));
 
-/* FNV-1a of 64 bits (draft-eastlake-fnv); `hash` is that of the bytes before
- * these, or AMG_HASH_EMPTY. */
+/* FNV-1a of 64 bits (draft-eastlake-fnv); `hash` is the hash of the bytes
+ * before `data`, or AMG_HASH_EMPTY. */
 #define AMG_HASH_EMPTY 0xcbf29ce484222325ull
 
 static inline uint64_t amg_hash(uint64_t hash, const void *data, size_t len)

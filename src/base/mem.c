@@ -17,10 +17,10 @@
 #include "base/process.h"
 
 /* The mapping is of an anonymous file (memfd), which the kernel frees with its
- * last user, so a killed process leaves nothing behind. It is sealed against
- * truncation: a peer that maps it never gets SIGBUS. */
+ * last user, so a killed process leaves nothing behind. The file is sealed
+ * against truncation: a peer that maps it never gets SIGBUS. */
 
-/* The file, or -1 with its cause in the log. */
+/* Returns the file, or -1 with the cause in the log. */
 static int file_create(const char *name, uint64_t len)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -74,7 +74,7 @@ void amg_mapping_close(struct amg_mapping *mapping)
     *mapping = (struct amg_mapping){.fd = -1};
 }
 
-/* NOTE(result ignored): without room for the mapping the old one stays. */
+/* NOTE(result ignored): without room for the new mapping the old stays. */
 void amg_mapping_unshare(void *base, uint64_t len, int fd)
 {
     (void)mmap(base, len, PROT_READ | PROT_WRITE,
@@ -109,7 +109,7 @@ static bool is_known(int advice)
     return madvise((void *)at, AMG_PAGE_LEN, advice) == 0;
 }
 
-/* For older kernels: touches each page. */
+/* For kernels before 5.14: touches each page. */
 static hg_return_t pages_touch(uintptr_t at, uintptr_t end, bool is_written)
 {
     unsigned char states[LOOK_PAGES];

@@ -11,11 +11,11 @@
 
 enum { AMG_PAGE_LEN = 4096 };
 
-/* Owned by whoever embeds it. */
+/* Owned by the struct that embeds it. */
 struct amg_mapping {
     void *base;   /* aligned to pages */
     uint64_t len; /* reserved; pages are allocated at first touch */
-    int fd;       /* the file that it maps, from offset 0; fixed length */
+    int fd;       /* the mapped file, from offset 0; fixed length */
 };
 
 /* Reserves `len` bytes of zeros (> 0, rounded up to pages). HG_NOMEM: no room
@@ -24,7 +24,7 @@ struct amg_mapping {
 hg_return_t amg_mapping_open(
     const char *name, uint64_t len, struct amg_mapping *ret_mapping);
 void amg_mapping_close(struct amg_mapping *mapping);
-/* From now on writes of this process are seen in no other one. */
+/* From now on no other process sees what this process writes. */
 void amg_mapping_unshare(void *base, uint64_t len, int fd);
 
 /* Returns the memory of whole pages to the system; they then read as zeros,
@@ -32,29 +32,29 @@ void amg_mapping_unshare(void *base, uint64_t len, int fd);
 hg_return_t amg_mapping_discard(
     const struct amg_mapping *mapping, uint64_t offset, uint64_t len);
 
-/* Changes no byte, even if other threads write the memory meanwhile.
- * `is_written`: makes the pages writable, else readable. HG_INVALID_ARG: not
- * all of it is mapped, or not with this access; HG_NOMEM. */
+/* Makes the kernel allocate the pages, writable if `is_written`, else readable;
+ * changes no byte, also while other threads write. HG_NOMEM; HG_INVALID_ARG:
+ * not all is mapped, or (from Linux 5.14 on) not with this access. */
 hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written);
 
 struct amg_mem_stats {
     uint64_t calls;  /* allocations since the process started */
     uint64_t live;   /* blocks not yet freed */
-    uint64_t bytes;  /* bytes in them, as the allocator rounds them */
+    uint64_t bytes;  /* bytes in these blocks, as the allocator rounds */
     uint64_t failed; /* allocations that amg_mem_fail_nth() made fail */
 };
 
-/* NULL when there is no memory, or amg_mem_fail_nth() made it fail. */
+/* NULL: no memory, or amg_mem_fail_nth() made the call fail. */
 void *amg_mem_alloc(size_t len);
 void *amg_mem_zalloc(size_t len);
 /* `align` is a power of two. */
 void *amg_mem_alloc_aligned(size_t align, size_t len);
-/* As realloc(): on failure the old block stays. */
+/* realloc() of counted memory: on failure the old block stays. */
 void *amg_mem_realloc(void *ptr, size_t len);
 char *amg_mem_strdup(const char *text);
 /* Accepts NULL. */
 void amg_mem_free(void *ptr);
-/* Stops counting the block: its new owner frees it with free(). Returns it;
+/* Stops counting the block: its new owner frees it with free(). Returns `ptr`;
  * accepts NULL. */
 void *amg_mem_hand_over(void *ptr);
 

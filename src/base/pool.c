@@ -9,15 +9,14 @@
 #include "base/mem.h"
 
 /* A program may use a handle, a class or a request that it has destroyed. To
- * report this instead of corrupting other memory, the library must know that
- * the pointer leads to such an object, live or destroyed. So memory of a kind
- * of objects is never used for anything else: it is not returned to the system,
- * and not counted as in use. Its size is the largest number of objects that
- * existed at once. A new object at the same address is not distinguished from
- * the old one.
- */
+ * report such a use instead of corrupting memory, the library must know that
+ * the pointer leads to an object of that kind, live or destroyed. So memory of
+ * a kind of objects is never used for anything else: it is not returned to the
+ * system, and not counted as in use. There is memory for the largest number of
+ * objects that existed at once. A new object at the same address is not
+ * distinguished from the old object. */
 
-static struct amg_lock attics_lock AMG_LOCK_KEPT; /* guards all of them */
+static struct amg_lock attics_lock AMG_LOCK_KEPT; /* guards all attics */
 
 void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len)
 {

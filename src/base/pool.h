@@ -11,48 +11,48 @@
 #include "base/list.h"
 #include "base/lock.h"
 
-/* One for each kind of object, of static storage; all zeros is an empty one. */
+/* Freed objects of a kind; of static storage; all zeros is an empty attic. */
 struct amg_attic {
     struct amg_link *free; /* single linked through .next */
-    struct amg_link *last; /* of these */
+    struct amg_link *last; /* end of that list */
     size_t count;
     size_t rest; /* number of freed objects kept back from reuse; constant */
 };
 
-/* `len` bytes as put left them, except for the first two words; zeros when they
- * are new. NULL: no memory. `align` as for amg_mem_alloc_aligned(). */
+/* `len` bytes as amg_attic_put() took them, except for the first two words; new
+ * memory is zero. NULL: no memory. `align` as for amg_mem_alloc_aligned(). */
 void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len);
-/* The attic then uses the first two words; accepts NULL. */
+/* The attic then uses the first two words of the object; accepts NULL. */
 void amg_attic_put(struct amg_attic *attic, void *object);
 
-/* Owned by whoever embeds it. Any thread may get and put. */
+/* Owned by the struct that embeds it. Any thread may get and put. */
 struct amg_pool {
     struct amg_bias lock;  /* guards all below */
     struct amg_link *free; /* single linked through .next */
     size_t object_len;
     size_t align;
     size_t live;             /* objects handed out */
-    struct amg_attic *attic; /* source of its memory; NULL: the heap */
+    struct amg_attic *attic; /* source of the memory; NULL: the heap */
 };
 
 /* `align` is a power of two, at least that of a pointer. */
 void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
-/* The same with memory of an attic, to which it returns in the end. */
+/* amg_pool_init() with memory of an attic, which gets it back in the end. */
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
     struct amg_attic *attic);
 /* Frees the kept objects; the caller has put back all others. */
 void amg_pool_fini(struct amg_pool *pool);
-/* Calls `fn` for each kept object, to release what it owns. No other thread
- * uses the pool. */
+/* Calls `fn` for each kept object, to release what the object owns. No other
+ * thread uses the pool. */
 void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object));
 /* Objects handed out. */
 size_t amg_pool_live(struct amg_pool *pool);
-/* Allocates `count` objects now. Returns how many there are. */
+/* Allocates `count` objects now. Returns how many were allocated. */
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
 /* A new object, handed out; NULL: no memory. */
 void *amg_pool_make(struct amg_pool *pool);
 /* An object with the bytes that put left (zero when new), or NULL when there is
- * no memory. The pool uses its first two words while it keeps it. */
+ * no memory. The pool uses the first two words of objects that it keeps. */
 void *amg_pool_get_slowly(struct amg_pool *pool);
 static AMG_INLINE void *amg_pool_get(struct amg_pool *pool)
 {

@@ -50,15 +50,15 @@ unsigned amg_fork_count(void)
 }
 
 /* Network libraries install signal handlers when they are loaded or first used:
- * that of PSM handles SIGINT, SIGTERM, SIGSEGV and others, and ends the process
- * by exit(1). Linked to a program they do so before main(), and the program's
- * handlers replace theirs; loaded later, they would replace the program's. A
- * signal in between runs the handler of the network library; a handler that
- * another thread sets meanwhile is lost, so only the first HG_Init() loads
- * drivers. */
+ * the handler of PSM, for SIGINT, SIGTERM, SIGSEGV and others, ends the process
+ * by exit(1). Libraries linked to a program do so before main(), and the
+ * program's handlers replace theirs; libraries loaded later would replace the
+ * program's handlers. A signal in between runs the handler of the network
+ * library; a handler that another thread sets meanwhile is lost, so only the
+ * first HG_Init() loads drivers. */
 
-/* NOTE(lock): held from save to restore, over dlopen() or fi_getinfo(): the
- * actions belong to the process. */
+/* NOTE(lock): held from save to restore, over dlopen() or fi_getinfo(), as the
+ * signal actions belong to the process. */
 static struct amg_lock signals_lock AMG_LOCK_KEPT;
 
 void amg_signals_save(struct amg_signals *signals)
@@ -82,7 +82,7 @@ void amg_signals_restore(const struct amg_signals *signals)
     amg_lock_unlock(&signals_lock);
 }
 
-/* A guard by mprotect() splits a mapping in two at every stack, and the kernel
+/* A guard by mprotect() splits the mapping at every stack, and the kernel
  * allows 65530 mappings (vm.max_map_count): 32,000 stacks. Linux 6.13 has
  * guards that do not split, so adjacent stacks stay one mapping. */
 
@@ -105,7 +105,7 @@ void *amg_guarded_open(size_t len)
     if (base == MAP_FAILED)
         return NULL;
     /* A huge page of 2 MiB for each stack would cost as much as 512 pages.
-     * Fails on kernels without huge pages. */
+     * madvise() fails on kernels without huge pages. */
     madvise(base, whole, MADV_NOHUGEPAGE);
     if (madvise(base, AMG_GUARD_LEN, GUARD_INSTALL) == 0 ||
         mprotect(base, AMG_GUARD_LEN, PROT_NONE) == 0)
@@ -122,9 +122,9 @@ void amg_guarded_close(void *base, size_t len)
 }
 
 /* Closing the spare makes room for the descriptor that is needed. Another
- * thread may take that room first; then the caller's open() fails, as it would
- * have without the spare. No thread waits for the spare, so there is no lock; a
- * second caller fails while it is in use, and tries again. */
+ * thread may take that room first; then the caller's open() fails, as without a
+ * spare. No thread waits for the spare, so there is no lock; a second caller
+ * fails while the spare is in use, and tries again. */
 
 enum { NONE = -1 };
 

@@ -9,33 +9,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Starts counting forks, and keeping the locks (AMG_LOCK_KEPT) over them; later
- * calls have no effect. It comes before all calls of amg_fork_tell() whose
- * functions take locks: what is told last begins first. */
+/* Starts counting forks, and holding the kept locks (AMG_LOCK_KEPT) over forks;
+ * later calls have no effect. Called before any amg_fork_tell() whose functions
+ * take locks: fork() runs the `before` that was told last first. */
 void amg_fork_watch(void);
 
 /* Number of forks between the first amg_fork_watch() and this process. Cheap.
  */
 unsigned amg_fork_count(void);
 
-/* Calls pthread_atfork(). If that has no memory, a child is taken for its
- * parent. */
+/* Calls pthread_atfork(). If that has no memory, the library in a child does
+ * not know that it is in a child. */
 void amg_fork_tell(
     void (*before)(void), void (*after)(void), void (*in_child)(void));
 
-enum { AMG_SIGNALS = 32 /* the classic ones, from 1 on */ };
+enum { AMG_SIGNALS = 32 /* the classic signals, from 1 on */ };
 
 struct amg_signals {
     struct sigaction kept[AMG_SIGNALS];
 };
 
-/* Saves the action of each signal; one thread at a time, until it restores
- * them. */
+/* Saves the action of each signal; other threads wait in this function until
+ * amg_signals_restore(). */
 void amg_signals_save(struct amg_signals *signals);
-/* Restores actions that were changed since. */
+/* Restores the actions that were changed since amg_signals_save(). */
 void amg_signals_restore(const struct amg_signals *signals);
 
-/* Below the memory; also for functions that skip pages. */
+/* Length of the guard below the memory; some functions skip pages. */
 #define AMG_GUARD_LEN ((size_t)64 * 1024)
 
 /* Reserves `len` zero bytes (> 0, a multiple of pages); pages are allocated at
@@ -47,20 +47,20 @@ void amg_guarded_close(void *base, size_t len);
 /* Descriptors that this process may have open: the soft limit. */
 uint64_t amg_descriptor_limit(void);
 
-/* Reserves a spare descriptor from now on; counted, any thread. */
+/* Reserves a spare descriptor until amg_spare_drop(); counted, any thread. */
 void amg_spare_hold(void);
 void amg_spare_drop(void);
 
-/* As open(); uses the spare descriptor when no other is left. -1: see `errno`.
- */
+/* open() that takes the place of the spare descriptor when no other is left.
+ * -1: see `errno`. */
 int amg_spare_open(const char *path, int flags);
 /* Closes the result of amg_spare_open(), and reserves a spare again. */
 void amg_spare_close(int fd);
 /* Is the spare in use? Then its user should close it soon. */
 bool amg_spare_is_out(void);
 
-/* May a file get that long? A process that makes it longer than ulimit -f ends
- * by SIGXFSZ, also in memory. False: `errno` is EFBIG. */
+/* May a file get that long? A process that makes a file longer than ulimit -f
+ * ends by SIGXFSZ, also in memory. False: `errno` is EFBIG. */
 bool amg_file_may_have(uint64_t len);
 /* Creates a file without a name, locked by flock(LOCK_SH). -1: see `errno`. */
 int amg_file_make(const char *folder, uint64_t len);
@@ -71,7 +71,7 @@ struct amg_role {
     bool polls_always; /* until its class closes, whatever the program does */
     bool is_serving;   /* serves a request of a peer, or its consequences */
     bool is_running;   /* runs a callback of the program */
-    bool has_posted;   /* since the callback began; only a hint */
+    bool has_posted;   /* posted since the callback began; a hint */
 };
 
 extern _Thread_local struct amg_role amg_role

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reference counts; 0: the object is gone.
  *
- * A thread may take a reference if it has one, or another thread keeps one for
- * it. So several threads may change even a count of 1 at once, and changes are
- * atomic instructions. Two cases need none: no other thread knows the object
- * yet; or the caller drops the only reference, which no other thread may be
- * using then.
+ * A thread may take a reference if it holds a reference, or another thread
+ * keeps a reference for it. So several threads may change even a count of 1 at
+ * once, and changes are atomic instructions. A plain store is enough in two
+ * cases: no other thread knows the object yet; or the caller drops the only
+ * reference.
  *
  * A count may include spare references, which no user holds yet. The only
- * thread that may begin an operation on the object takes one of them for it, by
- * a plain store instead of an atomic instruction; it is dropped like any other.
- * `spare` grows only while the caller holds a reference. */
+ * thread that may begin an operation on the object takes a spare reference for
+ * the operation, by a plain store; the operation drops it like any other
+ * reference. `spare` grows only while the caller holds a reference. */
 #ifndef AMG_BASE_REFCOUNT_H
 #define AMG_BASE_REFCOUNT_H
 
@@ -31,7 +31,7 @@ static inline void amg_refs_ref(atomic_int *refs)
     atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
 }
 
-/* Takes a spare one. False: there is none. */
+/* Takes a spare reference. False: there is none. */
 static inline bool amg_refs_take_spare(atomic_int *spare)
 {
     int count = atomic_load_explicit(spare, memory_order_relaxed);
@@ -49,8 +49,8 @@ static inline int amg_refs_spare(const atomic_int *spare)
 }
 
 /* Are `count` all references except the spare ones (`spare` may be NULL)? Reads
- * the count before the spare: a spare taken meanwhile makes the result larger,
- * not smaller. */
+ * the count before the spare: a spare reference taken meanwhile makes the count
+ * too large, so that the answer is no. */
 static inline bool amg_refs_are_last(
     const atomic_int *refs, int count, const atomic_int *spare)
 {
@@ -58,7 +58,7 @@ static inline bool amg_refs_are_last(
            count + amg_refs_spare(spare);
 }
 
-/* Drops `count`, probably not the last ones. As below. */
+/* amg_refs_unref() for `count` references that are probably not the last. */
 static inline bool amg_refs_unref_shared(
     atomic_int *refs, int count, const atomic_int *spare)
 {
@@ -71,8 +71,8 @@ static inline bool amg_refs_unref_shared(
     return is_last;
 }
 
-/* Drops `count`. True: these were the last ones, and the caller destroys the
- * object; it sees all writes of the other holders. */
+/* Drops `count` references. True: they were the last, and the caller, which
+ * sees all writes of the other holders, destroys the object. */
 static inline bool amg_refs_unref(
     atomic_int *refs, int count, const atomic_int *spare)
 {
@@ -82,7 +82,7 @@ static inline bool amg_refs_unref(
     return true;
 }
 
-/* Acquire: a thread that finds one left is the only user. */
+/* Acquire: a thread that finds a count of 1 is the only user. */
 static inline int amg_refs_get(const atomic_int *refs)
 {
     return atomic_load_explicit(refs, memory_order_acquire);

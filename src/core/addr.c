@@ -14,7 +14,7 @@
 #include "mercury_address.h"
 #include "transport/registry.h"
 
-static struct amg_attic attic; /* of the program's addresses */
+static struct amg_attic attic; /* addresses of the program */
 
 static const struct amg_addr_ops *addr_ops(const struct hg_addr *addr)
 {
@@ -117,8 +117,8 @@ void amg_addr_destroy(struct hg_addr *addr)
     amg_class_count(cls, AMG_CLASS_ADDRS, -1);
 }
 
-/* Does `text` begin with a scheme of the driver? Only then the driver parses
- * it, so that no driver logs an error about a string of another. */
+/* Does `text` begin with a scheme of the driver? Other drivers do not parse the
+ * text, so that none logs an error about the address of another driver. */
 static bool text_is_of(const char *text, const struct amg_transport *transport)
 {
     const struct amg_transport *const one[] = {transport, NULL};
@@ -196,7 +196,7 @@ hg_return_t amg_addr_format(
     struct amg_peer *peer = amg_addr_main_peer(addr);
     hg_return_t rc = HG_SUCCESS;
 
-    /* Other processes know a process by the main route, if it has one. */
+    /* Other processes know a peer by the main route, if that reaches it. */
     if (peer == NULL)
         return domain->transport->addr.format(
             domain, addr->peer, ret_text, len);
@@ -286,7 +286,7 @@ hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
     lookup->info.ret = HG_SUCCESS;
     lookup->info.info.lookup.addr = addr;
     if (op_id != NULL && op_id != HG_OP_ID_IGNORE)
-        *op_id = HG_OP_ID_NULL; /* it cannot be cancelled any more */
+        *op_id = HG_OP_ID_NULL; /* the lookup has ended: nothing to cancel */
     amg_context_enter(context);
     amg_context_queue(context, &lookup->entry);
     return HG_SUCCESS;
@@ -331,7 +331,7 @@ hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr)
 {
     if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr))
         return amg_refusal();
-    return HG_SUCCESS; /* a hint; no transport here caches connections */
+    return HG_SUCCESS; /* a hint, which no transport uses */
 }
 
 hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr)

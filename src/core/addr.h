@@ -9,14 +9,15 @@
 #include "core/class.h"
 
 /* Owned by the user if amg_addr_create() made it, else by the handle that
- * embeds it. Holds one reference to its peer. Constant once made. */
+ * embeds it. Holds a reference to its peer, unless borrowed. Constant once
+ * made. */
 struct hg_addr {
     struct amg_link kept;  /* in the attic, once destroyed */
     hg_class_t *cls;       /* NULL: destroyed */
     struct amg_peer *peer; /* NULL: none yet */
     uint8_t route;
     bool is_users;    /* made by amg_addr_create(), counted in the class */
-    bool is_borrowed; /* the reference is that of an arrival */
+    bool is_borrowed; /* the arrival holds the reference */
 };
 
 /* Checks an address passed in by the program. */
@@ -26,14 +27,14 @@ struct hg_addr {
 /* Fills `ret_addr` in place, for a peer of an open route. For this process
  * itself the loopback route is used, or with no_loopback the main one; for a
  * peer of the main route, the route that the route map has for it. Takes a
- * reference. HG_NOMEM; HG_ADDRNOTAVAIL: that route cannot reach it. */
+ * reference. HG_NOMEM; HG_ADDRNOTAVAIL: that route cannot reach the peer. */
 hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
     struct amg_peer *peer, struct hg_addr *ret_addr);
-/* The same for the sender of an arrival, by the route of the arrival. */
+/* Fills `ret_addr` for the sender of an arrival, by its route. */
 void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr);
-/* The same without a reference of its own: valid while the arrival exists, or
- * until amg_addr_keep(). */
+/* amg_addr_init_from() without a reference: the address is valid while the
+ * arrival exists, unless amg_addr_keep() takes a reference. */
 static inline void amg_addr_borrow(hg_class_t *cls, unsigned route,
     struct amg_peer *peer, struct hg_addr *ret_addr)
 {
@@ -47,9 +48,9 @@ static inline void amg_addr_borrow(hg_class_t *cls, unsigned route,
 void amg_addr_keep(struct hg_addr *addr);
 /* A copy of `other`, with a reference of its own. */
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
-/* Drops its reference to its peer. */
+/* Drops the reference to the peer. */
 void amg_addr_unref(const struct hg_addr *addr);
-/* The same, if it has one; accepts an address without a peer. */
+/* amg_addr_unref() of an own reference, if any; forgets the peer. */
 static inline void amg_addr_fini(struct hg_addr *addr)
 {
     if (!addr->is_borrowed && addr->peer != NULL)
@@ -70,13 +71,13 @@ void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr);
  * HG_PROTONOSUPPORT (the transport is not open here), HG_ADDRNOTAVAIL. */
 hg_return_t amg_addr_parse(
     hg_class_t *cls, const char *text, struct hg_addr *ret_addr);
-/* The same process as a peer of the main route, with a reference, or NULL: the
- * main route does not reach it. */
+/* The peer of the main route that is the same process, with a reference. NULL:
+ * the main route does not reach the process. */
 struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr);
-/* The rank of the process in the job of the class; -1: it is none. */
+/* The rank of the process in the job of the class; -1: not a rank. */
 int amg_addr_rank(const struct hg_addr *addr);
-/* Text that other processes can parse: of the main route, also for this
- * process. As `format` of the contract. */
+/* Text that other processes can parse: the address by the main route, unless
+ * that does not reach the process. Codes as for `format` of the contract. */
 hg_return_t amg_addr_format(
     const struct hg_addr *addr, char *ret_text, size_t *len);
 /* For log lines: always returns a text. */

@@ -31,7 +31,7 @@ static const char *const count_advice[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_BORROWERS] = "HG_Finalize()",
 };
 
-static struct amg_attic attic; /* of classes */
+static struct amg_attic attic; /* memory of classes */
 
 /* state_edges[from] has a bit for each state that may follow. */
 static const unsigned state_edges[AMG_CLASS_STATE_COUNT] = {
@@ -66,7 +66,7 @@ bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route)
 static void class_take_limits(hg_class_t *cls)
 {
     bool has_free = false;  /* a route that any thread may progress */
-    bool has_bound = false; /* one that only the program may progress */
+    bool has_bound = false; /* a route that only the program may progress */
     unsigned route = 0;
 
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
@@ -134,7 +134,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
     cls->joined = owner->joined;
     cls->ranks = owner->ranks;
     cls->pool = owner->pool; /* the pool that the domains know */
-    /* Calls to oneself may use it, and none of the owner's routes does. */
+    /* With no_loopback, calls to this process itself use the main route. */
     if (cls->plan.no_loopback)
         cls->is_idle[cls->plan.main_route] = false;
     return HG_SUCCESS;
@@ -143,7 +143,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
 static void class_give_back(hg_class_t *cls)
 {
     if (cls->domains[AMG_ROUTE_SELF] == NULL)
-        return; /* it has none */
+        return; /* class_borrow() has not succeeded */
     memset(cls->domains, 0, sizeof(cls->domains));
     cls->route_map = NULL;
     cls->pool = NULL;
@@ -191,7 +191,7 @@ static void class_close_domains(hg_class_t *cls)
         amg_class_remove_route(cls, route);
 }
 
-/* The main domain has ended before the class. */
+/* Called by the main domain when it ends before the class. */
 static void class_stop(void *arg)
 {
     hg_class_t *cls = arg;
@@ -216,7 +216,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     cls->plan.how.protocol = cls->plan.protocol;
     cls->plan.how.nic.nearest = amg_nics_nearest;
     if (cls->plan.far_protocol[0] != '\0') {
-        /* The main route reaches no peer, or suits its peers best. */
+        /* Libfabric leads to other nodes: the main route takes its default. */
         cls->plan.how.protocol = NULL;
         cls->plan.how.job.internode = cls->plan.far_protocol;
     }
@@ -257,7 +257,7 @@ hg_return_t amg_class_open(
     amg_lock_init(&cls->report_lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
     rc = amg_progress_config_ask(&cls->progress_config, plan->progress);
-    cls->plan.progress = NULL; /* the caller's, which may free it */
+    cls->plan.progress = NULL; /* owned by the caller, who may free it */
     if (rc == HG_SUCCESS)
         rc = class_open_domains(cls);
     if (rc != HG_SUCCESS)
@@ -285,7 +285,7 @@ static const enum amg_class_count count_order[] = {AMG_CLASS_BORROWERS,
     AMG_CLASS_BULKS, AMG_CLASS_ALLOCS, AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS,
     AMG_CLASS_ADDRS};
 
-/* The first of these counts that is not zero, or AMG_CLASS_COUNTS. */
+/* The first kind in this order of which objects exist, or AMG_CLASS_COUNTS. */
 static enum amg_class_count class_held(
     const hg_class_t *cls, bool with_contexts)
 {
@@ -319,7 +319,7 @@ hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
     return HG_BUSY;
 }
 
-/* The main route comes last: its disconnect tells the others that nothing
+/* The main route comes last: its disconnect tells the other ranks that nothing
  * follows by any route. */
 static hg_return_t class_quiesce_once(hg_class_t *cls)
 {

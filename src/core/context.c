@@ -14,20 +14,20 @@
 #define YOUNG_NS (5000 * AMG_NS_PER_MS)
 
 static struct amg_attic attic; /* of contexts */
-static atomic_uint serials;    /* of contexts, from 1 */
+static atomic_uint serials;    /* numbers of contexts, from 1 */
 
-/* An entry was queued apart: wakes those who may run it and sleep elsewhere. */
+/* After a push to `incoming`: wakes threads on `cq` that may run the call. */
 static void apart_tell(hg_context_t *context)
 {
     if (context->incoming_mode == AMG_SERVE_THREAD) {
-        /* Threads of the program may run it, and the progress thread must,
-         * unless it is the calling thread. */
+        /* Threads of the program may run the entry, and the progress thread
+         * must, unless it is the calling thread. */
         if (!amg_role.is_library_thread)
             amg_cq_wake(&context->cq);
         return;
     }
-    /* A handler that waits in HG_Progress() sleeps in another place than the
-     * others; it counted itself before it checked. */
+    /* A handler that waits in HG_Progress() sleeps on `cq`, other than idle
+     * handler threads; it counts itself before it checks `incoming`. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&context->nested, memory_order_relaxed) != 0)
         amg_cq_wake(&context->cq);
@@ -47,12 +47,12 @@ void amg_context_queue_first_apart(
 }
 
 /* If the progress thread and HG_Trigger() may run incoming calls, one thread at
- * a time does, so that calls of a peer do not run in parallel or out of order.
- * A handler may make progress and run further ones in its turn. No wake-up is
- * lost: another thread that finds the turn taken has read the epoch of the
- * queue before, and the end of a turn with calls left changes it; a call that
- * is queued later wakes the threads itself. The two fences make either the end
- * of the turn see the call, or the other thread see the end. */
+ * a time has the turn, so that calls of a peer do not run in parallel or out of
+ * order. A handler may make progress and run further calls in its turn. No
+ * wake-up is lost: a thread that finds the turn taken has read the epoch of
+ * `cq` before, and the end of a turn with calls left changes that epoch; a call
+ * that is queued later wakes the threads. The two fences make either the end of
+ * the turn see the call, or the other thread see the end. */
 static void nothing_run(struct amg_cq_entry *entry)
 {
     (void)entry;
@@ -90,7 +90,7 @@ struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context)
 
 void amg_context_ring(hg_context_t *context)
 {
-    /* First this: a waiting thread reads the epoch before it checks. */
+    /* Counts first: a waiting thread reads the epoch before it reads `ran`. */
     atomic_fetch_add_explicit(&context->ran, 1u, memory_order_release);
     amg_cq_wake_callers(&context->cq);
 }
@@ -120,7 +120,7 @@ void amg_context_look(hg_context_t *context, uint64_t now_ns)
 {
     uint_fast64_t at_ns = amg_context_look_ns(context);
 
-    /* Other threads need not check meanwhile. */
+    /* Other threads need not run the check meanwhile. */
     if (at_ns <= now_ns &&
         atomic_compare_exchange_strong_explicit(&context->look_ns, &at_ns,
             AMG_CONTEXT_NEVER, memory_order_relaxed, memory_order_relaxed))
@@ -151,7 +151,7 @@ static void context_close_eps(hg_context_t *context)
     context->open_count = 0;
 }
 
-/* Polls skip this route. It comes after those that every poll checks. */
+/* Takes a route out of those that every poll checks, to a place behind them. */
 static void context_cool(hg_context_t *context, unsigned route)
 {
     unsigned last = 0;
@@ -167,8 +167,9 @@ static void context_cool(hg_context_t *context, unsigned route)
     context->hot[last] = NULL;
 }
 
-/* Selects the endpoint that is polled rarely: that of the ranks of other nodes,
- * beside the faster shared memory; or never: MPI's, if it reaches no peer. */
+/* Selects the endpoints that not every poll checks: MPI is never polled if it
+ * reaches no peer; the route to other nodes is polled rarely beside shared
+ * memory. */
 static void context_set_rare(hg_context_t *context)
 {
     unsigned far = AMG_ROUTE_MPI;
@@ -308,8 +309,8 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
     return handles;
 }
 
-/* No driver knows of a call between its long reply and the pull of that; in
- * flight it is until its callback has run. */
+/* After a long reply has arrived and before it is pulled, no driver knows the
+ * call, but `in_flight` counts it until its callback has run. */
 hg_return_t amg_context_quiesce_all(hg_class_t *cls)
 {
     const hg_context_t *context = amg_class_context(cls, 0);

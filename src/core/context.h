@@ -25,28 +25,27 @@ struct amg_state;
 
 /* Functions of the layers above. */
 struct amg_context_ops {
-    /* Handles a request that arrived. Runs in progress with no lock held; it
-     * must make sure that the arrival is released. */
+    /* Handles a request that arrived, and makes sure that the arrival is
+     * released. Runs in progress with no lock held. */
     void (*arrived)(
         hg_context_t *context, unsigned route, struct amg_arrival *arrival);
     /* Periodic check; called at the time that amg_context_look_at() set. */
     void (*look)(hg_context_t *context, uint64_t now_ns);
-    /* Sends the messages that `unsent` counts, as far as they can leave. With
-     * `is_final` the others wait in their drivers, in order; HG_NOMEM, else
-     * HG_SUCCESS. */
+    /* Sends the messages of `unsent` that can leave. With `is_final` the other
+     * messages wait in their drivers, in order; HG_NOMEM, else HG_SUCCESS. */
     hg_return_t (*send_unsent)(hg_context_t *context, bool is_final);
-    /* Adds calls to the line about the context, by what they wait for. */
+    /* Adds the calls of the context to its line, by what the calls wait for. */
     void (*write_state)(hg_context_t *context, struct amg_state *state);
-    /* Create and free the blocks `rpc` and `transfers`. HG_NOMEM: neither. */
+    /* Create and free the blocks `rpc` and `transfers`. HG_NOMEM: no block. */
     hg_return_t (*open)(hg_context_t *context);
     void (*close)(hg_context_t *context);
 };
 
-/* The endpoint that not every poll checks; see progress.c. Fields without a
- * comment are the progress owner's. */
+/* The endpoint that is polled rarely; see progress.c. Fields without a comment
+ * are the progress owner's. */
 struct amg_context_rare {
     unsigned route;        /* AMG_ROUTE_COUNT: none. Constant */
-    unsigned skipped;      /* polls since it was last checked */
+    unsigned skipped;      /* polls since the last check */
     unsigned quiet;        /* checks that found nothing */
     bool is_user_bound;    /* threads of the library skip it. Constant */
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
@@ -61,21 +60,21 @@ enum amg_serve {
 
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
-    /* Results of a poll, by its owner; else empty. First, so that a poll needs
-     * no address of it; once destroyed, the attic's. */
+    /* Results of a poll, by the progress owner; else empty. First member, so
+     * that a poll adds no offset; the attic uses it in a destroyed context. */
     struct amg_events events;
     hg_class_t *cls;     /* NULL: destroyed, or inherited */
-    hg_class_t *parents; /* inherited: that of the parent; else NULL */
+    hg_class_t *parents; /* inherited: class of the parent; else NULL */
     uint8_t id;
     struct amg_ep *eps[AMG_ROUTE_COUNT]; /* NULL: route not open */
     unsigned open[AMG_ROUTE_COUNT];      /* the open routes */
     unsigned open_count;
-    bool is_reported; /* its endpoints are open; see amg_report_set() */
-    /* Those that every poll checks, in the order of `open`, whose first they
-     * are; NULL ends them. Constant. */
+    bool is_reported; /* endpoints are open; see amg_report_set() */
+    /* Endpoints that every poll checks, then NULL: those of the first routes of
+     * `open`, in that order. Constant. */
     struct amg_ep *hot[AMG_ROUTE_COUNT + 1];
-    /* The routes whose endpoints keep messages until a poll, and the numbers of
-     * these messages; NULL ends them. Constant. */
+    /* Routes whose endpoints keep messages until a poll, and the numbers of
+     * kept messages, then NULL. Constant. */
     unsigned keeping[AMG_ROUTE_COUNT];
     const atomic_uint *keeps[AMG_ROUTE_COUNT + 1];
     struct amg_context_rare rare;
@@ -86,7 +85,7 @@ struct hg_context {
     struct amg_cq
         incoming; /* incoming calls, unless HG_Trigger() alone runs them */
     enum amg_serve
-        incoming_mode; /* changes only while no service thread runs */
+        incoming_mode; /* changes while no thread runs incoming calls */
     /* In AMG_SERVE_THREAD the role of the thread that runs incoming calls, or
      * NULL; see context.c. */
     _Atomic(struct amg_role *) turn;
@@ -97,32 +96,32 @@ struct hg_context {
     /* Counts calls that made progress, or would have; relaxed, a hint for the
      * progress thread, which stands by meanwhile. */
     atomic_uint turns;
-    /* Handlers of the service threads that wait in HG_Progress(). Its seq_cst
-     * change pairs with the fence in amg_context_queue_apart(). */
+    /* Number of handlers on service threads that wait in HG_Progress(). Its
+     * seq_cst change pairs with the fence in amg_context_queue_apart(). */
     atomic_uint nested;
     /* Unique in the process; constant. */
     unsigned serial;
-    /* Counts callbacks run by service threads. Its release pairs with the
-     * acquire of a wait, which ends by it: the program may wait for what the
-     * callback wrote. */
+    /* Counts amg_context_ring(), which also follows each callback of a service
+     * thread. Its release pairs with the acquire of a wait, which the ring
+     * ends: the program may wait for what the callback wrote. */
     atomic_uint ran;
     uint64_t opened_ns; /* constant */
-    /* Not 0: arrivals need a closer look. AMG_CONTEXT_UNPOSTED, which is set
-     * by HG_Context_unpost(), and the number of lines of rpc/order.c. */
+    /* Not 0: arrivals need a closer look. AMG_CONTEXT_UNPOSTED, which
+     * HG_Context_unpost() sets, and the number of lines of rpc/order.c. */
     atomic_uint gates;
     uint64_t spin_ns; /* how long a wait polls before it blocks; constant */
-    uint64_t nap_ns;  /* how long it blocks at most, as a driver names silent
-                       * peers in its polls; constant */
-    /* Handles created here that still exist: user's and in flight. */
+    uint64_t nap_ns; /* how long a wait blocks at most, as polls of drivers name
+                        silent peers; constant */
+    /* Handles created here that still exist, the user's and those in flight. */
     struct amg_tally handles;
     /* Operations in flight: handles and bulk. */
     struct amg_tally in_flight;
     struct amg_counters counters;
-    /* A bit for each message of the layer above that waits for more calls. A
-     * thread that makes progress or has run callbacks sends them. Its store is
-     * followed by a seq_cst fence and a look at the waiting threads, as their
-     * announcement is by one and a look at this: either the message leaves at
-     * once, or the thread that is about to block sends it. */
+    /* A bit for each message of the layer above that waits for more calls;
+     * threads that make progress or have run callbacks send them. Dekker: a
+     * sender stores `unsent`, fences, reads `cq.waiting`; a thread that will
+     * block stores `cq.waiting`, fences, reads `unsent`: so the sender sends
+     * the message at once, or that thread does. */
     atomic_uint unsent;
     /* A thread that makes progress, or has run a callback, runs `ops.look` from
      * this time on; see amg_context_look_at(). A hint, so relaxed. */
@@ -134,13 +133,13 @@ struct hg_context {
 _Static_assert(offsetof(hg_context_t, cls) >= 2 * sizeof(void *),
     "the words that the attic uses");
 
-/* The class of a context, also of an inherited one; NULL: it is destroyed. */
+/* The class of a context, also of an inherited context; NULL: destroyed. */
 static inline hg_class_t *amg_context_class(const hg_context_t *context)
 {
     return context->cls != NULL ? context->cls : context->parents;
 }
 
-/* Requests are refused from now on. */
+/* Bit of `gates`: requests are refused from now on. */
 #define AMG_CONTEXT_UNPOSTED (1u << 31)
 
 static inline bool amg_context_is_unposted(const hg_context_t *context)
@@ -153,7 +152,7 @@ static inline bool amg_context_is_unposted(const hg_context_t *context)
 #define AMG_CONTEXT_OK(context)                                                \
     AMG_OURS((context) != NULL && (context)->cls != NULL,                      \
         (context)->parents != NULL, "context", (context))
-/* Checks the context of a call that only reads it: it may be inherited. */
+/* Checks a context passed to a call that only reads: inherited is valid. */
 #define AMG_CONTEXT_EXISTS(context)                                            \
     AMG_ALIVE((context) != NULL && amg_context_class(context) != NULL,         \
         "context", (context))
@@ -176,15 +175,15 @@ static inline void amg_context_leave(hg_context_t *context)
     amg_tally_add(&context->in_flight, -1);
 }
 
-/* Queues it for the service threads; HG_Trigger() may take it, too, unless they
- * are handler threads. */
+/* Queues an incoming call for the service threads; HG_Trigger() may take the
+ * call, too, except in AMG_SERVE_POOL. */
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry);
 
-/* The same in front of all others. */
+/* amg_context_queue_apart() in front of all others. */
 void amg_context_queue_first_apart(
     hg_context_t *context, struct amg_cq_entry *entry);
 
-/* Queues a callback for the threads that run it. */
+/* Queues a callback for the threads that may run it. */
 static AMG_INLINE void amg_context_queue(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -195,7 +194,7 @@ static AMG_INLINE void amg_context_queue(
         amg_cq_push(&context->cq, entry);
 }
 
-/* The same for one that the calling thread has taken out: in front. */
+/* Queues an entry that the calling thread has taken out, in front. */
 static AMG_INLINE void amg_context_queue_first(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -206,8 +205,8 @@ static AMG_INLINE void amg_context_queue_first(
         amg_cq_push_first(&context->cq, entry);
 }
 
-/* May the calling thread run incoming calls, or does another one do so? The
- * fence pairs with that at the end of a turn. */
+/* May the calling thread run incoming calls, or does another thread have the
+ * turn? The fence pairs with the fence at the end of a turn. */
 static inline bool amg_context_may_turn(const hg_context_t *context)
 {
     const struct amg_role *turn = NULL;
@@ -235,11 +234,11 @@ static inline bool amg_context_has_due(const hg_context_t *context)
            amg_context_may_turn(context);
 }
 
-/* Takes one of the incoming ones out, or returns NULL. In AMG_SERVE_THREAD it
- * has run one already if it returns an entry, unless the caller runs one. */
+/* Takes out an incoming call, or returns NULL. In AMG_SERVE_THREAD runs the
+ * call and returns an entry without effect, unless the caller has the turn. */
 struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context);
 
-/* Takes one of them out, or returns NULL. */
+/* Takes out a callback that the calling thread may run, or returns NULL. */
 static AMG_INLINE struct amg_cq_entry *amg_context_take_due(
     hg_context_t *context)
 {
@@ -252,7 +251,7 @@ static AMG_INLINE struct amg_cq_entry *amg_context_take_due(
     return amg_context_take_incoming(context);
 }
 
-/* Runs one. It may return on another thread, where a user-level one made it. */
+/* Runs a callback; user-level threads may return on another OS thread. */
 static inline void amg_context_run(struct amg_cq_entry *entry)
 {
     struct amg_role was = amg_role;
@@ -265,26 +264,25 @@ static inline void amg_context_run(struct amg_cq_entry *entry)
     amg_role.is_running = was.is_running;
 }
 
-/* Ends the wait of a thread in amg_progress_wait(), also one that is about to
- * begin; the wait returns HG_SUCCESS, as the program has other work. Any
- * thread. */
+/* Ends the wait of threads in amg_progress_wait(), also a wait that is about to
+ * begin; it returns HG_SUCCESS, as the program has other work. Any thread. */
 void amg_context_ring(hg_context_t *context);
 
-/* Runs one on a service thread; a thread that waits in HG_Progress() checks
- * whether that was what it waited for. */
+/* Runs a callback on a service thread, then ends the waits in HG_Progress():
+ * the program may wait for what the callback did. */
 void amg_context_run_by_service_thread(
     hg_context_t *context, struct amg_cq_entry *entry);
 
 /* Has the program made progress, or had enough time to start? */
 bool amg_context_is_ready(const hg_context_t *context);
 
-/* The layer above requests a check at that time; 0: as soon as possible. Wakes
- * a sleeping thread that would miss it. */
+/* Requests `ops.look` at that time; 0: as soon as possible. Wakes a sleeping
+ * thread that would miss the time. */
 void amg_context_look_at(hg_context_t *context, uint64_t at_ns);
-/* Runs the check, if its time has come. */
+/* Runs `ops.look`, if its time has come. */
 void amg_context_look(hg_context_t *context, uint64_t now_ns);
 
-/* Time of the next check. */
+/* Time of the next `ops.look`. */
 static inline uint64_t amg_context_look_ns(const hg_context_t *context)
 {
     return atomic_load_explicit(&context->look_ns, memory_order_relaxed);
@@ -298,14 +296,14 @@ static inline void amg_context_drive(hg_context_t *context)
         amg_context_look(context, amg_clock_ns());
 }
 
-/* Called by them, too. */
+/* Sends messages of `unsent`, by threads that progress or run callbacks. */
 static inline void amg_context_send_unsent(hg_context_t *context)
 {
     if (!AMG_LIKELY(
             atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0))
         (void)context->ops.send_unsent(context, false);
 }
-/* The same before a call that may not overtake them. HG_NOMEM: it would. */
+/* Sends `unsent` before a call that must not overtake. HG_NOMEM: not sent. */
 static inline hg_return_t amg_context_send_before(hg_context_t *context)
 {
     return AMG_LIKELY(atomic_load_explicit(
@@ -321,8 +319,8 @@ static inline struct amg_ep *amg_context_ep(
     return context->eps[route];
 }
 
-/* By the owner: a peer continues an operation here, although no event was
- * reported. Waits must not assume that the context is quiet. */
+/* By the owner: a peer continues an operation of this process, although no
+ * event was reported. Waits must not assume that the context is quiet. */
 static inline void amg_context_moved(hg_context_t *context)
 {
     unsigned moves =
@@ -334,10 +332,10 @@ static inline void amg_context_moved(hg_context_t *context)
     context->rare.quiet = 0;
 }
 
-/* An operation was posted, or cancelled: only progress of this context sees
- * that it has ended, and its thread may be blocked. A thread that is about to
- * block announces it first, then checks for posts under the lock that a post
- * takes: either it sees the post, or this sees the announcement. */
+/* Called after a post or cancel: only progress of this context sees the end of
+ * the operation, and its thread may be blocked. A thread that will block
+ * announces so first, then checks for posts under the lock that a post takes:
+ * so that thread sees the post, or the poster sees the announcement. */
 static inline void amg_context_posted(hg_context_t *context, unsigned route)
 {
     if (route == context->rare.route)
@@ -363,7 +361,7 @@ static inline void amg_context_step_all(struct amg_list *done)
     }
 }
 
-/* amg_class_quiesce() of the class of these contexts. */
+/* amg_class_quiesce() of the class, with what its contexts have under way. */
 hg_return_t amg_context_quiesce_all(hg_class_t *cls);
 
 /* Adds the counters of all contexts to `sums`; returns the number of handles

@@ -2,8 +2,8 @@
 /* Counters of classes, for the program and the log, and what classes have under
  * way.
  *
- * Every context counts for itself; the counters of a class are the sum of its
- * open contexts plus those of closed ones. */
+ * Every context has counters of its own; the counters of a class are the sum of
+ * its open contexts and of its closed contexts. */
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
     packs_add(cls, ret_counters);
 }
 
-/* The user asked for it, so it is logged at any level, unless the log, or this
+/* The user asked for the counters: logged at any level, unless the log, or this
  * outlet, is off. */
 static void counters_log(
     const char *protocol, const struct hg_diag_counters *counters)
@@ -108,11 +108,11 @@ hg_return_t HG_Class_get_counters(
     return HG_SUCCESS;
 }
 
-/* Of an open class. */
+/* Counters of an open class. */
 struct look {
     char protocol[AMG_PROTOCOL_CAP];
     struct hg_diag_counters counters;
-    bool has_calls; /* it is no NA class */
+    bool has_calls; /* false: an NA class */
 };
 
 static void look_take(hg_class_t *cls, void *arg)
@@ -192,7 +192,7 @@ static void class_write_state(hg_class_t *cls, struct amg_state *state)
                 cls->domains[route], state);
 }
 
-/* Rank of this process in the job of the class; -1: it has none. */
+/* Rank of this process in the job of the class; -1: none. */
 static int own_rank(const hg_class_t *cls)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];

@@ -7,10 +7,10 @@
  * mutex is held from before the announcement to the wait, so the signal cannot
  * come in between. Lock order: mutex, then lock.
  *
- * A thread that blocks on descriptors announces itself in the same way, and is
- * woken by its doorbell. The doorbell is signalled once, and stays readable
- * until it is disarmed. Entries do not wake the progress thread, which runs
- * none of them. */
+ * A thread that blocks on descriptors announces itself in the same way, and its
+ * doorbell wakes it. The doorbell is signalled once, and stays readable until
+ * the thread disarms. Entries do not wake the progress thread, which runs none
+ * of them. */
 #include "core/cq.h"
 
 #include <time.h>
@@ -23,7 +23,7 @@
 /* In amg_cq.waiting, above the bits of the doorbells. */
 #define SLEEPER (1u << AMG_CQ_WAITERS)
 
-/* The doorbells of waiters that entries wake. */
+/* Bits of the doorbells that a queued entry signals. */
 #define HEEDING (SLEEPER - 1u - (1u << AMG_CQ_THREAD))
 
 /* Resets the state of waiting threads. */
@@ -85,7 +85,7 @@ static void waiters_signal_locked(struct amg_cq *cq, unsigned waiting)
     }
 }
 
-/* After a change: returns the waiters among `wanted`. */
+/* Signals the armed doorbells among `wanted`; returns all waiters. */
 static unsigned tell_locked(struct amg_cq *cq, unsigned wanted)
 {
     unsigned waiting = waiting_get(cq);
@@ -157,7 +157,7 @@ struct amg_cq_entry *amg_cq_pop_slowly(struct amg_cq *cq)
     return entry;
 }
 
-/* Announces a sleeper, or takes it back. True: there is nothing to wake for. */
+/* Announces a sleeper, or withdraws it. True: there is nothing to wake for. */
 static bool waiting_change(struct amg_cq *cq, unsigned change, unsigned epoch)
 {
     bool is_quiet = false;
@@ -184,7 +184,7 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns)
     pthread_mutex_unlock(&cq->mutex);
 }
 
-/* Signals the doorbells of `wanted`. */
+/* Changes the epoch; wakes sleepers, and the armed doorbells of `wanted`. */
 static void wake(struct amg_cq *cq, unsigned wanted)
 {
     unsigned waiting = 0;
@@ -226,7 +226,7 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
     if (is_quiet)
         waiting_set_locked(cq, waiting_get(cq) | 1u << who);
     amg_bias_unlock(&cq->lock);
-    /* Before the next try to own the context: base/bias.h. */
+    /* Announces before the next try to own the context: base/bias.h. */
     atomic_thread_fence(memory_order_seq_cst);
     return is_quiet;
 }

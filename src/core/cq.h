@@ -15,9 +15,9 @@
 struct amg_cq_entry {
     struct amg_link link;
     void (*run)(struct amg_cq_entry *); /* calls the user; no lock is held */
-    /* A peer requested it, or it follows from such a request. */
+    /* A peer requested the call, or the call follows from such a request. */
     bool is_incoming;
-    bool is_fetching; /* before it is queued: see rpc/order.c */
+    bool is_fetching; /* arguments are being pulled: see rpc/order.c */
 };
 
 /* Waiters that can block on a doorbell of their own. */
@@ -52,8 +52,8 @@ struct amg_cq {
 void amg_cq_init(struct amg_cq *cq);
 void amg_cq_fini(struct amg_cq *cq);
 
-/* An entry was pushed, and there are waiters: unlocks the queue and wakes them,
- * or only one of the threads in amg_cq_sleep(). */
+/* After a push that found waiters: unlocks the queue and wakes them, or only
+ * one of the threads in amg_cq_sleep(). */
 void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one);
 
 /* Writers hold the lock, so no read-modify-write is needed. */
@@ -70,10 +70,10 @@ static inline void amg_cq_add_locked(
     amg_list_push(&cq->entries, &entry->link);
     amg_cq_count_locked(cq);
 }
-/* `is_for_one`: one of the threads in amg_cq_sleep() is enough to run it. */
+/* `is_for_one`: wakes only a single one of the threads in amg_cq_sleep(). */
 void amg_cq_push_for(
     struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one);
-/* The same in front of all others. */
+/* amg_cq_push_for() in front of all others. */
 void amg_cq_push_first_for(
     struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one);
 static AMG_INLINE void amg_cq_push(
@@ -151,8 +151,8 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns);
 /* Wakes all sleeping threads. No system call if none sleeps. */
 void amg_cq_wake(struct amg_cq *cq);
 
-/* The same for threads in calls only; the threads of the library and event
- * loops sleep on. */
+/* Wakes threads in calls only; the threads of the library and event loops sleep
+ * on. */
 void amg_cq_wake_callers(struct amg_cq *cq);
 
 /* Sets the doorbell of `who`, which may arm from now on. */
@@ -162,10 +162,10 @@ void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd);
  * queued, or wake was called since `epoch`. Entries do not wake the progress
  * thread. */
 bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch);
-/* Takes that back and drains the doorbell; allowed without an announcement. */
+/* Withdraws the announcement, if any, and drains the doorbell. */
 void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who);
 
-/* Signals its doorbell, armed or not; the next disarm drains it. */
+/* Signals the doorbell of `who`, armed or not; the next disarm drains it. */
 void amg_cq_signal(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Is `who` armed? */
@@ -175,8 +175,8 @@ static inline bool amg_cq_is_armed(const struct amg_cq *cq, enum amg_cq_who who)
                1u << who) != 0;
 }
 
-/* Is a waiter armed that is not the owner, and whose announcements at the
- * endpoints end with a poll? */
+/* Is an event loop or the progress thread armed, whose announcements at the
+ * endpoints a poll of the owner ends? */
 static inline bool amg_cq_has_standby(const struct amg_cq *cq)
 {
     return (atomic_load_explicit(&cq->waiting, memory_order_seq_cst) &

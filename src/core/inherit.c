@@ -3,14 +3,14 @@
  *
  * A child has the memory of all objects, but none of the parent's threads, and
  * shares segments, descriptors and connections with the parent: whatever the
- * child did with them would be done in the parent's name, and what another
- * thread was changing during fork() is half changed in the child. So the child
- * uses no inherited object. fork() itself marks them here, before it returns in
- * the child: each class by its state, each context by the class that it no
- * longer has. The checks that every public call makes of its objects refuse
- * them from then on, at no cost for the parent. A call that ends an inherited
- * object succeeds and does nothing: its memory is shared with the parent until
- * one of the two writes it, and goes with the child.
+ * child did with such an object would be done in the parent's name, and what
+ * another thread was changing during fork() is half changed in the child. So
+ * the child uses no inherited object. fork() itself marks all objects here,
+ * before it returns in the child: each class by its state, each context by the
+ * class that it no longer has. The checks of every public call refuse marked
+ * objects from then on, at no cost for the parent. A call that ends an
+ * inherited object succeeds and does nothing: the memory of the object is
+ * shared with the parent until a process writes it, and goes with the child.
  *
  * The list is locked while the kernel copies the memory, so the child sees all
  * classes, and so are the locks of what classes share (AMG_LOCK_KEPT), which a
@@ -50,8 +50,8 @@ static hg_return_t inherited_refuse(hg_context_t *context, bool is_final)
     return amg_refusal();
 }
 
-/* Calls are refused from now on, and a call that the child was made in finds
- * nothing more to do. */
+/* Refuses calls from now on; a progress call that runs during fork() finds
+ * nothing more to do in the child. */
 static void context_inherit(hg_context_t *context)
 {
     context->parents = context->cls;
@@ -78,8 +78,8 @@ static void class_inherit(hg_class_t *cls)
         amg_mapping_unshare(area->base, area->len, area->fd);
     amg_lock_init(&cls->report_lock); /* a thread of the parent may hold it */
     cls->is_reported = false;
-    /* NOTE(not by amg_class_set_state()): that logs, and a log function may
-     * not run here. */
+    /* NOTE(not by amg_class_set_state()): that function logs, and a log
+     * function may not run here. */
     cls->state = AMG_CLASS_INHERITED;
 }
 
@@ -122,7 +122,7 @@ void amg_classes_join(hg_class_t *cls)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     (void)pthread_once(&once, fork_watch);
-    /* Threads that wait in a borrowed domain may read the field already. */
+    /* Threads that wait in a borrowed domain may be reading the field. */
     for (unsigned i = 0; i < AMG_ROUTE_COUNT; i++)
         if (cls->domains[i] != NULL && cls->domains[i]->others == NULL)
             cls->domains[i]->others = others_move;

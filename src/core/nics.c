@@ -18,7 +18,7 @@ _Static_assert((int)AMG_NICS_ALIKE_MAX <= (int)AMG_NICS_MAX,
 const struct amg_nic *amg_nics_find(
     const struct amg_machine *machine, const struct amg_nic_id *id)
 {
-    /* Names may be those of a driver; a bus address is the machine's. */
+    /* A driver may use names of its own; a bus address is of the machine. */
     const char *const texts[] = {id->bus, id->name, id->iface};
     const struct amg_nic *nic = NULL;
 

@@ -6,19 +6,19 @@
 #include "affinity/machine.h"
 #include "transport/transport.h"
 
-/* Finds the machine's NIC of a driver: by its bus, or by one of the names.
+/* Finds the machine's NIC for the NIC of a driver: by the bus, or by a name.
  * NULL: not known. */
 const struct amg_nic *amg_nics_find(
     const struct amg_machine *machine, const struct amg_nic_id *id);
 
 /* The index of the NIC for a process with that binding, of `count`, at most
- * AMG_NICS_ALIKE_MAX: the nearest one, and of several equally near a different
- * one for each `turn`. `count`: the machine knows none of them. */
+ * AMG_NICS_ALIKE_MAX: the nearest NIC, and of several equally near a different
+ * NIC for each `turn`. `count`: the machine knows none, or no memory. */
 uint32_t amg_nics_choose(const struct amg_machine *machine,
     const struct amg_cpuset *binding, const struct amg_nic_id *nics,
     uint32_t count, uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
 
-/* The same for this process on this machine, which is loaded for it:
+/* amg_nics_choose() for this process on this machine, which is loaded first:
  * `nearest` of struct amg_open_nic. */
 uint32_t amg_nics_nearest(const struct amg_nic_id *nics, uint32_t count,
     uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);

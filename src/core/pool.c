@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory pool of a class for bulk transfers.
  *
- * One mapping, cut into ranges, used and free ones. All ranges are in a list by
- * offset, so that a free one can be merged with its neighbours; the free ones
- * are also in bins by length (bin b: from 2^b lines of 64 bytes on). The nodes
- * of the ranges are outside the mapping, because peers can write there.
+ * A mapping, cut into used and free ranges. All ranges are in a list by offset,
+ * so that a free range can be merged with its neighbours; free ranges are also
+ * in bins by length (bin b: from 2^b lines of 64 bytes on). The nodes of the
+ * ranges are outside the mapping, because peers can write there.
  *
  * Callers may want zeroed memory. Above the mark no range was ever used, so the
  * kernel's zeros are still there. Freed memory keeps its pages up to KEEP_LEN
@@ -30,7 +30,7 @@ enum {
     BINS = 58, /* lengths of 64 bits, in lines */
 };
 
-static const uint64_t KEEP_LEN = 64ull << 20;     /* as glibc keeps at most */
+static const uint64_t KEEP_LEN = 64ull << 20;     /* most that glibc keeps */
 static const uint64_t DISCARD_LEN = 256ull << 10; /* return no smaller ranges */
 
 struct range {
@@ -85,7 +85,7 @@ static struct range *range_cut(
     return node;
 }
 
-/* Merges `range` and the free one after it. */
+/* Merges `range` and the free range after it. */
 static void range_join(
     struct amg_class_pool *pool, struct range *range, struct range *next)
 {
@@ -135,7 +135,7 @@ static struct range *range_find_locked(
     return NULL;
 }
 
-/* Cuts a used range out of a free one; the nodes are for the remainders. */
+/* Cuts a used range out of a free range; the nodes are for the remainders. */
 static struct range *range_take_locked(struct amg_class_pool *pool,
     struct range *range, uint64_t len, uint64_t align, struct range **nodes)
 {
@@ -157,9 +157,9 @@ static struct range *range_take_locked(struct amg_class_pool *pool,
     return range;
 }
 
-/* A used range of `len` bytes, or NULL; the first `*ret_dirty_len` bytes of it
- * were used before. NOTE(not a leaf lock): allocates nodes inside, whose locks
- * are never held while this one is taken. */
+/* A used range of `len` bytes, or NULL; its first `*ret_dirty_len` bytes were
+ * used before. NOTE(not a leaf lock): allocates nodes inside, whose locks are
+ * never held while this lock is taken. */
 static struct range *range_alloc(struct amg_class_pool *pool, uint64_t len,
     uint64_t align, uint64_t *ret_dirty_len)
 {
@@ -346,7 +346,7 @@ void amg_class_pool_free(struct amg_class_pool *pool, void *ptr)
     is_cold =
         range->len >= DISCARD_LEN && pool->warm_len + range->len > KEEP_LEN;
     amg_lock_unlock(&pool->lock);
-    /* The range is in neither table: no other thread can find it. */
+    /* No other thread can find the range: `used` and bins lack it. */
     if (is_cold)
         is_cold = amg_mapping_discard(&pool->mapping, offset, range->len) ==
                   HG_SUCCESS;

@@ -18,12 +18,12 @@ enum amg_class_pool_want {
     AMG_CLASS_POOL_ZEROS,
 };
 
-/* Reserves `len` bytes, without using them yet; none if `len` is 0, or if the
- * system has no such memory (logged). HG_NOMEM. */
+/* Reserves `len` bytes, without using them yet; no pool if `len` is 0, or if
+ * the system has no such memory (logged). HG_NOMEM. */
 hg_return_t amg_class_pool_create(
     uint64_t len, struct amg_class_pool **ret_pool);
-/* All memory was freed, except what was left to peers that do not answer: these
- * have mappings of their own. */
+/* The user has freed all memory, except what was left to peers that do not
+ * answer: these peers have mappings of their own. */
 void amg_class_pool_destroy(struct amg_class_pool *pool);
 
 /* Shared heap for which drivers may give peers faster access, or NULL. */

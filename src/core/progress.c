@@ -14,23 +14,23 @@
 #include "mercury_context.h"
 
 /* A poll of MPI takes 125 ns, all other polling 16 ns (two ranks, ch4:ucx). So
- * in a class with both, MPI is polled every time only while it has traffic:
- * from a post or an event on, until RARE_AFTER polls found nothing. For a call
- * that takes longer than these (about a millisecond) it does not matter that
- * its answer is seen up to RARE_EVERY polls late, which is less than a
- * microsecond. The same holds for libfabric if it leads to the ranks of other
- * nodes, and MPI to no peer. Then MPI is not polled: the common teardown of all
- * ranks polls it (amg_class_quiesce()). */
+ * in a class with MPI and shared memory, MPI is polled every time only while it
+ * has traffic: from a post or an event on, until RARE_AFTER polls of MPI found
+ * nothing (about a millisecond). A call that takes longer than that may see its
+ * answer up to RARE_EVERY polls late, less than a microsecond. Libfabric is
+ * polled like that if it leads to the ranks of other nodes, and MPI to no peer.
+ * Then MPI is not polled: the common teardown of all ranks polls it
+ * (amg_class_quiesce()). */
 
 /* POLL_MAX: enough for a burst of small messages, few enough that HG_Trigger()
  * is not delayed (about 30 us at 0.2 us each). */
 enum {
     POLL_MAX = 128,
-    RARE_AFTER = 4096, /* polls of it that found nothing */
+    RARE_AFTER = 4096, /* polls of the rare endpoint without event */
     RARE_EVERY = 16,   /* then a poll takes 8 ns more on average */
 };
 
-/* Empties the events of a poll. */
+/* Runs the steps and hands on the arrivals of a poll; empties the events. */
 static AMG_INLINE void events_hand_on(hg_context_t *context, unsigned route)
 {
     struct amg_events *events = &context->events;
@@ -42,7 +42,7 @@ static AMG_INLINE void events_hand_on(hg_context_t *context, unsigned route)
             context, route, amg_container_of(link, struct amg_arrival, link));
 }
 
-/* True: there are events, which the caller must hand on. */
+/* Polls an endpoint. True: there are events, which the caller must hand on. */
 static AMG_INLINE bool ep_look(hg_context_t *context, struct amg_ep *ep)
 {
     return (ep->pending == NULL ||
@@ -50,7 +50,7 @@ static AMG_INLINE bool ep_look(hg_context_t *context, struct amg_ep *ep)
            ep->transport->ep.poll(ep, POLL_MAX, &context->events) > 0;
 }
 
-/* The events are empty before and after. */
+/* Polls an endpoint and hands on the events, which are empty before. */
 static bool ep_poll(hg_context_t *context, struct amg_ep *ep, unsigned route)
 {
     if (!ep_look(context, ep))
@@ -59,8 +59,8 @@ static bool ep_poll(hg_context_t *context, struct amg_ep *ep, unsigned route)
     return true;
 }
 
-/* Polls the rare endpoint every time while it has traffic, else one time in a
- * few. */
+/* Polls the rare endpoint every time while it has traffic, else one time in
+ * RARE_EVERY. */
 AMG_NOINLINE static bool rare_poll(hg_context_t *context)
 {
     struct amg_context_rare *rare = &context->rare;
@@ -96,8 +96,7 @@ static AMG_INLINE bool poll_end(hg_context_t *context)
     return has_found;
 }
 
-/* A poll has found events at this endpoint: the rest of it. Apart, so that an
- * empty poll saves no registers for it. */
+/* The rest of a poll after hot_look() found events at `hot`. */
 static AMG_INLINE void found_poll(
     hg_context_t *context, struct amg_ep *const *hot)
 {
@@ -107,8 +106,7 @@ static AMG_INLINE void found_poll(
     (void)poll_end(context);
 }
 
-/* The first endpoint that has events, which the caller must hand on; NULL: none
- * has. */
+/* The first endpoint with events, which the caller must hand on, or NULL. */
 static AMG_INLINE struct amg_ep *const *hot_look(hg_context_t *context)
 {
     for (struct amg_ep *const *hot = context->hot; *hot != NULL; hot++)
@@ -127,29 +125,29 @@ bool amg_progress_poll(hg_context_t *context)
     return true;
 }
 
-/* One thread of a context makes progress, the others sleep on the completion
- * queue and are woken when an entry is queued or the owner leaves.
+/* A single thread of a context, the owner, makes progress; other threads sleep
+ * on the completion queue until an entry is queued or the owner leaves.
  * core/wait_policy.c decides what the owner does between two polls; the quiet
  * time is counted over calls, so that a program that waits 1 ms at a time
- * sleeps as well as one that waits without limit.
+ * sleeps as well as a program that waits without limit.
  *
- * An owner that runs on the same core as a peer keeps that peer from sending as
- * long as it polls. So after some empty polls it asks its drivers whether that
- * is so; then it yields a few times and blocks at once. The next wait remembers
- * that, and asks after its first poll. */
+ * An owner that polls on the core of a peer keeps that peer from sending. So
+ * after some empty polls the owner asks its drivers whether a peer shares its
+ * core; if so, the owner yields a few times, then blocks at once. The next wait
+ * knows the answer, and asks after its first poll. */
 
 enum {
     CLOCK_EVERY = 32, /* polls between two reads of the clock */
     NAP_EVERY = 4,    /* polls between two naps: some transports need several */
     YIELD_EVERY = 256,   /* polls between two yields, on a core of its own */
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
-    CROWD_AFTER_ONE = 1, /* the same if the core was shared the last time */
+    CROWD_AFTER_ONE = 1, /* polls, if the core was shared last time */
     CROWD_YIELDS = 3,
     OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
     SEEN = 8,        /* contexts that a thread remembers */
 };
 
-/* One wait of the progress owner. */
+/* State of a wait of the progress owner. */
 struct wait {
     struct amg_wait_policy policy;
     uint64_t deadline_ns;
@@ -158,11 +156,11 @@ struct wait {
     unsigned yield_at; /* polls when the core is yielded */
     unsigned ask_at;   /* polls when the drivers are asked about the core */
     unsigned yields;
-    unsigned epoch; /* before the last poll */
-    bool has_ran;   /* service threads ran callbacks */
+    unsigned epoch; /* epoch of the queue before the last poll */
+    bool has_ran;   /* amg_context_ring() was called */
 };
 
-/* State of contexts with service threads as this thread saw it last: they may
+/* State of a context with service threads as this thread saw it last: these may
  * have run the callback that the program waits for before the wait begins. */
 struct seen {
     unsigned serial;
@@ -172,7 +170,7 @@ struct seen {
 static _Thread_local struct seen seen[SEEN]
     __attribute__((tls_model("initial-exec")));
 
-/* Have they run any since the calling thread last checked? */
+/* Did amg_context_ring() run since the calling thread last checked? */
 static bool ran_is_news(const hg_context_t *context)
 {
     unsigned ran = atomic_load_explicit(&context->ran, memory_order_acquire);
@@ -185,8 +183,8 @@ static bool ran_is_news(const hg_context_t *context)
     return true;
 }
 
-/* The program found incoming calls and did not run them: leaves them to the
- * progress thread. */
+/* The program found incoming calls and did not run them: leaves the calls to
+ * the progress thread. */
 static void incoming_leave(hg_context_t *context)
 {
     if (context->threads != NULL &&
@@ -207,7 +205,7 @@ static uint64_t quiet_ns(struct amg_wakeup *wakeup, uint64_t now_ns)
     return now_ns - wakeup->quiet_since_ns;
 }
 
-/* One pause between two polls. */
+/* Pauses between two polls: polls on, yields or sleeps, by the wait policy. */
 static void owner_pause(
     hg_context_t *context, struct wait *wait, uint64_t now_ns)
 {
@@ -245,7 +243,7 @@ static void owner_pause(
     }
 }
 
-/* The same on a core that a peer wants. */
+/* Pauses between two polls on a core that a peer wants: yields, then sleeps. */
 static void owner_give_way(
     hg_context_t *context, struct wait *wait, uint64_t now_ns)
 {
@@ -258,7 +256,7 @@ static void owner_give_way(
     owner_pause(context, wait, now_ns);
 }
 
-/* After an empty poll; false when the time is reached. */
+/* After an empty poll. False: the wait ends, by its deadline or by a ring. */
 static bool owner_rest(hg_context_t *context, struct wait *wait)
 {
     struct amg_wakeup *wakeup = &context->wakeup;
@@ -286,7 +284,7 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
     return true;
 }
 
-/* By the owner: polls until an event, or until the time is reached. */
+/* By the owner: polls until an event, a ring, or the time is reached. */
 static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 {
     struct wait wait = {
@@ -312,7 +310,7 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
     return wait.has_ran ? HG_SUCCESS : HG_TIMEOUT;
 }
 
-/* The same after its first poll, which found nothing. */
+/* By the owner after an empty first poll: waits, then leaves. */
 AMG_NOINLINE static hg_return_t owner_stay(
     hg_context_t *context, unsigned timeout_ms, uint64_t deadline_ns)
 {
@@ -330,7 +328,7 @@ AMG_NOINLINE static hg_return_t owner_stay(
     return rc;
 }
 
-/* By the owner, which leaves: it has found events. */
+/* By the owner, whose poll has found events: leaves. */
 AMG_NOINLINE static hg_return_t owner_succeed(hg_context_t *context)
 {
     context->wakeup.quiet_since_ns = 0;
@@ -338,7 +336,7 @@ AMG_NOINLINE static hg_return_t owner_succeed(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-/* By the owner, which leaves then. */
+/* By the owner: polls, waits if nothing came, then leaves. */
 static hg_return_t owner_progress(
     hg_context_t *context, unsigned timeout_ms, uint64_t deadline_ns)
 {
@@ -347,7 +345,7 @@ static hg_return_t owner_progress(
                : owner_stay(context, timeout_ms, deadline_ns);
 }
 
-/* The same after a look that has found events. */
+/* By the owner, whose hot_look() found events: ends the poll and leaves. */
 AMG_NOINLINE static hg_return_t owner_found(
     hg_context_t *context, struct amg_ep *const *hot)
 {
@@ -357,8 +355,8 @@ AMG_NOINLINE static hg_return_t owner_found(
     return HG_SUCCESS;
 }
 
-/* The progress thread leaves as soon as it sees a waiter; a wake-up would take
- * longer. */
+/* Becomes the owner, if possible. The progress thread leaves as soon as it sees
+ * a waiter: spinning takes less time than a wake-up. */
 static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
@@ -402,8 +400,8 @@ AMG_NOINLINE static hg_return_t waiter_wait(
     return rc;
 }
 
-/* A thread that makes progress, or would, tells the progress thread that it
- * need not. Lost increments of concurrent calls do no harm. */
+/* Tells the progress thread that a caller makes progress, or would. Lost
+ * increments of concurrent calls do no harm. */
 static inline void turn_take(hg_context_t *context)
 {
     unsigned turns =
@@ -412,7 +410,7 @@ static inline void turn_take(hg_context_t *context)
     atomic_store_explicit(&context->turns, turns + 1u, memory_order_relaxed);
 }
 
-/* In a handler run by a service thread. */
+/* amg_progress_wait() in a handler run by a service thread. */
 AMG_NOINLINE static hg_return_t nested_wait(
     hg_context_t *context, unsigned timeout_ms)
 {
@@ -432,7 +430,7 @@ AMG_NOINLINE static hg_return_t nested_wait(
     return rc;
 }
 
-/* In a context that several threads have used, or that has an owner. */
+/* amg_progress_wait() if `owner` is not biased to this thread, or is held. */
 AMG_NOINLINE static hg_return_t shared_wait(
     hg_context_t *context, unsigned timeout_ms)
 {
@@ -466,7 +464,7 @@ static AMG_INLINE hg_return_t progress_wait(
                                       amg_cq_is_empty(&context->incoming)))
         return owner_stay(context, timeout_ms, 0);
     amg_bias_unlock_own(&context->owner);
-    atomic_signal_fence(memory_order_seq_cst); /* as in base/bias.h */
+    atomic_signal_fence(memory_order_seq_cst); /* see base/bias.h */
     if (!AMG_LIKELY(!amg_progress_must_wake(context)))
         amg_cq_wake(&context->cq);
     return HG_TIMEOUT;
@@ -477,8 +475,8 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     return progress_wait(context, timeout_ms);
 }
 
-/* By a short-time owner: nothing is due, and the event loop will be woken by
- * any event. */
+/* By an owner for a moment. True: nothing is due, and any event will wake the
+ * event loop. */
 static bool loop_arm(hg_context_t *context)
 {
     unsigned epoch = amg_cq_epoch(&context->cq);
@@ -487,8 +485,8 @@ static bool loop_arm(hg_context_t *context)
            amg_wakeup_arm(context, AMG_CQ_LOOP, epoch);
 }
 
-/* By a thread that found an owner. The queue reports that owner's events, and
- * also that it leaves, if it does so later. */
+/* By a thread that found an owner. True: the queue will tell the event loop of
+ * events, and of an owner that leaves. */
 static bool loop_arm_behind(hg_context_t *context)
 {
     unsigned epoch = amg_cq_epoch(&context->cq);
@@ -502,7 +500,7 @@ static bool loop_arm_behind(hg_context_t *context)
     return false;
 }
 
-/* As HG_Event_ready(). */
+/* HG_Event_ready() for a valid context. */
 static bool progress_is_due(hg_context_t *context)
 {
     bool is_asleep = false;
@@ -550,7 +548,7 @@ static AMG_INLINE unsigned entries_run(
     return count;
 }
 
-/* The same, after waiting for the first one. */
+/* Waits up to `timeout_ms` for callbacks, and runs up to `max_count`. */
 AMG_NOINLINE static unsigned entries_await(
     hg_context_t *context, unsigned max_count, unsigned timeout_ms)
 {
@@ -560,7 +558,7 @@ AMG_NOINLINE static unsigned entries_await(
     unsigned count = 0;
 
     for (;;) {
-        /* First this: only a wake reports entries that are queued apart. */
+        /* Read first: entries in `incoming` change only the epoch of `cq`. */
         unsigned epoch = amg_cq_epoch(cq);
 
         count = entries_run(context, max_count);
@@ -572,8 +570,7 @@ AMG_NOINLINE static unsigned entries_await(
 }
 
 /* Callbacks have left messages that wait for others to join them. The program
- * may compute now, and they wait for it no longer: a poll sends them, this one,
- * or that of the owner. */
+ * may compute now, so the messages leave by a poll: here, or by the owner. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
     if (amg_context_has_due(context) || !amg_progress_own(context))
@@ -586,7 +583,7 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
     amg_progress_disown(context);
 }
 
-/* The program has run callbacks: none may be left. */
+/* The program has run callbacks: sends the messages that they left. */
 static inline void entries_left(hg_context_t *context)
 {
     amg_context_send_unsent(context);

@@ -14,8 +14,8 @@ static inline bool amg_progress_own(hg_context_t *context)
     return amg_bias_trylock(&context->owner);
 }
 
-/* Does a thread wait to be the next owner? It counted itself before it tried to
- * own the context, so an owner that leaves sees it (base/bias.h). */
+/* Does a thread wait to be the next owner? Such a thread counts itself before
+ * it tries to own the context, so a leaving owner sees it (base/bias.h). */
 static inline bool amg_progress_is_awaited(const hg_context_t *context)
 {
     return atomic_load_explicit(&context->awaiting, memory_order_seq_cst) != 0;
@@ -43,12 +43,12 @@ static inline void amg_progress_disown(hg_context_t *context)
         amg_cq_wake(&context->cq);
 }
 
-/* Polls every endpoint; by the owner only. Runs steps and hands on arrivals.
- * Was there an event? */
+/* Polls the endpoints; by the owner only. Runs steps and hands on arrivals.
+ * True: there was an event. */
 bool amg_progress_poll(hg_context_t *context);
 
-/* As HG_Progress(): HG_SUCCESS if something happened or is queued, HG_TIMEOUT
- * after `timeout_ms`. */
+/* Makes progress until something happens or is queued (HG_SUCCESS), or for
+ * `timeout_ms` (HG_TIMEOUT). */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
 
 /* Wait policy of the calling thread, which is the program's or runs a handler;
@@ -68,9 +68,9 @@ static inline struct amg_wait_policy amg_progress_wait_policy(
  * cannot be started, and continues without it. */
 void amg_service_threads_start(hg_context_t *context);
 
-/* Stops and joins them. False: the caller is one of them, or runs in a callback
- * of one; nothing was done. HG_Trigger() then runs the calls that are left
- * and those that come, in order. */
+/* Stops and joins the service threads. False: the caller is one of them, or
+ * runs in a callback of one; nothing was done. HG_Trigger() then runs the calls
+ * that are left and those that come, in order. */
 bool amg_service_threads_stop(hg_context_t *context);
 
 #endif

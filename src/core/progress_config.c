@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress configuration of a class: its options and resulting placement.
  *
- * Options of the program override the environment, which sets the others. A
- * rank knows the idle cores outside its own binding only if the ranks of a node
- * have exchanged their bindings. Otherwise a requested thread stays in the own
- * binding, unless its core is named. If no thread is requested, the calls of
- * the application make progress, and the machine is not loaded, as that takes
- * milliseconds. */
+ * Options of the program override the environment, which sets all other
+ * options. A rank knows the idle cores outside its own binding only if the
+ * ranks of a node have exchanged their bindings. Otherwise a requested thread
+ * stays in the own binding, unless its core is named. If no thread is
+ * requested, the calls of the application make progress, and the machine is not
+ * loaded, as loading takes milliseconds. */
 #include "core/progress_config.h"
 
 #include <stdatomic.h>
@@ -156,7 +156,7 @@ static bool options_are_valid(const struct amalgam_progress_options *options)
     return true;
 }
 
-/* NULL stays NULL. */
+/* Copies a text; NULL stays NULL. */
 static hg_return_t text_copy(const char *text, const char **ret_copy)
 {
     *ret_copy = text == NULL ? NULL : amg_mem_strdup(text);
@@ -215,7 +215,7 @@ void amg_progress_config_borrow(
     if (owner->ranks != NULL)
         ranks = amg_mem_alloc(len);
     if (ranks == NULL)
-        return; /* as if the neighbours were unknown */
+        return; /* the ranks of the node stay unknown */
     memcpy(ranks, owner->ranks, len);
     amg_progress_config_set_ranks(
         config, ranks, owner->rank_count, owner->self, owner->has_far);
@@ -238,8 +238,8 @@ static void bound_warn(const struct amg_progress_config *config)
             : "the progress thread serves shared memory and libfabric alone");
 }
 
-/* Drops a thread that could progress no route. True: it was requested, or the
- * policy might have chosen one. */
+/* Drops a thread that could progress no route. True: a thread was requested, or
+ * the policy might have chosen one. */
 static bool hint_cut(const struct amg_progress_config *config,
     struct amalgam_progress_options *wanted)
 {
@@ -252,8 +252,8 @@ static bool hint_cut(const struct amg_progress_config *config,
     return is_cut;
 }
 
-/* The NIC to other nodes: the one that a driver names, else the one nearest to
- * each rank of the node. All ranks must find the same, since all compute the
+/* The NIC to other nodes: the NIC that a driver names, else the nearest to each
+ * rank of the node. All ranks must find the same NIC, since all compute the
  * same map. NULL if the ranks have different NICs, each on its own side: then
  * the own NUMA node is near enough. */
 static const char *nic_find(
@@ -357,7 +357,7 @@ static void question_close(
         ask->progress = AMALGAM_PROGRESS_CALLER;
 }
 
-/* Calls the policy. */
+/* Asks the policy for a placement; without memory there is none. */
 static void policy_ask(struct amg_progress_config *config,
     const struct amalgam_progress_options *wanted, bool is_cut)
 {
@@ -482,8 +482,8 @@ static void handler_line(
         placement->handler_slots[0].reason);
 }
 
-/* Warns of each line, but not again while they stay the same, since every class
- * has them. */
+/* Warns of each line, unless the last warning had equal notes: every class of
+ * the process has them. */
 static void notes_warn(const char *notes)
 {
     static struct amg_lock last_lock AMG_LOCK_KEPT;

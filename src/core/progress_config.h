@@ -20,7 +20,7 @@ struct amg_progress_config {
     bool has_far;       /* ranks of the job are on other nodes */
     bool has_strangers; /* other ranks of a larger job may be on this node */
     /* The NIC to other nodes, if a driver knows it: its bus address or a name;
-     * the same on all ranks of the node. "": not known. */
+     * the same NIC on all ranks of the node. "": not known. */
     char nic[AMG_NIC_NAME_CAP];
     /* Facts of the class, set before the configuration is settled. */
     bool is_user_bound; /* no library thread may make progress on any route */
@@ -56,13 +56,13 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
     struct amg_affinity_rank *ranks, uint32_t count, uint32_t self,
     bool has_far);
 
-/* Copies from the class that owns the domains: the ranks of the node, and its
- * options if this class has none. */
+/* Copies from the class that owns the domains: ranks of the node, NIC, and the
+ * modes of progress and wait where this class has auto. */
 void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *owner);
 
-/* Determines where the threads of the class's contexts run, and logs it; also
- * after a change of the options. Never fails: without memory the calls of the
+/* Determines and logs where the threads of the class's contexts run, also after
+ * a change of the options. Never fails: without memory the calls of the
  * application make progress. Loads the machine only if that can matter. */
 void amg_progress_config_settle(struct amg_progress_config *config);
 
@@ -72,7 +72,7 @@ void amg_progress_config_settle(struct amg_progress_config *config);
 bool amg_progress_config_question(const struct amg_progress_config *config,
     uint32_t index, struct amg_affinity_ask *ret_ask);
 
-/* Wait policy of a thread that uses its core like that and polls `spin_ns`
+/* Wait policy of a thread with that use of its core, which polls `spin_ns`
  * before it blocks; the caller sets is_not_pollable. */
 static inline struct amg_wait_policy amg_progress_config_wait_policy(
     const struct amg_progress_config *config, enum amg_core_use core,
@@ -86,15 +86,15 @@ static inline struct amg_wait_policy amg_progress_config_wait_policy(
         .spin_ns = spin_ns,
     };
 }
-/* The same for a thread with that slot, or, with NULL, for a call of the
- * application; complete, to be shown. */
+/* Complete wait policy, to be shown, of a thread with that slot, or, with NULL,
+ * of a call of the application. */
 struct amg_wait_policy amg_progress_config_shown_policy(
     const struct amg_progress_config *config, const struct amg_core_slot *slot);
 /* Describes how a thread with that slot, or, with NULL, a call of the
  * application waits: "spin 100 us, then sleep". Returns `ret_text`. */
 const char *amg_progress_config_wait(const struct amg_progress_config *config,
     const struct amg_core_slot *slot, char *ret_text, size_t cap);
-/* "thread" */
+/* The word of the options, such as "thread". */
 const char *amg_progress_config_progress_name(enum amalgam_progress progress);
 
 #endif

@@ -3,10 +3,10 @@
  * one.
  *
  * Every rank is a peer of the main route, which gives it its name. A rank of
- * this node may also be a peer of shared memory, and a rank of another node one
- * of libfabric: then that route is used for calls. The drivers are independent;
- * this map has both peers of a rank. A driver has one peer for each process, so
- * pointers can be compared.
+ * this node may also be a peer of shared memory, and a rank of another node a
+ * peer of libfabric: then calls use that route. The drivers are independent;
+ * this map has the two peers of a rank. A driver has one peer for each process,
+ * so pointers can be compared.
  *
  * A process calls few of the many ranks of a job: a rank is added when this
  * process first calls it, or first receives from it. Until then the ranks of
@@ -14,12 +14,12 @@
  * the others stay in a table that the ranks of a node share. So all processes
  * find the same route to a rank, whenever they first need it.
  *
- * Entries stay until the class closes. Two hash tables, by either peer, find
- * them, and are read without a lock. Tables that are three quarters full get
- * successors of twice the size; readers may still search the former ones, which
- * lack the latest entries, so these stay until the class closes, too. A thread
- * that adds an entry takes the lock and searches once more, so that two threads
- * get the same entry.
+ * Entries stay until the class closes. Two hash tables, by peer and by main
+ * peer, find an entry without a lock. Tables that are three quarters full get
+ * successors of twice the size; readers may still search the former tables,
+ * which lack the latest entries, so these stay until the class closes, too. A
+ * thread that adds an entry takes the lock and searches once more, so that two
+ * threads get the same entry.
  *
  * Memory: 24 bytes for an entry, and at most 86 for its places in all tables; 1
  * KiB for a class that has a map. */
@@ -70,8 +70,8 @@ struct amg_route_map {
     struct amg_rank_table table;
     struct amg_lock lock; /* for threads that add an entry */
     uint32_t count;       /* entries */
-    /* The release store of a new one pairs with the acquire load of a reader.
-     */
+    /* The release store of a new index pairs with the acquire load of a
+     * reader. */
     _Atomic(struct index *) index;
 };
 
@@ -89,11 +89,11 @@ static const struct amg_addr_ops *ops_of(
 
 static uint32_t hash_of(const struct amg_peer *peer)
 {
-    /* Fibonacci hashing, as base/map.c; the low bits are the allocator's. */
+    /* Fibonacci hashing, as in base/map.c: low address bits vary little. */
     return (uint32_t)((uint64_t)(uintptr_t)peer * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-/* The place of the entry of `peer` in that table, or the free one for it. */
+/* The place of the entry of `peer` in that table, or the free place for it. */
 static place *index_place(
     struct index *index, unsigned table, const struct amg_peer *peer)
 {
@@ -135,7 +135,7 @@ static struct index *index_create(uint32_t count)
     return index;
 }
 
-/* The index with room for one entry more, or NULL: no memory. */
+/* The index with room for a further entry, or NULL: no memory. */
 static struct index *index_fit_locked(struct amg_route_map *map)
 {
     struct index *former =
@@ -168,8 +168,8 @@ uint32_t amg_rank_table_places(uint32_t size)
     return count <= UINT32_MAX ? (uint32_t)count : 1u << 31;
 }
 
-/* The place of the text, or the empty one where it would be: by its hash, and
- * the next place after one that is taken. */
+/* The place of the text, or the empty place for it: by its hash, and from a
+ * taken place on to the next. */
 static uint32_t text_place(const struct amg_rank_table *table,
     const uint32_t *places, const char *text)
 {
@@ -203,7 +203,7 @@ uint32_t amg_rank_table_find(
     return table->places[text_place(table, table->places, text)] - 1;
 }
 
-/* As amg_domain.rank_of. */
+/* `rank_of` of a domain whose `ranks` is the map. */
 static uint32_t rank_of_peer(const void *ranks, const struct amg_peer *peer)
 {
     const struct amg_route_map *map = ranks;
@@ -361,8 +361,8 @@ static hg_return_t peer_of_table(
         ->parse(domain_of(map, map->table_route), record->text, ret_peer);
 }
 
-/* Adds a rank when this process first looks for it. HG_NOENTRY: it has no other
- * route than the main one. */
+/* Adds a rank when this process first looks for it. HG_NOENTRY: only the main
+ * route leads to the rank. */
 static hg_return_t rank_add(
     struct amg_route_map *map, struct amg_peer *main_peer)
 {
@@ -429,11 +429,11 @@ struct amg_peer *amg_route_map_main_peer(
                                   rank, &main_peer) != HG_SUCCESS)
         return NULL;
     /* A rank of this node that came by the route to other nodes is called
-     * another way: it does not enter the map. */
+     * another way: the map does not get that peer. */
     if (route == map->table_route)
         is_called_so =
             amg_rank_record_of(&map->table, rank)->node != map->table.node;
-    /* Without memory the next call finds it again. */
+    /* Without memory the next call finds the rank again. */
     if (is_called_so)
         (void)entry_add(map, route, main_peer, peer);
     return main_peer;

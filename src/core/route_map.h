@@ -12,7 +12,7 @@
 /* The address of a rank by the internode route: plain bytes of the same length
  * in the whole table. */
 struct amg_rank_record {
-    uint32_t node; /* the same number for all ranks of a node */
+    uint32_t node; /* number of the node of the rank */
     uint32_t rank;
     char text[]; /* NUL-terminated */
 };
@@ -29,11 +29,11 @@ struct amg_rank_table {
     void (*release)(void *memory);
 };
 
-/* The number of places for `size` ranks, a power of two: at most three for each
+/* The number of places for `size` ranks, a power of two: at most three per
  * rank. */
 uint32_t amg_rank_table_places(uint32_t size);
-/* Enters a rank, whose record is there, into `places`, the table's. Returns the
- * rank that has the same text, or UINT32_MAX: none, and it was entered. */
+/* Enters a rank, whose record exists, into `places` of the table. Returns the
+ * rank that has the same text, or UINT32_MAX if none had. */
 uint32_t amg_rank_table_enter(
     const struct amg_rank_table *table, uint32_t *places, uint32_t rank);
 /* The rank whose address is `text`, or UINT32_MAX. */
@@ -42,8 +42,8 @@ uint32_t amg_rank_table_find(
 
 /* The ranks of this node, as the driver of their route knows them. */
 struct amg_route_near {
-    /* The peer of a rank, with a reference; the driver connects to it when it
-     * is first called. HG_NOENTRY: not another rank of this node; HG_NOMEM. */
+    /* The peer of a rank, with a reference; the driver connects at the first
+     * call. HG_NOENTRY: not another rank of this node; HG_NOMEM. */
     hg_return_t (*peer)(
         struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
     /* The rank of a peer; UINT32_MAX: no rank of this node. */
@@ -57,12 +57,12 @@ struct amg_route_map;
 
 /* Creates `cls->route_map`, unless it exists. HG_NOMEM. */
 hg_return_t amg_route_map_create(hg_class_t *cls);
-/* From now on the other ranks of this node are called by `route`, which is
- * open; `near` knows its ranks, and `ops` those of the main route. */
+/* From now on `route`, which is open, leads to the other ranks of this node;
+ * `near` knows its ranks, `ops` the ranks of the main route. */
 void amg_route_map_add_node(struct amg_route_map *map, unsigned route,
     const struct amg_node_ops *ops, const struct amg_route_near *near);
-/* From now on ranks of other nodes are called by `route`, which is open; `ops`
- * knows the ranks of the main one. Takes over the table. */
+/* From now on `route`, which is open, leads to ranks of other nodes; `ops`
+ * knows the ranks of the main route. Takes over the table. */
 void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
     const struct amg_node_ops *ops, const struct amg_rank_table *table);
 /* Drops the references and the table; does nothing without a map. */
@@ -77,8 +77,8 @@ static inline const struct amg_rank_record *amg_rank_record_of(
                                                           table->record_len);
 }
 
-/* Any thread. Returns no reference: the map keeps every peer it has found until
- * the class closes. Accepts a class without a map. */
+/* The functions below: any thread; no reference is returned, as the map keeps
+ * every peer in it until the class closes; accept a class without a map. */
 
 /* The peer by which a peer of the main route is called, and its route.
  * HG_NOENTRY: the main route itself; else the driver's code for its address, or

@@ -21,27 +21,27 @@
 /* The progress thread owns the context only while it polls. Before it blocks it
  * announces that to all event sources and gives up ownership, so that a waiting
  * caller takes over at once. A caller's first poll disarms the thread, and the
- * caller wakes it when it leaves: one system call, and the last one while calls
- * go on. From then on the thread stands by, in short naps on a shared core,
- * spinning on one of its own, and the count of turns tells whether callers
- * still make progress. After such a time without any, it takes over.
+ * leaving caller wakes the thread: the only system call while calls go on. From
+ * then on the thread stands by, in short naps on a shared core, spinning on a
+ * core of its own, and the count of turns tells whether callers still make
+ * progress. After some time without a caller, the thread takes over.
  *
  *   progress --(no event)--> blocked, armed, not the owner
  *   progress or blocked --(a caller)--> standby
- *   standby --(no caller for one nap, or 10 us)--> progress
+ *   standby --(no caller for one nap, or 12 us)--> progress
  *   standby --(another thread stays owner)--> blocked until it leaves
  *
- * A descriptor that keeps reporting events when there are none would keep it
- * running: after some of these wake-ups it naps instead. */
+ * A descriptor that keeps reporting events when there are none would keep the
+ * thread running: after FRUITLESS_MAX such wake-ups it naps instead. */
 
 enum {
     SERVE_MAX = 64,     /* callbacks between two polls */
     CLOCK_EVERY = 32,   /* polls between two reads of the clock */
     STANDBY_MS = 1,     /* a nap while callers make progress */
-    STANDBY_NS = 4000,  /* a spin instead */
-    CALM_SPINS = 3,     /* without a caller, before it takes over */
-    CALM_NAPS = 1,      /* the same */
-    KEPT_NAPS = 10,     /* after which it waits for the owner to leave */
+    STANDBY_NS = 4000,  /* a spin on a core of its own */
+    CALM_SPINS = 3,     /* spins without a caller, then takes over */
+    CALM_NAPS = 1,      /* naps without a caller, then takes over */
+    KEPT_NAPS = 10,     /* naps, after which it waits for the owner */
     FRUITLESS_MAX = 16, /* wake-ups without an event */
 };
 
@@ -50,12 +50,12 @@ struct driver {
     const atomic_bool *must_stop;
     struct amg_wait_policy policy;
     uint64_t quiet_since_ns; /* 0: there was an event */
-    unsigned moves;          /* as last read */
+    unsigned moves;          /* wakeup.moves, when last read */
     unsigned turns;          /* of callers, as last read */
     unsigned calm;           /* checks since the last caller */
     unsigned kept;           /* naps in which the owner stayed */
     unsigned fruitless;
-    bool is_left; /* callers leave incoming calls to it */
+    bool is_left; /* callers leave incoming calls to this thread */
 };
 
 /* Runs queued incoming calls, up to a limit; returns how many. */
@@ -127,8 +127,8 @@ static void spin_by(uint64_t now_ns)
         amg_relax();
 }
 
-/* Sleeps until the owner leaves: either the owner sees the announcement, or
- * this thread finds it gone (base/bias.h). */
+/* Sleeps until the owner leaves: the owner sees the announcement, or this
+ * thread sees that the owner has left (base/bias.h). */
 static void sleep_behind(struct driver *driver)
 {
     hg_context_t *context = driver->context;
@@ -150,7 +150,7 @@ static void sleep_behind(struct driver *driver)
     amg_progress_disown(context);
 }
 
-/* Ends early when woken. */
+/* Sleeps for STANDBY_MS, or until woken. */
 static void nap(struct driver *driver, uint64_t now_ns)
 {
     hg_context_t *context = driver->context;
@@ -161,8 +161,8 @@ static void nap(struct driver *driver, uint64_t now_ns)
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
 }
 
-/* Callers make progress, or did a moment ago. They also run incoming calls in
- * that time, but no longer: they may never call HG_Trigger(). */
+/* Callers make progress, or did a moment ago. Callers also run incoming calls
+ * in that time, but no longer: they may never call HG_Trigger(). */
 static void stand_by(struct driver *driver)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -174,7 +174,7 @@ static void stand_by(struct driver *driver)
         driver->kept++;
         nap(driver, now_ns);
         driver->is_left = true;
-        driver->calm = CALM_SPINS; /* as good as all of them */
+        driver->calm = CALM_SPINS; /* a nap is longer than all spins */
     } else {
         sleep_behind(driver);
         driver->is_left = true;
@@ -213,8 +213,8 @@ static void drive_sleep(
     driver->fruitless = end == AMG_WAKEUP_EVENT ? driver->fruitless + 1 : 0;
 }
 
-/* By the owner, after an empty poll. False: it has left, and slept, or a check
- * of the context is due. */
+/* By the owner, after an empty poll. False: the owner has left, and slept, or a
+ * check of the context is due. */
 static bool drive_rest(struct driver *driver, unsigned epoch)
 {
     hg_context_t *context = driver->context;
@@ -288,9 +288,9 @@ static bool is_calm(const struct driver *driver)
     return driver->calm >= (is_alone(driver) ? CALM_SPINS : CALM_NAPS);
 }
 
-/* The body of the progress thread, until `must_stop` is set and AMG_CQ_THREAD
- * is woken; its release store pairs with an acquire load here. `is_alone`: no
- * other thread uses its core. */
+/* Body of the progress thread, until `must_stop` is set, by a release store
+ * that pairs with an acquire load here, and AMG_CQ_THREAD is woken. `has_core`:
+ * no other thread uses the core. */
 static void progress_thread_run(
     hg_context_t *context, const atomic_bool *must_stop, bool has_core)
 {
@@ -326,20 +326,20 @@ static void progress_thread_run(
     }
 }
 
-/* One thread makes progress (above), the others run handlers: they wait for
- * queued incoming calls, and each push wakes one. All signals are left to the
- * program's threads. */
+/* The progress thread, above, makes progress; handler threads wait for queued
+ * incoming calls and run their handlers, and each push wakes one of them. All
+ * signals are left to the program's threads. */
 
 enum { LOOKS = 64 /* at the queue, between two reads of the clock */ };
 
-/* One thread. */
+/* A service thread. */
 struct member {
     struct amg_service_threads *threads;
     const struct amg_core_slot *slot;
     const char *who;  /* for the log */
     const char *name; /* for the system, at most 15 bytes */
     void (*run)(struct member *);
-    bool is_alone; /* no other thread on its core; own core, once pinned */
+    bool is_alone; /* no other thread uses its core; set once pinned */
     pthread_t id;
 };
 
@@ -354,7 +354,7 @@ struct amg_service_threads {
     struct member handler[AMALGAM_HANDLERS_MAX];
 };
 
-/* The service threads of which this is one; NULL: a thread of the program. */
+/* Service threads with the calling thread; NULL: a thread of the program. */
 static _Thread_local struct amg_service_threads *threads_mine;
 
 static bool is_over(const struct amg_service_threads *threads)
@@ -549,8 +549,8 @@ bool amg_service_threads_stop(hg_context_t *context)
     if (threads_mine == threads)
         return false;
     threads_join(threads);
-    /* Later calls go to the same queue: those that are left there are older,
-     * and HG_Trigger() looks into its own queue first. */
+    /* Later calls go to `incoming`, too: the calls that are left there are
+     * older, and HG_Trigger() looks into `cq` first. */
     if (context->incoming_mode == AMG_SERVE_POOL)
         context->incoming_mode = AMG_SERVE_THREAD;
     context->threads = NULL;

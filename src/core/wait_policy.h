@@ -14,7 +14,7 @@
 
 /* Use of the core that the waiting thread runs on. */
 enum amg_core_use {
-    AMG_CORE_OWN,       /* one core for each thread of the program */
+    AMG_CORE_OWN,       /* each thread of the program has a core */
     AMG_CORE_DEDICATED, /* for a thread of the library alone */
     AMG_CORE_SHARED,    /* other threads compute there */
 };
@@ -31,7 +31,7 @@ struct amg_wait_policy {
 
 enum amg_wait_kind {
     AMG_WAIT_POLL,           /* poll again */
-    AMG_WAIT_POLL_AND_YIELD, /* the same, and yield the core now and then */
+    AMG_WAIT_POLL_AND_YIELD, /* poll again, and yield now and then */
     AMG_WAIT_YIELD,          /* yield before each poll */
     AMG_WAIT_PAUSE, /* sleep for `ns`; an event of this process ends it */
     AMG_WAIT_SLEEP, /* block on descriptors, for at most `ns` */

@@ -18,9 +18,9 @@
 #include "base/log.h"
 #include "core/context.h"
 
-/* Created on first use: a context that is only polled has none. The progress
- * owner and the user's event loop have one each, because each drains its own
- * doorbell, and must not consume the other's wake-up. */
+/* Descriptors are created on first use: a context that is only polled has none.
+ * Each waiter has its own, because it drains its own doorbell, and must not
+ * consume the wake-up of another waiter. */
 
 #define NS_PER_S 1000000000ull
 
@@ -136,8 +136,8 @@ int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
     int fd = atomic_load_explicit(&wakeup->fds[who], memory_order_acquire);
 
     if (fd == NOT_MADE) {
-        /* NOTE(not a leaf): the queue takes its own lock inside, and never this
-         * one. */
+        /* NOTE(not a leaf): the queue takes its own lock inside, never
+         * `lock`. */
         amg_lock_lock(&wakeup->lock);
         fd = atomic_load_explicit(&wakeup->fds[who], memory_order_relaxed);
         if (fd == NOT_MADE) {
@@ -149,7 +149,7 @@ int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
     return fd < 0 ? -1 : fd;
 }
 
-/* amg_cq_arm() for a thread that will block: sends what waits for it. */
+/* amg_cq_arm() for a thread that will block: also sends `unsent`. */
 static bool arm_to_block(
     hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 {
@@ -178,7 +178,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
     return true;
 }
 
-/* Which endpoint had an event does not matter: the next poll checks all. */
+/* Does not tell which endpoint had an event: the next poll checks all. */
 static enum amg_wakeup_reason fd_sleep(int fd, int event_fd, uint64_t ns)
 {
     struct epoll_event events[EVENTS];
@@ -212,7 +212,7 @@ enum amg_wakeup_reason amg_wakeup_block(
     return end;
 }
 
-/* Without a doorbell: short, as no wake-up can end it. */
+/* A short sleep without a doorbell, as no wake-up can end it. */
 static void fixed_wait(uint64_t now_ns, uint64_t until_ns)
 {
     uint64_t wait_ns = FIXED_WAIT_MS * AMG_NS_PER_MS;
@@ -284,7 +284,7 @@ bool amg_wakeup_is_core_shared(hg_context_t *context)
     bool is_oversubscribed = false;
     unsigned i = 0;
 
-    /* Asks all: each of them tells its peers where this thread runs. */
+    /* Asks all drivers: each tells its peers where this thread runs. */
     for (i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
 

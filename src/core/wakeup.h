@@ -14,20 +14,20 @@
 /* Owned by its context. */
 struct amg_wakeup {
     struct amg_lock lock; /* guards the creation of the fields below */
-    /* One for each waiter of the queue; it covers the waiter's doorbell and all
+    /* Descriptor of each waiter of the queue, for its doorbell and all
      * endpoints that have a descriptor; -1: not created yet, -2: could not be.
      * The creator's release store pairs with the acquire in amg_wakeup_fd(). */
     atomic_int fds[AMG_CQ_WAITERS];
     int event_fds[AMG_CQ_WAITERS];
     /* Some endpoint reports events only when polled. Constant. */
     bool is_not_pollable;
-    /* The same for a thread of the library, which skips the endpoints that only
-     * the program's threads may progress. Constant. */
+    /* is_not_pollable for threads of the library, which skip the endpoints that
+     * only the program's threads may progress. Constant. */
     bool is_thread_not_pollable;
     /* Of the owner: other threads wanted its core at the last check. */
     bool is_oversubscribed;
     /* Of the owner: start of the quiet time, so that a wait continues where the
-     * last one ended; 0: something has come. */
+     * last wait ended; 0: an event came. */
     uint64_t quiet_since_ns;
     /* Counts polls in which a peer made progress. Written by the owner; a hint,
      * so relaxed. */
@@ -53,12 +53,12 @@ void amg_wakeup_fini(hg_context_t *context);
 int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who);
 
 /* Announces to all event sources that `who` is about to block. By the progress
- * owner. False: there was an event since `epoch`; nothing is armed then, or the
- * next poll disarms it. */
+ * owner. False: there was an event since `epoch`; endpoints that were armed
+ * nevertheless are disarmed by the next poll. */
 bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 
 /* By an armed waiter: blocks until its descriptor reports an event, or the time
- * is reached; disarmed then. The progress thread is not the owner meanwhile. */
+ * is reached; then disarms. The progress thread is not the owner meanwhile. */
 enum amg_wakeup_reason amg_wakeup_block(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
@@ -71,7 +71,7 @@ enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
 void amg_wakeup_timed_wait(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
-/* Ends the sleep of `who`, also one that is about to begin. */
+/* Ends the sleep of `who`, also a sleep that is about to begin. */
 void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who);
 
 /* By the progress owner: blocks until an event, or until the time is reached.

@@ -70,10 +70,10 @@ struct amg_ofi_call {
     void *(*mr_desc)(struct fid_mr *mr);
 };
 
-/* The one in use. */
+/* Table in use. */
 extern const struct amg_ofi_call *amg_ofi_call;
 
-/* NULL: restores libfabric. No domain is open. */
+/* Replaces the table, while no domain is open. NULL: restores libfabric. */
 void amg_ofi_call_set(const struct amg_ofi_call *call);
 
 /* Logs a failed call of libfabric, and translates its code to ours. `what`

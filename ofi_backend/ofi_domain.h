@@ -3,11 +3,11 @@
  *
  * All contexts of a class share one endpoint of libfabric: an address stands
  * for a process, some NICs have few addresses, and connections cost memory. The
- * header of a message names its context; the context that polls also receives
- * for the others, and wakes those that block.
+ * header of a message names its context; a context that polls also receives for
+ * the other contexts, and wakes those of them that block.
  *
- * One lock guards a whole domain: all fields below, all calls of libfabric,
- * and all operations while they are posted. So the driver asks the provider for
+ * One lock guards a whole domain: all fields below, all calls of libfabric, and
+ * all operations while they are posted. So the driver asks the provider for
  * FI_THREAD_DOMAIN, which needs the fewest locks. The caller of a function that
  * ends in _locked holds the lock.
  *
@@ -28,14 +28,14 @@
  *   room of the provider, after a long message
  *     a message or read   the provider's  the provider has moved it
  *
- * Work that waits for one of these holds at most those above it. Messages of
- * the driver itself need none but the last one, and msgbufs are allocated as
- * needed. A transfer that waits for a lease, or for an answer, holds nothing
- * that older ones need. So the only circles are those of programs: handlers
- * that wait for answers of one another with all credits in use; and processes
- * that free memory of one another in two classes at once, as a free polls its
- * own class alone: without another thread, both say HG_BUSY after the time
- * that a free may wait, and name one another. */
+ * Work that waits for a resource of this table holds at most resources of
+ * earlier rows. Messages of the driver itself need only the last row, and
+ * msgbufs are allocated as needed. A transfer that waits for a lease, or for an
+ * answer, holds nothing that older transfers need. So only programs can wait in
+ * a circle: handlers that wait for answers of one another with all credits in
+ * use; and processes that free memory of one another in two classes at once, as
+ * a free polls its own class alone: without another thread, each free ends with
+ * HG_BUSY after its time limit, and logs the peer. */
 #ifndef AMG_OFI_BACKEND_OFI_DOMAIN_H
 #define AMG_OFI_BACKEND_OFI_DOMAIN_H
 
@@ -56,18 +56,18 @@ enum {
     AMG_OFI_RECEIVES = 4,   /* posted buffers, of many messages each */
     AMG_OFI_STACK_CAP = 64, /* a name such as "tcp;ofi_rxm" */
     AMG_OFI_TEXT_CAP = AMG_PEER_NAME_CAP, /* an address string with its NUL */
-    AMG_OFI_WHEEL = 16, /* ticks; more than a peer waits for its next look */
+    AMG_OFI_WHEEL = 16, /* ticks; more than between two checks of a peer */
 };
 
-/* State of a put or get, in addition to those of calls; PTR is its transfer. */
+/* State of a put or get, besides the states of calls; PTR is the transfer. */
 enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
 struct amg_ofi_conn;
 struct amg_peer;
 
-/* Peers by a number of 64 random bits, of which the low ones choose the bucket:
- * the token that this process gave them, or the hash of their address. */
+/* Index of peers by 64 random bits, whose low bits choose the bucket: the token
+ * that this process gave the peer, or the hash of the address. */
 enum { AMG_OFI_BY_TOKEN, AMG_OFI_BY_ADDR, AMG_OFI_INDEXES };
 
 struct amg_ofi_index {
@@ -76,8 +76,8 @@ struct amg_ofi_index {
     uint32_t count; /* peers in it */
 };
 
-/* Links of a call that was sent, in the list of its peer: indices in the table
- * of calls, plus 1; 0: none. */
+/* Links of a sent call in the list of its peer: indices in the table of calls,
+ * plus 1; 0: none. */
 struct amg_ofi_call_link {
     uint32_t next;
     uint32_t prev;
@@ -90,24 +90,24 @@ struct amg_ofi_work;
 typedef void (*amg_ofi_done_fn)(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);
 
-/* A posted operation of libfabric. The provider may use the first bytes while
- * it is posted (FI_CONTEXT2). */
+/* A posted operation of libfabric. While an operation is posted, the provider
+ * may use the first bytes (FI_CONTEXT2). */
 struct amg_ofi_work {
     struct fi_context2 context;
     amg_ofi_done_fn done;
 };
 
 enum amg_ofi_peer_state {
-    AMG_OFI_PEER_UNKNOWN,    /* only its address is known */
-    AMG_OFI_PEER_CONNECTING, /* this process sent CONNECT; the deadline runs */
+    AMG_OFI_PEER_UNKNOWN,    /* only the address is known */
+    AMG_OFI_PEER_CONNECTING, /* CONNECT was sent; the deadline runs */
     AMG_OFI_PEER_CLAIMED, /* a CONNECT came in its name, without proof so far */
-    AMG_OFI_PEER_OPEN,    /* it has proved its identity */
-    AMG_OFI_PEER_INCOMPATIBLE, /* has another version; an ACCEPT will say so */
+    AMG_OFI_PEER_OPEN,    /* the peer has proved its identity */
+    AMG_OFI_PEER_INCOMPATIBLE, /* has another version; an ACCEPT says so */
     AMG_OFI_PEER_STATES
 };
 
-/* Another process. Lives while it is referenced; it references itself unless it
- * is UNKNOWN. */
+/* A process, by its address. A peer lives while it is referenced; a peer that
+ * is not UNKNOWN references itself. */
 struct amg_peer {
     struct amg_ofi_domain *domain;
     atomic_int refs;
@@ -118,71 +118,70 @@ struct amg_peer {
     uint64_t hash;        /* of the address */
     fi_addr_t fi_addr;    /* FI_ADDR_NOTAVAIL: not inserted yet */
     uint32_t number;      /* owner of slots in our tables, while it lives */
-    uint64_t token;       /* that it puts into its messages; 0: none now */
-    uint64_t my_token;    /* that ours to it carry; 0: not known */
+    uint64_t token;       /* in messages from the peer; 0: none now */
+    uint64_t my_token;    /* in our messages to the peer; 0: not known */
     uint64_t incarnation; /* 0: not known */
-    uint32_t epoch;       /* counts its incarnations and losses, to tell
-                           * messages in flight of former ones: 2^32 of them
-                           * pass during none */
+    uint32_t epoch;       /* counts incarnations and losses, to tell messages of
+                           * former ones: none is in flight for 2^32 of them */
 
     /* Messages of the connection, as CONNECT and ACCEPT compare them. */
-    uint32_t sent;         /* posted with `my_token`, */
-    uint32_t sending;      /* of which the provider still sends these */
+    uint32_t sent;         /* posted with `my_token` */
+    uint32_t sending;      /* part of `sent` that the provider still sends */
     uint32_t received;     /* came with `token` */
-    uint32_t connect_sent; /* `sent` at our last CONNECT, */
-    uint32_t short_sent;   /* and at the one whose ACCEPT missed messages: */
-    uint16_t short_seq;    /* its number; 0: none */
+    uint32_t connect_sent; /* `sent` at our last CONNECT */
+    uint32_t short_sent;   /* `sent` at a CONNECT that missed messages */
+    uint16_t short_seq;    /* number of the CONNECT of short_sent, or 0 */
     uint16_t seq;          /* number of our last CONNECT; 0: none was sent */
-    uint16_t their_seq;    /* number of its last CONNECT */
+    uint16_t their_seq;    /* number of the peer's last CONNECT */
 
-    uint16_t credit_limit; /* requests of ours that it takes at once, at most */
-    uint16_t credit_first; /* those from the start */
-    uint32_t open;         /* its requests that are not answered, */
-    uint32_t open_longs;   /* of which these are long */
-    uint16_t long_limit;   /* long requests of ours that it takes at once */
-    uint16_t longs;        /* those in use, with their buffers, */
-    uint16_t long_oneways; /* of which these one-way ones wait for credits */
-    uint32_t granted;      /* leases of our memory that it has */
-    uint32_t asked;        /* our calls to it: index of the newest, plus 1 */
-    uint8_t context;       /* the context that its last request came from */
+    uint16_t credit_limit; /* most requests that the peer takes at once */
+    uint16_t credit_first; /* requests that the peer takes at first */
+    uint32_t open;         /* requests of the peer that are not answered */
+    uint32_t open_longs;   /* long ones among `open` */
+    uint16_t long_limit;   /* long requests that the peer takes at once */
+    uint16_t longs;        /* our long requests, from their buffer on */
+    uint16_t long_oneways; /* of `longs`, one-way ones without credits */
+    uint32_t granted;      /* leases of our memory that the peer has */
+    uint32_t asked;        /* our calls: index of the newest, plus 1 */
+    uint8_t context;       /* context that the peer's last request came from */
     bool owes_connect;     /* a CONNECT is to be sent */
     bool owes_accept;
     int broken;      /* libfabric's code of a post that failed for good */
     bool is_pending; /* on the domain's list of peers with something to send */
     uint16_t addr_len;
-    unsigned heard_tick;   /* when its last message came */
+    unsigned heard_tick;   /* when the peer's last message came */
     unsigned connect_tick; /* when our last CONNECT left */
 
-    /* The next look at it by a tick: see ofi_peer.c. */
+    /* The next check of the peer by a tick: see ofi_peer.c. */
     struct amg_link look; /* on a list of `wheel`, or on `resting`, or on none
                            */
-    unsigned look_tick; /* of that look; in `resting`: when it began to rest */
-    bool is_watched;    /* on a list of `wheel` */
-    bool is_stale;      /* its address is to be inserted anew */
+    unsigned look_tick;   /* of that check; in `resting`: when it began */
+    bool is_watched;      /* on a list of `wheel` */
+    bool is_stale;        /* the address is to be inserted anew */
 
-    /* A TCP connection that tests whether its host refuses: ofi_tcp_state.c. */
+    /* A TCP connection that tests whether the host refuses: ofi_tcp_state.c. */
     unsigned probe_tick; /* no probe before this tick */
-    int probe;           /* its descriptor; -1: none */
-    int probe_error;     /* errno of the last one */
-    uint8_t probe_wait;  /* ticks before the next one */
+    int probe;           /* descriptor of the probe; -1: none */
+    int probe_error;     /* errno of the last probe */
+    uint8_t probe_wait;  /* ticks before the next probe */
     uint8_t refusals;    /* in a row */
     struct amg_watched watched;
 
     uint64_t deadline_ns; /* of amg_ofi_clock_ns() */
     uint64_t retry_ns;    /* no CONNECT or ACCEPT before; 0: now */
-    uint8_t tries;        /* failed posts of it */
+    uint8_t tries;        /* failed posts of a CONNECT or ACCEPT */
     uint8_t extensions;   /* of the deadline of the first CONNECT */
     struct amg_flow_peer calls;
-    struct amg_list unsent;      /* msgbufs, oldest first; then comes */
-    struct amg_pack_peer packed; /* the one that is kept */
+    struct amg_list unsent;      /* msgbufs, oldest first */
+    struct amg_pack_peer packed; /* the kept message, behind `unsent` */
     struct amg_link pending;
     struct amg_list sends;      /* msgbufs in flight, by post.waiting */
-    struct amg_list leases;     /* of its memory, ours */
-    struct amg_list grants;     /* leases of our memory, its */
+    struct amg_list leases;     /* our leases of the peer's memory */
+    struct amg_list grants;     /* the peer's leases of our memory */
     struct amg_list transfers;  /* our puts and gets */
-    struct amg_list blocked;    /* those that wait for `rma_unanswered` */
-    unsigned rma_unanswered;    /* messages of puts and gets */
-    unsigned revoked;           /* leases of our memory that it has to return */
+    struct amg_list blocked;    /* transfers that wait for `rma_unanswered` */
+    unsigned rma_unanswered;    /* unanswered messages of puts and gets */
+    unsigned revoked;           /* leases that the peer has to return */
     unsigned posts_in_flight;   /* sends, reads and writes */
     unsigned overtakable;       /* sends that later requests must not pass */
     _Alignas(8) uint8_t addr[]; /* in the provider's format */
@@ -198,9 +197,9 @@ struct amg_ofi_msgbuf {
     struct amg_ofi_block *block;
     uint32_t epoch;     /* of the peer when it came or was posted */
     uint32_t len;       /* with the header */
-    bool is_long;       /* it has room for AMG_OFI_LONG_LEN */
+    bool is_long;       /* has room for AMG_OFI_LONG_LEN */
     bool is_counted;    /* in `longs` of the peer */
-    atomic_uint others; /* calls of a PACK that use it, but one */
+    atomic_uint others; /* calls of a PACK that use this msgbuf, minus 1 */
     struct amg_pack pack;
     struct amg_buf buf;              /* buf.data points to data[] below */
     struct amg_pack_arrival arrival; /* of a message that is no PACK */
@@ -217,8 +216,8 @@ struct amg_ofi_message {
     const struct amg_ofi_header *header;
     const unsigned char *body;
     uint32_t len; /* of the body */
-    /* A call of a PACK: a copy of all, and room for the arrival in it. NULL:
-     * there is none. */
+    /* Of a call in a PACK: a copy of the PACK, and room for the arrival in that
+     * copy. NULL: there is no copy. */
     struct amg_ofi_msgbuf *whole;
     struct amg_pack_arrival *arrival;
 };
@@ -227,16 +226,16 @@ struct amg_ofi_message {
 struct amg_ofi_ep {
     struct amg_ep base;
     struct amg_list done;    /* operations for the next poll */
-    struct amg_list arrived; /* arrivals for it */
-    int wait_fd;             /* an epoll of the three below; -1: none */
-    int event_fd;            /* other contexts that poll signal it */
+    struct amg_list arrived; /* arrivals for the next poll */
+    int wait_fd;             /* an epoll of all descriptors; -1: none */
+    int event_fd;            /* signalled by other contexts that poll */
     int timer;               /* a timerfd, for deadlines */
     bool is_armed;           /* a thread may block on wait_fd */
     bool is_joined;          /* the epoll has the queue's descriptor */
     unsigned armed_tick;     /* when a thread blocked last */
     bool is_woken;
-    uint64_t wait_ns;       /* that the timer was set to */
-    unsigned rma_in_flight; /* reads and writes of its operations */
+    uint64_t wait_ns;       /* time that the timer was set to */
+    unsigned rma_in_flight; /* reads and writes of this endpoint's operations */
 };
 
 enum { AMG_OFI_SEEN = 64 };
@@ -245,26 +244,26 @@ enum { AMG_OFI_SEEN = 64 };
 struct amg_ofi_receive {
     struct amg_ofi_work work;
     unsigned char *bytes;
-    struct amg_ofi_block *block; /* how it is registered */
+    struct amg_ofi_block *block; /* the registered block that has `bytes` */
     bool is_posted;              /* the provider may still choose it */
     bool is_withdrawn; /* cancelled or not posted; may still be reported */
     bool wants_post;   /* to be posted when the provider has room */
     size_t end;        /* of the farthest message */
-    size_t sum;        /* bytes of all messages in it */
-    unsigned tick;     /* of its last message, or of its release */
+    size_t sum;        /* bytes of all messages in the buffer */
+    unsigned tick;     /* of the last message, or of the release */
 };
 
 /* Properties of the provider; constant. */
 struct amg_ofi_facts {
-    char stack[AMG_OFI_STACK_CAP]; /* its layers, as in address strings */
+    char stack[AMG_OFI_STACK_CAP]; /* provider's layers, as in addresses */
     bool needs_desc;               /* FI_MR_LOCAL */
     bool is_virtual;               /* FI_MR_VIRT_ADDR */
     bool needs_pages;              /* FI_MR_ALLOCATED */
     bool makes_keys;               /* FI_MR_PROV_KEY */
     bool binds_memory;             /* FI_MR_ENDPOINT */
-    bool can_sleep;                /* its queue has a descriptor */
+    bool can_sleep;                /* the completion queue has a descriptor */
     bool is_multi;                 /* a buffer takes many messages */
-    bool is_tcp;                   /* it uses TCP connections of the kernel */
+    bool is_tcp;                   /* uses TCP connections of the kernel */
     uint32_t addr_format;
     size_t inject_len;
     size_t iov_max;
@@ -293,10 +292,10 @@ struct amg_ofi_domain {
 
     uint64_t incarnation; /* of this domain; never 0 */
     uint64_t salt;        /* in its keys */
-    uint32_t serials;     /* in its keys: their number so far */
+    uint32_t serials;     /* in its keys: number of memories exposed so far */
     uint32_t message_len; /* of an eager message, with our header */
     uint32_t message_max; /* of the longest usual message, with our header */
-    uint32_t receive_max; /* the same of the longest one at all */
+    uint32_t receive_max; /* of the longest message that may come */
     uint16_t long_limit;  /* long requests that each peer may have; 0: none */
     uint32_t max_contexts;
     uint64_t connect_ns; /* time for a peer to answer */
@@ -304,8 +303,8 @@ struct amg_ofi_domain {
     bool no_block;         /* no thread will block */
     bool is_always_polled; /* by a thread that does nothing else */
     bool is_closing;
-    bool is_joined; /* the peers are ranks of a job that close together, */
-    bool peers_may_close; /* and may do so from now on */
+    bool is_joined;       /* the peers are ranks of a job that close together */
+    bool peers_may_close; /* peers of the job may close from now on */
 
     struct amg_ofi_ep **eps; /* by context; NULL where none is open */
     unsigned armed_count;    /* endpoints that are armed */
@@ -323,14 +322,14 @@ struct amg_ofi_domain {
 
     struct amg_calls calls;
     struct amg_packer packer;
-    struct amg_ofi_call_link *call_links; /* one for each slot of its table */
+    struct amg_ofi_call_link *call_links; /* per slot of calls.table */
     uint32_t call_links_cap;
     struct amg_table fragments; /* struct amg_ofi_fragment, by message */
     struct amg_table leases;    /* struct amg_ofi_lease, ours */
     struct amg_table mems;      /* struct amg_ofi_mem */
 
-    struct amg_link *msgbufs;      /* free ones, single linked */
-    struct amg_link *long_msgbufs; /* the same of long ones */
+    struct amg_link *msgbufs;      /* free msgbufs, single linked */
+    struct amg_link *long_msgbufs; /* free long msgbufs, single linked */
     struct amg_ofi_block *blocks;
     size_t msgbuf_count;
     struct amg_list sends;  /* msgbufs in flight */
@@ -342,14 +341,13 @@ struct amg_ofi_domain {
 
     struct amg_pool transfer_pool;
     struct amg_pool fragment_pool;
-    struct amg_list transfers; /* those with something to post */
-    struct amg_list idle;      /* unused leases, oldest first */
+    struct amg_list transfers; /* transfers with something to post */
+    struct amg_list idle;      /* our unused leases, oldest first */
     unsigned idle_count;
-    uint64_t next_key; /* of a registration, if the provider makes none; after
-                        * key_max keys in use are passed over */
+    uint64_t next_key;           /* next key, unless the provider makes them */
     uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys that were leased before */
 
-    struct amg_ofi_conn *conns; /* TCP connections as last read: */
+    struct amg_ofi_conn *conns; /* TCP connections: ofi_tcp_state.c */
     unsigned conn_count;        /* ofi_tcp_state.c */
     unsigned conn_cap;
     unsigned conns_tick; /* when they were read */
@@ -357,8 +355,8 @@ struct amg_ofi_domain {
 
     unsigned polls;
     unsigned tick;    /* counts intervals of 0.1 s */
-    uint64_t tick_ns; /* end of the current one */
-    uint64_t away_ns; /* time that no thread polled, and does not count */
+    uint64_t tick_ns; /* end of the current tick */
+    uint64_t away_ns; /* time without polls, which deadlines do not count */
 };
 
 static inline struct amg_ofi_domain *amg_ofi_domain_of(

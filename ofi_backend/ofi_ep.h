@@ -10,12 +10,12 @@
 struct amg_ofi_block {
     struct amg_ofi_block *next;
     struct fid_mr *mr;    /* NULL: not needed */
-    size_t used_count;    /* msgbufs made of it, */
-    size_t count;         /* of so many */
+    size_t used_count;    /* msgbufs made of the block */
+    size_t count;         /* msgbufs that fit into the block */
     unsigned char *bytes; /* aligned to cache lines */
 };
 
-/* `access` are FI_SEND and its like. HG_NOMEM, HG_NA_ERROR, with a log line. */
+/* `access` has bits such as FI_SEND. HG_NOMEM, HG_NA_ERROR, with a log line. */
 hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     uint64_t len, uint64_t access, struct fid_mr **ret_mr);
 /* NULL: does nothing. */
@@ -27,17 +27,17 @@ static inline void *amg_ofi_reg_desc(struct fid_mr *mr)
     return mr == NULL ? NULL : amg_ofi_call->mr_desc(mr);
 }
 
-/* A block of `len` bytes. HG_NOMEM, or what registering returned. */
+/* A block of `len` bytes. HG_NOMEM, or the error of registering. */
 hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
     uint64_t access, struct amg_ofi_block **ret_block);
 void amg_ofi_block_free(struct amg_ofi_block *block);
-/* No message is in flight: deregisters this block and all that follow. */
+/* No message is in flight: deregisters the block and all blocks that follow. */
 void amg_ofi_blocks_unreg_locked(struct amg_ofi_block *block);
 
-/* Opens the objects of libfabric for domain->info, and returns their address.
- * HG_ADDRINUSE: the port is taken; HG_ADDRNOTAVAIL: the host is none of this
- * machine's; HG_NA_ERROR, HG_NOMEM; the log says more. After an error some
- * objects may be open. */
+/* Opens the objects of libfabric for domain->info, and returns the address of
+ * the endpoint. HG_ADDRINUSE: the port is taken; HG_ADDRNOTAVAIL: this machine
+ * does not have the host's address; HG_NA_ERROR, HG_NOMEM; the log says more.
+ * After an error some objects may be open. */
 hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len);
 /* Posts the receive buffers. HG_NOMEM, HG_NA_ERROR. */
@@ -51,11 +51,11 @@ void amg_ofi_ep_fini(struct amg_ofi_domain *domain);
 /* A message of `len` bytes came in the buffer. */
 void amg_ofi_ep_received_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at, size_t len);
-/* The provider puts no further message into it. */
+/* The provider puts no further message into the buffer. */
 void amg_ofi_ep_release_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);
-/* A message failed in the buffer: truncated at `at`; NULL: for another reason.
- */
+/* A message failed in the buffer: truncated at `at`, or if NULL for another
+ * reason. */
 void amg_ofi_ep_truncated_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at);
 /* Posts a buffer again that the provider released, if all its messages came. */
@@ -68,16 +68,16 @@ bool amg_ofi_arm(struct amg_ep *base);
 unsigned amg_ofi_poll(
     struct amg_ep *base, unsigned max, struct amg_events *ret_events);
 
-/* The same for a whole domain, without any open endpoint; completions and
- * arrivals stay on the lists of the endpoints. Returns their number. */
+/* Polls the queue for all endpoints, also if none is open; ended operations and
+ * arrivals stay on their lists. Returns the number of completions. */
 unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain);
 
-/* A posted buffer has a message, or comes back. */
+/* A posted buffer has a message, or the provider releases the buffer. */
 void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);
 
-/* Creates the descriptors, if the provider has one for its queue. Without them
- * the endpoint must be polled. */
+/* Creates the descriptors, if the provider's queue has a descriptor. An
+ * endpoint without descriptors must be polled. */
 void amg_ofi_wait_init(struct amg_ofi_ep *ep);
 void amg_ofi_wait_fini(struct amg_ofi_ep *ep);
 
@@ -87,17 +87,18 @@ int amg_ofi_wait_fd(const struct amg_ep *base);
 /* The endpoint, which has a descriptor, is about to block. */
 void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
-/* An entry was added to a list of `ep`: wakes a blocked thread. */
+/* An entry was added to a list of `ep`: wakes its blocked thread. */
 void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);
-/* A deadline was set by a post: wakes one context whose wait would end after
- * it. */
+/* A post may need another poll soon: shortens the timers of blocked
+ * contexts. */
 void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain);
-/* After some time: disarms contexts that have not blocked since. */
+/* Each tick: takes the queue out of the epolls of contexts that have not
+ * blocked for 0.2 s, and ends a mute of the queue after a second. */
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain);
 /* The descriptor of the queue is readable though the queue is empty: ignores it
  * for a second. */
 void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain);
-/* By a poll: no thread blocks any more. */
+/* By a poll or a close: no thread blocks on the endpoint any more. */
 void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep);
 
 #endif

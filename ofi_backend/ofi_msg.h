@@ -23,25 +23,25 @@ static inline struct amg_ofi_header *amg_ofi_header_of(
     return msgbuf->pack.count > 1 ? (void *)msgbuf->packed : &msgbuf->header;
 }
 
-/* HG_NOMEM, or what registering returned. */
+/* HG_NOMEM, or the error of registering. */
 hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain);
 void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain);
 
 /* NULL: no memory. */
 struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain);
-/* The same, of a long one. */
+/* A long msgbuf. NULL: no memory. */
 struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_long_locked(
     struct amg_ofi_domain *domain);
-/* It no longer counts in `longs` of its peer. */
+/* The msgbuf no longer counts in `longs` of its peer. */
 static inline void amg_ofi_msgbuf_uncount_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     AMG_ASSERT(msgbuf->is_counted && msgbuf->peer->longs > 0);
     msgbuf->is_counted = false;
     msgbuf->peer->longs--;
 }
-/* Ends its reference to the peer, too. */
+/* Frees the msgbuf, and ends its reference to the peer. */
 void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf);
-/* The same by one of the arrivals and replies in it; the last one counts. */
+/* An arrival or reply in the msgbuf ends; the last of them frees the msgbuf. */
 static inline void amg_ofi_msgbuf_end_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     if (amg_pack_unshare(&msgbuf->others))
@@ -51,35 +51,35 @@ static inline void amg_ofi_msgbuf_end_locked(struct amg_ofi_msgbuf *msgbuf)
 /* Number of msgbufs that are not free. */
 size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain);
 
-/* Fills in all of the head but its cookie: a message of `body_len` bytes to
+/* Fills in the header, except its cookie, for a message of `body_len` bytes to
  * context `target`. Takes a reference to the peer for the msgbuf. */
 void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,
     uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len);
 
-/* Sends, now, with calls that follow, or when the peer is known and the
- * provider has room. Takes the msgbuf, and ends its operation when it has left,
- * or its bytes are in the message of other calls, or it failed. */
+/* Sends the message now, or with calls that follow, or when the peer is known
+ * and the provider has room. Takes the msgbuf, and ends its operation when the
+ * message has left, was copied into the message of other calls, or failed. */
 void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf);
-/* Sends all that is kept for further calls. */
+/* Sends all messages that are kept for further calls. */
 void amg_ofi_send_kept_locked(struct amg_ofi_domain *domain);
 
 /* Sends a message of the driver. False: no memory, nothing was sent. */
 bool amg_ofi_send_control_locked(struct amg_peer *peer,
     struct amg_ofi_header header, const void *body, uint32_t body_len);
 
-/* The same for a result that the peer waits for. It must not wait for ever:
- * without memory for the message, the next poll gives up all operations with
- * the peer, which finds out when it asks why this process is silent. */
+/* Sends a result, for which the peer must not wait for ever: without memory for
+ * the message, the next poll gives up all operations with the peer. The peer
+ * notices by the CONNECT that it sends to a silent process. */
 void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
     uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, hg_return_t ret);
 
-/* Posts one msgbuf: 0, or libfabric's code, and then it is the caller's. */
+/* Posts a msgbuf: 0, or libfabric's code; then the caller keeps the msgbuf. */
 ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf);
 
 /* The endpoint closes: ends all its requests and replies as canceled. */
 void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep);
-/* The peer is lost: ends the operations of sends in flight to it, and of kept
- * ones. */
+/* The peer is lost: ends the operations of sends to the peer that are in
+ * flight, and of the kept message. */
 void amg_ofi_send_lost_locked(struct amg_peer *peer);
 /* Libfabric's endpoint is closed: no send is in flight any more. */
 void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain);
@@ -108,13 +108,12 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message);
 void amg_ofi_msg_on_reply_locked(const struct amg_ofi_message *message);
 void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message);
 
-/* A copy of the message, which outlives the buffer that it came in. NULL: no
- * memory. */
+/* A copy of the message, which outlives the receive buffer. NULL: no memory. */
 struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
     const struct amg_ofi_message *message);
 
-/* The peer is lost: all messages to it end, and no credit is taken or owed any
- * more. */
+/* The peer is lost: all messages to the peer end, and credits taken from or
+ * owed to the peer are void. */
 void amg_ofi_msg_lost_locked(struct amg_peer *peer);
 /* Refuses arrivals of an endpoint that will not be polled again. */
 void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep);

@@ -10,23 +10,23 @@
 
 #define AMG_OFI_TICK_NS (100 * AMG_NS_PER_MS) /* between two ticks */
 
-enum { AMG_OFI_SILENT_TICKS = 10 }; /* a second: such a silence matters */
+enum { AMG_OFI_SILENT_TICKS = 10 }; /* a second of silence, which matters */
 
-/* The peer at these bytes, known or new; the reference is the caller's.
- * HG_NOMEM, HG_INVALID_ARG: too long. */
+/* The peer at address `addr`, known or new; the caller owns the reference.
+ * HG_NOMEM; HG_INVALID_ARG: `addr` is empty or too long. */
 hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     const void *addr, uint16_t len, struct amg_peer **ret_peer);
 struct amg_peer *amg_ofi_peer_ref(struct amg_peer *peer);
 void amg_ofi_peer_unref_locked(struct amg_peer *peer);
-/* Inserts its address into the provider's. HG_NOMEM, HG_ADDRNOTAVAIL. */
+/* Inserts the address into the provider's table. HG_NOMEM, HG_ADDRNOTAVAIL. */
 hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer);
 void amg_ofi_peer_set_state(
     struct amg_peer *peer, enum amg_ofi_peer_state next);
-/* Its address string; `ret_text` has AMG_OFI_TEXT_CAP bytes. Returns it. */
+/* Address string of the peer, in the AMG_OFI_TEXT_CAP bytes of `ret_text`. */
 const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text);
-/* The same for log lines, with its rank where it has one. */
+/* Writes the address string and, of a rank of this job, the rank, for logs. */
 const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text);
-/* As amg_calls_violation(). */
+/* Calls amg_calls_violation() for the peer. */
 static inline void amg_ofi_peer_violation(
     struct amg_peer *peer, enum amg_violation what, unsigned kind, long number)
 {
@@ -39,34 +39,34 @@ static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
     return amg_clock_ns() - domain->away_ns;
 }
 
-/* Sets the next look at the peer, in that many ticks. */
+/* The tick after so many ticks checks the peer. */
 void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks);
 /* Ticks until the silence of the peer matters; at least 1. */
 unsigned amg_ofi_peer_patience(const struct amg_peer *peer);
-/* This process may wait for the peer from now on: the ticks look at it. */
+/* From now on this process may wait for the peer: the ticks check the peer. */
 static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
 {
     if (!AMG_LIKELY(peer->is_watched))
         amg_ofi_peer_look_in_locked(peer, amg_ofi_peer_patience(peer));
 }
-/* The watched peer after `peer`; NULL: the first, or there is none. */
+/* The watched peer behind `peer`; if that is NULL, the first. NULL: no more. */
 struct amg_peer *amg_ofi_peer_next_watched_locked(
     const struct amg_ofi_domain *domain, const struct amg_peer *peer);
 
-/* Has this process something to send to it? Then its deadline counts. */
+/* Has this process something to send to the peer? Then the deadline counts. */
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
 /* Do operations of this process wait for the peer? */
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
-/* Restarts the time that the messages for this peer may wait. */
+/* Restarts the time that messages to the peer may wait. */
 void amg_ofi_peer_set_deadline(struct amg_peer *peer);
-/* Has the next poll send all that waits for this peer. */
+/* Has the next poll send all messages that wait for the peer. */
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer);
 /* Has the next poll lose the peer; not now, as the caller still uses operations
- * that would end. `code`: libfabric's, positive. */
+ * that would end. `code`: of libfabric, positive. */
 void amg_ofi_peer_break_locked(struct amg_peer *peer, int code);
-/* Connects to an unknown peer; messages to it wait for the answer. */
+/* Connects to an unknown peer; messages to that peer wait for the answer. */
 void amg_ofi_peer_connect_locked(struct amg_peer *peer);
-/* After an error of the peer: checks by a CONNECT that it is still there. */
+/* After an error: checks by a CONNECT that the peer is still there. */
 void amg_ofi_peer_check_locked(struct amg_peer *peer);
 
 /* The indexes of peers. HG_NOMEM, HG_OPNOTSUPPORTED: this system gives no
@@ -112,29 +112,29 @@ void amg_ofi_connect_on_connect_locked(
 void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message);
 void amg_ofi_connect_on_disconnect_locked(
     const struct amg_ofi_message *message);
-/* A message with its token came from a peer that is not OPEN: opens it. False:
- * the peer has not identified itself. */
+/* A message with the token of a peer that is not OPEN came: opens the peer.
+ * False: the peer has not identified itself. */
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer);
 
 /* Sends messages that wait for peers, or for room. */
 void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain);
 
-/* The process is gone, or unreachable: all operations to it end with
+/* The process is gone, or unreachable: all operations with the peer end with
  * HG_HOSTUNREACH. The next use connects anew. `why`: NULL logs nothing. */
 void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why);
 
 /* True: the peer's host has acknowledged nothing for the connect time-out,
- * though data was sent, or a connection is still being made. Then its
- * connections end, with all transfers over them. False if nothing is known, as
- * for providers without TCP. */
+ * though data was sent, or a connection is still being made. Then shuts down
+ * the dead connections to the peer. False if nothing is known, as for providers
+ * without TCP. */
 bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer);
 
-/* True: the peer's host has accepted a connection of ours without a known
- * fault: the process exists, and may only be busy. */
+/* True: the peer's host has accepted a connection of ours, and no connection to
+ * the peer is known to be dead: the peer exists, and may be busy. */
 bool amg_ofi_tcp_is_connected_locked(const struct amg_peer *peer);
 
-/* Call it in each tick of a wait for the peer. True: its host refuses
- * connections to its port. */
+/* For each tick of a wait for the peer. True: the peer's host refuses
+ * connections to the peer's port. */
 bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer);
 /* The peer has answered, or is given up. */
 void amg_ofi_tcp_probe_end_locked(struct amg_peer *peer);

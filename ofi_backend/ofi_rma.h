@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bulk data: exposed memory, leases of peers' memory, and transfers.
  *
- * Data flows one way: transfers (ofi_rma.c) take leases (ofi_lease.c) and cut
- * themselves into fragments (ofi_fragment.c); exposed memory (ofi_mem.c) is the
- * other side of all three. */
+ * At the initiator, a transfer (ofi_rma.c) takes a lease (ofi_lease.c) and is
+ * cut into fragments (ofi_fragment.c). At the exposer, ofi_mem.c answers. */
 #ifndef AMG_OFI_BACKEND_OFI_RMA_H
 #define AMG_OFI_BACKEND_OFI_RMA_H
 
@@ -15,14 +14,14 @@ enum { AMG_OFI_IOVS = 8 /* segments that one post names */ };
 struct amg_ofi_mem {
     struct amg_mem base;
     struct amg_ofi_domain *domain;
-    uint32_t number; /* its place in the table */
+    uint32_t number; /* index in the table of exposed memory */
     uint32_t count;
     uint8_t flags;
-    uint32_t serial;         /* of its key */
-    bool is_closed;          /* its key is invalid; peers may hold leases */
-    struct fid_mr **mrs;     /* one per segment; NULL, too, before it is used */
-    struct amg_list grants;  /* leases that peers hold, */
-    struct amg_list revoked; /* and that they were asked to return */
+    uint32_t serial;         /* in the key */
+    bool is_closed;          /* the key is invalid; peers may hold leases */
+    struct fid_mr **mrs;     /* by segment; NULL until its first use */
+    struct amg_list grants;  /* leases that peers hold */
+    struct amg_list revoked; /* leases that peers were asked to return */
     struct amg_segment segments[];
 };
 
@@ -32,16 +31,16 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     struct amg_mem **ret_mem);
 void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key);
 
-/* Invalidates its key, and asks all holders to return their leases. True: all
- * have. */
+/* Invalidates the key of the memory, and asks all holders to return their
+ * leases. True: no peer holds a lease any more. */
 bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem);
 void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms);
-/* It is revoked, and no peer holds a lease. */
+/* Frees memory that was revoked, and of which no peer holds a lease. */
 void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem);
 
-/* The registration of one segment, which is not empty; the first use makes it,
- * with the access that the flags allow to peers, and to our own puts and gets.
- * It stays as long as the memory is exposed. */
+/* The registration of a segment that is not empty. The first use registers the
+ * segment, with the access that the flags allow to peers, and to our own puts
+ * and gets, until the memory is no longer exposed. */
 hg_return_t amg_ofi_mem_mr_locked(
     struct amg_ofi_mem *mem, uint32_t segment, struct fid_mr **ret_mr);
 
@@ -54,18 +53,18 @@ void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message);
 /* The domain closes: deregisters memory that the user still exposes. */
 void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain);
 
-/* The peer is lost, with its leases. */
+/* The peer is lost: ends its leases of our memory. */
 void amg_ofi_mem_lost_locked(struct amg_peer *peer);
 
 enum amg_ofi_lease_state {
-    AMG_OFI_LEASE_ASKED, /* waits for all its rows */
+    AMG_OFI_LEASE_ASKED, /* waits for all rows */
     AMG_OFI_LEASE_OPEN,  /* may be used */
     AMG_OFI_LEASE_ENDED, /* revoked: accesses in flight may finish, none begins
                           */
     AMG_OFI_LEASE_STATES
 };
 
-/* Lives while a transfer uses it, and for some time after. */
+/* A lease lives while a transfer uses it, and for some time if `is_kept`. */
 struct amg_ofi_lease {
     struct amg_link link;  /* on its peer's list */
     struct amg_link idle;  /* on the domain's list while unused */
@@ -75,21 +74,20 @@ struct amg_ofi_lease {
     uint32_t cookie; /* ours */
     uint8_t context; /* of the exposer */
     uint8_t flags;   /* of enum amg_mem_flags */
-    bool is_gone;    /* denied, returned, or the peer is lost: nothing to
-                      * return */
-    bool is_kept;    /* while unused, as the memory is used repeatedly */
+    bool is_gone;    /* denied, returned or lost: nothing to return */
+    bool is_kept;    /* also while unused, as the memory is used repeatedly */
     uint32_t count;  /* rows in all */
     uint32_t got;    /* rows that have come */
     uint32_t cap;    /* rows that there is room for */
     uint32_t users;  /* transfers */
     unsigned idle_tick;
-    struct amg_list waiting;      /* transfers, until it is open */
+    struct amg_list waiting;      /* transfers, until the lease is open */
     struct amg_segment *segments; /* in the provider's addresses */
     uint64_t *keys;
 };
 
-/* One for `key` of memory of `peer`, perhaps still to be granted, which the
- * caller uses until amg_ofi_lease_put_locked(). HG_NOMEM. */
+/* Lease of the memory of `peer` that `key` names, perhaps still to be granted.
+ * The caller uses the lease until amg_ofi_lease_put_locked(). HG_NOMEM. */
 hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
     uint8_t target_context, const struct amg_ofi_key *key,
     struct amg_ofi_lease **ret_lease);
@@ -98,13 +96,13 @@ void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
 /* May the memory be accessed at once? */
 bool amg_ofi_lease_is_open_locked(
     const struct amg_peer *peer, const struct amg_ofi_key *key);
-/* Is this the first access, as far as recorded? Records it. */
+/* Is this the first recorded access to the memory? Records the access. */
 bool amg_ofi_lease_is_new_locked(
     struct amg_peer *peer, const struct amg_ofi_key *key);
 
 /* Handlers of messages. Each returns the lease if the transfers that wait for
- * it, or use it, are to be told; the caller then uses the lease, too. `ret`:
- * HG_SUCCESS, or why the lease is not open. */
+ * the lease, or use the lease, are to be told; the caller then is a user of the
+ * lease, too. `ret`: HG_SUCCESS, or why the lease is not open. */
 struct amg_ofi_lease *amg_ofi_lease_granted_locked(
     const struct amg_ofi_message *message, hg_return_t *ret);
 struct amg_ofi_lease *amg_ofi_lease_denied_locked(
@@ -112,24 +110,24 @@ struct amg_ofi_lease *amg_ofi_lease_denied_locked(
 struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
     const struct amg_ofi_message *message);
 
-/* The peer is lost. */
+/* The peer is lost: ends our leases of its memory. */
 void amg_ofi_lease_lost_locked(struct amg_peer *peer);
 /* Returns leases that have been unused for so many ticks. */
 void amg_ofi_lease_return_idle_locked(
     struct amg_ofi_domain *domain, unsigned ticks);
 
-/* One put or get. In the pool while unused. */
+/* A put or get. In the pool while unused. */
 struct amg_ofi_transfer {
-    struct amg_link link;    /* on its lease's list, or the domain's, or none */
+    struct amg_link link;    /* on a list of lease, domain or peer, or none */
     struct amg_link of_peer; /* on its peer's list */
     struct amg_op *op;
     struct amg_ofi_ep *ep;
     struct amg_peer *peer;       /* a reference */
-    struct amg_ofi_lease *lease; /* NULL: it goes by messages */
+    struct amg_ofi_lease *lease; /* NULL: goes by messages */
     struct amg_ofi_key key;
-    struct amg_ofi_mem *mem;    /* the local side's; NULL: not exposed */
-    struct amg_seg_iter local;  /* the bytes not posted yet, and */
-    struct amg_seg_iter remote; /* their other side */
+    struct amg_ofi_mem *mem;    /* of the local side; NULL: not exposed */
+    struct amg_seg_iter local;  /* bytes not posted yet, at the local side */
+    struct amg_seg_iter remote; /* bytes not posted yet, at the peer's side */
     uint64_t len;
     uint64_t posted;
     uint64_t done;
@@ -141,10 +139,10 @@ struct amg_ofi_transfer {
     hg_return_t ret; /* the first error */
 };
 
-/* One read, write or message of a transfer. In the pool while unused. */
+/* A read, write or message of a transfer. In the pool while unused. */
 struct amg_ofi_fragment {
     struct amg_ofi_work work;
-    struct amg_link link; /* on its transfer's list */
+    struct amg_link link; /* on the transfer's list */
     struct amg_ofi_transfer *transfer;
     struct amg_seg_iter local; /* of a get by message: where the bytes go */
     uint64_t len;
@@ -153,7 +151,7 @@ struct amg_ofi_fragment {
     struct fid_mr *mrs[AMG_OFI_IOVS]; /* for this fragment alone */
 };
 
-/* Bytes of one message of a transfer. */
+/* Most bytes that a message of a transfer moves. */
 static inline uint64_t amg_ofi_fragment_max(const struct amg_ofi_domain *domain)
 {
     return domain->message_max - sizeof(struct amg_ofi_header) -
@@ -161,8 +159,8 @@ static inline uint64_t amg_ofi_fragment_max(const struct amg_ofi_domain *domain)
 }
 
 /* Posts the next bytes of a transfer whose lease is open, as a read or write.
- * HG_AGAIN: no room; HG_NOMEM, or the provider's error. Nothing has changed
- * then. */
+ * HG_AGAIN: no room; HG_NOMEM, or the provider's error. An error changes
+ * nothing. */
 hg_return_t amg_ofi_fragment_post_locked(
     struct amg_ofi_transfer *transfer, amg_ofi_done_fn on_completed);
 /* The provider no longer uses memory of the fragment, which was posted. */
@@ -172,15 +170,15 @@ void amg_ofi_fragment_completed_locked(struct amg_ofi_fragment *fragment);
 hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer);
 /* The fragment is complete. */
 void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment);
-/* Nothing waits any more for the answer to the message, which will come. */
+/* The transfer ends before the answer to this fragment's message comes. */
 void amg_ofi_fragment_give_up_locked(struct amg_ofi_fragment *fragment);
-/* The fragment that the message answers; NULL: nothing waits for it. */
+/* The fragment that the message answers; NULL: the transfer has ended. */
 struct amg_ofi_fragment *amg_ofi_fragment_find_locked(
     const struct amg_ofi_message *message);
-/* The peer is lost, and its transfers have ended. */
+/* The peer is lost, and its transfers have ended: no answer will come. */
 void amg_ofi_fragment_lost_locked(struct amg_peer *peer);
-/* A transfer may send again: lets the next one that waits for that try. Call it
- * for each transfer that ended, which may have had its turn without a post. */
+/* Lets the next transfer that waits for `rma_unanswered` try again. Also for
+ * each transfer that ends, which may have had its turn without a post. */
 void amg_ofi_fragment_next_locked(struct amg_peer *peer);
 /* Translates libfabric's code of a failed access to ours. */
 hg_return_t amg_ofi_fragment_error(int error);
@@ -193,7 +191,7 @@ hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_target to,
     const struct amg_seg_iter *local, const struct amg_remote *remote,
     uint64_t len, struct amg_op *op);
 
-/* Posts as much as possible. */
+/* Posts as many fragments of the waiting transfers as there is room for. */
 void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain);
 
 /* Handlers of messages. */
@@ -204,18 +202,17 @@ void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message);
 void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message);
 
 void amg_ofi_rma_cancel_locked(struct amg_op *op);
-/* The same for all transfers of an endpoint that is closing. */
+/* The endpoint closes: cancels all its transfers. */
 void amg_ofi_rma_drop_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
-/* The endpoint is closed while fragments are in flight: drops their
- * completions.
- */
+/* The endpoint closes while fragments are in flight: ends their operations, and
+ * ignores their completions. */
 void amg_ofi_rma_detach_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
-/* All endpoints are closed, so no fragment will complete. The transfers end
- * with their peers. */
+/* Libfabric's endpoint is closed, so no fragment will complete. The loss of the
+ * peers then ends the transfers. */
 void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain);
-/* The peer is lost. */
+/* The peer is lost: ends all transfers with the peer. */
 void amg_ofi_rma_lost_locked(struct amg_peer *peer);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Choice of the provider that an init string names (ofi_select.c), and what it
- * depends on: addresses (ofi_bind_addr.c, ofi_addrstr.c) and the environment of
- * the job (ofi_env.c). */
+/* Choice of the provider that an init string names (ofi_select.c), from
+ * addresses (ofi_bind_addr.c, ofi_addrstr.c) and the environment of the job
+ * (ofi_env.c). */
 #ifndef AMG_OFI_BACKEND_OFI_SELECT_H
 #define AMG_OFI_BACKEND_OFI_SELECT_H
 
@@ -16,21 +16,21 @@ enum {
 /* "[iface|host|NIC][:port]", the subnet and the format of addresses, as read.
  */
 struct amg_ofi_bind_addr {
-    char given[AMG_OFI_HOST_CAP]; /* as the user wrote it */
-    char host[AMG_OFI_HOST_CAP];  /* its address; "": any */
+    char given[AMG_OFI_HOST_CAP]; /* text of the user */
+    char host[AMG_OFI_HOST_CAP];  /* address of `given`; "": any */
     char port[AMG_OFI_PORT_CAP];  /* "": any */
     bool is_any;                  /* the wildcard address was given */
-    bool is_name;                 /* of a host, or a NIC of libfabric */
+    bool is_name;                 /* `given` names a host, or libfabric's NIC */
     const char *unknown;          /* error of the resolver, or NULL */
     bool has_subnet;
-    int family; /* AF_UNSPEC: either */
+    int family; /* AF_UNSPEC: IPv4 or IPv6 */
     int subnet_family;
     uint8_t subnet[AMG_OFI_IP_LEN];
     unsigned subnet_bits;
 };
 
-/* HG_INVALID_ARG: the text, subnet or format is wrong, or they contradict each
- * other; the log says which. */
+/* HG_INVALID_ARG: the text, subnet or format is wrong, or two of them
+ * contradict each other; the log says which. */
 hg_return_t amg_ofi_bind_addr_read(
     const struct amg_open *how, struct amg_ofi_bind_addr *ret_bind);
 
@@ -38,12 +38,12 @@ hg_return_t amg_ofi_bind_addr_read(
  * provider. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
 
-/* Rank of a result of libfabric: 0 is best, larger ones fewer hosts can reach;
- * negative: not usable. */
+/* Rank of a result of libfabric: 0 is best; the larger the rank, the fewer
+ * hosts can reach the address; negative: not usable. */
 int amg_ofi_bind_addr_rank(
     const struct amg_ofi_bind_addr *bind, const struct fi_info *info);
 
-/* Is the NIC of this result the one that the user named? */
+/* Did the user name the NIC of this result? */
 bool amg_ofi_bind_addr_is_nic(
     const struct amg_ofi_bind_addr *bind, const struct fi_info *info);
 
@@ -53,8 +53,8 @@ bool amg_ofi_bind_addr_is_any(uint32_t format, const void *addr);
 /* Name, interface and bus address of the NIC of a result. */
 void amg_ofi_nic_read(const struct fi_info *info, struct amg_nic_id *ret_nic);
 
-/* `first` of a list of results, or a later one that is equally good and of a
- * NIC nearer to this process. If the user named one, `first`. */
+/* `first` of a list of results, or a later result that is equally good and
+ * whose NIC is nearer to this process. If the user named a NIC: `first`. */
 const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
     const struct amg_ofi_bind_addr *bind, const struct fi_info *first);
 
@@ -68,21 +68,21 @@ enum {
 struct amg_ofi_auth {
     size_t len; /* 0: the provider's default */
     uint8_t bytes[AMG_OFI_AUTH_LEN_MAX];
-    char device[AMG_OFI_DEVICE_CAP]; /* its NIC; "": any */
+    char device[AMG_OFI_DEVICE_CAP]; /* NIC that the key is for; "": any */
 };
 
-/* `how->nic.auth_key`, or on Slingshot the one of the job's list that
+/* `how->nic.auth_key`, or on Slingshot the key of the job's list that
  * AMALGAM_SLINGSHOT_VNI chooses. `device`: the NIC that the user named, or "".
  * HG_INVALID_ARG; the log says why. */
 hg_return_t amg_ofi_auth_read(const struct amg_open *how, const char *device,
     struct amg_ofi_auth *ret_key);
 
 /* For log lines: ", VNI 5 of service 2" if the provider has such a key, or "".
- * `ret_text` has AMG_OFI_AUTH_TEXT_CAP bytes. Returns it. */
+ * `ret_text`, which is returned, has AMG_OFI_AUTH_TEXT_CAP bytes. */
 const char *amg_ofi_auth_text(const struct fi_info *info, char *ret_text);
 
-/* fi_getinfo(). Before the first one of this process, in which libfabric reads
- * its environment, sets variables that the user has not set. */
+/* fi_getinfo(). Libfabric reads its environment in the first fi_getinfo() of a
+ * process; before that, sets variables that the user has not set. */
 int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     const struct fi_info *hints, struct fi_info **ret_info);
 
@@ -96,8 +96,9 @@ void amg_ofi_env_forget(void);
 void amg_ofi_addrstr_write(const struct amg_ofi_facts *facts, const void *addr,
     size_t len, char *ret_text);
 
-/* The bytes of such a string; at most AMG_OFI_ADDR_MAX. HG_INVALID_ARG: it is
- * none; HG_ADDRNOTAVAIL: of another stack. The log says why. */
+/* Address in `text`, at most AMG_OFI_ADDR_MAX bytes. HG_INVALID_ARG: no
+ * address; HG_ADDRNOTAVAIL: another stack, or an unknown host; the log says
+ * why. */
 hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
     const char *text, void *ret_addr, uint16_t *ret_len);
 
@@ -112,7 +113,7 @@ bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
 hg_return_t amg_ofi_select(const struct amg_open *how,
     struct fi_info **ret_info, struct amg_ofi_facts *ret_facts);
 
-/* All results for this driver, for freeinfo; NULL: none. */
+/* All results of libfabric for this driver, for freeinfo; NULL: none. */
 struct fi_info *amg_ofi_select_all(void);
 
 #endif

@@ -86,11 +86,11 @@ enum amg_ofi_kind {
 
 enum {
     AMG_OFI_VERSION = 6,
-    AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte, */
+    AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte */
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
     AMG_OFI_CONNECT_MIN = 32 + AMG_OFI_ADDR_MAX, /* of any version */
-    /* A REQUEST, ONEWAY or REPLY with 64 KiB, and room for all headers. */
+    /* Length of a REQUEST, ONEWAY or REPLY with 64 KiB and all headers. */
     AMG_OFI_LONG_LEN = 65536 + 4096,
 };
 
@@ -114,22 +114,22 @@ struct amg_ofi_connect {
     uint16_t addr_len;
     uint64_t token;       /* for the header of the receiver's messages; not 0 */
     uint64_t incarnation; /* of the sender; not 0 */
-    uint32_t message_len; /* the longest that the sender can receive */
-    uint16_t credits;     /* requests of the receiver that it has room for */
-    uint16_t seq;         /* CONNECT: its number; ACCEPT: that of the CONNECT
-                           * that it answers, of which only the last counts;
-                           * one of 65,535 before it came 18 hours late */
+    uint32_t message_len; /* longest usual message of the sender */
+    uint16_t credits;     /* the receiver's requests that find room */
+    uint16_t seq; /* number of the CONNECT; in an ACCEPT, of the CONNECT that it
+                   * answers, of which only the last counts; repeats after
+                   * 65,535 CONNECTs: 18 hours */
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* of the sender */
     uint32_t received; /* messages of the receiver that came with its token */
     uint16_t first;    /* credits of the receiver from the start */
-    uint16_t longs;    /* requests of the receiver beyond message_len, up to
-                        * AMG_OFI_LONG_LEN, that it has room for; 0: none */
+    uint16_t longs;    /* the receiver's requests beyond message_len, up to
+                        * AMG_OFI_LONG_LEN, that find room; 0: none */
 };
 
 struct amg_ofi_key {
     uint32_t number;
-    uint32_t serial; /* of the registration: with one salt, a key that was kept
-                      * over 2^32 of them would be valid again */
+    uint32_t serial; /* of the exposure: a key kept over 2^32 exposures of a
+                      * domain would be valid again */
     uint64_t salt;
 };
 
@@ -139,15 +139,14 @@ struct amg_ofi_access {
     uint32_t unused;
     uint64_t into;
     uint64_t len;  /* of this message's bytes */
-    uint64_t left; /* first message of a transfer: of all its bytes; else `len`
-                    */
+    uint64_t left; /* first message: of the transfer's bytes; else `len` */
 };
 
 struct amg_ofi_lease_ask {
     struct amg_ofi_key key;
 };
 
-/* One segment for the provider. */
+/* A segment, as the provider names it in a read or write. */
 struct amg_ofi_row {
     uint64_t base; /* provider's address of offset 0 of the segment */
     uint64_t len;

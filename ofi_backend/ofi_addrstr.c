@@ -105,7 +105,7 @@ static hg_return_t sockaddr_read(const struct amg_ofi_facts *facts,
     return HG_SUCCESS;
 }
 
-/* Only characters that occur in addresses that are strings. */
+/* Has the text only characters that occur in addresses that are strings? */
 static bool is_name(const char *text)
 {
     for (; *text != '\0'; text++)
@@ -146,8 +146,7 @@ static hg_return_t hex_read(const char *rest, void *ret_addr, uint16_t *ret_len)
     return HG_SUCCESS;
 }
 
-/* Is the scheme, without "ofi+", our stack, or the protocol that it begins
- * with? */
+/* Is the scheme, without "ofi+", our stack, or the first layer of our stack? */
 static bool stack_is_mine(
     const struct amg_ofi_facts *facts, const char *name, size_t len)
 {
@@ -163,7 +162,7 @@ static bool stack_is_mine(
         strncmp(facts->stack, name, first) == 0 &&
         strncmp(name + first, "_rxm", strlen("_rxm")) == 0)
         return true;
-    /* One wire protocol had both names; see ofi_select.c. */
+    /* "net" and "tcp" are names of the same wire protocol; see ofi_select.c. */
     return first == 3 && strncmp(facts->stack, "net", 3) == 0 && len == 3 &&
            strncmp(name, "tcp", 3) == 0;
 }
@@ -208,7 +207,7 @@ hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
 
 static bool is_ip(int family, const void *addr, size_t len)
 {
-    struct sockaddr_in head; /* both families begin with family and port */
+    struct sockaddr_in head; /* IPv6 also begins with family, port */
 
     if (len != (family == AF_INET ? sizeof(head) : sizeof(struct sockaddr_in6)))
         return false;

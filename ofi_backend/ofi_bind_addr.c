@@ -2,14 +2,14 @@
 /* Address that a domain binds to, and the NIC that has it.
  *
  * Peers always get the address of one interface. The wildcard address (0.0.0.0)
- * means nothing to others, and libfabric may replace it by the loopback; so the
- * driver takes it as "choose one". Of several addresses it takes the first that
- * other hosts can reach.
+ * means nothing to other hosts, and libfabric may replace the wildcard by the
+ * loopback; so the driver takes it as "choose an interface". Of several
+ * addresses the driver takes the first that other hosts can reach.
  *
- * It compares only NICs that are alike: of one network (a fabric of libfabric),
- * equally fast, and with addresses of the same format. So ranks that take
- * different NICs reach each other, and none takes a slow NIC because it is
- * near. Other NICs stay in libfabric's order. */
+ * The driver compares only NICs that are alike: of one network (a fabric of
+ * libfabric), equally fast, and with addresses of the same format. So ranks
+ * that take different NICs reach each other, and no rank takes a slow NIC
+ * because that NIC is near. Other NICs stay in libfabric's order. */
 #include "ofi_backend/ofi_select.h"
 
 #include <arpa/inet.h>
@@ -45,7 +45,7 @@ static const char *family_name(int family)
     return family == AF_INET6 ? "IPv6" : "IPv4";
 }
 
-/* The bytes of an IP address; NULL: it is none. */
+/* The bytes of an IP address; NULL: `addr` is no IP address. */
 static const uint8_t *ip_of(const struct sockaddr *addr)
 {
     const struct sockaddr_in *four = (const void *)addr;
@@ -88,7 +88,7 @@ static bool is_wildcard(int family, const uint8_t *ip)
     return memcmp(ip, &in6addr_any, ip_len(family)) == 0;
 }
 
-/* AF_UNSPEC: it is no number. */
+/* Family of a numeric address; AF_UNSPEC: the host is not numeric. */
 static int family_of(const char *host)
 {
     uint8_t ip[AMG_OFI_IP_LEN];
@@ -100,7 +100,7 @@ static int family_of(const char *host)
     return inet_pton(AF_INET6, bare, ip) == 1 ? AF_INET6 : AF_UNSPEC;
 }
 
-/* The address of a network interface, as text; rather not a link-local one. */
+/* Address of an interface, as text: link-local only if there is no other. */
 static bool iface_read(const char *name, int family, char *ret_host)
 {
     struct ifaddrs *all = NULL;
@@ -129,8 +129,8 @@ static bool iface_read(const char *name, int family, char *ret_host)
     return is_found;
 }
 
-/* Reads the address of the named interface: of the wanted family, or IPv4 if it
- * has one. */
+/* Reads the address of the named interface: of the wanted family; without a
+ * wish, IPv4 before IPv6. */
 static bool iface_find(struct amg_ofi_bind_addr *bind)
 {
     if (bind->family != AF_UNSPEC)
@@ -174,8 +174,8 @@ static hg_return_t host_read(struct amg_ofi_bind_addr *bind)
     return HG_SUCCESS;
 }
 
-/* An IPv4 address may lack its last numbers. Without a number of bits, those of
- * all that are given count. */
+/* Reads "ADDRESS[/BITS]". An IPv4 address may lack its last numbers; the
+ * default of BITS then covers the numbers that are given. */
 static hg_return_t subnet_read(const char *text, struct amg_ofi_bind_addr *bind)
 {
     char ip[INET6_ADDRSTRLEN + sizeof(".0.0.0")] = "";
@@ -211,7 +211,7 @@ static hg_return_t subnet_read(const char *text, struct amg_ofi_bind_addr *bind)
     return HG_INVALID_ARG;
 }
 
-/* 0: other hosts can reach it. */
+/* Rank of an address; 0: other hosts can reach the address. */
 static int ip_rank(int family, const uint8_t *ip)
 {
     if (is_loopback(family, ip))
@@ -219,8 +219,8 @@ static int ip_rank(int family, const uint8_t *ip)
     return is_link_local(family, ip) ? RANK_LINK : 0;
 }
 
-/* NOTE(not by libfabric): it would call the resolver for each provider, and
- * take the first address, even the loopback. */
+/* NOTE(not by libfabric): libfabric would call the resolver for each provider,
+ * and take the first address, even the loopback. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
 {
     const struct addrinfo hints = {
@@ -240,7 +240,7 @@ void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
 
         if (ip == NULL)
             continue;
-        /* Of two with the same rank, IPv4. */
+        /* Of two addresses with the same rank, IPv4. */
         rank = 2 * ip_rank(at->ai_family, ip) + (at->ai_family == AF_INET6);
         if (best != NULL && rank >= best_rank)
             continue;
@@ -318,7 +318,7 @@ int amg_ofi_bind_addr_rank(
     int rank = 0;
 
     if (!is_ip_format(info->addr_format))
-        return 0; /* it has no subnet and no family */
+        return 0; /* not an IP address: no subnet, no family */
     ip = ip_of(addr);
     if (ip == NULL)
         return bind->has_subnet ? -1 : RANK_OTHER_FAMILY;
@@ -378,7 +378,7 @@ static bool is_same_ip(const struct sockaddr *one, const struct sockaddr *other)
            six->sin6_scope_id == other_six->sin6_scope_id;
 }
 
-/* The interface that has the address; "": none has, or it is no IP address. */
+/* The interface with the address; "": none has, or it is no IP address. */
 static void iface_of(const struct fi_info *info, char *ret_iface)
 {
     struct ifaddrs *all = NULL;

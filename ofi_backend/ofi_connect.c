@@ -6,26 +6,27 @@
  *                                               <-- ACCEPT (the same of the
  *   messages that waited for it                 -->          target)
  *
- * Each side sends the other a token, which the other puts into every later
- * message: so the receiver finds the sender in a table, even if its provider
+ * Each process sends its peer a token, which the peer puts into every later
+ * message: so the receiver finds the sender in a table, even if the provider
  * does not name senders. Each domain draws an incarnation, and each first
- * contact a token; so a new token means that the former process is gone, or has
- * given this one up and connects anew.
+ * contact a token; so a new token means that the former peer is gone, or has
+ * given up this process and connects anew.
  *
  * Any process may send CONNECT in the name of any address. So a CONNECT opens
- * nothing, and ends nothing in flight: this process answers to the address in
- * it, and a process that then repeats the token is there. A CONNECT that
- * differs from the one before gets no answer: this process sends its own to
- * that address, and believes only the ACCEPT that repeats our token.
+ * nothing, and ends nothing in flight: this process answers to that address,
+ * and a message with the token of the answer proves the peer. A CONNECT that
+ * differs from the peer's last CONNECT gets no answer: this process sends its
+ * own CONNECT to that address, and believes only the ACCEPT that repeats our
+ * token.
  *
  * A CONNECT also states how many requests its sender has room for, and how many
- * messages it has received. When a connection breaks, the provider makes
- * another without notice, and may lose messages that had left by the first.
- * Messages keep their order, so all that were posted before a CONNECT arrive
- * before it; if the ACCEPT counts fewer, they are lost, and all operations
- * between the two end. A long message that the provider still sends when a
- * shorter one arrives does not count as lost; and two ACCEPTs in a row have to
- * miss the same messages. */
+ * messages its sender has received. When a connection breaks, the provider
+ * makes another without notice, and may lose messages that had left by the
+ * broken connection. Messages keep their order, so all messages that were
+ * posted before a CONNECT arrive before that CONNECT; if the ACCEPT counts
+ * fewer, messages are lost, and all operations with the peer end. A long
+ * message that the provider still sends when a shorter message arrives does not
+ * count as lost; and two ACCEPTs in a row have to miss the same messages. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <inttypes.h>
@@ -39,15 +40,15 @@
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
 
-/* Each post to an address where nobody listens begins a connection (rxm), which
- * takes a core; so each retry waits twice as long, up to 50 ms. */
+/* Each post to an address where no process listens begins a connection (rxm),
+ * which takes a core; so each retry waits twice as long, up to 50 ms. */
 #define RETRY_NS (AMG_NS_PER_MS / 5)
 
 enum {
     RETRY_SHIFT_MAX = 8,
-    RETRIES_MAX = 256, /* peers in one poll; the others follow in the next */
+    RETRIES_MAX = 256, /* peers in one poll; the next poll continues */
     ACCEPTS_MAX = 256, /* owed at once to processes that are no ranks of this
-                        * job: each may be at a false address */
+                        * job: addresses may be false */
 };
 
 static void accept_owe(struct amg_peer *peer, bool is_owed)
@@ -58,7 +59,7 @@ static void accept_owe(struct amg_peer *peer, bool is_owed)
     peer->owes_accept = is_owed;
 }
 
-/* Is its loss logged? Not if this process wants nothing of the peer. */
+/* Is the loss logged? Not if this process wants nothing of the peer. */
 static bool is_loss_logged(const struct amg_peer *peer)
 {
     return peer->state == AMG_OFI_PEER_CONNECTING ||
@@ -102,7 +103,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_peer_unref_locked(peer);
 }
 
-/* False: no room, or no memory. */
+/* False: no room, no memory, or a failed post that lost the peer. */
 static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
     struct amg_ofi_domain *domain = peer->domain;
@@ -150,7 +151,7 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     return false;
 }
 
-/* Sends the CONNECT or ACCEPT that is owed. False: there was no room. */
+/* Sends the owed CONNECT and ACCEPT. False: no room, or the peer is lost. */
 static bool connect_try_locked(struct amg_peer *peer)
 {
     if (peer->retry_ns != 0 && amg_clock_ns() < peer->retry_ns)
@@ -248,7 +249,7 @@ bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
     return true;
 }
 
-/* Other versions may be shorter or longer. */
+/* A CONNECT of another version may be shorter or longer. */
 static struct amg_ofi_connect connect_read(
     const unsigned char *body, uint32_t len)
 {
@@ -301,12 +302,12 @@ static bool version_is_ours(
     return false;
 }
 
-/* The peer gets an ACCEPT with our version, and nothing more. */
+/* Sends the peer an ACCEPT with our version, and nothing more. */
 static void incompatible_note_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
     if (peer->state != AMG_OFI_PEER_UNKNOWN)
-        return; /* it was told, or a check of its identity runs */
+        return; /* the peer was told, or a check of its identity runs */
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_INCOMPATIBLE);
     identity_set(peer, connect);
     amg_ofi_peer_set_deadline(peer);
@@ -331,7 +332,7 @@ static void claim_note_locked(
     peer->their_seq = connect->seq;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
-    /* The missing messages may be on their way: the ACCEPT will tell. */
+    /* Missing messages may be in flight: our CONNECT's ACCEPT will tell. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
         is_short(peer, connect, peer->sent) &&
         peer->connect_tick != domain->tick)
@@ -344,7 +345,7 @@ static void claim_note_locked(
     amg_ofi_peer_set_pending_locked(peer);
 }
 
-/* May one more ACCEPT be owed? Others may ask again in a second. */
+/* May an ACCEPT be owed? A peer without an answer asks again in a second. */
 static bool may_accept(const struct amg_peer *peer)
 {
     const struct amg_domain *base = &peer->domain->base;
@@ -393,7 +394,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
             peer, peer->incarnation != connect.incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
-        amg_ofi_token_set_locked(peer, token); /* the peer uses it already */
+        amg_ofi_token_set_locked(peer, token); /* the peer already uses it */
         peer->received = received;
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
@@ -403,9 +404,9 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
         return;
     }
     if (is_new)
-        accept_owe(peer, true); /* its CONNECT may not have been answered */
+        accept_owe(peer, true); /* no ACCEPT may have answered its CONNECT */
     identity_set(peer, &connect);
-    peer->is_stale = false; /* the process that is there now has answered */
+    peer->is_stale = false; /* the process that is there has answered */
     peer_open_locked(peer);
     amg_ofi_peer_set_pending_locked(peer);
 }
@@ -415,8 +416,8 @@ void amg_ofi_connect_on_disconnect_locked(const struct amg_ofi_message *message)
     amg_ofi_connect_lost_locked(message->peer, NULL);
 }
 
-/* Sends all that waits for this peer while there is room. True: some was sent.
- */
+/* Sends messages that wait for the peer while there is room. True: some
+ * left. */
 static bool send_try_locked(struct amg_peer *peer)
 {
     bool has_left = false;
@@ -489,7 +490,7 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
         }
         amg_ofi_peer_unref_locked(peer);
     }
-    /* Peers share the room: those that got some queue behind the others. */
+    /* Peers share the room: peers that sent queue behind the others. */
     amg_list_splice(&all, &domain->pending);
     amg_list_splice(&all, &sent);
     amg_list_splice(&domain->pending, &all);

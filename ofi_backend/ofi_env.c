@@ -11,10 +11,10 @@
  *   SLINGSHOT_SVC_IDS  2,7        a service for each device
  *
  * Libfabric reads its environment once, at the first fi_getinfo() of a process;
- * after that of another library (MPI) nothing here has any effect. Values of
- * the user stay; so do values set here, as another thread may be reading the
- * environment, and each change can free what it reads. Providers also install
- * signal handlers then; this file restores those of the program. */
+ * if another library (MPI) was first, nothing here has any effect. Values of
+ * the user stay. Values set here stay, too: a change can free the text that
+ * another thread reads. Providers also install signal handlers in fi_getinfo();
+ * this file restores those of the program. */
 #include "ofi_backend/ofi_select.h"
 
 #include <ctype.h>
@@ -33,7 +33,7 @@
 #define UNIVERSE_NAME "FI_UNIVERSE_SIZE"
 
 enum {
-    UNIVERSE_DEFAULT = 256, /* libfabric's own */
+    UNIVERSE_DEFAULT = 256, /* libfabric's own default */
     UNIVERSE_MAX = 1 << 24,
 };
 
@@ -41,9 +41,9 @@ static const struct {
     const char *name;
     const char *value;
 } settings[] = {
-    /* Receive buffers of 16 KiB of the layer ofi_rxm; the default of 4096 takes
-     * 64 MiB before the first message. With 128 a class over tcp;ofi_rxm has 22
-     * MiB resident instead of 74. */
+    /* Number of receive buffers of 16 KiB of the layer ofi_rxm; the default of
+     * 4096 takes 64 MiB before the first message. With 128 a class over
+     * tcp;ofi_rxm has 22 MiB resident instead of 74. */
     {"FI_OFI_RXM_MSG_RX_SIZE", "128"},
     /* Else peers could reach memory on Slingshot after its registration was
      * closed (libfabric, fi_cxi(7)). */
@@ -56,7 +56,7 @@ static const char *const job_sizes[] = {
     "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
 
 static bool was_set;
-static char universe[16]; /* the value set here; "": none */
+static char universe[16]; /* value set here; "": none */
 
 /* Key in the format of the cxi provider (libfabric, fi_cxi(7)). */
 struct slingshot_key {
@@ -71,7 +71,7 @@ static const char *text_of(const char *name)
     return text == NULL ? "" : text;
 }
 
-/* Word number `index` of a list with commas; false: there is none. */
+/* Word number `index` of a list with commas; false: none, or no room. */
 static bool word_read(
     const char *list, unsigned index, char *ret_word, size_t cap)
 {

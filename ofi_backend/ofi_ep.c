@@ -2,26 +2,26 @@
 /* Objects of libfabric that a domain is made of, memory that it has registered,
  * and buffers that it receives into.
  *
- * If the driver may choose the keys of memory, it counts them up from a random
- * number of at least 256 (Slingshot reserves smaller ones), so that the key of
- * freed memory, also of a former process at this address, does not soon name
- * other memory. Memory that belongs to an endpoint is bound to it before
- * its key is read.
+ * If the driver may choose the keys of memory, the driver counts up from a
+ * random number of at least 256 (Slingshot reserves smaller keys), so that the
+ * key of freed memory, also of a former process at this address, does not soon
+ * name other memory. Memory that belongs to an endpoint is bound to the
+ * endpoint before the key is read.
  *
- * All messages arrive in the same few large buffers, each of which takes
- * messages until the longest one may not fit any more (FI_MULTI_RECV). They are
- * always posted, so that no message is unexpected to the NIC.
+ * All messages arrive in a few large buffers, each of which takes messages
+ * until the longest message may not fit any more (FI_MULTI_RECV). The buffers
+ * are always posted, so that no message is unexpected to the NIC.
  *
- * The provider releases a buffer when it is full, but a message in it may still
- * be on its way: a long message of one sender, while short ones of others fill
- * the bytes behind it (net, 1.17), or one that was matched when the buffer was
+ * The provider releases a full buffer, but a message for that buffer may still
+ * arrive: a long message, while short messages of other senders fill the bytes
+ * behind it (net, 1.17), or a message that was matched when the buffer was
  * posted (tcp;ofi_rxm, 1.17). So the driver posts a buffer again at once only
- * if the messages in it leave no gap, and the longest one no longer fits. A gap
- * may remain for ever, if its sender is gone or the provider skipped it; or its
- * message comes when the sender's link is back. So after some quiet time the
- * buffer gets other memory, and the driver keeps the former memory for late
- * messages. After REPLACED_MAX such blocks it posts the same memory again,
- * after a longer time. */
+ * if its messages leave no gap, and the longest message no longer fits. A gap
+ * may remain for ever, if the sender is gone or the provider skipped the bytes;
+ * or the message comes when the sender's link is back. So after some quiet time
+ * the buffer gets other memory, and the driver keeps the former memory for late
+ * messages. After REPLACED_MAX such blocks the driver posts the former memory
+ * again, after a longer time. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ enum {
     KEY_TRIES = 64,           /* keys that may still be in use after a wrap */
     BLOCK_ALIGN = 64,         /* a cache line */
     RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, at least */
-    RECEIVE_MESSAGES = 4,     /* longest messages that it takes, at least */
+    RECEIVE_MESSAGES = 4,     /* longest messages in a buffer, at least */
     CQ_LEN = 1024,
     QUIET_TICKS = 3,        /* 0.3 s; the tick of ofi_poll.c */
     QUIET_TICKS_LAST = 10,  /* if only the last message is missing */
@@ -244,7 +244,7 @@ static int objects_make(struct amg_ofi_domain *domain, bool no_block)
 }
 
 /* Has the provider release a buffer when the longest message no longer fits. If
- * it cannot, each buffer takes one message. */
+ * the provider cannot do that, each buffer takes one message. */
 static int multi_set(struct amg_ofi_domain *domain)
 {
     size_t room = domain->receive_max;
@@ -266,7 +266,8 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     size_t addr_len = AMG_OFI_ADDR_MAX;
     int code = objects_make(domain, how->nic.no_block);
 
-    /* Before it is enabled, the option ends the process (shm, 1.17). */
+    /* The option of multi_set(), before enable, ends the process (shm,
+     * 1.17). */
     if (code == 0)
         code = amg_ofi_call->enable(domain->ep);
     if (code == 0)
@@ -288,7 +289,7 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     return HG_SUCCESS;
 }
 
-/* If the provider has no room, a later poll posts the buffer. */
+/* Posts the buffer; without room of the provider, a later poll does. */
 static hg_return_t receive_post_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
@@ -341,14 +342,14 @@ void amg_ofi_ep_release_locked(
 }
 
 /* A provider may report that a message was too long, and then ignore the buffer
- * for ever (tcp;ofi_rxm, 1.17): an unknown sender could disable all of them. So
- * the driver cancels the post, unless it has ended. */
+ * for ever (tcp;ofi_rxm, 1.17): an unknown sender could disable all buffers. So
+ * the driver cancels the post, unless the provider has released the buffer. */
 void amg_ofi_ep_truncated_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at)
 {
     size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
 
-    /* It fills the rest of the buffer. */
+    /* A truncated message fills the rest of the buffer. */
     if (at != NULL && offset <= receive_len(domain))
         amg_ofi_ep_received_locked(
             domain, receive, at, receive_len(domain) - offset);
@@ -378,7 +379,7 @@ static unsigned quiet_ticks_of(
                : QUIET_TICKS;
 }
 
-/* Gives a buffer that has a gap other memory. False: there is none. */
+/* Gives a buffer with a gap other memory. False: none, or REPLACED_MAX. */
 static bool memory_replace_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fragments of a transfer: reads and writes of the provider, or messages.
  *
- * A fragment of the provider takes runs of memory from both sides until one
- * side reaches the provider's limit of segments in one post, or the fragment
- * its longest length. Segments of the peer are never merged: each has its own
- * key.
+ * A fragment of the provider takes runs of memory at the initiator and at the
+ * peer until one of them reaches the provider's limit of segments in one post,
+ * or the fragment its longest length. Segments of the peer are never merged:
+ * each has its own key.
  *
  * A fragment by message costs one round trip and no registration; many small
  * segments are gathered and scattered instead of posted to the NIC one by one.
  * The first message has the length of the whole transfer, so that the exposer
  * can check key, permission and bounds before the first byte moves. When the
- * transfer ends before the answer, as by a cancel, its cookie and its place
- * among the unanswered messages stay until the answer comes or the peer is
- * lost: a cookie names another message after 1,024 uses of its slot, which
- * would take the late bytes for its own. */
+ * transfer ends before the answer, as by a cancel, the message keeps its cookie
+ * and its place among the unanswered messages until the answer comes or the
+ * peer is lost: after 1,024 uses of its slot a cookie names another message,
+ * whose transfer would take the late bytes. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -25,19 +25,19 @@ enum {
      * write of 16 MiB stalled in libfabric 1.17 for a quarter of a second (net,
      * tcp). */
     FRAGMENT_LEN = 1 << 20,
-    /* Unanswered messages to a peer; other transfers wait. Messages for which
-     * the peer has no buffer posted use up resources that it needs to post one
-     * (shm, 1.17, has 256 of both together). */
+    /* Unanswered messages to a peer; further transfers wait. Messages for which
+     * the peer has no buffer posted use up resources that the peer needs to
+     * post a buffer (shm, 1.17, has 256 for messages and buffers together). */
     UNANSWERED_MAX = 16,
 };
 
-/* In the table in place of a fragment whose transfer has ended. */
+/* Stands in the table for a fragment whose transfer has ended. */
 static struct amg_ofi_fragment given_up;
 
 /* Memory that one post names. */
 struct shape {
     struct iovec local[AMG_OFI_IOVS];
-    uint32_t segments[AMG_OFI_IOVS]; /* of the local list, if it is exposed */
+    uint32_t segments[AMG_OFI_IOVS]; /* local ones, if that memory is exposed */
     void *descs[AMG_OFI_IOVS];
     struct fi_rma_iov remote[AMG_OFI_IOVS];
     size_t local_count;
@@ -81,8 +81,8 @@ static uint64_t remote_take(const struct amg_ofi_lease *lease,
     return ret_iov->len;
 }
 
-/* Up to `max` bytes of our memory, in at most `count` runs. Returns their
- * number. */
+/* Takes up to `max` bytes of our memory, in at most `count` runs. Returns the
+ * number of bytes. */
 static uint64_t local_take(struct amg_seg_iter *local, uint64_t max,
     size_t count, bool is_exposed, struct shape *ret_shape)
 {
@@ -103,7 +103,7 @@ static uint64_t local_take(struct amg_seg_iter *local, uint64_t max,
     return len;
 }
 
-/* The memory of the next fragment; advances both iterators beyond it. */
+/* Takes the memory of the next fragment, and advances `local` and `remote`. */
 static void shape_take(const struct amg_ofi_transfer *transfer,
     struct amg_seg_iter *local, struct amg_seg_iter *remote,
     struct shape *ret_shape)
@@ -135,7 +135,7 @@ static void mrs_close_locked(struct amg_ofi_fragment *fragment)
         amg_ofi_unreg_locked(fragment->mrs[--fragment->mr_count]);
 }
 
-/* The registration of one local run: that of exposed memory; else one for this
+/* The registration of a local run: that of exposed memory; else one for this
  * fragment alone, as nothing tells when the program frees the memory. */
 static hg_return_t mr_open_locked(struct amg_ofi_fragment *fragment,
     const struct shape *shape, size_t i, struct fid_mr **ret_mr)
@@ -152,7 +152,7 @@ static hg_return_t mr_open_locked(struct amg_ofi_fragment *fragment,
     return rc;
 }
 
-/* Registers local memory, where the provider wants that. */
+/* Registers local memory, if the provider needs that. */
 static hg_return_t descs_open_locked(
     struct amg_ofi_fragment *fragment, struct shape *shape)
 {

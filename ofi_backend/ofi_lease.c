@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leases of peers' memory: the right to access it by reads and writes of the
- * provider.
+/* Leases: the right to access memory of a peer by the provider's reads and
+ * writes.
  *
- * A transfer requests a lease unless there is one already. Memory that is
- * exposed for one transfer, as for most RPCs, is freed soon: its lease is
+ * A transfer requests a lease unless the memory is leased already. Memory that
+ * is exposed for one transfer, as for most RPCs, is freed soon: its lease is
  * returned before the transfer completes, so that the owner need not wait.
  * Memory that is leased a second time is likely to be used again: its lease is
  * kept for some time, and transfers then cost no more than a read or write.
  * Only a domain that a thread polls whatever the program does keeps leases:
- * elsewhere nobody might return them, as the program may compute for hours.
+ * elsewhere the program may compute for hours, and no thread would return
+ * leases.
  *
  * A lease whose transfers were all cancelled before it was granted is returned
  * at once, too: when the grant comes, the program may compute. The cookie is
@@ -45,7 +46,7 @@ static void lease_set_state(
     lease->state = next;
 }
 
-/* No two domains have the same salt. */
+/* Hash over number, serial and salt; no two domains have the same salt. */
 static uint64_t hash_of(const struct amg_ofi_key *key)
 {
     uint64_t hash = (uint64_t)key->serial << 32 | key->number;
@@ -54,7 +55,7 @@ static uint64_t hash_of(const struct amg_ofi_key *key)
     return hash ^ hash >> 32;
 }
 
-/* Was this memory leased before? Records that it is. */
+/* Was this memory leased before? Records that the memory is leased. */
 static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
 {
     uint64_t *entry = &domain->seen[hash % AMG_OFI_SEEN];
@@ -97,7 +98,7 @@ static bool return_send_locked(const struct amg_ofi_lease *lease)
         NULL, 0);
 }
 
-/* False: no memory for the message; it stays. */
+/* Returns and frees a lease. False: no memory for the message; it stays. */
 static bool lease_return_locked(struct amg_ofi_lease *lease)
 {
     AMG_ASSERT(lease->state != AMG_OFI_LEASE_ASKED || lease->is_gone);
@@ -111,7 +112,7 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
 {
     struct amg_ofi_domain *domain = lease->peer->domain;
 
-    /* A revoked lease that could not be returned is there already. */
+    /* A revoked lease that could not be returned is on the list already. */
     lease_busy_locked(lease);
     AMG_ASSERT(lease->users == 0);
     lease->idle_tick = domain->tick;
@@ -231,7 +232,7 @@ static struct amg_ofi_lease *lease_find_locked(
     return slot == NULL ? NULL : slot->object;
 }
 
-/* Makes room for `rows` more, and at most for twice those that have come: a
+/* Makes room for `rows` more, and at most for twice the rows that have come: a
  * count that a peer announces must not make this process allocate memory. */
 static hg_return_t rows_fit(struct amg_ofi_lease *lease, uint32_t rows)
 {
@@ -271,7 +272,7 @@ static void rows_take(struct amg_ofi_lease *lease,
     }
 }
 
-/* Is it the next part of the grant, with the length that it states? */
+/* Is this the next part of the grant, with the length that `head` states? */
 static bool grant_fits(const struct amg_ofi_lease *lease,
     const struct amg_ofi_grant *head, uint32_t rows, uint32_t len)
 {
@@ -282,7 +283,7 @@ static bool grant_fits(const struct amg_ofi_lease *lease,
            len == sizeof(*head) + rows * sizeof(struct amg_ofi_row);
 }
 
-/* Ends the lease, and the transfers that wait for it; ignores later grants. */
+/* Ends the lease, and has the caller end waiting transfers with `why`. */
 static struct amg_ofi_lease *lease_end(
     struct amg_ofi_lease *lease, hg_return_t why, hg_return_t *ret)
 {
@@ -337,7 +338,7 @@ struct amg_ofi_lease *amg_ofi_lease_denied_locked(
             AMG_OFI_DENY, (long)message->header->cookie);
         return NULL;
     }
-    lease->is_gone = true; /* there is nothing to return */
+    lease->is_gone = true; /* nothing to return */
     lease->users++;
     *ret = refuse.code == HG_SUCCESS || refuse.code >= HG_RETURN_MAX
                ? HG_NA_ERROR
@@ -351,7 +352,7 @@ struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
     struct amg_ofi_lease *lease = lease_find_locked(message);
 
     if (lease == NULL || lease->state != AMG_OFI_LEASE_OPEN)
-        return NULL; /* its RETURN is on the way */
+        return NULL; /* the RETURN is on the way */
     lease_set_state(lease, AMG_OFI_LEASE_ENDED);
     lease->users++;
     return lease;

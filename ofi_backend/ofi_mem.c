@@ -2,22 +2,22 @@
 /* Exposed memory: leases for peers, and their puts and gets by messages.
  *
  * A key consists of a number in a table, which is reused, a serial number,
- * which is not, and the salt of the domain; it is invalid once the memory is
- * unregistered. To reach the memory, the provider needs an address and a key
- * for each segment, which would not fit into ours; a peer that requests a lease
- * gets them:
+ * which is not, and the salt of the domain; the key is invalid once the memory
+ * is unregistered. To reach the memory, the provider needs an address and a key
+ * of its own for each segment, which would not fit into our key; the answer to
+ * a request for a lease has them:
  *
  *   LEASE -->  <-- GRANT, rows ...   (or DENY)   reads and writes   RETURN -->
  *
  * So this process knows which peers may be reading or writing. Providers check
  * a key when an access begins, at best; closing a registration does not stop an
- * access in flight. To unregister memory, this process revokes its leases,
- * whose holders return them when they have no access in flight; then it closes
- * the registration. Memory is registered when it is leased first, or when it is
- * first the local side of a put or get of ours, if that needs a registration
- * (FI_MR_LOCAL), and until it is unregistered. So no registration outlives its
- * memory, whatever the user frees and allocates meanwhile, and malloc() needs
- * no hooks.
+ * access in flight. To unregister memory, this process revokes the leases; each
+ * holder returns its lease when it has no access in flight; then this process
+ * closes the registration. Memory is registered when a peer leases the memory
+ * first, or when a put or get of ours first uses it as the local side, if that
+ * needs a registration (FI_MR_LOCAL), and until the program unregisters it. So
+ * no registration outlives its memory, whatever the user frees and allocates
+ * meanwhile, and malloc() needs no hooks.
  *
  *   exposed --unreg--> closed, revoked --last RETURN, or loss--> freed */
 #include "ofi_backend/ofi_rma.h"
@@ -39,14 +39,14 @@ enum {
     PROBES = 64,       /* bytes that one system call reads */
 };
 
-/* One peer's lease. Owned by the memory's lists. */
+/* Lease of a peer. Owned by the memory's lists. */
 struct grant {
-    struct amg_link link;    /* on its memory's `grants` or `revoked` */
-    struct amg_link of_peer; /* on its peer's list */
+    struct amg_link link;    /* on the memory's `grants` or `revoked` */
+    struct amg_link of_peer; /* on the peer's list */
     struct amg_ofi_mem *mem;
     struct amg_peer *peer; /* a reference */
-    uint32_t cookie;       /* its holder's; REVOKE and RETURN name it */
-    uint8_t context;       /* of its holder */
+    uint32_t cookie;       /* of the holder's lease; in REVOKE and RETURN */
+    uint8_t context;       /* of the holder */
     bool is_revoked;
 };
 
@@ -160,11 +160,11 @@ hg_return_t amg_ofi_mem_mr_locked(
 }
 
 /* Can the first and the last byte of each segment be read? A provider over the
- * kernel's sockets neither pins pages nor reports a read of them that fails
- * here: the reader would wait for ever, and then take the next messages for its
- * bytes (libfabric 1.17, "internal transfer failed"). Memory that was unmapped
- * or protected, or whose file was cut off, is found here; a gap within is not,
- * as all pages would have to be touched. */
+ * kernel's sockets neither pins pages nor reports a read of pages that fails at
+ * the exposer: the reader would wait for ever, and then take the bytes of the
+ * next messages for its data (libfabric 1.17, "internal transfer failed").
+ * Memory that was unmapped or protected, or whose file was cut off, is found
+ * here; a gap within is not, as all pages would have to be touched. */
 static bool is_readable(const struct amg_ofi_mem *mem)
 {
     struct iovec there[PROBES];
@@ -258,7 +258,7 @@ static void row_fill(
     ret_row->key = segment->len == 0 ? 0 : amg_ofi_call->mr_key(mem->mrs[i]);
 }
 
-/* Sends as many messages as the rows need. */
+/* Sends the rows of the grant, in as many messages as they need. */
 static hg_return_t grant_send_locked(const struct grant *grant)
 {
     struct amg_ofi_mem *mem = grant->mem;
@@ -321,7 +321,7 @@ void amg_ofi_mem_on_lease_locked(const struct amg_ofi_message *message)
         AMG_OFI_DENY, message->header->cookie, rc);
 }
 
-/* Finds the memory of an access, after all checks. */
+/* Finds the memory of an access, and checks permission and bounds. */
 static hg_return_t access_check_locked(const struct amg_ofi_message *message,
     const struct amg_ofi_access *access, enum amg_mem_flags direction,
     struct amg_seg_iter *ret_iter)
@@ -398,8 +398,8 @@ void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
     access_answer_locked(message, rc);
 }
 
-/* A peer mostly returns its oldest grant, which is first in the list. A RETURN
- * for which there is no grant has crossed a DENY. */
+/* Finds the grant from the oldest on, as peers mostly return the oldest. A
+ * RETURN without a grant has crossed a DENY. */
 void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {
     struct amg_link *link = amg_list_first(&message->peer->grants);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests, replies and refusals, for the call engine.
  *
- * The driver refuses a request to a context that is not open here. It does not
- * send a reply for a process that is gone to a new one at its address. Each
- * side announces how many requests of one peer it holds, and refuses further
- * ones.
+ * The driver refuses a request to a context that is not open here. A reply for
+ * a process that is gone is not sent to a new process at its address. Each
+ * process announces how many requests of one peer it holds, and refuses further
+ * requests.
  *
- * The calls to a peer that wait for their answers are in a list, so that its
- * loss ends these and looks at no others.
+ * A list per peer has the calls that wait for an answer, so that the loss of a
+ * peer ends its calls without a search among all calls.
  *
- * Requests and replies of up to 64 KiB have msgbufs of their own. The receiver
- * copies them as any other message, so it says how many long requests of a peer
- * it takes at once. The origin counts them from the buffer to the answer, and
- * one-way ones until the peer has returned all credits; when there are too
- * many, it has no long buffer, and the arguments are pulled. Replies are as
- * many as this process waits for. */
+ * Long requests and replies, of up to 64 KiB, have msgbufs of their own. The
+ * receiver copies a long message like any other, so the receiver announces how
+ * many long requests of a peer it takes at once. The origin counts a long
+ * request from its buffer to its answer, and a one-way request until the peer
+ * has returned all credits; beyond the limit there is no long buffer, and the
+ * target pulls the arguments. The calls of this process bound the long
+ * replies. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -43,7 +44,6 @@ static bool call_links_grow(struct amg_ofi_domain *domain)
     return true;
 }
 
-/* Adds a call to the list of its peer. */
 static void call_push_locked(
     struct amg_peer *peer, uint32_t cookie, bool is_long)
 {
@@ -87,7 +87,7 @@ static hg_return_t request_send_locked(
     } else {
         msgbuf->peer->long_oneways += msgbuf->is_counted;
     }
-    msgbuf->is_counted = false; /* the call is, now */
+    msgbuf->is_counted = false; /* the call counts now */
     msgbuf->header.cookie = post->cookie;
     amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;
@@ -107,7 +107,7 @@ static bool credits_pay_locked(
         .kind = AMG_OFI_CREDIT, .target = peer->context};
 
     if (peer->state != AMG_OFI_PEER_OPEN)
-        return true; /* what was owed to it is not any more */
+        return true; /* nothing is owed to a lost peer */
     header.cookie = amg_calls_note_locked(calls, owed);
     if (amg_ofi_send_control_locked(peer, header, NULL, 0))
         return true;
@@ -259,8 +259,8 @@ hg_return_t amg_ofi_msg_send_ack(struct amg_ep *base, struct amg_target to,
     return msgbuf != NULL ? HG_SUCCESS : HG_NOMEM;
 }
 
-/* A request that came in the msgbuf is answered or released: returns its
- * credit. */
+/* A request that came in the msgbuf is answered or released: the request no
+ * longer counts as open. */
 static void request_close_locked(const struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_peer *peer = msgbuf->peer;
@@ -285,7 +285,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     if (len > buf->cap)
         return HG_MSGSIZE;
     amg_bias_lock(&domain->lock);
-    if (msgbuf->is_counted) /* its receiver waits for it */
+    if (msgbuf->is_counted) /* a reply takes no place of a long request */
         amg_ofi_msgbuf_uncount_locked(msgbuf);
     msgbuf->post.op = op;
     msgbuf->post.ep = base;
@@ -309,7 +309,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     return HG_SUCCESS;
 }
 
-/* Owes the peer one credit more, and sends all if there are enough. */
+/* Owes the peer one credit more; sends the credits if there are enough. */
 static void credit_owe_locked(struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
@@ -318,7 +318,7 @@ static void credit_owe_locked(struct amg_peer *peer)
         return;
     if (amg_list_is_empty(&peer->unsent) && peer->packed.kept == NULL)
         (void)amg_calls_owe_locked(&domain->calls, &peer->calls);
-    else /* the waiting messages carry them */
+    else /* the waiting messages carry the credits */
         (void)amg_flow_owe(&domain->calls.flow, &peer->calls);
 }
 
@@ -327,7 +327,7 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_arrival(arrival);
     struct amg_ofi_domain *domain = msgbuf->domain;
 
-    (void)ep; /* it may be closed by now */
+    (void)ep; /* the endpoint may be closed by now */
     amg_bias_lock(&domain->lock);
     if (amg_arrival_has_credit(arrival) &&
         msgbuf->epoch == msgbuf->peer->epoch) {
@@ -356,7 +356,7 @@ static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
             peer, 0, context, AMG_OFI_REFUSE, cookie, why);
         return;
     }
-    if (why != HG_AGAIN) /* that was logged */
+    if (why != HG_AGAIN) /* amg_ofi_msg_on_request_locked() logged the limit */
         amg_ofi_peer_violation(
             peer, AMG_VIOLATION_DROPPED, AMG_OFI_ONEWAY, context);
     credit_owe_locked(peer);
@@ -384,7 +384,7 @@ struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
     return msgbuf;
 }
 
-/* The copy that the message is in, or a new one. */
+/* The copy of the PACK that has the message, or a new copy of the message. */
 static struct amg_ofi_msgbuf *msgbuf_of_message_locked(
     const struct amg_ofi_message *message)
 {
@@ -453,7 +453,7 @@ static struct amg_ofi_ep *ep_at(
     return context < domain->max_contexts ? domain->eps[context] : NULL;
 }
 
-/* Whether the peer may have one request more here. */
+/* May the peer have one request more here? */
 static bool has_room(const struct amg_ofi_message *message)
 {
     const struct amg_ofi_domain *domain = message->domain;
@@ -490,8 +490,8 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
             message->header->cookie, is_one_way, why);
 }
 
-/* The operation that this answer is for, or amg_call_cancelled; NULL: there is
- * none. */
+/* The operation that this answer is for, or amg_call_cancelled; NULL: no such
+ * call. */
 static struct amg_op *call_end_locked(const struct amg_ofi_message *message)
 {
     struct amg_peer *peer = message->peer;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers: other processes, as addresses, tokens and states.
  *
- * A peer is the address of a process, whichever process is there: the first
- * contact tells (ofi_connect.c). It takes 460 bytes and about 40 in tables,
- * besides those of the provider, and is found by a hash of its address. It
- * lives while it is referenced: by the user, by a message, and by itself unless
- * it is UNKNOWN.
+ * A peer is an address; the first contact tells which process has that address
+ * (ofi_connect.c). A peer takes 460 bytes, about 40 more in tables, and memory
+ * of the provider, and is found by a hash of its address. A peer lives while
+ * the user or a message references it; a peer that is not UNKNOWN also
+ * references itself.
  *
  * A process that knows a peer's token counts as that peer, so all 64 bits of a
  * token come from the system's generator: no process can derive the tokens of
- * others from its own. Two indexes, by the token and by the address, have
- * chains that grow in number with the peers; without memory for that, in
- * length.
+ * other processes from its own. The two indexes, by token and by address,
+ * double their buckets as peers are added; without memory for that, their
+ * chains become longer.
  *
- * Ten times a second a tick (ofi_poll.c) looks at some peers, and never at all.
- * A peer that this process sends to, or waits for, is watched: it is on the
- * list of the tick at which its silence begins to matter, in a wheel of 16
- * lists. A look that finds nothing to wait for lets it rest. A minute later the
- * tick looks again, as its process may be gone; but not at ranks of this job,
- * whose end ends the job. So peers without traffic cost no time in a tick, and
- * one with traffic costs a look a second. */
+ * A tick (ofi_poll.c) runs ten times a second and checks only some of the
+ * peers. A peer that this process sends to, or waits for, is watched: the peer
+ * is on the list of the tick at which its silence begins to matter, in a wheel
+ * of 16 lists. A check that finds nothing to wait for moves the peer to
+ * `resting`. A minute later a tick checks the peer, whose process may be gone;
+ * but no rank of this job, whose end ends the job. So peers without traffic
+ * cost no time in a tick, a peer with traffic a check a second. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@
 #include "base/mem.h"
 #include "ofi_backend/ofi_select.h"
 
-/* Silence before a peer is checked; part of its time to answer. */
+/* Silence before a peer is checked; counts in the peer's time to answer. */
 #define SILENT_NS (AMG_OFI_SILENT_TICKS * AMG_OFI_TICK_NS)
 
 enum {
@@ -99,14 +99,14 @@ uint64_t amg_ofi_token_draw(void)
     while (token == 0) {
         bool is_random = token_read(&token);
 
-        /* NOTE(abort): it worked before; if numbers can be guessed, any
-         * process can send in a peer's name. */
+        /* NOTE(abort): getrandom() worked before; if numbers can be guessed,
+         * any process can send in a peer's name. */
         AMG_ASSERT(is_random);
     }
     return token;
 }
 
-/* The bucket of the peer, as a link to its first one. */
+/* The bucket of the peer, as the link to the first peer of the bucket. */
 static struct amg_peer **bucket_of(
     const struct amg_ofi_index *index, const struct amg_peer *peer)
 {
@@ -184,7 +184,7 @@ static uint64_t hash_of(const uint8_t *bytes, size_t len)
     return hash;
 }
 
-/* Clears bytes without meaning, so that one address makes one peer. */
+/* Clears bytes without meaning, so that an address makes only one peer. */
 static void addr_clean(
     const struct amg_ofi_domain *domain, uint8_t *addr, size_t len)
 {
@@ -300,8 +300,8 @@ hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
     int count = 0;
 
     if (peer->is_stale && peer->posts_in_flight == 0) {
-        /* The provider must not use the old connection for the process that is
-         * there now. */
+        /* The provider must not use the old connection for the process that now
+         * has the address. */
         if (peer->fi_addr != FI_ADDR_NOTAVAIL)
             (void)amg_ofi_call->av_remove(domain->av, peer->fi_addr);
         peer->fi_addr = FI_ADDR_NOTAVAIL;

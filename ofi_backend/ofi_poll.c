@@ -2,15 +2,15 @@
 /* Progress: received messages, operations in flight, and silent peers.
  *
  * Nothing from the network is trusted: this file drops a message, with one
- * warning, unless its header is valid, it is for this process, its sender has
- * connected, and its body has the length of its kind.
+ * warning, unless its header is valid, the message is for this process, its
+ * sender has connected, and its body has the length of its kind.
  *
  * A dead process is silent on most networks. So a process that waits for an
- * answer, and has received nothing for a second, sends CONNECT again: that
- * fails if there is no process, and brings another token if there is another
- * one. A busy process answers late, without consequences. A silent peer for
- * which no operation waits gets a CONNECT once in one or two minutes, to free
- * dead ones; ranks of the same job get none. */
+ * answer, and has received nothing for a second, sends CONNECT again: the
+ * CONNECT fails if no process has the address, and brings another token if
+ * another process has it. A busy process answers late, without consequences. A
+ * silent peer for which no operation waits gets a CONNECT once in one or two
+ * minutes, to free dead peers; ranks of the same job get none. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 
 enum {
     REST_TICKS = 600,      /* a minute */
-    RESTS_MAX = 64,        /* peers that one tick looks at for their rest */
+    RESTS_MAX = 64,        /* resting peers that one tick checks */
     LEASE_TICKS = 3,       /* 0.3 s that an unused lease is kept */
     EXTENSIONS_MAX = 11,   /* of the time to answer; 2 minutes by default */
     CONN_LEN = 20 << 20,   /* tcp;ofi_rxm maps 17 MiB for a connection */
@@ -46,8 +46,8 @@ static void on_credit_locked(const struct amg_ofi_message *message)
         message->header->cookie);
 }
 
-/* Length of the body of each kind, and its handler. NULL: the sender of CONNECT
- * is not known yet, and a PACK has several messages. */
+/* Length of the body and handler of each kind. CONNECT, whose sender is not
+ * known yet, and PACK, which has several messages, have no handler. */
 static const struct kind_row {
     uint32_t len_min;
     uint32_t len_max;
@@ -102,8 +102,8 @@ static bool message_is_well_formed(
     return false;
 }
 
-/* Hands on the calls of a PACK. One of them may lose the peer, which makes the
- * others void. */
+/* Hands on the calls of a PACK. A call may lose the peer; the calls behind it
+ * are then void. */
 static void pack_read_locked(const struct amg_ofi_message *pack,
     struct amg_pack_iter *iter, struct amg_ofi_msgbuf *whole)
 {
@@ -239,7 +239,6 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     amg_ofi_ep_refill_locked(domain, receive);
 }
 
-/* Takes a completion with an error, from the queue of errors. */
 static unsigned error_take_locked(struct amg_ofi_domain *domain)
 {
     struct fi_cq_err_entry error = {.op_context = NULL};
@@ -323,8 +322,8 @@ static bool is_quiet_locked(struct amg_ofi_domain *domain)
 }
 
 /* Time beyond the deadline. While the provider still sends messages to the
- * peer, there is a connection, whose end it would report; so the peer may be
- * busy, and gets more time. */
+ * peer, the peer has a connection, whose end the provider would report; so the
+ * peer may be busy, and gets more time. */
 static uint64_t grace_ns(const struct amg_peer *peer)
 {
     return peer->state == AMG_OFI_PEER_OPEN && peer->posts_in_flight > 0
@@ -332,7 +331,7 @@ static uint64_t grace_ns(const struct amg_peer *peer)
                : 0;
 }
 
-/* Has this process the memory for a connection? */
+/* Has this process memory for a connection? */
 static bool has_memory(void)
 {
     void *memory = amg_mem_alloc(CONN_LEN);
@@ -360,11 +359,11 @@ static const char *lack_of(const struct amg_peer *peer)
 }
 
 /* Extends the deadline of a first contact. A process may compute before it
- * serves for the first time. If its host accepted a TCP connection, it would
- * report its end; of other networks nothing is known unless posts fail. So
- * there is no limit for ranks of a job, and that of busy peers for others.
- * Without a TCP connection a rank has that limit, too, as its host drops
- * requests for connections when many ranks begin at once. */
+ * serves for the first time. A host that accepted a TCP connection would report
+ * the end of the process; of other networks nothing is known unless posts fail.
+ * So ranks of a job have no limit, and other processes EXTENSIONS_MAX. A rank
+ * without a TCP connection has that limit, too, as its host drops requests for
+ * connections when many ranks begin at once. */
 static bool deadline_extend_locked(struct amg_peer *peer)
 {
     bool is_joined = peer->domain->is_joined;
@@ -411,7 +410,7 @@ static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
 
-    /* It was set while no thread polled. */
+    /* The deadline was set while no thread polled. */
     if (peer->deadline_ns > now_ns + peer->domain->connect_ns)
         peer->deadline_ns = now_ns + peer->domain->connect_ns;
     if (is_silent(peer, peer->domain->connect_ns) &&
@@ -446,7 +445,7 @@ static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
     }
 }
 
-/* A tick has looked at it: sets the next look, if there is one. */
+/* A tick has checked the peer: schedules its next check, if any. */
 static void look_next_locked(struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
@@ -462,7 +461,7 @@ static void look_next_locked(struct amg_peer *peer)
     amg_list_push(&domain->resting, &peer->look);
 }
 
-/* `peer` was taken off its list. */
+/* Checks a peer that was taken off its list. */
 static void peer_look_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     (void)amg_ofi_peer_ref(peer);
@@ -494,9 +493,9 @@ static void peers_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
     }
 }
 
-/* While no thread polls, answers are not received, and no connection is made:
- * only a part of that time counts, so that deadlines end also if a program
- * polls rarely. */
+/* Time to leave out of deadlines. While no thread polls, answers are not
+ * received, and no connection is made: only a part of that time counts, so that
+ * deadlines end also if a program polls rarely. */
 static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns - domain->tick_ns;
@@ -559,7 +558,7 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
         (void)amg_calls_pay_one_locked(&domain->calls);
     if (count == 0 || (++domain->polls & CLOCK_MASK) == 0)
         clock_read_locked(domain);
-    amg_ofi_send_kept_locked(domain); /* what came of all that */
+    amg_ofi_send_kept_locked(domain); /* messages that this progress produced */
     return count;
 }
 
@@ -591,7 +590,7 @@ bool amg_ofi_arm(struct amg_ep *base)
     if (ep->wait_fd < 0)
         return true;
     amg_bias_lock(&domain->lock);
-    amg_ofi_send_kept_locked(domain); /* by other threads since the poll */
+    amg_ofi_send_kept_locked(domain); /* kept by other threads since the poll */
     is_quiet =
         amg_list_is_empty(&ep->done) && amg_list_is_empty(&ep->arrived) &&
         amg_list_is_empty(&domain->calls.late) && is_quiet_locked(domain);

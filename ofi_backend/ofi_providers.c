@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* List of the providers that a class can use, for amalgam_info.
  *
- * It has each stack over which a domain can be opened, with the properties of
- * that domain. */
+ * The list has each stack over which a domain can be opened, with the
+ * properties of that domain. */
 #include "ofi_backend/ofi_domain.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static const struct {
     {FI_MR_ENDPOINT, "bound to the endpoint"},
 };
 
-/* Adds a word to a list with commas, unless it is there or the list is full. */
+/* Adds a word to a list with commas that lacks it, if there is room. */
 static void word_add(char *list, size_t cap, const char *word)
 {
     size_t used = strlen(list);
@@ -75,7 +75,7 @@ static bool is_first(const struct fi_info *all, const struct fi_info *info)
     return true;
 }
 
-/* False: it cannot be opened. */
+/* Opens a domain over the stack and describes it. False: the open failed. */
 static bool stack_tell(const struct fi_info *all, const char *stack,
     void (*each)(const struct amg_provider *provider, void *arg), void *arg)
 {

@@ -11,8 +11,8 @@
  * A write completes when its bytes have arrived. A transfer that is short and
  * has no lease yet, or is scattered in runs shorter than RUN_SHORT, goes by
  * messages. A transfer that is cancelled, or whose memory is revoked, posts no
- * more, and ends when none of its fragments is in flight: a provider cannot be
- * stopped. */
+ * more, and ends when none of its reads and writes is in flight: the provider
+ * cannot stop them. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
@@ -23,9 +23,9 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    FRAGMENTS_MAX = 16, /* of one transfer, in flight */
-    MESSAGES_MAX = 4,   /* the same by messages */
-    SHORT_LEN = 4096,   /* goes by a message, unless there is a lease */
+    FRAGMENTS_MAX = 16, /* reads or writes of one transfer in flight */
+    MESSAGES_MAX = 4,   /* unanswered messages of one transfer */
+    SHORT_LEN = 4096,   /* goes by a message, unless the memory is leased */
     FIRST_MESSAGES = 2, /* for a first access: a pull of 16 KiB over tcp took
                          * 42 us with a lease, and 31 us without */
     RUN_SHORT = 2048,   /* shortest run that is worth a segment of a post */
@@ -58,7 +58,7 @@ static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
         transfer_end_locked(transfer);
 }
 
-/* Posts no more of it; it ends when no fragment is in flight. */
+/* Posts no more of the transfer, which ends with its reads and writes. */
 static void transfer_stop_locked(
     struct amg_ofi_transfer *transfer, hg_return_t ret)
 {
@@ -67,7 +67,7 @@ static void transfer_stop_locked(
         transfer->ret = ret;
     transfer->is_stopped = true;
     if (amg_link_is_listed(&transfer->link))
-        amg_list_remove(&transfer->link); /* it no longer waits for room */
+        amg_list_remove(&transfer->link); /* no longer waits for room */
     /* A late answer to a message then touches no memory of the user. */
     while (transfer->lease == NULL && transfer->fragment_count > 0)
         amg_ofi_fragment_give_up_locked(
@@ -132,7 +132,7 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
                 &transfer->link);
         return;
     }
-    /* A fragment that ends lists it again. */
+    /* A fragment that ends lists the transfer again. */
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link);
     if (rc != HG_SUCCESS)
@@ -215,7 +215,7 @@ static void transfer_denied_locked(
         transfer_stop_locked(transfer, ret);
         return;
     }
-    /* The peer grants no more leases to this process. */
+    /* The peer grants no more leases to this process: goes by messages. */
     transfer->lease = NULL;
     transfer_move_locked(transfer);
     amg_ofi_lease_put_locked(lease);
@@ -291,9 +291,9 @@ static bool is_scattered(const struct amg_ofi_transfer *transfer)
                runs_max;
 }
 
-/* A lease costs two messages, and two more if it is not kept. So a transfer of
- * few messages goes without, unless there is a lease already, or this is not
- * the first access to the memory. */
+/* A lease costs two messages, and two more if the lease is not kept. So a
+ * transfer of few messages goes without a lease, unless the memory is leased
+ * already, or was accessed before. */
 static bool is_for_messages_locked(const struct amg_ofi_transfer *transfer)
 {
     struct amg_peer *peer = transfer->peer;
@@ -403,7 +403,7 @@ void amg_ofi_rma_cancel_locked(struct amg_op *op)
         transfer_stop_locked(transfer, HG_CANCELED);
 }
 
-/* Calls `fn` for each transfer of an endpoint, which it may end. */
+/* Calls `fn`, which may end the transfer, for each transfer of an endpoint. */
 static void transfers_each_locked(struct amg_ofi_domain *domain,
     const struct amg_ofi_ep *ep, void (*fn)(struct amg_ofi_transfer *))
 {

@@ -2,14 +2,14 @@
 /* Choice of the provider that an init string names.
  *
  * A protocol is a list of provider stacks, best first. Libfabric chooses the
- * stack of "tcp". Since 1.18 that has reliable datagrams of its own; before,
- * the layer ofi_rxm completes it, which costs a fifth more time per message.
- * The "net" of 1.17 has no such layer, but the descriptor of its queue does not
- * work; it is there for users that name it, and became the "tcp" of 1.18. Both
- * sides have to use the same stack, so addresses name it.
+ * stack of "tcp". Since 1.18 "tcp" has reliable datagrams of its own; before,
+ * the layer ofi_rxm completes "tcp", which costs a fifth more time per message.
+ * The "net" of 1.17 needs no such layer, but the descriptor of its queue does
+ * not work; "net" is for users that name it, and became the "tcp" of 1.18. Two
+ * peers need the same stack, so addresses name the stack.
  *
  * The driver offers to meet all demands on memory that it can, and obeys those
- * that libfabric returns; afterwards it does not use the provider's name. */
+ * that libfabric returns. Only is_of_tcp() then uses the provider's name. */
 #include "ofi_backend/ofi_select.h"
 
 #include <stdatomic.h>
@@ -26,11 +26,11 @@
 #define API_OLDEST FI_VERSION(1, 15)
 #define API_NEWEST FI_VERSION(1, 20)
 
-/* Demands on the provider; each level has fewer than the one before. */
+/* Demands on the provider; each level has fewer than the level before. */
 enum hints_level {
     HINTS_ALL,    /* short queues, the fewest locks, no threads */
-    HINTS_QUEUES, /* the provider chooses the length of its queues, */
-    HINTS_LEAST,  /* and its locks and threads */
+    HINTS_QUEUES, /* the provider chooses the length of its queues */
+    HINTS_LEAST,  /* the provider also chooses its locks and threads */
     HINTS_LEVELS
 };
 
@@ -67,7 +67,7 @@ struct search {
 };
 
 /* The version of the API to request: the newest that the headers, the loaded
- * library and this code all know. */
+ * library and this code know. */
 static hg_return_t version_choose(uint32_t *ret_version)
 {
     static atomic_bool has_warned;
@@ -128,7 +128,8 @@ static void demands_set(struct fi_info *hints, enum hints_level level)
     }
 }
 
-/* NOTE(not amg_mem): fi_freeinfo() frees the memory of these two. */
+/* NOTE(not amg_mem): fi_freeinfo() frees the memory of key_set() and
+ * names_set(). */
 static hg_return_t key_set(
     struct fi_info *hints, const struct amg_ofi_auth *key)
 {
@@ -175,7 +176,7 @@ static hg_return_t hints_make(const struct amg_open *how, const char *stack,
     return HG_SUCCESS;
 }
 
-/* NOTE(names): no field of fi_info describes the layer below another. */
+/* NOTE(names): no field of fi_info tells whether a provider uses TCP. */
 static bool is_of_tcp(const struct fi_info *info)
 {
     static const char *const names[] = {"tcp", "net", "sockets"};
@@ -229,8 +230,8 @@ static bool is_stack(const char *name, const char *stack)
            (name[len] == '\0' || (name[len] == ';' && stack[len] != '!'));
 }
 
-/* The best result; of equal ones the first, and only its stack. With `by_nic`,
- * only the NIC that the user named. */
+/* The best result of the first stack that fits; of equal results the first.
+ * With `by_nic`, only results of the NIC that the user named. */
 static const struct fi_info *info_best(const struct search *search,
     const struct fi_info *all, const char *stack, bool by_nic)
 {
@@ -255,7 +256,7 @@ static const struct fi_info *info_best(const struct search *search,
     return best;
 }
 
-/* One query; HG_OPNOTSUPPORTED: no result, which is not logged. */
+/* Asks libfabric once; HG_OPNOTSUPPORTED: no result, which is not logged. */
 static hg_return_t query(const struct search *search, const char *stack,
     enum hints_level level, bool by_nic, struct fi_info **ret_info)
 {
@@ -365,8 +366,8 @@ static hg_return_t stacks_try(
     return rc;
 }
 
-/* A name may be that of a NIC, as libfabric calls it, or of a host; only if it
- * is no NIC, the resolver is called, which may take long. */
+/* A name may be libfabric's name of a NIC, or of a host; the resolver, which
+ * may take long, is called only if the name is no NIC. */
 static hg_return_t search_do(struct search *search, struct fi_info **ret_info)
 {
     hg_return_t rc = HG_OPNOTSUPPORTED;

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Message buffers (msgbufs), and their sends.
  *
- * Their number is the largest that was in use at once: outgoing messages,
- * replies, and requests of peers that the user has not released, which the
- * credits bound. An incoming message is copied out of its receive buffer (4 KiB
- * in 0.1 us), so that a handler that keeps its request does not keep a whole
- * buffer from being posted again. Memory that no message filled is never
- * touched.
+ * There are as many msgbufs as were in use at once: outgoing messages, replies,
+ * and requests of peers that the user has not released, which the credits
+ * bound. An incoming message is copied out of its receive buffer (4 KiB in 0.1
+ * us), so that a handler that keeps its request does not keep a whole buffer
+ * from being posted again. Memory that no message filled is never touched.
  *
  * Calls to one peer that the program posts between two polls, or while messages
  * wait for room, leave in one message (transport/pack.h); but not while a
- * thread blocks, as the next poll may be far off. The kept message is the last
- * one that waits for its peer.
+ * thread blocks, as the next poll may be far off. The kept message follows all
+ * messages that wait for its peer.
  *
- * Providers keep short messages in order, but send long ones in pieces, or have
- * the receiver read them, and then later ones arrive first (ofi_rxm: from 16
- * KiB on). So requests after a long one wait until it has left. That needs no
- * progress of the peer's program, so nothing waits in a circle. Replies do not
- * wait, unless they share a message with requests or follow waiting ones.
+ * Providers keep short messages in order, but send long messages in pieces, or
+ * have the receiver read them, and then later messages arrive first (ofi_rxm:
+ * from 16 KiB on). So requests wait until a long request before them has left.
+ * Leaving needs no progress of the peer's program, so nothing waits in a
+ * circle. Replies wait only if they share a message with requests or follow
+ * waiting messages.
  *
- * A short message is injected: it has left when the post returns. A longer one
- * completes later. Any post may return EAGAIN, if the provider has no room or
- * no connection yet; then the message waits in the queue of its peer, in order,
- * and the polls try again. So does a message to a peer that is not OPEN yet.
- * ofi_poll.c has the deadlines. A post that fails for good loses the peer, but
- * only in the next poll, so that no operation ends while its sender uses it. */
+ * A short message is injected: it has left when the post returns. A longer
+ * message completes later. Any post may return EAGAIN, if the provider has no
+ * room or no connection yet; then the message waits in the queue of its peer,
+ * in order, and the polls try again. Messages to a peer that is not OPEN wait,
+ * too. ofi_poll.c has the deadlines. A post that fails for good loses the peer,
+ * but only in the next poll, so that no operation ends while its sender uses
+ * it. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -38,10 +39,10 @@
 enum {
     CREDITS_PER_MESSAGE = UINT8_MAX,
     MSGBUF_ALIGN = 64,      /* a cache line */
-    CREDITS_RESERVED = 128, /* the first block is for at most so many */
+    CREDITS_RESERVED = 128, /* most credits that the first block is for */
     MSGBUFS_SPARE = 32,  /* in the first block, for messages without credits */
     MSGBUFS_MORE = 2,    /* in each later block */
-    IN_ORDER_LEN = 8192, /* bytes: providers reorder none that is shorter */
+    IN_ORDER_LEN = 8192, /* bytes: providers do not reorder shorter messages */
 };
 
 static size_t msgbuf_len(const struct amg_ofi_domain *domain)
@@ -65,7 +66,7 @@ static hg_return_t msgbufs_make(struct amg_ofi_domain *domain, size_t count)
     return HG_SUCCESS;
 }
 
-/* A block of its own, behind the newest one, which has msgbufs left to cut. */
+/* Makes a block of its own, behind the newest, which has msgbufs to cut. */
 static struct amg_ofi_msgbuf *long_make(struct amg_ofi_domain *domain)
 {
     size_t len = sizeof(struct amg_ofi_msgbuf) + AMG_OFI_LONG_LEN;
@@ -92,7 +93,7 @@ static struct amg_ofi_msgbuf *long_make(struct amg_ofi_domain *domain)
     return msgbuf;
 }
 
-/* The newest block is the only one with msgbufs left to cut. */
+/* Only the newest block has msgbufs left to cut. */
 static struct amg_ofi_msgbuf *msgbuf_make(struct amg_ofi_domain *domain)
 {
     struct amg_ofi_block *block = domain->blocks;
@@ -229,7 +230,7 @@ static unsigned kind_of(const struct amg_ofi_header *header)
     return header->kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
 }
 
-/* A CONNECT does not count, as it carries no token. */
+/* Is the message counted in `sent`? A CONNECT, without a token, is not. */
 static bool is_counted(struct amg_ofi_msgbuf *msgbuf)
 {
     return amg_ofi_header_of(msgbuf)->kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
@@ -315,7 +316,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
         amg_flow_owe_again(&domain->calls.flow, &peer->calls, header->credits);
         return code;
     }
-    if (peer->calls.owed > 0) /* more than one message can carry */
+    if (peer->calls.owed > 0) /* more than a message can carry */
         amg_flow_owe_again(&domain->calls.flow, &peer->calls,
             amg_flow_take_owed(&peer->calls, UINT16_MAX));
     peer->sent += kind == AMG_OFI_CONNECT ? 0 : 1;
@@ -331,14 +332,14 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     return 0;
 }
 
-/* Posts it, or has it wait. */
+/* Posts the message, or puts it into the queue of its peer. */
 static void message_send_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_peer *peer = msgbuf->peer;
     ssize_t code = -FI_EAGAIN;
 
     amg_ofi_peer_watch_locked(peer);
-    /* A peer that sent a CONNECT first gets the ACCEPT before anything else. */
+    /* A peer that sent a CONNECT gets the ACCEPT before any other message. */
     if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_accept &&
         peer->fi_addr != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
         code = amg_ofi_send_post_locked(msgbuf);
@@ -384,14 +385,14 @@ void amg_ofi_send_kept_locked(struct amg_ofi_domain *domain)
         kept_send_locked(domain, pack);
 }
 
-/* Asks the packer; a thread polls soon. */
+/* Asks the packer whether to keep the call; a thread polls soon. */
 static enum amg_pack_verdict call_keep_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_packer *packer = &msgbuf->domain->packer;
     struct amg_peer *peer = msgbuf->peer;
 
     if (!amg_list_is_empty(&peer->unsent))
-        peer->packed.turn = packer->turn; /* earlier ones have not left */
+        peer->packed.turn = packer->turn; /* earlier messages have not left */
     msgbuf->pack = (struct amg_pack){
         .head = {.kind = (uint8_t)kind_of(&msgbuf->header),
             .context = msgbuf->header.context,
@@ -413,7 +414,7 @@ void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
     if (kind >= AMG_OFI_REQUEST && kind <= AMG_OFI_CREDIT &&
         domain->armed_count == 0)
         verdict = call_keep_locked(msgbuf);
-    else if (packed->kept != NULL) /* it must not be overtaken */
+    else if (packed->kept != NULL) /* must leave before `msgbuf` */
         kept_send_locked(domain, packed->kept);
     if (verdict == AMG_PACK_FULL) {
         kept_send_locked(domain, packed->kept);

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State of the TCP connections to a silent peer.
  *
- * A process that computes is as silent as one whose host is down, but calls to
- * it must wait. Its kernel is not silent: it acknowledges data, or reports a
- * full window. If it does neither, the host or the link is down. TCP's own
- * time-outs and the errors of the provider do not suffice; README.md says why.
+ * A process that computes is as silent as a process whose host is down, but
+ * calls to a process that computes must wait. A kernel that runs acknowledges
+ * data, or reports a full window; if not, the host or the link is down.
+ * README.md says why TCP's own time-outs and the errors of the provider do not
+ * suffice.
  *
  * So this file finds the connections of the provider among the descriptors of
- * the process: those that lead to the peer's address, and those that came in
- * from its host. It reads their state only while a peer is silent, twice a
- * second for all peers together, and sorts them by address. It shuts dead ones
- * down, which the provider takes for the end of the connection.
+ * the process: connections to the peer's address, and connections that came in
+ * from the peer's host. Their state is read only while a peer is silent, at
+ * most twice a second for all peers together, and sorted by address. The
+ * provider takes the shutdown of a dead connection for its end.
  *
  * The host of a process that was killed refuses connections at once, which
  * providers do not report: rxm returns EAGAIN without end. So while a peer is
- * silent and no connection leads to it, this process connects to its port (a
- * probe), without blocking, and closes the connection. After two refusals in a
- * row no process listens there. Any other result means nothing; the next probe
- * comes after twice the time, as the peer accepts an empty connection for each.
- */
+ * silent and has no live connection, this process connects to the peer's port
+ * (a probe), without blocking, and closes the connection. After two refusals in
+ * a row no process listens there. Any other result means nothing; the next
+ * probe comes after twice the time, as the peer accepts an empty connection for
+ * each probe. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <dirent.h>
@@ -43,15 +44,15 @@ enum {
     WAIT_MAX = 100, /* ticks; 10 s between two probes */
 };
 
-/* An address of either family, or none. */
+/* An IPv4 or IPv6 address, or none. */
 union addr {
     struct sockaddr any;
     struct sockaddr_in four;
     struct sockaddr_in6 six;
 };
 
-/* A connection of this process as last read. QUIET: its host has been silent
- * for the connect time-out, but all data is acknowledged. */
+/* A connection of this process as last read. QUIET: the other host has been
+ * silent for the connect time-out, but all data is acknowledged. */
 struct amg_ofi_conn {
     union addr remote; /* with port 0 if the peer made the connection */
     int fd;
@@ -68,8 +69,8 @@ static union addr addr_of(const struct amg_peer *peer)
     return addr;
 }
 
-/* Some order of addresses; 0: the same. The port has the same offset in both
- * families. */
+/* Some order of addresses; 0: equal. The port has the same offset in IPv4 and
+ * IPv6 addresses. */
 static int order(const union addr *one, const union addr *other)
 {
     if (one->any.sa_family != other->any.sa_family)
@@ -99,8 +100,8 @@ static bool conn_read(
     struct tcp_info info;
     socklen_t len = domain->self->addr_len;
 
-    /* getpeername() fails while a connection is being made; this does not, if
-     * `len` is exact. */
+    /* SO_PEERNAME works also while a connection is being made, unlike
+     * getpeername(), if `len` is exact. */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &conn.remote, &len) != 0)
         return false;
     len = sizeof(info);
@@ -118,7 +119,7 @@ static bool conn_read(
     len = sizeof(local);
     if (getsockname(fd, &local.any, &len) == 0 &&
         local.four.sin_port == self.four.sin_port)
-        conn.remote.four.sin_port = 0; /* some process there made it */
+        conn.remote.four.sin_port = 0; /* a process there made it */
     *ret_conn = conn;
     return true;
 }
@@ -209,8 +210,8 @@ static bool has_conn(const struct amg_ofi_domain *domain,
     return is_conn(domain, remote, i);
 }
 
-/* Shuts dead connections to `remote` down. Duplicates each descriptor and reads
- * its state again: it may have been closed and reused. */
+/* Shuts down dead connections to `remote`. Duplicates each descriptor and reads
+ * the state again: the descriptor may have been closed and reused. */
 static void conns_end(
     const struct amg_ofi_domain *domain, const union addr *remote)
 {
@@ -268,7 +269,7 @@ static void probe_close(struct amg_peer *peer)
     peer->probe = -1;
 }
 
-/* 0: connected; else errno. EINPROGRESS: not yet. */
+/* Begins to connect. 0: connected; else errno. EINPROGRESS: not yet. */
 static int probe_begin(struct amg_peer *peer)
 {
     const union addr remote = addr_of(peer);

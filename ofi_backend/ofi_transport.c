@@ -2,18 +2,18 @@
 /* Driver for libfabric: its domains and endpoints, from open to close.
  *
  * Processes may come and go at any time. A process that closes first lets its
- * messages leave, and then sends DISCONNECT to all peers that know it, which
- * ends their operations with it.
+ * messages leave, and then sends DISCONNECT to all connected peers, which ends
+ * the peers' operations with that process.
  *
  * Ranks of a job close together, by way of another transport, which tells each
- * of them when all may end: so they send no DISCONNECT. A rank is quiet here
- * when all peers have answered it and returned their credits. From then on the
- * loss of a peer is not logged.
+ * rank when all may end: so ranks send no DISCONNECT. A rank is quiet here when
+ * its messages have left, and all peers have answered and returned its credits.
+ * From then on the loss of a peer is not logged.
  *
  * If memory is bound to the endpoint, the provider closes the endpoint only
- * after all memory is deregistered, and memory only after all posts have ended.
- * So the driver cancels all posts first. Otherwise the close of the endpoint
- * ends them. */
+ * after all memory is deregistered, and deregisters memory only after all posts
+ * have ended. So the driver cancels all posts first. Otherwise the close of the
+ * endpoint ends the posts. */
 #include "ofi_backend/ofi_domain.h"
 
 #include "base/assert.h"
@@ -32,8 +32,7 @@ enum {
     MESSAGE_LEN_MIN = 256, /* all messages of the driver fit */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    LONG_SHARE = 8, /* one request of so many may be long: half as much more
-                     * memory */
+    LONG_SHARE = 8, /* of 8 requests, 1 may be long: half as much more memory */
     TRANSFERS_MADE = 16, /* allocated at open */
     EP_CLOSE_MS = 1000,  /* for reads and writes of an endpoint */
     DISCONNECT_MS = 200, /* for the last messages */
@@ -41,7 +40,7 @@ enum {
     PAUSE_NS = 20000,
 };
 
-/* Polls until `is_busy(arg)` is false. False: it still is after that time. */
+/* Polls until `is_busy(arg)` is false. False: still busy after that time. */
 static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
     bool (*is_busy)(void *arg), void *arg)
 {
@@ -84,7 +83,7 @@ static bool is_sending(void *arg)
            domain->unsent_count > 0 || !amg_packer_is_empty(&domain->packer);
 }
 
-/* Without a context no thread polls, so peers could not revoke leases. */
+/* No thread polls without a context, so peers could not revoke leases. */
 static void leases_return_locked(struct amg_ofi_domain *domain)
 {
     for (uint32_t i = 0; i < domain->max_contexts; i++)
@@ -140,7 +139,7 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
               (domain->is_joined && pending_peer_find_locked(domain) != NULL);
     if (!is_busy && domain->is_joined && !domain->peers_may_close) {
         domain->peers_may_close = true;
-        /* Soon the peers may be gone. */
+        /* The peers may close soon, and a lease cannot be returned then. */
         amg_ofi_lease_return_idle_locked(domain, 0);
         is_busy = is_sending(domain);
     }
@@ -148,7 +147,7 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-/* Ranks of a job wait for each other, other processes until their messages have
+/* Ranks of a job wait for answers, all processes until their messages have
  * left. True: this process waits. */
 static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
 {
@@ -178,7 +177,7 @@ static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
     return is_pending;
 }
 
-/* A lease without a user is kept for later, and is at home. */
+/* A lease without a user is kept for later, and does not count as under way. */
 static void peer_write_state_locked(
     const struct amg_peer *peer, struct amg_state *state)
 {
@@ -245,13 +244,13 @@ static bool domain_abandon(struct amg_domain *base)
     return pending_log(amg_ofi_domain_of(base), true);
 }
 
-/* Sends DISCONNECT to all peers that know this process, unless they close
- * with it. */
+/* Sends DISCONNECT to all connected peers, unless they close together with this
+ * process. */
 static void disconnect_send_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
 
-    /* May receive the DISCONNECT of a peer, which then gets none. */
+    /* A peer whose DISCONNECT comes in this poll gets none. */
     (void)amg_ofi_poll_domain_locked(domain);
     amg_ofi_lease_return_idle_locked(domain, 0);
     if (!domain->is_joined || !domain->peers_may_close)
@@ -322,7 +321,6 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
         (void)settle_locked(domain, CANCEL_MS, is_posted, domain);
 }
 
-/* Closes the endpoint and deregisters all memory. */
 static void ep_end_locked(struct amg_ofi_domain *domain)
 {
     if (domain->facts.binds_memory && domain->ep != NULL)
@@ -336,7 +334,7 @@ static void ep_end_locked(struct amg_ofi_domain *domain)
     amg_ofi_ep_close(domain);
 }
 
-/* Frees a domain, also one that failed to open; it is not in use. */
+/* Frees a domain that is no longer in use, or failed to open. */
 static void domain_free(struct amg_ofi_domain *domain)
 {
     struct amg_link *late = NULL;
@@ -454,7 +452,7 @@ static void domain_set(
         _Alignof(struct amg_ofi_fragment));
 }
 
-/* Limits messages to those of the provider, which both sides share. */
+/* Limits messages to the provider's longest, which is equal at all peers. */
 static hg_return_t messages_fit(struct amg_ofi_domain *domain)
 {
     size_t longest = domain->info->ep_attr->max_msg_size;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Descriptor that a context blocks on, and its wake-ups.
  *
- * An epoll of three descriptors: that of the provider's queue; an eventfd,
- * which other contexts of this class signal when they found events for this
- * one; and a timer, which bounds every wait: for deadlines, and for a provider
- * that needs another poll, or lost a wake-up. It is short while operations wait
- * for room or are in flight, and a tenth of a second otherwise, which costs an
- * idle process ten wake-ups a second.
+ * An epoll of three descriptors: the provider's queue; an eventfd, which other
+ * contexts of this class signal when they find events for this context; and a
+ * timer, which bounds every wait: for deadlines, and for a provider that needs
+ * another poll, or lost a wake-up. The timer is short while operations wait for
+ * room or are in flight, and a tenth of a second otherwise, which costs an idle
+ * process ten wake-ups a second.
  *
- * The descriptor of net in libfabric 1.17 (and of tcp in 1.18.0) stays readable
- * for ever once it was. A descriptor that is readable too often while the queue
- * is empty is muted for a second, in which only the timer wakes. That also
- * happens while the bytes of a long access arrive, of which the queue says
- * nothing.
+ * The queue's descriptor of net in libfabric 1.17 (and of tcp in 1.18.0) stays
+ * readable for ever once it was. A descriptor that is readable too often while
+ * the queue is empty is muted for a second, in which the timer stands in for
+ * it. Muting also happens while the bytes of a long access arrive, which the
+ * queue does not report.
  *
- * The epoll has the provider's descriptor only while threads block: each event
+ * The epoll has the queue's descriptor only while threads block: each event
  * costs half a microsecond more by the epoll, also if the user spins. */
 #include "ofi_backend/ofi_ep.h"
 
@@ -32,8 +32,8 @@
 #define NS_PER_S       1000000000ull
 #define WAIT_RETRY_NS  (1 * AMG_NS_PER_MS)   /* a post found no room */
 #define WAIT_FLIGHT_NS (10 * AMG_NS_PER_MS)  /* operations are in flight */
-#define WAIT_IDLE_NS   (100 * AMG_NS_PER_MS) /* none is */
-#define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* only the timer wakes */
+#define WAIT_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is in flight */
+#define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* the descriptor is muted */
 
 enum {
     SPINNING_TICKS = 2, /* without a thread that blocks */
@@ -110,8 +110,8 @@ static uint64_t wait_ns(const struct amg_ofi_domain *domain)
     return WAIT_IDLE_NS;
 }
 
-/* Adds the descriptor of the queue to the epoll; if that fails, the timer wakes
- * the thread. */
+/* Adds the descriptor of the queue to the epoll; if adding fails, the timer
+ * wakes the thread. */
 static void queue_join_locked(struct amg_ofi_ep *ep)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);

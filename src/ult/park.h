@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Park and unpark of threads: a user-level thread leaves its execution stream
- * to others, an OS thread blocks on a futex. An object to wait for (mutex,
- * eventual, join ...) keeps a list of waiters under its own lock:
+ * to other threads, an OS thread blocks on a futex. An object to wait for
+ * (mutex, eventual, join ...) keeps a list of waiters under its own lock:
  *
  *   struct amg_waiter waiter;
  *
@@ -25,75 +25,74 @@
 #include "base/heap.h"
 #include "ult/waiters.h"
 
-/* Lives from set until cancel has returned, usually on the stack of the caller.
- * Only park.c accesses the fields, and writes them under its lock. */
+/* A timeout lives from set until cancel has returned, usually on the stack of
+ * the caller. Only park.c accesses the fields, and writes under its lock. */
 struct amg_timeout {
-    struct amg_heap_node node; /* by its time */
+    struct amg_heap_node node; /* by deadline */
     void (*expire)(struct amg_timeout *timeout);
     bool is_set; /* in the heap */
 };
 
-/* A thread of its own, which the first timeout starts, calls expire(timeout)
- * when the moment of amg_clock_ns()
- * has come, with no lock of park.c held; it may take locks and unpark, and
- * must not block. False: there is no thread and none could be started; nothing
- * was set. */
+/* At `deadline_ns` of amg_clock_ns() the thread of park.c, which the first
+ * timeout starts, calls expire(timeout), with no lock of park.c held. expire()
+ * may take locks and unpark, and must not block. False: the thread could not be
+ * started; nothing was set. */
 bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
     void (*expire)(struct amg_timeout *timeout));
 
 /* Called once for each set, by a caller that holds none of the locks of
- * expire(). True: it has not expired, and will not. False: expire() was called,
- * and has returned. */
+ * expire(). True: the timeout has not expired, and will not. False: expire()
+ * was called, and has returned. */
 bool amg_timeout_cancel(struct amg_timeout *timeout);
 
-/* The time of amg_clock_ns() when the next one expires; 0 while one expires,
- * AMG_NO_DEADLINE if none is set. */
+/* The time of amg_clock_ns() when the next timeout expires; 0 while expire()
+ * runs, AMG_NO_DEADLINE if no timeout is set. */
 uint64_t amg_timeout_next_ns(void);
 
 /* Ends the thread; called by ABT_finalize(), when no timeout is set. The next
- * set starts it again. */
+ * set starts the thread again. */
 void amg_timeout_fini(void);
 
-/* In a child of fork(): none is set, and there is no thread. */
+/* In a child of fork(): no timeout is set, and there is no thread. */
 void amg_timeout_inherit(void);
 
 /* Waits until unparked. The caller holds the lock, which is unlocked as soon as
  * the waiter may be unparked, and not locked again. */
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
 
-/* The same until a time of amg_clock_ns(). False: it has passed; the waiter is
- * then off its list, which the lock guards. */
+/* Waits until unparked, or a time of amg_clock_ns(). False: that time has
+ * passed, and the waiter is off its list, which the lock guards. */
 bool amg_park_until(
     struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns);
 
-/* The same for the calling thread `self` under a biased lock that it holds;
- * amg_ult_make_ready() unparks it, without a waiter on its stack. */
+/* Waits under a biased lock that the calling thread `self` holds;
+ * amg_ult_make_ready() unparks `self`, without a waiter. */
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
 
-/* A time of CLOCK_REALTIME given by the program: checks it, and converts it to
- * amg_clock_ns(). */
+/* For a time of CLOCK_REALTIME that the program gave: a check, and a conversion
+ * to amg_clock_ns(). */
 bool amg_timespec_is_valid(const struct timespec *abstime);
 uint64_t amg_timespec_deadline_ns(const struct timespec *abstime);
 
 enum amg_mutex_word {
     AMG_MUTEX_FREE,
     AMG_MUTEX_HELD,
-    AMG_MUTEX_WANTED, /* held, and others wait */
+    AMG_MUTEX_WANTED, /* held, and threads wait */
     AMG_MUTEX_PASSED, /* free, but only to be acquired under the lock */
 };
 
-/* Zeros but for `is_recursive` make a free one. Owned by its creator, or by the
- * program whose memory it lies in. */
+/* A mutex of zeros, but for `is_recursive`, is free. Owned by its creator, or
+ * by the program whose memory has the mutex. */
 struct amg_mutex {
     uint64_t is_recursive; /* never changes */
     /* An amg_mutex_word. The acquire exchange that locks the mutex pairs with
      * the release store or exchange that unlocks it. */
     atomic_uint word;
-    struct amg_lock lock; /* guards the two below, and word from WANTED on */
+    struct amg_lock lock; /* guards is_waking, waiters, word from WANTED on */
     bool is_waking;       /* a waiter was unparked, but has not run yet */
     struct amg_list waiters;
-    /* Of a recursive one: its holder, which alone writes it, and how often that
-     * took it again. */
+    /* Of a recursive mutex: the holder, which alone writes `owner`, and how
+     * often the holder locked it again. */
     _Atomic(uintptr_t) owner;
     unsigned depth;
 };

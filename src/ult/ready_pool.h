@@ -19,8 +19,8 @@
  *
  * The caller that changes ASLEEP or BLOCKED has claimed the sleeper: one push
  * wakes one sleeper, and each sleeper is woken once. The memory of an ASLEEP
- * sleeper may be freed once it is claimed; that of a WAKING one stays until it
- * is AWAKE. */
+ * sleeper may be freed once the sleeper is claimed; the memory of a WAKING
+ * sleeper stays until the sleeper is AWAKE. */
 enum amg_sleeper_state {
     AMG_SLEEPER_AWAKE,
     AMG_SLEEPER_ASLEEP,
@@ -31,8 +31,8 @@ enum amg_sleeper_state {
 /* A user-level thread that blocks its whole xstream in a call of another
  * module; owned by the caller meanwhile. */
 struct amg_block {
-    void (*wake)(void *arg); /* called by any thread, also before the sleep
-                                begins, which it then has to end as well */
+    /* Called by any thread, also before the sleep begins: then ends it, too. */
+    void (*wake)(void *arg);
     void *arg;
 };
 
@@ -58,23 +58,23 @@ struct amg_claim {
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);
 
-/* Announces that it will block unless claimed; afterwards it checks everything
- * it waits for once more. A full barrier. */
+/* Announces that the caller will block unless claimed; afterwards the caller
+ * checks everything it waits for once more. A full barrier. */
 void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block);
 /* Blocks until claimed; false: the time of amg_clock_ns() has passed. */
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
-/* Makes it AWAKE, claimed or not; waits for a wake-up in progress. */
+/* Makes the sleeper AWAKE, claimed or not; waits for a wake-up in progress. */
 void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 
-/* Called by any thread, the first two also with a lock held. False: it is
- * awake, or another caller has claimed it. */
+/* Claims the sleeper; by any thread, also with a lock held. False: the sleeper
+ * is awake, or another caller has claimed it. */
 bool amg_sleeper_claim(
     struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
-/* Claims the first possible sleeper of a list of watches. */
+/* Claims the first possible sleeper of a list; also with a lock held. */
 void amg_sleeper_claim_first(
     struct amg_list *watches, struct amg_claim *ret_claim);
-/* Wakes all that are ASLEEP, and none that is BLOCKED; also with a lock held,
- * if what they wait for changes only with that lock. */
+/* Wakes all sleepers that are ASLEEP, and none that is BLOCKED; also with a
+ * lock held, if what the sleepers wait for changes only with that lock. */
 void amg_sleeper_wake_all(struct amg_list *watches);
 /* Called once for each claim, with no lock held. */
 void amg_sleeper_wake(const struct amg_claim *claim);
@@ -87,36 +87,36 @@ struct amg_ready_pool_ops {
     const char *name;
     void (*push)(struct amg_ready_pool *pool, struct amg_ult *ult);
     struct amg_ult *(*pop)(struct amg_ready_pool *pool);
-    /* Called by an xstream whose first pool it is not. */
+    /* Called by an xstream that has another first pool. */
     struct amg_ult *(*steal)(struct amg_ready_pool *pool);
 };
 
-/* Owned by its creator; an automatic one is freed with its last scheduler. The
+/* Owned by its creator; an automatic pool is freed with its last scheduler. The
  * lock guards lists and turns. */
 struct amg_ready_pool {
     const struct amg_ready_pool_ops *ops; /* NULL: user-defined, see `user` */
     struct amg_bias lock;
     struct amg_list ready;
     struct amg_list fresh;   /* threads that have never run, for kinds that
-                                distinguish them */
-    struct amg_list watches; /* of struct amg_watch: of sleepers */
+                              * distinguish them */
+    struct amg_list watches; /* struct amg_watch of sleepers */
     unsigned turns;          /* pops of ready threads while fresh ones waited */
     /* Changed with the lock held; read without it, as a hint. */
     atomic_size_t size;
     atomic_size_t blocked;
-    atomic_uint users; /* schedulers that use it */
+    atomic_uint users; /* schedulers that use the pool */
     ABT_pool_access access;
     bool is_automatic;
     int id;
     /* The pool that receives and owns pushed threads after the last scheduler
-     * of this one was freed. Set once, with the lock held. */
+     * of this pool was freed. Set once, with the lock held. */
     struct amg_ready_pool *successor;
     struct amg_watch successor_watch; /* makes each push read `successor` */
     struct amg_ready_pool
-        *_Atomic predecessors; /* whose successor it is; freed with it */
+        *_Atomic predecessors; /* succeeded by this pool; freed with it */
     struct amg_ready_pool *next_predecessor;
     void *data;
-    /* Of a user-defined pool: pushes that still access it. */
+    /* Of a user-defined pool: pushes that still access the pool. */
     atomic_uint pushes;
     struct amg_user_pool *user; /* the functions of the program */
 };
@@ -128,36 +128,36 @@ const struct amg_ready_pool_ops *amg_ready_pool_ops_of(ABT_pool_kind kind);
 struct amg_ready_pool *amg_ready_pool_create(
     const struct amg_ready_pool_ops *ops, ABT_pool_access access,
     bool is_automatic);
-/* Waits for pushes that still access the pool: the thread that they pushed may
- * have ended already. */
+/* Waits for pushes that still access the pool: a pushed thread may have ended
+ * before its push returns. */
 void amg_ready_pool_quiesce(const struct amg_ready_pool *pool);
-/* The pool is empty, and no scheduler has it. */
+/* Frees an empty pool that no scheduler has. */
 void amg_ready_pool_destroy(struct amg_ready_pool *pool);
 
-/* A scheduler takes or drops its reference; the last one frees an automatic
- * pool. Its remaining threads move to `successor` as soon as they are ready;
- * NULL: they are dropped. */
+/* A scheduler takes or drops its reference; the last scheduler frees an
+ * automatic pool. Remaining threads move to `successor` as soon as they are
+ * ready; NULL: remaining threads are dropped. */
 void amg_ready_pool_ref(struct amg_ready_pool *pool);
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
-/* Takes amg_ready_pool_ref() back; an automatic pool stays its creator's. */
+/* Undoes amg_ready_pool_ref(); an automatic pool stays its creator's. */
 void amg_ready_pool_deref(struct amg_ready_pool *pool);
 
-/* Moves the thread to the pool, from the one to which it belonged, if any.
- * Called by its creator, or by a caller that removed it from its pool. Returns
- * an ABT code; nothing changes on an error. */
+/* Moves the thread to the pool, from its former pool, if any. Called by the
+ * thread's creator, or by a caller that removed the thread from its pool.
+ * Returns an ABT code; nothing changes on an error. */
 int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult);
 /* Called before the thread is freed. */
 void amg_ready_pool_disown(struct amg_ult *ult);
 
 /* Makes a thread ready that was new, blocked or has ended: performs a requested
  * migration, pushes the thread into its pool, and wakes a sleeper that watches
- * it. Called by any thread. */
+ * the pool. Called by any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
-/* The same for a new thread. */
+/* Makes a new thread ready. */
 void amg_ult_start(struct amg_ult *ult);
-/* The same for a thread that yields, and has left its stack on the calling
- * xstream. No sleeper is woken if `runs_next` says that the xstream comes to it
+/* Makes a thread ready that yields, and has left its stack on the calling
+ * xstream. Wakes no sleeper if `runs_next` says that the xstream runs it
  * next. */
 void amg_ult_yielded(
     struct amg_ult *ult, bool (*runs_next)(const struct amg_ready_pool *pool));
@@ -171,35 +171,35 @@ bool amg_ready_pool_takes_many(const struct amg_ready_pool *pool);
 void amg_ready_pool_push_many(struct amg_ready_pool *pool,
     const ABT_unit *units, size_t count, ABT_pool_context context);
 /* Pushes a thread, and wakes a sleeper that watches the pool. Called by any
- * thread. `context` is for a user-defined pool; 0: it was created or revived.
- */
+ * thread. `context` is for a user-defined pool; 0: thread created or
+ * revived. */
 void amg_ready_pool_push(
     struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context);
 
-/* The next one, or NULL. */
+/* Pops the next thread, or NULL. */
 struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool);
 struct amg_ult *amg_ready_pool_pop_for(
     struct amg_ready_pool *pool, ABT_pool_context context);
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
-/* The same of a built-in pool, and counts a thread of it that is about to
+/* Pops from a built-in pool, and counts a thread of that pool that is about to
  * block. */
 struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool);
 
 /* `self`, which is about to leave its stack, yields to the next thread of its
- * built-in pool, which is returned: that is popped, and `self` pushed. The pool
+ * built-in pool: pops and returns that thread, and pushes `self`. The pool
  * stays locked until `self` has left. NULL: nothing is ready, or a sleeper has
  * to be woken; nothing has changed. */
 struct amg_ult *amg_ready_pool_turn(
     struct amg_ready_pool *pool, struct amg_ult *self);
 
-/* Counts a thread that was popped from a user-defined pool by another of its
- * functions. */
+/* Counts a thread that was popped from a user-defined pool by another function
+ * of the program. */
 void amg_ready_pool_count_popped(struct amg_ready_pool *pool);
 
-/* Removes that thread; false: it is not in the pool. */
+/* Removes a thread; false: the thread is not in the pool. */
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 
-/* Number of ready threads, and that number with blocked ones; no lock. */
+/* Number of ready threads, and of ready and blocked threads; no lock. */
 size_t amg_ready_pool_size(const struct amg_ready_pool *pool);
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool);
 
@@ -209,7 +209,7 @@ static inline bool amg_ready_pool_has_any(const struct amg_ready_pool *pool)
     return atomic_load_explicit(&pool->size, memory_order_relaxed) > 0;
 }
 
-/* The same for exactly one. */
+/* Is exactly one thread ready in a built-in pool? No lock. */
 static inline bool amg_ready_pool_has_one(const struct amg_ready_pool *pool)
 {
     return atomic_load_explicit(&pool->size, memory_order_relaxed) == 1;
@@ -223,23 +223,23 @@ void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
 /* Counts a thread of the pool that blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
 /* A blocked thread has left the pool without a push: wakes xstreams that are
- * being joined, and wait as long as the pool has blocked threads. */
+ * being joined, which wait as long as the pool has blocked threads. */
 void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool);
 
-/* Adds a sleeper that has been armed: each push wakes one, until it is removed.
- * False: the pool is not empty. */
+/* Adds an armed sleeper: until its removal, each push wakes one sleeper of the
+ * pool. False: the pool is not empty. */
 bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch);
 void amg_ready_pool_unwatch(
     struct amg_ready_pool *pool, struct amg_watch *watch);
 /* Wakes one sleeper if the pool is not empty. */
 void amg_ready_pool_wake_one(struct amg_ready_pool *pool);
 
-/* A definition, behind ABT_pool_user_def when the library made it: the
- * u_get_type of `def` marks it. A pool has a copy of either form. */
+/* A definition of a pool. The u_get_type of `def` marks a definition that the
+ * library made for ABT_pool_user_def. A pool has a copy of its definition. */
 struct amg_user_pool {
     ABT_pool pool;    /* the pool that has this copy */
     ABT_pool_def def; /* the older form */
-    bool is_old;      /* in a pool: only `def` is used */
+    bool is_old;      /* in a pool: `def` is used alone */
     ABT_pool_user_create_unit_fn create_unit;
     ABT_pool_user_free_unit_fn free_unit;
     ABT_pool_user_is_empty_fn is_empty;
@@ -254,21 +254,21 @@ struct amg_user_pool {
     ABT_pool_user_print_all_fn print_all;
 };
 
-/* The unit of a thread in such a pool; ult->unit points to it. Freed with the
- * thread, or when that belongs to another pool. */
+/* The unit of a thread in a user-defined pool, at ult->unit. Freed with the
+ * thread, or when the thread belongs to another pool. */
 struct amg_unit {
     ABT_unit unit; /* the program's */
     struct amg_user_pool *pool;
     struct amg_ult *ult;
 };
 
-/* NULL: it is an ABT_pool_def of the program. */
+/* The library's definition; NULL: `def` is an ABT_pool_def of the program. */
 struct amg_user_pool *amg_user_pool_of(ABT_pool_user_def def);
 
 /* A copy of the definition for `pool`. NULL: no memory. */
 struct amg_user_pool *amg_user_pool_create(
     ABT_pool pool, ABT_pool_user_def def);
-/* Does the definition have all that a pool needs? */
+/* Does the definition have all functions that a pool needs? */
 bool amg_user_pool_is_whole(ABT_pool_user_def def);
 
 /* The functions of the program; no lock is held. */
@@ -281,7 +281,7 @@ struct amg_ult *amg_user_pool_pop(
     const struct amg_user_pool *user, ABT_pool_context context);
 bool amg_user_pool_remove(
     const struct amg_user_pool *user, struct amg_ult *ult);
-/* 0: nothing is ready; else at least 1. `counted`: by the library. */
+/* 0: nothing is ready; else at least 1. `counted`: size that we counted. */
 size_t amg_user_pool_size(const struct amg_user_pool *user, size_t counted);
 
 /* An ABT code. */
@@ -289,10 +289,10 @@ int amg_unit_create(struct amg_user_pool *user, struct amg_ult *ult,
     struct amg_unit **ret_unit);
 void amg_unit_destroy(struct amg_unit *unit);
 
-/* The unit of a thread. In a built-in pool it is the address of the thread,
- * made odd: units of the program have even addresses. */
+/* The unit of a thread. In a built-in pool the unit is the address of the
+ * thread, made odd: units of the program have even addresses. */
 ABT_unit amg_unit_of(struct amg_ult *ult);
-/* The thread of a unit; NULL: there is none. */
+/* The thread of a unit; NULL: no such unit. */
 struct amg_ult *amg_unit_ult(ABT_unit unit);
 
 #endif

@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-/* The first switch to what is returned calls entry(arg) on the stack of `len`
- * bytes from `base`; entry never returns. */
+/* Prepares a stack of `len` bytes from `base`. The first switch to the returned
+ * context calls entry(arg) on that stack; entry never returns. */
 void *amg_switch_prepare(
     void *base, size_t len, void (*entry)(void *arg), void *arg);
 
@@ -19,7 +19,7 @@ void *amg_switch_prepare(
  * when a thread switches to the saved context, maybe on another OS thread. */
 void amg_switch(void **ret_sp, void *to);
 
-/* Its name, for the state of the runtime. */
+/* Name of the built switch, for the state of the runtime. */
 extern const char amg_switch_name[];
 
 #endif

@@ -18,7 +18,7 @@ struct amg_ult_spec {
 /* Creates a thread, which is NEW and in no pool. NULL: no memory, logged. */
 struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec);
 
-/* Frees a thread that has ended, or never ran. Not called by itself. */
+/* Frees a thread that has ended, or never ran. Not called by that thread. */
 void amg_ult_destroy(struct amg_ult *ult);
 
 /* Resets an ended thread to the state after create, but for amg_ult_state();
@@ -26,13 +26,13 @@ void amg_ult_destroy(struct amg_ult *ult);
 void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
 /* Switches to the next ready thread of this xstream, or to the scheduler;
- * `action` and `held` as in ult.h. Returns when an xstream runs the caller
- * again, maybe another one. */
+ * `action` and `held` as in ult.h. Returns when this or another xstream runs
+ * the caller again. */
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
 
-/* Lets the ready threads of this xstream run first; returns at once if there
- * are none. */
+/* Lets the ready threads of this xstream run first; returns at once if no
+ * thread is ready. */
 void amg_ult_yield(struct amg_ult *self);
 
 /* Switches to `to`, a thread that the caller has removed from its pool or a
@@ -42,10 +42,10 @@ void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
 
 /* The calling thread ends; its stack is left for good. */
 _Noreturn void amg_ult_end(struct amg_ult *self);
-/* The same, with a switch to `to`, as by amg_ult_switch_to(). */
+/* The calling thread ends, with a switch to `to` as by amg_ult_switch_to(). */
 _Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to);
 
-/* After a switch back: ends the thread if that was requested. */
+/* After a switch back: ends the thread if a cancel was requested. */
 static inline void amg_ult_check_cancel(struct amg_ult *self)
 {
     if ((atomic_load_explicit(&self->requests, memory_order_relaxed) &
@@ -59,9 +59,9 @@ static inline void amg_ult_check_cancel(struct amg_ult *self)
  * any. */
 void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 
-/* Called by a scheduler in each round, and before it blocks. Returns main(), to
- * be run next, if another xstream has popped it, since it runs only on its own
- * OS thread. Else NULL. */
+/* Called by a scheduler that has the request AMG_XSTREAM_TO_LOOK. Returns
+ * main(), to be run next, if another xstream has popped main(), which runs only
+ * on its own OS thread. Else NULL. */
 struct amg_ult *amg_ult_primary_take(void);
 
 #endif

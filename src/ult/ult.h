@@ -22,22 +22,22 @@ struct amg_stack;
 struct amg_xstream;
 struct amg_ready_pool;
 
-/* NEW -> READY <-> RUNNING -> { READY | BLOCKED -> READY | ENDED }; ENDED ->
- * READY by revival. */
+/* NEW -> READY <-> RUNNING -> { BLOCKED -> READY | ENDED }; ENDED -> READY by
+ * revival. A direct switch makes a NEW, BLOCKED or ENDED thread RUNNING. */
 enum amg_ult_state {
     AMG_ULT_NEW,
     AMG_ULT_READY,   /* in its pool */
     AMG_ULT_RUNNING, /* on an xstream */
-    AMG_ULT_BLOCKED, /* parked or suspended: unparking pushes it */
-    AMG_ULT_ENDED,   /* its function has returned; kept until it is freed */
+    AMG_ULT_BLOCKED, /* parked or suspended: an unpark pushes the thread */
+    AMG_ULT_ENDED,   /* the function has returned; kept until freed */
 };
 
 /* Actions of the next thread on an xstream for the thread that has left its
- * stack there. Only afterwards may another xstream run that one. */
+ * stack there. Only afterwards may another xstream run that former thread. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
-    AMG_SWITCH_YIELD, /* pushes it into its pool */
-    AMG_SWITCH_TURN,  /* unlocks `biased`, its pool's: it is in there already */
+    AMG_SWITCH_YIELD, /* pushes the thread into its pool */
+    AMG_SWITCH_TURN,  /* unlocks `biased`, of the pool that has the thread */
     AMG_SWITCH_PARK,  /* unlocks `held` or `biased` */
     AMG_SWITCH_END,
 };
@@ -50,15 +50,15 @@ enum amg_ult_kind {
     AMG_ULT_SCHEDULER, /* the loop of an xstream; in no pool */
 };
 
-/* Requests to a thread, which checks them when it continues. */
+/* Requests to a thread. */
 enum amg_ult_request {
-    AMG_ULT_TO_CANCEL = 1, /* it ends */
+    AMG_ULT_TO_CANCEL = 1, /* to end when it continues */
     AMG_ULT_TO_RESUME = 2, /* was suspended, so that it may be resumed */
 };
 
-/* The C++ exceptions that a thread handles: their list and number, which the
- * C++ runtime keeps for each OS thread (Itanium C++ ABI, exception handling
- * 2.2.2), and a switch of stacks for each user-level thread. */
+/* The C++ exceptions that a thread handles: their list and number. The C++
+ * runtime keeps one for each OS thread (Itanium C++ ABI, exception handling
+ * 2.2.2), a switch of stacks one for each user-level thread. */
 struct amg_caught {
     void *exceptions;
     unsigned uncaught;
@@ -83,8 +83,8 @@ struct amg_key_table {
     struct amg_key_table *_Atomic more; /* of the heap */
 };
 
-/* Calls the destructors for all values, and frees the memory of the slots; then
- * all is zero again. */
+/* Calls the destructors for all values, and frees the memory of the slots; the
+ * table is zero again. */
 void amg_key_table_clear_slowly(struct amg_key_table *table);
 
 static inline void amg_key_table_clear(struct amg_key_table *table)
@@ -99,44 +99,44 @@ static inline void amg_key_table_clear(struct amg_key_table *table)
 /* Attributes, behind ABT_thread_attr; the program's. */
 struct amg_thread_attr {
     void *stack;        /* NULL: the library's */
-    void *known_stack;  /* of the thread that was asked for these, to be told */
+    void *known_stack;  /* of the thread whose attributes these are */
     size_t stack_len;   /* 0: the default */
-    bool is_of_primary; /* main()'s, whose stack is not known */
+    bool is_of_primary; /* of main(), whose stack is not known */
     bool is_migratable;
     void (*on_migration)(ABT_thread thread, void *arg);
     void *on_migration_arg;
 };
 
-/* A thread, behind ABT_thread. Its creator owns it until it is freed; an
- * unnamed thread owns itself. Only the xstream that runs the thread, or the
- * caller that removed it from a list or a pool, accesses the fields without a
- * comment on threads. */
+/* A thread, behind ABT_thread. Its creator owns the thread until it is freed;
+ * an unnamed thread owns itself. Only the xstream that runs the thread, or the
+ * caller that removed the thread from a list or a pool, accesses the fields
+ * without a comment on threads. */
 struct amg_ult {
     struct amg_link link; /* in the list of `in` */
-    void *sp;             /* saved context; valid while it does not run */
-    /* The pool into which it is pushed when it is ready. Atomic, since other
-     * threads read it. */
+    void *sp;             /* saved context, while the thread does not run */
+    /* The pool into which the thread is pushed when ready. Atomic, since other
+     * threads read this field. */
     struct amg_ready_pool *_Atomic pool;
-    /* The built-in pool in which it is now; NULL: none. Changed under the lock
-     * of that pool; only the holder of the lock can rely on it. */
+    /* The built-in pool in which the thread is now; NULL: none. Changed under
+     * the lock of that pool; only the holder of the lock can rely on it. */
     struct amg_ready_pool *_Atomic in;
-    void *unit; /* its unit in a user-defined pool */
-    /* The xstream that runs it, or ran it last. */
+    void *unit; /* unit in a user-defined pool */
+    /* The xstream that runs the thread, or ran it last. */
     struct amg_xstream *_Atomic xstream;
     _Atomic(enum amg_ult_state) state; /* only amg_ult_set_state() writes it */
     enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
     struct amg_lock *held;
-    struct amg_bias *biased; /* the same, for a lock of that kind */
+    struct amg_bias *biased; /* lock to release, if biased */
     struct amg_ult
-        *scheduler; /* the thread to which it switches when it leaves */
+        *scheduler; /* the thread to switch to when this thread leaves */
     void (*function)(void *arg);
     void *arg;
     struct amg_stack *stack; /* NULL: the program's, or none */
     void *stack_base;
-    size_t stack_room;        /* what it has of it */
+    size_t stack_room;        /* bytes of the stack */
     struct amg_fibre fibre;   /* for the sanitizers */
-    struct amg_caught caught; /* while it does not run */
+    struct amg_caught caught; /* while the thread does not run */
     /* Other threads touch the following fields, too. */
     struct amg_lock lock;    /* guards joiners, keys' writers */
     struct amg_list joiners; /* of struct amg_waiter */
@@ -146,7 +146,7 @@ struct amg_ult {
     void *on_migration_arg;
     struct amg_key_table keys;
     _Atomic uint64_t id; /* 0: not read yet */
-    size_t stack_len;    /* as requested */
+    size_t stack_len;    /* requested length */
     bool is_named;       /* freed by its owner, not by itself */
     bool is_migratable;
 };
@@ -159,22 +159,22 @@ static inline void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind)
     amg_list_init(&ult->joiners);
 }
 
-/* The pool that it belongs to. */
+/* The pool that the thread belongs to. */
 static inline struct amg_ready_pool *amg_ult_pool(const struct amg_ult *ult)
 {
     return atomic_load_explicit(&ult->pool, memory_order_relaxed);
 }
 
-/* Called by its creator, or by the caller that removed it from its pool; see
- * amg_ready_pool_adopt(). */
+/* Called by the thread's creator, or by the caller that removed the thread from
+ * its pool; see amg_ready_pool_adopt(). */
 static inline void amg_ult_set_pool(
     struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     atomic_store_explicit(&ult->pool, pool, memory_order_relaxed);
 }
 
-/* Is it in that built-in pool? NULL: in none. Only a hint without the pool's
- * lock, unless the caller has removed the thread from its pool. */
+/* Is the thread in that built-in pool? NULL: in none. Only a hint without the
+ * pool's lock, unless the caller has removed the thread from its pool. */
 static inline bool amg_ult_is_in(
     const struct amg_ult *ult, const struct amg_ready_pool *pool)
 {
@@ -189,10 +189,10 @@ static inline enum amg_ult_state amg_ult_state(const struct amg_ult *ult)
 
 #define AMG_ULT_MAY(to) (1u << (to))
 
-/* Called only by the one that may change the thread: its creator, a scheduler
- * that popped it, the thread that runs next where it has left, or a caller that
- * removed it from a list. Release: a caller that sees that the thread has ended
- * sees all it did. */
+/* Called only by the party that may change the thread: its creator, a scheduler
+ * that popped it, the thread that runs next on the xstream that it left, or a
+ * caller that removed it from a list. Release: a caller that sees that the
+ * thread has ended sees all writes of that thread. */
 static inline void amg_ult_set_state(
     struct amg_ult *ult, enum amg_ult_state state)
 {
@@ -203,7 +203,7 @@ static inline void amg_ult_set_state(
         [AMG_ULT_RUNNING] = AMG_ULT_MAY(AMG_ULT_READY) |
                             AMG_ULT_MAY(AMG_ULT_BLOCKED) |
                             AMG_ULT_MAY(AMG_ULT_ENDED),
-        /* RUNNING: another thread switches directly to it. */
+        /* RUNNING: another thread switches directly to this thread. */
         [AMG_ULT_BLOCKED] =
             AMG_ULT_MAY(AMG_ULT_READY) | AMG_ULT_MAY(AMG_ULT_RUNNING),
         [AMG_ULT_ENDED] =
@@ -216,8 +216,8 @@ static inline void amg_ult_set_state(
     atomic_store_explicit(&ult->state, state, memory_order_release);
 }
 
-/* Clears the program's variable, of any type of handle; a create function that
- * fails leaves it so. NULL: the program wants no handle. */
+/* Clears the program's variable for a handle of any type; a create function
+ * that fails leaves NULL there. NULL: the program wants no handle. */
 static inline void amg_handle_clear(void *ret_handle)
 {
     if (ret_handle != NULL)
@@ -234,8 +234,8 @@ static inline int amg_handle_create(void *ret_handle, size_t len)
     return object == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
 }
 
-/* Frees an object without users, which the program's variable names, and clears
- * that. `none_code`: there is no variable, or no object. */
+/* Frees the object without users that the program's variable names, and clears
+ * the variable. `none_code`: there is no variable, or no object. */
 static inline int amg_handle_free(void *ret_handle, int none_code)
 {
     void *object = NULL;
@@ -249,8 +249,8 @@ static inline int amg_handle_free(void *ret_handle, int none_code)
     return ABT_SUCCESS;
 }
 
-/* The same for an object that threads may wait for; `is_idle` says that none
- * does. `call` is the public function, for the log. */
+/* Frees an object that threads may wait for, if `is_idle` says that no thread
+ * waits. `call` is the public function, for the log. */
 int amg_sync_free(const char *call, void *ret_handle, int none_code,
     int busy_code, bool (*is_idle)(void *object));
 
@@ -261,7 +261,7 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
         : (out) == NULL ? ABT_ERR_INV_ARG                                      \
                         : (*(out) = (value), ABT_SUCCESS))
 
-/* The code of a setter: sets a member of the object, unless that is NULL. */
+/* The code of a setter: sets a member of the object, which may be NULL. */
 #define AMG_SET(none_code, object, member, value)                              \
     ((object) == NULL ? (none_code) : ((object)->member = (value), ABT_SUCCESS))
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiters, and the list of those of one object, guarded by its lock. A list of
- * zeros is empty, so that objects may have static initialisers.
+/* Waiters, and the list of the waiters of an object, guarded by the object's
+ * lock. A list of zeros is empty, so that objects may have static initialisers.
  *
  * Objects whose memory may be freed as soon as a waiter continues (an eventual
  * on the stack of the waiting thread) wake their waiters in two steps: remove
  * all under the lock, unlock, wake. A caller that returns from a wait without
- * having parked has held the lock, and so knows that its former holder is done.
- */
+ * having parked has held the lock, and so knows that the former holder is
+ * done. */
 #ifndef AMG_ULT_WAITERS_H
 #define AMG_ULT_WAITERS_H
 
@@ -17,13 +17,13 @@
 
 enum amg_waiter_word {
     AMG_WAITER_WAITS,
-    AMG_WAITER_SLEEPS, /* a system call is needed to wake it */
+    AMG_WAITER_SLEEPS, /* a system call is needed for the wake-up */
     AMG_WAITER_WOKEN,
 };
 
 /* Lies on the stack of the caller that waits. */
 struct amg_waiter {
-    struct amg_link link; /* for the list of what is waited for */
+    struct amg_link link; /* in the list of the object */
     struct amg_ult *ult;  /* NULL: an OS thread, or a tasklet */
     atomic_uint word;     /* of enum amg_waiter_word: futex of an OS thread */
 };
@@ -47,7 +47,7 @@ static inline void amg_unpark(struct amg_waiter *waiter)
         amg_ult_make_ready(ult);
         return;
     }
-    /* Release: what was done before is seen by the waiter. */
+    /* Release: the waiter sees all writes before the unpark. */
     if (atomic_exchange_explicit(&waiter->word, AMG_WAITER_WOKEN,
             memory_order_acq_rel) == AMG_WAITER_SLEEPS)
         amg_futex_wake(&waiter->word, 1);
@@ -125,7 +125,7 @@ static inline struct amg_waiters_taken amg_waiters_take_all(
     return taken;
 }
 
-/* Without the lock. */
+/* Called without the lock. */
 static inline void amg_waiters_wake(struct amg_waiters_taken taken)
 {
     struct amg_waiter *waiter = taken.first;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State of an execution stream that only its OS thread touches; stacks of
- * user-level threads, with a guard below, and caches of free stacks. */
+/* State of an execution stream that only the stream's OS thread touches; stacks
+ * of user-level threads, with a guard below, and caches of free stacks. */
 #ifndef AMG_ULT_XSTREAM_LOCAL_H
 #define AMG_ULT_XSTREAM_LOCAL_H
 
@@ -16,14 +16,14 @@ struct amg_stack {
     void *base;
     size_t len;
     struct amg_fibre fibre;
-    unsigned color; /* recommended start of its user, see amg_stack_top() */
-    /* The thread at its upper end, which the next one takes over as it ended;
-     * NULL: there was none yet. */
+    unsigned color; /* offset at the upper end, see amg_stack_top() */
+    /* The thread at the upper end, which has ended, for the next thread to
+     * reuse; NULL: no thread yet. */
     struct amg_ult *ult;
 };
 
-/* Cache of free stacks of an xstream; only its OS thread uses it. All zero is
- * empty. */
+/* Cache of free stacks of an xstream, for its OS thread alone. A cache of zeros
+ * is empty. */
 struct amg_stack_cache {
     struct amg_stack *first;
     unsigned count;
@@ -42,20 +42,20 @@ unsigned amg_stack_cache_cap(void);
 /* At least `len` bytes. `cache`: of the calling xstream, or NULL. NULL: no
  * memory, logged. */
 struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len);
-/* No thread runs on it. */
+/* Frees a stack that no thread runs on. */
 void amg_stack_free(struct amg_stack_cache *cache, struct amg_stack *stack);
-/* The xstream ends. */
+/* The xstream ends: empties the cache. */
 void amg_stack_cache_flush(struct amg_stack_cache *cache);
 
 /* Memory for an object of `len` bytes at the upper end; the usable stack is
  * below. */
 void *amg_stack_top(const struct amg_stack *stack, size_t len);
 
-/* One per xstream. */
+/* State of an xstream. Other threads touch `is_own_ready` alone. */
 struct amg_xstream_local {
     struct amg_ult *current;
     struct amg_ult *left;   /* the thread that has just left its stack */
-    struct amg_ult *handed; /* run first by the scheduler, see switch_to.c */
+    struct amg_ult *handed; /* run first by the scheduler */
     struct amg_xstream *xstream;
     /* C++ state of the running thread, at an address that does not change while
      * this OS thread lives; NULL: no C++ runtime was loaded before the library.
@@ -64,27 +64,26 @@ struct amg_xstream_local {
     struct amg_stack_cache stacks;
     struct amg_ult *
         scheduler; /* of a primary xstream: the thread of its loop; else NULL */
-    void *signal_stack; /* NULL: the OS thread had one before */
+    void *signal_stack; /* NULL: the OS thread had its own */
     /* main() is ready, and was popped by another xstream. */
     atomic_bool is_own_ready;
-    struct amg_ult own; /* has the OS thread's stack: main(), else the
-                         * scheduler */
+    struct amg_ult own; /* on the OS thread's stack: main(), or a scheduler */
 };
 
-/* Makes the calling OS thread that of `xstream`; the scheduler runs on its
- * stack. NULL: no memory, logged. No user-level thread runs there after close.
- */
+/* Makes the calling OS thread the thread of `xstream`; the scheduler runs on
+ * its stack. NULL: no memory, logged. No user-level thread runs there after
+ * close. */
 struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream);
 void amg_xstream_local_close(struct amg_xstream_local *local);
-/* In a child of fork(): the calling thread is that of no xstream. */
+/* In a child of fork(): the calling thread belongs to no xstream. */
 void amg_xstream_local_leave(void);
 
-/* As amg_xstream_local_self(), where that is not a few instructions. */
+/* Form of amg_xstream_local_self() for machines without a short form. */
 struct amg_xstream_local *amg_xstream_local_far(void);
 
-/* The state of the calling OS thread; NULL: it is no xstream. The result is not
- * kept over a call that switches threads: afterwards another OS thread may run
- * the caller. So the compiler must not know that two calls give the same. */
+/* The state of the calling OS thread; NULL: no xstream. The result is not kept
+ * over a call that switches threads: afterwards another OS thread may run the
+ * caller. So the compiler must not merge two calls. */
 static inline struct amg_xstream_local *amg_xstream_local_self(void)
 {
 #if defined(__x86_64__) && !defined(__ILP32__)
@@ -109,7 +108,7 @@ static inline struct amg_xstream *amg_xstream_self(void)
 }
 
 /* The calling user-level thread, tasklet or scheduler; NULL: the OS thread is
- * no xstream. */
+ * not of an xstream. */
 static inline struct amg_ult *amg_ult_current(void)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
@@ -117,8 +116,8 @@ static inline struct amg_ult *amg_ult_current(void)
     return local == NULL ? NULL : local->current;
 }
 
-/* The same; NULL also: the caller is a tasklet or a scheduler, which cannot
- * leave their stack. */
+/* The calling user-level thread; NULL: not on an xstream, or a tasklet or
+ * scheduler, which cannot leave its stack. */
 static inline struct amg_ult *amg_ult_self(void)
 {
     struct amg_ult *ult = amg_ult_current();
@@ -129,11 +128,11 @@ static inline struct amg_ult *amg_ult_self(void)
                : ult;
 }
 
-/* The code for a caller that is on no xstream, and so none of these. */
+/* The ABT code for a caller that is on no xstream. */
 int amg_ult_none_code(void);
 
-/* Tasklets run on their scheduler's stack, so they cannot wait for others of
- * their xstream. */
+/* Is the caller a tasklet? Tasklets run on their scheduler's stack, so they
+ * cannot wait for other threads of their xstream. */
 static inline bool amg_ult_caller_is_task(void)
 {
     const struct amg_ult *ult = amg_ult_current();
@@ -141,7 +140,7 @@ static inline bool amg_ult_caller_is_task(void)
     return ult != NULL && ult->kind == AMG_ULT_TASKLET;
 }
 
-/* May this OS thread run it? Not where main() belongs to another one. */
+/* May this OS thread run `ult`? Not if `ult` is main() of another thread. */
 static inline bool amg_ult_may_run_on(
     const struct amg_xstream_local *local, const struct amg_ult *ult)
 {

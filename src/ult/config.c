@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Configurations of pools and schedulers, and attributes of threads, which the
- * program fills in before it creates these. A configuration is an array of
- * values, since it has few. */
+ * program fills in before it creates pools, schedulers and threads. A
+ * configuration has few values, so it is an array. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,8 +21,8 @@ struct value {
     } is;
 };
 
-/* Values by key: what ABT_pool_config and ABT_sched_config point to. Owned by
- * the program. */
+/* Values by key, behind ABT_pool_config and ABT_sched_config. Owned by the
+ * program. */
 struct values {
     struct value *items;
     size_t count;
@@ -79,8 +79,8 @@ static struct value *value_add(struct values *values)
     return &values->items[values->count++];
 }
 
-/* The types are those of ABT_POOL_CONFIG_* and ABT_SCHED_CONFIG_*. `value` NULL
- * removes the number. An ABT code. */
+/* Sets a value of a type of ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*; NULL
+ * removes the key. An ABT code. */
 static int values_set(
     struct values *values, int key, int type, const void *value)
 {
@@ -104,15 +104,15 @@ static int values_set(
     return ABT_SUCCESS;
 }
 
-/* Functions for both kinds of configurations; `none_code`: there is none. */
+/* For pools and schedulers. `none_code`: the code if `config` is NULL. */
 static int config_set(
     void *config, int none_code, int key, int type, const void *value)
 {
     return config == NULL ? none_code : values_set(config, key, type, value);
 }
 
-/* `ret_type`, an enum of either kind, and `ret_value` may be NULL.
- * ABT_ERR_INV_ARG: the value was not set. */
+/* `ret_type`, a type of ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*, and
+ * `ret_value` may be NULL. ABT_ERR_INV_ARG: the value was not set. */
 static int config_get(
     const void *config, int none_code, int key, void *ret_type, void *ret_value)
 {

@@ -75,7 +75,7 @@ int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
         *(uint64_t *)val = 1; /* always */
         return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_DEFAULT_SCHED_SLEEP_NSEC:
-        *(uint64_t *)val = 0; /* sleeps until it is woken */
+        *(uint64_t *)val = 0; /* sleeps until woken */
         return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_ENABLED_STACK_OVERFLOW_CHECK:
         *(int *)val = GUARD_PAGE;
@@ -256,7 +256,7 @@ int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr)
 }
 
 /* Prints the stack from its saved context to the upper end; also bytes that the
- * sanitizer keeps between variables, and those that other threads write
+ * sanitizer keeps between variables, and bytes that other threads write
  * meanwhile, such as the node of a time limit. */
 AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
 {
@@ -272,7 +272,7 @@ AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
     }
 }
 
-/* Has it a stack of its own, on which it is not running? */
+/* Has the thread a stack of its own, on which it is not running? */
 static bool has_stack_to_show(const struct amg_ult *ult)
 {
     enum amg_ult_state state = amg_ult_state(ult);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Thread-specific values of a user-level thread, by key.
  *
- * A table is a chain of a few slots each, and read without a lock; writers hold
- * the thread's. A slot belongs to the number of a key, which no other key ever
- * gets, and remembers the destructor: so keys may go before threads. */
+ * A table is a chain of arrays of a few slots, and is read without a lock;
+ * writers hold the thread's lock. A slot belongs to the number of a key, which
+ * no other key ever gets, and keeps the destructor: so keys may go before
+ * threads. */
 #include "ult/ult.h"
 
 #include <stdbool.h>
@@ -20,7 +21,7 @@ struct key {
     void (*destructor)(void *value);
 };
 
-/* 0 is no key. */
+/* Number of the newest key; 0 is no key. */
 static _Atomic uint32_t last_number;
 
 static void slot_clear(struct amg_key_slot *slot)
@@ -70,7 +71,7 @@ static struct amg_key_slot *slot_find(
     return NULL;
 }
 
-/* Adds a slot for a number that is in none. False: no memory. */
+/* Adds a slot for a key that has none. False: no memory. */
 static bool slot_add_locked(
     struct amg_key_table *table, const struct key *key, void *value)
 {
@@ -89,7 +90,7 @@ static bool slot_add_locked(
     atomic_store_explicit(&slot->number, key->number, memory_order_release);
     if (more == NULL)
         return true;
-    /* The newest table is inserted right behind the first. */
+    /* The newest array is inserted right behind the first. */
     atomic_store_explicit(&more->more,
         atomic_load_explicit(&table->more, memory_order_relaxed),
         memory_order_relaxed);

@@ -14,32 +14,29 @@
  *          lock              unlock
  *   FREE -------> HELD ------------> FREE      one exchange each, no lock
  *
- *   HELD --(lock finds it held)--> WANTED --(unlock)--> PASSED --(lock)--> HELD
- *                                                                      or
- * WANTED
+ *   HELD --(lock)--> WANTED --(unlock)--> PASSED --(lock)--> HELD or WANTED
  *
  * All edges of the second line are made under the lock. The unlock of a WANTED
- * mutex unparks the longest waiter, but does not keep the mutex for it: until
- * it runs, others may acquire the mutex, or each hand-over would cost a switch.
- * A waiter that came too late once is first in the queue, and the next unlock
- * hands it the mutex, so no thread waits for ever. A PASSED mutex is acquired
- * only under the lock: the next holder knows that the former one has left, and
- * may free its memory. */
+ * mutex unparks the oldest waiter, but does not keep the mutex for that waiter:
+ * until the waiter runs, other threads may acquire the mutex, or each hand-over
+ * would cost a switch. A waiter that came too late once is first in the queue,
+ * and the next unlock hands the mutex to it (WANTED -> HELD), so no thread
+ * waits for ever. A PASSED mutex is acquired only under the lock: the next
+ * holder knows that the former holder has left, and may free the mutex. */
 
 enum {
-    /* Looks of an OS thread, about 1 us, before it sleeps: to sleep and to be
-     * woken costs more than most sections that a mutex guards. */
+    /* Polls of an OS thread, about 1 us, before it sleeps: a sleep and a
+     * wake-up cost more than most sections that a mutex guards. */
     LOOKS = 40,
-    /* Looks of ABT_mutex_spinlock(), about 100 us, before it waits as others
-     * do: the holder may need the caller's core. */
+    /* Polls of ABT_mutex_spinlock(), about 100 us, before the caller waits like
+     * ABT_mutex_lock(): the holder may need the caller's core. */
     SPINLOCK_LOOKS = 4000,
 };
 
 _Static_assert(sizeof(struct amg_mutex) <= sizeof(ABT_mutex_memory),
     "a mutex fits into the memory that abt.h gives it");
 
-/* Lies on the stack of the waiter; the fields are guarded by the mutex's lock.
- */
+/* Waiter of a mutex, on its own stack; the mutex's lock guards the fields. */
 struct mutex_waiter {
     struct amg_waiter waiter;
     bool is_late;  /* was woken, but another thread had acquired the mutex */
@@ -48,7 +45,7 @@ struct mutex_waiter {
 
 static _Thread_local char thread_mark;
 
-/* Never inlined: its address differs after a switch. */
+/* Never inlined: after a switch the address of thread_mark is another. */
 static AMG_NOINLINE uintptr_t thread_id(void)
 {
     return (uintptr_t)&thread_mark;
@@ -95,8 +92,8 @@ static void store_held_locked(struct amg_mutex *mutex)
         is_wanted ? AMG_MUTEX_WANTED : AMG_MUTEX_HELD, memory_order_relaxed);
 }
 
-/* True: the caller has acquired it. False: it is WANTED, and stays so until the
- * lock is unlocked. */
+/* True: the caller has acquired the mutex. False: the mutex is WANTED, and
+ * stays so until the lock is unlocked. */
 static bool try_acquire_locked(struct amg_mutex *mutex)
 {
     AMG_ASSERT_HELD(&mutex->lock);
@@ -119,7 +116,7 @@ static bool try_acquire_locked(struct amg_mutex *mutex)
     }
 }
 
-/* Tries `looks` times to acquire it. */
+/* Tries `looks` times to acquire the mutex. */
 static bool spin(struct amg_mutex *mutex, unsigned looks)
 {
     while (looks-- > 0) {
@@ -164,7 +161,7 @@ static void acquire(struct amg_mutex *mutex)
     acquire_or_wait(mutex);
 }
 
-/* Releases it while others wait for it. */
+/* Releases the mutex while threads wait for it. */
 static void release_wanted(struct amg_mutex *mutex)
 {
     struct amg_waiter *waiter = NULL;
@@ -192,7 +189,7 @@ static void release_wanted(struct amg_mutex *mutex)
         amg_unpark(waiter);
 }
 
-/* False: it was not held. */
+/* False: the mutex was not held. */
 static bool release(struct amg_mutex *mutex)
 {
     if (word_change(mutex, AMG_MUTEX_HELD, AMG_MUTEX_FREE))
@@ -214,7 +211,7 @@ static void owner_set(struct amg_mutex *mutex, uintptr_t owner)
     atomic_store_explicit(&mutex->owner, owner, memory_order_relaxed);
 }
 
-/* A recursive mutex that the caller holds is only counted. */
+/* Counts one more lock of a recursive mutex that the caller holds. */
 static bool acquire_again(struct amg_mutex *mutex)
 {
     if (!mutex->is_recursive || !is_owner(mutex))
@@ -223,7 +220,7 @@ static bool acquire_again(struct amg_mutex *mutex)
     return true;
 }
 
-/* Is it held, by the caller if the holder is known? */
+/* Is the mutex held, by the caller if the holder is known? */
 static bool mutex_is_held_by_caller(const struct amg_mutex *mutex)
 {
     const unsigned word = word_of(mutex);
@@ -232,8 +229,8 @@ static bool mutex_is_held_by_caller(const struct amg_mutex *mutex)
            (!mutex->is_recursive || is_owner(mutex));
 }
 
-/* For waiters of a condition. Unlocks it, however often a recursive one was
- * locked, and returns the argument for take_all(); the caller may unlock it. */
+/* For waiters of a condition: unlocks a mutex that the caller holds, also if
+ * locked recursively. Returns the depth for mutex_lock_all(). */
 static unsigned mutex_unlock_all(struct amg_mutex *mutex)
 {
     const unsigned depth = mutex->depth;
@@ -459,34 +456,33 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
 }
 
 /* A waiter of a condition enters the queue before it unlocks its mutex, so that
- * no signal made
- * under that mutex is missed; but it unlocks it with no lock held, so a signal
- * may come before it has parked. The signal is then only recorded in the
- * waiter, which is not unparked.
+ * no signal made under that mutex is missed. The waiter holds no lock when it
+ * unlocks the mutex, so a signal may come before the waiter has parked. Such a
+ * signal is only recorded in the waiter, which is not unparked.
  *
- * A waiter that had parked when it was signaled does not touch the condition
- * again. Others do once, and are counted by `inside`: ABT_cond_free() lets them
- * leave first. */
+ * A waiter without a deadline that had parked when signaled does not touch the
+ * condition again. Other waiters touch it once, and `inside` counts them:
+ * ABT_cond_free() lets them leave first. */
 
-/* A condition, behind ABT_cond; zeros make one. Owned by its creator, or by the
- * program whose memory it lies in. The lock guards all. */
+/* A condition, behind ABT_cond; may be of zeros. Owned by its creator, or by
+ * the program whose memory has the condition. The lock guards all fields. */
 struct cond {
-    uint64_t kind; /* 0; there is one only */
+    uint64_t kind; /* 0: the only kind */
     struct amg_lock lock;
-    unsigned inside; /* waiters that will touch it again */
+    unsigned inside; /* waiters that may touch the condition again */
     struct amg_list waiters;
-    struct amg_mutex *mutex; /* of those in the queue; NULL: it is empty */
+    struct amg_mutex *mutex; /* of the waiters; NULL: no waiter */
 };
 
 _Static_assert(sizeof(struct cond) <= sizeof(ABT_cond_memory),
     "a condition fits into the memory that abt.h gives it");
 
-/* Lies on the stack of the waiter; guarded by the condition's lock. */
+/* Waiter of a condition, on its own stack; guarded by the condition's lock. */
 struct cond_waiter {
     struct amg_waiter waiter;
     bool is_parked;
     bool is_signaled;
-    bool returns; /* touches the condition after it was unparked */
+    bool returns; /* touches the condition after the unpark */
 };
 
 static struct cond *cond_of(ABT_cond cond)
@@ -494,7 +490,7 @@ static struct cond *cond_of(ABT_cond cond)
     return (struct cond *)(void *)cond;
 }
 
-/* Enters the queue of waiters; false: others wait with another mutex. */
+/* Enters the queue; false: threads wait with another mutex. */
 static bool cond_enter(
     struct cond *cond, struct amg_mutex *mutex, struct cond_waiter *self)
 {
@@ -519,7 +515,7 @@ static void cond_shrunk_locked(struct cond *cond)
         cond->mutex = NULL;
 }
 
-/* False: the deadline came first; NULL: there is none. */
+/* False: the deadline came first; NULL: no deadline. */
 static bool cond_sleep(
     struct cond *cond, struct cond_waiter *self, const uint64_t *deadline_ns)
 {
@@ -571,15 +567,15 @@ static int cond_wait(
         return ABT_ERR_INV_MUTEX;
     depth = mutex_unlock_all(mutex);
     is_signaled = cond_sleep(cond, &self, deadline_ns);
-    /* Before it acquires the mutex, which would else never be released. */
+    /* Before the mutex is acquired, which would else never be released. */
     if (!is_signaled && amg_ult_self() != NULL)
         amg_ult_check_cancel(amg_ult_self());
     mutex_lock_all(mutex, depth);
     return is_signaled ? ABT_SUCCESS : ABT_ERR_COND_TIMEDOUT;
 }
 
-/* Removes the first waiter from the queue, for amg_waiters_wake(). False: there
- * is none. */
+/* Removes the first waiter from the queue, for amg_waiters_wake(). False: no
+ * waiter. */
 static bool cond_signal_locked(
     struct cond *cond, struct amg_waiters_taken *taken)
 {
@@ -607,7 +603,7 @@ int ABT_cond_create(ABT_cond *newcond)
     return amg_handle_create(newcond, sizeof(struct cond));
 }
 
-/* Without waiters; those that have been signaled leave first. */
+/* Is no thread waiting? Waiters that have been signaled leave first. */
 static bool cond_is_idle(void *object)
 {
     struct cond *cond = object;

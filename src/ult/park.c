@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Park and unpark of threads: a user-level thread leaves its execution stream
- * to others, an OS thread blocks on a futex. */
+ * to other threads, an OS thread blocks on a futex. */
 #include "ult/park.h"
 
 #include <pthread.h>
@@ -34,8 +34,8 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
     return amg_handle_free(ret_handle, none_code);
 }
 
-/* Timeouts, and the thread that blocks until the next of them: a new one wakes
- * it only if it is the earliest. */
+/* Timeouts, and the thread that blocks until the next timeout: a new timeout
+ * wakes the thread only if it is the earliest. */
 
 /* Bytes of the thread's stack: expire() takes a lock and wakes a thread. */
 #define STACK_BYTES ((size_t)256 * 1024)
@@ -43,13 +43,13 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
 /* Timeouts of the process. */
 static struct {
     struct amg_lock lock;         /* guards all but `news` */
-    struct amg_heap heap;         /* by their moments */
-    struct amg_timeout *expiring; /* its function is running */
+    struct amg_heap heap;         /* by deadline */
+    struct amg_timeout *expiring; /* timeout whose expire() is running */
     pthread_t thread;
     bool has_thread;
     bool is_ending;
-    /* The futex word on which the thread sleeps; it is incremented, under the
-     * lock, when the thread has to check again. */
+    /* The futex word on which the thread sleeps; incremented under the lock
+     * when the thread has to check again. */
     atomic_uint news;
 } all;
 
@@ -82,7 +82,7 @@ static bool expire_first_locked(void)
     amg_lock_unlock(&all.lock);
     timeout->expire(timeout);
     amg_lock_lock(&all.lock);
-    /* Only now may a caller that cancels it continue, and free it. */
+    /* Only now may amg_timeout_cancel() return, and `timeout` be freed. */
     all.expiring = NULL;
     return true;
 }
@@ -108,7 +108,7 @@ static void *thread_run(void *arg)
     return arg;
 }
 
-/* Starts the thread if there is none. False: it cannot be started. */
+/* Starts the thread unless it runs. False: the thread cannot be started. */
 static bool start_locked(void)
 {
     pthread_attr_t attr;
@@ -124,7 +124,7 @@ static bool start_locked(void)
         return false;
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
     all.is_ending = false;
-    /* Signals are left to the program's threads. */
+    /* The program's threads handle signals. */
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     err = pthread_create(&all.thread, &attr, thread_run, NULL);
@@ -136,7 +136,7 @@ static bool start_locked(void)
     return all.has_thread;
 }
 
-/* Makes the thread check the timeouts again. */
+/* Makes the thread check the timeouts again, once woken. */
 static void notify_locked(void)
 {
     AMG_ASSERT_HELD(&all.lock);
@@ -226,7 +226,7 @@ void amg_timeout_inherit(void)
 
 #define NS_PER_S 1000000000ull
 
-/* About 1 to 2 us before the system call, which takes as long. */
+/* Polls before the system call: 1 to 2 us, as long as that call takes. */
 enum { LOOKS = 64 };
 
 /* Acquire: pairs with the exchange of amg_unpark(). */
@@ -246,7 +246,7 @@ static bool thread_sleep(struct amg_waiter *waiter, uint64_t deadline_ns)
             return true;
         amg_relax();
     }
-    /* Fails if it is woken already, or SLEEPS already. */
+    /* Fails if the waiter is WOKEN, or SLEEPS already. */
     (void)atomic_compare_exchange_strong_explicit(&waiter->word, &waits,
         AMG_WAITER_SLEEPS, memory_order_acquire, memory_order_acquire);
     while (!is_woken(waiter))
@@ -315,14 +315,14 @@ bool amg_park_until(
     if (waiter->ult != NULL && deadline_ns <= amg_clock_ns()) {
         amg_list_remove(&waiter->link);
         amg_lock_unlock(lock);
-        /* Else a caller that tries again and again keeps others from running.
-         */
+        /* Else a caller that tries again and again keeps other threads from
+         * running. */
         amg_ult_yield(waiter->ult);
         return false;
     }
     /* NOTE(why): called with the lock held that expire() takes: expire() runs
-     * without the timeouts' lock, and must not wake the thread before it has
-     * left its stack. */
+     * without the timeouts' lock, and must not wake the thread before the
+     * thread has left its stack. */
     if (waiter->ult != NULL &&
         amg_timeout_set(&park.timeout, deadline_ns, park_expire)) {
         amg_ult_switch(waiter->ult, AMG_SWITCH_PARK, lock);
@@ -336,7 +336,7 @@ bool amg_park_until(
         return true;
     if (waiter_withdraw(waiter, lock))
         return false;
-    /* The caller that removed it is about to wake it. */
+    /* The caller that removed the waiter is about to wake it. */
     (void)thread_sleep(waiter, AMG_NO_DEADLINE);
     return true;
 }

@@ -73,7 +73,7 @@ int ABT_pool_create(
         return ABT_SUCCESS;
     }
     amg_mem_free(pool->user);
-    pool->user = NULL; /* so that its free function is not called */
+    pool->user = NULL; /* so that user->free is not called */
     amg_ready_pool_destroy(pool);
     return rc;
 }
@@ -249,7 +249,7 @@ static struct amg_ult *pop_until(
     return ult;
 }
 
-/* By the function of the definition, if it has one. */
+/* Pops by the program's function for waits, if the pool has one. */
 static struct amg_ult *pop_wait(
     struct amg_ready_pool *pool, double secs, ABT_pool_context context)
 {
@@ -387,8 +387,8 @@ static int push_for(
     return rc;
 }
 
-/* Pushes threads up to the first that cannot be, by the program's function for
- * several; ABT_THREAD_NULL is left out. */
+/* Pushes threads, up to the first that cannot be pushed, by the program's
+ * function for several threads; ABT_THREAD_NULL is left out. */
 static int push_many_for(struct amg_ready_pool *pool, const ABT_thread *threads,
     size_t num, ABT_pool_context context)
 {

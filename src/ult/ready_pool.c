@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pool of ready user-level threads.
  *
- * A sleeper that waits for a push is on the pool's list of watches. Both the
- * push and the watch take the pool's lock, and the watcher checks the pool
- * after it has added itself to the list; so either it finds the pushed thread,
- * or the push finds it. A push without a sleeper costs nothing more. */
+ * A sleeper that waits for a push is on the pool's list of watches. The push
+ * and the watch take the pool's lock, and the watcher checks the pool after it
+ * has added itself to the list; so the watcher finds the pushed thread, or the
+ * push the watcher. A push without a sleeper costs nothing more. */
 #include "ult/ready_pool.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Numbers of pools, in order of creation. */
+/* Number of the next pool. */
 static atomic_int next_id;
 
 static void size_change(struct amg_ready_pool *pool, size_t change)
@@ -21,7 +21,7 @@ static void size_change(struct amg_ready_pool *pool, size_t change)
     atomic_fetch_add_explicit(&pool->size, change, memory_order_relaxed);
 }
 
-/* Under the lock no other thread changes it. */
+/* No other thread changes the size of a built-in pool meanwhile. */
 static void size_change_locked(struct amg_ready_pool *pool, size_t change)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
@@ -29,13 +29,13 @@ static void size_change_locked(struct amg_ready_pool *pool, size_t change)
     atomic_store_explicit(&pool->size, size + change, memory_order_relaxed);
 }
 
-/* Notes that the thread is on a list of the pool, or on none. */
+/* Notes that the thread is on a list of the pool; NULL: on no list. */
 static void ult_is_in_locked(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     atomic_store_explicit(&ult->in, pool, memory_order_relaxed);
 }
 
-/* As size. Release: pairs with amg_ready_pool_total(). */
+/* Counts blocked threads. Release: pairs with amg_ready_pool_total(). */
 static void blocked_change_locked(struct amg_ready_pool *pool, int change)
 {
     size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_relaxed);
@@ -110,7 +110,7 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
     amg_bias_unlock(&pool->lock);
 }
 
-/* Has the thread a unit of that pool, or needs it none? */
+/* Has the thread the unit that the pool needs, or none if none is needed? */
 static bool unit_fits(
     const struct amg_ready_pool *pool, const struct amg_ult *ult)
 {
@@ -160,13 +160,13 @@ enum push_from { FROM_OTHER, FROM_YIELD, FROM_BLOCKED };
  * wake-up? */
 typedef bool (*runs_next_fn)(const struct amg_ready_pool *pool);
 
-/* Moves all ready threads to the successor of the pool, which has counted one
- * more. Calls pool_push(). */
+/* Moves all ready threads to the successor of the pool, which has counted a
+ * blocked thread for the move. Calls pool_push(). */
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
 /* A thread was pushed, and there are watches; unlocks. A successor counts the
- * thread before it gets it, so that it is not joined meanwhile. */
+ * thread before it is handed over, so that no join ends meanwhile. */
 static AMG_NOINLINE void push_notify_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
@@ -195,8 +195,7 @@ static inline void push_unlock(
         push_notify_unlock(pool, runs_next);
 }
 
-/* The context of a push for a user-defined pool, where the caller gives none.
- */
+/* The context of a push into a user-defined pool, if the caller gives none. */
 static ABT_pool_context context_of(
     const struct amg_ult *ult, enum push_from from)
 {
@@ -208,8 +207,8 @@ static ABT_pool_context context_of(
                : ABT_POOL_CONTEXT_OP_THREAD_REVIVE;
 }
 
-/* A thread that moves to a user-defined pool and gets no unit there cannot run
- * any more. */
+/* Aborts if a thread that moves to a user-defined pool gets no unit there, as
+ * that thread could not run any more. */
 static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     struct amg_ult *ult, enum push_from from, ABT_pool_context context,
     runs_next_fn runs_next)
@@ -295,7 +294,7 @@ static struct amg_ult *user_pop(
     return ult;
 }
 
-/* Pops a thread by one of the functions of the pool's kind. */
+/* Pops a thread by `take`, a function of the pool's kind. */
 static struct amg_ult *pool_take(struct amg_ready_pool *pool,
     struct amg_ult *(*take)(struct amg_ready_pool *pool))
 {
@@ -376,7 +375,7 @@ static void pool_hand_over(
     amg_ready_pool_uncount_blocked(successor);
 }
 
-/* No scheduler uses the pool any more, but it has threads left. */
+/* No scheduler uses the pool any more, but the pool has threads left. */
 static void pool_succeed(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
@@ -465,9 +464,9 @@ size_t amg_ready_pool_size(const struct amg_ready_pool *pool)
 
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool)
 {
-    /* In this order, else a thread that is made ready meanwhile, or handed over
-     * by a predecessor, would not be counted. Acquire: pairs with
-     * pool_succeed() and blocked_change_locked(). */
+    /* The order is predecessors, blocked, ready: else a thread that is made
+     * ready meanwhile, or handed over, would not be counted. Acquire: pairs
+     * with pool_succeed() and blocked_change_locked(). */
     const struct amg_ready_pool *predecessor =
         atomic_load_explicit(&pool->predecessors, memory_order_acquire);
     size_t total = 0;
@@ -503,7 +502,7 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
     amg_bias_unlock(&pool->lock);
 }
 
-/* With the pool's lock held. Locks of successors are taken in their order. */
+/* The locks of successors are taken in their order. */
 static void wake_all_locked(struct amg_ready_pool *pool)
 {
     amg_sleeper_wake_all(&pool->watches);
@@ -582,7 +581,7 @@ void amg_ult_make_ready(struct amg_ult *ult)
         amg_ready_pool_uncount_blocked(from);
     }
     amg_ult_set_state(ult, AMG_ULT_READY);
-    /* From here on another xstream may run it, and it may be freed. */
+    /* From the push on another xstream may run and free the thread. */
     pool_push(amg_ult_pool(ult), ult, was_blocked ? FROM_BLOCKED : FROM_OTHER,
         0, NULL);
 }

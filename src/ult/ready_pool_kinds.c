@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Built-in kinds of pools, which differ in the order of their threads.
  *
- * Two of them prefer threads that have run before, so that work in progress
- * ends before new work begins. A thread that only yields would starve the
- * others; so now and then another thread has a turn. */
+ * prio_wait prefers threads that have run before, earliest_first threads that
+ * were created earlier, so that work in progress ends before new work begins. A
+ * thread that only yields would starve others; so they have a turn now and
+ * then. */
 #include "ult/ready_pool.h"
 
 enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
@@ -33,7 +34,7 @@ static void fifo_push(struct amg_ready_pool *pool, struct amg_ult *ult)
     amg_list_push(&pool->ready, &ult->link);
 }
 
-/* The link is not marked as unlisted: amg_ult.in says that. */
+/* The link is not marked as unlisted: amg_ult.in is. */
 static struct amg_ult *fifo_pop(struct amg_ready_pool *pool)
 {
     struct amg_link *link = amg_list_first(&pool->ready);
@@ -56,7 +57,7 @@ static void prio_push(struct amg_ready_pool *pool, struct amg_ult *ult)
     amg_list_push(ult_has_run(ult) ? &pool->ready : &pool->fresh, &ult->link);
 }
 
-/* Is it the turn of a thread that has not run yet? */
+/* Is the next turn due to a thread that has not run yet? */
 static bool fresh_is_due(struct amg_ready_pool *pool)
 {
     if (amg_list_is_empty(&pool->fresh)) {
@@ -84,8 +85,8 @@ static ABT_unit_id id_of(struct amg_link *link)
     return id;
 }
 
-/* Ids grow with creation, since the first push reads the id. A new thread
- * belongs to the end, one that has run before rather to the beginning. */
+/* Ids grow with creation, since the first push reads the id. The search for the
+ * place of a new thread begins at the end, of another thread at the front. */
 static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);

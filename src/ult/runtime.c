@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runtime, from the first ABT_init() to the last ABT_finalize().
  *
- * A child of fork() has one OS thread. It must not run its copies of the
- * parent's user-level threads, which the parent runs, nor wait for its streams.
- * So fork() ends the runtime in the child: the caller is a thread like any
- * other there, and may call ABT_init(). */
+ * A child of fork() has one OS thread. The child must not run its copies of the
+ * parent's user-level threads, which the parent runs, nor wait for the parent's
+ * streams. So fork() ends the runtime in the child: the caller is a plain OS
+ * thread there, and may call ABT_init(). */
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -22,15 +22,15 @@
 #include "ult/xstream_local.h"
 
 static struct {
-    struct amg_lock lock; /* guards what follows */
+    struct amg_lock lock; /* guards the other fields */
     unsigned count;       /* calls of ABT_init() without their ABT_finalize() */
-    unsigned inherited;   /* the same of the parent of this process */
+    unsigned inherited;   /* `count` of the parent of this process */
     bool is_closing;      /* the last ABT_finalize() is under way */
     struct amg_xstream *xstream;
     struct amg_ult *primary;
 } runtime;
 
-/* Creates the primary xstream, that of the calling OS thread, with its main
+/* Creates the primary xstream, for the calling OS thread, with its main
  * scheduler and a pool. An ABT code. */
 static int xstream_open(struct amg_xstream **ret_stream)
 {
@@ -54,19 +54,19 @@ static int xstream_open(struct amg_xstream **ret_stream)
     return ABT_SUCCESS;
 }
 
-/* Runs the main scheduler, also a new one. Never returns: primary_close() frees
- * the thread while it is not running. */
+/* Runs the main scheduler, and its replacements. Never returns: primary_close()
+ * frees this loop's thread while it is not running. */
 static void primary_loop(void *arg)
 {
     struct amg_xstream *xstream = arg;
 
     /* Threads may have switched directly to each other since main() left for
-     * the first time; the thread that started this loop may have left it one to
-     * run. */
+     * the first time; the thread that started this loop may have left a thread
+     * to run. */
     amg_ult_run(xstream, NULL);
     for (;;) {
         amg_xstream_run(xstream);
-        /* Only ABT_finalize() ends the primary xstream, so its requests are
+        /* Only ABT_finalize() ends the primary xstream, so the requests are
          * served by now. */
         atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);
         atomic_store_explicit(
@@ -140,7 +140,7 @@ static void fork_watch(void)
     amg_fork_tell(NULL, NULL, runtime_inherit);
 }
 
-/* Called by the thread that becomes the primary one. */
+/* Called by the thread that becomes the primary thread. */
 static int runtime_open(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -174,7 +174,7 @@ static struct amg_sched *runtime_sched(void)
     return atomic_load_explicit(&runtime.xstream->sched, memory_order_relaxed);
 }
 
-/* By the primary thread; others run meanwhile. */
+/* Parks the primary thread; other threads run meanwhile. */
 static void primary_sleep(uint64_t until_ns)
 {
     struct amg_lock lock = {0};
@@ -188,7 +188,7 @@ static void primary_sleep(uint64_t until_ns)
     (void)amg_park_until(&waiter, &lock, until_ns);
 }
 
-/* Runs what is ready on this xstream, or will be at some moment. */
+/* Runs the threads of this xstream that are ready, or will be by a timeout. */
 static void runtime_drain(void)
 {
     uint64_t until_ns = 0;
@@ -256,7 +256,7 @@ static void runtime_close(void)
 }
 
 /* Locks the runtime, but not during the last ABT_finalize(); user-level threads
- * may lock it even then, since ABT_finalize() waits for them. */
+ * may lock even then, since ABT_finalize() waits for user-level threads. */
 static void runtime_lock_steady(void)
 {
     bool is_inside = amg_ult_current() != NULL;
@@ -276,8 +276,8 @@ int ABT_init(int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    /* NOTE(why): held while xstreams are opened. Another caller must wait for
-     * that, and no thread of these xstreams takes this lock. */
+    /* NOTE(why): the lock is held while the runtime opens: another caller must
+     * wait for that, and no thread of the new xstream takes this lock. */
     runtime_lock_steady();
     if (runtime.count == 0)
         rc = runtime_open();
@@ -327,7 +327,7 @@ int ABT_finalize(void)
     /* Threads that still run may call ABT_initialized(). */
     runtime_close();
     amg_lock_lock(&runtime.lock);
-    runtime.count = 0; /* also calls of ABT_init() by threads meanwhile */
+    runtime.count = 0; /* also for ABT_init() by threads meanwhile */
     runtime.is_closing = false;
     amg_lock_unlock(&runtime.lock);
     return ABT_SUCCESS;

@@ -2,8 +2,8 @@
 /* Schedulers, which choose the next thread of an execution stream.
  *
  * A basic scheduler takes its pools in turn, so that a thread that only yields
- * in one of them does not starve the others. All schedulers block while their
- * pools are empty. */
+ * in one pool does not starve the other pools. All built-in schedulers block
+ * while their pools are empty. */
 #include "ult/sched.h"
 
 #include "base/assert.h"
@@ -173,7 +173,7 @@ size_t amg_sched_size(const struct amg_sched *sched)
     return size;
 }
 
-/* Can the scheduler end, since it has no threads left, or other schedulers run
+/* Can the scheduler end, since no threads are left, or other schedulers run
  * them? Blocked threads count only where this is the only scheduler of the
  * pool. */
 static bool sched_is_empty(const struct amg_sched *sched)
@@ -230,8 +230,8 @@ bool amg_xstream_runs_next(
 void amg_xstream_ask_claim(struct amg_xstream *xstream,
     enum amg_xstream_ask ask, struct amg_claim *ret_claim)
 {
-    /* Both are full barriers: either the check after amg_sleeper_arm() sees the
-     * request, or the claim sees that the xstream sleeps. */
+    /* Full barriers, here and in amg_sleeper_arm(): either the check after the
+     * arming sees the request, or the claim sees that the xstream sleeps. */
     atomic_fetch_or_explicit(&xstream->asked, ask, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     if (!amg_sleeper_claim(&xstream->sleeper, ret_claim))
@@ -246,8 +246,8 @@ void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask)
     amg_sleeper_wake(&claim);
 }
 
-/* Adds the xstream to the watch lists of all its pools; false: it has a thread
- * to run or a request. */
+/* Adds the xstream to the watch lists of all its pools; false: the xstream has
+ * a thread to run or a request. */
 static bool pools_watch(struct amg_xstream *xstream, struct amg_sched *sched)
 {
     bool is_quiet = !amg_xstream_is_asked(xstream);
@@ -272,8 +272,8 @@ static void xstream_disarm(struct amg_xstream *xstream)
     pools_unwatch(amg_xstream_sched(xstream));
 }
 
-/* `block` is NULL for the scheduler itself. False: there is something to do;
- * the caller must not sleep. */
+/* `block` is NULL for the scheduler itself. False: a thread or a request is
+ * there; the caller must not sleep. */
 static bool xstream_arm(struct amg_xstream *xstream, struct amg_block *block)
 {
     struct amg_sched *sched = amg_xstream_sched(xstream);
@@ -326,7 +326,7 @@ bool amg_block_has_ready(void)
     if (xstream == NULL)
         return false;
     sched = amg_xstream_sched(xstream);
-    /* A request for the scheduler, such as main() that was returned to it. */
+    /* A request for the scheduler: main() was returned, for example. */
     return amg_xstream_is_asked(xstream) ||
            (sched->only != NULL ? amg_ready_pool_has_any(sched->only)
                                 : amg_sched_size(sched) > 0);

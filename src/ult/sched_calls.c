@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Public functions of schedulers, except for their configuration, and those by
- * which a user-defined scheduler runs a thread that it popped. */
+/* Public functions of schedulers, except for their configuration, and functions
+ * by which a user-defined scheduler runs a thread that it popped. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -52,7 +52,7 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
     if (def->init != NULL)
         rc = def->init(amg_sched_handle(sched), config);
     if (rc != ABT_SUCCESS) {
-        sched->def.free = NULL; /* so that it is not called */
+        sched->def.free = NULL; /* so that destroy does not call it */
         amg_sched_undo(sched, num_pools > 0 ? pools : NULL);
         return rc;
     }
@@ -133,7 +133,7 @@ static void request_make(struct sched_request *request)
 }
 
 /* The list of xstreams is locked: an xstream that ends by the request is freed,
- * with its scheduler, only after it was removed from the list. */
+ * with its scheduler, only after the removal from the list. */
 static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
     struct sched_request *request = arg;
@@ -190,7 +190,7 @@ int ABT_xstream_check_events(ABT_sched sched)
     return sched == ABT_SCHED_NULL ? ABT_ERR_INV_SCHED : ABT_SUCCESS;
 }
 
-/* Called by a scheduler; the thread moves to `pool`, if that is not NULL. */
+/* Called by a scheduler; `ult` moves to `pool`, if that is not NULL. */
 static int schedule(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     struct amg_xstream *xstream = amg_xstream_self();
@@ -225,7 +225,7 @@ int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
 
 /* Runs the scheduler in a thread of a pool, until it has to stop or its pools
  * are empty. Its own threads go first: the scheduler of the xstream continues
- * when none of them is ready, or when the xstream has a request. */
+ * when none of these threads is ready, or when the xstream has a request. */
 static void run_as_thread(struct amg_sched *sched)
 {
     atomic_fetch_or_explicit(

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stacks of user-level threads.
  *
- * Free stacks of the default length are cached: `kept` of them by each xstream,
- * without a lock, and SHARED_FACTOR times that many by all together, under a
- * lock. So a thread that is created on one xstream and freed on another costs
- * no system call either. Other stacks are unmapped at once. */
+ * Free stacks of the default length are cached: up to `kept` stacks by each
+ * xstream, without a lock, and SHARED_FACTOR times as many by all xstreams
+ * together, under a lock. So a thread that is created on one xstream and freed
+ * on another costs no system call either. Other stacks are unmapped at once. */
 #include "ult/xstream_local.h"
 
 #include <errno.h>
@@ -21,15 +21,15 @@ enum {
     SHARED_FACTOR = 16,
     PAGE = 4096,
     COLORS =
-        16, /* objects at the same offset of all stacks would compete for */
-    COLOR_STEP = 128, /* the same few sets of the cache */
+        16, /* stacks start at so many offsets, as objects at one offset of */
+    COLOR_STEP = 128, /* all stacks would compete for few sets of the cache */
 };
 
 static struct amg_lock stacks_lock AMG_LOCK_KEPT;
 static struct {
     size_t default_len;
     unsigned kept;
-    /* Guarded by the lock: */
+    /* The lock guards `shared` and `next_color`. */
     struct amg_stack_cache shared;
     unsigned next_color;
 } stacks;
@@ -69,7 +69,7 @@ static struct amg_stack *stack_create(size_t len)
     return stack;
 }
 
-/* Takes a stack out of a cache; NULL: it is empty. */
+/* Takes a stack out of a cache; NULL: the cache is empty. */
 static struct amg_stack *cache_pop(struct amg_stack_cache *cache)
 {
     struct amg_stack *stack = cache->first;
@@ -104,7 +104,7 @@ static struct amg_stack *shared_pop(void)
     return stack;
 }
 
-/* Keeps it in the shared cache, or destroys it. */
+/* Keeps the stack in the shared cache, or destroys it. */
 static void shared_push(struct amg_stack *stack)
 {
     bool is_kept = false;

@@ -2,11 +2,11 @@
 /* User-level threads: creation, switches between them, and their end.
  *
  * A thread lies at the upper end of its own stack, so it takes no further
- * memory, and its first page is one that it touches anyway.
+ * memory, and only a page that the thread touches anyway.
  *
- * No xstream may run a thread before it has left its stack, so the next thread
- * makes it ready, blocked or ended for others: post_switch(). It finds the
- * previous thread in the local state, which both share during the switch. */
+ * No xstream may run a thread before the thread has left its stack, so the next
+ * thread on the xstream makes the previous thread ready, blocked or ended:
+ * post_switch(). The local state of the xstream names the previous thread. */
 #include "ult/switch_to.h"
 
 #include <sched.h>
@@ -39,8 +39,8 @@ void amg_ult_destroy(struct amg_ult *ult)
     amg_mem_free(ult);
 }
 
-/* Wakes its joiners; frees an unnamed thread. The last access of an xstream to
- * the thread. */
+/* Wakes the thread's joiners; frees an unnamed thread. The last access of an
+ * xstream to the thread. */
 static void has_ended(struct amg_ult *ult)
 {
     struct amg_list joiners;
@@ -55,15 +55,15 @@ static void has_ended(struct amg_ult *ult)
     amg_lock_lock(&ult->lock);
     amg_list_splice(&joiners, &ult->joiners);
     amg_ult_set_state(ult, AMG_ULT_ENDED);
-    amg_lock_unlock(&ult->lock); /* from here on a joiner may free it */
+    amg_lock_unlock(&ult->lock); /* from here on a joiner may free `ult` */
     while ((link = amg_list_pop(&joiners)) != NULL)
         amg_unpark(amg_container_of(link, struct amg_waiter, link));
 }
 
 /* Will the only ready thread of the pool run without a wake-up? Yes if the
- * calling xstream, whose stack it has just left, runs it next: a built-in
- * scheduler is current, and has nothing else to run. Before it returns, it
- * wakes others for remaining threads; see sched_run(). */
+ * calling xstream, whose stack the thread has just left, runs that thread next:
+ * a built-in scheduler is current, and has nothing else to run. A scheduler
+ * that returns wakes other xstreams for remaining threads; see sched_run(). */
 static bool xstream_runs_next(const struct amg_ready_pool *pool)
 {
     const struct amg_xstream_local *local = amg_xstream_local_self();
@@ -80,21 +80,21 @@ static void post_switch_park(struct amg_ult *left)
 
     left->held = NULL;
     left->biased = NULL;
-    /* Pairs with suspended_take(), which may come as soon as the state says
-     * that it is blocked, or before, and then waits for the state. */
+    /* Pairs with suspended_take(), which may come as soon as the state is
+     * BLOCKED, or before, and then waits for that state. */
     if (biased == NULL && held == NULL)
         atomic_fetch_or_explicit(
             &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
     AMG_TEST_POINT("switch_to.suspended");
     amg_ult_set_state(left, AMG_ULT_BLOCKED);
-    /* Afterwards it may be freed. */
+    /* Afterwards `left` may be freed. */
     if (biased != NULL)
         amg_bias_unlock(biased);
     else if (held != NULL)
         amg_lock_unlock(held);
 }
 
-/* From the unlock on another xstream may run it. */
+/* From the unlock on another xstream may run the thread. */
 static void post_switch_turn(struct amg_ult *left)
 {
     struct amg_bias *biased = left->biased;
@@ -123,8 +123,8 @@ static void post_switch(struct amg_ult *left)
     }
 }
 
-/* A function of its own, since thread-local memory belongs to another OS thread
- * from here on. */
+/* A function of its own, since after the switch thread-local memory may belong
+ * to another OS thread. */
 AMG_NOINLINE static void switch_arrived(void)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
@@ -158,15 +158,15 @@ static void run_state_set(struct amg_xstream_local *local,
     amg_ult_set_state(to, AMG_ULT_RUNNING);
 }
 
-/* May it switch to another thread directly? A thread that was run by a
+/* May the thread switch to another thread directly? A thread that was run by a
  * scheduler in a pool returns to that scheduler, which has more to run. */
 static bool may_switch_directly(const struct amg_ult *self)
 {
     return self->scheduler->kind == AMG_ULT_SCHEDULER;
 }
 
-/* The pool of `self`, if it is built-in and this xstream has no other one, nor
- * anything else to do than to run its threads. Else NULL. */
+/* The pool of `self`, if this xstream's scheduler is built-in, has only that
+ * built-in pool, and no requests are there. Else NULL. */
 static struct amg_ready_pool *only_pool(
     const struct amg_xstream_local *local, const struct amg_ult *self)
 {
@@ -183,8 +183,8 @@ static struct amg_ready_pool *only_pool(
                : NULL;
 }
 
-/* Pops the next thread where `self` leaves its stack. A thread that blocks is
- * counted now: it is not unparked before it has left. */
+/* Pops the next thread when `self` leaves its stack. A thread that blocks is
+ * counted now, as no caller unparks it before it has left. */
 static struct amg_ult *next_pop(const struct amg_xstream_local *local,
     const struct amg_ult *self, enum amg_switch_action action)
 {
@@ -206,7 +206,7 @@ static void next_switch(
         amg_ult_may_run_on(local, next)) {
         run_state_set(local, self, next);
     } else {
-        /* The scheduler first runs the thread that only it can run. */
+        /* The scheduler first runs `next`, which only a scheduler can run. */
         local->handed = next;
         next = self->scheduler;
     }
@@ -277,12 +277,12 @@ static void tasklet_run(
     has_ended(tasklet);
 }
 
-/* About 20 us, which an idle core needs to wake a thread. */
+/* About 20 us, the time in which an idle core wakes a thread. */
 enum { PRIMARY_YIELDS = 64 };
 
-/* Returns main(), which this xstream has popped, to its own xstream. Where
- * cores are short that one is woken late, and what was pushed after main()
- * would run before it: so waits a moment until main() is taken. */
+/* Returns main(), which this xstream has popped, to main()'s own xstream. An
+ * oversubscribed node wakes that xstream late, and threads pushed after main()
+ * would run before main(): so waits a moment until main() is taken. */
 static void primary_return(struct amg_ult *primary)
 {
     struct amg_xstream_local *home =
@@ -346,9 +346,9 @@ struct amg_ult *amg_ult_primary_take(void)
     return &local->own;
 }
 
-/* The only thread that joins `self`, if this xstream may switch to it directly,
- * which saves the way through a pool. NULL: there is none, or several, or it
- * has to run elsewhere. */
+/* The only thread that joins `self`, if this xstream may switch to the joiner
+ * directly, which saves the way through a pool. NULL: no joiner, several, or
+ * one that has to run elsewhere. */
 static struct amg_ult *joiner_take(
     const struct amg_xstream_local *local, struct amg_ult *self)
 {
@@ -372,7 +372,7 @@ static struct amg_ult *joiner_take(
                 NULL))
         joiner = NULL;
     if (joiner != NULL)
-        amg_list_init(&self->joiners); /* it was the only one */
+        amg_list_init(&self->joiners); /* only `joiner` was listed */
     amg_lock_unlock(&self->lock);
     return joiner;
 }
@@ -402,7 +402,7 @@ _Noreturn void amg_ult_end(struct amg_ult *self)
     __builtin_unreachable();
 }
 
-/* The first function on its stack. */
+/* The first function on a thread's stack. */
 static void ult_entry(void *arg)
 {
     struct amg_ult *self = arg;
@@ -414,7 +414,7 @@ static void ult_entry(void *arg)
     amg_ult_end(self);
 }
 
-/* Prepares its stack for the first switch to it. */
+/* Prepares the stack for the first switch to the thread. */
 static void stack_prepare(struct amg_ult *ult)
 {
     ult->sp =
@@ -434,8 +434,8 @@ static struct amg_ult *ult_place(struct amg_stack *stack)
     return ult;
 }
 
-/* Resets what a thread that has ended may have left. It is on no list, in no
- * pool, has no unit, no lock, and no keys. */
+/* Resets what a thread that has ended may have left. The ended thread is on no
+ * list, in no pool, has no unit, no lock, and no keys. */
 static void ult_renew(struct amg_ult *ult)
 {
     AMG_ASSERT(ult->unit == NULL && amg_ult_is_in(ult, NULL));
@@ -477,7 +477,7 @@ static struct amg_ult *create_on_ours(
     return ult;
 }
 
-/* Creates a thread without a stack, or on one of the program. */
+/* Creates a thread without a stack, or on a stack of the program. */
 static struct amg_ult *create_beside(
     enum amg_ult_kind kind, const struct amg_thread_attr *attr)
 {

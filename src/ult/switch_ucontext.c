@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switch of stacks by the C library, for machines without one of ours. A
- * system call for each switch, since it also keeps the signal mask.
+/* The switch of stacks by the C library, for machines without a switch of ours.
+ * Each switch is a system call, since the C library also keeps the signal mask.
  *
- * A stack goes on at a ucontext_t that lies on it. */
+ * A stack continues at a ucontext_t that lies on the stack. */
 #include <stdint.h>
 #include <string.h>
 #include <ucontext.h>
@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "ult/switch.h"
 
-/* makecontext() hands int arguments over, so what is called and with what lies
+/* makecontext() passes int arguments only, so the function and its argument lie
  * beside the context. */
 struct ucontext_frame {
     ucontext_t context; /* first: its address is the frame's */

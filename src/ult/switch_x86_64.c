@@ -19,7 +19,7 @@ struct x86_64_frame {
 
 const char amg_switch_name[] = "x86-64";
 
-/* In the assembly file; not called from C. */
+/* First code on a new stack, in the assembly file; not called from C. */
 __attribute__((visibility("hidden"))) void amg_switch_first(void);
 
 void *amg_switch_prepare(

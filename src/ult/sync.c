@@ -10,20 +10,20 @@
 #include "base/mem.h"
 #include "ult/park.h"
 
-/* The part of an eventual, which one caller sets, and of a future, which is
- * ready when as many values as it has room for were set, for which others wait.
- * Zeros make one that is not ready.
+/* The common part of an eventual, which one caller sets, and of a future, which
+ * is ready when all its values were set: callers wait for the event. An event
+ * of zeros is not ready.
  *
- * The first caller that finds it ready may free it. So every caller that finds
- * it ready takes the lock before it returns: the setter has left then. */
+ * The first caller that finds an event ready may free it. So every caller that
+ * finds it ready takes the lock before it returns: then the setter has left. */
 struct event {
     struct amg_lock lock; /* guards all of the object */
     atomic_bool is_ready; /* also read without the lock, as a hint */
     struct amg_list waiters;
 };
 
-/* An eventual, behind ABT_eventual; zeros make one without memory. Owned by the
- * caller that created it, or by the program whose memory it lies in. */
+/* An eventual, behind ABT_eventual; an eventual of zeros holds no value. Owned
+ * by its creator, or by the program whose memory has the eventual. */
 struct eventual {
     uint64_t kind; /* 0; there is one only */
     struct event event;
@@ -38,12 +38,12 @@ _Static_assert(offsetof(struct eventual, value) % 16 == 0,
 _Static_assert(sizeof(struct eventual) <= sizeof(ABT_eventual_memory),
     "an eventual fits into the memory that abt.h gives it");
 
-/* A future, behind ABT_future; its creator's until it is freed. */
+/* A future, behind ABT_future; owned by its creator. */
 struct future {
     struct event event; /* first: event_is_idle() */
-    uint32_t count;     /* of values that were set */
+    uint32_t count;     /* values that were set */
     uint32_t cap;
-    void (*all_set)(void **values); /* NULL: none was given */
+    void (*all_set)(void **values); /* may be NULL */
     void *values[];
 };
 
@@ -83,8 +83,8 @@ static inline int event_wait(
                : ABT_ERR_COND_TIMEDOUT;
 }
 
-/* Before it is freed: no thread waits, and the last one that woke others has
- * left. An event, or a future, which begins with one. */
+/* Before a free: does no thread wait? The lock makes sure that the setter has
+ * left. `object` is an event, or a future, which begins with its event. */
 static bool event_is_idle(void *object)
 {
     struct event *event = object;
@@ -108,7 +108,7 @@ static bool event_test(struct event *event)
     return is_set;
 }
 
-/* Returns its waiters, for amg_waiters_wake() without the lock. */
+/* Sets the event. Returns the waiters, to wake them without the lock. */
 static struct amg_waiters_taken event_set_locked(struct event *event)
 {
     ready_set(event, true);
@@ -342,17 +342,17 @@ int ABT_future_reset(ABT_future future)
     return ABT_SUCCESS;
 }
 
-/* A barrier, behind ABT_barrier or ABT_xstream_barrier; its creator's until it
- * is freed. The lock guards all. Callers that waited do not touch it once they
- * were unparked. */
+/* A barrier, behind ABT_barrier or ABT_xstream_barrier; owned by its creator.
+ * The lock guards all fields. Callers that waited do not touch the barrier once
+ * they were unparked. */
 struct barrier {
     struct amg_lock lock;
-    uint32_t cap;   /* how many it is for */
-    uint32_t count; /* how many have come */
+    uint32_t cap;   /* callers that the barrier is for */
+    uint32_t count; /* callers that have come */
     struct amg_list waiters;
 };
 
-/* Sets the number of callers, unless `cap` is 0. False: threads wait. */
+/* Sets the number of callers, unless `cap` is 0. False: callers wait. */
 static bool barrier_set(struct barrier *self, uint32_t cap)
 {
     bool is_empty = false;
@@ -365,7 +365,7 @@ static bool barrier_set(struct barrier *self, uint32_t cap)
     return is_empty;
 }
 
-/* `keeps_stream`: the whole OS thread sleeps while it waits. */
+/* `keeps_stream`: the whole OS thread of the caller sleeps. */
 static void barrier_wait(struct barrier *self, bool keeps_stream)
 {
     struct amg_waiters_taken taken;
@@ -491,18 +491,18 @@ int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
     return ABT_SUCCESS;
 }
 
-/* A readers-writer lock, behind ABT_rwlock; zeros make one. Owned by its
- * creator, or by the program whose memory it lies in. The lock guards all.
+/* A readers-writer lock, behind ABT_rwlock; may be of zeros. Owned by its
+ * creator, or by the program whose memory has it. `lock` guards all fields.
  *
- * A reader may lock while readers hold it, even if a writer waits: so read
- * locks nest, as programs use them. When the writer unlocks, all waiting
- * readers go first; when the last reader does, the oldest waiting writer. The
- * lock is handed over: an unparked waiter holds it. */
+ * A reader may lock while readers hold the lock, even if a writer waits: so
+ * read locks nest, as programs use them. When the writer unlocks, all waiting
+ * readers go first; when the last reader unlocks, the oldest waiting writer.
+ * The lock is handed over: an unparked waiter holds the lock. */
 struct rwlock {
     uint64_t kind; /* 0; there is one only */
     struct amg_lock lock;
     bool is_writing;
-    unsigned readers; /* inside */
+    unsigned readers; /* readers that hold the lock */
     struct amg_list waiting_readers;
     struct amg_list waiting_writers;
 };

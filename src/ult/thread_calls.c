@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Public functions that change user-level threads and tasklets: create, join,
- * resume, migrate and free them, or let the caller yield, suspend itself or
- * end. */
+/* Public functions that create, join, resume, migrate and free user-level
+ * threads and tasklets, or let the caller yield, suspend itself or end. */
 #include <sched.h>
 #include <stddef.h>
 
@@ -10,7 +9,7 @@
 #include "ult/sched.h"
 #include "ult/switch_to.h"
 
-/* NEW; an ABT code. */
+/* Creates a NEW thread. Returns an ABT code. */
 static int thread_new(const struct amg_ult_spec *spec, ABT_thread *ret_thread,
     struct amg_ult **ret_ult)
 {
@@ -137,7 +136,7 @@ int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
     return ABT_SUCCESS;
 }
 
-/* Waits until it has ended. */
+/* Waits until the thread has ended. */
 static void ult_join(struct amg_ult *ult)
 {
     struct amg_waiter waiter;
@@ -150,8 +149,8 @@ static void ult_join(struct amg_ult *ult)
     amg_waiter_init(&waiter);
     amg_list_push(&ult->joiners, &waiter.link);
     amg_park(&waiter, &ult->lock);
-    /* The joiner may be chosen before the thread has left its stack; it has
-     * ended by the time the switch returns. */
+    /* The joiner may be chosen before the thread has left its stack; the thread
+     * has ended by the time the switch returns. */
     AMG_ASSERT(amg_ult_state(ult) == AMG_ULT_ENDED);
 }
 
@@ -169,7 +168,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     ult = amg_ult_of(*thread);
     if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
-    ult_join(ult); /* the xstream that ran it has left it */
+    ult_join(ult); /* waits until its xstream has left it */
     rc = amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
     if (rc == ABT_SUCCESS)
         amg_ult_reset(ult, function, arg);
@@ -212,11 +211,11 @@ int ABT_thread_join(ABT_thread thread)
         ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
         return ABT_ERR_INV_THREAD;
     if (amg_ult_state(ult) != AMG_ULT_ENDED) {
-        /* A tasklet cannot wait: the thread might run after it on the same
-         * xstream. */
+        /* A tasklet cannot wait: the thread might run after the tasklet on the
+         * same xstream. */
         if (self != NULL && self->kind == AMG_ULT_TASKLET)
             return ABT_ERR_INV_THREAD;
-        /* Nobody runs a thread of the parent of this process. */
+        /* No xstream of this process runs a thread of the parent. */
         if (self == NULL && ABT_initialized() != ABT_SUCCESS)
             return ABT_ERR_UNINITIALIZED;
     }
@@ -272,7 +271,7 @@ int ABT_thread_free_many(int num_threads, ABT_thread *thread_list)
     return threads_end(num_threads, thread_list, ABT_thread_free);
 }
 
-/* Finds the calling thread. ABT_SUCCESS: it can leave its stack. */
+/* Finds the calling thread. ABT_SUCCESS: the caller can leave its stack. */
 static int self_find(struct amg_ult **ret_self)
 {
     struct amg_ult *self = amg_ult_current();
@@ -317,7 +316,7 @@ int ABT_self_suspend(void)
     return ABT_SUCCESS;
 }
 
-/* True: it had suspended itself, and the caller alone may make it ready. */
+/* True: `ult` had suspended itself, and only the caller may make it ready. */
 static bool suspended_take(struct amg_ult *ult)
 {
     /* Acquire: pairs with post_switch_park(), which then sets the state. */
@@ -343,7 +342,7 @@ int ABT_thread_resume(ABT_thread thread)
 }
 
 /* Takes the thread that continues in the caller's place out of its pool, or out
- * of its suspension; false: that is not possible. */
+ * of its suspension; false: not possible. */
 typedef bool (*take_fn)(struct amg_ult *ult);
 
 static bool ready_take(struct amg_ult *ult)
@@ -352,8 +351,8 @@ static bool ready_take(struct amg_ult *ult)
            amg_ready_pool_remove(amg_ult_pool(ult), ult);
 }
 
-/* The same, but the program may have popped the thread before, as in Argobots.
- */
+/* Takes a ready thread that may have been popped by the program before, as in
+ * Argobots. */
 static bool popped_take(struct amg_ult *ult)
 {
     return amg_ult_state(ult) == AMG_ULT_READY &&
@@ -476,7 +475,7 @@ static void migration_ask(struct amg_ult *ult, struct amg_ready_pool *target)
     /* Release: pairs with the acquire of amg_ult_migrate(). */
     atomic_store_explicit(&ult->migrates_to, target, memory_order_release);
     if (amg_ult_state(ult) != AMG_ULT_READY)
-        return; /* it migrates when it is made ready next */
+        return; /* migrates when made ready next */
     pool = amg_ult_pool(ult);
     AMG_TEST_POINT("migrate.ask");
     if (!amg_ready_pool_remove(pool, ult))
@@ -546,8 +545,8 @@ static bool other_visit(struct amg_xstream *xstream, void *arg)
     return search->found != NULL;
 }
 
-/* The first pool of a running xstream that does not run `pool`; NULL: there is
- * none. */
+/* The first pool of a running xstream that does not run `pool`; NULL: no such
+ * xstream. */
 static struct amg_ready_pool *other_pool(const struct amg_ready_pool *pool)
 {
     struct other_search search = {.pool = pool};

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "ult/ult.h"
 
-/* A timer, behind ABT_timer; its creator's until it is freed, and of one thread
- * at a time. */
+/* A timer, behind ABT_timer; owned by its creator, and used by one thread at a
+ * time. */
 struct timer {
     double start_s;
     double stop_s;

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-/* Its address in u_get_type marks definitions that the library made. */
+/* In u_get_type, marks definitions that the library made. */
 static ABT_unit_type mark(ABT_unit unit)
 {
     (void)unit;
@@ -174,7 +174,7 @@ struct amg_ult *amg_user_pool_pop(
 
 bool amg_user_pool_remove(const struct amg_user_pool *user, struct amg_ult *ult)
 {
-    /* The newer form has no function to remove a thread. */
+    /* A definition that the library made has no function to remove a thread. */
     return user->is_old && user->def.p_remove != NULL &&
            user->def.p_remove(user->pool, amg_unit_of(ult)) == ABT_SUCCESS;
 }
@@ -215,7 +215,7 @@ int ABT_pool_user_def_create(ABT_pool_user_create_unit_fn p_create_unit,
     return ABT_SUCCESS;
 }
 
-/* NULL: the library did not make it. */
+/* NULL: the library did not make the definition. */
 static struct amg_user_pool *user_of(ABT_pool_user_def def)
 {
     return def == ABT_POOL_USER_DEF_NULL ? NULL : amg_user_pool_of(def);

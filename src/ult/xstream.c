@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Execution xstreams, OS threads that run pools: their list, their life, and
- * the loop of their schedulers. */
+/* Execution streams (xstreams), OS threads that run pools: their list, their
+ * life, and the loop of their schedulers. */
 #include "ult/sched.h"
 
 #include <errno.h>
@@ -17,15 +17,15 @@
 #include "ult/park.h"
 #include "ult/switch_to.h"
 
-/* Checks before a scheduler sleeps: about 2 us, which is what a sleep and a
- * wake-up take. */
+/* Checks before a scheduler sleeps: about 2 us, the time of a sleep and a
+ * wake-up. */
 enum { LOOKS = 64 };
 
-/* Progress of the start of its thread. */
+/* Progress of the start of an xstream's thread. */
 enum { BEGIN_WAITS, BEGIN_RUNS, BEGIN_FAILED };
 
 static struct amg_lock list_lock AMG_LOCK_KEPT;
-/* In order of ranks. */
+/* All xstreams, in order of ranks. */
 static struct amg_list all = {{&all.head, &all.head}};
 static int count;
 
@@ -83,7 +83,7 @@ static bool xstreams_add(struct amg_xstream *xstream, int rank)
     return is_done;
 }
 
-/* False: it is not in the list. */
+/* False: the xstream is not in the list. */
 static bool xstreams_remove(struct amg_xstream *xstream)
 {
     bool is_listed = false;
@@ -186,7 +186,7 @@ void amg_xstream_sched_set(struct amg_xstream *xstream, struct amg_sched *sched)
     struct amg_sched *former = amg_xstream_sched(xstream);
 
     atomic_store_explicit(&sched->xstream, xstream, memory_order_relaxed);
-    /* Release: pairs with amg_xstream_sched(), whose callers use its pools. */
+    /* Release: pairs with amg_xstream_sched(), whose callers use the pools. */
     atomic_store_explicit(&xstream->sched, sched, memory_order_release);
     if (former != NULL)
         sched_release(former, former->is_automatic,
@@ -240,15 +240,15 @@ void amg_xstream_destroy(struct amg_xstream *xstream)
     amg_xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
 }
 
-/* Wakes other xstreams for threads that this one will not run at once. */
+/* Wakes other xstreams for threads that this xstream will not run at once. */
 static void sched_wake_others(struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++)
         amg_ready_pool_wake_one(sched->pools[i]);
 }
 
-/* Runs main() first, if another xstream has returned it. While main() computes,
- * others run the remaining threads. */
+/* Runs main() first, if another xstream has returned main(). While main()
+ * computes, other xstreams run the remaining threads. */
 static void sched_run_primary(
     struct amg_sched *sched, struct amg_xstream *xstream)
 {
@@ -332,8 +332,8 @@ void amg_xstream_run(struct amg_xstream *xstream)
     }
 }
 
-/* The xstream is not accessed after the unlock, except by pthread_join(): a
- * joiner waits for the OS thread, and may then free it. */
+/* After the unlock only xstream_reap() accesses the xstream: a joiner waits for
+ * the OS thread, and may then free the xstream. */
 static void xstream_ends(struct amg_xstream *xstream)
 {
     struct amg_list joiners;
@@ -377,7 +377,7 @@ static void *xstream_main(void *arg)
     return NULL;
 }
 
-/* Joins its OS thread, which has ended or is about to. */
+/* Joins the xstream's OS thread, which has ended or is about to. */
 static void xstream_reap(struct amg_xstream *xstream)
 {
     if (atomic_exchange_explicit(
@@ -415,7 +415,7 @@ int amg_xstream_start(struct amg_xstream *xstream)
     return ABT_ERR_MEM;
 }
 
-/* The threads of its pools, ready or blocked. */
+/* Number of threads in the xstream's pools, ready or blocked. */
 static size_t threads_count(struct amg_xstream *xstream)
 {
     size_t count = 0;
@@ -425,7 +425,7 @@ static size_t threads_count(struct amg_xstream *xstream)
     return count;
 }
 
-/* Waits until the xstream has ended, or a time has passed: then false. */
+/* Waits until the xstream has ended; false: `until_ns` came first. */
 static bool join_until(struct amg_xstream *xstream, uint64_t until_ns)
 {
     struct amg_waiter waiter;

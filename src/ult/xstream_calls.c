@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Public functions of execution streams, those of abt_xstream.h. */
+/* Public functions of execution streams, declared in abt_xstream.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static int xstream_new(
     return ABT_SUCCESS;
 }
 
-/* The scheduler of the caller, or a new default one. */
+/* The scheduler that the caller gave, or a new default scheduler. */
 static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
 {
     if (sched == ABT_SCHED_NULL)
@@ -187,8 +187,8 @@ static bool xstream_runs_here(const struct amg_xstream *xstream)
     return xstream == amg_xstream_self();
 }
 
-/* Moves the caller to a pool of the new scheduler, since no xstream may run its
- * pool any more. */
+/* Moves the calling thread to a pool of the new scheduler, since no xstream may
+ * run the caller's pool any more. */
 static int self_go_with(const struct amg_sched *sched)
 {
     struct amg_ult *self = amg_ult_self();
@@ -199,7 +199,7 @@ static int self_go_with(const struct amg_sched *sched)
     return amg_ready_pool_adopt(sched->pools[0], self);
 }
 
-/* The caller has marked the scheduler as used. */
+/* Changes the scheduler to `sched`, which the caller has marked as used. */
 static int xstream_sched_change(
     struct amg_xstream *xstream, struct amg_sched *sched)
 {
@@ -327,7 +327,7 @@ static int xstream_bind(
     if (xstream->tid != 0)
         rc = amg_bind_thread(xstream->tid, cpus);
     if (rc == 0)
-        xstream->cpus = *cpus; /* and when it begins again */
+        xstream->cpus = *cpus; /* also for a revival */
     amg_lock_unlock(&xstream->lock);
     return rc;
 }
@@ -358,7 +358,7 @@ static bool affinity_is_off(void)
            (strcmp(value, "0") == 0 || value[0] == 'n' || value[0] == 'N');
 }
 
-/* As in Argobots, any number is valid; the system ignores CPUs that do not
+/* Any number is valid, as in Argobots; the system ignores CPUs that do not
  * exist. */
 static unsigned cpu_wrap(int cpuid)
 {
@@ -389,7 +389,7 @@ int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid)
     return ABT_xstream_set_affinity(xstream, 1, &cpuid);
 }
 
-/* False: the system does not say. */
+/* False: the CPUs are not known. */
 static bool xstream_cpus(
     struct amg_xstream *xstream, struct amg_cpuset *ret_cpus)
 {

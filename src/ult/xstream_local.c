@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State of an execution stream that only its OS thread touches.
+/* State of an execution stream that only the stream's OS thread touches.
  *
- * When a user-level thread overruns its stack, the guard page below it raises
- * SIGSEGV. The handler, which runs on a stack of its own, writes a line that
- * names the thread if the address of the fault lies in a guard page. Then it
- * restores the previous action: the fault occurs again when the handler
- * returns, and a signal that was sent is raised again, so the kernel delivers
- * both with the flags of that action. From then on the process has no lines
- * about overrun stacks, until the next first ABT_init(). A program's action may
- * remember this handler and call it. If the runtime was opened again meanwhile,
- * that action is the previous one of this handler, and the two would call each
- * other for ever: the handler, called while its previous action is in place,
- * restores the default action. */
+ * When a user-level thread overruns its stack, the guard page below the stack
+ * raises SIGSEGV. The handler, which runs on a stack of its own, writes a line
+ * that names the thread if the address of the fault lies in a guard page. Then
+ * the handler restores the previous action: the fault occurs again when the
+ * handler returns, and a signal that was sent is raised again, so the kernel
+ * delivers them with the flags of that action. From then on the process has no
+ * lines about overrun stacks, until the next first ABT_init(). A program's
+ * action may remember this handler and call it. If the runtime was opened again
+ * meanwhile, that action is this handler's previous action, and the two would
+ * call each other for ever: so the handler, called while its previous action is
+ * in place, restores the default action. */
 #include "ult/xstream_local.h"
 
 #include <dlfcn.h>
@@ -29,15 +29,15 @@ enum {
     LINE_CAP = 320,
 };
 
-/* Read through amg_xstream_local_self() alone: a compiler that saw it here
- * would keep its address in a register over a switch, after which that is
- * another OS thread's. */
+/* Read through amg_xstream_local_self() alone: a compiler that saw the variable
+ * would keep its address in a register over a switch, after which another OS
+ * thread may run. */
 _Thread_local struct amg_xstream_local *amg_xstream_local_of_thread
     __attribute__((tls_model("initial-exec"), used));
 
 AMG_NOINLINE struct amg_xstream_local *amg_xstream_local_far(void)
 {
-    /* Keeps the compiler from finding out that two calls give the same. */
+    /* Keeps the compiler from merging two calls. */
     __asm__ volatile("" : : : "memory");
     return amg_xstream_local_of_thread;
 }
@@ -53,7 +53,7 @@ static struct amg_caught *caught_find(void)
     return get == NULL ? NULL : get();
 }
 
-/* A stack for the signal handler, unless the OS thread has one. False: no
+/* Sets a stack for the signal handler, unless the OS thread has one. False: no
  * memory. */
 static bool signal_stack_set(struct amg_xstream_local *local)
 {
@@ -97,7 +97,7 @@ void amg_xstream_local_close(struct amg_xstream_local *local)
 
     AMG_ASSERT(
         amg_xstream_local_of_thread == local && local->current == &local->own);
-    /* The program may have set one of its own meanwhile. */
+    /* The program may have set its own signal stack meanwhile. */
     if (local->signal_stack != NULL && sigaltstack(NULL, &now) == 0 &&
         now.ss_sp == local->signal_stack)
         sigaltstack(&none, NULL);
@@ -121,7 +121,7 @@ int amg_ult_none_code(void)
 
 static struct sigaction action_before;
 
-/* The thread whose guard `address` lies in, or NULL. */
+/* The calling thread, if `address` lies in the guard of its stack, or NULL. */
 static const struct amg_ult *overrun_of(uintptr_t address)
 {
     const struct amg_ult *ult = amg_ult_current();
@@ -153,7 +153,7 @@ static void overrun_report(const struct amg_ult *ult)
 
 static void segv_handle(int number, siginfo_t *info, void *context)
 {
-    /* By kill() and the like: no fault, so it does not come again. */
+    /* Sent by kill() or the like: no fault, so it does not come again. */
     bool is_sent = info->si_code <= 0;
     const struct amg_ult *ult =
         is_sent ? NULL : overrun_of((uintptr_t)info->si_addr);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The configuration of an instance: the JSON text and the arguments of
  * margo_init(), with the defaults. Unknown keys and values are warned of with
- * their path. Also the pools and streams that it requests, before they exist.
- */
+ * their path. Also the requested pools and streams, before they exist. */
 #ifndef AMG_MARGO_CONFIG_H
 #define AMG_MARGO_CONFIG_H
 
@@ -21,7 +20,7 @@ enum {
     AMG_MARGO_OBJECTS_MAX = 4096
 }; /* limit of pools, and of streams, in a JSON text */
 
-/* Values of "kind"; the program creates pools of the last one. */
+/* Values of "kind"; the program creates pools of kind EXTERNAL. */
 enum amg_margo_pool_kind {
     AMG_MARGO_POOL_FIFO_WAIT,
     AMG_MARGO_POOL_FIFO,
@@ -35,7 +34,7 @@ enum amg_margo_pool_kind {
 enum { AMG_MARGO_SCHED_EXTERNAL = ABT_SCHED_BASIC_WAIT + 1 };
 
 struct amg_margo_pool_spec {
-    char *name; /* NULL: one is to be made up */
+    char *name; /* NULL: to be made up */
     int kind;   /* enum amg_margo_pool_kind */
     int access; /* ABT_pool_access */
 };
@@ -46,11 +45,11 @@ struct amg_margo_pool_ref {
     char *name;
     int index;
     bool is_own; /* an index among the pools of the plan, which a child instance
-                    adds to those of its parent */
+                  * adds to its parent's pools */
 };
 
 struct amg_margo_stream_spec {
-    char *name;  /* NULL: one is to be made up */
+    char *name;  /* NULL: to be made up */
     int kind;    /* ABT_sched_predef */
     int cpubind; /* -1: none */
     int *affinity;
@@ -60,8 +59,8 @@ struct amg_margo_stream_spec {
     bool is_progress; /* requested by use_progress_thread */
 };
 
-/* Read one element of "pools", or of "xstreams". False: refused, or no memory;
- * logged. The caller frees the plan in both cases. */
+/* Read an element of "pools", or of "xstreams". False: refused, or no memory;
+ * logged. The caller frees the plan, also after a failure. */
 bool amg_margo_pool_spec_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, struct amg_margo_pool_spec *plan);
 void amg_margo_pool_spec_free(struct amg_margo_pool_spec *plan);
@@ -91,13 +90,13 @@ struct amg_margo_plan {
     unsigned stream_count;
     struct amg_margo_pool_ref progress; /* pool of the loop */
     struct amg_margo_pool_ref rpc;      /* pool of the handlers */
-    bool rpc_is_progress;               /* both are the same pool */
+    bool rpc_is_progress;               /* `rpc` is the pool `progress` */
 };
 
 /* Reads the arrays "pools" and "xstreams" of the section "argobots", which may
- * be NULL, into `plan`, which is all zero, with room for `more` of each. False:
- * refused, or no memory; logged. The caller frees the plan in both cases, here
- * and below. */
+ * be NULL, into `plan`, which is all zero, with room for `more` pools and
+ * streams. False: refused, or no memory; logged. The caller frees the plan,
+ * also after a failure of this or a later function. */
 bool amg_margo_plan_read(const struct amg_margo_log *log,
     struct json_object *argobots, unsigned more, struct amg_margo_plan *plan);
 void amg_margo_plan_free(struct amg_margo_plan *plan);
@@ -118,13 +117,13 @@ bool amg_margo_plan_pool_named(const struct amg_margo_log *log,
 void amg_margo_plan_log_missing(const struct amg_margo_log *log,
     const char *path, const struct amg_margo_pool_ref *ref, unsigned count);
 
-/* The index of the pool or stream of that name; -1: there is none. */
+/* The index of the pool or stream of that name; -1: no such name. */
 int amg_margo_plan_find_pool(
     const struct amg_margo_plan *plan, const char *name);
 int amg_margo_plan_find_stream(
     const struct amg_margo_plan *plan, const char *name);
 
-/* The index of the referenced pool; -1: there is none, logged. */
+/* The index of the referenced pool; -1: no such pool, logged. */
 int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
     const struct amg_margo_plan *plan, const struct amg_margo_pool_ref *ref);
 
@@ -138,7 +137,7 @@ struct amg_margo_config {
     bool is_spindown_given;
     unsigned handle_cache_size; /* 256 */
     unsigned
-        max_handlers; /* requests beyond it wait; 0: no limit; not in Margo */
+        max_handlers; /* further requests wait; 0: no limit; not in Margo */
     bool use_progress_thread;
     int rpc_thread_count;
     bool is_profiling;
@@ -149,26 +148,26 @@ struct amg_margo_config {
     bool is_stack_size_given;
     bool
         wants_lazy_stacks; /* without effect: stacks are always mapped lazily */
-    const char *bucket_policy; /* of the plumber; reported as given, because */
-    const char *nic_policy;    /* src/affinity chooses NICs */
-    struct hg_init_info hg_init; /* its strings lie in `json` or the info */
+    const char *bucket_policy;   /* of the plumber; reported as given, as */
+    const char *nic_policy;      /* src/affinity chooses NICs */
+    struct hg_init_info hg_init; /* with strings of `json` or the info */
     struct amg_margo_plan plan;  /* the plan for pools.h */
 };
 
-/* False: it is invalid; the logger of `info` gets the field and the reason, and
+/* False: invalid; the logger of `info` gets the field and the reason, and
  * nothing was allocated. */
 bool amg_margo_config_read(const struct margo_init_info *info,
     const char *address, int mode, struct amg_margo_config *ret_config);
 /* Completes the plan by the current use_progress_thread and rpc_thread_count,
- * and the defaults of a pool; the latter not for a child instance that shares
- * its pools. False: a referenced pool does not exist, or no memory; logged. */
+ * and by default pools, unless a child instance shares its parent's pools.
+ * False: a referenced pool does not exist, or no memory; logged. */
 bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 /* Accepts zeroed memory. */
 void amg_margo_config_free(struct amg_margo_config *config);
 
 /* Reads the section, which may be NULL, into `info`. Strings lie in the
- * section. Its settings of Mercury's log take effect at once. False: refused,
+ * section. Settings of Mercury's log take effect at once. False: refused,
  * logged. `is_listening`: the mode of the instance, which takes precedence. */
 bool amg_margo_mercury_read(const struct amg_margo_log *log,
     struct json_object *section, bool is_listening, struct hg_init_info *info);
@@ -176,14 +175,14 @@ bool amg_margo_mercury_read(const struct amg_margo_log *log,
 /* The section as JSON, without address and limits; NULL: no memory. */
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 
-/* Called before ABT_init(): exports the stack settings, but keeps those that
- * the user has set in the environment. Warns if ABT_init() was already called
- * with other stacks. */
+/* Called before ABT_init(): exports the stack settings, unless the user has set
+ * them in the environment. Warns if ABT_init() was already called with other
+ * stacks. */
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 
-/* The values in effect: those of the environment, else of the running runtime,
- * else of the configuration. */
+/* The values in effect: of the environment, else of the running runtime, else
+ * of the configuration. */
 size_t amg_margo_environment_stack_size(const struct amg_margo_config *config);
 unsigned amg_margo_environment_max_stacks(
     const struct amg_margo_config *config);

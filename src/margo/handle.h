@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Margo's part of each handle (HG_Set_data), and the handles kept for later
+/* Margo's part of each handle (HG_Set_data), and handles kept for later
  * calls. */
 #ifndef AMG_MARGO_HANDLE_H
 #define AMG_MARGO_HANDLE_H
@@ -26,44 +26,44 @@ enum amg_margo_handle_use {
     AMG_MARGO_HANDLE_BACK, /* from then on */
 };
 
-/* Owned by its handle, and freed with it; a handle that serves calls keeps it
- * for later calls. */
+/* Margo's part of a handle; owned by the handle, and freed with it. A handle
+ * that serves calls keeps its part for later calls. */
 struct amg_margo_handle {
     struct amg_link link; /* among all of the process */
     hg_handle_t handle;
-    /* Of its present use; the RPC may be deregistered. Written by the thread
-     * that begins a use; the log of what waits reads these four at any time:
-     * independent values, relaxed. */
+    /* Of the handle's present use; the RPC may be deregistered. Written by the
+     * thread that begins a use; amg_margo_handles_log() reads mid, rpc, use and
+     * is_answered at any time: independent values, relaxed. */
     _Atomic(margo_instance_id) mid;
     _Atomic(struct amg_margo_rpc *) rpc;
     atomic_uint use;  /* enum amg_margo_handle_use */
     atomic_uint refs; /* the program's */
     atomic_bool is_served;
     atomic_bool is_answered; /* served: the program has given an answer */
-    /* Request of the operation in flight, the mark for an abandoned one (see
-     * call.c), or NULL. */
+    /* Request of the operation in flight, the mark for an abandoned operation
+     * (see call.c), or NULL. */
     _Atomic(struct margo_request_struct *) request;
-    bool is_timed;   /* that operation has a time limit */
+    bool is_timed;   /* the operation in flight has a time limit */
     bool is_refused; /* the target's reply to the last call is an error */
     hg_return_t ret; /* of the last call */
     void *user_data;
     void (*user_free)(void *);
     margo_monitor_data_t monitor_data;
-    /* Of the default monitor: when it was created, and when the last wait for
-     * its call ended (ABT_get_wtime()); 0: not yet. */
+    /* Of the default monitor: when the handle was created, and when the last
+     * wait for its call ended (ABT_get_wtime()); 0: not yet. */
     double created_s;
     double waited_s;
     struct amg_margo_handle *next; /* kept by an instance */
-    /* The function that serves it, and its link in the queue of waiting
+    /* Of a served request: its function, and its link in the queue of waiting
      * requests. */
     void (*serve)(hg_handle_t handle);
-    struct amg_margo_handle **left; /* its handler's; see defer_to_handler() */
+    struct amg_margo_handle **left; /* of the handler; see defer_to_handler() */
     struct amg_link queued;
 };
 
 /* The handles that an instance keeps for later calls. */
 struct amg_margo_handles {
-    struct amg_lock lock; /* guards what follows */
+    struct amg_lock lock; /* guards the other fields */
     struct amg_margo_handle *first;
     unsigned count;
     unsigned cap;
@@ -74,7 +74,7 @@ hg_return_t amg_margo_handles_open(margo_instance_id mid);
 /* Destroys the kept handles; called before the context is destroyed. */
 void amg_margo_handles_close(margo_instance_id mid);
 
-/* False: the handle is NULL or destroyed, logged with the name `call`. */
+/* False: the handle is NULL or destroyed; logged with the name `call`. */
 static inline bool amg_margo_handle_is_there(
     hg_handle_t handle, const char *call)
 {
@@ -83,7 +83,7 @@ static inline bool amg_margo_handle_is_there(
            amg_contract_gone(call, "handle", handle);
 }
 
-/* Margo's part of a handle; NULL: there is none, or `handle` is NULL. */
+/* Margo's part of a handle; NULL: no such part, or `handle` is NULL. */
 static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
 {
     return handle == HG_HANDLE_NULL ? NULL : amg_handle_data(handle);
@@ -94,8 +94,8 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
 struct amg_margo_handle *amg_margo_handle_begin_serve(
     struct amg_margo_rpc *rpc, hg_handle_t handle);
 
-/* The RPC of its present use, also if deregistered meanwhile; NULL: it is none
- * of Margo. */
+/* The RPC of the handle's present use, also if deregistered meanwhile; NULL: no
+ * RPC of Margo. */
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
 
 /* Called when a handler has returned that destroyed its handle without an
@@ -116,15 +116,15 @@ void amg_margo_handles_log(margo_instance_id mid);
  */
 void amg_margo_handles_log_leaks(margo_instance_id mid);
 
-/* handler.c: dispatch of requests to user-level threads. The macros of margo.h
- * stay thin and call amalgam_margo_serve(), which is public for that reason.
- * Queue of requests beyond the limit of concurrent handlers. */
+/* handler.c: dispatch of requests to user-level threads, and the queue of
+ * requests beyond the limit of concurrent handlers. The macros of margo.h stay
+ * thin and call amalgam_margo_serve(), which is public for that reason. */
 struct amg_margo_dispatch {
-    struct amg_lock lock;    /* guards all that follows, if there is a limit */
+    struct amg_lock lock;    /* guards waiting and running */
     struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
     unsigned running;
     ABT_key served_by_program; /* set in threads of the program that serve a
-                                  request */
+                                * request */
 };
 
 void amg_margo_dispatch_init(margo_instance_id mid);

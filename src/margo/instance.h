@@ -27,28 +27,29 @@ struct amg_margo_services;
 struct amg_margo_timers;
 
 /* OPENING -> RUNNING -> FINALIZING -> STOPPED -> CLOSED; a failed open goes
- * from OPENING to CLOSED, and each goes to INHERITED. */
+ * from OPENING to CLOSED, and in a child of fork() each state to INHERITED. */
 enum amg_margo_state {
-    AMG_MARGO_OPENING,    /* no other thread knows it yet */
+    AMG_MARGO_OPENING,    /* no other thread knows the instance yet */
     AMG_MARGO_RUNNING,    /* calls are made and served */
     AMG_MARGO_FINALIZING, /* prefinalize callbacks; calls and handlers end */
     AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
                         * and the pools stay as long as there are references */
-    AMG_MARGO_CLOSED,  /* there are no references; only memory is left */
-    AMG_MARGO_INHERITED, /* of the parent of this process: nothing of it runs
+    AMG_MARGO_CLOSED,  /* no references; only memory is left */
+    AMG_MARGO_INHERITED, /* of the parent of this process: no thread of it runs
                           * here, and nothing is left to end */
     AMG_MARGO_STATE_COUNT
 };
 
-/* References of the program keep class, context and pools; they, and public
- * calls in progress, keep its memory. Guarded by the lock of finalize.c. */
+/* References of the program keep class, context and pools; references and
+ * public calls in progress keep the memory. Guarded by the lock of
+ * finalize.c. */
 struct amg_margo_refs {
     struct amg_link link; /* among all instances */
-    unsigned count;       /* references; finalization has one of them */
+    unsigned count;       /* references, with that of finalization */
     unsigned callers;     /* public calls in progress */
-    bool has_begun;       /* the end has, */
-    bool is_returned;     /* and has given its reference back */
-    bool is_closing;      /* no references, and none can be taken */
+    bool has_begun;       /* finalization has begun */
+    bool is_returned;     /* finalization has dropped its reference */
+    bool is_closing;      /* no references; none can be taken */
 };
 
 /* Settings of the loops, and the state of their blocking waits, which other
@@ -56,8 +57,8 @@ struct amg_margo_refs {
 struct amg_margo_wakeup {
     /* Settings, and requests of other threads; independent values, relaxed. */
     atomic_uint timeout_ub_ms;
-    atomic_bool is_when_needed; /* blocks until an operation is in flight */
-    atomic_bool is_moving; /* the loop moves to another pool: it has to yield */
+    atomic_bool is_when_needed; /* the loop blocks until progress is needed */
+    atomic_bool is_moving; /* the loop moves to another pool: has to yield */
     /* The loop blocks until progress is needed, or backs off. Pairs with the
      * counter of operations: see amg_margo_operation_begin(). */
     atomic_bool is_gated;
@@ -65,13 +66,13 @@ struct amg_margo_wakeup {
     ABT_mutex_memory mutex;
     ABT_cond_memory cond;
     unsigned wakes;
-    /* While a standby loop makes progress, the loop may block until the word
-     * changes. */
+    /* While a standby loop makes progress, the progress loop blocks at times,
+     * until `word` changes. */
     atomic_bool is_parked;
     atomic_uint word;
     /* Due time of the first timer. Stored under the lock of the timers, read by
-     * the loop without it; a thread that makes it earlier then wakes the loop.
-     */
+     * the loop without a lock; a thread that stores an earlier time wakes the
+     * loop. */
     _Atomic(uint64_t) next_timer_ns;
 };
 
@@ -90,29 +91,29 @@ struct margo_instance {
     hg_class_t *hg_class;
     hg_context_t *hg_context;
     bool is_listening;
-    bool owns_class;       /* opened here, and closed here */
-    bool owns_context;     /* the same */
-    bool is_collective;    /* over a communicator: all ranks finalize together
-                            */
-    bool is_abandoned;     /* handlers did not end in time: its memory is never
-                              freed */
-    unsigned max_handlers; /* requests beyond wait; 0: no limit; constant */
-    /* Only amg_margo_set_state() writes it. Its release store pairs with the
-     * acquire load of amg_margo_state_of(). */
+    bool owns_class;       /* opened here, so closed here */
+    bool owns_context;     /* created here, so destroyed here */
+    bool is_collective;    /* of a job: all ranks finalize together */
+    bool is_abandoned;     /* handlers did not end in time: the memory is never
+                            * freed */
+    unsigned max_handlers; /* further requests wait; 0: no limit; constant */
+    /* Written by amg_margo_set_state(), and by inherit.c. The release store
+     * pairs with the acquire load of amg_margo_state_of(). */
     _Atomic(enum amg_margo_state) state;
-    /* Prefinalize callbacks have run: the loop may drain. Its release store
+    /* Prefinalize callbacks have run: the loop may drain. The release store
      * pairs with the acquire load of the loop. */
     atomic_bool is_draining;
     /* Biased to the thread that starts and ends most calls: guards the counts,
-     * and the states of requests, as long as it has an owner. Once it is
-     * shared, these are changed by atomic instructions, without it. */
+     * and the states of requests, as long as the lock has an owner. Once the
+     * lock is shared, counts and states are changed by atomic instructions,
+     * without the lock. */
     struct amg_bias biased_lock;
     /* Unfinished calls of this process, and running handlers; finalization
-     * waits for both. Read by any thread. */
+     * waits until both are 0. Read by any thread. */
     atomic_uint operations;
     atomic_uint handlers;
     ABT_thread loops[AMG_MARGO_LOOP_COUNT];
-    /* The thread that makes the rounds in place of the loop, or NULL; see
+    /* The thread that makes rounds in place of the loop, or NULL; see
      * amg_margo_loop_stand_in(). */
     _Atomic(ABT_thread) stands_in;
     struct amg_margo_wakeup wakeup;
@@ -120,7 +121,7 @@ struct margo_instance {
     struct amg_pool requests; /* of struct margo_request_struct */
     struct amg_margo_refs refs;
     struct amg_link kept; /* on a list of inherit.c */
-    /* Its parts, which init.c allocates with the instance. */
+    /* Parts, which init.c allocates with the instance. */
     struct amg_margo_log *log;
     struct amg_margo_config *config; /* the configuration, with defaults */
     struct amg_margo_pools *pools;
@@ -134,9 +135,9 @@ struct margo_instance {
 };
 
 /* Notifies the monitor: AMG_MARGO_NOTIFY(mid, forward, MARGO_MONITOR_FN_START,
- * &args); one test if there is none. No lock is held. The end of an operation
- * that completes a request is notified before its waiter is woken, and no event
- * names a request that may be freed. */
+ * &args); costs a test if there is no monitor. No lock is held. The end of an
+ * operation that completes a request is notified before its waiter is woken,
+ * and no event names a request that may be freed. */
 #define AMG_MARGO_NOTIFY(mid, event, kind, args)                               \
     do {                                                                       \
         const struct margo_monitor *monitor_ = (mid)->monitoring.monitor;      \
@@ -146,8 +147,8 @@ struct margo_instance {
                 monitor_->uargs, ABT_get_wtime(), (kind), (args));             \
     } while (0)
 
-/* Notifies the monitor before and after a call, with its result in the `ret`
- * of `args`: AMG_MARGO_NOTIFY_CALL(mid, destroy, &args, HG_Destroy(handle)). */
+/* Notifies the monitor before and after a call, whose result is in the `ret` of
+ * `args`: AMG_MARGO_NOTIFY_CALL(mid, destroy, &args, HG_Destroy(handle)). */
 #define AMG_MARGO_NOTIFY_CALL(mid, event, args, call)                          \
     do {                                                                       \
         AMG_MARGO_NOTIFY(mid, event, MARGO_MONITOR_FN_START, args);            \
@@ -182,8 +183,8 @@ uint32_t amg_margo_credits(void);
  * refused, or no memory; logged. */
 bool amg_margo_monitoring_open(
     margo_instance_id mid, const struct margo_init_info *info);
-/* After the last event, before the pools are freed. Accepts a monitor that was
- * never opened. */
+/* Called after the last event, before the pools are freed. Accepts a monitor
+ * that was never opened. */
 void amg_margo_monitoring_close(margo_instance_id mid);
 
 /* Sets the state; asserts that the edge is allowed. */
@@ -201,9 +202,9 @@ static inline bool amg_margo_is_inherited(margo_instance_id mid)
 /* inherit.c: an open instance, until its memory is freed. */
 void amg_margo_inherit_join(margo_instance_id mid);
 void amg_margo_inherit_leave(margo_instance_id mid);
-/* Is it one of the parent of this process? The id is only compared. */
+/* Is it an instance of the parent of this process? The id is only compared. */
 bool amg_margo_inherits(margo_instance_id mid);
-/* Result of a call that needs such an instance; the first is logged. */
+/* Result of a call that needs an inherited instance; the first is logged. */
 hg_return_t amg_margo_refusal(const char *call, margo_instance_id mid);
 
 /* Ends a blocking wait of the loop, which must check an earlier timer or the
@@ -212,9 +213,9 @@ void amg_margo_wake(margo_instance_id mid);
 /* Wakes a loop whose standby loop makes progress. Any thread. */
 void amg_margo_watcher_wake(margo_instance_id mid);
 
-/* init.c: each instance initialises the ULT runtime, and finalizes it at its
- * end. Only the primary thread may call the last ABT_finalize(): if another
- * thread is last, the call waits until the primary thread makes it. */
+/* init.c: each instance initialises the ULT runtime, and its end finalizes the
+ * runtime. Only the primary thread may call the last ABT_finalize(): if another
+ * thread ends the last instance, the primary thread makes that call later. */
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_finalize(void);
 
@@ -229,7 +230,7 @@ static inline ABT_thread amg_margo_self(void)
     return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
 }
 
-/* Is the caller a tasklet? It has no stack to leave, so it cannot wait. */
+/* Is the caller a tasklet? A tasklet has no stack to leave, so cannot wait. */
 static inline bool amg_margo_is_tasklet(void)
 {
     ABT_unit_type type = ABT_UNIT_TYPE_EXT;
@@ -238,7 +239,7 @@ static inline bool amg_margo_is_tasklet(void)
            type == ABT_UNIT_TYPE_TASK;
 }
 
-/* Does that thread make the rounds of the loop? */
+/* Does `thread` make the rounds of the loop? */
 static inline bool amg_margo_runs_loop(margo_instance_id mid, ABT_thread thread)
 {
     return thread == mid->loops[AMG_MARGO_LOOP] ||
@@ -261,7 +262,7 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
     return self != ABT_THREAD_NULL && amg_margo_thread_is_loop(mid, self);
 }
 
-/* Changes one of the counts; the caller holds the lock, which has an owner. */
+/* Changes a count; the caller holds the lock, which has an owner. */
 static inline void amg_margo_count_owned(atomic_uint *count, unsigned change)
 {
     atomic_store_explicit(count,
@@ -269,8 +270,8 @@ static inline void amg_margo_count_owned(atomic_uint *count, unsigned change)
         memory_order_release);
 }
 
-/* Changes one of the counts. Sequentially consistent if the lock is shared;
- * else a thread that needs this order calls amg_margo_counts_sync(). The last
+/* Changes a count. Sequentially consistent if the lock is shared; else a thread
+ * that needs this order calls amg_margo_counts_sync(). May be the caller's last
  * access to an instance that ends. */
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
@@ -286,28 +287,28 @@ static inline void amg_margo_count(
     }
 }
 
-/* Waits for a thread that is changing a count; a thread that changes one later
- * sees all earlier stores of the caller. */
+/* Waits for a thread that is changing a count; a thread that changes a count
+ * later sees all earlier stores of the caller. */
 static inline void amg_margo_counts_sync(margo_instance_id mid)
 {
     if (amg_bias_lock_owned(&mid->biased_lock))
         amg_bias_unlock(&mid->biased_lock);
 }
 
-/* Called when an operation (forward, respond, bulk transfer ...) starts, and
- * when it ends. */
+/* Called when an operation (forward, respond, bulk transfer ...) starts and
+ * ends. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
-    /* The loop sets is_gated before it reads the count: either it sees the
-     * operation, or this thread sees the gate. */
+    /* The loop sets is_gated before it reads the count: either the loop sees
+     * the operation, or this thread sees is_gated. */
     amg_margo_count(mid, &mid->operations, 1u);
     if (atomic_load_explicit(&mid->wakeup.is_gated, memory_order_seq_cst))
         amg_margo_wake(mid);
 }
 static inline void amg_margo_operation_end(margo_instance_id mid)
 {
-    /* The last access to an instance that is finalizing, whose loop polls every
-     * millisecond then. */
+    /* The last access to an instance that is finalizing, whose loop then polls
+     * every millisecond. */
     amg_margo_count(mid, &mid->operations, -1u);
 }
 

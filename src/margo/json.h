@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON objects read into structs by a table of their fields: warns of unknown
- * fields, refuses invalid ones, both with path and reason. */
+ * fields, refuses invalid fields, with path and reason. */
 #ifndef AMG_MARGO_JSON_H
 #define AMG_MARGO_JSON_H
 
@@ -11,18 +11,18 @@
 
 #include "margo/log.h"
 
-enum { AMG_JSON_PATH_CAP = 160 }; /* longer ones are cut */
+enum { AMG_JSON_PATH_CAP = 160 }; /* longer paths are cut */
 
 /* Kind of a field, and the C type of its member in the struct. */
 enum amg_json_kind {
-    AMG_JSON_BOOL, /* bool */
-    AMG_JSON_BYTE, /* true or false, as uint8_t 1 or 0 */
-    AMG_JSON_INT,  /* int */
-    AMG_JSON_UINT, /* unsigned */
-    AMG_JSON_SIZE, /* size_t */
-    AMG_JSON_TEXT, /* const char *, which lies in the object */
-    AMG_JSON_WORD, /* one of `words`: int, its index */
-    AMG_JSON_HINT, /* the same, but an unknown word is ignored with a warning */
+    AMG_JSON_BOOL,     /* bool */
+    AMG_JSON_BYTE,     /* true or false, as uint8_t 1 or 0 */
+    AMG_JSON_INT,      /* int */
+    AMG_JSON_UINT,     /* unsigned */
+    AMG_JSON_SIZE,     /* size_t */
+    AMG_JSON_TEXT,     /* const char *, which lies in the object */
+    AMG_JSON_WORD,     /* int, index of the word in `words` */
+    AMG_JSON_HINT,     /* like WORD, but warns of an unknown word */
     AMG_JSON_ELSEWHERE /* known, but read elsewhere */
 };
 
@@ -36,8 +36,8 @@ struct amg_json_field {
 };
 
 /* Reads `object` into `target`; fields that are missing, or null, stay
- * unchanged, as do unknown hints, with a warning. `path` is that of the object,
- * "" for the whole text. False: refused, logged; `target` may be written in
+ * unchanged, and with a warning unknown hints. `path` leads to the object, ""
+ * for the whole text. False: refused, logged; `target` may be written in
  * part. */
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
@@ -48,27 +48,26 @@ bool amg_json_read(const struct amg_margo_log *log, const char *path,
 bool amg_json_write(struct json_object *object,
     const struct amg_json_field *fields, const void *source);
 
-/* A string of the text; each byte that is no part of valid UTF-8, which JSON
- * asks for, becomes "\\xff", with its two digits. NULL: no memory. */
+/* A string of the text; each byte that is no part of valid UTF-8, as JSON
+ * requires, becomes "\\xff", with its two digits. NULL: no memory. */
 struct json_object *amg_json_string(const char *text);
 
 /* Reads an integer; `path` names it in the log. False: refused, logged. */
 bool amg_json_int(const struct amg_margo_log *log, const char *path,
     struct json_object *value, int64_t min, int64_t max, int64_t *ret_number);
 
-/* The value of `key`; NULL: not given, or null, or there is no object. */
+/* The value of `key`; NULL: not given, or null, or `object` is NULL. */
 struct json_object *amg_json_get(struct json_object *object, const char *key);
 
-/* The same for an object or array. False: another type, logged. NULL in
+/* The object or array of `key`. False: another type, logged. NULL in
  * `ret_value`: not given. */
 bool amg_json_section(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const char *key, enum json_type type,
     struct json_object **ret_value);
 
-/* Parses the text: one object, which may have comments, trailing commas, and
- * single quotes; warns of anything behind it. NULL: refused; `what` names the
- * text in the log. Free it with json_object_put().
- */
+/* Parses the text of one object, which may have comments, trailing commas, and
+ * single quotes; warns of anything behind. NULL: refused; `what` names the text
+ * in the log. The caller frees the object with json_object_put(). */
 struct json_object *amg_json_parse(
     const struct amg_margo_log *log, const char *what, const char *text);
 

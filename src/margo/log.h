@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Log lines of margo, by the logger of an instance or the global one. */
+/* Log lines of margo, by the logger of an instance or the global logger. */
 #ifndef AMG_MARGO_LOG_H
 #define AMG_MARGO_LOG_H
 
@@ -15,12 +15,12 @@ struct amg_margo_log {
     atomic_int level; /* of enum margo_log_level */
 };
 
-/* Sets the logger `own`, or the current global one if it is NULL, and the
+/* Sets the logger `own`, or if that is NULL the current global logger, and the
  * global level. */
 void amg_margo_log_init(
     struct amg_margo_log *log, const struct margo_logger *own);
 
-/* Logs one line, if `level` is not below that of `log`. */
+/* Logs a line, if `level` is not below the level of `log`. */
 __attribute__((format(printf, 3, 4))) void amg_margo_log_write(
     const struct amg_margo_log *log, margo_log_level level, const char *fmt,
     ...);

@@ -15,7 +15,7 @@
 #include "margo.h"
 #include "margo/instance.h"
 
-/* Counters of a loop. Written only by it; independent values, relaxed. */
+/* Counters of a loop. Only the loop writes; independent values, relaxed. */
 struct amg_margo_loop_counts {
     _Atomic(uint64_t) progress_calls;
     _Atomic(uint64_t) trigger_calls;
@@ -25,70 +25,71 @@ struct amg_margo_loop_counts {
 /* State of a loop from round to round. */
 struct amg_margo_rounds {
     struct amg_margo_loop_counts *counts;
-    atomic_bool *is_asleep; /* set while it blocks; or NULL */
+    atomic_bool *is_asleep; /* set while the loop blocks; or NULL */
     unsigned spindown_ms;   /* time without blocking after an event; 0: none */
     uint64_t spin_until_ns; /* 0: blocking is not delayed */
     unsigned idle_rounds;   /* rounds since the last event */
     bool was_quiet;         /* the instance had drained before the last round */
-    unsigned backoff_ms;    /* duration of its last back-off; or 0 */
+    unsigned backoff_ms;    /* duration of the last back-off, or 0 */
     struct amg_link link;   /* among all loops of the process */
-    ABT_pool pool;          /* its pool at the last check for other loops */
+    ABT_pool pool;          /* pool at the last check for other loops */
 };
 
 struct amg_margo_standby {
-    ABT_pool pool;             /* its own; NULL: there is no standby loop */
-    atomic_bool is_there;      /* false for good when it has ended */
+    ABT_pool pool;             /* of the standby loop; NULL: no such loop */
+    atomic_bool is_there;      /* false once the standby loop has ended */
     atomic_bool is_busy;       /* may touch the context */
-    atomic_bool is_dismissed;  /* the loop runs in its pool */
-    atomic_bool is_asleep;     /* blocked; any event ends that */
-    atomic_bool is_taken_over; /* the standby loop makes progress itself, */
-    atomic_bool is_in_round;   /* and does so just now */
+    atomic_bool is_dismissed;  /* the loop runs in the standby pool */
+    atomic_bool is_asleep;     /* blocked until any event */
+    atomic_bool is_taken_over; /* the watcher makes progress itself */
+    atomic_bool is_in_round;   /* the watcher makes a round just now */
     struct amg_margo_loop_counts counts;
 };
 
 /* Functions of finalization that the loop calls. */
 struct amg_margo_loop_end {
     bool (*has_drained)(margo_instance_id mid); /* called between two rounds */
-    void (*ended)(margo_instance_id mid);       /* called at its end */
+    void (*ended)(margo_instance_id mid);       /* called at the loop's end */
 };
 
 /* See watch.c. */
 struct amg_margo_watch {
     atomic_bool is_set;   /* there is a next tick; written under the lock */
-    struct amg_lock lock; /* guards the two below */
+    struct amg_lock lock; /* guards is_closed and tick */
     bool is_closed;
     struct amg_margo_tick *tick; /* NULL: not needed so far */
-    /* Used only by the tick, and before it is set. */
+    /* Used only by the tick, and before a tick is set. */
     uint64_t rounds;    /* of the loop, at the last tick */
-    unsigned silent_ms; /* without rounds by then */
+    unsigned silent_ms; /* time without rounds */
 };
 
 struct amg_margo_loop {
     const struct amg_margo_loop_end *end;
-    bool may_stall; /* it shares a stream with the program; constant */
+    bool may_stall; /* shares a stream with the program; constant */
     /* amg_bias_mark() of the OS thread that made the last round. An independent
      * value, relaxed. */
     _Atomic(uintptr_t) mark;
     struct amg_margo_watch watch;
     bool has_standby; /* the progress stream shares its core; constant */
-    /* It yields between two rounds: another thread may make them. Written by
-     * its stream; others read it as a hint. */
+    /* The loop yields between two rounds: another thread may make rounds.
+     * Written by the loop's stream; a hint for other threads. */
     atomic_bool is_at_rest;
-    struct amg_margo_rounds rounds; /* of the loop, and who stands in for it */
+    struct amg_margo_rounds rounds; /* of the loop, or a thread in its place */
     struct amg_margo_loop_counts counts;
     struct amg_margo_standby standby;
 };
 
 /* Called before any loop runs. */
 void amg_margo_loop_init(margo_instance_id mid);
-/* `shares_core`: starts a standby loop as well, if the program has a pool for
- * it. False: no thread, logged. */
+/* `shares_core`: also starts a standby loop, if the program has a pool for
+ * that. False: no thread, logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
-/* Joins the loops, which return by themselves. */
+/* Joins the loop and the standby loop, which return by themselves. */
 void amg_margo_loop_stop(margo_instance_id mid);
 
-/* The rounds of both loops: called first and last. */
+/* Called by the loop and the standby loop before the first and after the last
+ * round. */
 void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
@@ -96,19 +97,19 @@ void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
 void amg_margo_rounds_run(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Called between two rounds: lets ready threads of the stream run; a loop that
- * makes progress only when needed waits until it is. */
+ * makes progress only when needed waits until progress is needed. */
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 
-/* The calling thread, which waits until `word` has that value, makes the rounds
- * itself if the loop is the only other thread that is ready in its stream: that
- * saves the switch to the loop and the one back. False: it has to wait in
- * another way. */
+/* The calling thread, which waits until `word` is `value`, makes rounds itself
+ * if the loop is the only other thread that is ready in its stream: that saves
+ * the switches to the loop and back. False: the thread has to wait in another
+ * way. */
 bool amg_margo_loop_stand_in(
     margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
 
-/* Is the caller no thread of the loop's pool? A thread of that pool leaves its
- * stream to the loop when it waits. */
+/* Is the caller no thread of the loop's pool? A thread of that pool that waits
+ * leaves its stream to the loop. */
 bool amg_margo_loop_is_elsewhere(margo_instance_id mid);
 
 /* May the calling thread wait for a loop that does not run, since the program
@@ -123,19 +124,19 @@ static inline bool amg_margo_loop_may_stall(margo_instance_id mid)
            amg_margo_loop_is_elsewhere(mid);
 }
 
-/* watch.c: called before such a thread waits for the loop. */
+/* watch.c: called before a thread waits for a loop that may stall. */
 void amg_margo_watch_set(margo_instance_id mid);
-/* Ends the watch for good; any thread, again, too. */
+/* Ends the watch for good; any thread, also repeatedly. */
 void amg_margo_watch_close(margo_instance_id mid);
 
 /* standby_loop.c, where the progress stream shares its core. */
 void amg_margo_standby_start(margo_instance_id mid);
 void amg_margo_standby_join(margo_instance_id mid);
-/* Called by the loop, when the instance ends: may the standby loop access the
+/* Called by the loop when the instance ends: may the standby loop access the
  * context? */
 bool amg_margo_standby_is_busy(const struct amg_margo_standby *standby);
-/* Called by the loop, the watcher, before each round: returns when it must make
- * the round; and after it. */
+/* Called by the loop as the watcher, before each round: returns when the
+ * watcher must make the round; and after the round. */
 void amg_margo_watcher_wait(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 void amg_margo_watcher_leave(struct amg_margo_standby *standby);
@@ -143,7 +144,7 @@ void amg_margo_watcher_leave(struct amg_margo_standby *standby);
 /* finalize.c: the end of an instance, whose steps that file lists. Callbacks of
  * the program, in two lists, in the order in which they are run. */
 struct amg_margo_callbacks {
-    struct amg_lock lock;   /* guards both */
+    struct amg_lock lock;   /* guards `before` and `after` */
     struct amg_list before; /* prefinalize */
     struct amg_list after;  /* finalize */
 };
@@ -154,20 +155,20 @@ struct amg_margo_finalize {
     ABT_mutex_memory mutex;
     unsigned closers; /* threads that wait for or perform the finalization */
     bool is_drained;  /* no handler or call runs, the loop has ended */
-    bool is_claimed;  /* a thread stops it */
+    bool is_claimed;  /* a thread runs the finalize callbacks */
     bool is_stopped;  /* finalize callbacks have run */
-    bool is_closed;   /* no references; the class is closed, too */
+    bool is_closed;   /* no references; the class is closed */
     bool is_ending_streams; /* a thread ends streams and pools */
     ABT_cond_memory cond;
-    uint64_t deadline_ns; /* set before it drains; then calls are abandoned */
+    uint64_t deadline_ns; /* set before the loop drains; then calls end */
     /* The thread that is running callbacks, which must not wait for the
-     * finalization: a user-level thread, else an OS thread. Independent values,
+     * finalization: a user-level thread, or an OS thread. Independent values,
      * relaxed. */
     _Atomic(ABT_thread) runner;
     _Atomic(uintptr_t) runner_os;
     /* Used only by the loop, while it drains. */
-    uint64_t log_ns; /* when to log what it waits for, */
-    unsigned log_ms; /* and the time waited by then */
+    uint64_t log_ns; /* when to log what the loop waits for */
+    unsigned log_ms; /* time waited by then */
     bool was_cancelled;
 };
 
@@ -184,35 +185,35 @@ void amg_margo_close_network(margo_instance_id mid);
 /* Frees the memory of a closed instance without users. */
 void amg_margo_instance_free(margo_instance_id mid);
 
-/* finalize_callbacks.c: runs the callbacks of a list, each of which may push
- * and pop others. */
+/* finalize_callbacks.c: runs the callbacks of a list; a callback may push and
+ * pop other callbacks. */
 void amg_margo_callbacks_run(margo_instance_id mid, bool before);
 /* Frees the remaining entries. */
 void amg_margo_callbacks_fini(margo_instance_id mid);
 
-/* A one-shot timer. It lies in its owner: a request, the stack of a sleeping
- * thread, a timer of the program. From arm until it fires, or is disarmed,
+/* A one-shot timer, part of a request, of the stack of a sleeping thread, or of
+ * a timer of the program. From arm until the timer fires, or is disarmed,
  * timer.c owns it. */
 struct amg_margo_timer {
-    struct amg_heap_node node; /* its key: amg_clock_ns() when it is due */
+    struct amg_heap_node node; /* key: amg_clock_ns() when due */
     /* Called by a loop, with no lock held; `is_due` is false if the instance
-     * ends before. The timer may be freed when this returns. */
+     * ends before. The timer may be freed when fire() returns. */
     void (*fire)(struct amg_margo_timer *timer, bool is_due);
     bool is_armed;
 };
 
 struct amg_margo_timers {
-    struct amg_lock lock; /* guards the heap, is_closed, and is_armed of each */
+    struct amg_lock lock; /* guards heap, is_closed, and is_armed of timers */
     struct amg_heap heap;
     bool is_closed; /* no timer fires any more */
     /* The timer whose fire() each loop runs now; compared only. The release
-     * stores (NULL) pair with the acquire loads of a thread that waits for
-     * that. */
+     * stores (NULL) pair with the acquire loads of a thread that waits for the
+     * end of fire(). */
     _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_LOOP_COUNT];
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
-/* Fires the remaining ones as not due, and accepts no more. The loop has
+/* Fires the remaining timers as not due, and accepts no more. The loop has
  * stopped. */
 void amg_margo_timers_fini(margo_instance_id mid);
 
@@ -221,13 +222,13 @@ void amg_margo_timers_fini(margo_instance_id mid);
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
 
-/* Disarms it. False: it was not armed, or has fired, and its function has
- * returned, unless the caller runs in it. Any thread; a user-level thread
- * leaves its stream to others while it waits. */
+/* Disarms the timer. False: the timer was not armed, or has fired, and fire()
+ * has returned, unless the caller runs in fire(). Any thread; a user-level
+ * thread leaves its stream to other threads while it waits. */
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer);
 
-/* Called by the loop: fires all that are due. */
+/* Called by a loop: fires all timers that are due. */
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns);
 
 /* `time_ms` from now, of CLOCK_REALTIME, for timed waits of abt.h. */

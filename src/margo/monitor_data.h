@@ -2,10 +2,9 @@
 /* Figures of an instance that the default monitor gathers, and its files.
  *
  * An operation - a call, an answer, a transfer, or a served request - has an
- * object from its begin to its end. The function that posts the operation, its
- * callback, the wait for it and its thread each hold the object. Handles
- * outlive it: they keep a pointer into the book of calls, whose entries
- * stay. */
+ * object from begin to end. The function that posts the operation, its
+ * callback, its wait and its thread each hold the object. Handles outlive the
+ * object: they keep a pointer into the book of calls, whose entries stay. */
 #ifndef AMG_MARGO_MONITOR_DATA_H
 #define AMG_MARGO_MONITOR_DATA_H
 
@@ -17,7 +16,7 @@
 #include "margo.h"
 #include "margo/monitor_stats.h"
 
-/* One kind of output. */
+/* Settings of the statistics or of the series. */
 struct amg_monitor_output {
     bool is_disabled;
     bool is_pretty;
@@ -28,7 +27,7 @@ struct amg_monitor_config {
     const char *prefix; /* lies in the text, or the environment */
     unsigned precision; /* digits of numbers with a fraction */
     struct amg_monitor_output stats;
-    unsigned sample_every; /* one of so many polls of the loop is counted */
+    unsigned sample_every; /* counts every so many polls of the loop */
     struct amg_monitor_output series;
     double interval_s; /* between two samples */
 };
@@ -42,21 +41,21 @@ enum { AMG_MONITOR_ADDRESS_CAP = 256, AMG_MONITOR_PATH_CAP = 1024 };
 
 /* Guarded by the monitor's lock; the times are of ABT_get_wtime(). */
 struct amg_monitor_operation {
-    struct amg_monitor_operation *next; /* of those that are free */
+    struct amg_monitor_operation *next; /* next free operation */
     struct amg_stats_call *call;
     double start;
     double posted;            /* when the post had ended */
     double ult_start;         /* of a request that is served */
     hg_size_t size;           /* of a transfer */
-    enum amg_stats_what wait; /* the measure of its wait */
-    bool is_awaited;          /* not by a callback */
+    enum amg_stats_what wait; /* measure of the wait */
+    bool is_awaited;          /* by a wait, not by a callback */
     unsigned refs;
 };
 
 /* Owned by the instance, from its begin to its end. */
 struct amg_monitor {
     margo_instance_id mid;
-    struct amg_monitor_config config; /* with a prefix of its own */
+    struct amg_monitor_config config; /* with its own copy of the prefix */
     ABT_key current;                  /* what the calling thread serves */
     double opened_s;
     char address[AMG_MONITOR_ADDRESS_CAP]; /* the instance's own */
@@ -67,7 +66,7 @@ struct amg_monitor {
     struct amg_stats progress_without_timeout;
     struct amg_stats trigger;
     uint64_t looks;  /* polls of the loop, counted or not */
-    uint64_t rounds; /* calls of trigger, likewise */
+    uint64_t rounds; /* calls of trigger, counted or not */
     struct amg_stats_book book;
     struct amg_timeseries series;
     struct amg_monitor_operation *spare;
@@ -77,8 +76,9 @@ struct amg_monitor {
 /* Adds a point of each pool, and of each RPC, to the series. */
 void amg_monitor_sample(struct amg_monitor *monitor, double now);
 
-/* Functions of struct margo_monitor. The first returns NULL, with a log line,
- * if `config` is invalid; the second writes the two files. */
+/* Functions of struct margo_monitor. amg_monitor_initialize() returns NULL,
+ * with a log line, if `config` is invalid; amg_monitor_finalize() writes two
+ * files. */
 void *amg_monitor_initialize(
     margo_instance_id mid, void *uargs, struct json_object *config);
 void amg_monitor_finalize(void *uargs);

@@ -17,7 +17,7 @@
 
 struct json_object;
 
-/* Summary of numbers; all zero: of none. Guarded by its owner. */
+/* Summary of numbers; all zero: no numbers. Guarded by its owner. */
 struct amg_stats {
     uint64_t num;
     double min;
@@ -67,9 +67,9 @@ enum amg_stats_what {
 
 struct amg_stats_measure {
     struct amg_stats duration;
-    struct amg_stats relative; /* since what the table names */
+    struct amg_stats relative; /* since the event that the table names */
     struct amg_stats size;     /* bytes, of bulk */
-    bool was_reset;            /* it had numbers, and is told without */
+    bool was_reset;            /* had numbers, so is written empty */
 };
 
 /* Key of an entry. */
@@ -77,23 +77,22 @@ struct amg_breadcrumb {
     hg_id_t parent; /* 0: called in no handler */
     hg_id_t id;     /* 0: no RPC, but bulk in no handler */
     enum amg_stats_side side;
-    const char *peer; /* its address */
+    const char *peer; /* address of the peer */
     const char *name; /* of the RPC; not compared */
-    /* Address of the other side of a transfer within that; NULL: no
-     * transfer. */
+    /* Address of the peer of a transfer within the call; NULL: no transfer. */
     const char *remote;
 };
 
 struct amg_stats_call {
-    struct amg_breadcrumb path;  /* with texts of its own */
-    struct amg_stats_call *same; /* another one of the same hash */
-    struct amg_stats_call *next; /* of all */
+    struct amg_breadcrumb path;  /* with its own copies of texts */
+    struct amg_stats_call *same; /* next call with an equal hash */
+    struct amg_stats_call *next; /* next call of the book */
     struct amg_stats_measure measures[AMG_STATS_WHAT_COUNT];
 };
 
-/* All zero is an empty one. Guarded by its owner. */
+/* An empty book is all zero. Guarded by its owner. */
 struct amg_stats_book {
-    struct amg_map by_hash; /* to the first of each hash */
+    struct amg_map by_hash; /* first call of each hash */
     struct amg_stats_call *all;
     struct amg_stats_call **end; /* of `all` */
 };
@@ -111,11 +110,11 @@ struct json_object *amg_stats_book_json(
 
 /* The points of an RPC or a pool, each a time and two numbers. */
 struct amg_timeseries_line {
-    struct amg_timeseries_line *next; /* of all */
+    struct amg_timeseries_line *next; /* next line */
     char *name;
     uint64_t id;
     uint64_t counts[2]; /* of the current interval */
-    double *points;     /* three numbers each: the time, and two more */
+    double *points;     /* each: time, first number, second number */
     size_t len;         /* points */
     size_t cap;
 };
@@ -143,8 +142,8 @@ void amg_timeseries_bytes(
 
 /* Is a point due? */
 bool amg_timeseries_is_due(const struct amg_timeseries *series, double now_s);
-/* Adds a point for each RPC; the next one is due an interval from now. The
- * points of pools come first, by the next function. */
+/* Adds a point for each RPC; the next point is due an interval from now.
+ * amg_timeseries_pool() adds the points of pools before. */
 void amg_timeseries_close(struct amg_timeseries *series, double now_s);
 void amg_timeseries_pool(struct amg_timeseries *series, double now_s,
     ABT_pool pool, const char *name, size_t size, size_t total_size);

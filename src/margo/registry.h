@@ -18,7 +18,7 @@
 struct amg_margo_item {
     char *name;
     void *handle;  /* an ABT_pool or ABT_xstream */
-    bool is_owned; /* it is freed with the item */
+    bool is_owned; /* freed with the item */
     unsigned uses; /* by streams, RPCs and instances */
     unsigned refs; /* by the program: margo_pool_ref_incr() */
 };
@@ -26,7 +26,7 @@ struct amg_margo_item {
 struct amg_margo_pool {
     struct amg_margo_item item;
     int kind;   /* enum amg_margo_pool_kind */
-    int access; /* ABT_pool_access; of an external one unknown */
+    int access; /* ABT_pool_access; of an external pool unknown */
 };
 
 struct amg_margo_stream {
@@ -34,12 +34,12 @@ struct amg_margo_stream {
     bool is_primary; /* of the thread that opened the instance: never removed */
     bool is_progress; /* requested by use_progress_thread */
     int kind;         /* ABT_sched_predef, or AMG_MARGO_SCHED_EXTERNAL */
-    int cpubind;      /* as requested */
+    int cpubind;      /* requested CPU */
     int *affinity;
     unsigned affinity_count;
     struct amg_margo_pool **pools; /* each used once by this stream */
     unsigned pool_count;
-    struct amg_margo_stream *left; /* another one that was removed so */
+    struct amg_margo_stream *left; /* next in the registry's list `left` */
 };
 
 struct amg_margo_list {
@@ -47,10 +47,10 @@ struct amg_margo_list {
     unsigned count;
     unsigned cap;
     unsigned named;   /* number of the next name that is made up */
-    const char *what; /* its items in such names: "pool" */
+    const char *what; /* for made-up names: "pool" */
 };
 
-/* Owned by all its instances. The lock guards all that it contains. */
+/* Owned by all its instances. The lock guards pools, streams and items. */
 struct amg_margo_registry {
     struct amg_lock lock;
     /* Held while an item that may be freed is shown, and to free one that is
@@ -59,8 +59,8 @@ struct amg_margo_registry {
     unsigned instances;
     struct amg_margo_list pools;
     struct amg_margo_list streams;
-    /* Removed by threads that they ran: they end by themselves, and are freed
-     * later. */
+    /* Streams removed by threads that they ran: these streams end by
+     * themselves, and are freed later. */
     struct amg_margo_stream *left;
 };
 
@@ -118,7 +118,7 @@ static inline struct amg_margo_key amg_margo_key_name(const char *name)
 
 /* Creates an empty registry of one instance. NULL: no memory. */
 struct amg_margo_registry *amg_margo_registry_create(void);
-/* It is empty. */
+/* Frees an empty registry. */
 void amg_margo_registry_destroy(struct amg_margo_registry *registry);
 
 /* From begin to end no pool or stream of the registry is freed. */
@@ -130,21 +130,21 @@ struct amg_margo_item *amg_margo_list_find_locked(
     const struct amg_margo_list *list, struct amg_margo_key key,
     uint32_t *ret_index);
 
-/* Appends the item, with a made-up name if it has none. HG_INVALID_ARG: the
- * list has that name or handle; HG_NOMEM. Errors are logged. */
+/* Appends the item, with a made-up name if the item has none. HG_INVALID_ARG:
+ * the list has that name or handle; HG_NOMEM. Errors are logged. */
 hg_return_t amg_margo_list_add(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_list *list,
     struct amg_margo_item *item);
-/* Removes an item; those after it move up. */
+/* Removes an item; later items move up. */
 void amg_margo_list_remove_locked(
     struct amg_margo_list *list, const struct amg_margo_item *item);
 
-/* Creates a pool by its plan. `is_automatic`: it is freed with the scheduler
- * that runs it. NULL: failed, logged. */
+/* Creates a pool by its plan. `is_automatic`: freed with the scheduler that
+ * runs the pool. NULL: failed, logged. */
 struct amg_margo_pool *amg_margo_pool_create(const struct amg_margo_log *log,
     const struct amg_margo_pool_spec *plan, bool is_automatic);
 
-/* The same for an existing pool; a name of NULL is made up later. NULL: no
+/* An item for an existing pool; a name of NULL is made up later. NULL: no
  * memory, logged. */
 struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
     const char *name, ABT_pool pool, bool is_owned);
@@ -158,7 +158,7 @@ void amg_margo_pool_destroy(
 hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_pool *pool);
 
-/* The referenced pool; NULL: there is none, logged. */
+/* The referenced pool; NULL: no such pool, logged. */
 struct amg_margo_pool *amg_margo_pool_resolve_locked(
     const struct amg_margo_log *log, const char *path,
     const struct amg_margo_registry *registry,
@@ -171,51 +171,51 @@ hg_return_t amg_margo_stream_create(const struct amg_margo_log *log,
     const struct amg_margo_stream_spec *plan,
     struct amg_margo_stream **ret_stream);
 
-/* Replaces the scheduler of the calling stream by one with the pools of the
- * plan; `keeps`: it still runs its present pools, too. */
+/* Replaces the scheduler of the calling stream by a scheduler with the pools of
+ * the plan; `keeps`: and with its present pools. */
 hg_return_t amg_margo_stream_adopt(const struct amg_margo_log *log,
     struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan, bool keeps);
 
-/* Adds an existing stream. HG_INVALID_ARG: it runs a pool that is not
+/* Adds an existing stream. HG_INVALID_ARG: the stream runs a pool that is not
  * registered. */
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
     bool is_owned);
 
-/* Frees a stream that is no longer registered; joins it first, if it is owned,
- * but one that runs the caller later. */
+/* Frees a stream that is no longer registered. Joins an owned stream first, but
+ * a stream that runs the caller later. */
 void amg_margo_stream_destroy(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream);
 
-/* Frees the streams that have ended since; `all`: waits for the others. */
+/* Frees the streams of `left` that have ended; `all`: waits for the others. */
 void amg_margo_streams_reap(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, bool all);
 
 /* pools.c: the named pools and streams of an instance. The registry is shared
  * with the instance's parent and children. */
 struct amg_margo_pools {
-    ABT_pool progress_pool; /* the loop's */
-    ABT_pool rpc_pool;      /* of handlers of RPCs that name none */
+    ABT_pool progress_pool; /* of the loop */
+    ABT_pool rpc_pool;      /* of handlers of RPCs without a pool */
     struct amg_margo_registry *registry;
 };
 
 /* Creates the pools and streams of the configuration; a child instance shares
- * those of its parent. Called after ABT_init(), by a thread of Argobots;
- * `is_first`: Margo made that call, so the scheduler of the calling stream may
- * be replaced. False: failed, logged, and nothing is left behind. */
+ * its parent's. Called after ABT_init(), by a thread of Argobots; `is_first`:
+ * Margo called ABT_init(), so the scheduler of the calling stream may be
+ * replaced. False: failed, logged, and nothing is left behind. */
 bool amg_margo_pools_open(
     margo_instance_id mid, const struct margo_init_info *info, bool is_first);
 /* Pins the progress stream to a core of its own, if the processes of the node
- * are known; called after the class was opened. False: there is a progress
- * stream that may have to share its core. */
+ * are known; called after the class was opened. False: the progress stream may
+ * have to share its core. */
 bool amg_margo_pools_pin(margo_instance_id mid);
-/* Frees the streams and pools that were created here; called by no thread of
- * theirs, except for the primary stream. */
+/* Frees the streams and pools that pools_open() created. The caller runs in
+ * none of these streams but the primary stream. */
 void amg_margo_pools_close(margo_instance_id mid);
 
-/* An RPC uses the pool, which cannot be removed meanwhile. Do nothing for a
- * pool that the instance does not know. */
+/* An RPC, a loop or handlers use the pool, which cannot be removed meanwhile.
+ * Do nothing for a pool that the instance does not know. */
 void amg_margo_pools_ref(margo_instance_id mid, ABT_pool pool);
 void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests: operations that a thread waits for, and what margo_request
- * points to. */
+/* Requests: operations that a thread waits for, behind margo_request. */
 #ifndef AMG_MARGO_REQUEST_H
 #define AMG_MARGO_REQUEST_H
 
@@ -12,46 +11,48 @@
 #include "margo.h"
 #include "margo/loop.h"
 
-/* A thread that waits for one request or for several; on its stack. */
+/* A thread that waits for one or several requests; on that thread's stack. */
 struct amg_margo_waiter {
     ABT_eventual_memory eventual;
-    bool is_of_one;    /* woken only once; else */
-    atomic_uint woken; /* the first wake-up sets the eventual */
-    /* Wake-ups that will not touch this memory again. Their release
-     * increments pair with the acquire load of the waiter. */
+    bool is_of_one;    /* woken only once */
+    atomic_uint woken; /* else: the first wake-up sets the eventual */
+    /* Wake-ups that will not touch this memory again. The release increments
+     * pair with the acquire load of the waiter. */
     atomic_uint wakes;
 };
 
-/* The low bits of a program's handle of a request: a counter of the uses of
- * its memory, so that one that was waited for is recognised. */
+/* The low bits of a program's handle of a request: a counter of the uses of its
+ * memory, so that a handle that was waited for is recognised. */
 enum {
     AMG_MARGO_REQUEST_USES = 16,
     AMG_MARGO_REQUEST_USE_MASK = AMG_MARGO_REQUEST_USES - 1,
 };
 
 /* Owned by the call that blocks, on its stack; by the program, from an `i` form
- * to margo_wait(); or by itself, in a `c` form. In between the last two lie in
- * the instance's pool, and their memory stays until that is freed. */
+ * to margo_wait(); or by the operation, in a `c` form. Requests of the `i` and
+ * `c` forms lie in the instance's pool, and their memory stays until the pool
+ * is freed. */
 struct margo_request_struct {
-    /* Used by the pool while it is free. */
+    /* Used by the pool while the request is free. */
     _Alignas(AMG_MARGO_REQUEST_USES) margo_request_type type;
     margo_instance_id mid;
     unsigned use;       /* 1 to AMG_MARGO_REQUEST_USES - 1, in turn */
     hg_handle_t handle; /* NULL: a bulk transfer */
     hg_op_id_t op_id;   /* of a bulk transfer */
-    hg_return_t ret;    /* valid when it is over */
-    /* 0: pending; 1: over; else the address of its waiter, or of the thread
+    hg_return_t ret;    /* valid when the request is over */
+    /* 0: pending; 1: over; else the address of the waiter, or of the thread
      * that is parked, plus 2. The final exchange publishes `ret`, and is the
-     * last access of the thread that ends it; it pairs with the acquire
-     * loads of the waiter. */
+     * last access of the thread that ends the request; it pairs with the
+     * acquire loads of the waiter. */
     atomic_uintptr_t state;
-    /* The `c` forms. */
+    /* Of the `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);
     void *arg;
-    atomic_uint refs; /* the poster's, and the operation's */
-    bool is_kept;     /* on the heap */
-    /* A limit of time. Only the timer cancels the operation, because its end
-     * waits for the timer; before the post the timer is armed again. */
+    atomic_uint refs; /* of the poster, and of the operation */
+    bool is_kept;     /* from the instance's pool */
+    /* A time limit. Only the timer cancels the operation, because the
+     * operation's end waits for the timer; before the post the timer is armed
+     * again. */
     bool is_timed;
     uint64_t due_ns; /* amg_clock_ns() */
     atomic_bool is_late;
@@ -71,18 +72,18 @@ static inline struct margo_request_struct *amg_margo_request_of(
                                        ~(uintptr_t)AMG_MARGO_REQUEST_USE_MASK);
 }
 
-/* The form of an operation; the public forms of a call differ in nothing else.
- */
+/* Form of an operation; the public forms of a call differ in nothing else. */
 struct amg_margo_form {
     double timeout_ms; /* 0: no limit */
     void (*callback)(void *arg, hg_return_t ret);
     void *arg;
     margo_request *ret_req;
-    bool blocks; /* neither callback nor ret_req */
+    bool blocks; /* no callback, no ret_req */
 };
 
-/* Creates a request for a form: in `place`, on the caller's stack, if it
- * blocks, else on the heap. HG_INVALID_ARG, HG_NOMEM. */
+/* Creates a request for a form: in `place`, on the caller's stack, if the form
+ * blocks, else in the instance's pool. HG_INVALID_ARG, HG_NOMEM; errors of the
+ * wait check. */
 hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     struct margo_request_struct *place, margo_instance_id mid,
     margo_request_type type, struct margo_request_struct **ret_req);
@@ -92,25 +93,25 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
 hg_return_t amg_margo_request_arm(
     const struct amg_margo_form *form, struct margo_request_struct *req);
 
-/* Called after the post. If that succeeded: waits for the operation in a form
- * that blocks, else gives the request to the program. Else frees the request.
- * Returns the result, or `rc` of the post. */
+/* Called after the post. If the post succeeded: waits for the operation in a
+ * form that blocks, else gives the request to the program. Else frees the
+ * request. Returns the result, or `rc` of the post. */
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc);
 
 /* Ends the operation; called once. */
 void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret);
 
-/* Stops its timer; not called by the timer. */
+/* Stops the request's timer; not called by the timer. */
 static inline void amg_margo_request_disarm(struct margo_request_struct *req)
 {
     if (req->is_timed)
         amg_margo_timer_disarm(req->mid, &req->timer);
 }
 
-/* Cancels the calls of the instance that are in flight, where that is possible
- * (call.c), and its transfers that have a limit of time (bulk.c); they still
- * end by themselves. */
+/* Cancels the calls of the instance that are in flight, where possible
+ * (call.c), and its transfers that have a time limit (bulk.c). Calls and
+ * transfers still end by themselves. */
 void amg_margo_calls_cancel(margo_instance_id mid);
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
@@ -119,13 +120,13 @@ void amg_margo_bulk_cancel(margo_instance_id mid);
 void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 
-/* Also for other waits. Waits until woken `count` times; at most once, unless
- * the caller clears `is_of_one` before. */
+/* Waits, also for other things than requests, until woken `count` times: at
+ * most once, unless the caller clears `is_of_one` before. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);
-/* Waits until it was woken for the first time, or until the deadline. False:
- * that has passed. amg_margo_waiter_wait() has to follow a true. */
+/* Waits until woken for the first time, or until the deadline. False: the
+ * deadline has passed. amg_margo_waiter_wait() has to follow a true. */
 bool amg_margo_waiter_wait_until(
     struct amg_margo_waiter *waiter, uint64_t deadline_ns);
 

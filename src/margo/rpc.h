@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registered RPCs, each for a provider or for none, and the arguments of their
- * calls. */
+/* Registered RPCs, each for a provider or for no provider, and the arguments of
+ * their calls. */
 #ifndef AMG_MARGO_RPC_H
 #define AMG_MARGO_RPC_H
 
@@ -18,44 +18,44 @@
 
 struct margo_request_struct;
 
-/* HG_Registered_data() of its id; owned by its instance, from registration
- * until that ends, also when it is deregistered: requests may still name it.
- * Registering that name again reuses it. */
+/* HG_Registered_data() of an RPC's id; owned by the instance, from registration
+ * until the instance ends, also when the RPC is deregistered: requests may
+ * still name it. A registration of that name reuses the memory. */
 struct amg_margo_rpc {
-    struct amg_link link; /* among those of the instance */
+    struct amg_link link; /* on the instance's list */
     margo_instance_id mid;
     char *name;
     hg_id_t id; /* with the provider in its low 16 bits */
     /* Independent values: a request in progress while the RPC is registered
-     * again sees the former one or the new one. */
+     * again sees former or new values. */
     _Atomic(hg_proc_cb_t) in_proc; /* NULL: nothing is sent */
     _Atomic(hg_proc_cb_t) out_proc;
     _Atomic(ABT_pool) pool; /* where its handlers run */
     atomic_bool has_no_response;
     atomic_bool is_registered;
     bool has_handler;
-    /* Guards what follows; taken after that of all RPCs. */
+    /* Guards data and data_free; taken after the lock of all RPCs. */
     struct amg_lock data_lock;
-    _Atomic(void *) data; /* the program's; a call may come before it */
+    _Atomic(void *) data; /* of the program; may come after a call */
     void (*data_free)(void *);
 };
 
 struct amg_margo_rpcs {
-    hg_rpc_cb_t refuse; /* of RPCs without a handler; constant */
-    /* Guards what follows, and held while an RPC is registered, deregistered or
-     * gets data: the locks of pools and of HG are taken after it. */
+    hg_rpc_cb_t refuse; /* serves RPCs without a handler; constant */
+    /* Guards all and gone, and is held while an RPC is registered, deregistered
+     * or gets data: the locks of pools and of HG are taken after this lock. */
     struct amg_lock lock;
     struct amg_list all;
-    struct amg_map gone; /* those that are deregistered, by id */
+    struct amg_map gone; /* deregistered RPCs, by id */
 };
 
-/* The RPC of an id; NULL: none is registered. */
+/* The RPC of an id; NULL: not registered. */
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id);
-/* The same, without a log line if there is none. */
+/* Like amg_margo_rpc_of(), but never logs. */
 struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id);
 
 /* The program's data, with a reference that `ref` counts before another thread
- * can free them; NULL: there are none, and `ref` is not called. */
+ * can free the data; NULL: no data, and `ref` is not called. */
 void *amg_margo_rpc_data_ref(
     struct amg_margo_rpc *rpc, void (*ref)(void *data));
 
@@ -79,7 +79,7 @@ struct amg_margo_services {
     atomic_bool allows_shutdown; /* by other processes; an independent value */
 };
 
-/* Registers them. False: logged. */
+/* Registers the RPCs. False: failed, logged. */
 bool amg_margo_services_open(margo_instance_id mid);
 void amg_margo_services_close(margo_instance_id mid);
 
@@ -87,22 +87,22 @@ void amg_margo_services_close(margo_instance_id mid);
  * Argument of its functions: the struct that HG encodes, decodes or frees. */
 struct amg_margo_args {
     hg_proc_cb_t proc; /* of the program; NULL: no struct */
-    void *user;        /* the program's struct; NULL: only the header */
+    void *user;        /* struct of the program; NULL: header alone */
     hg_id_t parent_id; /* input; 0: none */
     hg_return_t code;  /* output */
-    /* The request for which it is encoded, with events of the monitor; NULL: no
-     * monitor. */
+    /* The request whose arguments are encoded, for events of the monitor; NULL:
+     * no monitor. */
     struct margo_request_struct *monitored;
-    bool is_posted; /* set after the post: HG has encoded them */
+    bool is_posted; /* set after the post: HG has encoded the struct */
 };
 
 /* Registered with HG for all types: `data` is a struct amg_margo_args. */
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data);
 hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data);
 
-/* The code in front of the output that came, at the origin. */
+/* At the origin: the code in front of the output that came. */
 hg_return_t amg_margo_peek_code(hg_handle_t handle);
-/* The parent in front of the input that came, at the target; 0: none. */
+/* At the target: the parent in front of the input that came; 0: none. */
 hg_id_t amg_margo_peek_parent(hg_handle_t handle);
 
 #endif

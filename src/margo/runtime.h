@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of the runtime of user-level threads beyond abt.h:
- * runtime_amalgam.c implements them for ours, runtime_argobots.c for
- * Argobots, as far as that can. */
+ * runtime_amalgam.c implements them for src/ult, runtime_argobots.c for
+ * Argobots, as far as possible. */
 #ifndef AMG_MARGO_RUNTIME_H
 #define AMG_MARGO_RUNTIME_H
 
@@ -13,7 +13,7 @@
 #include "margo.h"
 
 /* The runtime's kind of pool for an enum amg_margo_pool_kind, or the nearest
- * one. False: it has none of that kind. */
+ * kind. False: the runtime lacks that kind. */
 bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind);
 
 /* Is another thread ready in the loop's stream? */
@@ -23,11 +23,11 @@ bool amg_margo_runtime_has_ready(void);
 void amg_margo_runtime_yield(void);
 
 /* Takes a thread out of the pool of the caller's stream, which no other stream
- * runs, if it is the only one that is ready there; and gives it back. */
+ * runs, if no other thread is ready there; gives the thread back. */
 bool amg_margo_runtime_take(ABT_thread thread);
 void amg_margo_runtime_give(ABT_thread thread);
 
-/* Is the loop's stream requested to end, while another one can run the loop? */
+/* Is the loop's stream to end, while another stream can run the loop? */
 bool amg_margo_runtime_must_migrate(void);
 
 /* Makes progress of a context; sleeps up to `timeout_ms`, until a thread
@@ -35,34 +35,34 @@ bool amg_margo_runtime_must_migrate(void);
 hg_return_t amg_margo_runtime_progress(
     hg_context_t *context, unsigned timeout_ms);
 
-/* The calling thread, as its ABT_thread, if it can park; else NULL. */
+/* The calling thread, as an ABT_thread, if the thread can park; else NULL. */
 void *amg_margo_runtime_self(void);
 
 /* Parks the calling thread, which holds the lock, until any thread unparks it,
- * once. Unlocks as soon as that may happen. */
+ * once. Unlocks as soon as the unpark may come. */
 void amg_margo_runtime_park(void *self, struct amg_bias *lock);
 void amg_margo_runtime_unpark(void *self);
 
-/* May a thread free an eventual as soon as it was woken from it? */
+/* May a thread that waits for an eventual free it as soon as woken? */
 bool amg_margo_runtime_frees_eventuals(void);
 
-/* Waits for an eventual until the deadline (amg_clock_ns()). False: it has
- * passed. The caller is no tasklet. */
+/* Waits for an eventual until the deadline (amg_clock_ns()). False: the
+ * deadline has passed. The caller is no tasklet. */
 bool amg_margo_runtime_eventual_wait(
     ABT_eventual eventual, uint64_t deadline_ns);
 
-/* A call of fn(arg) in a thread of the runtime, which it must not block. NULL:
- * no memory, or the runtime has no such thread. */
+/* A call of fn(arg) in a thread of the runtime, which fn() must not block.
+ * NULL: no memory, or the runtime has no such thread. */
 struct amg_margo_tick *amg_margo_runtime_tick_create(
     void (*fn)(void *arg), void *arg);
-/* Sets the moment of the next call; also called by fn(). False: there will be
- * none. */
+/* Sets the time of the next call; also called by fn(). False: no call comes. */
 bool amg_margo_runtime_tick_set(
     struct amg_margo_tick *tick, uint64_t deadline_ns);
-/* Cancels the call, or waits for its end; accepts NULL. Not called by fn(). */
+/* Cancels the call, or waits for its end. Accepts NULL. Not called by fn(). */
 void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick);
 
-/* Are the two functions below available? If not, they are not called. */
+/* Are amg_margo_runtime_block() and unblock() available? Else nobody calls
+ * them. */
 bool amg_margo_runtime_can_block(void);
 
 /* Blocks the stream while the word is `seen`, until the deadline
@@ -70,7 +70,7 @@ bool amg_margo_runtime_can_block(void);
 void amg_margo_runtime_block(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns);
 
-/* Changes the word, and ends that block. */
+/* Changes the word, and ends the block of a stream on that word. */
 void amg_margo_runtime_unblock(atomic_uint *word);
 
 #endif

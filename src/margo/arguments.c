@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Input and output of a call: Margo's header in front of them, and their
+/* Input and output of a call: Margo's header in front of the arguments, and the
  * structs as the handle gives them; also for programs of Mercury's API alone
  * that call, or serve, an RPC of Margo.
  *
@@ -10,11 +10,11 @@
  *           the call was made, only          HG_SUCCESS, or a text
  *           where the origin's monitor
  *           asks for it
- * 4, 12   n the program's input
+ * 4, 12 n the program's input
  *
- * Without a parent and an input there are no bytes at all, and
- * the same holds for HG_SUCCESS without an output: so that a call without
- * arguments is as short as HG's own (wire/header.h). */
+ * An input without parent and struct has no bytes at all, nor has an output of
+ * HG_SUCCESS without a struct: so a call without arguments is as short as HG's
+ * own (wire/header.h). */
 #include <string.h>
 
 #include "amalgam_thallium.h"
@@ -40,7 +40,7 @@ static hg_return_t user_code(hg_proc_t proc, const struct amg_margo_args *args)
     return args->proc(proc, args->user);
 }
 
-/* An empty message has nothing in front. */
+/* Is the message empty, and so without a header? */
 static bool is_bare(hg_proc_t proc)
 {
     return hg_proc_get_op(proc) == HG_DECODE &&
@@ -114,8 +114,8 @@ hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
     return event.ret;
 }
 
-/* Copies the first bytes of the arguments that came, which are the last ones in
- * HG's buffer, behind a header of the program's own. False: they are fewer. */
+/* Copies the first bytes of the arguments that came, which end HG's buffer,
+ * behind a header of the program's own. False: fewer bytes came. */
 static inline bool args_peek(
     hg_handle_t handle, bool is_input, void *ret_bytes, hg_size_t count)
 {
@@ -213,7 +213,7 @@ static hg_return_t args_prepare(
     return HG_SUCCESS;
 }
 
-/* HG_Get_input(), HG_Free_input() and those of an output. */
+/* HG_Get_input(), HG_Free_input(), HG_Get_output() or HG_Free_output(). */
 typedef hg_return_t (*hg_call_fn)(hg_handle_t handle, void *args);
 
 static hg_return_t args_pass(
@@ -257,7 +257,7 @@ static margo_instance_id monitored_instance(hg_handle_t handle)
                : MARGO_INSTANCE_NULL;
 }
 
-/* Makes a call, with its result in the `ret` of `args`, the arguments of an
+/* Makes a call, whose result is in the `ret` of `args`, the arguments of an
  * event of the monitor. */
 #define ARGS_CALL(event, args, call)                                           \
     do {                                                                       \
@@ -281,8 +281,8 @@ hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
     return event.ret;
 }
 
-/* Is there a decoded struct to free? HG would drop a reference of the handle,
- * for programs that decode the bytes of a message; none of Margo does. */
+/* Is there a decoded struct to free? Without one HG would drop a reference of
+ * the handle, for programs that decode the bytes of a message themselves. */
 static bool has_got(hg_handle_t handle, const char *call)
 {
     return amg_margo_handle_is_there(handle, call) &&

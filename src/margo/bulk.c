@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exposed memory and bulk transfers.
  *
- * All forms of a transfer differ in the members of their form alone. Only those
- * with a limit of time can be cancelled: a transfer that can be cancelled is
+ * All forms of a transfer differ in struct amg_margo_form alone. Only transfers
+ * with a time limit can be cancelled: a transfer that can be cancelled is
  * posted and stepped under a lock (bulk/bulk_transfer.c), which costs a sixth
- * of the rate of 64 KiB. The others end with their peer.
+ * of the rate of 64 KiB. Other transfers end with their peer.
  *
- * Only the creator of exposed memory names an instance. So where there is a
- * monitor, a map keeps the instance of each handle until it is freed. */
+ * Only the call that creates exposed memory names an instance. So with a
+ * monitor, a map keeps the instance of each handle until the handle is
+ * freed. */
 #include <stdatomic.h>
 
 #include "base/assert.h"
@@ -100,7 +101,7 @@ hg_return_t margo_bulk_free(hg_bulk_t handle)
         return HG_Bulk_free(handle);
     AMG_MARGO_NOTIFY_CALL(mid, bulk_free, &args, HG_Bulk_free(handle));
     if (args.ret != HG_SUCCESS)
-        monitored_add(handle, mid); /* it was not freed */
+        monitored_add(handle, mid); /* not freed */
     return args.ret;
 }
 
@@ -174,7 +175,7 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
     struct amg_link *link = NULL;
 
     /* NOTE(lock): held over a call into HG, which takes no lock of ours: a
-     * thread that ends a transfer waits until it was visited. */
+     * thread that ends a transfer waits until the transfer was visited. */
     amg_lock_lock(&all_lock);
     link = amg_list_first(&all);
     for (; link != NULL; link = amg_list_next(&all, link)) {
@@ -187,8 +188,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
     amg_lock_unlock(&all_lock);
 }
 
-/* Its time limit has passed. The request stays until the callback has disarmed
- * the timer, which waits for this function. */
+/* The time limit of the transfer has passed. The request stays until the
+ * callback has disarmed the timer, which waits for this function. */
 static void transfer_cancel(struct margo_request_struct *req)
 {
     (void)HG_Bulk_cancel(req->op_id);
@@ -342,11 +343,11 @@ hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
     return transfer(mid, &move, &form);
 }
 
-/* Requests of the chunks: on the stack where they are few. */
+/* Most requests of chunks that lie on the stack. */
 enum { FEW = 32 };
 
-/* Waits for `count` chunks; the result is the first error, or `rc` if that is
- * one. */
+/* Waits for `count` chunks; the result is `rc` if that is an error, else the
+ * first error. */
 static hg_return_t chunks_wait(
     margo_request *requests, size_t count, hg_return_t rc)
 {

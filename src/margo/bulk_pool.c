@@ -4,8 +4,8 @@
  *
  * The buffers are library memory, which has the fastest paths to peers. A
  * released buffer goes to the caller that has waited longest, if any. The
- * memory of a pool or a set stays one, so that a call with a destroyed one is
- * recognised. */
+ * memory of a pool is reused for pools alone, that of a set for sets, so that a
+ * call with a destroyed pool or set is recognised. */
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -24,11 +24,11 @@ struct pool_buffer {
     bool is_lent;
 };
 
-/* A caller that waits for a buffer; on its stack. */
+/* A caller that waits for a buffer; on that caller's stack. */
 struct pool_waiter {
     struct amg_link link;
     struct amg_margo_waiter waiter;
-    hg_bulk_t bulk; /* the buffer it gets, before it is woken */
+    hg_bulk_t bulk; /* set before the wake-up: the buffer */
 };
 
 static struct amg_attic pool_attic;
@@ -38,10 +38,10 @@ static struct amg_attic set_attic;
 struct margo_bulk_pool {
     struct amg_link kept; /* in the attic, once destroyed */
     margo_instance_id mid;
-    struct amg_map by_bulk;      /* to the buffers; constant */
-    struct pool_buffer *buffers; /* NULL: it is destroyed */
+    struct amg_map by_bulk;      /* buffers, by handle; constant */
+    struct pool_buffer *buffers; /* NULL: the pool is destroyed */
     size_t count;
-    struct amg_lock lock; /* guards what follows */
+    struct amg_lock lock; /* guards the fields below */
     struct pool_buffer *first;
     size_t lent;
     struct amg_list waiters;
@@ -159,7 +159,7 @@ static struct pool_buffer *buffer_take_locked(struct margo_bulk_pool *pool)
     return buffer;
 }
 
-/* Waits for a buffer, and logs it now and then. */
+/* Waits for a buffer, and logs the wait now and then. */
 static void buffer_await(
     struct margo_bulk_pool *pool, struct amg_margo_waiter *waiter)
 {
@@ -277,12 +277,12 @@ struct size_class {
     margo_bulk_pool_t pool;
 };
 
-/* Owned by its creator; constant, its pools have locks of their own. */
+/* Owned by its creator; constant. The pools have locks of their own. */
 struct margo_bulk_poolset {
     struct amg_link kept; /* in the attic, once destroyed */
     margo_instance_id mid;
     size_t count;
-    struct size_class *classes; /* the smallest first; NULL: it is destroyed */
+    struct size_class *classes; /* smallest first; NULL: set destroyed */
 };
 
 #define SET_OK(set)                                                            \
@@ -374,7 +374,7 @@ void margo_bulk_poolset_get_max(margo_bulk_poolset_t poolset, hg_size_t *max)
         *max = poolset->classes[poolset->count - 1].size;
 }
 
-/* The smallest class that fits; `count` of the set: there is none. */
+/* The smallest class that fits; set->count: no class fits. */
 static size_t class_find(const struct margo_bulk_poolset *set, hg_size_t size)
 {
     size_t i = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and answers, in all forms, which differ in the form's members alone:
- * the one operation that a handle may have in flight.
+/* Calls and answers, in all forms, which differ in struct amg_margo_form alone.
+ * A handle has at most one of them in flight.
  *
  * HG gets Margo's part of the handle, which lives until the operation has
  * ended, and not the request, which lies on the stack of the waiting thread.
- * That part has a slot for the request; the thread that takes the request out
- * of the slot ends it. When its time limit has passed, the operation is
- * cancelled and ends soon. If it cannot be cancelled - a call to this process
- * itself, an answer - the request ends at once, and the slot is marked as
- * abandoned: the late completion is dropped, and until then the handle is busy.
- */
+ * Margo's part has a slot for the request; the thread that takes the request
+ * out of the slot ends the request. When its time limit has passed, the
+ * operation is cancelled and ends soon. An operation that cannot be cancelled -
+ * a call to this process itself, an answer - ends its request at once, and
+ * marks the slot as abandoned: the late completion is dropped, and until then
+ * the handle is busy. */
 #include "base/assert.h"
 #include "margo/handle.h"
 #include "margo/instance.h"
@@ -24,8 +24,8 @@ typedef hg_return_t (*post_fn)(
 /* Marks a slot: no request waits for the operation in flight. */
 static struct margo_request_struct abandoned;
 
-/* Puts a request into an empty slot; false: there is one. Only one thread
- * uses a handle at a time, so this needs no locked instruction. */
+/* Puts a request into an empty slot; false: the slot is not empty. Only one
+ * thread uses a handle at a time, so no locked instruction is needed. */
 static bool slot_fill(
     struct amg_margo_handle *data, struct margo_request_struct *req)
 {
@@ -36,8 +36,8 @@ static bool slot_fill(
     return true;
 }
 
-/* Empties the slot. Another thread may do so at the same time only if there is
- * a time limit; then the request may be freed already. */
+/* Empties the slot. Only with a time limit may another thread take the request
+ * at that time, and free it. */
 static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
 {
     struct margo_request_struct *req = NULL;
@@ -50,8 +50,8 @@ static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
     return req;
 }
 
-/* Takes the request out before the operation completes; false: it has
- * completed. */
+/* Takes the request out before the operation completes; false: the operation
+ * has completed. */
 static bool slot_abandon(
     struct amg_margo_handle *data, struct margo_request_struct *req)
 {
@@ -90,7 +90,7 @@ void amg_margo_calls_cancel(margo_instance_id mid)
     amg_margo_handles_each(mid, in_flight_cancel, NULL);
 }
 
-/* Its time limit has passed, or the instance ends. */
+/* The time limit of the operation has passed, or the instance ends. */
 static void call_cancel(struct margo_request_struct *req)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(req->handle);
@@ -98,8 +98,8 @@ static void call_cancel(struct margo_request_struct *req)
     if (req->type == MARGO_FORWARD_REQUEST && !call_is_to_self(req->handle) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
-    /* The completion comes later and ends one operation, so count one more for
-     * that. */
+    /* The late completion also ends an operation: counts an operation for
+     * it. */
     amg_margo_operation_begin(req->mid);
     if (slot_abandon(data, req)) {
         data->ret = HG_TIMEOUT;
@@ -109,7 +109,7 @@ static void call_cancel(struct margo_request_struct *req)
     }
 }
 
-/* Logs the failures whose cause is the RPC's name or the peer's state. */
+/* Logs failures whose cause is the RPC's name or the peer's state. */
 static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
 {
     const struct hg_info *info = HG_Get_info(data->handle);
@@ -189,14 +189,13 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Passed from the begin of a post to its end, when the handle may be freed
- * already. */
+/* Data from the begin of a post to its end, when the handle may be freed. */
 struct monitored_post {
-    margo_monitor_data_t uctx; /* the monitor's */
+    margo_monitor_data_t uctx; /* of the monitor */
     uint16_t provider_id;
 };
 
-/* Notifies the monitor that the operation is about to be posted, or was. */
+/* Notifies the monitor before or after the post of an operation. */
 static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct amg_margo_args *args,
     margo_monitor_event_t kind, hg_return_t ret,
@@ -254,7 +253,8 @@ static hg_return_t call_post(struct amg_margo_handle *data,
     return rc;
 }
 
-/* The same with a monitor, which keeps its data in the request. */
+/* Posts an operation with events for the monitor, which keeps its data in the
+ * request. */
 static AMG_NOINLINE hg_return_t call_post_monitored(
     struct amg_margo_handle *data, const struct amg_margo_form *form,
     struct margo_request_struct *req, post_fn post, struct amg_margo_args *args)
@@ -271,8 +271,8 @@ static AMG_NOINLINE hg_return_t call_post_monitored(
     return rc;
 }
 
-/* Posts an operation in any form. Returns its result, or the result of the post
- * if the form does not block. HG_BUSY: another one is in flight. */
+/* Posts an operation in any form. Returns the result of the operation, or of
+ * the post if the form does not block. HG_BUSY: the handle is in flight. */
 static hg_return_t call(struct amg_margo_handle *data,
     const struct amg_margo_form *form, margo_request_type type, post_fn post,
     struct amg_margo_args *args)
@@ -297,11 +297,11 @@ static hg_return_t call(struct amg_margo_handle *data,
     return amg_margo_request_posted(form, req, rc);
 }
 
-/* The low bits of an RPC's id. */
+/* The low bits of an RPC's id have the provider. */
 #define PROVIDER_MASK ((hg_id_t)MARGO_MAX_PROVIDER_ID)
 
-/* The RPC of the handle, aimed at another provider; registered here for it when
- * it is not. */
+/* Aims the handle's RPC at another provider; registers the RPC for that
+ * provider if necessary. */
 static hg_return_t provider_aim(struct amg_margo_handle *data, hg_id_t id)
 {
     margo_instance_id mid = data->mid;
@@ -433,9 +433,9 @@ static hg_return_t output_prepare(const struct amg_margo_handle *data,
     return HG_SUCCESS;
 }
 
-/* The blocking form waits until the answer has left, so that the caller may end
- * the process after it. An answer without an output is given to the transport
- * as it is, and needs no such wait unless it has a limit of time. */
+/* The blocking form waits until the answer has left, so that the caller may
+ * then end the process. An answer without an output is given to the transport
+ * at once, and needs no such wait unless a time limit is set. */
 static hg_return_t respond(
     hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)
 {
@@ -458,7 +458,7 @@ static hg_return_t respond(
     rc = output_prepare(data, out_struct, &args);
     if (rc != HG_SUCCESS)
         return rc;
-    /* Set before the answer leaves, so that its callback sees it. */
+    /* Set before the answer leaves, so that its callback sees the value. */
     was_answered = data->is_answered;
     atomic_store_explicit(&data->is_answered, true, memory_order_relaxed);
     if (form->blocks && form->timeout_ms == 0 && args.user == NULL &&

@@ -5,8 +5,7 @@
  * use_progress_thread and rpc_thread_count are short forms for pools and
  * streams of the plan, with made-up names: __pool_<n>__ and __xstream_<n>__. A
  * pool that the text names for the same purpose takes precedence. The short
- * forms are expanded late, because the opener of the class may change them
- * before. */
+ * forms are expanded late, because the opener of the class may change them. */
 #include "margo/config.h"
 
 #include <limits.h>
@@ -33,7 +32,7 @@ enum {
     STACKS = 8,
     STACK_BYTES = 2097152,
     STACK_BYTES_MIN = 16384,
-    OWN_ROWS = 2 /* __primary__ and the progress thread; handlers besides */
+    OWN_ROWS = 2 /* __primary__ and the progress thread */
 };
 
 static const char primary_name[] = "__primary__";
@@ -126,7 +125,7 @@ static bool section_read(const struct amg_margo_log *log,
                amg_json_read(log, key, section, fields, target));
 }
 
-/* Reads all but pools, streams and references to them. */
+/* Reads all fields but pools, streams and references to pools. */
 static bool fields_read(
     const struct amg_margo_log *log, int mode, struct amg_margo_config *config)
 {
@@ -188,8 +187,7 @@ static bool ref_set(const struct amg_margo_log *log, const char *name,
     return ref->name != NULL;
 }
 
-/* Adds a pool and streams that run it, as a short form asks; names are made
- * up later. */
+/* Adds the pool and the streams of a short form; names are made up later. */
 static bool short_add(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, int streams, bool is_progress,
     struct amg_margo_pool_ref *ref)
@@ -208,8 +206,8 @@ static bool short_add(const struct amg_margo_log *log,
     return true;
 }
 
-/* Adds the stream of the caller, __primary__, with a pool of that name,
- * where the text does not define that stream. */
+/* Adds the stream of the caller, __primary__, with a pool of that name, unless
+ * the text defines that stream. */
 static bool primary_add(
     const struct amg_margo_log *log, struct amg_margo_plan *plan)
 {
@@ -226,7 +224,7 @@ static bool primary_add(
     return amg_margo_plan_add_stream(log, plan, primary_name, (unsigned)pool);
 }
 
-/* Sets `ref` to `other`, if it is not given. */
+/* Sets `ref` to `other`, if `ref` is not given. */
 static bool ref_default(const struct amg_margo_log *log,
     const struct amg_margo_pool_ref *other, struct amg_margo_pool_ref *ref)
 {
@@ -288,8 +286,7 @@ static bool refs_check(
     return is_run;
 }
 
-/* A child shares the pools and streams of its parent, and may not define
- * others. */
+/* A child shares the pools and streams of its parent, and may define none. */
 static bool argobots_allowed(
     const struct amg_margo_log *log, struct json_object *json, bool is_child)
 {
@@ -415,7 +412,7 @@ static const char stack_count_name[] = "ABT_MEM_MAX_NUM_STACKS";
 
 enum { NUMBER_CAP = 24 };
 
-/* 0, or -1 without memory. */
+/* Sets a variable to a number. 0, or -1 without memory. */
 static int number_set(const char *name, unsigned long long number, int replaces)
 {
     char text[NUMBER_CAP];
@@ -434,7 +431,7 @@ static size_t stack_size_now(void)
                : 0;
 }
 
-/* The number in the environment; `otherwise` if it is not set. */
+/* The number in the environment; `otherwise` if no number is set. */
 static unsigned long long number_get(
     const char *name, unsigned long long otherwise)
 {
@@ -462,7 +459,7 @@ unsigned amg_margo_environment_max_stacks(const struct amg_margo_config *config)
 }
 
 /* Warns if the runtime has started with other stacks than the text requests, or
- * with smaller ones than the default. */
+ * with smaller stacks than the default. */
 static void stacks_compare(
     const struct amg_margo_log *log, const struct amg_margo_config *config)
 {

@@ -56,7 +56,7 @@ struct section {
 #define NA(member) info.na_init_info.member
 
 static const struct amg_json_field fields[] = {
-    /* Written by a description, and ignored. */
+    /* Fields of a description, ignored here. */
     TOLD("address"), TOLD("version"),
     TOLD("input_eager_size"), TOLD("output_eager_size"),
     FLAG("listening", BOOL, is_listening),
@@ -89,7 +89,7 @@ static const struct amg_json_field fields[] = {
     {0},
 };
 
-/* Options are read in place, as the types that the table names. */
+/* Options are read in place, as types that the table names. */
 _Static_assert(sizeof(enum na_addr_format) == sizeof(int) &&
     sizeof(hg_checksum_level_t) == sizeof(int) &&
     sizeof(enum na_traffic_class) == sizeof(int), "words are read as int");
@@ -107,7 +107,7 @@ static struct section section_of(const struct hg_init_info *info)
     };
 }
 
-/* A setting that equals the present one changes nothing. */
+/* Sets Mercury's log; a setting equal to the present one changes nothing. */
 static void log_set(const struct section *section)
 {
     if (section->log_level != NULL &&
@@ -154,6 +154,6 @@ struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info)
         json_object_put(object);
         return NULL;
     }
-    json_object_object_del(object, "listening"); /* the caller adds it */
+    json_object_object_del(object, "listening"); /* added by the caller */
     return object;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance as JSON, from which a similar one can be made, and its state
+/* An instance as JSON, from which a similar instance can be made, and its state
  * as text, to find the reason of a hang. */
 
 #include <errno.h>
@@ -27,8 +27,8 @@ static bool pool_is_shown(const struct amg_margo_pool *pool, int options)
            pool->kind != AMG_MARGO_POOL_EXTERNAL;
 }
 
-/* The name of a pool, or its index among those that are shown; among all, if it
- * is not shown. */
+/* The name of a pool, or its index among the shown pools; among all pools, if
+ * that pool is not shown. */
 static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_pool *pool, int options)
 {
@@ -61,7 +61,7 @@ static struct json_object *ref_describe(
     return ref;
 }
 
-/* An object or array that is filled; `has_failed`: there was no memory. */
+/* An object or array to fill; `has_failed`: there was no memory. */
 struct out {
     struct json_object *json;
     bool has_failed;
@@ -170,7 +170,8 @@ static struct json_object *stream_describe(
     return end(&out);
 }
 
-/* A stream that runs shown pools, and was not made by the program. */
+/* Is the stream shown? A hidden stream was made by the program, or runs only
+ * hidden pools. */
 static bool stream_is_shown(const struct amg_margo_stream *stream, int options)
 {
     if ((options & MARGO_CONFIG_HIDE_EXTERNAL) == 0)
@@ -200,7 +201,7 @@ static struct json_object *streams_describe(margo_instance_id mid, int options)
     return end(&out);
 }
 
-/* Adds the own address, if there is one. */
+/* Adds the own address, if the class has an address. */
 static void put_address(struct out *out, hg_class_t *hg_class)
 {
     hg_addr_t self = HG_ADDR_NULL;
@@ -267,8 +268,8 @@ static struct json_object *plumber_describe(margo_instance_id mid)
     return end(&out);
 }
 
-/* Settings that Margo does not have, in a section of their own, because
- * programs compare descriptions. */
+/* Settings that Margo does not have; in a separate section, because programs
+ * compare descriptions. */
 static struct json_object *amalgam_describe(margo_instance_id mid)
 {
     struct out out = begin(json_object_new_object());
@@ -277,7 +278,7 @@ static struct json_object *amalgam_describe(margo_instance_id mid)
     return end(&out);
 }
 
-/* The configuration of the monitor, where there is one. */
+/* Adds the configuration of the monitor, if there is a monitor. */
 static void put_monitoring(struct out *out, margo_instance_id mid)
 {
     const struct margo_monitor *monitor = mid->monitoring.monitor;
@@ -296,7 +297,7 @@ static void put_monitoring(struct out *out, margo_instance_id mid)
     put(out, "monitoring", end(&section));
 }
 
-/* Adds a reference to a pool, if the instance knows it. */
+/* Adds a reference to a pool, if the instance knows the pool. */
 static void put_pool(struct out *out, const char *key, margo_instance_id mid,
     int options, ABT_pool pool)
 {
@@ -426,7 +427,7 @@ static void streams_write(margo_instance_id mid, FILE *file)
     fputc('\n', file);
 }
 
-/* "FILE", or "FILE-HOST-PID" with its ending behind that. False: too long. */
+/* "FILE.EXT", or "FILE-HOST-PID.EXT". False: too long. */
 static bool name_resolve(
     const char *file_name, bool is_unique, char ret_name[PATH_CAP])
 {

@@ -14,19 +14,19 @@
  *   and pools end                     the last reference, if it runs in none
  *                                     of these streams
  *
- * So a handler can request the end, and a thread that waits for it does the
- * rest. A thread that runs handlers or callbacks of the instance never waits.
- * While a handler runs, margo_finalize() waits in the primary thread alone.
+ * So a handler can request the end, and a thread that waits for the end does
+ * the rest. A thread that runs handlers or callbacks of the instance never
+ * waits. While a handler runs, margo_finalize() waits in the primary thread
+ * alone.
  *
- * Calls about the end may come late, or twice, or from several threads. So
- * all instances are listed here, with their references. An instance is
- * opened with one reference. margo_finalize() takes that, or the
- * margo_instance_release() that is left with it: either begins the end, and
- * the end itself gives the reference back when serving is over. So the count
- * never is 0 while callbacks of the end take references and release them.
- * When it is 0, the class, the context and the pools are closed. The memory
- * of the last few instances that were closed is kept, so that a late call
- * finds out that its instance has ended. */
+ * Calls about the end may come late, or twice, or from several threads. So this
+ * file lists all instances, with their references. An instance is opened with
+ * one reference. margo_finalize(), or the margo_instance_release() of the last
+ * reference, begins the end with that reference, and the end drops it when
+ * serving is over. So the count never is 0 while callbacks of the end take
+ * references and release them. When the count is 0, the class, the context and
+ * the pools are closed. The memory of the last CLOSED_KEPT closed instances is
+ * kept, so that a late call finds out that its instance has ended. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -42,9 +42,8 @@
 #include "margo/request.h"
 #include "margo/rpc.h"
 
-/* Pending operations are logged for the first time after this part of the
- * time limit, and again each time after twice as long, up to
- * AMALGAM_SILENT_MS. */
+/* Pending operations are logged for the first time after 1/LOG_PART of the time
+ * limit, then each time after twice as long, up to AMALGAM_SILENT_MS. */
 enum { LOG_PART = 10 };
 
 enum { CLOSED_KEPT = 8 };
@@ -64,11 +63,11 @@ void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
     atomic_store_explicit(&mid->state, next, memory_order_release);
 }
 
-/* All instances of the process; the lock guards the `refs` of each, too. */
+/* All instances of the process; the lock also guards their `refs`. */
 static struct amg_lock all_lock AMG_LOCK_KEPT;
 static struct {
     struct amg_list instances; /* of struct margo_instance */
-    struct amg_list closed;    /* the same; the oldest first */
+    struct amg_list closed;    /* closed instances, oldest first */
     unsigned closed_count;
 } all = {
     .instances = {{&all.instances.head, &all.instances.head}},
@@ -80,7 +79,7 @@ static margo_instance_id instance_of(struct amg_link *link)
     return amg_container_of(link, struct margo_instance, refs.link);
 }
 
-/* The id is only compared, since it may be that of a freed instance. */
+/* The id is only compared, since its instance may be freed. */
 static bool is_known_locked(margo_instance_id mid)
 {
     struct amg_link *link = amg_list_first(&all.instances);
@@ -102,7 +101,7 @@ void amg_margo_refs_init(margo_instance_id mid)
 }
 
 /* Begins a public call: keeps the memory of the instance until
- * instance_leave(). False: it is not known, or freed. */
+ * instance_leave(). False: the instance is not known, or freed. */
 static bool instance_enter(margo_instance_id mid)
 {
     bool is_known = false;
@@ -115,8 +114,8 @@ static bool instance_enter(margo_instance_id mid)
     return is_known;
 }
 
-/* Keeps the memory of a closed instance; returns the oldest one if there are
- * too many, else NULL. */
+/* Keeps the memory of a closed instance; returns the oldest if there are too
+ * many, else NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {
     AMG_ASSERT_HELD(&all_lock);
@@ -145,15 +144,15 @@ static margo_instance_id instance_leave(margo_instance_id mid)
     return old;
 }
 
-/* References that the end of the instance has, and nobody may drop before. */
+/* References of the finalization, which no caller may drop. */
 static unsigned refs_owed(const struct amg_margo_refs *refs)
 {
     AMG_ASSERT(refs->is_returned <= refs->has_begun);
     return refs->has_begun && !refs->is_returned;
 }
 
-/* Drops a reference that leaves others, so that nothing ends. False: it has
- * done nothing. */
+/* Drops a reference if other references remain, so that nothing ends. False:
+ * nothing was done. */
 static bool instance_unref_many(margo_instance_id mid)
 {
     bool is_done = false;
@@ -169,8 +168,8 @@ static bool instance_unref_many(margo_instance_id mid)
     return is_done;
 }
 
-/* Drops a reference. `ret_begins`: it is the last one, so the caller begins the
- * finalization instead. False: the caller cannot have a reference. */
+/* Drops a reference. `ret_begins`: was the last reference, so the caller begins
+ * the finalization. False: the caller cannot have a reference. */
 static bool instance_unref(margo_instance_id mid, bool *ret_begins)
 {
     struct amg_margo_refs *refs = &mid->refs;
@@ -186,7 +185,7 @@ static bool instance_unref(margo_instance_id mid, bool *ret_begins)
     return is_held || *ret_begins;
 }
 
-/* Notes that the finalization has begun, which has a reference of its own. */
+/* Notes that the finalization has begun, and has a reference. */
 static void refs_finalize(margo_instance_id mid)
 {
     amg_lock_lock(&all_lock);
@@ -206,8 +205,8 @@ static void refs_finalized(margo_instance_id mid)
     amg_lock_unlock(&all_lock);
 }
 
-/* Are there no references? Then none can be taken any more, and the first
- * caller, by `ret_is_mine`, closes the instance. */
+/* Are there no references? Then no caller can take one any more, and the first
+ * caller, told by `ret_is_mine`, closes the instance. */
 static bool refs_close(margo_instance_id mid, bool *ret_is_mine)
 {
     bool is_over = false;
@@ -249,8 +248,8 @@ static void notify_locked(margo_instance_id mid)
     ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond));
 }
 
-/* Waits for a change; logs now and then that the end waits for `what`; NULL:
- * the loop, whose silence the watch logs. */
+/* Waits for a change; logs now and then that the end waits for `what`. NULL:
+ * waits for the loop, whose silence the watch logs. */
 static void wait_locked(margo_instance_id mid, const char *what)
 {
     ABT_cond cond = ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond);
@@ -300,7 +299,7 @@ bool amg_margo_may_wait(margo_instance_id mid)
            !is_runner(mid) && !amg_margo_is_tasklet();
 }
 
-/* May it end the streams of the instance? */
+/* May the caller end the streams of the instance? */
 static bool may_end_streams(margo_instance_id mid)
 {
     struct margo_xstream_info info;
@@ -339,7 +338,7 @@ static void before_run(void *arg)
     amg_margo_wake(mid);
 }
 
-/* Begins finalization. False: another call has begun it before. */
+/* Begins finalization. False: another call has begun finalization before. */
 static bool finalize_begin(margo_instance_id mid)
 {
     bool is_first = false;
@@ -375,8 +374,8 @@ static void wait_log(
     amg_margo_handles_log(mid);
 }
 
-/* Have all calls and handlers of this process ended? After the time limit it
- * cancels calls, then abandons them. */
+/* Have all calls and handlers of this process ended? Cancels calls after the
+ * time limit, and abandons them after a second time limit. */
 static bool is_quiet(margo_instance_id mid)
 {
     unsigned operations =
@@ -411,7 +410,7 @@ static bool is_quiet(margo_instance_id mid)
     return true;
 }
 
-/* Called by the loop between two rounds: may it end? */
+/* Called by the loop between two rounds: may the loop end? */
 static bool has_drained(margo_instance_id mid)
 {
     if (!atomic_load_explicit(&mid->is_draining, memory_order_acquire) ||
@@ -451,8 +450,8 @@ static void close_rest(margo_instance_id mid)
     amg_margo_config_free(mid->config);
 }
 
-/* Ends streams and pools, once; called by a thread that runs in none of
- * them. */
+/* Ends streams and pools, once; called by a thread that runs in no such
+ * stream. */
 static void streams_end(margo_instance_id mid)
 {
     bool is_mine = false;
@@ -471,8 +470,8 @@ static void streams_end(margo_instance_id mid)
     amg_margo_set_state(mid, AMG_MARGO_CLOSED);
     notify_locked(mid);
     finalize_unlock(mid);
-    /* Its handlers still run in their streams, so joining these would never
-     * return. */
+    /* Handlers of an abandoned instance still run in its streams, so a join of
+     * these streams would never return. */
     if (!mid->is_abandoned)
         amg_margo_runtime_leave();
 }
@@ -531,7 +530,7 @@ static void release(margo_instance_id mid)
     amg_margo_runtime_finalize();
 }
 
-/* Waits for the loop to end, and does the remaining steps; called by a
+/* Waits for the end of the loop, and does the remaining steps; called by a
  * thread that may wait. */
 static void finalize_finish(margo_instance_id mid)
 {
@@ -560,8 +559,7 @@ static void finalize_finish(margo_instance_id mid)
     finalize_unlock(mid);
 }
 
-/* Waits for the end, unless the caller runs in a thread that has to end first.
- */
+/* Waits for the end, unless the end would wait for the caller. */
 static void finish_or_refuse(margo_instance_id mid, const char *caller)
 {
     if (amg_margo_may_wait(mid))
@@ -574,7 +572,7 @@ static void finish_or_refuse(margo_instance_id mid, const char *caller)
             caller);
 }
 
-/* The same as instance_enter(), but logs an error. */
+/* Calls instance_enter(), and logs an error. */
 static bool enter_or_log(margo_instance_id mid, const char *caller)
 {
     if (amg_margo_inherits(mid))
@@ -589,9 +587,10 @@ static bool enter_or_log(margo_instance_id mid, const char *caller)
     return false;
 }
 
-/* May a running handler wait for the caller, as for a thread that the handler
- * has started? Then the loop ends the instance after the last handler. The
- * primary thread waits all the same: MPI_Finalize() may follow. */
+/* May a running handler wait for the caller, for example a thread that the
+ * handler has started? Then the caller does not wait, and the loop ends the
+ * instance after the last handler. The primary thread waits all the same:
+ * MPI_Finalize() may follow. */
 static bool may_be_awaited(margo_instance_id mid)
 {
     ABT_bool is_primary = ABT_FALSE;

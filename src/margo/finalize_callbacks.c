@@ -6,7 +6,7 @@
 #include "margo/instance.h"
 #include "margo/loop.h"
 
-/* One function that is called while the instance ends; owned by its list. */
+/* A function that is called while the instance ends; owned by its list. */
 struct callback {
     struct amg_link link;
     const void *owner; /* NULL: of no provider */
@@ -42,7 +42,7 @@ static void callback_push(margo_instance_id mid, bool before, const void *owner,
     amg_lock_unlock(&mid->finalize->callbacks.lock);
 }
 
-/* The last one of an owner, or NULL. */
+/* The newest callback of an owner, or NULL. */
 static struct callback *find_locked(struct amg_list *list, const void *owner)
 {
     struct amg_link *link = amg_list_first(list);
@@ -112,7 +112,7 @@ static int callback_top(margo_instance_id mid, bool before, const void *owner,
     return 1;
 }
 
-/* Removes the first one, or NULL. */
+/* Removes the first callback of a list, or NULL. */
 static struct callback *callback_take(margo_instance_id mid, bool before)
 {
     struct amg_link *link = NULL;

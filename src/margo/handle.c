@@ -2,8 +2,9 @@
 /* Handles: Margo's part of each, and the handles kept for later calls.
  *
  * Margo's part is attached to the handle by HG_Set_data(). HG's callback for
- * new handles makes it, so that a handle which serves one call after the other
- * has it from the first one on, and the path of a call allocates nothing. */
+ * new handles makes that part, so that a handle which serves one call after the
+ * other has it from the first call on, and the path of a call allocates
+ * nothing. */
 #include "margo/handle.h"
 
 #include <stdint.h>
@@ -64,7 +65,7 @@ static hg_return_t data_attach(hg_handle_t handle, void *arg)
     return HG_Set_data(handle, data, data_free);
 }
 
-/* Margo's part of a handle, added if there is none; NULL: no memory. */
+/* Margo's part of a handle, added if missing; NULL: no memory. */
 static struct amg_margo_handle *handle_of(hg_handle_t handle)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
@@ -167,7 +168,7 @@ struct amg_margo_handle *amg_margo_handle_begin_serve(
     return data;
 }
 
-/* Returns a kept handle, reset for this RPC, or a new one. */
+/* Returns a kept handle, reset for this RPC, or a new handle. */
 static hg_return_t handle_get(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
@@ -252,7 +253,7 @@ static hg_return_t text_code(hg_proc_t proc, void *data)
     return hg_proc_bytes(proc, (void *)(uintptr_t)text->bytes, text->len);
 }
 
-/* `text`: what follows the code, or NULL. */
+/* Answers with an error code, followed by `text` unless NULL. */
 static void reject(hg_handle_t handle, hg_return_t ret, struct text *text)
 {
     struct amg_margo_args args = {
@@ -260,8 +261,8 @@ static void reject(hg_handle_t handle, hg_return_t ret, struct text *text)
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
     hg_return_t rc = HG_SUCCESS;
 
-    /* A request whose RPC is gone has begun no use: `rpc` is that of an earlier
-     * use, or NULL. */
+    /* A request whose RPC is gone has begun no use: `rpc` is of an earlier use,
+     * or NULL. */
     if (data != NULL && atomic_load_explicit(&data->use,
                             memory_order_relaxed) != AMG_MARGO_HANDLE_OUT)
         data = NULL;
@@ -299,8 +300,8 @@ void amalgam_margo_answer_error(
         reject(handle, ret, &sent);
 }
 
-/* The program destroys the handle of a call that it has not answered, or
- * could not. */
+/* Refuses a call whose handle the program destroys without an answer, and logs
+ * that. */
 static void served_check(struct amg_margo_handle *data)
 {
     const struct hg_info *info = HG_Get_info(data->handle);
@@ -329,15 +330,15 @@ void amg_margo_handle_abandon(struct amg_margo_handle *data)
     (void)HG_Destroy(data->handle);
 }
 
-/* A handler may destroy its handle first, and answer then. So if the caller is
- * the handler of this handle, the last reference stays until it returns, and
- * counts as a running handler, since the wrapper's hooks run before the thread
- * ends. */
+/* A handler may destroy its handle first, and then answer. So if the caller is
+ * the handler of this handle, the last reference stays until the handler
+ * returns, and counts as a running handler, since the wrapper's hooks run
+ * before the thread ends. */
 static bool defer_to_handler(struct amg_margo_handle *data)
 {
     void *arg = NULL;
 
-    /* Only the thread of its handler has been given this pointer. */
+    /* Only the thread of the handler has this argument. */
     if (data->is_answered || data->rpc->has_no_response ||
         ABT_self_get_arg(&arg) != ABT_SUCCESS || arg != data)
         return false;
@@ -362,7 +363,7 @@ static hg_return_t data_end(struct amg_margo_handle *data)
         served_check(data);
     }
     /* A handle that is in flight, or whose output is in use, has other
-     * references and is not kept. The reset frees its message. */
+     * references and is not kept. The reset frees the handle's message. */
     if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
         HG_Reset(data->handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
         kept_push(mid->handles, data))
@@ -443,8 +444,8 @@ void amg_margo_handles_each(margo_instance_id mid,
     struct amg_link *link = NULL;
 
     /* NOTE(lock): held over calls into HG, which takes no lock of ours, and
-     * over the program's logger: a thread that ends a handle waits until it
-     * was visited. */
+     * over the program's logger: a thread that ends a handle waits until the
+     * handle was visited. */
     amg_lock_lock(&all_lock);
     link = amg_list_first(&all);
     for (; link != NULL; link = amg_list_next(&all, link)) {
@@ -537,7 +538,7 @@ void *margo_get_data(hg_handle_t handle)
     return kept == NULL ? NULL : kept->user_data;
 }
 
-/* The instance that registered the RPC, for handles that it did not make. */
+/* The instance that registered the RPC, for handles of HG_Create(). */
 static margo_instance_id info_instance(const struct hg_info *info)
 {
     const struct amg_margo_rpc *rpc =

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dispatch of requests, each to a user-level thread of its own. Nothing is
- * allocated on the way: the argument of the thread is Margo's part of the
- * handle, and stacks are kept.
+/* Dispatch of requests, each to its own user-level thread. The path allocates
+ * nothing: the argument of the thread is Margo's part of the handle, and stacks
+ * are kept.
  *
- * With a limit on handlers, requests beyond it wait in the order they came;
- * a handler that ends starts the next. */
+ * With a limit on handlers, further requests wait in order of arrival; a
+ * handler that ends starts the next. */
 #include "margo/handle.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ void amg_margo_dispatch_init(margo_instance_id mid)
 }
 
 /* Called when a handler has ended. The last access to an instance that is
- * finalizing, whose loop polls every millisecond then. */
+ * finalizing, whose loop then polls every millisecond. */
 static void handler_over(margo_instance_id mid)
 {
     amg_margo_count(mid, &mid->handlers, -1u);
@@ -30,8 +30,7 @@ static void handler_over(margo_instance_id mid)
 
 static void handler_main(void *arg);
 
-/* Creates the thread. False: it cannot be created, and the request was
- * refused. */
+/* Creates the thread. False: not created, and the request was refused. */
 static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
 {
     int rc =
@@ -84,8 +83,8 @@ static void waiting_start(margo_instance_id mid)
 }
 
 /* The thread of a handler. `serve` is the wrapper of the program's function,
- * whose hooks mark its begin and end; when it has returned the handle may be
- * freed. */
+ * with hooks before and after it; when the wrapper has returned, the handle may
+ * be freed. */
 static void handler_main(void *arg)
 {
     struct amg_margo_handle *data = arg;
@@ -101,8 +100,8 @@ static void handler_main(void *arg)
     handler_over(mid);
 }
 
-/* The handle that the calling thread was started with, if it is a handler;
- * else NULL. */
+/* The handle that the calling thread serves, if the caller is a handler; else
+ * NULL. */
 static const struct amg_margo_handle *handler_of_caller(void)
 {
     void (*function)(void *) = NULL;
@@ -175,7 +174,7 @@ bool amg_margo_handler_is_self(margo_instance_id mid)
     return data != NULL ? data->mid == mid : is_served_by_program(mid);
 }
 
-/* If there is a limit: counts the handler, or queues the request. False: it is
+/* If there is a limit: counts the handler, or queues the request. False:
  * queued. */
 static bool handler_admit(margo_instance_id mid, struct amg_margo_handle *data)
 {
@@ -203,7 +202,8 @@ static hg_return_t reject(
     return margo_destroy(handle);
 }
 
-/* Calls to oneself are still served, as nobody would hear of a one-way call. */
+/* Does the instance reject requests of other processes? Calls to itself are
+ * still served, as a one-way call would get lost unnoticed. */
 static inline bool rejects_requests(margo_instance_id mid)
 {
     return !mid->is_collective &&
@@ -245,8 +245,7 @@ void __margo_internal_decr_pending(margo_instance_id mid)
         handler_over(mid);
 }
 
-/* Steps of amalgam_margo_serve(), also for programs that call them one by one.
- */
+/* Steps of amalgam_margo_serve(), also for programs that call each step. */
 static inline void serving_begins(margo_instance_id mid, hg_handle_t handle,
     ABT_pool pool, struct margo_monitor_rpc_handler_args *args)
 {
@@ -281,7 +280,7 @@ void __margo_internal_post_handler_hooks(
         serving_ends(mid, args);
 }
 
-/* Starts the handler of a request, or lets that wait. */
+/* Starts the handler of a request, or queues the request. */
 static hg_return_t serve(struct amg_margo_handle *data, ABT_pool pool)
 {
     margo_instance_id mid = data->mid;
@@ -293,8 +292,8 @@ static hg_return_t serve(struct amg_margo_handle *data, ABT_pool pool)
     return HG_NOMEM;
 }
 
-/* Refuses a request whose RPC was deregistered after the request came, or for
- * which there is no memory. */
+/* Refuses a request whose RPC was deregistered after the request came, or which
+ * gets no memory. */
 static hg_return_t serve_gone(hg_handle_t handle, hg_return_t ret)
 {
     if (amg_handle_expects_answer(handle))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Instances that a child of fork() inherits.
  *
- * A child has the memory of an instance, but none of the threads that run its
- * loop and its handlers: whatever waits for them would wait for ever, and a
- * lock that one of them held during fork() stays locked. So fork() itself marks
- * each instance of the parent in the child, before it returns there: by a state
- * after all others, so that calls find the instance stopped before they lock or
- * wait, as they do after its end. Calls that end the instance return at once,
- * with success: it ends in the parent.
+ * A child has the memory of an instance, but no thread that runs its loop or
+ * its handlers: a wait for these threads would never end, and a lock that such
+ * a thread held during fork() stays locked. So before fork() returns in the
+ * child, a handler of fork() sets the state of each instance of the parent to
+ * INHERITED, the last state: calls find the instance stopped before they lock
+ * or wait, like after its end. Calls that end the instance return at once, with
+ * success: the instance ends in the parent.
  *
  * The list is locked while the kernel copies the memory. */
 #include "base/assert.h"
@@ -17,7 +17,7 @@
 #include "margo/instance.h"
 
 static struct amg_lock lock;
-/* Instances whose memory is not freed; and those of the parent. */
+/* Open instances of this process; and of its parent. */
 static struct amg_list all = {{&all.head, &all.head}};
 static struct amg_list inherited = {{&inherited.head, &inherited.head}};
 
@@ -59,7 +59,7 @@ void amg_margo_inherit_join(margo_instance_id mid)
 void amg_margo_inherit_leave(margo_instance_id mid)
 {
     amg_lock_lock(&lock);
-    if (amg_link_is_listed(&mid->kept)) /* it was opened completely */
+    if (amg_link_is_listed(&mid->kept)) /* opened completely */
         amg_list_remove(&mid->kept);
     amg_lock_unlock(&lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening of an instance, the end of what was opened, and the public calls
- * about what it stands on: class, context, pools, addresses. */
+/* Opening of an instance, the close of its network, and the public calls about
+ * its class, context, pools and addresses. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -39,8 +39,8 @@ struct whole {
 };
 
 /* Handlers that wait keep their callers' credits, and may make further calls:
- * nested calls between two processes need a credit for each level. So there are
- * more than HG's default of 64. */
+ * nested calls between two processes need a credit for each level. So an
+ * instance has more credits than HG's default of 64. */
 enum { CREDITS = 1024 };
 
 /* Calls of ABT_finalize() that ended instances still owe; a counter. */
@@ -53,8 +53,8 @@ static void owed_inherit(void)
     atomic_store_explicit(&owed, 0, memory_order_relaxed);
 }
 
-/* Initialises the runtime. False: failed, logged. `ret_is_first`: it was not
- * initialised before. */
+/* Initialises the runtime. False: failed, logged. `ret_is_first`: the runtime
+ * was not initialised before. */
 static bool runtime_enter(bool *ret_is_first)
 {
     bool is_first = ABT_initialized() != ABT_SUCCESS;
@@ -87,7 +87,7 @@ void amg_margo_runtime_finalize(void)
                 memory_order_relaxed, memory_order_relaxed))
             continue;
         if (ABT_finalize() != ABT_SUCCESS) {
-            /* Only the primary thread may make the last call, and does so
+            /* Only the primary thread may make the last call, and makes it
              * later. */
             atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
             return;
@@ -128,7 +128,7 @@ static hg_class_t *string_open(
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }
 
-/* The class: given, of a communicator, or opened by its string. */
+/* Sets the class: given, of a communicator, or opened by its string. */
 static bool class_open(margo_instance_id mid, const struct open_args *args)
 {
     const struct margo_init_info *info = args->info;
@@ -236,8 +236,8 @@ void amg_margo_close_network(margo_instance_id mid)
 void amg_margo_instance_free(margo_instance_id mid)
 {
     amg_margo_inherit_leave(mid);
-    /* A late call reads the key, to find out whether it is made in a handler.
-     */
+    /* A late call reads the key, to find out whether its caller is a
+     * handler. */
     amg_margo_dispatch_close(mid);
     amg_margo_callbacks_fini(mid);
     amg_margo_requests_close(mid);

@@ -89,8 +89,8 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
 
     if (!type_is(log, path, value, json_type_int))
         return false;
-    /* json-c takes numbers beyond 64 bits for the nearest it has: such a number
-     * is at an end of the 64-bit range, which is outside of all ranges here. */
+    /* json-c takes numbers beyond 64 bits for the nearest 64-bit number, which
+     * is outside of all ranges here. */
     number = json_object_get_int64(value);
     if (number < min || number > max) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,
@@ -102,8 +102,8 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
     return true;
 }
 
-/* Logs an unknown word, with the list of known ones. `left`: the one that is
- * taken in its place; -1: it is refused. */
+/* Logs an unknown word, with the list of known words. `left`: index of the word
+ * that is taken in its place; -1: the unknown word is refused. */
 static void word_log(const struct amg_margo_log *log, const char *path,
     const char *const *words, const char *word, int left)
 {
@@ -254,7 +254,7 @@ static struct json_object *field_json(
     }
 }
 
-/* Bytes of the character at `text`, as RFC 3629 has it; 0: it is none. */
+/* Bytes of the UTF-8 character at `text` (RFC 3629); 0: not valid. */
 static size_t utf8_len(const unsigned char *text)
 {
     size_t len = text[0] < 0x80                       ? 1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loggers of instances, and the global one.
+/* The loggers of instances, and the global logger.
  *
- * The program sets a logger while no thread logs; only the level may change
- * at any time. */
+ * The program sets a logger while no thread logs; only the level may change at
+ * any time. */
 #include "margo/log.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "margo/instance.h"
 
 enum {
-    LINE_CAP = 512, /* longer ones are put together on the heap */
+    LINE_CAP = 512, /* longer lines are formatted on the heap */
     ABT_ERROR_CAP = 64,
 };
 
@@ -82,7 +82,7 @@ static int log_level(const struct amg_margo_log *log)
 
     if (level >= 0)
         return level;
-    /* The global one, for the first time; the first thread sets it. */
+    /* The first use of the global level: the first thread sets it. */
     int wanted = level_of_environment();
     if (atomic_compare_exchange_strong_explicit(&log_global.level, &level,
             wanted, memory_order_relaxed, memory_order_relaxed))
@@ -216,7 +216,7 @@ const char *amg_margo_abt_error(int error)
     static _Thread_local char text[ABT_ERROR_CAP];
     size_t len = 0;
 
-    /* The length first: it is without the zero at the end. */
+    /* Asks for the length first, which is without the zero at the end. */
     if (ABT_error_get_str(error, NULL, &len) != ABT_SUCCESS ||
         len >= sizeof(text) ||
         ABT_error_get_str(error, text, NULL) != ABT_SUCCESS)

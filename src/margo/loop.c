@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress loop of an instance, and the public calls about it. It is a
- * user-level thread: others of its stream run whenever they can, and the stream
- * blocks when none can. On a stream that shares its core it may have a standby
- * loop on the program's stream, which makes the same rounds.
+/* Progress loop of an instance, and the public calls about the loop. The loop
+ * is a user-level thread: other threads of its stream run whenever they can,
+ * and the stream blocks when no thread can. A loop whose stream shares its core
+ * may have a standby loop on the program's stream, which makes the same rounds.
  *
  * A round polls the network once and runs the callbacks. If no other thread of
- * the stream is ready, it sleeps in HG_Progress() until a message comes, a
- * thread becomes ready for this stream, or another thread wakes the loop.
+ * the stream is ready, the round sleeps in HG_Progress() until a message comes,
+ * a thread becomes ready for this stream, or another thread wakes the loop.
  * HG_Progress() decides by the use of the core how long to poll before it
- * really sleeps (core/wait_policy.c); a progress_spindown_msec that was given
- * adds so long without sleep after the last event. No wait depends on the upper
+ * really sleeps (core/wait_policy.c); progress_spindown_msec, if given, delays
+ * the sleep by so long after the last event. No wait depends on the upper
  * bound.
  *
- * Of two loops in one pool, as those of two instances in one stream, each
- * finds the other one ready, so neither would ever sleep. All loops of the
- * process are registered with their pools; one that finds another one in its
- * pool backs off: it leaves the pool for a few milliseconds. */
+ * Of two loops in one pool, as of two instances in one stream, each finds the
+ * other ready, so neither would ever sleep. All loops of the process are
+ * registered with their pools; an idle loop that finds another loop in its pool
+ * backs off: it leaves the pool for a few milliseconds. */
 #include "margo/loop.h"
 
 #include <time.h>
@@ -33,7 +33,7 @@
 #include "mercury.h"
 
 enum {
-    TRIGGER_BATCH = 64, /* callbacks at a time, then others get their turn */
+    TRIGGER_BATCH = 64, /* callbacks at a time, before other threads run */
     FINALIZE_POLL_MS =
         1, /* between two checks whether all operations have ended */
     IDLE_ROUNDS =
@@ -45,8 +45,8 @@ enum {
 
 static struct amg_lock registry_lock AMG_LOCK_KEPT;
 static struct {
-    struct amg_list loops; /* of struct amg_margo_rounds; with their pools */
-    atomic_uint count;     /* of them; a hint without the lock */
+    struct amg_list loops; /* of struct amg_margo_rounds, with pools */
+    atomic_uint count;     /* of loops; a hint without the lock */
 } loop_registry = {
     .loops = {{&loop_registry.loops.head, &loop_registry.loops.head}}};
 
@@ -62,7 +62,7 @@ bool amg_margo_loop_is_elsewhere(margo_instance_id mid)
     return pool_mine() != mid->pools->progress_pool;
 }
 
-/* Is another loop in the pool? No lock where this is the only one of the
+/* Is another loop in the pool? No lock if this is the only loop of the
  * process. */
 static bool has_other_in_pool(struct amg_margo_rounds *rounds)
 {
@@ -108,7 +108,7 @@ void amg_margo_watcher_wake(margo_instance_id mid)
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
 
     /* Sequentially consistent, as is the check of the watcher after it has set
-     * is_parked: one of both sees the other. */
+     * is_parked: this thread or the watcher sees the other's store. */
     if (atomic_load_explicit(&wakeup->is_parked, memory_order_seq_cst) &&
         atomic_exchange_explicit(
             &wakeup->is_parked, false, memory_order_seq_cst))
@@ -121,7 +121,8 @@ void amg_margo_wake(margo_instance_id mid)
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
     /* The caller stores before it reads is_gated, and the loop sets is_gated
-     * before it reads what was stored: one of both sees the other. */
+     * before it reads what was stored: caller or loop sees the other's
+     * store. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->is_gated, memory_order_seq_cst)) {
         ABT_mutex_lock(mutex);
@@ -130,11 +131,11 @@ void amg_margo_wake(margo_instance_id mid)
         ABT_mutex_unlock(mutex);
     }
     amg_margo_watcher_wake(mid);
-    if (mid->hg_context != NULL) /* or it has ended */
+    if (mid->hg_context != NULL) /* else the instance has ended */
         amg_context_ring(mid->hg_context);
 }
 
-/* When the first timer is due; UINT64_MAX: there is none. */
+/* When the first timer is due; UINT64_MAX: no timer. */
 static uint64_t next_timer_ns(margo_instance_id mid)
 {
     return atomic_load_explicit(
@@ -170,7 +171,7 @@ static AMG_NOINLINE unsigned trigger_monitored(margo_instance_id mid)
     return ran;
 }
 
-/* Runs callbacks; false: there are no more. */
+/* Runs callbacks; false: no more are left. */
 static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned ran = 0;
@@ -242,10 +243,9 @@ static hg_return_t progress(
     return rc;
 }
 
-/* How long the loop may sleep: until a timer is due, but not longer than the
- * upper bound, and only 1 ms while the instance ends, since the thread that
- * ends the last operation cannot wake a loop that may have ended. 0: a timer is
- * due. */
+/* How long the loop may sleep: until a timer is due, at most the upper bound,
+ * and only 1 ms while the instance ends, since the thread that ends the last
+ * operation cannot wake a loop that may have ended. 0: a timer is due. */
 static unsigned sleep_ms(margo_instance_id mid)
 {
     uint64_t due_ns = next_timer_ns(mid);
@@ -266,7 +266,7 @@ static unsigned sleep_ms(margo_instance_id mid)
     return wait_ms < bound_ms ? (unsigned)wait_ms : bound_ms;
 }
 
-/* Is progress needed? For a loop that makes progress only then. */
+/* Is progress needed, for a loop that makes progress only when needed? */
 static bool is_needed(margo_instance_id mid)
 {
     return atomic_load_explicit(&mid->operations, memory_order_seq_cst) > 0 ||
@@ -315,7 +315,7 @@ struct timespec amg_margo_moment(unsigned time_ms)
     return moment;
 }
 
-/* Blocks the loop, but not its stream, for that time, or until it is woken. */
+/* Blocks the loop, but not its stream, for that time, or until woken. */
 static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
 {
     struct timespec moment = amg_margo_moment(time_ms);
@@ -323,8 +323,8 @@ static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
     (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
 }
 
-/* The stream is about to end, and other streams run the pool, too: sleeps
- * shortly, so that it continues in one of them. */
+/* The stream is about to end, and other streams run the pool, too: the loop
+ * sleeps shortly, so that it continues in another stream. */
 static void stream_migrate(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));
@@ -332,9 +332,10 @@ static void stream_migrate(margo_instance_id mid)
     ABT_mutex_unlock(mutex_of(mid));
 }
 
-/* The loop of another instance is in the pool, and neither has work: without
- * back-off they would yield to each other for ever. Calls of this process end
- * the back-off, incoming requests wait for its end: first 1 ms, then 5 ms. */
+/* The loop of another instance is in the pool, and this loop is idle: without
+ * back-off the two loops would yield to each other for ever. Calls of this
+ * process end the back-off, incoming requests wait for its end: first 1 ms,
+ * then 5 ms. */
 static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned bound_ms = sleep_ms(mid);
@@ -362,7 +363,7 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
     hg_return_t rc = HG_SUCCESS;
     unsigned timeout_ms = 0;
 
-    /* The first poll does not sleep, so the runtime need not know of it. */
+    /* The first poll does not sleep, so the runtime need not know. */
     rc = progress(mid, rounds, 0);
     if (rc == HG_SUCCESS || amg_margo_runtime_has_ready() || spins_on(rounds) ||
         amg_margo_runtime_must_migrate())
@@ -434,9 +435,10 @@ void amg_margo_rounds_yield(
         gate_pass(mid);
 }
 
-/* The instance drains only while the standby loop does not access the network.
- * A one-way call to oneself counts nowhere before a round finds it: an instance
- * that ends alone must be quiet before and after a round that finds nothing. */
+/* May the loop end? The instance drains only while the standby loop does not
+ * access the network. A one-way call of an instance to itself counts nowhere
+ * before a round finds it: an instance that ends alone must be quiet before and
+ * after a round that finds nothing. */
 static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     bool was_quiet = rounds->was_quiet && rounds->idle_rounds > 0;
@@ -449,7 +451,8 @@ static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
            (was_quiet || mid->is_collective || mid->is_abandoned);
 }
 
-/* Has the loop nothing to do between two rounds but to let others run? */
+/* Has the loop nothing to do between two rounds but to let other threads
+ * run? */
 static bool may_rest(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -470,7 +473,7 @@ static void rest(struct amg_margo_loop *loop)
     atomic_store_explicit(&loop->is_at_rest, false, memory_order_relaxed);
 }
 
-/* Has the loop itself something to do? */
+/* Has the loop itself something to do, beyond rounds? */
 static bool is_called(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     return atomic_load_explicit(&mid->is_draining, memory_order_acquire) ||
@@ -488,9 +491,9 @@ bool amg_margo_loop_stand_in(
         !atomic_load_explicit(&loop->is_at_rest, memory_order_relaxed) ||
         !amg_margo_runtime_take(thread))
         return false;
-    /* Sequentially consistent, as are its checks of the word: either it sees
-     * the value, or the thread that stored that sees that this one stands in.
-     */
+    /* Sequentially consistent, as are the checks of the word below: either this
+     * thread sees the value, or the thread that stored the value sees
+     * `stands_in`. */
     atomic_store_explicit(
         &mid->stands_in, amg_margo_self(), memory_order_seq_cst);
     for (;;) {
@@ -506,7 +509,7 @@ bool amg_margo_loop_stand_in(
     return is_over;
 }
 
-/* Inlined, the address of the stream before a switch might be used. */
+/* Not inlined: the address of amg_role before a switch might be used. */
 static AMG_NOINLINE void role_set(bool polls_always)
 {
     amg_role.polls_always = polls_always;

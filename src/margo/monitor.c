@@ -145,7 +145,7 @@ hg_return_t margo_request_get_monitoring_data(
 /* Breadcrumbs: under a key of its own, each instance keeps in every thread that
  * serves a request the id of the served RPC, as a number in the place of a
  * pointer. So calls of an instance are not attributed to handlers of another
- * one. */
+ * instance. */
 _Static_assert(sizeof(void *) >= sizeof(hg_id_t), "an id fits into a pointer");
 
 hg_return_t margo_set_current_rpc_id(

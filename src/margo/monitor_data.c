@@ -30,8 +30,9 @@ static const struct amg_json_field config_fields[] = {
     {0},
 };
 
-/* The first two fields of a part are told, in Margo's order; the others are
- * read only: a "precision" is that of both parts, and is told once. */
+/* A description has the first two fields of a part, in Margo's order. The other
+ * fields are only read: "precision" is common to the parts, and described
+ * once. */
 enum { TOLD_FIELDS = 2 };
 
 static const struct amg_json_field stats_fields[] = {
@@ -72,7 +73,7 @@ static bool interval_read(const struct amg_margo_log *log,
     if (json_object_is_type(value, json_type_int) ||
         json_object_is_type(value, json_type_double))
         seconds = json_object_get_double(value);
-    /* Written so that NaN is refused, too. */
+    /* The form refuses NaN, too. */
     if (!(seconds >= 0.001 && seconds <= 1e9)) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "configuration: %s.time_interval_sec has to be a number from 0.001 "
@@ -125,7 +126,7 @@ static bool config_read(const struct amg_margo_log *log,
             !interval_read(log, part, &config.interval_s))
             return false;
     }
-    if (config.sample_every == 0) /* as Margo has it: all */
+    if (config.sample_every == 0) /* in Margo: all */
         config.sample_every = 1;
     *ret_config = config;
     return true;
@@ -163,8 +164,8 @@ static void host_name(char host[HOST_CAP])
     host[HOST_CAP - 1] = '\0';
 }
 
-/* A second instance of the process has a number behind its pid, so that it does
- * not write over the files of the first one. */
+/* The file of a second instance of the process has a number behind the pid, so
+ * as not to overwrite the files of the first instance. */
 static void file_name_set(struct amg_monitor *monitor)
 {
     static atomic_uint opened;
@@ -202,7 +203,7 @@ static struct json_object *command_json(void)
     return words;
 }
 
-/* Common head of both documents. */
+/* Common head of statistics and series. */
 static struct json_object *document_begin(const struct amg_monitor *monitor)
 {
     struct json_object *object = json_object_new_object();
@@ -279,7 +280,7 @@ static void file_write(struct amg_monitor *monitor, const char *end,
             path, errno == 0 ? "no memory" : strerror(errno));
 }
 
-/* Called after the last event, so it needs no lock. */
+/* Called after the last event, so without the lock. */
 static void files_write(struct amg_monitor *monitor)
 {
     struct json_object *object = NULL;
@@ -370,8 +371,8 @@ static void monitor_reset_locked(struct amg_monitor *monitor)
     amg_timeseries_reset(&monitor->series);
 }
 
-/* {"stats", "series"}, without what is disabled. NOTE(why): allocates under
- * the lock, so that all figures are of one moment; dumps are rare. */
+/* {"stats", "series"}, without a disabled part. NOTE(why): allocates under the
+ * lock, so that all figures are of one moment; dumps are rare. */
 void amg_monitor_dump(
     void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args, bool reset)
 {
@@ -409,7 +410,7 @@ struct json_object *amg_monitor_config_get(void *uargs)
     struct json_object *series = part_json(series_fields, config);
 
     (void)amg_json_write(section, config_fields, config);
-    /* Not in Margo's, which tells no sampling. */
+    /* Not in the description of Margo, which has no sampling. */
     if (config->sample_every != 1)
         json_object_object_add(stats, "sample_progress_every",
             json_object_new_int64(config->sample_every));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The default monitor: what it counts at each event. */
+/* The default monitor: the counts of each event. */
 #include <stddef.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "margo/monitor_data.h"
 #include "margo/request.h"
 
-/* The operation that the calling thread serves; NULL: none. */
+/* The operation that the calling thread serves, or NULL. */
 static struct amg_monitor_operation *served_operation(
     const struct amg_monitor *monitor)
 {
@@ -21,7 +21,7 @@ static struct amg_monitor_operation *served_operation(
 
 static const char unknown[] = "<unknown>"; /* an address, as Margo writes it */
 
-/* The text of an address; NULL: there is none. */
+/* The text of an address, which may be NULL. */
 static void address_text(hg_class_t *hg_class, hg_addr_t addr,
     char ret_text[AMG_MONITOR_ADDRESS_CAP])
 {
@@ -46,8 +46,8 @@ static struct amg_stats_call *entry_find(
     return call;
 }
 
-/* The entry of a call; if `handle` is NULL, that of bulk outside of handlers.
- * Takes the lock. NULL: no memory. */
+/* The entry of a call; if `handle` is NULL, the entry of bulk outside of
+ * handlers. Takes the lock. NULL: no memory. */
 static struct amg_stats_call *call_find(struct amg_monitor *monitor,
     enum amg_stats_side side, hg_id_t parent, hg_handle_t handle)
 {
@@ -105,8 +105,8 @@ static void operation_unref(struct amg_monitor *monitor,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Counts a duration, and the other numbers if they are not negative. Takes the
- * lock. Does nothing if `measure` is NULL. */
+/* Counts a duration, and other numbers unless negative. Takes the lock. Does
+ * nothing if `measure` is NULL. */
 static void count(struct amg_monitor *monitor,
     struct amg_stats_measure *measure, double duration, double relative,
     double size)
@@ -133,15 +133,15 @@ static void count_relative(struct amg_monitor *monitor,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* The measure of an entry; NULL: there is none. */
+/* The measure of an entry, which may be NULL. */
 static struct amg_stats_measure *measure_of(
     struct amg_stats_call *call, enum amg_stats_what what)
 {
     return call == NULL ? NULL : &call->measures[what];
 }
 
-/* Data of a handle: the entry of its call; of a served request whose thread has
- * not begun, the operation. */
+/* Data of a handle: the entry of its call; or, of a served request whose thread
+ * has not begun, the operation. */
 static void *handle_get(hg_handle_t handle)
 {
     margo_monitor_data_t data = {.p = NULL};
@@ -172,8 +172,8 @@ static void *request_get(margo_request request)
     return data.p;
 }
 
-/* Begins the post of a call, an answer or a transfer, whose operation the post,
- * the callback and the wait reference. */
+/* Begins the post of a call, an answer or a transfer. The post, the callback
+ * and the wait reference the operation. */
 static void *post_begin(struct amg_monitor *monitor,
     struct amg_stats_call *call, margo_request request, double now,
     enum amg_stats_what wait)
@@ -311,8 +311,8 @@ static void on_register(void *uargs, double now, margo_monitor_event_t kind,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Until its thread begins, a handle keeps the operation; afterwards the entry,
- * as those of calls do. */
+/* Until its thread begins, a served handle keeps the operation; afterwards the
+ * entry, like handles of calls. */
 static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_rpc_handler_args_t args)
 {
@@ -356,7 +356,7 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
         handle_set(args->handle, operation->call);
         (void)ABT_key_set(monitor->current, operation);
     } else if (kind == MARGO_MONITOR_FN_END && args->uctx.p != NULL) {
-        /* The handle may be freed: its function has destroyed it. */
+        /* The handler may have destroyed the handle. */
         struct amg_monitor_operation *operation = args->uctx.p;
 
         (void)ABT_key_set(monitor->current, NULL);
@@ -367,8 +367,8 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
     }
 }
 
-/* The handle of a call that was waited for: the program may have destroyed it
- * meanwhile. */
+/* Notes the end of a wait in the handle of the call, unless the program has
+ * destroyed that handle meanwhile. */
 static void waited_note(hg_handle_t handle, double now)
 {
     struct amg_margo_handle *kept =
@@ -408,8 +408,7 @@ static double since_post(margo_request request, double began)
     return operation == NULL ? -1 : began - operation->start;
 }
 
-/* Time since the calling thread began to serve that call; -1: it does not serve
- * it. */
+/* Time since the calling thread began to serve `call`; -1: serves another. */
 static double since_ult(const struct amg_monitor *monitor,
     const struct amg_stats_call *call, double began)
 {
@@ -419,7 +418,7 @@ static double since_ult(const struct amg_monitor *monitor,
                                                   : began - served->ult_start;
 }
 
-/* Time since the last wait for the call of a handle; -1: there was none. */
+/* Time since the last wait for the call of a handle; -1: no wait. */
 static double since_wait(hg_handle_t handle, double began)
 {
     const struct amg_margo_handle *kept = amg_margo_handle_find(handle);
@@ -461,8 +460,8 @@ ON_DATA(
     get_output, AMG_STATS_GET_OUTPUT, since_wait(args->handle, args->uctx.f))
 ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1)
 
-/* The entry of bulk operations: that of the served request, or that of bulk
- * outside of handlers. */
+/* The entry of bulk operations: of the served request, or of bulk outside of
+ * handlers. */
 static struct amg_stats_call *bulk_call(struct amg_monitor *monitor)
 {
     struct amg_monitor_operation *served = served_operation(monitor);
@@ -504,7 +503,7 @@ static void on_bulk_free(void *uargs, double now, margo_monitor_event_t kind,
         args->uctx.f = now;
 }
 
-/* The measures of pushes follow those of pulls, in the same order. */
+/* The measures of pushes follow the measures of pulls, in the same order. */
 static enum amg_stats_what transfer_what(bool is_push, enum amg_stats_what pull)
 {
     return is_push ? pull + (AMG_STATS_PUSH - AMG_STATS_PULL) : pull;
@@ -515,7 +514,7 @@ static bool is_push(const struct amg_monitor_operation *operation)
     return operation->wait == AMG_STATS_PUSH_WAIT;
 }
 
-/* The entry of transfers with a peer, beside that of other bulk. */
+/* The entry of transfers with a peer, beside the entry of other bulk. */
 static struct amg_stats_call *transfer_call(
     struct amg_monitor *monitor, hg_addr_t addr)
 {

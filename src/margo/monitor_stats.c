@@ -63,10 +63,10 @@ enum { TITLE_CAP = 512 };
 
 /* Path of a measure in the JSON object of its peer. */
 struct what_name {
-    const char *group; /* NULL, or an object in it */
-    const char *part;  /* NULL, or an object in that: with the remote address */
+    const char *group; /* object in the peer's object, or NULL */
+    const char *part;  /* object in `group`, with remote address, or NULL */
     const char *key;
-    const char *relative; /* NULL: none is measured */
+    const char *relative; /* NULL: not measured */
     bool has_size;
 };
 
@@ -114,7 +114,7 @@ static const struct what_name what_names[AMG_STATS_WHAT_COUNT] = {
         "relative_timestamp_from_itransfer_end"},
 };
 
-/* Empty, if it is NULL. */
+/* The text, which is empty for NULL. */
 static const char *text_of(const char *text)
 {
     return text == NULL ? "" : text;
@@ -221,7 +221,7 @@ void amg_stats_book_fini(struct amg_stats_book *book)
     book->end = NULL;
 }
 
-/* The object `key` of another one, added if there is none. */
+/* The object `key` of the object `in`, added if missing. */
 static struct json_object *object_in(struct json_object *in, const char *key)
 {
     struct json_object *object = NULL;
@@ -249,8 +249,8 @@ static struct json_object *measure_json(const struct amg_stats_measure *measure,
     return object;
 }
 
-/* The id that an RPC has for no provider, and the provider of an id; no RPC is
- * 65535 and 65535. */
+/* The id that an RPC has without a provider, and the provider of an id. "No
+ * RPC" has 65535 for each. */
 static uint64_t id_number(hg_id_t id)
 {
     return id | MARGO_MAX_PROVIDER_ID;
@@ -289,8 +289,8 @@ static struct json_object *breadcrumb_json(
     return object;
 }
 
-/* Does the entry tell that measure? All of a call, and what there is of
- * bulk. */
+/* Is that measure of an entry written? All measures of a call are, but of bulk
+ * only measures that have numbers. */
 static bool tells(const struct amg_stats_call *call, enum amg_stats_what what)
 {
     bool is_of_target = what >= AMG_STATS_HANDLER;
@@ -487,7 +487,7 @@ void amg_timeseries_fini(struct amg_timeseries *series)
     amg_map_fini(&series->pools, NULL);
 }
 
-/* One number of each point; the last two are whole numbers. */
+/* Array of number `number` of each point: the time, or a whole number. */
 static struct json_object *column_json(
     const struct amg_timeseries_line *line, unsigned number, unsigned precision)
 {

@@ -13,7 +13,7 @@
 
 enum { CPU_MAX = 65535 };
 
-/* Without "external", which only pools of the program are. */
+/* Without "external", the kind of pools of the program. */
 static const char *const pool_kinds[] = {
     [AMG_MARGO_POOL_FIFO_WAIT] = "fifo_wait",
     [AMG_MARGO_POOL_FIFO] = "fifo",
@@ -59,8 +59,8 @@ const char *amg_margo_sched_kind_name(int kind)
     return kind == AMG_MARGO_SCHED_EXTERNAL ? "external" : sched_kinds[kind];
 }
 
-/* Is it a name of the forms that Margo makes up? Its own descriptions are valid
- * texts. */
+/* Has the name a form that Margo makes up? Margo's own descriptions have to be
+ * valid texts. */
 static bool name_is_reserved_form(const char *name)
 {
     static const char *const heads[] = {
@@ -108,7 +108,7 @@ static bool no_memory(const struct amg_margo_log *log, const char *path)
     return false;
 }
 
-/* A copy; NULL stays NULL. */
+/* Copies a name; NULL stays NULL. */
 static bool name_set(
     const struct amg_margo_log *log, const char *name, char **ret_name)
 {
@@ -118,7 +118,7 @@ static bool name_set(
     return *ret_name != NULL || no_memory(log, name);
 }
 
-/* The same for a name of the text, which has to be valid. */
+/* Copies a name of the text, which has to be valid. */
 static bool name_copy(const struct amg_margo_log *log, const char *path,
     const char *name, char **ret_name)
 {
@@ -448,7 +448,7 @@ static bool streams_read(const struct amg_margo_log *log,
     return true;
 }
 
-/* Allocates an array for the rows of the text, and those that Margo adds. */
+/* Allocates an array for the rows of the text, and for `more` rows. */
 static bool rows_make(const struct amg_margo_log *log, const char *what,
     struct json_object *array, size_t size, size_t more, void **ret_rows)
 {

@@ -2,10 +2,11 @@
 /* Pools and streams of an instance: created by its plan when it opens, and
  * freed with it.
  *
- * The stream __primary__ is the caller's. If Margo started Argobots, its
- * scheduler is replaced by that of the plan; if the program did, the pool
- * __primary__ is the one that this stream runs already, and other pools of the
- * plan are added. Pools of that scheduler end with it, at ABT_finalize(). */
+ * The stream __primary__ is the caller's. If Margo started Argobots, the
+ * scheduler of the plan replaces the stream's scheduler; if the program did,
+ * the pool __primary__ is the pool that the stream runs already, and other
+ * pools of the plan are added. Pools of the primary scheduler end with it, at
+ * ABT_finalize(). */
 #include "margo/registry.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@
 
 static const char primary_name[] = "__primary__";
 
-/* Is it a pool of the stream __primary__? */
+/* Does the stream __primary__ of the plan run the pool? */
 static bool pool_is_primary(const struct amg_margo_plan *plan, unsigned index)
 {
     int at = amg_margo_plan_find_stream(plan, primary_name);
@@ -98,12 +99,12 @@ static bool streams_make(const struct amg_margo_log *log,
     return true;
 }
 
-/* Which streams run a pool. */
+/* Streams that run a pool. */
 struct runs {
     bool is_run;
-    bool is_first;    /* somewhere */
-    bool is_in_reach; /* somewhere the progress pool does not stand before */
-    bool is_behind;   /* somewhere the progress pool does */
+    bool is_first;    /* is the first pool of a stream */
+    bool is_in_reach; /* in a stream, not behind the progress pool */
+    bool is_behind;   /* in a stream, behind the progress pool */
 };
 
 static struct runs runs_of(const struct amg_margo_registry *registry,
@@ -130,8 +131,9 @@ static struct runs runs_of(const struct amg_margo_registry *registry,
     return runs;
 }
 
-/* Warns of pools whose threads may never run; unknown streams may run those
- * of the program. Called before another thread knows the registry. */
+/* Warns of pools whose threads may never run, but not of pools of the program,
+ * which unknown streams may run. Called before another thread knows the
+ * registry. */
 static void pools_advise(margo_instance_id mid)
 {
     const struct amg_margo_registry *registry = mid->pools->registry;
@@ -163,8 +165,8 @@ static void pools_advise(margo_instance_id mid)
     }
 }
 
-/* The pool that the program gave, which is registered if it is not; else that
- * of the text; else `otherwise`. NULL: refused, logged. */
+/* The pool that the program gave, which is registered if necessary; else the
+ * pool of the text; else `otherwise`. NULL: refused, logged. */
 static ABT_pool pool_choose(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *path, ABT_pool given,
     const struct amg_margo_pool_ref *ref, ABT_pool otherwise)
@@ -205,7 +207,7 @@ static bool pools_choose(
         "progress_pool", info->progress_pool, &plan->progress, otherwise);
     if (pools->progress_pool == ABT_POOL_NULL)
         return false;
-    /* With -1 the handlers share it, wherever it comes from. */
+    /* With rpc_thread_count -1 the handlers share the progress pool. */
     if (plan->rpc_is_progress && info->rpc_pool == ABT_POOL_NULL) {
         pools->rpc_pool = pools->progress_pool;
         return true;
@@ -216,7 +218,7 @@ static bool pools_choose(
     return pools->rpc_pool != ABT_POOL_NULL;
 }
 
-/* Ends all that is in the registry, streams first. */
+/* Ends all streams and then all pools of the registry. */
 static void registry_end(
     const struct amg_margo_log *log, struct amg_margo_registry *registry)
 {
@@ -345,7 +347,7 @@ static bool stream_is_meant(const struct amg_margo_stream *stream)
            stream->cpubind < 0 && stream->affinity_count == 0;
 }
 
-/* That stream, if no other instance shares the registry; or NULL. */
+/* The stream to pin, if no other instance shares the registry; or NULL. */
 static ABT_xstream stream_find(margo_instance_id mid)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
@@ -374,8 +376,8 @@ static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     ask->progress = AMALGAM_PROGRESS_THREAD;
     ask->handlers = 0;
     amg_policy_place(ask, placement);
-    /* On a core that others use, the system schedules better than a fixed
-     * binding. */
+    /* On a core that other processes use, the system schedules better than a
+     * fixed binding. */
     if (slot->cpu < 0 || !slot->is_dedicated)
         return false;
     error = ABT_xstream_set_cpubind(stream, slot->cpu);
@@ -418,7 +420,7 @@ hg_return_t margo_transfer_pool_content(
         return HG_INVALID_ARG;
     if (origin_pool == target_pool)
         return HG_SUCCESS;
-    /* Only threads that are in the pool now: others may be pushed for ever. */
+    /* Only threads that are in the pool now: more may be pushed for ever. */
     error = ABT_pool_get_size(origin_pool, &left);
     while (error == ABT_SUCCESS && left-- > 0) {
         ABT_thread thread = ABT_THREAD_NULL;

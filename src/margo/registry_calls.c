@@ -133,8 +133,8 @@ hg_return_t margo_find_pool_by_handle(
     return pool_find(mid, amg_margo_key_handle(pool), info);
 }
 
-/* The code of an index out of range, which programs of Margo expect; the other
- * calls do not return it. */
+/* The code of an index out of range, as programs of Margo expect; only the
+ * calls by index to find an item return it. */
 static hg_return_t index_code(hg_return_t rc)
 {
     return rc == HG_NOENTRY ? HG_INVALID_ARG : rc;
@@ -339,7 +339,7 @@ hg_return_t margo_add_pool_external(margo_instance_id mid, const char *name,
     return made == NULL ? HG_NOMEM : pool_enter(mid, made, info);
 }
 
-/* Why it stays; NULL: it may go. */
+/* Why the pool stays; NULL: the pool may go. */
 static const char *pool_reason_locked(const struct amg_margo_pool *pool)
 {
     size_t threads = 0;
@@ -354,7 +354,7 @@ static const char *pool_reason_locked(const struct amg_margo_pool *pool)
     return NULL;
 }
 
-/* Does another stream run the pool? */
+/* Does another stream than `but` run the pool? */
 static bool pool_is_run_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_pool *pool, const struct amg_margo_stream *but)
 {
@@ -386,7 +386,7 @@ static const struct amg_margo_pool *pool_left_locked(
     return NULL;
 }
 
-/* Would no other stream run the caller, whom this one runs? */
+/* Does this stream run the caller, and no other stream the caller's pool? */
 static bool strands_caller_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream)
 {
@@ -405,7 +405,7 @@ static bool strands_caller_locked(const struct amg_margo_registry *registry,
                                (struct amg_margo_pool *)(void *)item, stream);
 }
 
-/* Why it stays; NULL: it may go. */
+/* Why the stream stays; NULL: the stream may go. */
 static const char *stream_reason_locked(
     const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream)

@@ -2,21 +2,22 @@
 /* Requests: operations that a thread waits for, and how they are posted,
  * awaited and ended.
  *
- * One word of state says whether it is over, or which waiter waits. The thread
- * that ends it exchanges that word, and does not touch the request afterwards;
- * a waiting thread stores a waiter of its own there, or in several requests for
- * margo_wait_any(). A waiter counts the wake-ups that no longer touch it: all
- * of them must have been counted before its stack goes. A thread that waits for
- * a single one need not wait for that count where the runtime lets it free an
- * eventual as soon as it was woken: its waker may have lost the core to it.
+ * The word `state` says whether a request is over, or which waiter waits. The
+ * thread that ends the request exchanges that word, and does not touch the
+ * request afterwards; a waiting thread stores its waiter there, or in several
+ * requests for margo_wait_any(). A waiter counts the wake-ups that no longer
+ * touch it: all must have been counted before its stack goes. A thread that
+ * waits for one request need not wait for that count where the runtime lets it
+ * free an eventual as soon as woken: its waker may have lost the core.
  *
- * While one OS thread does all that, it owns the instance's biased lock, and
- * changes the word under it by plain stores (a locked instruction waits
- * until the message just posted has left the core, which takes longer than
- * all else here). A thread that waits for one request then parks under that
- * lock, and stores its own handle in the word. Once another thread has come,
- * the word is changed by locked instructions alone; a thread that parked
- * before has left its stack, or the lock would not be shared yet. */
+ * While only one OS thread posts, waits and ends, it owns the instance's biased
+ * lock, and changes the word under that lock by plain stores (a locked
+ * instruction waits until the message just posted has left the core, which
+ * takes longer than all else here). A thread that waits for one request then
+ * parks under the lock, and stores its own handle in the word. Once another
+ * thread has come, the word is changed by locked instructions alone; a thread
+ * that parked before has left its stack, or the lock would not be shared
+ * yet. */
 #include "margo/request.h"
 
 #include "base/assert.h"
@@ -26,10 +27,10 @@
 #include "margo/instance.h"
 #include "margo/runtime.h"
 
-/* The words of `state` that are no waiter. */
+/* Values of `state` that are no waiter. */
 enum { PENDING = 0, OVER = 1 };
 
-/* A bit that marks the address of a parked thread; no address of a waiter has
+/* A bit that marks the address of a parked thread; no waiter's address has
  * it. */
 enum { PARKED = 2 };
 _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
@@ -39,8 +40,8 @@ _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
  * posted. */
 enum { LATE_AGAIN_NS = 50000 };
 
-/* A thread beside the loop ends its own wait so long after its limit: a loop
- * that runs has done it by then. */
+/* A thread beside the loop ends its own wait so long after the time limit: a
+ * loop that runs has ended the wait by then. */
 enum { TAKEOVER_NS = 20000000 };
 
 void amg_margo_requests_open(margo_instance_id mid)
@@ -107,7 +108,7 @@ static bool request_is_over(const struct margo_request_struct *req)
     return atomic_load_explicit(&req->state, memory_order_acquire) == OVER;
 }
 
-/* False: the word is another one than `from`, and stays. */
+/* Changes the word. False: the word is not `from`, and stays. */
 static bool state_change(
     struct margo_request_struct *req, uintptr_t from, uintptr_t to)
 {
@@ -123,8 +124,8 @@ static bool state_change(
     return is_from;
 }
 
-/* The thread that stands in for the loop waits for a request that another one
- * has ended: makes it check. */
+/* If another thread than the caller stands in for the loop: makes that thread
+ * check its request, which the caller may have ended. */
 static void stand_in_wake(margo_instance_id mid)
 {
     ABT_thread thread =
@@ -134,8 +135,8 @@ static void stand_in_wake(margo_instance_id mid)
         amg_margo_wake(mid);
 }
 
-/* Marks it as over, and ends its operation, under one lock. The request may be
- * freed by then, and the instance may end. Returns the word before. */
+/* Marks the request as over, and ends its operation, under one lock. Then the
+ * request may be freed, and the instance may end. Returns the word before. */
 static uintptr_t state_end(struct margo_request_struct *req)
 {
     margo_instance_id mid = req->mid;
@@ -155,15 +156,15 @@ static uintptr_t state_end(struct margo_request_struct *req)
     return before;
 }
 
-/* False: it is over, `waiter` will not be woken for it. */
+/* False: the request is over, and will not wake `waiter`. */
 static bool request_attach(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
     return state_change(req, PENDING, (uintptr_t)waiter);
 }
 
-/* Parks the calling thread until the request is over. False: that is not
- * possible, or another thread waits for it. */
+/* Parks the calling thread until the request is over. False: not possible, or
+ * another thread waits for the request. */
 static bool request_park(struct margo_request_struct *req)
 {
     struct amg_bias *biased_lock = &req->mid->biased_lock;
@@ -256,7 +257,7 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
         req = amg_pool_get(&mid->requests);
         if (req == NULL)
             return HG_NOMEM;
-        if (req->use == 0) /* it is new */
+        if (req->use == 0) /* never used before */
             req->use = 1;
     }
     req->type = type;
@@ -277,7 +278,7 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     return HG_SUCCESS;
 }
 
-/* Frees a request; the program's handle becomes invalid, since its memory will
+/* Frees a request; the program's handle becomes invalid, since the memory will
  * be used again. */
 static void request_free(struct margo_request_struct *req)
 {
@@ -293,7 +294,7 @@ static void request_unref(struct margo_request_struct *req)
         request_free(req);
 }
 
-/* The request of a program's handle; NULL: it was waited for before. */
+/* The request of a program's handle; NULL: was waited for before. */
 static struct margo_request_struct *request_find(
     margo_request req, const char *caller)
 {
@@ -314,8 +315,8 @@ static void request_late(struct amg_margo_timer *timer, bool is_due)
 
     (void)is_due; /* an instance that ends is no reason to wait longer */
     atomic_store(&req->is_late, true);
-    /* Only here the operation is cancelled, since it cannot end meanwhile; so
-     * the timer is armed again if it is not posted yet. */
+    /* Only here is the operation cancelled, since it cannot end meanwhile; so
+     * the timer is armed again if the operation is not posted yet. */
     if (atomic_load(&req->is_posted))
         req->cancel(req);
     else
@@ -355,7 +356,7 @@ static void drive(margo_instance_id mid, struct amg_margo_waiter *waiter)
     amg_margo_operation_end(mid);
 }
 
-/* Does what the loop has not done: cancels a request whose limit has passed. */
+/* Cancels, in place of the loop, a request whose time limit has passed. */
 static void request_expire(struct margo_request_struct *req)
 {
     if (!amg_margo_timer_disarm(req->mid, &req->timer))
@@ -370,8 +371,8 @@ static uint64_t takeover_ns(uint64_t due_ns)
                                                   : AMG_NO_DEADLINE - 1;
 }
 
-/* Waits in a thread whose stream does not run the loop, which may stand still:
- * see watch.c. */
+/* Waits in a thread whose stream does not run the loop. The loop may stall: see
+ * watch.c. */
 static void wait_beside_loop(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
@@ -408,10 +409,10 @@ static bool request_wait(struct margo_request_struct *req)
     return true;
 }
 
-/* Result of request_wait_monitored() where another thread waits. */
+/* Result of request_wait_monitored() if another thread waits. */
 enum { OTHERS_WAIT = HG_RETURN_MAX };
 
-/* The same, with events of the monitor. Returns the result, or OTHERS_WAIT. */
+/* Waits with events for the monitor. Returns the result, or OTHERS_WAIT. */
 static hg_return_t request_wait_monitored(struct margo_request_struct *req)
 {
     struct margo_monitor_wait_args args = {.request = req};
@@ -485,7 +486,7 @@ hg_return_t margo_wait(margo_request request)
     return ret;
 }
 
-/* Is each of them null, or not waited for before? */
+/* Is each request null, or not waited for before? */
 static bool any_are_there(
     size_t count, const margo_request *reqs, const char *caller)
 {
@@ -496,8 +497,8 @@ static bool any_are_there(
     return true;
 }
 
-/* The index of a request that is over, or `count`; `ret_some` is one that is
- * not null, or null. */
+/* The index of a request that is over, or `count`; `ret_some` is a request that
+ * is not null, if any. */
 static size_t any_find(
     size_t count, const margo_request *reqs, margo_request *ret_some)
 {
@@ -514,7 +515,7 @@ static size_t any_find(
     return i;
 }
 
-/* Sets all elements that are this request to null. */
+/* Sets all elements that are `req` to null. */
 static void any_forget(size_t count, margo_request *reqs, margo_request req)
 {
     for (size_t i = 0; i < count; i++)
@@ -560,8 +561,8 @@ static void any_wait_woken(
         ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
 }
 
-/* Waits until one of them is over, with one waiter for all. A request that
- * occurs twice becomes null in its later elements, since it wakes only once. */
+/* Waits until a request is over, with one waiter for all. A request that occurs
+ * twice becomes null in later elements, since it wakes only once. */
 static void any_wait(size_t count, margo_request *reqs)
 {
     struct amg_margo_waiter waiter;
@@ -583,7 +584,7 @@ static void any_wait(size_t count, margo_request *reqs)
             is_over = !request_attach(req, &waiter);
         AMG_TEST_POINT("request.attached_one");
     }
-    /* The last one that was tried is over, and was not attached. */
+    /* The last request that was tried is over, and was not attached. */
     if (is_over)
         attached--;
     else
@@ -641,7 +642,7 @@ int margo_test(margo_request request, int *flag)
     return 0;
 }
 
-/* On the stack of the sleeping thread. */
+/* A sleeping thread; on that thread's stack. */
 struct sleeper {
     struct amg_margo_timer timer;
     struct amg_margo_waiter waiter;
@@ -649,7 +650,7 @@ struct sleeper {
 
 static void sleep_expire(struct amg_margo_timer *timer, bool is_due)
 {
-    (void)is_due; /* the end of the instance wakes it as well */
+    (void)is_due; /* the end of the instance also wakes */
     amg_margo_waiter_wake(
         &amg_container_of(timer, struct sleeper, timer)->waiter);
 }
@@ -665,7 +666,7 @@ static void sleep_for(margo_instance_id mid, double timeout_ms)
      * cannot wait at all, and in a child of fork() there is no loop. */
     if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
         amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
-        /* A loop that stands still does not end it. */
+        /* A loop that stalls does not end the sleep. */
         if (amg_margo_loop_may_stall(mid) &&
             !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
             amg_margo_timer_disarm(mid, &sleeper.timer))

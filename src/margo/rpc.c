@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The RPCs that an instance knows, by id: registration and lookup.
  *
- * HG has the ids, and finds them without a lock; what Margo keeps of an RPC is
- * HG's data of its id. */
+ * HG has the ids, and finds an id without a lock; struct amg_margo_rpc is HG's
+ * data of the id. */
 #include "margo/rpc.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "margo/instance.h"
 #include "margo/registry.h"
 
-/* Bit position of the name's hash in an id; the provider is below it. */
+/* Bit position of the name's hash in an id; the provider is below. */
 enum { NAME_SHIFT = 32 };
 
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id)
@@ -47,8 +47,8 @@ static void hash_mix(uint32_t word[3])
     }
 }
 
-/* Margo's hash, so that ids in its tools and files are those of this library:
- * R. Jenkins, Hash functions, Dr. Dobb's Journal 9/1997, with the initial value
+/* Margo's hash, so that ids in Margo's tools and files are valid here: R.
+ * Jenkins, Hash functions, Dr. Dobb's Journal 9/1997, with the initial value
  * 0xfeedbeef. */
 static uint32_t name_hash(const char *name)
 {
@@ -87,14 +87,14 @@ static ABT_pool pool_or_default(margo_instance_id mid, ABT_pool pool)
     return pool == ABT_POOL_NULL ? mid->pools->rpc_pool : pool;
 }
 
-/* Data of the program that belong to an RPC. */
+/* Data of the program for an RPC. */
 struct attached {
     void *data;
     void (*data_free)(void *);
 };
 
-/* Replaces what is attached by `next`. Returns the former, which the caller
- * frees when it holds no lock. */
+/* Replaces the attached data by `next`. Returns the former data, which the
+ * caller frees when it holds no lock. */
 static struct attached data_replace(
     struct amg_margo_rpc *rpc, struct attached next)
 {
@@ -126,7 +126,7 @@ void *amg_margo_rpc_data_ref(struct amg_margo_rpc *rpc, void (*ref)(void *data))
     return data;
 }
 
-/* The RPC of that name that was deregistered, or NULL. */
+/* The deregistered RPC of that name, or NULL. */
 static struct amg_margo_rpc *rpc_again_locked(
     margo_instance_id mid, const char *name, hg_id_t id)
 {
@@ -162,8 +162,8 @@ static struct amg_margo_rpc *rpc_make_locked(
     return rpc;
 }
 
-/* Registers an RPC, in place of `before`, that of its id, unless that is NULL.
- * HG_EXIST: that has another name. */
+/* Registers an RPC, in place of `before`, the RPC of that id, or NULL.
+ * HG_EXIST: `before` has another name. */
 static hg_return_t rpc_register_locked(margo_instance_id mid,
     const struct margo_monitor_register_args *args, hg_id_t id,
     struct amg_margo_rpc *before)
@@ -198,8 +198,7 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
     return rc;
 }
 
-/* Logs that an RPC cannot be registered. `before`: the RPC of its id, or NULL.
- */
+/* Logs a failed registration. `before`: the RPC of that id, or NULL. */
 static void register_log(margo_instance_id mid,
     const struct margo_monitor_register_args *args,
     const struct amg_margo_rpc *before)
@@ -251,8 +250,8 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     return event.id;
 }
 
-/* Deregisters an RPC: later requests are refused. Its memory stays, since
- * requests in progress may use it. False: it was not registered. */
+/* Deregisters an RPC: later requests are refused. The memory stays, since
+ * requests in progress may use it. False: the RPC was not registered. */
 static bool rpc_forget(struct amg_margo_rpc *rpc)
 {
     struct amg_margo_rpcs *rpcs = rpc->mid->rpcs;

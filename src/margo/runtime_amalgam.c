@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of the library's own runtime for the loop: a push into a pool of
- * its stream ends its sleep. */
+ * the loop's stream ends the loop's sleep. */
 #include <time.h>
 
 #include "base/clock.h"
@@ -103,7 +103,7 @@ bool amg_margo_runtime_eventual_wait(
     struct timespec moment;
 
     clock_gettime(CLOCK_REALTIME, &moment);
-    /* Not beyond what a timespec can hold. */
+    /* Not beyond the range of a timespec. */
     if (left_ns > (uint64_t)INT64_MAX / 2)
         left_ns = (uint64_t)INT64_MAX / 2;
     left_ns += (uint64_t)moment.tv_nsec;

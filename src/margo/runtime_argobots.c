@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of Argobots for the loop: no push can wake it, so its sleeps are
- * short where other threads share its stream. */
+/* Functions of Argobots for the loop: no push can wake the loop, so its sleeps
+ * are short where other threads share its stream. */
 #include "base/clock.h"
 #include "margo/config.h"
 #include "margo/runtime.h"

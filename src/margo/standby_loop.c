@@ -3,16 +3,16 @@
  * stream that shares its core.
  *
  * On a shared core each call costs two switches of OS threads if the progress
- * stream serves it while the program only waits. So the standby loop makes all
- * progress while the program's stream has time for it, and the loop of the
+ * stream serves the call while the program only waits. So the standby loop
+ * makes all progress while the program's stream has time, and the loop of the
  * progress stream, the watcher, only checks every millisecond whether the
- * standby loop makes rounds or sleeps where news would wake it. While the
- * standby loop sleeps, the watcher sleeps after a few checks as well. When the
- * standby loop does neither, the program computes: the watcher makes progress
- * itself, until the standby loop is back and has waited for the end of the
- * watcher's round, whose events belong to that round alone. The watcher does
- * not wait for a round of the standby loop, because the program may compute
- * while a callback in that round waits. */
+ * standby loop makes rounds, or sleeps where an event would wake it. While the
+ * standby loop sleeps, the watcher sleeps after a few checks as well. A standby
+ * loop that neither makes rounds nor sleeps shows that the program computes:
+ * the watcher makes progress itself, until the standby loop is back and has
+ * waited for the end of the watcher's round, whose events belong to that round
+ * alone. The watcher does not wait for a round of the standby loop, because the
+ * program may compute while a callback in that round waits. */
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/lock.h"
@@ -24,7 +24,7 @@
 
 enum {
     WATCH_MS = 1,
-    ASLEEP_CHECKS = 4, /* that find it asleep, before the watcher sleeps, too */
+    ASLEEP_CHECKS = 4, /* checks of a loop asleep before the watcher sleeps */
 };
 
 static bool is_there(const struct amg_margo_standby *standby)
@@ -33,7 +33,8 @@ static bool is_there(const struct amg_margo_standby *standby)
 }
 
 /* False: the instance ends, or needs no standby loop any more. Sequentially
- * consistent, as is the loop's load of is_busy: one of both sees the other. */
+ * consistent, as is the loop's load of is_busy: the standby loop sees
+ * is_draining, or the loop sees is_busy. */
 static bool round_begin(margo_instance_id mid)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -61,7 +62,7 @@ static bool watcher_stop(margo_instance_id mid)
                 &standby->is_taken_over, false, memory_order_seq_cst);
         if (!atomic_load_explicit(&standby->is_in_round, memory_order_seq_cst))
             return true;
-        /* Each time, since it may have been about to sleep. */
+        /* Each time, since the watcher may have been about to sleep. */
         amg_context_ring(mid->hg_context);
         round_end(standby);
         if (!amg_margo_runtime_has_ready())
@@ -143,7 +144,7 @@ static void watcher_park(margo_instance_id mid)
     atomic_store_explicit(&wakeup->is_parked, false, memory_order_relaxed);
 }
 
-/* Number of its rounds. */
+/* Number of rounds of the standby loop. */
 static uint64_t rounds_of(const struct amg_margo_standby *standby)
 {
     return atomic_load_explicit(
@@ -156,8 +157,8 @@ static bool is_taken_over(const struct amg_margo_standby *standby)
 }
 
 /* Returns when the standby loop has ended, or neither makes rounds nor sleeps:
- * then the watcher makes progress. Result: is the standby loop in a round all
- * the same, in a callback? */
+ * then the watcher makes progress. Result: is the standby loop inside a round
+ * all the same, in a callback? */
 static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -186,8 +187,9 @@ static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return is_busy;
 }
 
-/* Announces a round of the watcher. False: the standby loop is back. It sets
- * is_busy before it reads is_in_round, so one of both sees the other. */
+/* Announces a round of the watcher. False: the standby loop is back. The
+ * standby loop sets is_busy before it reads is_in_round, so the standby loop or
+ * the watcher sees the other. */
 static bool watcher_enter(margo_instance_id mid, bool was_busy)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Execution streams of an instance: made by a plan, or the program's.
+/* Execution streams of an instance: made by a plan, or by the program.
  *
- * A stream uses its pools, in the sense of struct amg_margo_item, from their
- * lookup until its end: so they cannot be removed while it starts or ends, for
- * which no lock is held. */
+ * A stream uses its pools (`uses` of struct amg_margo_item) from their lookup
+ * until its end: so no pool can be removed while a stream of it starts or ends,
+ * for which no lock is held. */
 #include "base/assert.h"
 #include "margo/registry.h"
 
@@ -30,7 +30,7 @@ static void pool_use_locked(
     stream->pools[stream->pool_count++] = pool;
 }
 
-/* Drops the uses of its pools, and frees its memory. */
+/* Drops the stream's uses of pools, and frees its memory. */
 static void stream_free(
     struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
@@ -72,7 +72,7 @@ out:
     return NULL;
 }
 
-/* Finds its pools; false: one does not exist, logged. */
+/* Finds the pools of the plan; false: a pool does not exist, logged. */
 static bool pools_resolve(const struct amg_margo_log *log, const char *path,
     struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan, struct amg_margo_stream *stream)
@@ -119,8 +119,8 @@ static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
     return NULL;
 }
 
-/* If the system refuses, the stream keeps the affinity of the process, and is
- * described without one. */
+/* Pins the stream. If the system refuses, the stream keeps the affinity of the
+ * process, and is described without affinity. */
 static void stream_pin(
     const struct amg_margo_log *log, struct amg_margo_stream *stream)
 {
@@ -144,7 +144,7 @@ static void stream_pin(
     stream->affinity_count = 0;
 }
 
-/* An array of its pools for Argobots; NULL: no memory. */
+/* An array of the stream's pools for Argobots; NULL: no memory. */
 static ABT_pool *pool_array(const struct amg_margo_stream *stream)
 {
     ABT_pool *pools = amg_mem_alloc(stream->pool_count * sizeof(pools[0]));
@@ -198,7 +198,7 @@ hg_return_t amg_margo_stream_create(const struct amg_margo_log *log,
     return rc;
 }
 
-/* The pools that a stream runs; NULL: they cannot be read, logged. */
+/* The pools that a stream runs; NULL: not readable, logged. */
 static ABT_pool *main_pools(
     const struct amg_margo_log *log, ABT_xstream xstream, int *ret_count)
 {
@@ -225,7 +225,7 @@ static ABT_pool *main_pools(
     return NULL;
 }
 
-/* The stream uses a registered pool; false: there is none of that handle. */
+/* The stream uses the pool `handle`; false: no such pool is registered. */
 static bool pool_use(struct amg_margo_registry *registry, ABT_pool handle,
     struct amg_margo_stream *stream)
 {
@@ -240,7 +240,7 @@ static bool pool_use(struct amg_margo_registry *registry, ABT_pool handle,
     return item != NULL;
 }
 
-/* The stream uses those pools, too; unknown ones are registered. */
+/* The stream uses `pools`, too; unknown pools are registered. */
 static hg_return_t pools_adopt(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, ABT_pool *pools, int count,
     struct amg_margo_stream *stream)
@@ -260,7 +260,7 @@ static hg_return_t pools_adopt(const struct amg_margo_log *log,
     return HG_SUCCESS;
 }
 
-/* The stream uses its pools, which have to be registered. */
+/* The stream uses `pools`, which have to be registered. */
 static bool pools_known(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, ABT_pool *pools, int count,
     struct amg_margo_stream *stream)
@@ -349,7 +349,7 @@ hg_return_t amg_margo_stream_adopt(const struct amg_margo_log *log,
     rc = HG_SUCCESS;
     if (keeps)
         rc = pools_adopt(log, registry, pools, count, stream);
-    /* Has the plan no pools besides those that it runs already? */
+    /* Has the plan only pools that the stream runs already? */
     if (keeps && stream->pool_count == (unsigned)count)
         stream->kind = AMG_MARGO_SCHED_EXTERNAL;
     else if (rc == HG_SUCCESS)
@@ -367,8 +367,8 @@ free_pools:
     return rc;
 }
 
-/* Does the stream run the caller, so that it cannot be joined now? Then it ends
- * when the caller leaves it, whose pools other streams run. */
+/* Does the stream run the caller, so that it cannot be joined now? Then the
+ * stream ends when the caller leaves it; other streams run its pools. */
 static bool stream_leaves(
     struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {

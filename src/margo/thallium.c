@@ -3,11 +3,11 @@
  * instance whose last engine goes away.
  *
  * Thallium up to 0.5 waited in the destructor of a server's engine until
- * somebody called finalize(), and a program's main() ended by that; Thallium
- * 0.16 ends nothing there. A server that nobody can call any more has no reason
- * to wait: one without an RPC of the program and without remote shutdown ends
- * at once, whatever the program wants. A server that waits says so after a
- * second, by a timer of its loop, which fires before the wait returns. */
+ * finalize() was called, and a program's main() could end so; Thallium 0.16
+ * ends nothing there. A server that no process can call any more has no reason
+ * to wait: a server without an RPC of the program and without remote shutdown
+ * ends at once, whatever the program wants. A server that waits logs that after
+ * a second, by a timer of its loop, which fires before the wait returns. */
 #include "amalgam_thallium.h"
 #include "base/assert.h"
 #include "base/clock.h"
@@ -30,7 +30,7 @@ void *amalgam_margo_data_ref(hg_handle_t handle, void (*ref)(void *data))
 
 enum { LOG_AFTER_MS = 1000 };
 
-/* On the stack of the thread that waits. */
+/* A thread that waits for the end; on that thread's stack. */
 struct end_wait {
     struct amg_margo_timer timer;
     margo_instance_id mid;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timers of an instance: the heap of all that are armed, which the loop fires,
- * and the timers of the program.
+/* Timers of an instance: the heap of armed timers, which the loop fires, and
+ * the timers of the program.
  *
  * The loop reads without a lock when the first timer is due. A thread that arms
- * an earlier one stores its time and then wakes the loop, so that this does not
- * sleep beyond it.
+ * an earlier timer stores that time and then wakes the loop, so that the loop
+ * does not sleep beyond that time.
  *
- * The loop fires a timer of the program by handing it to a user-level thread of
- * its pool, or by calling the function itself. Between the two a cancel may
- * come: it makes the new thread void instead of waiting for it, and waits only
- * for a callback that runs. The program, the heap and each such thread have a
- * reference to the timer; the last one frees it. Its memory stays a timer's, so
- * that a call with a destroyed one is recognised. */
+ * The loop fires a timer of the program by creating a user-level thread in the
+ * timer's pool, or by calling the function itself. A cancel that comes before
+ * the thread has begun makes the thread void instead of waiting for it, and
+ * waits only for a callback that runs. The program, the heap and each such
+ * thread have a reference to the timer; the last reference frees it. The memory
+ * is reused for timers alone, so that a call with a destroyed timer is
+ * recognised. */
 #include "margo/request.h"
 
 #include "base/assert.h"
@@ -85,7 +86,7 @@ bool amg_margo_timer_arm(
     return true;
 }
 
-/* Is its function running, in another thread than the caller? */
+/* Is the timer's fire() running, in another thread than the caller? */
 static bool fires_elsewhere(
     margo_instance_id mid, const struct amg_margo_timer *timer)
 {
@@ -118,7 +119,7 @@ bool amg_margo_timer_disarm(
     bool is_firing = true;
     unsigned tries = 0;
 
-    /* The function that fires may arm it again, so check afterwards. */
+    /* fire() may arm the timer again, so check afterwards. */
     while (!was_armed && is_firing) {
         amg_lock_lock(&timers->lock);
         was_armed = timer->is_armed;
@@ -126,7 +127,7 @@ bool amg_margo_timer_disarm(
             remove_locked(mid, timer);
         is_firing = fires_elsewhere(mid, timer);
         amg_lock_unlock(&timers->lock);
-        /* The loop that fires it may wait for this stream. */
+        /* The loop that runs fire() may wait for this stream. */
         if (!was_armed && is_firing) {
             (void)ABT_self_yield();
             amg_lock_yield(tries++);
@@ -141,8 +142,8 @@ bool amg_margo_timer_disarm(
     return was_armed;
 }
 
-/* Removes and fires the first timer that is due by `until_ns`; false: there is
- * none. */
+/* Removes and fires the first timer that is due by `until_ns`; false: no such
+ * timer. */
 static bool fire_one(
     margo_instance_id mid, unsigned loop, uint64_t until_ns, bool is_due)
 {
@@ -213,14 +214,14 @@ struct margo_timer {
     margo_timer_callback_fn callback;
     void *arg;
     ABT_pool pool;          /* ABT_POOL_NULL: in the loop */
-    ABT_mutex_memory mutex; /* guards what follows */
+    ABT_mutex_memory mutex; /* guards the fields below */
     ABT_cond_memory idle;   /* a callback has returned */
     unsigned refs;
-    bool is_started;     /* and has not fired */
+    bool is_started;     /* started, and has not fired */
     unsigned handed_out; /* threads that have not begun */
-    unsigned void_ones;  /* those among them that must not call */
-    unsigned cancelling; /* callers in cancel; no start succeeds meanwhile */
-    bool is_running;     /* the callback; never twice at a time */
+    unsigned void_ones;  /* of these, threads that must not call */
+    unsigned cancelling; /* callers in cancel; meanwhile no start succeeds */
+    bool is_running;     /* the callback runs; never twice at a time */
     ABT_thread runner;   /* of the callback */
 };
 
@@ -261,7 +262,7 @@ static void timer_call_locked(struct margo_timer *timer)
     timer_unref_unlock(timer, 1);
 }
 
-/* Waits for the end of a callback, and logs it now and then. */
+/* Waits for the end of a callback, and logs the wait now and then. */
 static void idle_wait_locked(struct margo_timer *timer)
 {
     ABT_cond idle = ABT_COND_MEMORY_GET_HANDLE(&timer->idle);
@@ -281,7 +282,7 @@ static void idle_wait_locked(struct margo_timer *timer)
     timer_lock(timer);
 }
 
-/* The thread that was handed out. */
+/* The thread that a fired timer creates. */
 static void timer_thread(void *arg)
 {
     struct margo_timer *timer = arg;
@@ -298,8 +299,9 @@ static void timer_thread(void *arg)
     }
 }
 
-/* Arms the timer again for a short time, since its callback is still running in
- * the other loop of the instance. False: no timer fires any more. */
+/* Arms the timer again for a short time, since its callback still runs in the
+ * other loop of the instance. Unlocks. False: locked, no timer fires any
+ * more. */
 static bool timer_postpone(struct margo_timer *timer)
 {
     timer_unlock(timer);
@@ -310,7 +312,7 @@ static bool timer_postpone(struct margo_timer *timer)
     return false;
 }
 
-/* Called by the loop, which has the reference of the start. */
+/* Called by the loop, with the reference of margo_timer_start(). */
 static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
 {
     struct margo_timer *timer =
@@ -426,21 +428,21 @@ int margo_timer_start(margo_timer_t timer, double timeout_ms)
     return -1;
 }
 
-/* Disarms the timer, and makes threads void that were handed out. No start
+/* Disarms the timer, and makes threads void that have not begun. No start
  * succeeds until cancel_end(). */
 static void cancel_begin(struct margo_timer *timer)
 {
     if (amg_margo_is_inherited(timer->mid))
-        return; /* it does not fire here */
+        return; /* an inherited timer does not fire */
     timer_lock(timer);
     timer->cancelling++;
     timer_unlock(timer);
     AMG_TEST_POINT("timer.cancels");
-    /* Not under the lock, which the function that fires acquires. */
+    /* Not under the lock, which timer_fire() acquires. */
     if (amg_margo_timer_disarm(timer->mid, &timer->one_shot)) {
         timer_lock(timer);
         timer->is_started = false;
-        timer->refs--; /* the program has one */
+        timer->refs--; /* the program has a reference */
     } else {
         timer_lock(timer);
     }
@@ -448,8 +450,8 @@ static void cancel_begin(struct margo_timer *timer)
     timer_unlock(timer);
 }
 
-/* Waits for a running callback, unless the caller is in it. False: the caller
- * cannot wait. */
+/* Waits for a running callback, unless the callback is the caller. False: the
+ * caller cannot wait. */
 static bool cancel_end(struct margo_timer *timer)
 {
     ABT_thread self = amg_margo_self();

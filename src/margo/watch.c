@@ -3,17 +3,17 @@
  *
  * The loop shares a stream with the program, which may keep that stream in
  * other code: in pthread_join(), in MPI, in a computation. A thread of another
- * stream, or an OS thread, would then wait for ever, without a word, and
- * its time limit would not end the wait either, as the loop fires all timers.
- * So such a thread waits with a clock of its own where it has a limit
- * (request.c), and sets a watch before it waits.
+ * stream, or an OS thread, would then wait for ever, without a log line, and no
+ * time limit would end the wait either, as the loop fires all timers. So such a
+ * thread ends a wait with a time limit itself (request.c), and sets a watch
+ * before it waits.
  *
  * The watch is a tick of the runtime, which checks whether the loop makes
- * rounds, or sleeps in HG_Progress(), and names what waits when it has done
- * neither for AMALGAM_SILENT_MS. A tick sets the next one while anything waits.
- * A wait that begins just when a tick finds nothing may have no watch until
- * another wait begins: only its log line comes later. A loop that never runs in
- * a stream of the program needs no watch. */
+ * rounds, or sleeps in HG_Progress(), and logs the waits when the loop has done
+ * neither for AMALGAM_SILENT_MS. A tick sets the next tick while anything
+ * waits. A wait that begins just when a tick finds nothing may have no watch
+ * until another wait begins: only its log line comes later. A loop that never
+ * runs in a stream of the program needs no watch. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -27,7 +27,7 @@
 
 enum { TICK_MS = 1000, MS_PER_S = 1000 };
 
-/* Between two ticks; 0: there are none. */
+/* Time between two ticks; 0: no ticks. */
 static unsigned tick_ms(void)
 {
     uint64_t silent_ms = amg_env_number(AMG_ENV_SILENT);
@@ -60,7 +60,7 @@ static void stall_log(margo_instance_id mid, unsigned silent_ms)
 }
 
 /* Has the loop made no round since the last tick, and does it not sleep where
- * news would wake it? */
+ * an event would wake it? */
 static bool is_stalled(margo_instance_id mid)
 {
     struct amg_margo_watch *watch = &mid->loop->watch;
@@ -124,6 +124,6 @@ void amg_margo_watch_close(margo_instance_id mid)
     tick = watch->tick;
     watch->tick = NULL;
     amg_lock_unlock(&watch->lock);
-    /* A tick that runs sets no other one. */
+    /* A tick that runs sets no further tick. */
     amg_margo_runtime_tick_destroy(tick);
 }

@@ -9,10 +9,10 @@
 #include "bulk/bulk.h"
 #include "mpi_backend/mpi_public.h"
 
-/* Nothing is ever mapped below it: vm.mmap_min_addr, and C's NULL. */
+/* No memory is mapped below this address: vm.mmap_min_addr, and C's NULL. */
 #define ADDRESS_MIN 4096u
 
-/* Arguments for the segments. */
+/* Argument of segments_fill(). */
 struct filling {
     const struct amg_mpi_api_layout *layout;
     void *buf;
@@ -96,7 +96,7 @@ static hg_return_t layout_expose(hg_class_t *cls, void *buf,
         segments_fill, &filling, ret_bulk);
 }
 
-/* All checks by MPI. */
+/* Checks the type by MPI, and computes the layout of `count` elements. */
 static hg_return_t type_lay_out(hg_class_t *cls, MPI_Datatype type,
     MPI_Count count, struct amg_mpi_api_layout *layout)
 {

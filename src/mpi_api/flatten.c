@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Is it a derived type? Then each reference to it must be freed. */
+/* Is `type` derived, so that each reference to it must be freed? */
 static bool comm_contents_is_derived(MPI_Datatype type)
 {
     struct amg_mpi_api_contents contents;
@@ -86,7 +86,7 @@ static hg_return_t mpi_api_contents_read(
     return HG_SUCCESS;
 }
 
-/* A count: the i-th such argument. */
+/* A count: number `i` of the list that has the counts. */
 static int64_t comm_contents_count(
     const struct amg_mpi_api_contents *contents, int64_t i)
 {
@@ -105,17 +105,17 @@ static int64_t comm_contents_bytes(
                               : contents->addrs[i];
 }
 
-/* Both are built dimension by dimension, from the one whose elements lie next
- * to each other outwards; `step` is how far apart elements of the present one
- * are. */
+/* Subarrays and distributed arrays are built dimension by dimension, from the
+ * dimension with adjacent elements outwards; `step` is the distance of elements
+ * in the present dimension. */
 
 /* The elements of one dimension in a part. */
 struct span {
     int64_t size;   /* of the whole grid */
     int64_t start;  /* the first element of the part */
     int64_t len;    /* elements in a row */
-    int64_t rows;   /* how many rows of that length ... */
-    int64_t period; /* ... so many elements from start to start */
+    int64_t rows;   /* number of rows of that length */
+    int64_t period; /* elements from start to start of the rows */
     int64_t rest;   /* elements in one more row, shorter */
 };
 
@@ -160,8 +160,8 @@ static hg_return_t span_apply(
     return rc == HG_SUCCESS ? amg_mpi_api_layout_shift(layout, shift) : rc;
 }
 
-/* Both turn the layout of an element of this `extent` into that of the part.
- * Errors as in layout.h. */
+/* Turns the layout of an element of this `extent` into that of the part, as
+ * grid_darray() does. Errors as in layout.h. */
 static hg_return_t grid_subarray(const struct amg_mpi_api_contents *contents,
     int64_t extent, struct amg_mpi_api_layout *layout)
 {
@@ -214,8 +214,8 @@ static void span_distribute(
     }
 }
 
-/* The place of `rank` in each dimension: the last one counts fastest, whatever
- * the order of the elements. */
+/* The place of `rank` in dimension `dim`: the last dimension counts fastest,
+ * whatever the order of the elements. */
 static int coord_of(int rank, const int *procs, int64_t dims, int64_t dim)
 {
     int64_t i = 0;
@@ -254,24 +254,23 @@ static hg_return_t grid_darray(const struct amg_mpi_api_contents *contents,
 
 /* Types are nested to any depth: the walk keeps its levels on the heap, so that
  * depth costs no stack. A level first gets the layout of its element type, then
- * computes its own from that; a struct does so for each member. Adjacent bytes
- * are merged into runs at once, so that an outer level never sees the elements
- * of a dense inner one. */
+ * computes its own layout from that; a struct does so for each member. Adjacent
+ * bytes are merged into runs at once, so that an outer level never sees the
+ * elements of a dense inner one. */
 
-/* One type of the walk, on the heap while the walk visits its element types. */
+/* A type of the walk, on the heap while the walk visits its element types. */
 struct level {
     struct level *up; /* NULL: the type asked for */
     MPI_Datatype type;
     struct amg_mpi_api_contents contents;
     int64_t member; /* the next member whose layout is needed */
     struct amg_mpi_api_layout layout;
-    MPI_Datatype part_type; /* what `part` is the layout of ... */
-    bool has_part;          /* ... if this is set */
+    MPI_Datatype part_type; /* type that `part` is the layout of */
+    bool has_part;          /* `part` is set */
     struct amg_mpi_api_layout part;
 };
 
-/* Layouts of the pair types of MPI (MPI_DOUBLE_INT, ...), which may have a gap.
- */
+/* MPI_SHORT_INT, which has a gap between its members. */
 struct pair_short_int {
     short one;
     int other;
@@ -419,7 +418,7 @@ static hg_return_t level_build(struct level *level)
     }
 }
 
-/* Adds the members of a struct whose type is the one of `part`. */
+/* Adds members of a struct, until one has another type than `part`. */
 static hg_return_t members_add(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -444,8 +443,8 @@ static hg_return_t members_add(struct level *level)
     return rc;
 }
 
-/* Continues as far as possible; else `*ret_is_ready` is false, and `member` the
- * one needed. */
+/* Continues as far as possible. `*ret_is_ready` false: the layout of `member`
+ * is needed first. */
 static hg_return_t level_advance(struct level *level, bool *ret_is_ready)
 {
     hg_return_t rc = HG_SUCCESS;

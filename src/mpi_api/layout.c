@@ -2,7 +2,7 @@
 /* Layout of a datatype: runs of bytes, in the order of its type map.
  *
  * Every change first checks the lowest and highest offset of the result, and
- * counts its runs: the loops that then write them need no checks. */
+ * counts its runs: the loops that then write the runs need no checks. */
 #include "mpi_api/layout.h"
 
 #include <stdbool.h>
@@ -132,7 +132,7 @@ static hg_return_t runs_reserve(
     return HG_SUCCESS;
 }
 
-/* The room is allocated. */
+/* Appends a run; the room is allocated. */
 static inline void run_push(
     struct amg_mpi_api_run *runs, uint64_t *count, int64_t at, int64_t len)
 {
@@ -271,7 +271,7 @@ hg_return_t amg_mpi_api_layout_repeat(
         return refuse_place();
     if (layout->copies > 1 &&
         amg_checked_mul(layout->copies, layout->stride, &whole) &&
-        whole == step) { /* continues the row of runs */
+        whole == step) { /* continues the row of copies */
         layout->copies *= times;
     } else {
         rc = layout_expand(layout);

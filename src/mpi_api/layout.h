@@ -2,7 +2,7 @@
 /* MPI datatypes as layouts: runs of bytes, in the order of the type map.
  *
  *   runs     [at, at + len)  [at, at + len) ...    merged where they touch
- *   copies   all of that so many times, `stride` bytes apart
+ *   copies   how often all runs are repeated, `stride` bytes apart
  *
  * The copies are written out only when something else follows them: a vector of
  * a million rows is one run until it is asked for its segments. */
@@ -16,7 +16,7 @@
 #include "bulk/bulk.h"
 #include "mercury_core_types.h"
 
-/* False: the result exceeds 64 bits; do not use `*ret_`. */
+/* False: the result exceeds 64 bits; do not use the result. */
 static inline bool amg_checked_add(int64_t one, int64_t other, int64_t *ret_sum)
 {
     return !__builtin_add_overflow(one, other, ret_sum);
@@ -41,8 +41,8 @@ struct amg_mpi_api_layout {
     uint64_t cap;
     int64_t copies;
     int64_t stride;
-    int64_t low;  /* no byte lies below it ... */
-    int64_t high; /* ... and none there or above */
+    int64_t low;  /* offset of the lowest byte */
+    int64_t high; /* offset behind the highest byte */
     int64_t len;  /* bytes in all */
 };
 
@@ -61,21 +61,21 @@ hg_return_t amg_mpi_api_layout_add_run(
 hg_return_t amg_mpi_api_layout_add(struct amg_mpi_api_layout *layout,
     const struct amg_mpi_api_layout *other, int64_t times, int64_t step,
     int64_t at);
-/* Replaces it by `times` (>= 0) copies of itself, `step` bytes apart. */
+/* Replaces the layout by `times` (>= 0) copies, `step` bytes apart. */
 hg_return_t amg_mpi_api_layout_repeat(
     struct amg_mpi_api_layout *layout, int64_t times, int64_t step);
 hg_return_t amg_mpi_api_layout_shift(
     struct amg_mpi_api_layout *layout, int64_t by);
 
-/* Number of its segments when written out; UINT64_MAX: 2^32 or more. */
+/* Number of segments when written out; UINT64_MAX: 2^32 or more. */
 uint64_t amg_mpi_api_layout_count(const struct amg_mpi_api_layout *layout);
-/* Writes them, for an address to which `low` and `high` may be added. */
+/* Writes the segments; `low` and `high` may be added to `base`. */
 void amg_mpi_api_layout_fill(const struct amg_mpi_api_layout *layout,
     uint64_t base, struct amg_segment *ret_segments);
 
-/* MPI returns the arguments in lists; the list of a number depends on whether
- * the call was one of MPI-4 for large counts. The functions below hide that;
- * `i` counts as in the table of the MPI standard for the old call. */
+/* MPI returns the arguments of a constructor in lists. A call of MPI-4 for
+ * large counts has all counts and displacements in `counts`, other calls have
+ * them in `ints` and `addrs`. Functions of flatten.c hide that. */
 
 /* Owned by the reader, with references to the types that are not predefined. */
 struct amg_mpi_api_contents {
@@ -92,8 +92,8 @@ struct amg_mpi_api_contents {
     void *block;        /* memory of the four lists */
 };
 
-/* The two calls of MPI for the functions above, in contents_read.c, or
- * contents_read3.c before MPI-4. Both return the code of MPI. */
+/* Two functions that read a type, in contents_read.c, or contents_read3.c
+ * before MPI-4, and return the code of MPI. */
 
 /* Reads the constructor, and the lengths of the lists; `*ret_contents` is
  * zeroed. */
@@ -103,8 +103,8 @@ int amg_mpi_api_contents_envelope(
 int amg_mpi_api_contents_lists(
     MPI_Datatype type, const struct amg_mpi_api_contents *contents);
 
-/* Layout of one element of a valid type; the caller calls fini. Errors as in
- * layout.h, and HG_OPNOTSUPPORTED: an unknown constructor; HG_NA_ERROR: MPI
+/* Layout of one element of a valid type; the caller calls fini. Errors as
+ * above, and HG_OPNOTSUPPORTED: an unknown constructor; HG_NA_ERROR: MPI
  * failed. */
 hg_return_t amg_mpi_api_type_flatten(
     MPI_Datatype type, struct amg_mpi_api_layout *ret_layout);

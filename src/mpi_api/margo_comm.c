@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Margo instance over the ranks of a communicator.
  *
- * Its loop is a user-level thread, which calls MPI in the OS thread of its
- * stream: below MPI_THREAD_MULTIPLE that must be the stream of the thread that
- * opened it. Handlers of other streams only post, which any stream may do from
- * MPI_THREAD_FUNNELED on (the driver keeps their posts until the loop polls).
- */
+ * The loop of the instance is a user-level thread, which calls MPI in the OS
+ * thread of its stream: below MPI_THREAD_MULTIPLE that must be the stream of
+ * the thread that opened the instance. Handlers of other streams only post,
+ * which any stream may do from MPI_THREAD_FUNNELED on (the driver keeps their
+ * posts until the loop polls). */
 #include "amalgam_margo.h"
 
 #include "base/log.h"
@@ -18,7 +18,7 @@
 struct comm_opening {
     MPI_Comm comm;
     const char *transport;
-    int level; /* of MPI's threads */
+    int level; /* thread level of MPI */
 };
 
 static const char *level_name(int level)

@@ -14,12 +14,11 @@
 #include "mercury_context.h"
 #include "mpi_backend/mpi_public.h"
 
-/* MPI has no descriptor, so a wait polls it, by the policy of any wait without
- * one (core/wait_policy.c): on a core of its own without pause for 200 ms; on a
- * shared core it yields for 0.1 ms, and then blocks for a millisecond between
- * two polls, for five once nothing has come for 20 ms. It blocks in the wait of
- * a context, which an arrival ends.
- */
+/* MPI has no descriptor, so a wait polls MPI, by the policy of waits without a
+ * descriptor (core/wait_policy.c): on a core of its own without pause for 200
+ * ms; on a shared core it yields for 0.1 ms, and then blocks for 1 ms between
+ * two polls, for 5 ms once nothing has come for 20 ms. A wait blocks in the
+ * wait of a context, which an arrival ends. */
 
 #define YIELD_NS 100000ull /* before the first timed wait on a shared core */
 
@@ -35,7 +34,7 @@ enum {
 struct serve {
     hg_class_t *cls;
     uint64_t quiet_since_ns; /* time of the last event; 0: not polled yet */
-    unsigned turns;          /* since then */
+    unsigned turns;          /* since the last event */
     unsigned next;           /* context to block in */
     bool is_oversubscribed;  /* the core was shared at the last check */
     bool leaves_contexts;    /* only the program makes progress on them */
@@ -86,7 +85,7 @@ static bool is_core_shared(hg_context_t *context)
     return is_oversubscribed;
 }
 
-/* The next step of the wait after so long without events. */
+/* The next step of the wait, after `quiet_ns` without events. */
 static struct amg_wait_step wait_step(
     struct serve *serve, hg_context_t *context, uint64_t quiet_ns)
 {
@@ -133,9 +132,9 @@ static void nap(
         (void)amg_progress_wait(context, ms);
 }
 
-/* The same; if nothing happened, and the core is shared, blocks until a context
- * has events, the deadline, or the next poll of MPI, which has no notification.
- * `now_ns` is the current time. */
+/* Serves all contexts once. If nothing happened, yields or blocks by the
+ * policy: until a context has events, the deadline, or the next poll of MPI,
+ * which has no notification. `now_ns` is the current time. */
 static void comm_serve_turn(
     struct serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
@@ -166,9 +165,9 @@ static void comm_serve_turn(
 }
 
 /* The communicator of a request is not known, so MPI may call the error handler
- * of that, of the world, or of the process. MPI_Testall avoids the first: it
- * leaves the error of one request in its status. The other two are replaced
- * during the call. */
+ * of that communicator, of the world, or of the process. MPI_Testall calls no
+ * handler of the communicator, but leaves the error in the status. The other
+ * two handlers are replaced during the call. */
 
 enum { HANDLERS = 2 };
 
@@ -181,7 +180,7 @@ static struct {
 } aside;
 
 /* Handlers that MPI calls for errors without a communicator: that of the world
- * before MPI-4, since then that of the process. */
+ * before MPI-4, since then that of MPI_COMM_SELF. */
 static MPI_Comm handler_comm(unsigned i)
 {
     return i == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF;
@@ -228,7 +227,7 @@ static int request_look(MPI_Request *request, int *ret_flag, MPI_Status *status)
     return rc;
 }
 
-/* HG_AGAIN: it has not ended. */
+/* HG_AGAIN: the request has not ended. */
 static hg_return_t request_test(
     const struct amg_domain *domain, MPI_Request *request, MPI_Status *status)
 {

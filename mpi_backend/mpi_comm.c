@@ -2,21 +2,21 @@
 /* Communicators of a domain, the threads that may call MPI, and the launch of
  * this process.
  *
- * MPI starts and ends once in a process. If this library starts it, it also
- * ends it, at process exit and not with the last domain, so that domains can be
- * opened again; if the user started it, it is left running. The user's
- * MPI_Finalize may come before a domain is closed: an attribute callback on
- * MPI_COMM_SELF, which MPI runs first in MPI_Finalize, stops the domains,
- * because posted receives would make it hang.
+ * MPI starts and ends once in a process. If this library starts MPI, the
+ * library also ends MPI, at process exit and not with the last domain, so that
+ * domains can be opened again; MPI that the user started is left running. The
+ * user's MPI_Finalize may come before a domain is closed: an attribute callback
+ * on MPI_COMM_SELF, which MPI runs first in MPI_Finalize, stops the domains,
+ * because posted receives would make MPI_Finalize hang.
  *
- * A domain has two duplicates with their own error handler: one for messages,
- * which is probed for any tag, and one for the fragments of large transfers,
- * which no probe must match.
+ * A domain has two duplicates of the communicator, with their own error
+ * handler: `messages`, which is probed for any tag, and `data` for long
+ * messages and fragments of large transfers, which no such probe must match.
  *
  * The thread level is what MPI_Query_thread says, also where MPI was started by
- * a session (if it fails then, FUNNELED is assumed, with this thread as the
+ * a session (if the call fails, FUNNELED is assumed, with this thread as the
  * main one). A process with sessions only has no MPI_COMM_SELF, and so no
- * callback: it must close its domains itself. */
+ * callback: the program must close its domains itself. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t, on_exit() */
 #endif
@@ -49,16 +49,16 @@ static struct amg_lock start_lock;
 static struct amg_bias turn_lock;
 static bool has_hook; /* the callback on MPI_COMM_SELF is set */
 static void (*stop_fn)(void);
-static bool has_world; /* the user chose one */
+static bool has_world; /* the user chose `world` */
 static MPI_Comm world;
-/* Without MPI_Init, only sessions, the thread that opened the first domain is
- * the main one: MPI_Is_thread_main() must not be asked then. */
+/* With sessions only, without MPI_Init, the thread that opened the first domain
+ * is the main thread, as MPI_Is_thread_main() must not be called. */
 static bool has_opened;
 static _Thread_local bool was_first_to_open;
-/* At MPI_THREAD_SERIALIZED. Set before the first thread takes `turn_lock`. */
+/* True at MPI_THREAD_SERIALIZED; set before `turn_lock` is first taken. */
 static atomic_bool takes_turns;
-/* This process gave up on ranks that MPI_Finalize would wait for. Published by
- * amg_mpi_comm_give_up(), read at exit. */
+/* Whether this process gave up on ranks that MPI_Finalize would wait for.
+ * amg_mpi_comm_give_up() stores (release), mpi_exit() loads (acquire). */
 static atomic_bool has_given_up;
 /* amg_fork_count() of the process whose MPI this is; UINT_MAX: not known yet.
  * In a child of fork() MPI must not be called. */
@@ -229,9 +229,9 @@ bool amg_mpi_comm_is_main(void)
     return answer > 0;
 }
 
-/* Whether the process runs an MPI of the family that the library was built
- * with, whose handles mean the same; it must not have ended. Else logs why.
- * Behind the ABI of MPI 5 any MPI may be. */
+/* Whether the process runs an MPI, not yet finalised, of the family that the
+ * library was built with, and so with equal handles. Else logs why. With the
+ * ABI of MPI 5 any MPI will do. */
 static bool mpi_is_usable(void)
 {
 #if defined(OPEN_MPI)
@@ -321,10 +321,10 @@ bool amg_mpi_comm_is_usable(MPI_Comm comm)
 }
 
 /* Runs at process exit if this library started MPI; also in a child of fork(),
- * whose end is no end of the rank. A process that fails, or
- * gave up on others, must not wait for them in MPI_Finalize, nor exit without
- * MPI_Abort: a launcher may take that for success. A class that is still open
- * is ended as the program's own MPI_Finalize would. */
+ * whose end is no end of the rank. A process that fails, or gave up on others,
+ * must not wait for them in MPI_Finalize, nor exit without MPI_Abort: a
+ * launcher may take such an exit for success. A class that is still open is
+ * ended as the program's own MPI_Finalize would. */
 static void mpi_exit(int status, void *arg)
 {
     bool is_alone = atomic_load_explicit(&has_given_up, memory_order_acquire);
@@ -379,15 +379,14 @@ static void finalize_hook_set(void)
 
 /* The process manager that started a process for MPI sets variables of its own:
  * PMI_SIZE by hydra and by Slurm's plugin pmi2, OMPI_COMM_WORLD_SIZE by Open
- * MPI's mpirun. Slurm's have lower priority. Hydra and Open MPI start one
- * helper on each node by a step of Slurm, and its processes inherit the
- * variables of that step, which describe the helpers; so Slurm's are read only
- * without those of a manager. The variables of a whole allocation
- * (SLURM_NTASKS, SLURM_JOB_*) say nothing: a program may be started alone in
- * it. Nor do those of a step with a terminal (srun --pty): commands typed
- * there, or submitted from there, inherit them. */
+ * MPI's mpirun. Slurm's variables are read only if a manager set none: Hydra
+ * and Open MPI start one helper on each node by a step of Slurm, and the ranks
+ * inherit the variables of that step, which describe the helpers. The variables
+ * of a whole allocation (SLURM_NTASKS, SLURM_JOB_*) say nothing, as a program
+ * may be started alone in an allocation; nor do the variables of a step with a
+ * terminal (srun --pty), as commands typed or submitted there inherit them. */
 
-/* 0 if it is unset, or not a number above 0. */
+/* The number in a variable; 0: unset, or not a number above 0. */
 static uint32_t number_of(const char *name)
 {
     const char *text = getenv(name);
@@ -405,8 +404,8 @@ static bool is_first(const char *name)
     return number_of(name) == 0;
 }
 
-/* Of two nested managers the inner one counts; which it is cannot be seen, but
- * one of a single process is no sign of a job that fell apart. */
+/* Of two nested managers, the inner one is unknown: the smaller number counts,
+ * as one process is no sign of a job that fell apart. */
 static struct amg_mpi_launch by_manager(uint32_t pmi, uint32_t open_mpi)
 {
     struct amg_mpi_launch launch = {pmi, false, is_first("PMI_RANK")};
@@ -437,8 +436,8 @@ struct amg_mpi_launch amg_mpi_launch_read(void)
     return nobody;
 }
 
-/* With the wrong launcher each process becomes a world of its own; one of them
- * logs it. */
+/* With the wrong launcher each process becomes a world of its own: warns in one
+ * of the processes. */
 static void singleton_warn(void)
 {
     static bool was_told; /* guarded by start_lock */
@@ -475,7 +474,7 @@ static hg_return_t mpi_start_locked(bool may_start)
     amg_fork_watch();
     atomic_store_explicit(&owner_forks, amg_fork_count(), memory_order_relaxed);
     MPI_Initialized(&flag);
-    if (!flag && !may_start) { /* the user's session started it */
+    if (!flag && !may_start) { /* the user's session started MPI */
         was_first_to_open = was_first_to_open || !has_opened;
         has_opened = true;
         return HG_SUCCESS;

@@ -24,39 +24,38 @@ struct amg_mpi_comm {
     int rank;
     int size;
     int tag_max;
-    struct amg_mpi_place *place; /* of its node, while the domain opens */
-    uint32_t node_first;         /* rank */
+    struct amg_mpi_place *place; /* of this node, while the domain opens */
+    uint32_t node_first;         /* lowest rank of the node */
     int node_rank;
     int node_size;
     struct amg_mpi_facts facts; /* of all ranks, once the domain is open */
     /* Which threads may call MPI:
-     *   SINGLE      the main one; posts of other threads of the user are
-     *               refused, and those of the library's wait for it
-     *   FUNNELED    the main one; others' posts wait for it
-     *   SERIALIZED  any thread of the user, one at a time; posts of the
-     *               library's wait for one
+     *   SINGLE      the main thread; posts of other user threads are refused,
+     *               posts of library threads wait for the main thread
+     *   FUNNELED    the main thread, which posts of other threads wait for
+     *   SERIALIZED  any user thread, one at a time; posts of library threads
+     *               wait for a user thread
      *   MULTIPLE    any thread */
     int thread_level;
     bool must_yield; /* the node has more ranks than cores that they may use */
 };
 
-/* Starts MPI with MPI_THREAD_MULTIPLE when `user` is NULL and it was not
+/* Starts MPI with MPI_THREAD_MULTIPLE if `user` is NULL and MPI was not
  * started. Returns a `ret_comm` without communicators, and in `ret_user` the
- * one to duplicate: `*user`, or for NULL the world, or what amg_mpi_world_set()
- * put in its place. At MPI_THREAD_SERIALIZED the caller holds the lock of MPI
- * calls afterwards, and releases it when the domain is open, and in pauses. The
- * caller has checked `user` by amg_mpi_comm_is_usable(). `stop`, always the
- * same, is called once when MPI_Finalize begins, while MPI still works. */
+ * communicator to duplicate: `*user`; for NULL that of amg_mpi_world_set(), or
+ * the world. At MPI_THREAD_SERIALIZED the caller then holds the lock of MPI
+ * calls until the domain is open, but for pauses. The caller has checked `user`
+ * by amg_mpi_comm_is_usable(). `stop`, one function for all calls, runs when
+ * MPI_Finalize begins, while MPI still works. */
 hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     struct amg_mpi_comm *ret_comm, MPI_Comm *ret_user);
 /* From now on the process does not call MPI_Finalize at exit. */
 void amg_mpi_comm_give_up(void);
-/* `is_whole` false: a member is gone, or MPI may still use them; the
- * communicators stay allocated. Takes the lock of MPI calls where there is
- * one. */
+/* `is_whole` false: the communicators stay allocated, as a rank is gone or MPI
+ * may still use them. Takes the lock of MPI calls where there is one. */
 void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
 
-/* MPI was finalised, or never started: it must not be called. */
+/* MPI was finalised: no thread may call MPI any more. */
 bool amg_mpi_comm_is_over(void);
 
 /* The lock of all MPI calls at MPI_THREAD_SERIALIZED. */
@@ -69,7 +68,7 @@ void amg_mpi_comm_unlock(const struct amg_mpi_comm *comm);
 /* Whether this thread started MPI. */
 bool amg_mpi_comm_is_main(void);
 
-/* Below MPI_THREAD_MULTIPLE no thread of the library may. */
+/* Library threads may call MPI only at MPI_THREAD_MULTIPLE. */
 static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 {
     if (comm->thread_level == MPI_THREAD_MULTIPLE)
@@ -84,14 +83,13 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
     int *ret_indices, MPI_Status *ret_statuses);
 
-/* Gives the core away between two tests of MPI, and with it the lock of MPI
- * calls, which the caller holds; `tests` counts those that found nothing. A
- * blocking call of MPI keeps both, while the rank that it waits for may need
- * them. */
+/* Gives away the core, and the lock of MPI calls, which the caller holds,
+ * between two tests of MPI; `tests` counts the tests that found nothing. A
+ * blocking call of MPI keeps core and lock, which the awaited rank may need. */
 void amg_mpi_comm_pause(unsigned tests);
-/* As MPI_Waitall, with such pauses. */
+/* Waits for all requests by tests, with amg_mpi_comm_pause() in between. */
 int amg_mpi_comm_wait(int count, MPI_Request *requests);
-/* As MPI_Mprobe, the same. */
+/* Waits for a message by probes, with such pauses, for MPI_Imrecv(). */
 int amg_mpi_comm_probe(int source, int tag, MPI_Comm comm,
     MPI_Message *ret_message, MPI_Status *ret_status);
 /* Whether all ranks say yes; false also when MPI failed. Collective. */

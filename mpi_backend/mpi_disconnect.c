@@ -6,12 +6,12 @@
  * returned, and it uses no window any more: so none of its messages is in
  * flight when DISCONNECT_ALL lets the others close.
  *
- * It never blocks. All messages use the control tag, where the probe for
- * unmatched messages finds them, also while the class is still open.
+ * No function here blocks. All messages use the control tag, where the probe
+ * for unmatched messages finds them, also while the class is still open.
  *
- * Only rank 0 can know the missing ranks. It asks for them when the wait gets
- * long, and logs them. A rank with requests of its own that were not answered
- * logs these, and rank 1 that rank 0 may be the missing one. */
+ * Only rank 0 can know the missing ranks: rank 0 asks for them when the wait
+ * gets long, and logs the answer. A rank with unanswered requests logs the peer
+ * that owes the answers, and rank 1 logs that rank 0 may be missing. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <stdio.h>
@@ -135,8 +135,8 @@ bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain)
            (tree->is_broken || amg_list_is_empty(&domain->sends));
 }
 
-/* Logs the rank that this one must wait for before it is closing; false: none.
- * A rank that is closing has no transfers. */
+/* Logs a peer that has not answered requests of this rank, else a peer with
+ * transfers of this rank; false: there is none. */
 static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
 {
     const struct amg_mpi_peer *peer = amg_mpi_msg_pending_peer_locked(domain);
@@ -156,8 +156,8 @@ static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
     return peer != NULL;
 }
 
-/* A rank that cannot know which ranks are missing. `is_over`: as above. Rank 1
- * warns of rank 0 until that one asks, as then it logs all. */
+/* Logs that rank 0 is silent; `is_over`: this rank gives up. Rank 1 warns until
+ * rank 0 has asked, as from then on rank 0 logs the missing ranks. */
 static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
 {
     bool is_watch = domain->comm.rank == 1 && domain->disconnect.round == 0;
@@ -216,7 +216,7 @@ void amg_mpi_disconnect_abandon_locked(struct amg_mpi_domain *domain)
     if (!was_over)
         amg_mpi_tree_give_up(tree);
     if (!tree->is_broken)
-        was_over = true; /* the last ones came now */
+        was_over = true; /* all ranks had closed */
     if (!was_over && domain->comm.rank == 0)
         missing_log(&tree->missing, domain->comm.size, true);
     else if (!was_over)

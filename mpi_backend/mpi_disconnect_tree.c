@@ -7,7 +7,7 @@
 
 static_assert(AMG_MPI_TREE_CHILDREN <= 8, "a byte has a bit for each child");
 
-/* A rank and those below it, which follow it. */
+/* A rank and the ranks below it, which follow it. */
 struct subtree {
     uint32_t first;
     uint32_t count;
@@ -25,8 +25,7 @@ static unsigned children_of(uint32_t count)
     return count == 1 ? 0 : (count - 1 + part_of(count) - 1) / part_of(count);
 }
 
-/* The child, of a subtree with ranks below the first, that `rank` is below, or
- * is. */
+/* The subtree of the child of `from.first` that `rank` is below, or is. */
 static struct subtree child_towards(struct subtree from, uint32_t rank)
 {
     uint32_t part = part_of(from.count);
@@ -59,7 +58,7 @@ static struct subtree child_at(const struct amg_mpi_tree *tree, unsigned index)
         own_subtree(tree), tree->rank + 1 + index * part_of(tree->count));
 }
 
-/* The bit of a child; 0: `rank` is none. */
+/* The bit of a child; 0: `rank` is no child. */
 static uint8_t child_bit(const struct amg_mpi_tree *tree, uint32_t rank)
 {
     uint32_t after = rank - tree->rank - 1;
@@ -116,8 +115,8 @@ static void phase_begin(struct amg_mpi_tree *tree)
     tree->to_repeat = all_children(tree) & (uint8_t)~tree->gone;
 }
 
-/* Rank 0 ends the disconnect, or the phase, when all are closing. The
- * DISCONNECT of another rank is its answer to a question, too. */
+/* Rank 0 ends the disconnect, or the phase, when all ranks are closing. The
+ * DISCONNECT of any other rank answers a question, too. */
 static void whole_check(struct amg_mpi_tree *tree)
 {
     static const struct amg_mpi_missing nobody;
@@ -216,12 +215,12 @@ static void on_answer(
     uint8_t bit = child_bit(tree, message->rank);
 
     if (message->round != tree->round || (tree->asked & bit) == 0)
-        return; /* it comes too late */
+        return; /* an answer that comes too late */
     tree->asked &= (uint8_t)~bit;
     missing_merge(&tree->missing, &message->missing);
 }
 
-/* False: a correct rank does not send it. */
+/* False: a correct rank does not send that. */
 static bool on_closing(
     struct amg_mpi_tree *tree, const struct amg_mpi_tree_message *message)
 {
@@ -361,7 +360,7 @@ static bool down_next(struct amg_mpi_tree *tree, uint32_t *ret_rank)
     uint32_t end = tree->rank + tree->count;
 
     while (tree->down_next < end && is_named(&tree->missing, tree->down_next))
-        tree->down_next++; /* to the ranks below it */
+        tree->down_next++; /* skips the rank alone */
     if (tree->down_next == end)
         return false;
     AMG_ASSERT(tree->down_next < end);

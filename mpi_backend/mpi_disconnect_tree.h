@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Protocol of the collective disconnect, as a state machine of one rank:
- * messages and the time in, messages out. It makes no call of MPI.
+ * messages and the time in, messages out, without a call of MPI.
  *
- * The ranks form a tree: the ranks below rank r are those that follow it, up to
- * a bound, and its children divide them into at most AMG_MPI_TREE_CHILDREN
- * equal parts, each of which has its first rank as a child.
+ * The ranks form a tree: the ranks below rank r follow r, up to a bound, in at
+ * most AMG_MPI_TREE_CHILDREN equal parts, and the first rank of each part is a
+ * child of r.
  *
  *   rank      0                          of 14, with 4 children
  *           / |  \   \
@@ -13,21 +13,21 @@
  *        2 3 4 ...   12
  *
  *   DISCONNECT          to the parent   the sender and all below it are closing
- *   DISCONNECT_AGAIN    to children     all are; close once more
- *   DISCONNECT_ALL      to children     all are closing; or rank 0 gave up on
- *                                       those that the message names
- *   DISCONNECT_ASK      to children     which of you are missing?
- *   DISCONNECT_MISSING  to the parent   these; DISCONNECT is an answer, too
+ *   DISCONNECT_AGAIN    to children     all ranks have closed; close again
+ *   DISCONNECT_ALL      to children     all ranks are closing, but those named,
+ *                                       on which rank 0 gave up
+ *   DISCONNECT_ASK      to children     which ranks below are missing?
+ *   DISCONNECT_MISSING  to the parent   the missing ranks (or DISCONNECT)
  *
  * A rank that is closing still serves the others, and its handlers may make
- * calls. So the ranks close in phases: when all have closed, they close once
- * more, and each tells whether it made calls since the phase before. The end is
- * a phase in which none did. Why nothing is lost: when rank 0 ends the phase
- * before, all ranks have closed in it and none has closed again. Whenever a
- * rank closes, its calls are handled and answered, and then it makes none until
- * it closes again. So at that moment no call is under way anywhere, and no
- * handler runs that could make one. The phases end as soon as the handlers stop
- * making calls.
+ * calls. So the ranks close in phases: when all ranks have closed, all close
+ * once more, and each tells whether it made calls since the phase before. In
+ * the last phase no rank did. Why nothing is lost: when rank 0 ended the phase
+ * before, all ranks had closed in that phase and no rank had closed again. A
+ * rank closes when its calls are handled and answered, and no rank made a call
+ * until it closed again, as the last phase told. So at that moment no call was
+ * under way anywhere, and no handler ran that could make a call. The phases end
+ * as soon as handlers stop making calls.
  *
  * Each rank computes its parent and children: nothing is exchanged when the
  * class opens, and there is no table of ranks. Launchers place neighbours on
@@ -36,13 +36,13 @@
  * most 2 (children + 1) messages for each phase, of which there are two if
  * handlers make no calls, and as many more each time that rank 0 asks; the
  * depth is the logarithm of the number of ranks to the base of
- * AMG_MPI_TREE_CHILDREN. A tree of node leaders would save twenty messages
- * per node, and cost an exchange between all ranks when the class opens.
+ * AMG_MPI_TREE_CHILDREN. A tree of node leaders would save twenty messages per
+ * node, and cost an exchange between all ranks when the class opens.
  *
- * A rank that is asked answers when its children have, or after a time that
- * grows with the height of its subtree. It names a child that does not answer,
- * and counts the ranks below it, of which it knows nothing. DISCONNECT_ALL goes
- * past the ranks that it names to those below them.
+ * A rank that is asked answers when its children have answered, or after a time
+ * that grows with the height of its subtree. The answer names a child that is
+ * silent, and counts the ranks below that child, which cannot be asked.
+ * DISCONNECT_ALL skips the ranks that it names, but not the ranks below them.
  * Model: tests/models/class_end.pml. */
 #ifndef AMG_MPI_BACKEND_MPI_DISCONNECT_TREE_H
 #define AMG_MPI_BACKEND_MPI_DISCONNECT_TREE_H
@@ -54,7 +54,7 @@
 
 enum {
     AMG_MPI_TREE_CHILDREN = 4,
-    AMG_MPI_TREE_ANSWER_MS = 300, /* for each level below the one that asks */
+    AMG_MPI_TREE_ANSWER_MS = 300, /* per level below the rank that asks */
 };
 
 #define AMG_MPI_TREE_GONE UINT32_MAX
@@ -66,40 +66,40 @@ struct amg_mpi_tree {
     uint32_t parent;    /* of rank 0: itself */
     uint32_t count;     /* ranks of its subtree, `rank` is the first of them */
     uint32_t down_next; /* the next rank that may get DISCONNECT_ALL */
-    uint32_t round;     /* number of the question; one is open at a time, and
-                         * answers to others are ignored */
+    uint32_t round;     /* number of the only open question; an answer to
+                         * another question is ignored */
     uint32_t phase;     /* of the disconnect, from 0 on */
     uint32_t posted;    /* calls that this rank had made when it closed */
-    uint64_t until_ns;  /* answers are awaited so long */
+    uint64_t until_ns;  /* answers are awaited until then */
     /* A bit per child: */
-    uint8_t closing;   /* all its subtree is closing */
-    uint8_t asked;     /* its answer is awaited */
-    uint8_t to_ask;    /* of these: DISCONNECT_ASK is to be sent */
+    uint8_t closing;   /* the child's subtree is closing */
+    uint8_t asked;     /* the child's answer is awaited */
+    uint8_t to_ask;    /* of `asked`: DISCONNECT_ASK is to be sent */
     uint8_t to_repeat; /* DISCONNECT_AGAIN is to be sent */
     uint8_t gone;      /* of `closing`: has given up, and takes no phase */
     bool is_dirty;   /* calls were made here or below since the phase before */
-    bool is_closing; /* this rank needs no peer any more */
-    bool has_told;   /* the parent knows all that it needs */
-    bool is_asking;  /* this rank has to answer */
-    bool is_over;    /* all are closing, or the disconnect was given up */
-    bool is_broken;  /* the disconnect was given up */
+    bool is_closing; /* has closed in this phase */
+    bool has_told;   /* DISCONNECT of this phase was sent, or is not due */
+    bool is_asking;  /* a question is open at this rank */
+    bool is_over;    /* the disconnect is complete, or given up */
+    bool is_broken;  /* ranks are missing: this rank or rank 0 gave up */
     struct amg_mpi_missing missing; /* the answer; when over: the outcome */
 };
 
 struct amg_mpi_tree_message {
-    uint32_t rank; /* the sender, or the receiver of one to be sent */
+    uint32_t rank; /* the sender; before sending: the receiver */
     /* Number of the question; of DISCONNECT_AGAIN: the phase that begins; of
-     * DISCONNECT: twice the phase, and one more if the sender is dirty, or
-     * AMG_MPI_TREE_GONE, if it was closing and has given up. */
+     * DISCONNECT: twice the phase, plus 1 if the sender is dirty;
+     * AMG_MPI_TREE_GONE if the sender was closing and has given up. */
     uint32_t round;
     enum amg_mpi_kind kind;
     struct amg_mpi_missing missing; /* of DISCONNECT_ALL, DISCONNECT_MISSING */
 };
 
 void amg_mpi_tree_init(struct amg_mpi_tree *tree, uint32_t rank, uint32_t size);
-/* This rank needs no peer any more: all `posted` calls (modulo 2^32) that it
- * has made are over. To be called whenever that is so and `is_closing` is not
- * set. */
+/* Closes this rank in the present phase, as all `posted` calls (modulo 2^32)
+ * that it has made are over. To be called whenever `is_closing` is not set and
+ * its calls are over. */
 void amg_mpi_tree_close(struct amg_mpi_tree *tree, uint32_t posted);
 /* False: the sender violates the protocol; nothing has changed. */
 bool amg_mpi_tree_receive(struct amg_mpi_tree *tree,
@@ -110,8 +110,8 @@ void amg_mpi_tree_ask(struct amg_mpi_tree *tree, uint64_t now_ns);
 void amg_mpi_tree_look(struct amg_mpi_tree *tree, uint64_t now_ns);
 /* Rank 0: the answer has come, and is in `missing`. True once. */
 bool amg_mpi_tree_is_answered(struct amg_mpi_tree *tree);
-/* This rank gives up on others; rank 0: on those in `missing`, which are all
- * that have not answered if it did not ask before. */
+/* Ends the disconnect here without the missing ranks. Rank 0 names them in
+ * `missing`, with each child that has not answered. */
 void amg_mpi_tree_give_up(struct amg_mpi_tree *tree);
 /* The next message to be sent; false: none. */
 bool amg_mpi_tree_next(

@@ -5,7 +5,7 @@
  * operations while they are posted. MPI takes one lock of its own in every
  * call, so finer locks would gain nothing. If MPI allows one call at a time
  * only (MPI_THREAD_SERIALIZED), all domains of the process share one lock.
- * Callers of functions that end in _locked hold it.
+ * Callers of functions that end in _locked hold the lock.
  *
  * Resources that work waits for, in the order of its posts:
  *
@@ -18,14 +18,14 @@
  *   room for long requests
  *     a request of a context   MAX_PENDING_BYTES  this program's handler ends
  *   bounce buffer
- *     a fragment               64, and one for    MPI has moved it; the first
- *                              each transfer      one waits for none
+ *     a fragment               64, and one for    MPI has moved the fragment;
+ *                              each transfer      the first never waits
  *
- * A request has its credit when it waits for room, and a transfer its place
+ * A request has its credit when it waits for room, and a transfer has its place
  * when it waits for a bounce buffer, never the other way round. Answers,
- * credits, and messages of the driver need none of these, and msgbufs are
- * allocated as needed. So the only circles are those of programs: handlers that
- * wait for answers of one another with all credits or all room in use. */
+ * credits, and messages of the driver need none of these resources, and msgbufs
+ * are allocated as needed. So the only circles are those of programs: handlers
+ * that wait for answers of one another with all credits or all room in use. */
 #ifndef AMG_MPI_BACKEND_MPI_DOMAIN_H
 #define AMG_MPI_BACKEND_MPI_DOMAIN_H
 
@@ -43,18 +43,18 @@
 #include "transport/transport.h"
 
 enum {
-    /* Posted at once by an endpoint. The user's own messages are matched past
-     * them: with 32, a round trip of 8 bytes took 1.5 times as long, with 8 no
-     * difference was measurable (MPICH 4.0.2, ch4:ucx). */
+    /* Receives that an endpoint keeps posted, past which MPI matches the user's
+     * own messages: with 32, a round trip of 8 bytes took 1.5 times as long,
+     * with 8 no difference was measurable (MPICH 4.0.2, ch4:ucx). */
     AMG_MPI_RECEIVES = 8,
-    AMG_MPI_SENDS = 8,         /* tested by one call */
+    AMG_MPI_SENDS = 8,         /* sends tested by one call */
     AMG_MPI_TRANSFERS = 64,    /* puts and gets in flight to one peer */
     AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
-    AMG_MPI_TAG_CONTROL = 256, /* beyond those of the contexts */
-    /* The bits above are the domain's stamp. One domain uses a communicator, so
-     * the stamp only guards against late messages of a closed domain whose
-     * communicator had the same number; they are taken for those of this one in
-     * one case of 524,288 (MPICH), or of 64 with the fewest tags allowed. */
+    AMG_MPI_TAG_CONTROL = 256, /* above the tags of contexts */
+    /* The bits above are the domain's stamp. The stamp only guards against late
+     * messages of a closed domain whose communicator had the same number: this
+     * domain takes such a message for its own in one case of 524,288 (MPICH),
+     * or of 64 with the fewest tags allowed. */
     AMG_MPI_TAG_BITS = 9,
     /* Queues of long messages, behind the tags of transfers: of each context,
      * one of requests and one of replies; see mpi_long.c. */
@@ -79,13 +79,13 @@ struct amg_mpi_msgbuf {
     int rank; /* destination */
     int tag;
     uint32_t len;       /* with the header */
-    atomic_uint others; /* calls that were received in it, besides one */
-    bool is_long;       /* it has room for AMG_MPI_LONG_CAP bytes */
+    atomic_uint others; /* users of a received message, minus one */
+    bool is_long;       /* data[] has AMG_MPI_LONG_CAP bytes */
     struct amg_buf buf; /* buf.data points to data[] below */
     struct amg_pack_arrival arrival;
     struct amg_pack pack; /* while it is being packed */
-    /* A message of several calls begins here; then `header` is a head. Kind 0:
-     * it has one call. */
+    /* A message of several calls begins here, and `header` is the head of the
+     * first call. Kind 0: the message has one call. */
     _Alignas(64) struct amg_mpi_header packed;
     struct amg_mpi_header header; /* any other message begins here */
     unsigned char data[];
@@ -122,7 +122,7 @@ struct amg_mpi_liveness {
 struct amg_mpi_unmatched {
     MPI_Request request;
     struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */
-    int tag;                       /* of that one; or -1 */
+    int tag;                       /* of the message being received, or -1 */
 };
 
 /* Long messages that were announced; see mpi_long.c. */
@@ -131,7 +131,7 @@ struct amg_mpi_longs {
     struct amg_list coming;     /* msgbufs that are being received */
     struct amg_list waiting;    /* msgbufs of announcements without memory */
     atomic_uint_fast64_t *held; /* by context: see struct amg_ep */
-    uint64_t cap;               /* limit of each */
+    uint64_t cap;               /* limit of bytes per context */
 };
 
 /* The program's barrier; see mpi_job.c. */
@@ -144,7 +144,7 @@ struct amg_mpi_barrier {
 struct amg_mpi_joining {
     MPI_Request request; /* a barrier behind all collective calls of opening */
     bool has_begun;
-    uint32_t looks; /* to make once it is complete */
+    uint32_t looks; /* still to make after the barrier */
 };
 
 /* Kinds of exposed memory; each has a window of its own. */
@@ -154,7 +154,7 @@ enum amg_mpi_memory {
     AMG_MPI_MEMORIES
 };
 
-/* Lengths of transfers; those below AMG_MPI_WINDOW_LEN_MIN use messages. */
+/* Lengths of transfers; transfers below AMG_MPI_WINDOW_LEN_MIN use messages. */
 enum amg_mpi_size {
     AMG_MPI_SIZE_MEDIUM, /* up to 256 KiB, measured with 64 KiB */
     AMG_MPI_SIZE_LARGE,  /* longer, measured with 1 MiB */
@@ -169,10 +169,10 @@ struct amg_mpi_choice {
     bool is_window[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
     bool is_passive; /* known: a flush completes puts without help of the target
                       */
-    char reason[AMG_MPI_REASON_CAP]; /* one line for the log */
+    char reason[AMG_MPI_REASON_CAP]; /* text for the log */
 };
 
-/* Whether a transfer of `len` bytes uses the window of such memory. */
+/* Whether a transfer of `len` bytes uses the window of `memory`. */
 static inline bool amg_mpi_choice_is_window(const struct amg_mpi_choice *choice,
     enum amg_mpi_memory memory, uint64_t len)
 {
@@ -195,15 +195,15 @@ struct amg_mpi_domain {
     struct amg_bias *lock;
     struct amg_bias own_lock;
     struct amg_mpi_comm comm;
-    struct amg_boot boot;    /* of this node, while the class opens */
-    void *cards;             /* the same, one of each rank of the node */
-    uint64_t nonce;          /* of the job and communicator */
-    uint64_t salt;           /* of this domain, in its keys; see mem_serial */
-    int stamp;               /* shifted; added to all tags of messages */
-    uint32_t wanted_len;     /* the shortest message that a rank asked for */
-    uint32_t wanted_credits; /* and the fewest credits */
+    struct amg_boot boot; /* of this node, while the class opens */
+    void *cards;          /* of the ranks of this node, while the class opens */
+    uint64_t nonce;       /* of the job and communicator */
+    uint64_t salt;        /* of this domain, in its keys; see mem_serial */
+    int stamp;            /* shifted; added to all tags of messages */
+    uint32_t wanted_len;  /* the shortest message that a rank asked for */
+    uint32_t wanted_credits; /* the fewest credits that a rank asked for */
     uint32_t message_len;    /* of an eager message, with our header */
-    uint32_t room_len;       /* of the longest one */
+    uint32_t room_len;       /* longest message of a posted receive */
     uint32_t small_len; /* bytes of a put or get that go inside a message */
     uint32_t fragment_len;
     uint32_t max_contexts;
@@ -215,12 +215,12 @@ struct amg_mpi_domain {
     _Atomic(struct amg_mpi_msgbuf *) hot;
 
     struct amg_calls calls;      /* the peers hold their parts of the credits */
-    struct amg_packer packer;    /* and of this */
-    struct amg_flow bulk;        /* of transfers, the same */
+    struct amg_packer packer;    /* the peers hold their kept messages */
+    struct amg_flow bulk;        /* limits transfers in flight per peer */
     struct amg_mpi_peer **peers; /* by rank; NULL before the first contact */
-    struct amg_mpi_peer *met;    /* all of them, singly linked */
-    struct amg_mpi_peer *spare;  /* for the next one; NULL: no memory */
-    uint32_t oneways;            /* one-way requests without their credit */
+    struct amg_mpi_peer *met;    /* all peers, singly linked */
+    struct amg_mpi_peer *spare;  /* for the next peer met; NULL: no memory */
+    uint32_t oneways;            /* one-way requests whose credit is out */
     uint32_t asked; /* a slot of calls.table to look at first when closing */
     struct amg_mpi_ep **eps; /* by context; NULL where none is open */
 
@@ -248,9 +248,9 @@ struct amg_mpi_domain {
     /* Of the newest exposed memory. With each wrap the salt changes, so no key
      * of this domain is used twice. */
     uint32_t mem_serial;
-    /* Tags of gets; those of puts follow. So many transfers of this rank may be
-     * open, each with the tag of its slot in `transfers` from its post until
-     * its peer sends nothing more for it; a post beyond returns HG_NOMEM. */
+    /* Tags of gets; tags of puts follow. At most so many transfers of this rank
+     * are open, each with the tag of its slot in `transfers`, until its peer
+     * sends nothing more for it; a post beyond returns HG_NOMEM. */
     int tags_half;
     struct amg_mpi_tree disconnect;
     struct amg_mpi_liveness liveness;
@@ -258,7 +258,7 @@ struct amg_mpi_domain {
     struct amg_mpi_longs longs;
     struct amg_mpi_barrier barrier;
     struct amg_mpi_joining joining;
-    struct amg_mpi_rma *rma;         /* NULL: it has no windows */
+    struct amg_mpi_rma *rma;         /* NULL: the domain has no windows */
     struct amg_mpi_exports *exports; /* of `rma`, or NULL */
 };
 

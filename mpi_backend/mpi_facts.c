@@ -35,8 +35,8 @@ static uint32_t lower(uint32_t one, uint32_t other)
     return one < other ? one : other;
 }
 
-/* Of `both`, the first rank with another layout than `first` has. In each half
- * that is its own first rank or the one that differs from that. */
+/* The lowest rank with another layout than `first`, the first rank of `low`:
+ * `low->other`, or the first rank of `high` with another layout. */
 static const struct amg_mpi_library *other_find(
     const struct amg_mpi_library *first, const struct amg_mpi_greeting *low,
     const struct amg_mpi_greeting *high)

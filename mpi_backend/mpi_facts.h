@@ -4,8 +4,8 @@
  *
  * Two exchanges, each a reduction in a tree: `greeting` first, which no version
  * of the library may change, so that ranks with different versions can refuse
- * each other; then `facts`. Both have a constant length, whatever the number of
- * ranks. The reductions are associative and commutative. */
+ * each other; then `facts`. Both exchanges have a constant length, whatever the
+ * number of ranks. The reductions are associative and commutative. */
 #ifndef AMG_MPI_BACKEND_MPI_FACTS_H
 #define AMG_MPI_BACKEND_MPI_FACTS_H
 
@@ -34,11 +34,11 @@ struct amg_mpi_library {
  * meaning only if all ranks have one layout. */
 struct amg_mpi_greeting {
     struct amg_mpi_library first; /* of the lowest rank */
-    struct amg_mpi_library other; /* of the lowest one with another layout */
+    struct amg_mpi_library other; /* of the lowest rank with another layout */
     uint32_t message_len;         /* minima over the ranks */
     uint32_t credits;
-    uint32_t protocol; /* the same on all ranks if the smallest */
-    uint32_t inverse;  /* number and the largest are */
+    uint32_t protocol; /* minimum over the ranks */
+    uint32_t inverse;  /* minimum of ~protocol: ~inverse is the maximum */
     uint64_t nonce;    /* of the lowest rank */
     uint32_t max_kib;  /* of unanswered requests; a minimum */
     unsigned char unused[AMG_MPI_GREETING_LEN - 236];
@@ -48,14 +48,14 @@ _Static_assert(sizeof(struct amg_mpi_greeting) == AMG_MPI_GREETING_LEN &&
                    offsetof(struct amg_mpi_greeting, message_len) == 208,
     "all versions of the library send and receive these");
 
-/* The second one. */
+/* The second exchange. */
 struct amg_mpi_facts {
     uint32_t failed;      /* ranks that could not make their part */
-    uint32_t nodes;       /* the number of them */
+    uint32_t nodes;       /* number of nodes */
     uint32_t is_part;     /* a rank's world has more processes than the job */
     uint32_t last_leader; /* the highest first rank of a node */
     uint32_t leader_count;
-    uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest ones, in their order */
+    uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest leaders, ascending */
 };
 
 /* Fills in version, layout and host of this process. */
@@ -67,7 +67,7 @@ void amg_mpi_greeting_reduce(
 bool amg_mpi_greeting_fits(
     const struct amg_mpi_greeting *all, char *ret_text, size_t cap);
 
-/* Of one rank; `is_leader`: the first one of its node. */
+/* Facts of one rank; `is_leader`: the rank is the first of its node. */
 void amg_mpi_facts_init(struct amg_mpi_facts *facts, uint32_t rank,
     bool is_leader, bool is_part, bool has_failed);
 void amg_mpi_facts_reduce(

@@ -2,18 +2,18 @@
 /* The ranks of a domain for other modules: peers, barrier, bootstrap of a node.
  *
  * MPI cannot cancel a barrier that a rank has entered. So a barrier whose
- * caller stopped waiting stays pending, and the next call resumes it: all ranks
- * pass as many as they call. It uses the communicator of messages, on which
- * there is one other collective call, before these.
+ * caller stopped waiting stays pending, and the next call resumes it: a rank
+ * passes as many barriers as it calls. Barriers use the communicator of
+ * messages, as does, before them, the barrier of opening.
  *
- * That one is for a class that calls other nodes by libfabric, and so polls MPI
- * no more once it is open. MPI may have sent a rank's part of the last
- * collective call only half (MPICH over tcp;ofi_rxm does so until the next call
- * of MPI), and the receiver would stay in amalgam_init. So each rank enters a
- * non-blocking barrier at the end of opening, and tests it from time to time:
- * complete, it shows that all ranks are past the blocking calls. The same may
- * happen to messages of that barrier; for these a rank calls MPI JOINED_LOOKS
- * times more, and no rank blocks for them. */
+ * The barrier of opening is for a class that calls other nodes by libfabric,
+ * and so polls MPI no more once it is open. MPI may have sent a rank's part of
+ * the last collective call only half (MPICH over tcp;ofi_rxm does so until the
+ * next call of MPI), and the receiver would stay in amalgam_init. So each rank
+ * enters a non-blocking barrier at the end of opening, and tests it from time
+ * to time: once complete, the barrier shows that all ranks are past the
+ * collective calls. Messages of that barrier, for which no rank blocks, may be
+ * held, too: so a rank calls MPI JOINED_LOOKS times more. */
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -147,7 +147,7 @@ void amg_mpi_barrier_end(struct amg_domain *base)
     amg_bias_unlock(domain->lock);
 }
 
-/* After it began: true once all ranks have entered. */
+/* True: all ranks have entered the barrier, or MPI failed. */
 static bool joining_test_locked(struct amg_mpi_joining *joining)
 {
     int flag = 0;

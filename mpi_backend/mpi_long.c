@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long messages: those that are announced, and received one by one.
+/* Long messages: requests and replies that are sent after an announcement.
  *
  * A request or reply that exceeds the posted receives takes two messages:
  *
@@ -7,48 +7,48 @@
  *   LONG: length, kind, context ------> allocates a msgbuf, posts its receive
  *   the message ----------------------> an arrival or a reply as any other
  *
- * Nothing acknowledges it: MPI tells the sender when its memory is free, and
- * credits come back as for short calls. The message is on the communicator of
- * bulk data, where no probe finds it.
+ * Nothing acknowledges a long message: MPI tells the sender when its memory is
+ * free, and credits come back as for short calls. The message is on the
+ * communicator of bulk data, where no probe finds it.
  *
- * No message has a name of its own, so none can be confused with another or run
- * out. A tag is a queue: it says request or reply, and the context. For each
- * sender and tag, the n-th announcement belongs to the n-th message, as MPI
- * delivers messages of one sender and tag in the order of their sends to
- * receives in the order of their posts:
+ * No message has a number of its own, so numbers cannot be confused or run out.
+ * A tag is a queue, of requests or replies, of a context. For each sender and
+ * tag, the n-th announcement belongs to the n-th message, as MPI delivers
+ * messages of one sender and tag in the order of their sends to receives in the
+ * order of their posts:
  *
  *   - a sender posts an announcement and its message under one lock, and the
  *     announcements of one tag go to one context, so all of them are on one tag
  *     of the other communicator. A message that MPI refuses is posted again by
- *     polls, and later ones to that rank wait behind it: once it was announced,
- *     it must come
- *   - the receiver handles messages to a context in order: those of its posted
- *     receives, and those that a probe finds while it is closed; receives are
- *     posted again only when that probe's message is complete
+ *     polls, and later long messages to that rank wait behind it, as an
+ *     announced message must come
+ *   - the receiver handles messages to a context in order: messages of posted
+ *     receives, and, while the context is closed, of a probe; receives are
+ *     posted again only when the probed message is complete
  *   - announcements wait in two lists, each a queue. Requests without room wait
- *     at their endpoint. `waiting` has the others, which wait for memory alone,
- *     and all of an endpoint that closed; nothing of an endpoint's list is
- *     received before `waiting` is empty.
+ *     at their endpoint. `waiting` has those that wait for memory alone, and
+ *     all of an endpoint that closed; nothing of an endpoint's list is received
+ *     before `waiting` is empty.
  *
  * Requests and replies have different tags, because a request may wait until
- * the program has answered others, for which it may need a reply. A peer whose
- * announcement breaks the protocol is out of step; what then comes for another
- * announcement is dropped. A receive has room for any length: MPI would end the
- * job for a longer message.
+ * the program has answered others, for which it may need a reply. After an
+ * announcement that breaks the protocol, its sender is out of step: a message
+ * that comes for a wrong announcement is dropped. A receive has room for any
+ * length: MPI would end the job for a longer message.
  *
  * Requests of a peer keep their order. From the announcement on, a long request
  * has a place in the list `behind` of its endpoint; later requests of the peer
- * to that endpoint wait there, until those before them have come. They wait for
- * no other peer, and for no other endpoint, whose calls the program may have to
- * answer first. Replies pass by.
+ * to that endpoint wait there, until those before them have come. Requests wait
+ * for no other peer, and for no other endpoint, whose calls the program may
+ * have to answer first. Replies do not wait.
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of
  * a context that are coming, or wait for their handler, have at most
- * AMALGAM_MAX_PENDING_BYTES, or there is one; the announcements of others wait
- * here, in order, and their bytes in MPI at the sender. Replies and refused
- * requests do not wait. Each announced message is received, as MPI may need
- * that to complete the send. Model: tests/models/mpi_long.pml. */
+ * AMALGAM_MAX_PENDING_BYTES, or there is only one; announcements of further
+ * requests wait here, in order, and their bytes in MPI at the sender. Replies
+ * and refused requests do not wait. Each announced message is received, as MPI
+ * may need that to complete the send. Model: tests/models/mpi_long.pml. */
 #include "mpi_backend/mpi_long.h"
 
 #include <string.h>
@@ -111,7 +111,7 @@ static struct amg_link *long_place(struct amg_mpi_msgbuf *msgbuf)
     return &msgbuf->arrival.arrival.link;
 }
 
-/* Gives the arrivals of that peer to the endpoint, up to the next place. */
+/* Gives the arrivals of `from` to the endpoint, up to the next place. */
 static void behind_move_locked(
     struct amg_mpi_ep *ep, const struct amg_peer *from)
 {
@@ -131,7 +131,7 @@ static void behind_move_locked(
     }
 }
 
-/* Is a long request of that peer coming? */
+/* Is a long request of `from` coming? */
 static bool behind_has_locked(
     const struct amg_mpi_ep *ep, const struct amg_peer *from)
 {
@@ -203,7 +203,7 @@ static struct amg_mpi_ep *long_ep(const struct amg_mpi_msgbuf *msgbuf)
     return msgbuf->post.ep == NULL ? NULL : amg_mpi_ep_of(msgbuf->post.ep);
 }
 
-/* The bytes of its context that it counts for; NULL: it does not. */
+/* Pending bytes that the message counts in; NULL: a reply, or no endpoint. */
 static atomic_uint_fast64_t *long_held(const struct amg_mpi_msgbuf *msgbuf)
 {
     const struct amg_ep *ep = msgbuf->post.ep;
@@ -224,7 +224,7 @@ static void held_sub(atomic_uint_fast64_t *held, uint64_t len)
         atomic_fetch_sub_explicit(held, len, memory_order_relaxed);
 }
 
-/* Bytes of the arrival that it becomes. */
+/* Bytes of the arrival that the message becomes. */
 static uint32_t long_body_len(const struct amg_mpi_msgbuf *msgbuf)
 {
     return msgbuf->len - (uint32_t)sizeof(msgbuf->header);
@@ -252,7 +252,7 @@ static uint16_t *long_count_locked(
     return kind == AMG_MPI_REPLY ? &peer->long_replies : &peer->long_requests;
 }
 
-/* It has come, or will not. */
+/* The announced message has come, or will not. */
 static void long_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_msgbuf *msgbuf)
 {
@@ -263,8 +263,8 @@ static void long_end_locked(
     --*count;
 }
 
-/* Begins to receive the message of this announcement, and takes it. False: no
- * memory, and nothing has changed. */
+/* Begins to receive the message of this announcement, and gives it the place in
+ * `behind`. False: no memory, or MPI failed; nothing has changed. */
 static bool long_receive_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_msgbuf *announcement)
 {
@@ -319,7 +319,7 @@ void amg_mpi_longs_start_locked(
     }
 }
 
-/* False: such a message may not come, and the peer's fault was logged. */
+/* False: the announcement breaks the protocol, which was logged. */
 static bool announcement_check_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, const struct amg_mpi_long *body)
 {
@@ -386,7 +386,7 @@ static bool long_is_sound(
            message->header->cookie == msgbuf->post.cookie;
 }
 
-/* MPI has received it, or failed. False: it cannot be used. */
+/* MPI has received the message, or failed. False: the message was dropped. */
 static bool long_take_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message)
@@ -445,7 +445,7 @@ void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message)
     struct amg_arrival *arrival = &message->arrival->arrival;
 
     arrival->is_long = true;
-    /* The context that it came to, for the release. */
+    /* Keeps the context for amg_mpi_long_release(). */
     message->msgbuf->tag = message->ep->base.context_id;
     held_add(message->ep->base.held, arrival->len);
 }
@@ -502,7 +502,7 @@ bool amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
     bool is_quiet = amg_mpi_longs_are_idle(domain);
     struct amg_link *link = NULL;
 
-    for (uint32_t i = 0; i < calls->cap; i++) /* cancelled ones */
+    for (uint32_t i = 0; i < calls->cap; i++) /* cancelled calls, too */
         is_quiet = is_quiet && calls->slots[i].object == NULL;
     while ((link = amg_list_pop(&domain->longs.waiting)) != NULL) {
         long_end_locked(domain, amg_mpi_msgbuf_of_link(link));
@@ -514,7 +514,7 @@ bool amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
         long_end_locked(domain, msgbuf);
         if (long_cancel(msgbuf, end_ns))
             amg_mpi_msgbuf_put_locked(msgbuf);
-        else /* it counts as in use from now on */
+        else /* the msgbuf counts as in use from now on */
             AMG_LOG_WARNING("mpi",
                 "a long message of rank %d had not come when the class was "
                 "closed; MPI may still use its memory",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long messages: those that are announced, and received one by one. */
+/* Long messages: requests and replies that are sent after an announcement. */
 #ifndef AMG_MPI_BACKEND_MPI_LONG_H
 #define AMG_MPI_BACKEND_MPI_LONG_H
 
@@ -8,25 +8,24 @@
 
 /* HG_NOMEM. */
 hg_return_t amg_mpi_longs_init(struct amg_mpi_domain *domain);
-/* All of them were dropped. */
+/* All long messages were dropped. */
 void amg_mpi_longs_fini(struct amg_mpi_domain *domain);
 
 /* The slot of the contract. */
 hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
     uint32_t len, struct amg_buf **ret_buf);
 
-/* Is it too long for a posted receive? */
+/* Is the message too long for a posted receive? */
 static inline bool amg_mpi_long_is(const struct amg_mpi_msgbuf *msgbuf)
 {
     return msgbuf->len > msgbuf->domain->room_len;
 }
 
 /* Writes the announcement of the message into `announcement`, which leaves
- * before it. Returns the tag of the message. */
+ * first. Returns the tag of the message. */
 int amg_mpi_long_announce_locked(
     const struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_msgbuf *announcement);
 
-/* Handles an announcement. */
 void amg_mpi_long_on_message_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
@@ -45,15 +44,15 @@ static inline bool amg_mpi_longs_are_idle(const struct amg_mpi_domain *domain)
 bool amg_mpi_long_next_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message);
 
-/* The bytes of an arrival with `is_long`, which it no longer has. */
+/* Takes an arrival with `is_long` off the pending bytes; clears `is_long`. */
 void amg_mpi_long_release(struct amg_arrival *arrival);
 /* A message of amg_mpi_long_next_locked() became this arrival. */
 void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message);
 
-/* The arrival of a request goes to its endpoint, now or in its turn; while
- * `behind` of the endpoint is not empty. */
+/* Gives the arrival of a request to its endpoint, whose `behind` is not empty:
+ * now, or after the peer's requests before it. */
 void amg_mpi_long_give_locked(const struct amg_mpi_message *message);
-/* The request becomes no arrival. */
+/* The request becomes no arrival: gives up its place in `behind`. */
 void amg_mpi_long_leave_locked(const struct amg_mpi_message *message);
 
 /* The endpoint closes: the requests that come to it are refused. */

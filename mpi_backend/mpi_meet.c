@@ -10,16 +10,16 @@
  *   greeting   a reduction over the user's communicator
  *   duplicates two, at the same time
  *   node       each rank enters a place in memory that its node shares; a
- *              barrier of all tells that no further one comes
+ *              barrier of all tells that no further rank comes
  *   facts      a reduction
  *
- * The ranks of a node exchange the rest in that place, without messages; its
- * first one is its leader.
+ * The ranks of a node exchange the rest in that place, without messages; the
+ * first rank of a node is its leader.
  *
  * The leaders exchange records in log2 M steps (M nodes), as in Bruck's
- * allgather. In step k a leader sends what it has to the leader 2^k before it,
- * and receives from the one 2^k behind. It knows the former, which tells it the
- * next one; a probe finds the latter. */
+ * allgather. In step k a leader sends its records to the leader 2^k before, and
+ * receives by a probe from the leader 2^k behind. The leader before, whose rank
+ * it knows, tells it the rank for the next step. */
 #include "mpi_backend/mpi_meet.h"
 
 #include <stdlib.h>
@@ -31,10 +31,10 @@
 #include "base/map.h"
 #include "mpi_backend/mpi_place.h"
 
-/* On the communicator of data, on which nothing else is in flight. */
+/* Tags on the communicator of data, on which nothing else is in flight. */
 enum {
     TAG_BEFORE,
-    TAG_STEPS, /* and up to 31 further ones */
+    TAG_STEPS, /* and up to 31 further tags */
 };
 
 enum { TEXT_CAP = 400, TAG_MAX_LEAST = 32767 };
@@ -111,9 +111,9 @@ static uint64_t text_hash(uint64_t hash, const char *text)
     return text == NULL ? hash : amg_hash(hash, text, strlen(text));
 }
 
-/* A number of this node and this opening: of the name of the host (that of a
- * container, too), and the name that the launcher knows it by: Hydra and Slurm
- * may start the ranks of several nodes on one host. */
+/* A number of this node and this opening: a hash of the nonce, of the name of
+ * the host or container, and of the launcher's name for the node, as Hydra and
+ * Slurm may start the ranks of several nodes on one host. */
 static uint64_t node_number(uint64_t nonce)
 {
     uint64_t hash = amg_hash(AMG_HASH_EMPTY, &nonce, sizeof(nonce));
@@ -206,8 +206,7 @@ hg_return_t amg_mpi_meet_facts(struct amg_mpi_comm *comm, bool has_failed)
     return facts.failed > 0 ? HG_NOMEM : HG_SUCCESS;
 }
 
-/* The first rank of the node before this one; that before the first is the
- * last. */
+/* The leader with the next lower rank; for rank 0, the last leader. */
 static int leader_before(const struct amg_mpi_comm *comm, int *ret_before)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -236,7 +235,7 @@ struct collection {
     int before; /* the leader that is `nodes` before this one */
 };
 
-/* How many records its first `nodes` nodes have. */
+/* Number of records of the first `nodes` nodes. */
 static int count_of(const struct collection *collection, int nodes)
 {
     uint32_t node = 0;
@@ -256,8 +255,8 @@ static int count_of(const struct collection *collection, int nodes)
     return count;
 }
 
-/* Sends what the leader before lacks, and takes as much from the one behind.
- * Both tell the next one before them. */
+/* Sends the records that the leader before lacks, and receives records of as
+ * many nodes from the leader behind, which gets `before` of this leader. */
 static int collection_grow(struct collection *collection, int step)
 {
     MPI_Comm data = collection->data;
@@ -281,7 +280,7 @@ static int collection_grow(struct collection *collection, int step)
         rc = MPI_Get_count(&status, collection->record, &got);
     if (rc != MPI_SUCCESS)
         return rc;
-    AMG_ASSERT(got >= nodes); /* a node has a rank */
+    AMG_ASSERT(got >= nodes); /* a node has at least one rank */
     AMG_ASSERT(got <= collection->count_all - collection->count);
     rc = MPI_Imrecv(collection->records +
                         (size_t)collection->count * collection->record_len,

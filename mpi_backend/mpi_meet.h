@@ -11,23 +11,23 @@
  * the lock of MPI calls. HG_NA_ERROR: MPI failed, the log has the cause. */
 
 /* Over `user`: reduces the greetings of all ranks, and finds the rank of this
- * one. HG_PROTOCOL_ERROR, on all ranks: not all have this version of the
- * library, the log names them. */
+ * process. HG_PROTOCOL_ERROR, on all ranks: the versions of the library differ,
+ * and the log names two ranks. */
 hg_return_t amg_mpi_meet_greet(MPI_Comm user, struct amg_mpi_greeting *greeting,
     struct amg_mpi_comm *comm);
 /* Over `user`: makes the communicators of `comm`, and finds the ranks of this
- * node; `nonce` is that of all ranks. HG_NOMEM, on this rank only: the caller
+ * node; `nonce` is equal on all ranks. HG_NOMEM, on this rank only: the caller
  * goes on to amg_mpi_meet_facts(). */
 hg_return_t amg_mpi_meet_ranks(
     MPI_Comm user, uint64_t nonce, struct amg_mpi_comm *comm);
 /* Over all: reduces the facts, and keeps them in `comm`. HG_NOMEM, on all
- * ranks: one of them has failed. */
+ * ranks: a rank has failed. */
 hg_return_t amg_mpi_meet_facts(struct amg_mpi_comm *comm, bool has_failed);
 
 /* Over all: `ret_all` of the first rank of each node receives the `len` bytes
  * of each rank, in the order of nodes from its own on; other ranks do not use
- * it. A record begins with a number of its node (uint32_t). Returns a code of
- * MPI. */
+ * `ret_all`. A record begins with a number of its node (uint32_t). Returns a
+ * code of MPI. */
 int amg_mpi_meet_collect(const struct amg_mpi_comm *comm, const void *mine,
     uint32_t len, void *ret_all);
 

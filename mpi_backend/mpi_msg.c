@@ -2,8 +2,8 @@
 /* Requests, replies and refusals of the call engine.
  *
  * A request to a context that is not open here is refused, in its own msgbuf.
- * So is each that arrives after this process began to close; its origin then
- * ends it as canceled instead of waiting. */
+ * So is each request that arrives after this process began to close; the origin
+ * then ends the call as canceled instead of waiting. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 }
 
 /* Credits go to the context of the last request of the rank; with a wish for
- * more, to that of the request that waits. */
+ * more, to the context of the request that waits. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
@@ -275,8 +275,8 @@ void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     amg_mpi_msgbuf_put(amg_call_ptr(op));
 }
 
-/* The msgbuf for a refusal of what came in this one, which it frees or is.
- * NULL: other calls use it, and there is no memory. */
+/* The msgbuf for the refusal of a request that came in `msgbuf`: that, or for a
+ * PACK, which other calls use, a new msgbuf. NULL: no memory. */
 static struct amg_mpi_msgbuf *refusal_get_locked(struct amg_mpi_msgbuf *msgbuf)
 {
     struct amg_mpi_msgbuf *other = msgbuf;
@@ -348,7 +348,7 @@ static void arrival_give_locked(struct amg_mpi_domain *domain,
         amg_mpi_long_give_locked(message);
 }
 
-/* Whether it is an ACK, which took no credit. */
+/* Whether the message is an ACK, which took no credit. */
 static inline bool message_is_ack(const struct amg_mpi_message *message)
 {
     return message->kind == AMG_MPI_ONEWAY &&
@@ -449,7 +449,7 @@ void amg_mpi_msg_on_refuse_locked(
     amg_mpi_op_end_locked(op, amg_call_refusal(refuse.code));
 }
 
-/* Checked: a call of such a kind may have this length. */
+/* Handles a call of a PACK. Only REFUSE has a length to check. */
 static void call_take_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {

@@ -42,9 +42,9 @@ void amg_mpi_msg_refuse_locked(
 void amg_mpi_msg_on_credits_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits);
 /* Has any rank not answered a request of ours, or not returned the credit of a
- * one-way one? Calls that were cancelled do not count. */
+ * one-way request? Calls that were cancelled do not count. */
 bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain);
-/* One of these, for the log, or NULL. */
+/* A peer that owes an answer or a credit, for the log; or NULL. */
 const struct amg_mpi_peer *amg_mpi_msg_pending_peer_locked(
     struct amg_mpi_domain *domain);
 
@@ -58,17 +58,17 @@ void amg_mpi_msg_drop_locked(
 void amg_mpi_disconnect_on_message_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Sends what is to be sent, also while the class is open. */
+/* Sends the messages that are due, also while the class is open. */
 void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain);
 /* A step of this rank's closing. True: the disconnect is complete. */
 bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain);
-/* Logs the ranks that this one waits for; rank 0 asks which these are. */
+/* Logs the ranks that this rank waits for; rank 0 asks which these are. */
 void amg_mpi_disconnect_report_locked(struct amg_mpi_domain *domain);
-/* This rank gives up. Rank 0 asks which ranks are missing, and the others wait
- * for its answer: returns the longest time that this takes. */
+/* Begins to give up: rank 0 asks which ranks are missing, and other ranks wait
+ * for the outcome. Returns the longest time of that wait, in ms. */
 unsigned amg_mpi_disconnect_settle_locked(struct amg_mpi_domain *domain);
 bool amg_mpi_disconnect_is_settled_locked(const struct amg_mpi_domain *domain);
-/* Ends it, and logs the missing ranks. */
+/* Ends the disconnect, and logs the missing ranks. */
 void amg_mpi_disconnect_abandon_locked(struct amg_mpi_domain *domain);
 
 #endif

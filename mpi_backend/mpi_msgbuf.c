@@ -3,15 +3,15 @@
  *
  * There are as many msgbufs as were ever in use at once: for posted receives,
  * messages being sent, received replies, and requests of peers that the user
- * has not released. Credits bound the last for each peer. A msgbuf is the
+ * has not released. Credits bound such requests for each peer. A msgbuf is the
  * longest message, four times an eager one, and 320 bytes; memory that no
  * message filled is never touched.
  *
- * They are cut from blocks. The first one has enough for all credits of one
- * busy peer in both directions; its pages are touched only when they are used.
- * Later blocks are small, to allocate little beyond the need.
+ * Msgbufs are cut from blocks. The first block has enough for all credits of
+ * one busy peer in both directions; its pages are touched only when they are
+ * used. Later blocks are small, to allocate little beyond the need.
  *
- * A msgbuf of a long message is memory of its own; some stay for later ones. */
+ * A msgbuf of a long message is an allocation of its own; LONGS_KEPT stay. */
 #include "mpi_backend/mpi_msgbuf.h"
 
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ enum {
     CREDITS_RESERVED = 128, /* the first block reserves for at most so many */
     MSGBUFS_SPARE = 32, /* of the first block, for what credits do not bound */
     MSGBUFS_MORE = 8,   /* in each later block */
-    LONGS_KEPT = 16,    /* free long msgbufs */
+    LONGS_KEPT = 16,    /* free long msgbufs that stay allocated */
 };
 
 /* Header in front of the msgbufs. */
@@ -80,7 +80,7 @@ static struct amg_mpi_msgbuf *msgbuf_make(struct amg_mpi_domain *domain)
     return msgbuf;
 }
 
-/* The list of free ones; empty: allocates one. NULL: no memory. */
+/* Takes a free long msgbuf, or allocates one. NULL: no memory. */
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_long_locked(
     struct amg_mpi_domain *domain)
 {
@@ -242,18 +242,18 @@ size_t amg_mpi_msgbuf_taken_locked(const struct amg_mpi_domain *domain)
 }
 
 /* All messages to a context carry its tag, and are taken by one ring of
- * receives from any rank. MPI matches them in posting order, so a poll tests
- * only the oldest: with 16 posted, a round trip takes 1.07 times that of a bare
- * receive; testing all, 1.39 times. After one message more may have arrived,
- * and these are tested by one call, as each MPI call takes a lock. A long
- * message may complete after those behind it, which then wait.
+ * receives from any rank. MPI matches receives in posting order, so a poll
+ * tests only the oldest: with 16 posted, a round trip takes 1.07 times that of
+ * a bare receive; testing all, 1.39 times. After a message more may have
+ * arrived, so one call tests all receives, as each MPI call takes a lock. A
+ * longer message may complete after the messages behind it, which then wait.
  *
  * A message to a context that is not open here matches no receive. Such
- * messages, and those to the control tag (the disconnect), are found by a
- * probe for any tag: in one of 64 polls, and always while the domain closes.
+ * messages, and those to the control tag (the disconnect), are found by a probe
+ * for any tag: in one of 64 polls, and always while the domain closes.
  *
  * The tag carries a stamp of the domain. MPI may give a new communicator the
- * number of an old one, and a late message of that one must match nothing. */
+ * number of an old one, whose late messages must match nothing. */
 
 void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
 {
@@ -261,7 +261,7 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
     int tag = amg_mpi_tag(domain, ep->base.context_id);
 
     if (!AMG_LIKELY(tag != domain->unmatched.tag))
-        return; /* that message is handled before later ones to its context */
+        return; /* the probed message goes before later ones */
     while (ep->posted < AMG_MPI_RECEIVES) {
         unsigned last = (ep->first + ep->posted) % AMG_MPI_RECEIVES;
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
@@ -330,7 +330,6 @@ static void ring_note(
     ep->codes[slot] = code;
 }
 
-/* Tests the oldest. */
 static void ring_test(struct amg_mpi_ep *ep)
 {
     MPI_Status status;
@@ -341,7 +340,7 @@ static void ring_test(struct amg_mpi_ep *ep)
         ring_note(ep, ep->first, &status, rc);
 }
 
-/* Tests the oldest and those behind it, up to the end of the ring. */
+/* Tests the oldest receive, and all behind it up to the end of the ring. */
 static void ring_test_more(struct amg_mpi_ep *ep)
 {
     static const MPI_Status nobody = {.MPI_SOURCE = MPI_ANY_SOURCE};
@@ -384,7 +383,7 @@ bool amg_mpi_receive_next_locked(
     return false;
 }
 
-/* Cancels the oldest. True: it will receive no message. */
+/* Cancels the oldest receive. True: no message came. */
 static bool ring_cancel(struct amg_mpi_ep *ep)
 {
     unsigned slot = ep->first;
@@ -448,7 +447,7 @@ static bool unmatched_take(
     domain->unmatched.msgbuf = NULL;
     domain->unmatched.request = MPI_REQUEST_NULL;
     domain->unmatched.tag = -1;
-    if (context_of_tag(domain, status.MPI_TAG) < 0) { /* the domain ended */
+    if (context_of_tag(domain, status.MPI_TAG) < 0) { /* of a closed domain */
         amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
     }
@@ -457,10 +456,10 @@ static bool unmatched_take(
         domain, msgbuf, &status, rc, ret_message);
 }
 
-/* Starts to receive the message that the probe found; a long one may take a
- * while, if its sender must make progress. No other receive is posted to its
- * tag, so this one matches it; a message that MPI does not let begin stays
- * there for the next probe. */
+/* Starts to receive the message that the probe found; a long message may take a
+ * while, if its sender must make progress. No other receive is posted to that
+ * tag, so this receive matches; if MPI refuses, the message stays for the next
+ * probe. */
 static bool unmatched_begin(
     struct amg_mpi_domain *domain, const MPI_Status *found)
 {

@@ -12,13 +12,13 @@ void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain);
 
 /* NULL when there is no memory. */
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_locked(struct amg_mpi_domain *domain);
-/* One with `is_long`; the same. */
+/* A msgbuf with `is_long`; NULL when there is no memory. */
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_long_locked(
     struct amg_mpi_domain *domain);
 void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf);
 
-/* The same for a caller without the lock, which is taken only if `hot` is
- * empty. */
+/* For callers without the lock: get takes the lock only if `hot` is empty, put
+ * only if `hot` is full or the msgbuf is long. */
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get(struct amg_mpi_domain *domain);
 void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf);
 
@@ -31,14 +31,14 @@ static inline struct amg_mpi_msgbuf *amg_mpi_msgbuf_of_link(
     return amg_container_of(link, struct amg_mpi_msgbuf, post.link);
 }
 
-/* A received message, or a call in one; the msgbuf is the receiver's, and of a
- * call its share of it. */
+/* A received message, or a call of a PACK; the receiver owns the msgbuf, or the
+ * share of the call in the msgbuf. */
 struct amg_mpi_message {
     struct amg_mpi_msgbuf *msgbuf;
     const struct amg_mpi_header *header;
     unsigned char *body;
     struct amg_pack_arrival *arrival; /* to be used for this call */
-    struct amg_mpi_ep *ep;            /* its endpoint; NULL: none is open */
+    struct amg_mpi_ep *ep;            /* where it goes; NULL: not open */
     uint32_t rank;
     uint32_t len;  /* of the body */
     unsigned kind; /* enum amg_mpi_kind, or a number beyond */

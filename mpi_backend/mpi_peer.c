@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks of the communicator as peers: their addresses, and the check of
- * silent ones.
+ * silent ranks.
  *
  * Memory: a table of pointers, 8 bytes per rank of the communicator, whose
  * pages exist once they are written; and 200 bytes for each rank that this one
  * has exchanged a message with: two counts of flow control (80 bytes each), its
- * kept message (transport/pack.h) and its flags. One of these is in reserve,
+ * kept message (transport/pack.h) and its flags. One peer is in reserve,
  * because a message that MPI has delivered must not be lost for lack of memory:
- * without it none is received.
+ * without a reserve no message is received.
  *
  * A peer is a pointer into the table, so rank and peer are found from each
  * other by arithmetic. Nothing walks over the table. An address is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks of the communicator as peers: their addresses, and detection of
- * silent ones. */
+ * silent ranks. */
 #ifndef AMG_MPI_BACKEND_MPI_PEER_H
 #define AMG_MPI_BACKEND_MPI_PEER_H
 
@@ -13,15 +13,15 @@ struct amg_mpi_peer {
     struct amg_flow_peer calls;
     struct amg_flow_peer bulk;
     struct amg_pack_peer pack;
-    struct amg_mpi_peer *next; /* the one met before it */
+    struct amg_mpi_peer *next; /* the peer met before */
     uint32_t rank;
     struct amg_watched watched;
-    uint8_t context;        /* source of its last request */
+    uint8_t context;        /* source of the peer's last request */
     bool is_lost;           /* MPI could not send it a message */
     bool is_stuck;          /* MPI refused its oldest message in `unsent` */
-    uint16_t open;          /* its requests that are not answered or released */
-    uint16_t long_requests; /* that it announced and that have not come */
-    uint16_t long_replies;
+    uint16_t open;          /* requests of the peer, not answered or released */
+    uint16_t long_requests; /* announced, have not come */
+    uint16_t long_replies;  /* announced, have not come */
 };
 
 /* A peer of the contract is the address of its rank's slot in the table. */
@@ -45,7 +45,7 @@ static inline struct amg_peer *amg_mpi_peer_at(
 /* The first contact with a rank. NULL: no memory. */
 struct amg_mpi_peer *amg_mpi_peer_meet_locked(
     struct amg_mpi_domain *domain, uint32_t rank);
-/* Makes the reserve for the next one. */
+/* Allocates the reserve for the next peer. */
 bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain);
 void amg_mpi_peers_fini(struct amg_mpi_domain *domain);
 
@@ -68,7 +68,7 @@ static inline struct amg_mpi_peer *amg_mpi_peer_get_locked(
                                     : amg_mpi_peer_meet_locked(domain, rank);
 }
 
-/* One that was met. */
+/* The peer of a rank that was met. */
 static inline struct amg_mpi_peer *amg_mpi_peer_of_locked(
     const struct amg_mpi_domain *domain, uint32_t rank)
 {
@@ -77,7 +77,7 @@ static inline struct amg_mpi_peer *amg_mpi_peer_of_locked(
     return domain->peers[rank];
 }
 
-/* As amg_calls_violation(), of a rank. */
+/* Calls amg_calls_violation() for the peer of `rank`. */
 static inline void amg_mpi_peer_violation(struct amg_mpi_domain *domain,
     uint32_t rank, enum amg_violation what, unsigned kind, long number)
 {
@@ -88,7 +88,7 @@ static inline void amg_mpi_peer_violation(struct amg_mpi_domain *domain,
 }
 
 /* MPI could not send a message to `rank`, with `code`: logs MPI's text once per
- * rank, then counts them for the next check. Returns HG_NA_ERROR. */
+ * rank, then counts such messages for the next check. Returns HG_NA_ERROR. */
 hg_return_t amg_mpi_peer_lost(
     struct amg_mpi_domain *domain, uint32_t rank, int code);
 
@@ -101,7 +101,7 @@ static inline void amg_mpi_peer_heard_locked(
 }
 
 /* Called from time to time: names silent ranks when a period is over; MPI does
- * not report dead ones. */
+ * not report dead ranks. */
 void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain);
 
 /* The slots of the contract. */

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Meeting place of the ranks of a node while a domain opens: a file of /dev/shm
- * that they map. "Node" means the ranks that share it.
+ * that they map. "Node" means the ranks that share that file.
  *
- * Each rank claims a seat there, and writes its number. When a barrier of all
- * ranks is complete, no further one comes, and the first rank removes the file.
- * A rank with another /dev/shm (in a container), or without room in it, is
- * alone on a node. If it fails with a claimed seat, all that would share the
- * file are alone.
+ * Each rank claims a seat in the file, and writes its rank there. After a
+ * barrier of all ranks no further rank comes, and the first rank of the node
+ * removes the file. A rank with another /dev/shm (in a container), or without
+ * room in it, is alone on a node. If a rank fails with a claimed seat, all
+ * ranks that would share the file are alone.
  *
- * Their exchanges go through the seats, in pieces, and cost no message. A seat
- * has room for two pieces, used in turn. In each round the ranks write,
- * wait for all, and read. A rank that writes the same piece again has seen all
- * arrive in the round after the one that they read it in.
+ * The ranks exchange bytes through the seats, in pieces, without a message. A
+ * seat has room for two pieces, used in turn. In each round the ranks write,
+ * wait for all, and read. A rank overwrites a piece only when all ranks have
+ * arrived in the next round, and so have read the piece.
  *
  * The file is as long as if all ranks of the job were on one node; only seats
- * that ranks claim have pages. Each rank reserves those of its seat, so that no
- * write raises SIGBUS. As with segments, a file has its length and a lock
- * before it has its name; the lock tells those who clean the folder that it is
- * in use. */
+ * that ranks claim have pages. Each rank reserves the pages of its seat, so
+ * that no write raises SIGBUS. Like a segment, the file gets its length and a
+ * lock before its name; the lock tells processes that clean the folder that the
+ * file is in use. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t, fallocate() */
 #endif
@@ -46,7 +46,7 @@ enum {
     CPU_WORDS = sizeof(cpu_set_t) / sizeof(uint64_t),
     SEATS_MAX = 65536,
     PATH_CAP = 80,
-    OPEN_TRIES = 3, /* another rank may create it in between */
+    OPEN_TRIES = 3, /* a peer may create the file in between */
 };
 
 struct seat {
@@ -58,9 +58,9 @@ struct shared {
     atomic_uint claimed; /* seats */
     /* Publishes the ranks and cpus of seats (release), for the settling. */
     atomic_uint entered;
-    /* Publishes pieces (acquire, release): ranks, summed up over the rounds. */
+    /* Publishes pieces (acquire, release); counts arrivals in all rounds. */
     _Alignas(64) _Atomic uint64_t arrived;
-    _Atomic uint64_t cpus[CPU_WORDS]; /* a bit for each that a rank may use */
+    _Atomic uint64_t cpus[CPU_WORDS]; /* a bit per core that a rank may use */
     struct seat seats[];
 };
 
@@ -108,8 +108,8 @@ static int file_open(const char *path, size_t len)
     return fd;
 }
 
-/* Takes pages; false: there are too few. Not posix_fallocate(), which writes
- * where the system cannot do it. */
+/* Takes pages; false: there are too few. Not by posix_fallocate(), which writes
+ * to files that cannot reserve. */
 static bool file_reserve(int fd, size_t at, size_t len)
 {
     int rc = 0;
@@ -298,7 +298,7 @@ int amg_mpi_place_allgather(
     return rc;
 }
 
-/* In a round through the pieces of all ranks. */
+/* In each round, `root` writes to the pieces of all ranks. */
 int amg_mpi_place_bcast(
     struct amg_mpi_place *place, void *bytes, size_t len, int root)
 {

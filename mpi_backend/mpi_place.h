@@ -7,21 +7,21 @@
 
 struct amg_mpi_place;
 
-/* Enters this rank of `comm` into the place of that number, which is the same
- * for the ranks of a node and of no other opening. A rank that fails is alone,
- * and the log says why. NULL: out of memory. */
+/* Enters this rank of `comm` into the place `number`, which the ranks of a node
+ * share, and no other opening has. A rank that fails is alone, and the log says
+ * why. NULL: out of memory. */
 struct amg_mpi_place *amg_mpi_place_enter(
     const struct amg_mpi_comm *comm, uint64_t number);
-/* Behind a barrier of all ranks, which have entered: finds those of this node,
- * for the fields `node_*` and `must_yield` of `comm`. */
+/* After all ranks have entered, and passed a barrier: finds the ranks of this
+ * node, and sets the fields `node_*` and `must_yield` of `comm`. */
 void amg_mpi_place_settle(
     struct amg_mpi_place *place, struct amg_mpi_comm *comm);
 
-/* Collective over the node, with the same `len`. They return codes of MPI,
- * which a rank that waits calls now and then: a message that it sent before may
- * need that to leave (MPICH over libfabric). */
+/* Two functions that are collective over the node, with one `len`, and return
+ * codes of MPI. A rank that waits calls MPI now and then, as a message that it
+ * sent before may need that to leave (MPICH over libfabric). */
 
-/* As amg_boot_ops. `ret_all` NULL: for the other ranks only. */
+/* See amg_boot_ops. `ret_all` NULL: this rank only contributes. */
 int amg_mpi_place_allgather(
     struct amg_mpi_place *place, const void *mine, size_t len, void *ret_all);
 int amg_mpi_place_bcast(

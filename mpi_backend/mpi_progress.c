@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress of a domain, and its teardown, which waits for peers by progress.
  *
- * A poll that finds a message after one that found none returns at once: the
- * caller waited for it, and a second test costs 0.1 us. The next poll reposts
- * receives, while the answer is in flight. In a stream of messages, the loop
- * takes as many as the caller wants. For the same reason, a poll that ends an
- * operation leaves messages to the next one, and sends are tested only if
- * nothing else arrived, or if they are many.
+ * A poll that finds a message after a poll without any returns at once: the
+ * caller waited for the message, and a second test costs 0.1 us. The next poll
+ * reposts receives, while the answer is in flight. In a stream of messages, the
+ * loop takes as many as the caller wants. For the same reason, a poll that ends
+ * an operation leaves messages to the next poll, and sends are tested only if
+ * nothing else arrived, or if there are many.
  *
- * All waits for peers work the same way: each makes progress on
- * the whole domain, and releases the lock between two rounds. Messages received
- * meanwhile are kept for the next polls. */
+ * All waits for peers work the same way: each makes progress on the whole
+ * domain, and releases the lock between two rounds. Messages received then are
+ * kept for the next polls. */
 #include "mpi_backend/mpi_progress.h"
 
 #include <stdatomic.h>
@@ -32,14 +32,14 @@
 enum {
     PROBE_MASK = 63,  /* a probe costs 0.1 us, so one poll of 64 makes one */
     DOMAIN_MAX = 64,  /* messages of one endpoint, when all are polled */
-    SLEEP_NS = 50000, /* between rounds that found nothing, after */
-    IDLE_MAX = 256,   /* this many, which is about 0.1 ms */
+    SLEEP_NS = 50000, /* between rounds that find nothing */
+    IDLE_MAX = 256,   /* idle rounds before a sleep: about 0.1 ms */
     CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
-    ANSWER_MS = 500,  /* part of it: for peers to answer a cancelled get */
+    ANSWER_MS = 500,  /* of CLOSE_MS: for peers to answer a cancelled get */
     RANKS_CAP = 32,
 };
 
-/* The credits of its header were taken. */
+/* Handles CREDIT; message_take_locked() took the credits of the header. */
 static void on_credit_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -412,7 +412,7 @@ hg_return_t amg_mpi_close_unreg(
     return HG_SUCCESS;
 }
 
-/* Puts and gets of the endpoint end; waits until MPI leaves their memory. */
+/* Ends puts and gets of `ep` (NULL: all); waits until MPI leaves the memory. */
 static void transfers_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep)
 {
@@ -684,7 +684,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     is_quiet = amg_mpi_longs_drop_locked(domain);
     is_quiet = amg_mpi_accesses_drop_locked(domain) && is_quiet;
     is_quiet = amg_mpi_transfers_drop_locked(domain) && is_quiet;
-    if (!is_quiet) /* its tags would mean others in a class with its number */
+    if (!is_quiet) /* late fragments must match no later communicator */
         domain->comm.data = MPI_COMM_NULL; /* stays allocated */
     amg_mpi_rma_close_locked(domain, is_whole);
     if (!barrier_end_locked(domain))

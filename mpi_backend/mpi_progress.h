@@ -21,16 +21,16 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *domain);
 void amg_mpi_close_report(struct amg_domain *base);
 bool amg_mpi_close_abandon(struct amg_domain *domain);
 
-/* Whether all ranks have ended it, or some gave up on others. */
+/* Whether all ranks have ended the class, or a rank gave up on others. */
 bool amg_mpi_close_is_over(struct amg_mpi_domain *domain);
 /* A step of the disconnect of a domain that the program left open: operations
- * end, requests are refused. True: done, at the latest when `verdict`
- * expires. */
+ * end, requests are refused. True: done, at the latest when `verdict` is
+ * AMG_PATIENCE_OVER. */
 bool amg_mpi_close_leave(
     struct amg_mpi_domain *domain, enum amg_patience_verdict verdict);
 /* Frees all MPI objects of the domain, which makes no MPI call afterwards.
- * Waits for peers at most a second, and for all ranks to free its windows if
- * `frees_windows`, else these are left. */
+ * Waits at most a second for each kind of open operation, and, if
+ * `frees_windows`, until all ranks free the windows, which else stay open. */
 void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows);
 
 #endif

@@ -13,13 +13,13 @@ extern const struct amg_transport amg_mpi_transport;
 /* The ranks of this node; of domains that amg_mpi_transport opened. */
 extern const struct amg_node_ops amg_mpi_node;
 
-/* Is it an intracommunicator of the MPI that the library was built with, before
- * MPI_Finalize? If not, logs the cause. */
+/* Is `comm` an intracommunicator of the MPI that the library was built with,
+ * before MPI_Finalize? If not, logs the cause. */
 bool amg_mpi_comm_is_usable(MPI_Comm comm);
 
 /* Sets the communicator of domains that are opened without one; MPI_COMM_NULL:
- * the world again. It stays the caller's, and must live while domains are being
- * opened. HG_INVALID_ARG: an intercommunicator. */
+ * the world again. The communicator stays the caller's, and must live while
+ * domains open. HG_INVALID_ARG: an intercommunicator. */
 hg_return_t amg_mpi_world_set(MPI_Comm comm);
 
 /* `domain` is one that amg_mpi_transport opened. Only the functions of the
@@ -35,10 +35,10 @@ int amg_mpi_size(const struct amg_domain *domain);
 /* The domain's own duplicate: it may be queried, and used for collective calls
  * while the domain opens; send no messages over it. */
 MPI_Comm amg_mpi_comm(const struct amg_domain *domain);
-/* Between them, code outside this folder may call MPI: no other thread of the
- * library does so meanwhile at MPI_THREAD_SERIALIZED. Not for calls that wait
- * for a peer. HG_OPNOTSUPPORTED: this thread must not call MPI; do not call
- * end. */
+/* Between lock and unlock, code outside this folder may call MPI: no other
+ * thread of the library does so meanwhile at MPI_THREAD_SERIALIZED. Not for
+ * calls that wait for a peer. HG_OPNOTSUPPORTED: this thread must not call MPI;
+ * do not unlock. */
 hg_return_t amg_mpi_calls_lock(const struct amg_domain *domain);
 void amg_mpi_calls_unlock(const struct amg_domain *domain);
 

@@ -2,16 +2,16 @@
 /* Sends: calls that leave at once or are packed, and messages in flight.
  *
  * Messages that MPI sends wait on one list until a poll tests them. A small
- * message is complete when MPI_Isend returns, but testing it then would be one
- * more call for each, and each takes MPI's lock: polls test several at once,
+ * message is complete when MPI_Isend returns, but a test then would be one more
+ * call of MPI, with its lock, per message: polls test several sends at once,
  * when there are enough, or when no message arrived. Sends to different ranks
  * may complete in any order.
  *
  * A message that MPI refuses is the caller's again. The driver hands some
  * messages to MPI a few times, at once, as later messages must not pass them:
  * replies and messages of its own, as nobody could tell the rank that waits for
- * them of the failure, and all that it had accepted before, in a pack or from a
- * thread that may not call MPI. */
+ * them of the failure, and messages that the driver had accepted before, in a
+ * pack or from a thread that may not call MPI. */
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
@@ -98,7 +98,7 @@ static void sends_add_locked(
 }
 
 /* Hands the message that begins with `header` to MPI. `peer` is NULL before the
- * first contact: it is owed nothing. */
+ * first contact, when no credits are owed. */
 static inline hg_return_t msgbuf_post_locked(struct amg_mpi_msgbuf *msgbuf,
     struct amg_mpi_header *header, struct amg_mpi_peer *peer)
 {
@@ -137,7 +137,7 @@ static bool long_send_locked(struct amg_mpi_msgbuf *msgbuf)
     return true;
 }
 
-/* The announced messages, in the order of those to each rank. */
+/* Sends announced messages, to each rank in the order of the announcements. */
 static void longs_send_locked(struct amg_mpi_domain *domain)
 {
     struct amg_list *unsent = &domain->longs.unsent;
@@ -210,8 +210,8 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain)
         kept_send_locked(domain, pack);
 }
 
-/* A call, while another message is under way. True: it is kept, or was copied,
- * and its msgbuf is taken. */
+/* Keeps a call while another message is under way. True: the call is kept, or
+ * was copied, and its msgbuf is taken. */
 AMG_NOINLINE static bool call_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {
@@ -319,7 +319,7 @@ void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf)
         amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
-/* Removes the oldest ones from the list; returns how many. */
+/* Removes the oldest sends from the list; returns how many. */
 static int sends_take_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *ret_msgbufs[AMG_MPI_SENDS],
     MPI_Request ret_requests[AMG_MPI_SENDS])
@@ -339,7 +339,7 @@ static int sends_take_locked(struct amg_mpi_domain *domain,
     return count;
 }
 
-/* Tests all of them: ret_codes[i] is valid if requests[i] has become
+/* Tests all requests: ret_codes[i] is valid if requests[i] has become
  * MPI_REQUEST_NULL. */
 static void requests_test(
     int count, MPI_Request *requests, int ret_codes[AMG_MPI_SENDS])

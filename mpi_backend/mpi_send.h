@@ -19,10 +19,10 @@ static inline void amg_mpi_send_address(struct amg_mpi_msgbuf *msgbuf,
     msgbuf->header.kind = (uint8_t)(AMG_MPI_MAGIC | kind);
 }
 
-/* Sends an addressed msgbuf, and takes it; `msgbuf->post.op` ends when it has
- * left, or was copied into another one that will. A call may be kept until the
- * next poll (transport/pack.h). On an error the msgbuf stays the caller's, and
- * MPI's reason is logged. */
+/* Sends an addressed msgbuf, and takes it; `msgbuf->post.op` ends when the
+ * message has left, or was copied into another message. A call may be kept
+ * until the next poll (transport/pack.h). On an error the msgbuf stays the
+ * caller's, and MPI's reason is logged. */
 hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf);
 
 /* Sends a message that MPI refused with `rc`, and that another rank waits for,
@@ -46,7 +46,7 @@ void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf);
  * may not call MPI. Called by a thread that may call MPI. */
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 
-/* The same, once for each send in flight now. */
+/* Sends kept messages, and tests each send that is in flight now. */
 void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
 
 /* At close: keeps the msgbufs that MPI has not completed allocated. */

@@ -185,7 +185,7 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
 }
 
 /* MPI_Finalize begins: all MPI objects of the library must be freed. Ranks that
- * close their classes normally wait for this one, which sends DISCONNECT and
+ * close their classes normally wait for this rank, which sends DISCONNECT and
  * refuses requests until they have closed. A class that all ranks have ended is
  * no mistake of the program: an instance of Margo lives on as long as somebody
  * has a reference, and a C++ engine until the end of its block. */
@@ -510,7 +510,7 @@ static int ep_wait_fd(const struct amg_ep *ep)
 }
 
 /* A message that another thread's post has kept since the last poll must leave
- * before this one sleeps. */
+ * before this thread sleeps. */
 static bool ep_arm(struct amg_ep *ep)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(ep->domain);
@@ -544,7 +544,7 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 
 static void transport_stop(struct amg_domain *domain)
 {
-    (void)domain; /* MPI_Finalize does it */
+    (void)domain; /* MPI_Finalize stops the domains */
 }
 
 const struct amg_transport amg_mpi_transport = {

@@ -9,17 +9,17 @@
  *   context  the context of the sender, to which answers go
  *   credits  number of released one-way requests of the receiver
  *   cookie   index of the call or transfer in the tables of its origin, with a
- *            count of 1,024 uses (transport/table.h). No other one has it until
- *            the last answer has come; 4 million may be open. Of
- *            DISCONNECT and its kin: as in mpi_disconnect_tree.h; of CREDIT:
- *            a note of flow control (transport/flow.h); of PACK: the number of
- *            calls in it
+ *            count of 1,024 uses (transport/table.h). No other call or transfer
+ *            has the cookie until the last answer has come; 4 million may be
+ *            open. Of the DISCONNECT kinds: see mpi_disconnect_tree.h; of
+ *            CREDIT: a note of flow control (transport/flow.h); of PACK: the
+ *            number of calls
  *
  *   kind            from       body, amg_mpi_*       means
  *   REQUEST         origin     the poster's bytes    wants a reply
  *   ONEWAY          origin     the poster's bytes    no reply
  *   REPLY           target     the poster's bytes    returns one credit
- *   REFUSE          target     refuse                the same, with a code
+ *   REFUSE          target     refuse                one credit, and a code
  *   CREDIT          either     -                     credits, and a note
  *   PACK            either     calls                 several of the four kinds
  *                                                    of REQUEST to REFUSE, see
@@ -29,27 +29,27 @@
  *                                                    communicator
  *   GET             initiator  bulk_request          send these bytes
  *   PUT             initiator  bulk_request          bytes to be written
- *   PUT_AHEAD       initiator  bulk_request          the same; the first
+ *   PUT_AHEAD       initiator  bulk_request          a PUT whose first
  *                                                    fragments are in flight
- *   PUT_NOW         initiator  bulk_request, bytes   the same, with the bytes
+ *   PUT_NOW         initiator  bulk_request, bytes   a PUT with its bytes
  *   GET_DATA        exposer    the bytes             a small get's answer
  *   PUT_READY       exposer    -                     receives are posted
- *   DONE            exposer    done                  at most this was moved
- *   STOP            initiator  stop                  end early; of a put no
- *                                                    more than this was sent
+ *   DONE            exposer    done                  so many bytes move
+ *   STOP            initiator  stop                  end early; of a put,
+ *                                                    so many bytes were sent
  *   HALT            exposer    -                     asks for STOP
  *   SYNC            initiator  sync                  make progress and answer
- *   DISCONNECT          below  -                     these ranks are closing
- *   DISCONNECT_AGAIN    above  -                     all are; close once more
- *   DISCONNECT_ALL      above  missing               all are closing
- *   DISCONNECT_ASK      above  -                     which are not closing?
- *   DISCONNECT_MISSING  below  missing               these
+ *   DISCONNECT          below  -                     the subtree is closing
+ *   DISCONNECT_AGAIN    above  -                     all closed: close again
+ *   DISCONNECT_ALL      above  missing               all but these are closing
+ *   DISCONNECT_ASK      above  -                     which ranks are missing?
+ *   DISCONNECT_MISSING  below  missing               the missing ranks
  *
  * Integers are in the order of the machine: the ranks of one job run on one
  * kind of machine. Large transfers move as messages without any header, on a
- * communicator of their own; their tag identifies the transfer. The long
- * messages that LONG announces use it, too, with tags above those, which name
- * queues (mpi_long.c). */
+ * communicator of their own, with a tag that identifies the transfer. The long
+ * messages that LONG announces use that communicator, too, with higher tags,
+ * which name queues (mpi_long.c). */
 #ifndef AMG_MPI_BACKEND_MPI_WIRE_H
 #define AMG_MPI_BACKEND_MPI_WIRE_H
 
@@ -100,8 +100,8 @@ struct amg_mpi_refuse {
     uint32_t code;
 };
 
-/* The context and cookie of the announcement are those of the long message, and
- * so is the endpoint that it came to. */
+/* An announcement and its long message have one context and cookie, and go to
+ * one endpoint. */
 struct amg_mpi_long {
     uint32_t len;    /* with its header */
     uint8_t kind;    /* REQUEST, ONEWAY or REPLY */
@@ -111,9 +111,9 @@ struct amg_mpi_long {
 
 /* Key of exposed memory. */
 struct amg_mpi_key {
-    uint32_t cookie; /* its index in the table of the exposer */
-    uint32_t serial; /* of the registration: with one salt, a key that was kept
-                      * over 2^32 of them would be valid again */
+    uint32_t cookie; /* index in the exposer's table */
+    uint32_t serial; /* of the registration; `salt` changes when the serial
+                      * wraps, so no key becomes valid again */
     uint32_t salt;   /* of the exposer */
     uint32_t desc;   /* way << 30 | index of the descriptor; 0: by messages */
 };
@@ -144,9 +144,9 @@ struct amg_mpi_stop {
 /* Sent after puts through a window; see mpi_rma_access.c. */
 struct amg_mpi_sync {
     uint32_t is_answer;
-    /* Counts the SYNCs to this rank. Of those without an answer there is at
-     * most one for each transfer in flight, AMG_MPI_TRANSFERS, so numbers are
-     * compared by their difference. */
+    /* Counts the SYNCs to this rank. At most AMG_MPI_TRANSFERS have no answer,
+     * one per transfer in flight, so numbers are compared by their
+     * difference. */
     uint32_t number;
 };
 
@@ -154,7 +154,7 @@ struct amg_mpi_sync {
 struct amg_mpi_missing {
     uint32_t count;
     uint32_t unasked; /* ranks below those that do not answer */
-    uint32_t ranks[AMG_MPI_NAMED_MAX]; /* the first ones */
+    uint32_t ranks[AMG_MPI_NAMED_MAX]; /* the lowest ones */
 };
 
 static inline unsigned amg_mpi_kind_of(const struct amg_mpi_header *header)

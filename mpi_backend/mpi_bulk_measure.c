@@ -2,14 +2,14 @@
 /* Measurement of bulk data over MPI, through windows and by messages.
  *
  * The first ranks of up to AMG_MPI_LEADERS nodes measure, on a communicator and
- * with two windows of their own. They form pairs: in each round one rank pulls
- * once by each way while its partner serves it, then they swap. A round begins
- * only if all pairs agree that one as long as the last would end in time. The
- * result of a way is the median of its rounds, or the best one; over all pairs,
- * the slowest window and the fastest messages.
+ * with two windows of their own. The ranks form pairs: in each round one rank
+ * pulls once by each way while its partner serves it, then the two swap. A
+ * round begins only if, by the slowest pair, another as long as the last would
+ * end in time. The result of a way is the median of its rounds, or the best
+ * round; over all pairs, the slowest window and the fastest messages.
  *
  * Only pulls are measured: a push takes the same time through the same window
- * (1.28 GB/s either way through a dynamic one, MPICH 4.0.2, ch4:ucx). */
+ * (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */
 
 #include <sched.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ enum {
     ROUNDS = 7,     /* of each length; the first one only connects */
     ROUNDS_MIN = 4, /* enough for a result */
     AREA_LEN = AMG_MPI_MEASURED_LARGE,
-    ACCESS_WORDS = 8, /* an access word and its descriptor; see mpi_export.h */
+    ACCESS_WORDS = 8, /* AMG_MPI_DESC_LEN bytes; see mpi_export.h */
     AREA_CAP = AREA_LEN + ACCESS_WORDS * sizeof(int64_t),
-    NOTE_WORDS = 6,            /* as long as a header and an access of ours */
+    NOTE_WORDS = 6,            /* length of a GET with its header */
     TARGET_SLEEP_NS = 2000000, /* far above the time of a get */
     CLEAR_NS = 100000,         /* until a sleeping rank has left MPI */
     YIELDS = 200,              /* tests before a rank yields between them */
@@ -47,9 +47,9 @@ struct bench {
     MPI_Comm comm; /* of the ranks that measure */
     int rank;      /* in the job */
     int me;
-    int partner; /* MPI_PROC_NULL (< 0): none, their number is odd */
+    int partner; /* MPI_PROC_NULL (< 0): none, an odd number of ranks */
     MPI_Win windows[AMG_MPI_MEMORIES];
-    MPI_Aint at[AMG_MPI_MEMORIES]; /* the partner's bytes in them */
+    MPI_Aint at[AMG_MPI_MEMORIES]; /* displacement of the partner's bytes */
     unsigned char *area;           /* AREA_CAP bytes under both windows */
     unsigned char *landing;
     uint64_t ns[AMG_MPI_SIZES][WAYS][ROUNDS];
@@ -57,7 +57,7 @@ struct bench {
     struct amg_mpi_figures figures;
 };
 
-/* True: the MPI call succeeded; else logs it, and invalidates the times. */
+/* True: MPI succeeded; else logs the error, and invalidates the times. */
 static bool is_good(struct bench *bench, int code)
 {
     if (code == MPI_SUCCESS)
@@ -67,7 +67,7 @@ static bool is_good(struct bench *bench, int code)
     return false;
 }
 
-/* The same of a window: some MPIs have none for several threads and nodes. */
+/* True: MPI created the window; else logs why, and invalidates the times. */
 static bool is_window(struct bench *bench, int code)
 {
     if (amg_mpi_comm_is_window(code, "a window to measure bulk data"))
@@ -76,8 +76,8 @@ static bool is_window(struct bench *bench, int code)
     return false;
 }
 
-/* Makes progress until the request has ended; others measure meanwhile, maybe
- * on this core. */
+/* Makes progress until the request has ended; other pairs measure meanwhile,
+ * maybe on this core. */
 static int request_wait(MPI_Request *request)
 {
     int flag = 0;
@@ -156,8 +156,8 @@ static int access_post(
         ret_request);
 }
 
-/* As a transfer: announces an access and reads the descriptor, gets the bytes,
- * and releases the access, for which a transfer does not wait. */
+/* Pulls like a transfer: announces an access and reads the descriptor, and gets
+ * the bytes. The release is not timed, as a transfer does not wait for it. */
 static uint64_t window_pull(struct bench *bench, unsigned memory, uint64_t len)
 {
     static const int64_t leave = -1;
@@ -196,7 +196,7 @@ static void landing_check(struct bench *bench, uint64_t len)
     bench->figures.failed = 1 + (uint64_t)bench->rank;
 }
 
-/* One pull by each way. */
+/* Pulls once by messages, and once through each window. */
 static void ways_pull(struct bench *bench, unsigned size)
 {
     unsigned round = bench->rounds[size];
@@ -217,8 +217,8 @@ static void ways_pull(struct bench *bench, unsigned size)
 
 /* Tests two things of a target that sleeps outside of MPI: whether the post of
  * an access waits for it, and whether a get by each window does. The sleep
- * begins after this rank asked for it, so a get that ended within its length
- * did not wait for the target. */
+ * begins after this rank asked for it, so gets that ended within
+ * TARGET_SLEEP_NS from then did not wait for the target. */
 static void passive_check(struct bench *bench)
 {
     uint64_t asked_ns = amg_clock_ns();
@@ -257,8 +257,8 @@ static void partner_serve(struct bench *bench)
     }
 }
 
-/* Both of a pair pull, one after the other, or test whether windows are passive
- * (`size` is AMG_MPI_SIZES). */
+/* The two ranks of a pair pull in turn, or (`size` is AMG_MPI_SIZES) test
+ * whether windows are passive. */
 static void round_run(struct bench *bench, unsigned size)
 {
     for (int puller = 0; puller < 2 && bench->partner >= 0; puller++) {
@@ -313,7 +313,7 @@ static void rounds_run(struct bench *bench)
     const uint64_t budget_ns = BUDGET_MS * AMG_NS_PER_MS;
     const uint64_t start_ns = amg_clock_ns();
     uint64_t round_ns = 0; /* of the last one */
-    uint64_t now_ns = 0; /* since the start; the same on all measuring ranks */
+    uint64_t now_ns = 0;   /* since the start; equal on all measuring ranks */
 
     bench->figures.needs_target = bench->partner >= 0;
     for (unsigned size = 0; size < AMG_MPI_SIZES; size++) {
@@ -330,8 +330,8 @@ static void rounds_run(struct bench *bench)
     figures_fill(bench);
 }
 
-/* Two windows over the same memory. Collective, each of its calls is made by
- * all ranks whatever failed. False: not all ranks have both. */
+/* Creates two windows over the same memory. Collective: each rank makes all
+ * calls, whatever failed. False: not all ranks have both windows. */
 static bool windows_make(struct bench *bench)
 {
     MPI_Win *windows = bench->windows;

@@ -6,9 +6,9 @@
  * that needs no help of its target may be 5 % slower, since the target can
  * compute meanwhile. No window is used if the post of an access waits for a
  * target that is outside of MPI (osc/rdma of Open MPI 4.1.4 takes a lock
- * there): the caller could not cancel it, nor serve others. The init string or
- * AMALGAM_TRANSPORT may force either.
- * Windows over all ranks are created only if some transfers will use them. */
+ * there): the caller could not cancel the post, nor serve peers. The init
+ * string or AMALGAM_TRANSPORT may force windows or messages. Windows over all
+ * ranks are created only if some transfers will use them. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,8 +46,8 @@ __attribute__((format(printf, 2, 3))) static void reason_add(
     va_end(args);
 }
 
-/* "user memory by messages (windows and messages move 64 KiB at 3.4 and 13
- * GB/s, 1 MiB at 1.1 and 16)" */
+/* Adds for instance "user memory by messages (GB/s of windows, messages: 64 KiB
+ * 3.4, 13; 1 MiB 1.1, 16)". */
 static void memory_choose(const struct amg_mpi_figures *figures,
     enum amg_mpi_memory memory, struct amg_mpi_choice *choice)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exposed memory: its registrations, descriptors and permissions.
  *
- * A key is the index in the table of live memory, a serial number that is never
- * used twice, and a random number of this process, so that a key of freed
- * memory, or of another rank, matches nothing here. If the memory is in a
+ * A key is the index in the table of live memory, a serial number, and a random
+ * number of this domain, which changes when the serial wraps, so that a key of
+ * freed memory, or of another rank, matches nothing here. If the memory is in a
  * window, the key names the window and the descriptor.
  *
  * A descriptor is only changed by accumulate operations of this rank on itself,
@@ -14,12 +14,12 @@
  * other rank.
  *
  * The segments are not in the descriptor: the peer has them in its own list,
- * which is compared by a sum over all of them. That detects mistakes, not
- * malicious peers, because MPI checks nothing.
+ * which is compared by a sum over all of them. The comparison detects mistakes,
+ * not malicious peers, because MPI checks nothing.
  *
  * The end of an exposure: the access word is closed by an operation that
- * returns the accesses held; when these are released, the memory is detached.
- */
+ * returns the accesses held; when these are released, the memory is
+ * detached. */
 #include "mpi_backend/mpi_export.h"
 
 #include <string.h>
@@ -115,7 +115,7 @@ hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
 }
 
 enum {
-    SEGMENTS_MAX = 1024, /* of one handle; each is attached separately */
+    SEGMENTS_MAX = 1024, /* of one handle, which are attached separately */
 };
 
 void amg_mpi_export_init(
@@ -155,7 +155,7 @@ static hg_return_t access_word_add(struct amg_mpi_exports *exports,
 
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "ending the exposure of memory");
-    /* The caller would add once more. */
+    /* A retry by the caller would add twice. */
     for (unsigned i = 0; i < AMG_MPI_TRIES; i++)
         if ((rc = MPI_Win_flush(rank, window)) == MPI_SUCCESS)
             break;
@@ -179,7 +179,7 @@ static uint64_t word_of(
     return value;
 }
 
-/* Whether it is long enough, in few enough segments. */
+/* Whether the memory is long enough, in few enough segments. */
 static bool mem_is_fit(const struct amg_mpi_mem *mem)
 {
     uint64_t len = 0;
@@ -241,7 +241,7 @@ static enum amg_mpi_way mem_attach(struct amg_mpi_exports *exports,
     return AMG_MPI_WAY_DYNAMIC;
 }
 
-/* AMG_MPI_DESCS: there is none. */
+/* AMG_MPI_DESCS: none is free. */
 static uint32_t index_take(struct amg_mpi_exports *exports)
 {
     if (exports->free_count > 0)
@@ -276,7 +276,7 @@ static hg_return_t desc_open(struct amg_mpi_exports *exports,
     return words_add(exports, index, words);
 }
 
-/* Opens a descriptor for `mem`, and names it in the key; there is none without
+/* Opens a descriptor for `mem`, and names it in the key; opens none without
  * room, or if messages are better. Calls MPI. */
 static void export_open_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
@@ -296,7 +296,7 @@ static void export_open_locked(
         mem->key.desc = amg_mpi_key_desc(way, index);
         if (desc_open(exports, mem, index) == HG_SUCCESS)
             return;
-        mem->key.desc = 0; /* its value is now unknown */
+        mem->key.desc = 0; /* never reused: the words' values are unknown */
     } else if (!exports->has_warned) {
         exports->has_warned = true;
         AMG_LOG_INFO("bulk",
@@ -308,7 +308,7 @@ static void export_open_locked(
         mem_detach(exports, mem, mem->count);
 }
 
-/* Lets the next move close its descriptor. */
+/* Lets the next move close the descriptor of `mem`. */
 static void export_leave_locked(
     struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
 {
@@ -316,7 +316,7 @@ static void export_leave_locked(
         amg_list_push(&exports->leaving, &mem->leaving);
 }
 
-/* One step towards freeing a descriptor. */
+/* Closes the access word; frees the descriptor once no access is held. */
 static void mem_move(struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
 {
     uint32_t index = amg_mpi_key_index(&mem->key);

@@ -14,17 +14,17 @@
  *   ORIGIN    address                       that displacement 0 stands for
  *   LIST      checksum of the segments      must match that of the peer's list
  *
- * By one operation the peer adds its access to the first word and reads all of
- * them. MPI updates each word atomically, and the access word shows both that
+ * By one operation the peer adds its access to the first word and reads all
+ * words. MPI updates each word atomically, and the access word shows both that
  * it was open and that the access is counted; so the exposer, which closes the
  * word by the same kind of operation, sees every access that it did not
  * prevent. All other words are constant while the word is open or an access is
  * held.
  *
- * The tag repeats after 4,095 registrations; the ID tells them apart. The count
- * has room for 2^20 accesses. A rank holds one to a memory as a rule, and at
- * most AMG_MPI_TRANSFERS if others end late; 2^20 at once would take a million
- * ranks that all pull from one, and are not prevented. */
+ * The tag repeats after 4,095 registrations, which the ID tells apart. The
+ * count has room for 2^20 accesses. A rank holds one access to a memory as a
+ * rule, and at most AMG_MPI_TRANSFERS if accesses end late; 2^20 at once would
+ * take a million ranks that all pull from one rank, which nothing prevents. */
 #ifndef AMG_MPI_BACKEND_MPI_EXPORT_H
 #define AMG_MPI_BACKEND_MPI_EXPORT_H
 
@@ -88,7 +88,7 @@ uint64_t amg_mpi_desc_tag(uint64_t word);
 int amg_mpi_desc_accessor(uint64_t word);
 
 /* Checks an access of the peer that read these words. HG_NOENTRY: the memory
- * was freed; HG_PERMISSION; HG_OVERFLOW: its list is not that of the memory. */
+ * was freed; HG_PERMISSION; HG_OVERFLOW: the memory has other segments. */
 hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
     const struct amg_segment *segments, uint32_t count);
@@ -98,11 +98,11 @@ struct amg_mpi_mem {
     struct amg_mem base;
     struct amg_mpi_key key;
     struct amg_list accesses; /* accesses of peers by messages, in flight */
-    bool is_closed;           /* no new ones begin */
+    bool is_closed;           /* no new accesses begin */
     struct amg_link
-        leaving;   /* exports->leaving: its descriptor is to be free */
+        leaving;   /* exports->leaving: the descriptor is to be freed */
     bool has_left; /* the access word is closed */
-    int accessor;  /* the rank that held an access then */
+    int accessor;  /* the rank that held an access at the last look */
     uint8_t flags;
     uint32_t count;
     struct amg_segment segments[];
@@ -130,7 +130,7 @@ struct amg_mpi_exports {
     struct amg_list leaving; /* struct amg_mpi_mem, whose exposure ends */
     uint32_t used;           /* descriptors below were used before */
     uint32_t free_count;
-    uint16_t free[AMG_MPI_DESCS]; /* of those, the ones that are free */
+    uint16_t free[AMG_MPI_DESCS]; /* indices below `used` that are free */
     bool has_warned;
 };
 

@@ -4,22 +4,21 @@
  *
  * Sender and receiver cut in the same places and use one tag, so MPI's order is
  * the order of the fragments, and the n-th receive gets the n-th fragment; no
- * fragment needs a header. Both cut the sequence of bytes, wherever they are in
- * memory. A contiguous fragment is sent from or received into user memory;
- * another one is gathered into a bounce buffer, or scattered from it, while
- * those before and after it are in flight.
+ * fragment needs a header. The cuts are in the sequence of bytes, wherever the
+ * bytes are in memory. A contiguous fragment is sent from or received into user
+ * memory; any other fragment is gathered into a bounce buffer, or scattered
+ * from it, while its neighbours are in flight.
  *
  * One MPI call tests all pipelines: a test that finds nothing makes progress
  * each time, for 0.07 us. MPI copies a long fragment inside of such a call, so
  * a test ends with the first pipeline that is over: its poster may have the
- * next one, and should not wait for the others.
+ * next transfer, and should not wait for other pipelines.
  *
  * A pipeline needs one bounce buffer if its fragments do, and is faster with a
- * few. It takes the first one before its first message to the peer, so that it
- * never waits for other pipelines, whose peers may wait for it; it gets more
- * while the domain has few in use. So there are at most BOUNCES_SHARED, and one
- * for each transfer in flight, which are bounded per peer. They are allocated
- * when first needed.
+ * few. The pipeline takes one before its first message to the peer, so that it
+ * never waits for pipelines whose peers may wait for it; it gets more while the
+ * domain has few. So there are at most BOUNCES_SHARED bounce buffers, and one
+ * per transfer in flight (bounded per peer), allocated when needed.
  *
  * When the receiver has all bytes, the program of the sender may learn that
  * from the receiver, and write to the memory before a test here has seen the
@@ -39,7 +38,7 @@
 
 enum {
     BOUNCES_SHARED = 64, /* 4 MiB: enough for 16 pipelines */
-    TAKES_MAX = 8,       /* by one test, to bound it */
+    TAKES_MAX = 8,       /* fragments that one test takes, as a bound */
 };
 
 void amg_mpi_bounces_fini(struct amg_mpi_bounces *bounces)
@@ -174,7 +173,7 @@ static void *fragment_memory(struct amg_mpi_pipeline *pipeline,
 
 /* MPI has refused the fragment in slot `last`, whose memory began at `at`. The
  * sender ends the transfer. A receiver tries again: the next transfer with this
- * tag would receive fragments that this one leaves. */
+ * tag would receive fragments that this transfer leaves. */
 static void fragment_refused(struct amg_mpi_pipeline *pipeline, unsigned last,
     const struct amg_seg_iter *at, int rc)
 {
@@ -190,7 +189,7 @@ static void fragment_refused(struct amg_mpi_pipeline *pipeline, unsigned last,
     }
 }
 
-/* False: it has to wait. */
+/* False: the fragment has to wait, or MPI refused it. */
 static bool fragment_post(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
 {
@@ -220,8 +219,8 @@ static bool fragment_post(
     return true;
 }
 
-/* Copies received bytes to their destination, if they are `good` and the list
- * still exists. */
+/* Copies received bytes to their destination, if `is_good`, and the list still
+ * exists. */
 static void fragment_fill(struct amg_mpi_pipeline *pipeline,
     const struct amg_mpi_bounce *bounce, uint32_t len, bool is_good)
 {
@@ -233,7 +232,7 @@ static void fragment_fill(struct amg_mpi_pipeline *pipeline,
         amg_seg_iter_skip(&pipeline->to_fill, len);
 }
 
-/* Whether it was cancelled; else, checks its length. */
+/* Whether the receive was cancelled; if not, checks its length. */
 static bool fragment_check(struct amg_mpi_pipeline *pipeline,
     const MPI_Status *status, uint32_t len, bool *ret_is_good)
 {
@@ -242,7 +241,7 @@ static bool fragment_check(struct amg_mpi_pipeline *pipeline,
 
     MPI_Test_cancelled(status, &is_cancelled);
     if (is_cancelled)
-        return true; /* its count is undefined */
+        return true; /* the count is undefined */
     MPI_Get_count(status, MPI_BYTE, &count);
     *ret_is_good = count == (int)len;
     if (!*ret_is_good && pipeline->ret == HG_SUCCESS)
@@ -320,7 +319,7 @@ void amg_mpi_batch_add(
         amg_mpi_batch_end(batch);
 }
 
-/* Takes the oldest completed fragment of one of them; false: none. */
+/* Ends the oldest fragment of a pipeline; false: that pipeline is over. */
 static bool batch_take(
     struct amg_mpi_batch *batch, int index, int rc, const MPI_Status *status)
 {

@@ -26,10 +26,10 @@ struct amg_mpi_bounce {
     _Alignas(64) unsigned char bytes[];
 };
 
-/* Frees the unused ones; those in use stay allocated. */
+/* Frees the unused bounce buffers; those in use stay allocated. */
 void amg_mpi_bounces_fini(struct amg_mpi_bounces *bounces);
 
-/* A bounce buffer, or NULL: no memory; or many exist and it is not `needed`. */
+/* A bounce buffer, or NULL: no memory; or many exist and not `is_needed`. */
 struct amg_mpi_bounce *amg_mpi_bounce_get(
     struct amg_mpi_bounces *bounces, bool is_needed);
 void amg_mpi_bounce_put(
@@ -42,7 +42,7 @@ void amg_mpi_bounce_put(
  */
 struct amg_mpi_pipeline {
     struct amg_seg_iter to_post; /* the memory of byte `posted` */
-    struct amg_seg_iter to_fill; /* received: that of byte `done` */
+    struct amg_seg_iter to_fill; /* of a receive: memory of byte `done` */
     uint64_t len;
     uint64_t limit;
     uint64_t posted;
@@ -58,18 +58,18 @@ struct amg_mpi_pipeline {
     uint8_t count;     /* fragments in flight */
     hg_return_t ret;   /* the first error */
     void *sink; /* receives all fragments, which are discarded; or NULL */
-    struct amg_mpi_bounce *spare;            /* its unused bounce buffers */
+    struct amg_mpi_bounce *spare;            /* unused, singly linked */
     MPI_Request requests[AMG_MPI_FRAGMENTS]; /* a ring, in posting order */
     uint32_t lens[AMG_MPI_FRAGMENTS];
-    /* Of each fragment; NULL: it moves directly. */
+    /* Bounce buffer of each fragment, or NULL. */
     struct amg_mpi_bounce *bounces[AMG_MPI_FRAGMENTS];
 };
 
-/* One test of many pipelines; on the stack of the caller. */
+/* A test of many pipelines; on the stack of the caller. */
 struct amg_mpi_batch {
     struct amg_mpi_domain *domain;
     unsigned count;
-    bool is_over; /* one of them is over, so the test has ended */
+    bool is_over; /* a pipeline is over, so the test has ended */
     struct amg_mpi_pipeline *pipelines[AMG_MPI_BATCH_MAX];
     MPI_Request requests[AMG_MPI_BATCH_MAX];
 };
@@ -79,8 +79,8 @@ struct amg_mpi_batch {
 void amg_mpi_pipeline_init(struct amg_mpi_pipeline *pipeline,
     const struct amg_seg_iter *list, uint64_t len, uint32_t fragment_len,
     bool is_send);
-/* Allocates the minimum it needs, before the peer gets a message about it.
- * HG_NOMEM. HG_PROTOCOL_ERROR: its fragments are too long for any bounce
+/* Allocates the bounce buffer that it needs, before the first message to the
+ * peer. HG_NOMEM. HG_PROTOCOL_ERROR: its fragments are too long for any bounce
  * buffer. */
 hg_return_t amg_mpi_pipeline_ready(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
@@ -88,7 +88,7 @@ hg_return_t amg_mpi_pipeline_ready(
 /* Posts the fragments that the window allows. */
 void amg_mpi_pipeline_post(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
-/* The same, and processes completed fragments. */
+/* Posts fragments, and processes completed ones until none is complete. */
 void amg_mpi_pipeline_move(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
 
@@ -99,7 +99,7 @@ static inline void amg_mpi_batch_begin(
     batch->count = 0;
     batch->is_over = false;
 }
-/* Processes completed fragments of this one and those added before, now or
+/* Processes completed fragments of this pipeline and those added before, now or
  * later. */
 void amg_mpi_batch_add(
     struct amg_mpi_batch *batch, struct amg_mpi_pipeline *pipeline);
@@ -118,8 +118,8 @@ void amg_mpi_pipeline_discard(
  * memory. */
 void amg_mpi_pipeline_abandon(struct amg_mpi_pipeline *pipeline);
 
-/* Frees its bounce buffers. Those of fragments still in flight stay allocated.
- */
+/* Frees its unused bounce buffers; those of fragments in flight stay
+ * allocated. */
 void amg_mpi_pipeline_fini(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
 
@@ -139,7 +139,7 @@ static inline uint64_t amg_mpi_pipeline_ahead(
     return len < window ? len : window;
 }
 
-/* Whether a peer could have stopped there. */
+/* Whether a peer could have stopped at byte `at`. */
 bool amg_mpi_pipeline_is_cut(
     const struct amg_mpi_pipeline *pipeline, uint64_t at);
 

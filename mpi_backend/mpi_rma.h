@@ -12,19 +12,19 @@
 struct amg_mpi_transfer;
 
 enum {
-    AMG_MPI_FRAGMENTS_TEST = 64, /* tested by one call */
+    AMG_MPI_FRAGMENTS_TEST = 64, /* fragments that one call tests */
 };
 
 /* State of window operations to one rank; created when first needed. */
 struct amg_mpi_rma_peer {
-    struct amg_list accesses; /* that transfers may join */
+    struct amg_list accesses; /* accesses that transfers may join */
     uint32_t in_flight;       /* puts and gets that MPI has not finished */
     uint32_t flush_waits;     /* transfers that want a flush; no new fragments
                                * meanwhile */
     uint32_t asked;           /* number of the last SYNC sent to the rank */
     uint32_t answered;
-    uint8_t context;        /* the context that the last SYNC went to, */
-    uint8_t origin_context; /* and the one that its answer goes to */
+    uint8_t context;        /* the context that the last SYNC went to */
+    uint8_t origin_context; /* the context that the answer goes to */
     uint64_t flushes[AMG_MPI_WAY_COUNT]; /* completed so far */
 };
 
@@ -59,12 +59,12 @@ struct amg_mpi_rma_access {
     uint64_t seen[AMG_MPI_DESC_WORDS]; /* valid from HELD on */
 };
 
-/* One run of bytes in flight. */
+/* A run of bytes in flight. */
 struct amg_mpi_fragment {
     MPI_Request request; /* MPI_REQUEST_NULL: MPI does not have it */
     bool is_done;        /* MPI has completed it, not yet processed */
     uint64_t len;
-    void *user;                    /* its source or destination */
+    void *user;                    /* source or destination */
     struct amg_mpi_bounce *bounce; /* the bounce buffer it uses, or NULL */
 };
 
@@ -75,13 +75,13 @@ struct amg_mpi_rma_op {
     enum amg_mpi_way way;
     MPI_Win window;
     bool is_direct;   /* uses the user's memory, not bounce buffers */
-    bool has_asked;   /* SYNC `sync`, or one after it, is this transfer's */
+    bool has_asked;   /* sent SYNC `sync`, or a later one */
     uint32_t sync;    /* the SYNC whose answer it waits for */
-    uint64_t flushes; /* of the peer, when this one asked for a flush */
+    uint64_t flushes; /* of the peer, when this transfer began to wait */
     unsigned in_flight;
     struct amg_seg_iter
         local; /* of the next fragment; not read after cancellation */
-    struct amg_seg_iter remote; /* the same */
+    struct amg_seg_iter remote; /* of the next fragment, at the peer */
     uint64_t origin; /* the address at displacement 0 of the window */
     uint64_t left;   /* bytes not posted */
     uint64_t done;
@@ -117,10 +117,10 @@ void amg_mpi_rma_access_release_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_rma_access *access);
 /* Processes the requests that MPI has completed. */
 void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain);
-/* At close: returns how many MPI has not completed; these stay allocated. */
+/* At close: counts the accesses still with MPI, which stay allocated. */
 unsigned amg_mpi_rma_access_forget_locked(struct amg_mpi_rma *rma);
 
-/* The number of the next SYNC; what it answers came after now. */
+/* The number of the next SYNC, whose answer proves progress after now. */
 static inline uint32_t amg_mpi_sync_next(const struct amg_mpi_rma_peer *peer)
 {
     return peer->asked + 1;
@@ -133,8 +133,8 @@ static inline bool amg_mpi_sync_is_answered(
     return (int32_t)(peer->answered - number) >= 0;
 }
 
-/* Sends the next SYNC for `transfer`. False: one between the same contexts is
- * out, or there is no buffer; the next poll tries again. */
+/* Sends the next SYNC for `transfer`. False: a SYNC between the same contexts
+ * is out, or there is no buffer; the next poll tries again. */
 bool amg_mpi_sync_send_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer);
 /* Handler of SYNC and its answer; takes the message's buffer. */
@@ -162,7 +162,7 @@ hg_return_t amg_mpi_rma_op_start_locked(
 
 /* No window operation of this rank is in flight. */
 bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain);
-/* Makes progress on all of them. */
+/* Makes progress on all window operations of this rank. */
 void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain);
 
 /* Measurement of windows and messages: mpi_bulk_measure.c */
@@ -170,8 +170,8 @@ void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain);
 /* Bytes of the pulls that are measured, by enum amg_mpi_size. */
 enum { AMG_MPI_MEASURED_MEDIUM = 65536, AMG_MPI_MEASURED_LARGE = 1048576 };
 
-/* Measured times of a get. One MPI_Allreduce with MPI_MAX shares all words; 0
- * means not measured. None exceeds INT64_MAX, because MPICH 4.0.2 compares
+/* Measured times of a get. One reduction with MPI_MAX shares all words; 0 means
+ * not measured. No word exceeds INT64_MAX, because MPICH 4.0.2 compares
  * MPI_UINT64_T as signed. */
 struct amg_mpi_figures {
     uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* the slowest pair */
@@ -180,7 +180,7 @@ struct amg_mpi_figures {
     uint64_t needs_target; /* 1: a window needs its owner to call MPI */
     uint64_t is_blocking;  /* 1: the post of an access waits for its owner */
     uint64_t failed;       /* 1 + the rank whose log says what failed */
-    uint64_t ranks;        /* that measured */
+    uint64_t ranks;        /* number of ranks that measured */
     uint64_t took_ns;
 };
 

@@ -2,22 +2,23 @@
 /* Accesses to exposed memory of other ranks, and SYNC.
  *
  * Acquiring and releasing an access costs 2.6 us, a quarter of a transfer of 64
- * KiB; so concurrent transfers share one. It ends with its last transfer, and
- * only JOINS_MAX may join: the exposer waits for accesses before its memory
- * goes away, and must not wait without limit. For the same reason a long access
- * rereads its word repeatedly, and ends when the exposer has closed it.
+ * KiB; so concurrent transfers share an access. An access ends with its last
+ * transfer, and only JOINS_MAX may join: the exposer waits for accesses before
+ * its memory goes away, and must not wait without limit. For the same reason a
+ * long access rereads its word repeatedly, and ends when the word is closed.
  *
  * The last transfer leaves an access at once, before the program learns that
  * the transfer has ended: the program may then make no progress for a long
- * time. That need not wait for what the access does otherwise: MPI executes the
- * accumulates of one rank on one word in their order, so the access is counted
- * before it is subtracted, and a check depends on nothing.
+ * time. Leaving need not wait for other requests of the access: MPI executes
+ * the accumulates of one rank on one word in their order, so the access is
+ * counted before it is subtracted, and no state depends on a check.
  *
- * SYNC asks another rank to make progress and to answer. One at a time is
- * enough between two contexts: the next one serves all transfers that wait. A
- * transfer between other contexts sends its own, since those of the pending one
- * may not be polled. Then several are pending, and answers come in any order;
- * each proves that progress was made after all that have a lower number. */
+ * SYNC asks another rank to make progress and to answer. One SYNC at a time is
+ * enough between two contexts: the next SYNC serves all transfers that wait. A
+ * transfer between other contexts sends a SYNC of its own, since the contexts
+ * of the pending SYNC may not be polled. Then several SYNCs are pending, and
+ * answers come in any order; an answer proves progress after all SYNCs of lower
+ * numbers. */
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 
@@ -106,7 +107,7 @@ hg_return_t amg_mpi_rma_access_join_locked(struct amg_mpi_domain *domain,
     int rc = MPI_SUCCESS;
 
     if (access != NULL) {
-        AMG_ASSERT(access->refs > 0); /* else it is shut */
+        AMG_ASSERT(access->refs > 0); /* no transfer joins a shut access */
         access->refs++;
         if (++access->joined == JOINS_MAX)
             access_shut(access);
@@ -151,7 +152,7 @@ void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     if (MPI_Rget_accumulate(&nothing, 1, MPI_UINT64_T, &access->word, 1,
             MPI_UINT64_T, access->rank, desc_at(access), 1, MPI_UINT64_T,
             MPI_SUM, rma->windows->descs, &access->request) != MPI_SUCCESS)
-        return; /* nothing depends on it */
+        return; /* nothing depends on a check */
     access_set_state(access, AMG_MPI_RMA_ACCESS_CHECKING);
     amg_list_push(&rma->pending, &access->link);
 }

@@ -10,16 +10,16 @@
  * The request of an Rput may end when its bytes have left, and MPI_Win_flush
  * blocks until the target calls MPI (measured: 280 ms behind one that slept for
  * 300 ms). So the flush is called only when it returns at once: the target has
- * just answered from within its progress, and nothing else is in flight to it.
- * While a transfer waits for that, no new fragment to that target is posted.
- * One SYNC and one flush serve all transfers that waited when it began. If
- * windows are passive, SYNC is left out.
+ * just answered from within its progress, and nothing else is in flight to that
+ * target. While a transfer waits for a flush, no new fragment to its target is
+ * posted. One SYNC and one flush serve all transfers that waited when the SYNC
+ * or flush began. If windows are passive, SYNC is left out.
  *
- * MPI cannot cancel any of this. A cancelled transfer posts no new fragments,
- * and its operation ends when MPI has completed the others and the access was
- * left: afterwards the program need not make progress, and the exposer may wait
- * for the access. A silent target may make that take long. So a transfer that
- * may be cancelled moves its fragments through bounce buffers, and its
+ * MPI cannot cancel any of these steps. A cancelled transfer posts no new
+ * fragments, and its operation ends when MPI has completed the posted fragments
+ * and the access was left: afterwards the program need not make progress, and
+ * the exposer may wait for the access. With a silent target that may take long.
+ * So a cancellable transfer moves its fragments through bounce buffers, and its
  * operation ends after GRACE_MS (mpi_transfer.c) at the latest; the transfer
  * goes on. A transfer that cannot be cancelled uses the user's memory directly.
  *
@@ -117,8 +117,8 @@ static void refusal_log(const struct amg_mpi_transfer *transfer, hg_return_t rc)
                               : "is not what its descriptor says");
 }
 
-/* Checks the transfer against the descriptor, which is the same for all that
- * share the access. */
+/* Checks the transfer against the descriptor, which is the same for all
+ * transfers that share the access. */
 static hg_return_t op_check(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
@@ -133,7 +133,7 @@ static hg_return_t op_check(struct amg_mpi_transfer *transfer)
         op->remote.count);
 }
 
-/* Whether its operation has not ended. */
+/* Whether the operation has neither ended nor been cancelled. */
 static bool op_is_wanted(const struct amg_mpi_transfer *transfer)
 {
     return transfer->op != NULL && !transfer->is_cancelled;
@@ -147,8 +147,8 @@ static bool op_goes_on(const struct amg_mpi_transfer *transfer)
 }
 
 /* The next run that is contiguous on both sides, at most `max`. Attached
- * regions may be adjacent, and one operation must not cross into another one:
- * remote segments are not joined. */
+ * regions may be adjacent, and an operation must not cross into the next
+ * region: remote segments of the dynamic window are not joined. */
 static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
     void **ret_local, uint64_t *ret_remote)
 {
@@ -173,7 +173,7 @@ static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
     return run;
 }
 
-/* Gets a bounce buffer for the fragment if it needs one. False: none now. */
+/* Gets a bounce buffer, if the fragment needs one. False: none now. */
 static bool bounce_take(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_op *op, struct amg_mpi_fragment *fragment)
 {
@@ -206,7 +206,7 @@ static int fragment_begin(const struct amg_mpi_transfer *transfer,
         op->window, &fragment->request);
 }
 
-/* Posts the next fragment, if it can be. */
+/* Posts the next fragment, if possible. */
 static void fragment_post_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, struct amg_mpi_fragment *fragment)
 {
@@ -253,8 +253,8 @@ static void fragment_end_locked(struct amg_mpi_domain *domain,
     op->peer->in_flight--;
 }
 
-/* Processes completed fragments, and posts more. After its operation has ended,
- * only direct fragments still use the user's lists and memory. */
+/* Processes completed fragments, and posts more. After the operation has ended,
+ * only direct fragments still use the user's memory. */
 static void fragments_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -290,7 +290,7 @@ static bool acquiring_move_locked(
     return false;
 }
 
-/* From now on nothing is posted to its peer until a flush. */
+/* From now on nothing is posted to the peer until a flush. */
 static void flush_want(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
@@ -369,7 +369,7 @@ static bool flushing_move_locked(
             return false;
         rc = MPI_Win_flush(transfer->rank, op->window);
         if (rc == MPI_SUCCESS)
-            (*flushes)++; /* for the others that wait for it, too */
+            (*flushes)++; /* for other transfers that wait, too */
         else
             op->ret = amg_mpi_comm_error(rc, "flushing a window");
     }
@@ -386,7 +386,7 @@ hg_return_t amg_mpi_rma_op_start_locked(
     hg_return_t rc = HG_NOMEM;
 
     AMG_ASSERT(transfer->is_rma && op->access == NULL);
-    /* The watch over silent ranks knows those that were met. */
+    /* The watch over silent ranks knows only ranks that were met. */
     if (amg_mpi_peer_get_locked(domain, (uint32_t)transfer->rank) != NULL)
         op->peer = amg_mpi_rma_peer_locked(domain->rma, transfer->rank);
     if (op->peer != NULL)
@@ -407,8 +407,8 @@ hg_return_t amg_mpi_rma_op_start_locked(
 }
 
 /* All fragments in flight, tested by one call: a test that finds nothing makes
- * MPI progress like one that does, and takes 0.1 us. Those beyond its capacity
- * are tested by further calls, as the first ones may be to a silent rank. */
+ * MPI progress like one that does, and takes 0.1 us. Further calls test
+ * fragments beyond the capacity, as the first may be to a silent rank. */
 struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];
@@ -416,7 +416,7 @@ struct batch {
     int count;
 };
 
-/* Marks those that have ended. */
+/* Marks the fragments that have ended. */
 static void batch_end(struct batch *batch)
 {
     for (int i = 0; i < batch->count; i++) {
@@ -468,8 +468,8 @@ static void fragments_test(const struct amg_mpi_rma *rma)
     batch_end(&batch);
 }
 
-/* Each takes one step. True: there may be another one; false: the transfer
- * waits, or was freed. */
+/* Each function takes one step. True: another step may follow; false: the
+ * transfer waits, or was freed. */
 static bool (*const state_moves[AMG_MPI_TRANSFER_STATE_COUNT])(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer) = {
     [AMG_MPI_TRANSFER_ACQUIRING] = acquiring_move_locked,
@@ -478,8 +478,8 @@ static bool (*const state_moves[AMG_MPI_TRANSFER_STATE_COUNT])(
     [AMG_MPI_TRANSFER_FLUSHING] = flushing_move_locked,
 };
 
-/* Ends the operation of a cancelled transfer in time; MPI does not use the
- * user's memory any more. */
+/* Ends the operation of a cancelled transfer at its deadline, if MPI does not
+ * use the user's memory any more. */
 static void op_hurry_locked(struct amg_mpi_transfer *transfer)
 {
     const struct amg_mpi_rma_op *op = &transfer->rma;
@@ -560,7 +560,7 @@ hg_return_t amg_mpi_rma_open(
     return HG_SUCCESS;
 }
 
-/* At close: returns how many MPI has not completed; these stay allocated. */
+/* At close: counts the transfers still with MPI, which stay allocated. */
 static unsigned ops_forget_locked(struct amg_mpi_rma *rma)
 {
     struct amg_link *link = NULL;

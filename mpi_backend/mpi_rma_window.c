@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI windows of a domain, and the memory attached to the dynamic one.
  *
- * There are three. One holds the descriptors of each rank's exposed memory, in
- * memory of the driver. The pool window covers the library's memory; creating
- * it touches none of its pages. Any memory can be attached to the dynamic
- * window; with MPICH 4.0.2 (ch4:ucx) it is ten times slower.
+ * There are three windows. `descs` holds the descriptors of each rank's exposed
+ * memory, in memory of the driver. The pool window covers the library's memory,
+ * and creating it touches no pages. Any memory can be attached to the dynamic
+ * window, which is ten times slower with MPICH 4.0.2 (ch4:ucx).
  *
- * Creating one takes 16 to 60 ms if ranks wait for a core, else 1 ms, so they
- * are created once per domain and never per handle. One epoch of
- * MPI_Win_lock_all lasts as long as they do.
+ * Creating a window takes 16 to 60 ms if ranks wait for a core, else 1 ms, so
+ * windows are created once per domain and never per handle. One epoch of
+ * MPI_Win_lock_all lasts as long as its window.
  *
  * Regions that are attached to one window must not overlap, and MPI does not
- * check that. So memory that lies within an attached region shares it, and
- * memory that lies partly in one is reached by messages: an access may not
- * cross the border of two regions, and its origin does not know the borders.
- * A region is shared only as long as some exposed memory covers it completely:
- * of the others the program may have unmapped the rest, and mapped other pages
- * there, which MPI does not know.
- * Regions stand in an array in the order of their bases; adding one among n
- * moves 24 n bytes at the most, for 8,192 some microseconds.
+ * check that. So memory that lies within an attached region shares the region,
+ * and memory that lies partly in a region is reached by messages: an access may
+ * not cross the border of two regions, and its origin does not know the
+ * borders. A region is shared only as long as some exposed memory covers it
+ * completely: else the program may have unmapped the rest of the region, and
+ * mapped other pages there, which MPI does not know. Regions stand in an array
+ * in the order of their bases; adding one among n moves 24 n bytes at the most,
+ * for 8,192 some microseconds.
  *
  * Freeing is collective, and blocks. So all ranks first pass a non-blocking
- * barrier: one may have given up on others that miss no rank. If a rank does
- * not enter it, windows and descriptors stay allocated, since the silent rank
- * may still read them. MPICH aborts in MPI_Finalize if a window still holds
- * memory; but that call is collective as well, and so the remaining windows are
- * freed when it begins, in the same order on all ranks. */
+ * barrier, which a rank that gave up on others does not enter. Without all
+ * ranks, windows and descriptors stay allocated, since a silent rank may still
+ * read them. MPICH aborts in MPI_Finalize if a window still holds memory; but
+ * MPI_Finalize is collective as well, and so the remaining windows are freed
+ * when it begins, in the same order on all ranks. */
 #include "mpi_backend/mpi_rma_window.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@
 
 enum {
     DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
-    SLEEP_NS = 50000, /* between two tests for the others */
+    SLEEP_NS = 50000, /* between two tests for other ranks */
     REGIONS_FIRST = 16,
 #if defined(OPEN_MPI)
     /* MPI_Win_attach() refuses the 65th region over osc/rdma, and then the next
@@ -49,7 +49,7 @@ enum {
 #endif
 };
 
-/* Guards the list of those left open. */
+/* Guards the list of windows left open. */
 static struct amg_lock left_lock;
 static struct amg_list left = {{&left.head, &left.head}};
 
@@ -194,8 +194,8 @@ static bool window_begin(int rc, MPI_Win window, const char *what)
     return amg_mpi_comm_is_window(rc, what);
 }
 
-/* One step: all ranks have created the window, or none keeps it. A window that
- * only some ranks have cannot be freed. */
+/* Whether all ranks have created the window; else no rank keeps it. A window
+ * that only some ranks have cannot be freed. */
 static bool window_agree(
     MPI_Comm comm, int rc, MPI_Win *window, const char *what)
 {
@@ -205,7 +205,7 @@ static bool window_agree(
     return false;
 }
 
-/* Unique, as no rank gets the same time twice. */
+/* The highest clock of all ranks; unique, as no rank gets one time twice. */
 static int number_agree(struct amg_mpi_windows *windows)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -354,7 +354,7 @@ void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole)
     amg_lock_unlock(&left_lock);
 }
 
-/* Waits until all ranks have entered; false: gave up on some. */
+/* Waits until all ranks have entered the barrier; false: gave up. */
 static bool barrier_wait(
     struct amg_mpi_windows *windows, struct amg_patience *patience)
 {
@@ -373,7 +373,7 @@ static bool barrier_wait(
     return true;
 }
 
-/* The one with the lowest number, or NULL: the same order on all ranks. */
+/* Windows with the lowest number, or NULL: the same order on all ranks. */
 static struct amg_mpi_windows *left_take_locked(void)
 {
     struct amg_link *link = amg_list_first(&left);

@@ -13,7 +13,7 @@
 
 /* The way to access exposed memory. Part of keys, so the values are fixed. */
 enum amg_mpi_way {
-    AMG_MPI_WAY_MESSAGES, /* its exposer sends and receives the data */
+    AMG_MPI_WAY_MESSAGES, /* the exposer sends and receives the data */
     AMG_MPI_WAY_POOL,     /* the window over the memory of the library */
     AMG_MPI_WAY_DYNAMIC,  /* the window that any memory is attached to */
     AMG_MPI_WAY_COUNT
@@ -24,9 +24,9 @@ enum {
         8192, /* descriptors, and so exposed memory in windows at once */
     AMG_MPI_DESC_WORDS = 5,
     AMG_MPI_DESC_LEN = 64, /* a cache line each; the rest is unused */
-    /* Bytes of a transfer and of its runs; shorter ones are faster by messages,
-     * which gather: 4 KiB take 2.2 us, and 4.1 us by a window with its access
-     * (MPICH 4.0.2, ch4:ucx, one node). */
+    /* Bytes of a transfer and of its runs; shorter transfers are faster by
+     * messages, which gather: 4 KiB take 2.2 us, and 4.1 us by a window with
+     * its access (MPICH 4.0.2, ch4:ucx, one node). */
     AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
 
@@ -34,7 +34,7 @@ struct amg_mpi_region {
     uintptr_t base;
     uint64_t len;
     uint32_t refs;
-    uint32_t whole; /* of these, of memory that is all of it */
+    uint32_t whole; /* references to all of the region */
 };
 
 /* How memory is attached and detached. */
@@ -48,7 +48,7 @@ struct amg_mpi_region_ops {
  * Owned by the struct that embeds it, guarded by its lock. */
 struct amg_mpi_regions {
     struct amg_mpi_region_ops ops;
-    struct amg_mpi_region *list; /* in the order of their bases; apart */
+    struct amg_mpi_region *list; /* in the order of bases; disjoint */
     uint32_t count;
     uint32_t cap;
     uint32_t max; /* attached at once */
@@ -58,48 +58,49 @@ struct amg_mpi_regions {
 /* Owned by its domain; if a rank is silent when the domain closes, kept until
  * MPI_Finalize. Constant while the domain is open. */
 struct amg_mpi_windows {
-    struct amg_link left; /* on the list of those left open */
-    MPI_Comm comm;        /* of its own */
+    struct amg_link left; /* on the list of windows left open */
+    MPI_Comm comm;        /* a duplicate for the windows */
     int rank;
     int size;
     MPI_Win descs;                   /* of all ranks; see mpi_export.h */
     MPI_Win ways[AMG_MPI_WAY_COUNT]; /* MPI_WIN_NULL if not created */
-    unsigned char *bytes;            /* this rank's; zeros at the start */
+    unsigned char *bytes;            /* descriptors of this rank */
     struct amg_mpi_regions regions;  /* attached to the dynamic window */
     struct amg_area area;            /* behind the pool window; len 0: none */
-    uint64_t open_ns;                /* time that their creation took */
-    uint64_t number;     /* identifies them; the same at all ranks */
-    MPI_Request barrier; /* barrier of all ranks before they are freed */
-    bool has_entered;    /* this rank has entered it */
+    uint64_t open_ns;                /* time that the creation took */
+    uint64_t number;                 /* identifies the windows on all ranks */
+    MPI_Request barrier; /* of all ranks, before the windows are freed */
+    bool has_entered;    /* the barrier has begun here */
 };
 
-/* Creates them, with all ranks of the communicator; `area` may be NULL. All
- * ranks get theirs, or none: HG_OPNOTSUPPORTED. If the user asked for windows
- * (`is_asked`), rank 0 warns of that; else it is normal with some MPIs. A
- * caller without memory gives NULL for `ret_windows`, and no rank gets any. */
+/* Creates the windows, with all ranks of the communicator; `area` may be NULL.
+ * All ranks get windows, or none: HG_OPNOTSUPPORTED, which is normal with some
+ * MPIs; rank 0 warns only if the user asked for windows (`is_asked`). A caller
+ * without memory gives NULL for `ret_windows`, and no rank gets windows. */
 hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
     const struct amg_area *area, bool is_asked,
     struct amg_mpi_windows **ret_windows);
 
-/* Announces that this rank will free them; true: all ranks will. Never blocks;
- * false: call again. */
+/* Announces that this rank will free its windows; true: all ranks will. Never
+ * blocks; false: call again. */
 bool amg_mpi_windows_barrier(struct amg_mpi_windows *windows);
 
-/* `is_whole`: all ranks of the communicator close theirs, too, and nothing is
- * in flight. Else they stay allocated: freeing them would wait for the missing
- * rank. Takes `windows`. */
+/* `is_whole`: all ranks of the communicator close their windows, too, and
+ * nothing is in flight. Else the windows stay allocated: freeing would wait for
+ * the missing rank. Takes `windows`. */
 void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole);
 
 /* MPI_Finalize begins, which fails with windows left open: frees them if all
  * ranks take part. */
 void amg_mpi_windows_stop(void);
 
-/* Detaches what is attached still. */
+/* Detaches all regions. */
 void amg_mpi_regions_fini(struct amg_mpi_regions *regions);
 
-/* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: a
- * part of them lies in other regions, or `max` regions are attached; HG_NOMEM;
- * what attach() returned. */
+/* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: the
+ * bytes lie partly in a region, or in a region that no memory covers
+ * completely, or `max` regions are attached; HG_NOMEM; what attach()
+ * returned. */
 hg_return_t amg_mpi_regions_ref(
     struct amg_mpi_regions *regions, const void *base, uint64_t len);
 /* Drops a reference to the same bytes; the last one in a region detaches it. */

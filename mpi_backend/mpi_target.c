@@ -6,13 +6,15 @@
  * was sent or received; see mpi_transfer.c for the messages. Every word of a
  * message is checked before it is used: key, permission, bounds, lengths.
  *
- * When a put sent ahead is refused, its first fragments are in flight. Its
- * access receives them into memory that is never read, shared by all such
- * accesses, until the sender's STOP has their number; then DONE has the code.
+ * When a put sent ahead is refused, its first fragments are in flight. The
+ * access of that put receives the fragments into memory that is never read,
+ * shared by all such accesses, until the sender's STOP has their number; then
+ * DONE has the code.
  *
  * When memory is unregistered (halt), a get ends with the fragments in flight,
- * and DONE has their number. The sender of a put gets HALT: only it knows how
- * many fragments it has sent, and the receives stay posted until its STOP. */
+ * and DONE has their number. The sender of a put gets HALT: only the sender
+ * knows how many fragments it has sent, and the receives stay posted until its
+ * STOP. */
 #include "mpi_backend/mpi_transfer.h"
 
 #include <string.h>
@@ -103,7 +105,7 @@ static void message_stall_locked(
     amg_list_push(&domain->stalled, &msgbuf->post.link);
 }
 
-/* No memory for an access. A put sent ahead must wait for it. */
+/* No memory for an access. A put sent ahead must wait for memory. */
 static void access_fail_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -133,7 +135,7 @@ static void access_reply_locked(
         amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
-/* Without `mem` it was refused with `code`. */
+/* Begins an access; without `mem`, one that is refused with `code`. */
 static void access_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message,
     const struct amg_mpi_bulk_request *request, struct amg_mpi_mem *mem,
@@ -251,7 +253,7 @@ static struct amg_mpi_access *access_find_locked(
     return NULL;
 }
 
-/* Answers how much of a get is in flight; all of it if its access has ended. */
+/* Answers how much of a get is in flight; all bytes if the access has ended. */
 static void get_stop_locked(const struct amg_mpi_message *message,
     struct amg_mpi_access *access, uint64_t len)
 {
@@ -311,7 +313,7 @@ void amg_mpi_access_on_stop_locked(
         access->is_stopped = true;
         amg_mpi_pipeline_stop(&access->pipeline, stop.len);
     }
-    amg_mpi_msgbuf_put_locked(msgbuf); /* else DONE is in flight */
+    amg_mpi_msgbuf_put_locked(msgbuf); /* without access, DONE is in flight */
 }
 
 void amg_mpi_accesses_retry_locked(struct amg_mpi_domain *domain)

@@ -17,23 +17,23 @@
  *
  * A put sends its first fragments ahead only if it cannot be cancelled, because
  * MPI sends cannot: a silent peer would block the user's memory. Its fragments
- * are at most AMG_MPI_AHEAD_MAX long, so that an exposer that refuses them has
- * memory to receive them into; longer ones would not be faster. Without sending
- * ahead, 64 KiB took 1.2 times as long.
+ * are at most AMG_MPI_AHEAD_MAX long, so that an exposer that refuses the put
+ * has memory to receive them into; longer fragments would not be faster.
+ * Without sending ahead, 64 KiB took 1.2 times as long.
  *
  * A message of a peer is accepted only if it fits a transfer that waits for it;
- * others are dropped with one warning.
+ * other messages are dropped with one warning.
  *
  * A transfer by messages lives until the peer's last message, because until
- * then the peer may use its number and tag; one through a window until MPI has
- * completed it. A cancelled operation ends earlier, as soon as MPI no longer
- * uses the user's memory: a put when its last fragment was sent, a get when its
- * receives were cancelled. A get gives the peer GRACE_MS to answer how much is
- * in flight before it cancels them; later fragments are received into memory
- * that is never read. A transfer that cancelled its receives without an answer
- * is withdrawn.
+ * then the peer may use its number and tag; a transfer through a window, until
+ * MPI has completed it. A cancelled operation ends earlier, as soon as MPI no
+ * longer uses the user's memory: a put when its last fragment was sent, a get
+ * when its receives were cancelled. A get gives the peer GRACE_MS to answer how
+ * much is in flight before it cancels its receives; later fragments are
+ * received into memory that is never read. A transfer that cancelled its
+ * receives without an answer is withdrawn.
  *
- * At most AMG_MPI_TRANSFERS to one peer are in flight; others wait in order. */
+ * At most AMG_MPI_TRANSFERS are in flight to a peer; others wait in order. */
 #include "mpi_backend/mpi_transfer.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ void amg_mpi_transfer_op_end_locked(
     transfer->op = NULL;
 }
 
-/* Frees it without starting the next in the queue or returning a credit. */
+/* Frees the transfer; starts no other of the queue, and returns no credit. */
 static void transfer_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -82,7 +82,7 @@ static void transfer_free_locked(
     amg_pool_put(&domain->transfer_pool, transfer);
 }
 
-/* Puts it on the moving list, if it is not there. */
+/* Puts the transfer on the moving list, if it is not there. */
 static void transfer_list_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -571,7 +571,7 @@ void amg_mpi_transfer_on_done_locked(
     memcpy(&done, message->msgbuf->data, sizeof(done));
     if (transfer == NULL || done.code >= HG_RETURN_MAX ||
         !amg_mpi_pipeline_is_cut(&transfer->pipeline, done.len)) {
-        /* Without a transfer it answers a STOP that came too late. */
+        /* Without a transfer, DONE answers a STOP that came too late. */
         if (transfer != NULL)
             answer_fault_locked(domain, message);
         amg_mpi_msgbuf_put_locked(message->msgbuf);
@@ -628,7 +628,7 @@ static void answered_move_locked(
     if (pipeline->ret != HG_SUCCESS)
         transfer->ret = pipeline->ret;
     else if (!transfer->is_put && pipeline->done == pipeline->len)
-        transfer->ret = HG_SUCCESS; /* it was too late to stop */
+        transfer->ret = HG_SUCCESS; /* all bytes came before STOP took effect */
     amg_mpi_transfer_finish_locked(domain, transfer, transfer->ret,
         transfer->is_put ? transfer->request.len : pipeline->done);
 }

@@ -42,7 +42,7 @@ struct amg_mpi_transfer {
     bool is_stopped;      /* no further fragment is sent, and the peer knows */
     bool is_withdrawn;    /* a get that cancelled its receives */
     hg_return_t ret;      /* result in the peer's last message */
-    uint64_t deadline_ns; /* until then a cancelled one may wait for its peer */
+    uint64_t deadline_ns; /* a cancelled transfer awaits its peer until then */
     void *scratch;        /* receives late fragments */
     struct amg_mpi_bulk_request request;
     union {
@@ -60,7 +60,7 @@ struct amg_mpi_access {
     uint8_t context;          /* receives the answers */
     bool is_put;
     bool is_halted;   /* the memory is being unregistered */
-    bool is_notified; /* so is the initiator; of a get: it was answered */
+    bool is_notified; /* the initiator knows; of a get: was answered */
     bool is_stopped;  /* the initiator has sent STOP */
     hg_return_t code; /* why it was refused */
     struct amg_mpi_pipeline pipeline;
@@ -68,10 +68,10 @@ struct amg_mpi_access {
 
 /* Transfers: mpi_transfer.c */
 
-/* Its operation ends, if it has not; the transfer goes on. */
+/* Ends the operation of a transfer, if not ended; the transfer goes on. */
 void amg_mpi_transfer_op_end_locked(
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
-/* The peer's last message was received, and nothing is in flight. */
+/* Ends the transfer, with its operation. Nothing is in flight. */
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 
@@ -80,14 +80,14 @@ void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer);
 /* Asks that `op`, a put or get, ends early. */
 void amg_mpi_transfer_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op);
-/* The same for all of `ep` (NULL: all endpoints). True: one of them still uses
- * its user's memory. `is_late`: the time for peers to answer is over. */
+/* Cancels all transfers of `ep` (NULL: of all). True: a transfer still uses its
+ * user's memory. `is_late`: the time for peers to answer is over. */
 bool amg_mpi_transfers_cancel_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep, bool is_late);
 /* The time is over: ends the operations although MPI may use their memory. */
 void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
-/* At close: drops transfers that peers never answered; false if there are. */
+/* At close: drops transfers without an answer. True: there were none. */
 bool amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain);
 
 static inline struct amg_mpi_transfer *amg_mpi_transfer_of(
@@ -143,8 +143,7 @@ void amg_mpi_accesses_halt_locked(struct amg_mpi_mem *mem);
 /* A rank with an access to `mem`, or -1. */
 int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem);
 
-/* At close: cancels the receives, and drops all accesses; false if there are.
- */
+/* At close: cancels receives, and drops all accesses. True: there were none. */
 bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain);
 
 #endif

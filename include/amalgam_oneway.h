@@ -30,10 +30,9 @@ typedef void (*amalgam_oneway_cb_t)(
  * in a thread of the library as struct amalgam_progress_options says. It does
  * not run in HG_Progress(): so it may wait and make progress. The calls of a
  * context to one context of a peer begin to be handled in the order in which
- * they were sent, whatever their kind and length, unless handler threads
- * (AMALGAM_HANDLERS) or several threads in HG_Trigger() run them in parallel. A
- * call that comes before its RPC is registered waits aside for that, and calls
- * of other RPCs go on.
+ * they were sent, whatever their kind and length, unless several threads in
+ * HG_Trigger() run them in parallel. A call that comes before its RPC is
+ * registered waits aside for that, and calls of other RPCs go on.
  * HG_Register_data() and HG_Deregister() apply to the id. A request that wants
  * a reply ends with HG_CANCELED at its origin; one that is longer than
  * AMALGAM_ONEWAY_MAX is dropped, and the log says so.

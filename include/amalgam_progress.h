@@ -25,9 +25,8 @@ enum amalgam_progress {
     AMALGAM_PROGRESS_ASSIST,
     /** As ASSIST, and the thread also runs the handlers of incoming calls and
      * the callbacks of operations that these started: calls are answered while
-     * the program computes. HG_Trigger() may run them, too, unless there are
-     * handler threads. Callbacks of the program's own operations run in
-     * HG_Trigger(). */
+     * the program computes. HG_Trigger() may run them, too. Callbacks of the
+     * program's own operations run in HG_Trigger(). */
     AMALGAM_PROGRESS_THREAD,
     /** Only threads in HG_Progress(). */
     AMALGAM_PROGRESS_NONE
@@ -47,12 +46,6 @@ enum amalgam_wait {
     AMALGAM_WAIT_SLEEP
 };
 
-/** One handler thread if a core is idle, else none. */
-#define AMALGAM_HANDLERS_AUTO ((unsigned)-1)
-
-/** Maximum number of handler threads of a context. */
-#define AMALGAM_HANDLERS_MAX 64
-
 /** Value for progress_mode of struct na_init_info: both options for
  * HG_Init_opt() and its forms, in bits that Mercury does not use. */
 #define AMALGAM_NA_PROGRESS(progress, wait)                                    \
@@ -66,23 +59,16 @@ struct amalgam_progress_options {
     size_t size;                    /* set by the macro */
     enum amalgam_progress progress; /* AMALGAM_PROGRESS */
     enum amalgam_wait wait;         /* AMALGAM_WAIT */
-    /* Threads of each context that run the handlers of incoming calls, and the
-     * callbacks of operations that these started; 0, the default: none;
-     * AMALGAM_HANDLERS. */
-    unsigned handlers;
     /* Cores of the progress thread: NULL or "auto": by the policy; "none": not
      * pinned; a list of cores such as "3" or "0-3,8": the n-th rank of the node
      * uses the n-th core; AMALGAM_PROGRESS_CPUS. */
     const char *progress_cpus;
-    /* The same for handler threads; each rank uses as many cores as it has
-     * handler threads; AMALGAM_HANDLER_CPUS. */
-    const char *handler_cpus;
 };
 
 #define AMALGAM_PROGRESS_OPTIONS_INITIALIZER                                   \
     {                                                                          \
         sizeof(struct amalgam_progress_options), AMALGAM_PROGRESS_AUTO,        \
-            AMALGAM_WAIT_AUTO, 0, NULL, NULL                                   \
+            AMALGAM_WAIT_AUTO, NULL                                            \
     }
 
 /**
@@ -94,10 +80,9 @@ struct amalgam_progress_options {
  * @param hg_class  [in]  of HG_Init(), its forms, or amalgam_init()
  * @param options   [in]  NULL takes all defaults
  * @return HG_SUCCESS or an error
- * Owns:      nothing changes hands; the texts are copied.
+ * Owns:      nothing changes hands; the text is copied.
  * Errors:    HG_INVALID_ARG  hg_class is NULL; `size` was not set by the macro;
- *                            an unknown enumerator; more than
- *                            AMALGAM_HANDLERS_MAX handlers
+ *                            an unknown enumerator
  *            HG_BUSY         the class has an open context
  *            HG_NOMEM        no memory
  * Threads:   any thread, one at a time per class; never blocks.

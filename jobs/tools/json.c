@@ -282,7 +282,6 @@ static void rank_fill(
     struct doc *doc, struct json_object *one, const struct report_rank *local)
 {
     const struct amg_placement *placement = &local->placement;
-    struct json_object *handlers = NULL;
 
     put_number(doc, one, "rank", local->rank);
     put_cpus(doc, one, "binding", &local->binding);
@@ -300,9 +299,6 @@ static void rank_fill(
             doc, put_object(doc, one, "progress_thread"), &placement->slot);
     else
         put(doc, one, "progress_thread", NULL);
-    handlers = put_array(doc, one, "handler_threads");
-    for (unsigned i = 0; i < placement->handlers; i++)
-        slot_fill(doc, add_object(doc, handlers), &placement->handler_slots[i]);
     put_text(doc, one, "notes",
         placement->notes[0] == '\0' ? NULL : placement->notes);
 }

@@ -18,12 +18,6 @@ static void marks_each(const struct report *report,
         mark.letter = placement->slot.is_dedicated ? 'P' : 'p';
         if (amg_policy_has_thread(placement->progress))
             add(map, placement->slot.cpu, mark);
-        for (unsigned n = 0; n < placement->handlers; n++) {
-            const struct amg_core_slot *slot = &placement->handler_slots[n];
-
-            mark.letter = slot->is_dedicated ? 'H' : 'h';
-            add(map, slot->cpu, mark);
-        }
     }
 }
 

@@ -270,9 +270,8 @@ static void machine_print(const struct report *report, const struct map *map)
         printf("    networks %s\n", nics);
     for (uint32_t i = 0; i < map->count; i += map_package_len(map, i))
         package_print(report, map, i);
-    puts("    P, H: progress and handler threads of that rank on a core of "
-         "their "
-         "own; p, h: on a shared core");
+    puts("    P: progress thread of that rank on a core of its own; p: on a "
+         "shared core");
 }
 
 /* "    rank 3     progress  cpu 7    own     idle core" */
@@ -316,8 +315,6 @@ static void rank_print(const struct report_rank *local)
     if (amg_policy_has_thread(placement->progress))
         core_slot_print(local->rank, "progress", &placement->slot);
     fact_print(local->rank, "waiting", local->wait);
-    for (unsigned i = 0; i < placement->handlers; i++)
-        core_slot_print(local->rank, "handler", &placement->handler_slots[i]);
     if (placement->notes[0] != '\0')
         fact_print(local->rank, "note", placement->notes);
 }

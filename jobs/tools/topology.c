@@ -78,7 +78,6 @@ static bool rank_annotate(hwloc_obj_t root, const struct report_rank *local)
     const struct amg_placement *placement = &local->placement;
     char binding[REPORT_HOST_CAP];
     char slot[REPORT_FIELD_CAP] = "";
-    char handlers[REPORT_HOST_CAP] = "";
     char text[2 * REPORT_TEXT_CAP];
 
     if (amg_policy_has_thread(placement->progress) && placement->slot.cpu >= 0)
@@ -86,14 +85,11 @@ static bool rank_annotate(hwloc_obj_t root, const struct report_rank *local)
             (int)placement->slot.cpu, placement->slot.reason);
     else if (amg_policy_has_thread(placement->progress))
         snprintf(slot, sizeof(slot), "; progress (%s)", placement->slot.reason);
-    if (placement->handlers > 0)
-        snprintf(
-            handlers, sizeof(handlers), "; handlers %u", placement->handlers);
     snprintf(text, sizeof(text),
-        "rank %u  bound %s; mode %s (%s)%s%s; waiting %s", local->rank,
+        "rank %u  bound %s; mode %s (%s)%s; waiting %s", local->rank,
         amg_cpuset_format(&local->binding, binding, sizeof(binding)),
         amg_progress_config_progress_name(placement->progress),
-        placement->reason, slot, handlers, local->wait);
+        placement->reason, slot, local->wait);
     return hwloc_obj_add_info(root, "lstopoLegend", text) == 0;
 }
 
@@ -111,8 +107,7 @@ static bool legend_annotate(hwloc_obj_t root, const struct report *report)
                             : "");
     is_done = hwloc_obj_add_info(root, "lstopoLegend", text) == 0 &&
               hwloc_obj_add_info(root, "lstopoLegend",
-                  "P, H: progress and handler threads of that rank; p, h: on "
-                  "a shared core") == 0;
+                  "P: progress thread of that rank; p: on a shared core") == 0;
     for (uint32_t i = 0; is_done && i < report->local_count; i++)
         is_done = rank_annotate(root, &report->locals[i]);
     for (uint32_t i = 1; is_done && i < report->node_count; i++) {

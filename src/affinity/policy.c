@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Placement of the library's threads on the cores of a node.
  *
- * The policy places the library's threads of all ranks of the node on one map,
- * one after the other: the progress threads of all ranks, then the first
- * handler thread of each rank, and so on; threads whose cores the user named
- * come first. All ranks find the same map, and each takes its own threads from
- * the map.
+ * The policy places the progress threads of all ranks of the node on one map;
+ * threads whose cores the user named come first. All ranks find the same map,
+ * and each takes its own thread from the map.
  *
- * A round places one thread of each rank, level by level: first the threads
- * that find an idle core in the binding of their rank, last the threads that go
- * far, so that no rank takes a core that is near to another rank. Within a
- * level the ranks choose in their order, unused cores first. A progress thread
- * that finds no idle core shares one, as the thread mostly sleeps. A handler
- * thread computes, and stays unpinned instead. */
+ * The policy goes level by level: first the threads that find an idle core in
+ * the binding of their rank, last the threads that go far, so that no rank
+ * takes a core that is near to another rank. Within a level the ranks choose in
+ * their order, unused cores first. A thread that finds no idle core shares one,
+ * as the thread mostly sleeps. */
 #include "affinity/policy.h"
 
 #include <stdarg.h>
@@ -23,9 +20,6 @@
 
 /* RANKS_KNOWN: further ranks of a node get slots at the last level only. */
 enum { RANKS_KNOWN = 4096, FACT_CAP = 40 };
-
-/* The kinds of threads of the library. */
-enum crowd { CROWD_PROGRESS, CROWD_HANDLERS, CROWDS };
 
 static const char *const rule_names[AMG_SLOT_RULES] = {
     [AMG_SLOT_CHOSEN] = "named core",
@@ -38,73 +32,41 @@ static const char *const rule_names[AMG_SLOT_RULES] = {
     [AMG_SLOT_UNPINNED] = "not pinned",
 };
 
-static const char *const list_names[CROWDS] = {
-    "progress_cpus (AMALGAM_PROGRESS_CPUS)",
-    "handler_cpus (AMALGAM_HANDLER_CPUS)"};
+#define LIST_NAME "progress_cpus (AMALGAM_PROGRESS_CPUS)"
 
 /* Places the threads of all ranks; on the stack of amg_policy_place(). */
 struct placing {
     struct amg_node_map map;
-    struct amg_cpu_list lists[CROWDS];
-    unsigned handlers;     /* of each rank */
-    bool has_progress;     /* ranks may have progress threads */
-    bool is_auto_handlers; /* handler threads only on idle cores */
-    /* The threads of the asking rank. */
-    bool has_pick;
-    struct amg_pick progress;
-    unsigned handler_count;
-    struct amg_pick handler_picks[AMALGAM_HANDLERS_MAX];
-};
-
-/* The n-th thread of each rank. */
-struct round {
-    enum crowd crowd;
-    unsigned n;
-    bool is_auto;   /* no thread where nothing is idle */
-    bool may_share; /* share a core rather than go unpinned */
-    bool has_slot;  /* a thread got a slot */
+    struct amg_cpu_list list;
+    bool has_progress;        /* ranks may have progress threads */
+    bool is_auto;             /* no thread where nothing is idle */
+    bool has_pick;            /* the asking rank has a thread */
+    struct amg_pick progress; /* place of that thread */
     uint64_t placed[RANKS_KNOWN / 64];
 };
 
-static void keep(struct placing *placing, struct round *round, uint32_t rank,
-    struct amg_pick pick)
+static void keep(struct placing *placing, uint32_t rank, struct amg_pick pick)
 {
-    if (pick.index != AMG_NO_PU) {
+    if (pick.index != AMG_NO_PU)
         amg_node_map_take(&placing->map, pick.index);
-        round->has_slot = true;
-    }
     if (rank < RANKS_KNOWN)
-        round->placed[rank / 64] |= 1ull << rank % 64;
+        placing->placed[rank / 64] |= 1ull << rank % 64;
     if (rank != placing->map.ask->self)
         return;
-    if (round->crowd == CROWD_PROGRESS) {
-        placing->has_pick = true;
-        placing->progress = pick;
-    } else {
-        placing->handler_picks[round->n] = pick;
-        placing->handler_count = placing->handlers;
-    }
-}
-
-/* The cpu of the list for the n-th of the `per` threads of a rank. */
-static unsigned named_cpu(
-    const struct amg_cpu_list *list, uint32_t rank, unsigned per, unsigned n)
-{
-    return list->cpus[((uint64_t)rank * per + n) % list->count];
+    placing->has_pick = true;
+    placing->progress = pick;
 }
 
 /* The cpu that the user named; nowhere: no cpu, or one that is not allowed. */
-static struct amg_pick named_pick(
-    const struct placing *placing, const struct round *round, uint32_t rank)
+static struct amg_pick named_pick(const struct placing *placing, uint32_t rank)
 {
-    const struct amg_cpu_list *list = &placing->lists[round->crowd];
-    unsigned per = round->crowd == CROWD_PROGRESS ? 1 : placing->handlers;
+    const struct amg_cpu_list *list = &placing->list;
     struct amg_pick pick = AMG_PICK_NOWHERE;
     unsigned cpu = 0;
 
     if (list->kind != AMG_CPU_LIST_CPUS)
         return pick;
-    cpu = named_cpu(list, rank, per, round->n);
+    cpu = list->cpus[rank % list->count];
     if (amg_node_map_allows(&placing->map, cpu)) {
         pick.index = placing->map.index_of[cpu];
         pick.rule = AMG_SLOT_CHOSEN;
@@ -112,84 +74,50 @@ static struct amg_pick named_pick(
     return pick;
 }
 
-/* Places threads on the cores that the user named, idle or not; but where the
- * number of handler threads is auto, only on idle ones. */
-static void named_place(struct placing *placing, struct round *round)
+/* Places threads on the cores that the user named, idle or not. */
+static void named_place(struct placing *placing)
 {
-    struct amg_node_map *map = &placing->map;
+    for (uint32_t rank = 0; rank < placing->map.ask->rank_count; rank++) {
+        struct amg_pick pick = named_pick(placing, rank);
 
-    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
-        struct amg_pick pick = named_pick(placing, round, rank);
-
-        if (pick.index == AMG_NO_PU)
-            continue;
-        if (round->crowd == CROWD_PROGRESS || !round->is_auto ||
-            (map->uses[pick.index].used == 0 &&
-                amg_node_map_is_idle(
-                    map, pick.index, amg_node_map_group(map, rank))))
-            keep(placing, round, rank, pick);
+        if (pick.index != AMG_NO_PU)
+            keep(placing, rank, pick);
     }
 }
 
-/* Lets the ranks without a slot in this round look for one at that level. */
-static void level_place(
-    struct placing *placing, struct round *round, enum amg_level level)
+/* Lets the ranks without a slot look for one at that level. */
+static void level_place(struct placing *placing, enum amg_level level)
 {
     const struct amg_node_map *map = &placing->map;
     bool is_last = level == AMG_LEVEL_SHARED;
-    bool is_none = placing->lists[round->crowd].kind == AMG_CPU_LIST_NONE;
+    bool is_none = placing->list.kind == AMG_CPU_LIST_NONE;
 
     for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
         bool is_known = rank < RANKS_KNOWN;
         struct amg_pick pick = AMG_PICK_NOWHERE;
 
-        if (is_known ? (round->placed[rank / 64] >> rank % 64 & 1) != 0
+        if (is_known ? (placing->placed[rank / 64] >> rank % 64 & 1) != 0
                      : !is_last)
             continue;
-        if (named_pick(placing, round, rank).index != AMG_NO_PU)
+        if (named_pick(placing, rank).index != AMG_NO_PU)
             continue;
-        if (!is_last || round->may_share)
-            pick = amg_node_map_find_idle(map, rank, level);
-        if (pick.index == AMG_NO_PU && (round->is_auto || !is_last))
+        pick = amg_node_map_find_idle(map, rank, level);
+        if (pick.index == AMG_NO_PU && (placing->is_auto || !is_last))
             continue;
         if (is_none)
             pick = (struct amg_pick){AMG_NO_PU, AMG_SLOT_UNPINNED, true};
-        else if (pick.index == AMG_NO_PU && round->may_share)
+        else if (pick.index == AMG_NO_PU)
             pick = amg_node_map_find_last(map, rank);
-        keep(placing, round, rank, pick);
+        keep(placing, rank, pick);
     }
 }
 
-/* Places the n-th thread of each rank. True: a thread got a slot. */
-static bool round_play(struct placing *placing, enum crowd crowd, unsigned n)
-{
-    const struct amg_affinity_ask *ask = placing->map.ask;
-    bool is_progress = crowd == CROWD_PROGRESS;
-    struct round round = {.crowd = crowd,
-        .n = n,
-        .is_auto = is_progress ? ask->progress == AMALGAM_PROGRESS_AUTO
-                               : placing->is_auto_handlers,
-        .may_share = is_progress};
-
-    named_place(placing, &round);
-    for (unsigned level = 0; level < AMG_LEVELS; level++)
-        level_place(placing, &round, (enum amg_level)level);
-    return round.has_slot;
-}
-
+/* Places the thread of each rank. */
 static void progress_place(struct placing *placing)
 {
-    if (placing->has_progress)
-        round_play(placing, CROWD_PROGRESS, 0);
-}
-
-/* Ends after a round without a slot: further threads are not pinned. */
-static void handlers_place(struct placing *placing)
-{
-    bool has_slot = true;
-
-    for (unsigned n = 0; n < placing->handlers && has_slot; n++)
-        has_slot = round_play(placing, CROWD_HANDLERS, n);
+    named_place(placing);
+    for (unsigned level = 0; level < AMG_LEVELS; level++)
+        level_place(placing, (enum amg_level)level);
 }
 
 /* Adds a line to the notes, whole or not at all. */
@@ -209,58 +137,47 @@ __attribute__((format(printf, 2, 3))) static void note_add(
         memcpy(notes + len + more, "\n", 2);
 }
 
-/* Notes the parts of a list that are invalid for the asking rank. */
-static void list_check(const struct placing *placing, enum crowd crowd,
-    const char *text, char *notes)
+/* Notes the parts of the list that are invalid for the asking rank. */
+static void list_check(
+    const struct placing *placing, const char *text, char *notes)
 {
-    const struct amg_cpu_list *list = &placing->lists[crowd];
+    const struct amg_cpu_list *list = &placing->list;
     const struct amg_node_map *map = &placing->map;
     uint32_t self = map->ask->self;
-    unsigned per = crowd == CROWD_PROGRESS ? 1 : placing->handlers;
+    unsigned cpu = 0;
 
     if (list->kind == AMG_CPU_LIST_BAD)
-        note_add(notes, "%s is \"%.64s\", but %s: the policy chooses instead",
-            list_names[crowd], text, list->why);
+        note_add(notes,
+            LIST_NAME " is \"%.64s\", but %s: the policy chooses instead", text,
+            list->why);
     if (list->kind != AMG_CPU_LIST_CPUS)
         return;
-    for (unsigned n = 0; n < per; n++) {
-        unsigned cpu = named_cpu(list, self, per, n);
-
-        if (!amg_node_map_allows(map, cpu))
-            note_add(notes,
-                "%s is \"%.64s\", but cpu %u, which falls to rank %u, %s: the "
-                "policy chooses instead",
-                list_names[crowd], text, cpu, map->ask->ranks[self].rank,
-                map->index_of[cpu] == AMG_NO_PU
-                    ? "does not exist here"
-                    : "is not allowed by the cgroup");
-    }
-    if ((uint64_t)self * per + per > list->count)
+    cpu = list->cpus[self % list->count];
+    if (!amg_node_map_allows(map, cpu))
         note_add(notes,
-            "%s is \"%.64s\", which names %u for %u threads on this node: they "
-            "share",
-            list_names[crowd], text, list->count, map->ask->rank_count * per);
+            LIST_NAME " is \"%.64s\", but cpu %u, which falls to rank %u, %s: "
+                      "the policy chooses instead",
+            text, cpu, map->ask->ranks[self].rank,
+            map->index_of[cpu] == AMG_NO_PU ? "does not exist here"
+                                            : "is not allowed by the cgroup");
+    if (self >= list->count)
+        note_add(notes,
+            LIST_NAME " is \"%.64s\", which names %u for %u threads on this "
+                      "node: they share",
+            text, list->count, map->ask->rank_count);
 }
 
 static void placing_init(
     struct placing *placing, const struct amg_affinity_ask *ask)
 {
-    unsigned handlers = ask->handlers;
-
     amg_node_map_init(&placing->map, ask);
-    amg_cpu_list_parse(ask->progress_cpus, &placing->lists[CROWD_PROGRESS]);
-    amg_cpu_list_parse(ask->handler_cpus, &placing->lists[CROWD_HANDLERS]);
-    placing->is_auto_handlers = handlers == AMALGAM_HANDLERS_AUTO;
-    if (handlers > AMALGAM_HANDLERS_MAX)
-        handlers = AMALGAM_HANDLERS_MAX;
-    placing->handlers = placing->is_auto_handlers ? 1 : handlers;
-    placing->has_progress = ask->progress == AMALGAM_PROGRESS_AUTO ||
-                            amg_policy_has_thread(ask->progress);
+    amg_cpu_list_parse(ask->progress_cpus, &placing->list);
+    placing->is_auto = ask->progress == AMALGAM_PROGRESS_AUTO;
+    placing->has_progress =
+        placing->is_auto || amg_policy_has_thread(ask->progress);
     placing->has_pick = false;
-    placing->handler_count = placing->is_auto_handlers ? 0 : placing->handlers;
     placing->progress = AMG_PICK_NOWHERE;
-    for (unsigned i = 0; i < AMALGAM_HANDLERS_MAX; i++)
-        placing->handler_picks[i] = AMG_PICK_NOWHERE;
+    memset(placing->placed, 0, sizeof(placing->placed));
 }
 
 /* Why there is no idle core for the asking rank. */
@@ -292,7 +209,7 @@ static void mode_answer(
     const struct placing *placing, struct amg_placement *placement)
 {
     const struct amg_affinity_ask *ask = placing->map.ask;
-    bool is_auto = ask->progress == AMALGAM_PROGRESS_AUTO;
+    bool is_auto = placing->is_auto;
 
     placement->progress = ask->progress;
     if (is_auto && !placing->has_pick) {
@@ -361,20 +278,15 @@ static struct amg_core_slot slot_answer(
                             use->kind != AMG_PU_OUT;
         pinned_fact(map, pick, slot.sharers, fact);
     } else {
-        struct amg_cpuset binding;
-
-        amg_node_map_binding(map, map->ask->self, &binding);
         snprintf(fact, sizeof(fact), "%s",
-            pick.is_asked                     ? ", as asked"
-            : amg_cpuset_count(&binding) == 0 ? ", binding unknown"
-                                              : ", no idle core");
+            pick.is_asked ? ", as asked" : ", binding unknown");
     }
     snprintf(
         slot.reason, sizeof(slot.reason), "%s%s", rule_names[slot.rule], fact);
     return slot;
 }
 
-static void slots_answer(
+static void place_answer(
     const struct placing *placing, struct amg_placement *placement)
 {
     const struct amg_core_slot none = {
@@ -383,12 +295,6 @@ static void slots_answer(
     placement->slot = none;
     if (placing->has_pick)
         placement->slot = slot_answer(&placing->map, placing->progress);
-    placement->handlers = placing->handler_count;
-    for (unsigned n = 0; n < AMALGAM_HANDLERS_MAX; n++)
-        placement->handler_slots[n] =
-            n < placing->handler_count
-                ? slot_answer(&placing->map, placing->handler_picks[n])
-                : none;
 }
 
 void amg_policy_place(
@@ -400,25 +306,15 @@ void amg_policy_place(
     AMG_ASSERT(ask->rank_count > 0 && ask->self < ask->rank_count);
     memset(ret_placement, 0, sizeof(*ret_placement));
     placing_init(&placing, ask);
-    if (placing.lists[CROWD_HANDLERS].kind == AMG_CPU_LIST_CPUS &&
-        placing.lists[CROWD_PROGRESS].kind != AMG_CPU_LIST_CPUS) {
-        handlers_place(&placing);
+    if (placing.has_progress)
         progress_place(&placing);
-    } else {
-        progress_place(&placing);
-        handlers_place(&placing);
-    }
     mode_answer(&placing, ret_placement);
-    slots_answer(&placing, ret_placement);
+    place_answer(&placing, ret_placement);
 
     number = amg_node_map_group(&placing.map, ask->self);
     if (number != AMG_NO_GROUP)
         ret_placement->is_oversubscribed =
             placing.map.groups[number].threads > placing.map.groups[number].pus;
     if (placing.has_progress)
-        list_check(
-            &placing, CROWD_PROGRESS, ask->progress_cpus, ret_placement->notes);
-    if (placing.handlers > 0)
-        list_check(
-            &placing, CROWD_HANDLERS, ask->handler_cpus, ret_placement->notes);
+        list_check(&placing, ask->progress_cpus, ret_placement->notes);
 }

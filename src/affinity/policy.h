@@ -48,9 +48,7 @@ struct amg_affinity_ask {
      * The policy assumes that all ranks of the node have equal ones. */
     enum amalgam_progress progress;
     bool is_mercury; /* AUTO means ASSIST, not THREAD */
-    unsigned handlers;
     const char *progress_cpus;
-    const char *handler_cpus;
 };
 
 enum { AMG_NO_GROUP = UINT16_MAX, AMG_NO_PU = UINT16_MAX };
@@ -173,9 +171,7 @@ struct amg_placement {
     char reason[AMG_REASON_CAP];    /* why `progress` is that mode */
     bool is_oversubscribed;    /* the programs run more threads than they have
                                 * cores: waits must not spin */
-    unsigned handlers;         /* never AMALGAM_HANDLERS_AUTO */
     struct amg_core_slot slot; /* of the progress thread, if there is one */
-    struct amg_core_slot handler_slots[AMALGAM_HANDLERS_MAX];
     char notes[AMG_NOTES_CAP]; /* invalid parts of the ask, and their
                                 * replacements: one line each; "": none */
 };

@@ -83,16 +83,10 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_WAIT] = {"AMALGAM_WAIT", "", 0, 0, 0,
         "how threads wait where the program does not say: spin, backoff or "
         "sleep; auto, the default, decides by the core of the thread"},
-    [AMG_ENV_HANDLERS] = {"AMALGAM_HANDLERS", "threads, or auto", 0, 0, 64,
-        "handler threads per context where the program does not say; auto: "
-        "one if a core is idle"},
     [AMG_ENV_PROGRESS_CPUS] = {"AMALGAM_PROGRESS_CPUS", "", 0, 0, 0,
         "cores of the progress threads, such as 3 or 0-3,8: the n-th rank "
         "of the node uses the n-th core; none: do not pin; auto, the "
         "default: chosen by the library"},
-    [AMG_ENV_HANDLER_CPUS] = {"AMALGAM_HANDLER_CPUS", "", 0, 0, 0,
-        "the same for handler threads: each rank uses as many cores as it "
-        "has handler threads"},
     [AMG_ENV_SPIN_US] = {"AMALGAM_SPIN_US", "us", 100, 0, 1000000,
         "how long a wait polls before it yields the core"},
     [AMG_ENV_BARRIER_TIMEOUT] = {"AMALGAM_BARRIER_TIMEOUT_MS", "ms", 600000, 1,

@@ -530,17 +530,6 @@ void amg_class_settle_progress(hg_class_t *cls)
         cls->limits.must_yield || config->is_oversubscribed;
 }
 
-void amg_class_drop_handlers(hg_class_t *cls)
-{
-    struct amalgam_progress_options wanted;
-
-    amg_progress_config_wanted(&cls->progress_config, &wanted);
-    if (wanted.handlers == 0 || amg_class_counted(cls, AMG_CLASS_CONTEXTS) > 0)
-        return;
-    cls->progress_config.has_no_handlers = true;
-    amg_class_settle_progress(cls);
-}
-
 hg_return_t amalgam_set_progress(
     hg_class_t *hg_class, const struct amalgam_progress_options *options)
 {

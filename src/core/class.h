@@ -148,7 +148,7 @@ struct hg_class {
     char reason[AMG_CLASS_REASON_CAP]; /* why bulk data take their way, or "" */
     bool is_first; /* the first rank of its job, which logs for all */
     struct amg_class_plan plan;
-    struct amg_progress_config progress_config; /* service threads, cores */
+    struct amg_progress_config progress_config; /* progress thread, its core */
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
@@ -197,11 +197,6 @@ bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);
 /* Determines which threads make progress, when the class has opened and after a
  * change of the options: see amg_progress_config_settle(). */
 void amg_class_settle_progress(hg_class_t *cls);
-
-/* Contexts that are opened from now on have no handler threads: their owner
- * runs handlers in threads of its own. Nothing changes while contexts are
- * open. */
-void amg_class_drop_handlers(hg_class_t *cls);
 
 /* HG_BUSY: another class uses the owner's domains, or these have disconnected;
  * or the error from opening a domain. */

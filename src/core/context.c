@@ -16,33 +16,24 @@
 static struct amg_attic attic; /* of contexts */
 static atomic_uint serials;    /* numbers of contexts, from 1 */
 
-/* After a push to `incoming`: wakes threads on `cq` that may run the call. */
+/* After a push to `incoming`: threads of the program may run the entry, and the
+ * progress thread must, unless it is the calling thread. */
 static void apart_tell(hg_context_t *context)
 {
-    if (context->incoming_mode == AMG_SERVE_THREAD) {
-        /* Threads of the program may run the entry, and the progress thread
-         * must, unless it is the calling thread. */
-        if (!amg_role.is_library_thread)
-            amg_cq_wake(&context->cq);
-        return;
-    }
-    /* A handler that waits in HG_Progress() sleeps on `cq`, other than idle
-     * handler threads; it counts itself before it checks `incoming`. */
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&context->nested, memory_order_relaxed) != 0)
+    if (!amg_role.is_library_thread)
         amg_cq_wake(&context->cq);
 }
 
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
 {
-    amg_cq_push_for(&context->incoming, entry, true);
+    amg_cq_push(&context->incoming, entry);
     apart_tell(context);
 }
 
 void amg_context_queue_first_apart(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
-    amg_cq_push_first_for(&context->incoming, entry, true);
+    amg_cq_push_first(&context->incoming, entry);
     apart_tell(context);
 }
 
@@ -82,10 +73,7 @@ struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context)
 {
     if (context->incoming_mode == AMG_SERVE_THREAD)
         return turn_run(context);
-    return amg_role.is_library_thread ||
-                   context->incoming_mode != AMG_SERVE_POOL
-               ? amg_cq_pop(&context->incoming)
-               : NULL;
+    return amg_cq_pop(&context->incoming);
 }
 
 void amg_context_ring(hg_context_t *context)

@@ -55,7 +55,6 @@ struct amg_context_rare {
 enum amg_serve {
     AMG_SERVE_TRIGGER, /* HG_Trigger(), like all other callbacks */
     AMG_SERVE_THREAD,  /* the progress thread, and HG_Trigger() */
-    AMG_SERVE_POOL,    /* the handler threads only */
 };
 
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
@@ -89,16 +88,13 @@ struct hg_context {
     /* In AMG_SERVE_THREAD the role of the thread that runs incoming calls, or
      * NULL; see context.c. */
     _Atomic(struct amg_role *) turn;
-    struct amg_service_threads *threads; /* the service threads; NULL: none */
+    struct amg_service_threads *threads; /* the progress thread; NULL: none */
     struct amg_wakeup wakeup;
     struct amg_bias owner; /* held by the progress owner; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */
     /* Counts calls that made progress, or would have; relaxed, a hint for the
      * progress thread, which stands by meanwhile. */
     atomic_uint turns;
-    /* Number of handlers on service threads that wait in HG_Progress(). Its
-     * seq_cst change pairs with the fence in amg_context_queue_apart(). */
-    atomic_uint nested;
     /* Unique in the process; constant. */
     unsigned serial;
     /* Counts amg_context_ring(), which also follows each callback of a service
@@ -175,8 +171,8 @@ static inline void amg_context_leave(hg_context_t *context)
     amg_tally_add(&context->in_flight, -1);
 }
 
-/* Queues an incoming call for the service threads; HG_Trigger() may take the
- * call, too, except in AMG_SERVE_POOL. */
+/* Queues an incoming call for the progress thread; HG_Trigger() may take the
+ * call, too. */
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry);
 
 /* amg_context_queue_apart() in front of all others. */
@@ -221,16 +217,12 @@ static inline bool amg_context_may_turn(const hg_context_t *context)
 /* Is there a callback that the calling thread may run? */
 static inline bool amg_context_has_due(const hg_context_t *context)
 {
-    bool is_ours = false;
-
     if (AMG_LIKELY(amg_cq_is_empty(&context->cq) &&
                    amg_cq_is_empty(&context->incoming)))
         return false;
-    is_ours = amg_role.is_library_thread;
-    if (!is_ours && !amg_cq_is_empty(&context->cq))
+    if (!amg_role.is_library_thread && !amg_cq_is_empty(&context->cq))
         return true;
-    return (is_ours || context->incoming_mode != AMG_SERVE_POOL) &&
-           !amg_cq_is_empty(&context->incoming) &&
+    return !amg_cq_is_empty(&context->incoming) &&
            amg_context_may_turn(context);
 }
 

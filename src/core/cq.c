@@ -102,49 +102,36 @@ static void sleepers_signal(struct amg_cq *cq)
     pthread_mutex_unlock(&cq->mutex);
 }
 
-static void sleeper_signal_one(struct amg_cq *cq)
-{
-    pthread_mutex_lock(&cq->mutex);
-    pthread_cond_signal(&cq->cond);
-    pthread_mutex_unlock(&cq->mutex);
-}
-
-void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one)
+void amg_cq_pushed_unlock(struct amg_cq *cq)
 {
     unsigned waiting = tell_locked(cq, HEEDING);
 
     amg_bias_unlock(&cq->lock);
-    if (waiting < SLEEPER)
-        return;
-    if (is_for_one)
-        sleeper_signal_one(cq);
-    else
+    if (waiting >= SLEEPER)
         sleepers_signal(cq);
 }
 
-static inline void pushed_unlock(struct amg_cq *cq, bool is_for_one)
+static inline void pushed_unlock(struct amg_cq *cq)
 {
     if (AMG_LIKELY(waiting_get(cq) == 0))
         amg_bias_unlock(&cq->lock);
     else
-        amg_cq_pushed_unlock(cq, is_for_one);
+        amg_cq_pushed_unlock(cq);
 }
 
-void amg_cq_push_for(
-    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one)
+void amg_cq_push_slowly(struct amg_cq *cq, struct amg_cq_entry *entry)
 {
     amg_bias_lock(&cq->lock);
     amg_cq_add_locked(cq, entry);
-    pushed_unlock(cq, is_for_one);
+    pushed_unlock(cq);
 }
 
-void amg_cq_push_first_for(
-    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one)
+void amg_cq_push_first_slowly(struct amg_cq *cq, struct amg_cq_entry *entry)
 {
     amg_bias_lock(&cq->lock);
     amg_list_push_front(&cq->entries, &entry->link);
     amg_cq_count_locked(cq);
-    pushed_unlock(cq, is_for_one);
+    pushed_unlock(cq);
 }
 
 struct amg_cq_entry *amg_cq_pop_slowly(struct amg_cq *cq)

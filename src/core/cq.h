@@ -52,9 +52,8 @@ struct amg_cq {
 void amg_cq_init(struct amg_cq *cq);
 void amg_cq_fini(struct amg_cq *cq);
 
-/* After a push that found waiters: unlocks the queue and wakes them, or only
- * one of the threads in amg_cq_sleep(). */
-void amg_cq_pushed_unlock(struct amg_cq *cq, bool is_for_one);
+/* After a push that found waiters: unlocks the queue and wakes them. */
+void amg_cq_pushed_unlock(struct amg_cq *cq);
 
 /* Writers hold the lock, so no read-modify-write is needed. */
 static inline void amg_cq_count_locked(struct amg_cq *cq)
@@ -70,17 +69,14 @@ static inline void amg_cq_add_locked(
     amg_list_push(&cq->entries, &entry->link);
     amg_cq_count_locked(cq);
 }
-/* `is_for_one`: wakes only a single one of the threads in amg_cq_sleep(). */
-void amg_cq_push_for(
-    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one);
-/* amg_cq_push_for() in front of all others. */
-void amg_cq_push_first_for(
-    struct amg_cq *cq, struct amg_cq_entry *entry, bool is_for_one);
+void amg_cq_push_slowly(struct amg_cq *cq, struct amg_cq_entry *entry);
+/* amg_cq_push_slowly() in front of all others. */
+void amg_cq_push_first_slowly(struct amg_cq *cq, struct amg_cq_entry *entry);
 static AMG_INLINE void amg_cq_push(
     struct amg_cq *cq, struct amg_cq_entry *entry)
 {
     if (!amg_bias_lock_own(&cq->lock)) {
-        amg_cq_push_for(cq, entry, false);
+        amg_cq_push_slowly(cq, entry);
         return;
     }
     amg_cq_add_locked(cq, entry);
@@ -88,14 +84,14 @@ static AMG_INLINE void amg_cq_push(
             atomic_load_explicit(&cq->waiting, memory_order_relaxed) == 0))
         amg_bias_unlock_own(&cq->lock);
     else
-        amg_cq_pushed_unlock(cq, false);
+        amg_cq_pushed_unlock(cq);
 }
 
 static AMG_INLINE void amg_cq_push_first(
     struct amg_cq *cq, struct amg_cq_entry *entry)
 {
     if (!amg_bias_lock_own(&cq->lock)) {
-        amg_cq_push_first_for(cq, entry, false);
+        amg_cq_push_first_slowly(cq, entry);
         return;
     }
     amg_list_push_front(&cq->entries, &entry->link);
@@ -104,7 +100,7 @@ static AMG_INLINE void amg_cq_push_first(
             atomic_load_explicit(&cq->waiting, memory_order_relaxed) == 0))
         amg_bias_unlock_own(&cq->lock);
     else
-        amg_cq_pushed_unlock(cq, false);
+        amg_cq_pushed_unlock(cq);
 }
 
 static inline bool amg_cq_is_empty(const struct amg_cq *cq)

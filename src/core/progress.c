@@ -160,8 +160,9 @@ struct wait {
     bool has_ran;   /* amg_context_ring() was called */
 };
 
-/* State of a context with service threads as this thread saw it last: these may
- * have run the callback that the program waits for before the wait begins. */
+/* State of a context with a progress thread as this thread saw it last: the
+ * progress thread may have run the callback that the program waits for before
+ * the wait begins. */
 struct seen {
     unsigned serial;
     unsigned ran;
@@ -416,9 +417,6 @@ AMG_NOINLINE static hg_return_t nested_wait(
 {
     hg_return_t rc = HG_TIMEOUT;
 
-    atomic_fetch_add_explicit(&context->nested, 1u, memory_order_seq_cst);
-    if (context->incoming_mode == AMG_SERVE_POOL) /* else the progress thread */
-        turn_take(context);
     amg_context_send_unsent(context);
     if (amg_progress_own(context))
         rc = owner_progress(context, timeout_ms, 0);
@@ -426,7 +424,6 @@ AMG_NOINLINE static hg_return_t nested_wait(
         rc = HG_SUCCESS;
     else if (timeout_ms > 0)
         rc = waiter_wait(context, timeout_ms);
-    atomic_fetch_sub_explicit(&context->nested, 1u, memory_order_relaxed);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress of a context: polls, waits, callbacks, and service threads. */
+/* Progress of a context: polls, waits, callbacks, and the progress thread. */
 #ifndef AMG_CORE_PROGRESS_H
 #define AMG_CORE_PROGRESS_H
 
@@ -64,13 +64,13 @@ static inline struct amg_wait_policy amg_progress_wait_policy(
         config, is_shared ? AMG_CORE_SHARED : AMG_CORE_OWN, spin_ns);
 }
 
-/* Starts the threads of the class's placement, if any. Warns of a thread that
- * cannot be started, and continues without it. */
+/* Starts the progress thread of the class's placement, if any. Warns of a
+ * thread that cannot be started, and continues without it. */
 void amg_service_threads_start(hg_context_t *context);
 
-/* Stops and joins the service threads. False: the caller is one of them, or
- * runs in a callback of one; nothing was done. HG_Trigger() then runs the calls
- * that are left and those that come, in order. */
+/* Stops and joins the progress thread. False: the caller is a callback that
+ * this thread runs; nothing was done. HG_Trigger() then runs the calls that are
+ * left and those that come, in order. */
 bool amg_service_threads_stop(hg_context_t *context);
 
 #endif

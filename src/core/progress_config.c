@@ -21,7 +21,7 @@
 #include "affinity/bind.h"
 #include "affinity/topo.h"
 
-enum { LINE_CAP = 320, WAIT_CAP = 64, CPUS_CAP = 128 };
+enum { LINE_CAP = 320, WAIT_CAP = 64 };
 
 static const char *const progress_words[] = {
     [AMALGAM_PROGRESS_AUTO] = "auto",
@@ -75,15 +75,6 @@ static int env_word(
     return 0;
 }
 
-static unsigned env_handlers(void)
-{
-    const char *text = amg_env_text(AMG_ENV_HANDLERS);
-
-    if (text != NULL && strcmp(text, "auto") == 0)
-        return AMALGAM_HANDLERS_AUTO;
-    return (unsigned)amg_env_number(AMG_ENV_HANDLERS);
-}
-
 void amg_progress_config_wanted(const struct amg_progress_config *config,
     struct amalgam_progress_options *ret_wanted)
 {
@@ -95,28 +86,16 @@ void amg_progress_config_wanted(const struct amg_progress_config *config,
     if (ret_wanted->wait == AMALGAM_WAIT_AUTO)
         ret_wanted->wait = (enum amalgam_wait)env_word(AMG_ENV_WAIT, wait_words,
             WAIT_WORDS, "auto, spin, backoff or sleep");
-    if (config->has_no_handlers)
-        ret_wanted->handlers = 0;
-    else if (ret_wanted->handlers == 0)
-        ret_wanted->handlers = env_handlers();
     if (ret_wanted->progress_cpus == NULL)
         ret_wanted->progress_cpus = amg_env_text(AMG_ENV_PROGRESS_CPUS);
-    if (ret_wanted->handler_cpus == NULL)
-        ret_wanted->handler_cpus = amg_env_text(AMG_ENV_HANDLER_CPUS);
-}
-
-static void texts_free(struct amalgam_progress_options *options)
-{
-    amg_mem_free((char *)options->progress_cpus);
-    amg_mem_free((char *)options->handler_cpus);
-    options->progress_cpus = options->handler_cpus = NULL;
 }
 
 void amg_progress_config_fini(struct amg_progress_config *config)
 {
-    texts_free(&config->asked);
+    amg_mem_free((char *)config->asked.progress_cpus);
     amg_mem_free(config->ranks);
     amg_mem_free(config->placement);
+    config->asked.progress_cpus = NULL;
     config->ranks = NULL;
     config->placement = NULL;
 }
@@ -146,21 +125,7 @@ static bool options_are_valid(const struct amalgam_progress_options *options)
             (int)options->wait, AMALGAM_WAIT_AUTO, AMALGAM_WAIT_SLEEP);
         return false;
     }
-    if (options->handlers > AMALGAM_HANDLERS_MAX &&
-        options->handlers != AMALGAM_HANDLERS_AUTO) {
-        AMG_LOG_ERROR("cls",
-            "%u handler threads: at most %d, or AMALGAM_HANDLERS_AUTO",
-            options->handlers, AMALGAM_HANDLERS_MAX);
-        return false;
-    }
     return true;
-}
-
-/* Copies a text; NULL stays NULL. */
-static hg_return_t text_copy(const char *text, const char **ret_copy)
-{
-    *ret_copy = text == NULL ? NULL : amg_mem_strdup(text);
-    return text != NULL && *ret_copy == NULL ? HG_NOMEM : HG_SUCCESS;
 }
 
 hg_return_t amg_progress_config_ask(struct amg_progress_config *config,
@@ -168,23 +133,18 @@ hg_return_t amg_progress_config_ask(struct amg_progress_config *config,
 {
     struct amalgam_progress_options asked =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
-    hg_return_t rc = HG_SUCCESS;
 
     if (options != NULL) {
         if (!options_are_valid(options))
             return HG_INVALID_ARG;
         asked = *options;
-        rc = text_copy(options->progress_cpus, &asked.progress_cpus);
-        if (rc == HG_SUCCESS)
-            rc = text_copy(options->handler_cpus, &asked.handler_cpus);
-        else
-            asked.handler_cpus = NULL; /* still the caller's */
     }
-    if (rc != HG_SUCCESS) {
-        texts_free(&asked);
-        return rc;
+    if (asked.progress_cpus != NULL) {
+        asked.progress_cpus = amg_mem_strdup(asked.progress_cpus);
+        if (asked.progress_cpus == NULL)
+            return HG_NOMEM;
     }
-    texts_free(&config->asked);
+    amg_mem_free((char *)config->asked.progress_cpus);
     config->asked = asked;
     return HG_SUCCESS;
 }
@@ -318,9 +278,7 @@ static void question_make(const struct amg_progress_config *config,
         .nic = nic_find(config, machine),
         .progress = wanted->progress,
         .is_mercury = config->is_mercury,
-        .handlers = wanted->handlers,
         .progress_cpus = wanted->progress_cpus,
-        .handler_cpus = wanted->handler_cpus,
     };
     if (wanted->progress == AMALGAM_PROGRESS_AUTO &&
         is_unbound_among_unknown(config, self))
@@ -353,13 +311,11 @@ static void question_close(
     ask->rank_count = 1;
     ask->self = 0;
     ask->has_strangers = true;
-    if (ask->progress == AMALGAM_PROGRESS_AUTO)
-        ask->progress = AMALGAM_PROGRESS_CALLER;
 }
 
 /* Asks the policy for a placement; without memory there is none. */
 static void policy_ask(struct amg_progress_config *config,
-    const struct amalgam_progress_options *wanted, bool is_cut)
+    const struct amalgam_progress_options *wanted)
 {
     struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
     struct amg_affinity_rank alone;
@@ -377,8 +333,8 @@ static void policy_ask(struct amg_progress_config *config,
         question_close(&ask, &alone);
     amg_policy_place(&ask, placement);
     config->is_oversubscribed = placement->is_oversubscribed;
-    if (is_cut || (wanted->progress == AMALGAM_PROGRESS_AUTO &&
-                      ask.progress == AMALGAM_PROGRESS_CALLER))
+    if (wanted->progress == AMALGAM_PROGRESS_AUTO &&
+        ask.progress == AMALGAM_PROGRESS_CALLER)
         snprintf(
             placement->reason, sizeof(placement->reason), "%s", config->reason);
 }
@@ -387,14 +343,9 @@ static void policy_ask(struct amg_progress_config *config,
 static bool must_place(const struct amg_progress_config *config,
     const struct amalgam_progress_options *wanted)
 {
-    switch (wanted->progress) {
-    case AMALGAM_PROGRESS_AUTO:
-        return wanted->handlers > 0 || config->ranks != NULL;
-    case AMALGAM_PROGRESS_CALLER:
-        return wanted->handlers > 0;
-    default:
-        return true;
-    }
+    return wanted->progress == AMALGAM_PROGRESS_AUTO
+               ? config->ranks != NULL
+               : wanted->progress != AMALGAM_PROGRESS_CALLER;
 }
 
 struct amg_wait_policy amg_progress_config_shown_policy(
@@ -460,28 +411,6 @@ static void progress_line(
         amg_progress_config_wait(config, slot, wait, sizeof(wait)));
 }
 
-/* "handlers: 2 on cpus 2-3 (idle core)"; "" where there are none. */
-static void handler_line(
-    const struct amg_placement *placement, char *ret_text, size_t cap)
-{
-    struct amg_cpuset cpus = {{0}};
-    char text[CPUS_CAP];
-
-    ret_text[0] = '\0';
-    if (placement == NULL || placement->handlers == 0)
-        return;
-    for (unsigned i = 0; i < placement->handlers; i++) {
-        int32_t cpu = placement->handler_slots[i].cpu;
-
-        if (cpu >= 0 && cpu < AMG_CPUS_MAX)
-            amg_cpuset_add(&cpus, (unsigned)cpu);
-    }
-    amg_cpuset_format(&cpus, text, sizeof(text));
-    snprintf(ret_text, cap, "handlers: %u%s%s (%s)", placement->handlers,
-        text[0] == '\0' ? "" : " on cpus ", text,
-        placement->handler_slots[0].reason);
-}
-
 /* Warns of each line, unless the last warning had equal notes: every class of
  * the process has them. */
 static void notes_warn(const char *notes)
@@ -510,18 +439,13 @@ static void notes_warn(const char *notes)
 static void lines_log(const struct amg_progress_config *config)
 {
     char progress[LINE_CAP];
-    char handlers[LINE_CAP];
 
     if (config->placement != NULL)
         notes_warn(config->placement->notes);
     progress_line(config, progress, sizeof(progress));
-    handler_line(config->placement, handlers, sizeof(handlers));
     AMG_LOG_INFO("cls", "%s", progress);
-    if (handlers[0] != '\0')
-        AMG_LOG_INFO("cls", "%s", handlers);
     if (config->is_reporting && amg_env_number(AMG_ENV_REPORT) != 0)
-        fprintf(stderr, "amalgam: %s%s%s\n", progress,
-            handlers[0] == '\0' ? "" : "; ", handlers);
+        fprintf(stderr, "amalgam: %s\n", progress);
 }
 
 void amg_progress_config_settle(struct amg_progress_config *config)
@@ -542,6 +466,6 @@ void amg_progress_config_settle(struct amg_progress_config *config)
                          : "other processes of the node unknown";
     config->is_oversubscribed = node_is_crowded(config);
     if (must_place(config, &wanted))
-        policy_ask(config, &wanted, is_cut);
+        policy_ask(config, &wanted);
     lines_log(config);
 }

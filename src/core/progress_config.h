@@ -10,7 +10,7 @@
 /* Owned by its class; constant while a context is open. */
 struct amg_progress_config {
     /* Options of the program, without the environment. */
-    struct amalgam_progress_options asked; /* owns its strings */
+    struct amalgam_progress_options asked; /* owns its text */
     bool is_mercury; /* callbacks run in HG_Trigger() by default */
     /* The ranks of this node, 136 bytes each; NULL if other processes are not
      * known. */
@@ -25,7 +25,6 @@ struct amg_progress_config {
     /* Facts of the class, set before the configuration is settled. */
     bool is_user_bound; /* no library thread may make progress on any route */
     bool has_bound; /* there is a route that only the program may progress */
-    bool has_no_handlers; /* no handler threads, whatever was asked for */
     bool no_block;
     bool is_not_pollable; /* descriptors do not report all events */
     bool must_yield;      /* ranks of the node outnumber its cores */

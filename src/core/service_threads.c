@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Service threads of a context: its progress thread and its handler threads. */
+/* Service thread of a context: its progress thread. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -326,109 +326,39 @@ static void progress_thread_run(
     }
 }
 
-/* The progress thread, above, makes progress; handler threads wait for queued
- * incoming calls and run their handlers, and each push wakes one of them. All
+/* The thread of a context. Owned by its context, from start to stop. All
  * signals are left to the program's threads. */
-
-enum { LOOKS = 64 /* at the queue, between two reads of the clock */ };
-
-/* A service thread. */
-struct member {
-    struct amg_service_threads *threads;
-    const struct amg_core_slot *slot;
-    const char *who;  /* for the log */
-    const char *name; /* for the system, at most 15 bytes */
-    void (*run)(struct member *);
-    bool is_alone; /* no other thread uses its core; set once pinned */
+struct amg_service_threads {
+    hg_context_t *context;
+    /* The release store of stop pairs with the acquire load of the thread. */
+    atomic_bool must_stop;
     pthread_t id;
 };
 
-/* Owned by its context, from start to stop. */
-struct amg_service_threads {
-    hg_context_t *context;
-    /* The release store of stop pairs with the acquire load of each thread. */
-    atomic_bool must_stop;
-    bool has_thread;
-    unsigned handlers; /* number running */
-    struct member thread;
-    struct member handler[AMALGAM_HANDLERS_MAX];
-};
-
-/* Service threads with the calling thread; NULL: a thread of the program. */
+/* Set in the progress thread; NULL: a thread of the program. */
 static _Thread_local struct amg_service_threads *threads_mine;
 
-static bool is_over(const struct amg_service_threads *threads)
+static void *thread_main(void *arg)
 {
-    return atomic_load_explicit(&threads->must_stop, memory_order_acquire);
-}
+    struct amg_service_threads *threads = arg;
+    hg_context_t *context = threads->context;
+    const struct amg_core_slot *slot =
+        &context->cls->progress_config.placement->slot;
+    bool has_core = false;
 
-static void thread_run(struct member *member)
-{
-    amg_role.polls_always = true;
-    progress_thread_run(member->threads->context, &member->threads->must_stop,
-        member->is_alone);
-}
-
-/* Polls the queue for a moment. */
-static void handler_look(const hg_context_t *context)
-{
-    unsigned looks = 0;
-
-    while (looks++ < LOOKS && amg_cq_is_empty(&context->incoming))
-        amg_relax();
-}
-
-static void handler_rest(hg_context_t *context,
-    const struct amg_wait_policy *policy, unsigned epoch,
-    uint64_t quiet_since_ns)
-{
-    uint64_t now_ns = amg_clock_ns();
-    struct amg_wait_step step =
-        amg_wait_policy_next(policy, now_ns - quiet_since_ns);
-
-    if (step.kind != AMG_WAIT_PAUSE && step.kind != AMG_WAIT_SLEEP)
-        handler_look(context);
-    else
-        amg_cq_sleep(&context->incoming, epoch,
-            now_ns + (step.ns < AMG_WAIT_LONG_NS ? step.ns : AMG_WAIT_LONG_NS));
-}
-
-static void handler_run(struct member *member)
-{
-    hg_context_t *context = member->threads->context;
-    struct amg_wait_policy policy = amg_progress_config_wait_policy(
-        &context->cls->progress_config,
-        member->is_alone ? AMG_CORE_OWN : AMG_CORE_SHARED, context->spin_ns);
-    uint64_t quiet_since_ns = amg_clock_ns();
-
-    for (;;) {
-        unsigned epoch = amg_cq_epoch(&context->incoming);
-
-        if (is_over(member->threads))
-            return;
-        if (progress_thread_serve(context) == 0)
-            handler_rest(context, &policy, epoch, quiet_since_ns);
-        else
-            quiet_since_ns = amg_clock_ns();
-    }
-}
-
-static void *member_main(void *arg)
-{
-    struct member *member = arg;
-
-    threads_mine = member->threads;
+    threads_mine = threads;
     amg_role.is_library_thread = true;
+    amg_role.polls_always = true;
     /* A thread whose core the system refuses runs on shared cores. */
-    member->is_alone =
-        amg_bind_core_slot(amg_topo_this(), member->slot, member->who) &&
-        member->slot->is_dedicated;
-    member->run(member);
+    has_core =
+        amg_bind_core_slot(amg_topo_this(), slot, "the progress thread") &&
+        slot->is_dedicated;
+    progress_thread_run(context, &threads->must_stop, has_core);
     return NULL;
 }
 
 /* Returns the result of pthread_create(). */
-static int member_start(struct member *member)
+static int thread_start(struct amg_service_threads *threads)
 {
     sigset_t all;
     sigset_t before;
@@ -436,66 +366,11 @@ static int member_start(struct member *member)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&member->id, NULL, member_main, member);
+    rc = pthread_create(&threads->id, NULL, thread_main, threads);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc == 0)
-        (void)pthread_setname_np(member->id, member->name);
+        (void)pthread_setname_np(threads->id, "amg-progress");
     return rc;
-}
-
-static void handlers_start(struct amg_service_threads *threads)
-{
-    const struct amg_placement *placement =
-        threads->context->cls->progress_config.placement;
-    int rc = 0;
-
-    while (threads->handlers < placement->handlers) {
-        struct member *member = &threads->handler[threads->handlers];
-
-        *member = (struct member){
-            .threads = threads,
-            .slot = &placement->handler_slots[threads->handlers],
-            .who = "a handler thread",
-            .name = "amg-handler",
-            .run = handler_run,
-        };
-        rc = member_start(member);
-        if (rc != 0)
-            break;
-        threads->handlers++;
-    }
-    if (rc != 0)
-        AMG_LOG_WARNING("ctx",
-            "context %u: only %u of %u handler threads can be started (%s), "
-            "see ulimit -u: %s",
-            threads->context->id, threads->handlers, placement->handlers,
-            strerror(rc),
-            threads->handlers > 0 ? "these run all handlers"
-                                  : "handlers run as if none were asked for");
-}
-
-static void thread_start(struct amg_service_threads *threads)
-{
-    hg_context_t *context = threads->context;
-    int rc = 0;
-
-    threads->thread = (struct member){
-        .threads = threads,
-        .slot = &context->cls->progress_config.placement->slot,
-        .who = "the progress thread",
-        .name = "amg-progress",
-        .run = thread_run,
-    };
-    rc = member_start(&threads->thread);
-    threads->has_thread = rc == 0;
-    if (rc == 0)
-        return;
-    if (context->incoming_mode == AMG_SERVE_THREAD)
-        context->incoming_mode = AMG_SERVE_TRIGGER;
-    AMG_LOG_WARNING("ctx",
-        "context %u: the progress thread cannot be started (%s), see ulimit "
-        "-u: the calls that wait make progress instead",
-        context->id, strerror(rc));
 }
 
 void amg_service_threads_start(hg_context_t *context)
@@ -503,43 +378,37 @@ void amg_service_threads_start(hg_context_t *context)
     const struct amg_placement *placement =
         context->cls->progress_config.placement;
     struct amg_service_threads *threads = NULL;
+    enum amg_serve before = context->incoming_mode;
+    int rc = 0;
 
-    if (placement == NULL || (placement->handlers == 0 &&
-                                 !amg_policy_has_thread(placement->progress)))
+    if (placement == NULL || !amg_policy_has_thread(placement->progress))
         return;
     threads = amg_mem_zalloc(sizeof(*threads));
     if (threads == NULL) {
         AMG_LOG_WARNING("ctx",
-            "context %u: no memory for its threads: the calls that wait make "
+            "context %u: no memory for its thread: the calls that wait make "
             "progress instead",
             context->id);
         return;
     }
     threads->context = context;
     context->threads = threads;
-    handlers_start(threads);
-    if (threads->handlers > 0)
-        context->incoming_mode = AMG_SERVE_POOL;
-    else if (placement->progress == AMALGAM_PROGRESS_THREAD)
+    if (placement->progress == AMALGAM_PROGRESS_THREAD)
         context->incoming_mode = AMG_SERVE_THREAD;
-    if (amg_policy_has_thread(placement->progress))
-        thread_start(threads);
+    rc = thread_start(threads);
+    if (rc == 0)
+        return;
+    context->incoming_mode = before;
+    context->threads = NULL;
+    amg_mem_free(threads);
+    AMG_LOG_WARNING("ctx",
+        "context %u: the progress thread cannot be started (%s), see ulimit "
+        "-u: the calls that wait make progress instead",
+        context->id, strerror(rc));
 }
 
-static void threads_join(struct amg_service_threads *threads)
-{
-    hg_context_t *context = threads->context;
-
-    atomic_store_explicit(&threads->must_stop, true, memory_order_release);
-    if (threads->has_thread)
-        amg_wakeup_wake(context, AMG_CQ_THREAD);
-    amg_cq_wake(&context->incoming);
-    if (threads->has_thread)
-        pthread_join(threads->thread.id, NULL);
-    while (threads->handlers > 0)
-        pthread_join(threads->handler[--threads->handlers].id, NULL);
-}
-
+/* Later calls still go to `incoming`: the calls that are left there are older,
+ * and HG_Trigger() looks into `cq` first. */
 bool amg_service_threads_stop(hg_context_t *context)
 {
     struct amg_service_threads *threads = context->threads;
@@ -548,11 +417,9 @@ bool amg_service_threads_stop(hg_context_t *context)
         return true;
     if (threads_mine == threads)
         return false;
-    threads_join(threads);
-    /* Later calls go to `incoming`, too: the calls that are left there are
-     * older, and HG_Trigger() looks into `cq` first. */
-    if (context->incoming_mode == AMG_SERVE_POOL)
-        context->incoming_mode = AMG_SERVE_THREAD;
+    atomic_store_explicit(&threads->must_stop, true, memory_order_release);
+    amg_wakeup_wake(context, AMG_CQ_THREAD);
+    pthread_join(threads->id, NULL);
     context->threads = NULL;
     amg_mem_free(threads);
     return true;

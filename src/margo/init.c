@@ -171,10 +171,6 @@ static bool context_open(
     mid->hg_context = info->hg_context;
     if (mid->hg_context != NULL)
         return true;
-    /* Pools run the handlers. The loop would not see a call to oneself that is
-     * on its way through a handler thread, when it looks whether all has ended.
-     */
-    amg_class_drop_handlers(mid->hg_class);
     mid->hg_context = HG_Context_create(mid->hg_class);
     mid->owns_context = mid->hg_context != NULL;
     if (mid->hg_context == NULL)

@@ -374,7 +374,6 @@ static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     int error = ABT_SUCCESS;
 
     ask->progress = AMALGAM_PROGRESS_THREAD;
-    ask->handlers = 0;
     amg_policy_place(ask, placement);
     /* On a core that other processes use, the system schedules better than a
      * fixed binding. */

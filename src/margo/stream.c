@@ -393,7 +393,7 @@ void amg_margo_stream_destroy(const struct amg_margo_log *log,
 
     if (stream->item.is_owned && stream_leaves(registry, stream))
         return;
-    /* Its threads end first: one of them may show the registry. */
+    /* A thread of the stream may show the registry, and ends first. */
     if (stream->item.is_owned)
         error = ABT_xstream_join(handle);
     amg_margo_show_begin(registry);

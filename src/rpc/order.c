@@ -111,8 +111,6 @@ bool amg_order_fetch_locked(struct hg_handle *handle)
     struct line *line = NULL;
 
     handle->entry.is_fetching = false;
-    if (handle->info.context->incoming_mode == AMG_SERVE_POOL)
-        return true; /* the program wants handlers to run in parallel */
     line = line_get_locked(handle->info.context, handle_key(handle));
     if (line == NULL)
         return false;

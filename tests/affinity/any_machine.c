@@ -170,13 +170,6 @@ static uint32_t users_of(
             users++;
             *ret_is_dedicated = *ret_is_dedicated || got->slot.is_dedicated;
         }
-        for (unsigned n = 0; n < got->handlers; n++) {
-            if (got->handler_slots[n].cpu != cpu)
-                continue;
-            users++;
-            *ret_is_dedicated =
-                *ret_is_dedicated || got->handler_slots[n].is_dedicated;
-        }
     }
     return users;
 }
@@ -214,8 +207,6 @@ static void slot_check(
 static void answer_check(const struct amg_affinity_ask *ask, bool is_short)
 {
     const struct amg_placement *got = &placements[ask->self];
-    unsigned wanted =
-        ask->handlers == AMALGAM_HANDLERS_AUTO ? 1 : ask->handlers;
 
     CHECK(got->progress != AMALGAM_PROGRESS_AUTO);
     CHECK(got->reason[0] != '\0');
@@ -225,19 +216,14 @@ static void answer_check(const struct amg_affinity_ask *ask, bool is_short)
         CHECK(got->progress == AMALGAM_PROGRESS_CALLER ||
               got->progress == (ask->is_mercury ? AMALGAM_PROGRESS_ASSIST
                                                 : AMALGAM_PROGRESS_THREAD));
-    CHECK(got->handlers == wanted ||
-          (ask->handlers == AMALGAM_HANDLERS_AUTO && got->handlers == 0));
     CHECK(got->notes[0] == '\0' || is_short);
     if (amg_policy_has_thread(got->progress))
         slot_check(ask, &got->slot);
-    for (unsigned n = 0; n < got->handlers; n++)
-        slot_check(ask, &got->handler_slots[n]);
 }
 
 static void round_play(void)
 {
-    static const unsigned handlers[] = {0, 0, 1, 3, AMALGAM_HANDLERS_AUTO};
-    char lists[2][LIST_CAP * 4];
+    char list[LIST_CAP * 4];
     struct amg_affinity_ask ask = {
         .machine = &machine,
         .ranks = ranks,
@@ -250,14 +236,10 @@ static void round_play(void)
     for (uint32_t i = 0; i < ask.rank_count; i++)
         rank_make(&ranks[i], i);
     ask.progress = (enum amalgam_progress)below(AMALGAM_PROGRESS_NONE + 1);
-    ask.handlers = handlers[below(sizeof(handlers) / sizeof(handlers[0]))];
     ask.nic = below(2) == 0 ? NULL : "nic0";
     if (below(6) == 0)
         ask.progress_cpus =
-            below(3) == 0 ? "none" : list_make(lists[0], 1 + below(LIST_CAP));
-    if (below(6) == 0)
-        ask.handler_cpus =
-            below(3) == 0 ? "none" : list_make(lists[1], 1 + below(LIST_CAP));
+            below(3) == 0 ? "none" : list_make(list, 1 + below(LIST_CAP));
     for (ask.self = 0; ask.self < ask.rank_count; ask.self++) {
         struct amg_placement again;
 
@@ -267,8 +249,7 @@ static void round_play(void)
         CHECK(memcmp(&again, &placements[ask.self], sizeof(again)) == 0);
     }
     for (ask.self = 0; ask.self < ask.rank_count; ask.self++)
-        answer_check(
-            &ask, ask.progress_cpus != NULL || ask.handler_cpus != NULL);
+        answer_check(&ask, ask.progress_cpus != NULL);
 }
 
 int main(int argc, char **argv)

@@ -62,7 +62,6 @@ static const struct scene scenes[] = {
         .ranks = "0-3",
         .progress = AMALGAM_PROGRESS_CALLER,
         .progress_cpus = "rubbish",
-        .handler_cpus = "rubbish",
         .wanted = {"caller: as asked"}},
     {.name = "not to be pinned, and a core is idle",
         .machine = EIGHT,
@@ -89,27 +88,6 @@ static const struct scene scenes[] = {
             "thread 6 chosen shared by 2: named core, shared by 2\n"
             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"6-7\", which names 2 "
             "for 3 threads on this node: they share\n"}},
-    {.name = "a list too short for handlers",
-        .machine = EIGHT,
-        .ranks = "0-1 2-3",
-        .progress = AMALGAM_PROGRESS_CALLER,
-        .handlers = 2,
-        .handler_cpus = "5-7",
-        .wanted = {"caller: as asked\n"
-                   "handler 5 chosen shared by 2: named core, shared by 2\n"
-                   "handler 6 chosen own: named core",
-            "caller: as asked\n"
-            "handler 7 chosen own: named core\n"
-            "handler 5 chosen shared by 2: named core, shared by 2\n"
-            "handler_cpus (AMALGAM_HANDLER_CPUS) is \"5-7\", which names 3 for "
-            "4 threads on this node: they share\n"}},
-    {.name = "progress goes around what handlers are given",
-        .machine = EIGHT,
-        .ranks = "0-5",
-        .handlers = 1,
-        .handler_cpus = "6",
-        .wanted = {"thread 7 numa own: own NUMA node 0\n"
-                   "handler 6 chosen own: named core"}},
     {.name = "a cpu that does not exist",
         .machine = EIGHT,
         .ranks = "0-2 3-5",
@@ -198,29 +176,6 @@ static const struct scene scenes[] = {
             {"thread 4 numa own: own NUMA node 0\n"
              "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0-1023,4\", but there "
              "are too many cpus at \"4\": the policy chooses instead\n"}},
-    {.name = "rubbish for handlers, who have no idle core",
-        .machine = EIGHT,
-        .ranks = "0-7",
-        .handlers = 1,
-        .handler_cpus = "six",
-        .wanted =
-            {"caller: no idle core: 1 rank on 8 cores\n"
-             "handler - unpinned shared: not pinned, no idle core\n"
-             "handler_cpus (AMALGAM_HANDLER_CPUS) is \"six\", but there is no "
-             "number of a cpu at \"six\": the policy chooses instead\n"}},
-    {.name = "rubbish for both",
-        .machine = EIGHT,
-        .ranks = "0-3",
-        .handlers = 1,
-        .progress_cpus = "p",
-        .handler_cpus = "h",
-        .wanted =
-            {"thread 4 numa own: own NUMA node 0\n"
-             "handler 5 numa own: own NUMA node 0\n"
-             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"p\", but there is no "
-             "number of a cpu at \"p\": the policy chooses instead\n"
-             "handler_cpus (AMALGAM_HANDLER_CPUS) is \"h\", but there is no "
-             "number of a cpu at \"h\": the policy chooses instead\n"}},
 };
 
 int main(int argc, char **argv)

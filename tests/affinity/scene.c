@@ -99,11 +99,6 @@ const char *scene_tell(
     else
         len = (size_t)snprintf(ret_text, cap, "%s: %s",
             mode_names[placement->progress], placement->reason);
-    for (unsigned n = 0; n < placement->handlers && len < cap; n++) {
-        len += (size_t)snprintf(ret_text + len, cap - len, "\n");
-        len += slot_tell(
-            &placement->handler_slots[n], "handler", ret_text + len, cap - len);
-    }
     if (placement->is_oversubscribed && len < cap)
         len += (size_t)snprintf(ret_text + len, cap - len, "\ncrowded");
     if (placement->notes[0] != '\0' && len < cap)
@@ -136,9 +131,7 @@ static bool scene_play(
         .progress = scene->progress,
         .is_mercury = scene->is_mercury,
         .has_strangers = scene->has_strangers,
-        .handlers = scene->handlers,
         .progress_cpus = scene->progress_cpus,
-        .handler_cpus = scene->handler_cpus,
     };
     unsigned line = 0;
     bool is_right = true;

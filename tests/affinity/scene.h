@@ -19,9 +19,7 @@ struct scene {
     enum amalgam_progress progress;
     bool is_mercury;
     bool has_strangers;
-    unsigned handlers;
     const char *progress_cpus;
-    const char *handler_cpus;
     /* One line per rank, as of scene_tell(); the last line is also that of all
      * further ranks. */
     const char *wanted[SCENE_LINES_MAX];
@@ -33,8 +31,7 @@ struct amg_cpuset scene_cpuset(const char **text);
 /* Parses a scene's ranks; returns their number. */
 uint32_t scene_ranks(const char *text, struct amg_affinity_rank *ret_ranks);
 
-/* "thread 17 sibling own: REASON", and a line of the same kind for each handler
- * thread, and the notes. */
+/* "thread 17 sibling own: REASON", and the notes. */
 const char *scene_tell(
     const struct amg_placement *placement, char *ret_text, size_t cap);
 

@@ -119,7 +119,6 @@ void api_set_mode(struct api *api, const struct api_mode *mode)
 
     options.progress = mode->progress;
     options.wait = mode->wait;
-    options.handlers = mode->handlers;
     EXPECT(api, HG_BUSY, amalgam_set_progress(api->cls, &options));
     OK(api, HG_Context_destroy(api->context));
     OK(api, amalgam_set_progress(api->cls, &options));

@@ -107,7 +107,6 @@ void api_drive_no_more(hg_context_t *context);
 struct api_mode {
     enum amalgam_progress progress;
     enum amalgam_wait wait;
-    unsigned handlers;
 };
 
 /* Creates the context of id 0 anew, in this mode; changing it is refused while

@@ -123,7 +123,7 @@ static void test(struct api *api)
     OK(api, HG_Registered_disable_response(api->cls, ids[1], HG_TRUE));
     rounds(api);
     api_set_mode(
-        api, &(struct api_mode){AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_AUTO, 0});
+        api, &(struct api_mode){AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_AUTO});
     rounds(api);
 }
 

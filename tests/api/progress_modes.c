@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A class calls and answers in every progress mode and wait policy, with and
- * without handler threads; and handlers run in the threads they should. */
+/* A class calls and answers in every progress mode and wait policy, and
+ * handlers run in the threads they should. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -13,14 +13,14 @@ enum { CALLS = 40 };
 MERCURY_GEN_PROC(number_t, ((uint32_t)(value)))
 
 static const struct api_mode mode_rows[] = {
-    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO, 0},
-    {AMALGAM_PROGRESS_ASSIST, AMALGAM_WAIT_AUTO, 0},
-    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_AUTO, 0},
-    {AMALGAM_PROGRESS_NONE, AMALGAM_WAIT_SLEEP, 0},
-    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP, 2},
-    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SLEEP, 1},
-    {AMALGAM_PROGRESS_ASSIST, AMALGAM_WAIT_BACKOFF, AMALGAM_HANDLERS_AUTO},
-    {AMALGAM_PROGRESS_AUTO, AMALGAM_WAIT_AUTO, 0},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO},
+    {AMALGAM_PROGRESS_ASSIST, AMALGAM_WAIT_AUTO},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_AUTO},
+    {AMALGAM_PROGRESS_NONE, AMALGAM_WAIT_SLEEP},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SLEEP},
+    {AMALGAM_PROGRESS_ASSIST, AMALGAM_WAIT_BACKOFF},
+    {AMALGAM_PROGRESS_AUTO, AMALGAM_WAIT_AUTO},
 };
 
 static struct api *the;
@@ -30,17 +30,14 @@ static atomic_uint served;
 static atomic_uint noted;
 static atomic_uint misplaced;
 
-/* In modes caller and assist, the program runs all handlers, unless there are
- * handler threads, which then run all. */
+/* In modes caller and assist, the program runs all handlers. */
 static void place_check(void)
 {
     bool is_program = pthread_equal(pthread_self(), program) != 0;
-    bool is_pool = now->handlers > 0 && now->handlers <= AMALGAM_HANDLERS_MAX;
     bool is_free = now->progress == AMALGAM_PROGRESS_THREAD ||
-                   now->progress == AMALGAM_PROGRESS_AUTO ||
-                   now->handlers == AMALGAM_HANDLERS_AUTO;
+                   now->progress == AMALGAM_PROGRESS_AUTO;
 
-    if (is_pool ? is_program : !is_program && !is_free)
+    if (!is_program && !is_free)
         atomic_fetch_add(&misplaced, 1);
 }
 

@@ -19,7 +19,7 @@ static void class_use(const struct amalgam_options *options)
     ranks_close(&all);
 }
 
-/* The same settings as in the environment, and a core that does not exist. */
+/* Settings as in the environment, and an option of a wrong size. */
 static void options_use(void)
 {
     struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
@@ -28,16 +28,9 @@ static void options_use(void)
 
     options.progress = &progress;
     progress.progress = AMALGAM_PROGRESS_THREAD;
-    progress.handlers = 1;
     progress.progress_cpus = "no such core";
-    progress.handler_cpus = "60000";
     class_use(&options);
     CHECK(log_has("\"no such core\""));
-    CHECK(log_has("\"60000\""));
-    progress.handlers = AMALGAM_HANDLERS_MAX + 1;
-    CHECK(amalgam_init(MPI_COMM_SELF, "auto", &options) == NULL);
-    CHECK(log_has("65 handler threads"));
-    progress.handlers = 0;
     progress.size++;
     CHECK(amalgam_init(MPI_COMM_SELF, "auto", &options) == NULL);
     CHECK(log_has("AMALGAM_PROGRESS_OPTIONS_INITIALIZER"));

@@ -110,7 +110,6 @@ static const struct field rank_fields[] = {
     {"is_oversubscribed", json_type_boolean, false},
     {"waiting", json_type_string, false},
     {"progress_thread", json_type_object, true},
-    {"handler_threads", json_type_array, false},
     {"notes", json_type_string, true},
     {NULL, json_type_null, false},
 };
@@ -211,7 +210,6 @@ static void ranks_check(struct json_object *ranks)
 
         if (slot != NULL)
             fields_check(slot, slot_fields, "a progress thread");
-        items_check(get(rank, "handler_threads"), slot_fields, "a handler");
     }
 }
 

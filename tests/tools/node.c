@@ -81,12 +81,6 @@ void node_thread(struct report_rank *local, int cpu, bool is_dedicated)
     local->placement.slot = slot_of(cpu, is_dedicated);
 }
 
-void node_handler(struct report_rank *local, int cpu, bool is_dedicated)
-{
-    local->placement.handler_slots[local->placement.handlers++] =
-        slot_of(cpu, is_dedicated);
-}
-
 void node_nic(
     struct node *node, const char *name, unsigned first, unsigned last)
 {

@@ -28,8 +28,6 @@ void node_free(struct node *node);
 struct report_rank *node_rank(struct node *node, unsigned first, unsigned last);
 /* Gives it a progress thread there. */
 void node_thread(struct report_rank *local, int cpu, bool is_dedicated);
-/* Adds a handler thread to it. */
-void node_handler(struct report_rank *local, int cpu, bool is_dedicated);
 /* A NIC near to the cpus from `first` to `last`. */
 void node_nic(
     struct node *node, const char *name, unsigned first, unsigned last);

@@ -108,15 +108,12 @@ static void test_drawing_of_a_marked_core_stands_alone(void **state)
     node_make(&node, 1, 1, 8, 1);
     local = node_rank(&node, 0, 3);
     node_thread(local, 2, false);
-    node_handler(local, 7, true);
     text = drawn(&node);
     lines_of(text, "", "cores 0-1 cpus 0-1 rank 0");
     lines_of(text, "", "core 2 cpus 2 rank 0; p0 on 2");
     lines_of(text, "", "core 3 cpus 3 rank 0");
-    lines_of(text, "", "cores 4-6 cpus 4-6 no rank");
-    lines_of(text, "", "core 7 cpus 7 no rank; H0 on 7");
+    lines_of(text, "", "cores 4-7 cpus 4-7 no rank");
     lines_of(text, "", "rank 0 progress cpu 2 shared said by the test");
-    lines_of(text, "", "rank 0 handler cpu 7 own said by the test");
     free(text);
     node_free(&node);
 }

@@ -94,7 +94,6 @@ static void test_topology_shows_every_rank_and_thread(void **state)
         struct report_rank *local = node_rank(&node, rank * 8, rank * 8 + 6);
 
         node_thread(local, (int)(rank * 8 + 7), true);
-        node_handler(local, (int)(rank * 8 + 39), false);
     }
     topology = written(&node);
     for (unsigned rank = 0; rank < 4; rank++) {
@@ -106,8 +105,6 @@ static void test_topology_shows_every_rank_and_thread(void **state)
         snprintf(text, sizeof(text), "P%u", rank);
         assert_int_equal(boxes(topology, CPU_ANY, text), 1);
         assert_int_equal(boxes(topology, (int)rank * 8 + 7, text), 1);
-        snprintf(text, sizeof(text), "h%u", rank);
-        assert_int_equal(boxes(topology, (int)rank * 8 + 39, text), 1);
         snprintf(text, sizeof(text),
             "rank %u  bound %u-%u; mode thread (); progress cpu %u", rank,
             rank * 8, rank * 8 + 6, rank * 8 + 7);

@@ -4,8 +4,7 @@
  *
  * Two ranks that may run wherever they want call each other, both ways at once,
  * in each of the ways to divide the work among threads: progress by the program
- * or by a thread, which spin or sleep, without and with a thread for handlers.
- */
+ * or by a thread, which spin or sleep. */
 #include <stdio.h>
 
 #include "jobs/bench/benches.h"
@@ -14,17 +13,12 @@
 static const struct {
     enum amalgam_progress progress;
     enum amalgam_wait wait;
-    unsigned handlers;
 } hows[] = {
-    {AMALGAM_PROGRESS_AUTO, AMALGAM_WAIT_AUTO, AMALGAM_HANDLERS_AUTO},
-    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SPIN, 0},
-    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SPIN, 1},
-    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SLEEP, 0},
-    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SLEEP, 1},
-    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SPIN, 0},
-    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SPIN, 1},
-    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP, 0},
-    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP, 1},
+    {AMALGAM_PROGRESS_AUTO, AMALGAM_WAIT_AUTO},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SPIN},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SLEEP},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SPIN},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP},
 };
 
 static void slice_run(struct pair *pair, unsigned way, unsigned window,
@@ -35,8 +29,7 @@ static void slice_run(struct pair *pair, unsigned way, unsigned window,
         .look = flight_turn, .timed = ways_timed, .window = window,
         .timed_every = FLIGHT_TIMED_EVERY, .calls = UINT64_MAX};
 
-    pair_set_progress(
-        pair, hows[way].progress, hows[way].wait, hows[way].handlers, -1);
+    pair_set_progress(pair, hows[way].progress, hows[way].wait, -1);
     pair_enter(pair);
     flight_handles(&flight, pair->null_id);
     start_us = clock_now_us();
@@ -54,11 +47,9 @@ static void slice_run(struct pair *pair, unsigned way, unsigned window,
 
 void bench_placement(struct pair *pair)
 {
-    static const struct ways ways = {
-        {"chosen", "caller_spin", "caller_spin_1", "caller_sleep",
-            "caller_slp_1", "thread_spin", "thread_spin_1", "thread_sleep",
-            "thread_slp_1"},
-        "the best of the eight ways to divide the work, of the same run: the "
+    static const struct ways ways = {{"chosen", "caller_spin", "caller_sleep",
+                                         "thread_spin", "thread_sleep"},
+        "the best of the four ways to divide the work, of the same run: the "
         "one with the highest rate",
         "the way that the library chooses by itself", slice_run};
     struct pair both;

@@ -358,25 +358,28 @@ void ways_run(struct pair *pair, const struct ways *ways)
     unsigned us =
         options_pick(options, SLICE_US, SLICE_QUICK_US, SLICE_SMOKE_US);
     unsigned best = 1;
+    unsigned count = 0;
 
-    for (unsigned i = 0; i < row.batches * WAYS_MAX; i++) {
-        unsigned number = i % WAYS_MAX;
+    while (count < WAYS_MAX && ways->ops[count] != NULL)
+        count++;
+    for (unsigned i = 0; i < row.batches * count; i++) {
+        unsigned number = i % count;
         struct ways_slice *calls = &all[number].calls;
 
-        guard_step("round %u of %s", i / WAYS_MAX, ways->ops[number]);
+        guard_step("round %u of %s", i / count, ways->ops[number]);
         ways->slice(pair, number, row.window, us, calls);
-        MPI_Allreduce(&calls->kps, &all[number].kps[i / WAYS_MAX], 1,
-            MPI_DOUBLE, MPI_SUM, pair->comm);
+        MPI_Allreduce(&calls->kps, &all[number].kps[i / count], 1, MPI_DOUBLE,
+            MPI_SUM, pair->comm);
     }
     guard_rest();
-    for (unsigned number = 2; number < WAYS_MAX; number++) {
+    for (unsigned number = 2; number < count; number++) {
         struct row both;
 
         figures_compare(all[number].kps, all[best].kps, row.batches, &both);
         if (both.value > both.control_value)
             best = number;
     }
-    for (unsigned number = 0; number < WAYS_MAX; number++)
+    for (unsigned number = 0; number < count; number++)
         way_row(pair, ways, all, number, number == 0 ? best : 0, row);
     free(all);
 }

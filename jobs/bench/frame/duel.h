@@ -168,9 +168,9 @@ static inline void ways_timed(struct flight *flight, double us)
  * short time in each round, so what else happens on the machine meets them
  * alike. */
 struct ways {
-    const char *ops[WAYS_MAX];
-    const char *best_text;   /* the control of the first row */
-    const char *chosen_text; /* and that of the others */
+    const char *ops[WAYS_MAX]; /* the last ones may be NULL */
+    const char *best_text;     /* the control of the first row */
+    const char *chosen_text;   /* and that of the others */
     /* By all ranks of the pair: calls with `window` in flight for `us`. */
     void (*slice)(struct pair *pair, unsigned way, unsigned window, double us,
         struct ways_slice *ret_slice);

@@ -424,7 +424,7 @@ void pair_leave(struct pair *pair)
 }
 
 void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
-    enum amalgam_wait wait, unsigned handlers, int core)
+    enum amalgam_wait wait, int core)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -434,7 +434,6 @@ void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
     snprintf(cpus, sizeof(cpus), "%d,%d", core, core);
     options.progress = progress;
     options.wait = wait;
-    options.handlers = handlers;
     options.progress_cpus = core >= 0 ? cpus : NULL;
     CHECK(pair, amalgam_set_progress(pair->cls, &options));
     pair->has_thread = progress == AMALGAM_PROGRESS_THREAD;
@@ -442,14 +441,12 @@ void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
 
 void pair_by_caller(struct pair *pair, enum amalgam_wait wait)
 {
-    pair_set_progress(
-        pair, AMALGAM_PROGRESS_CALLER, wait, AMALGAM_HANDLERS_AUTO, -1);
+    pair_set_progress(pair, AMALGAM_PROGRESS_CALLER, wait, -1);
 }
 
 void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core)
 {
-    pair_set_progress(
-        pair, AMALGAM_PROGRESS_THREAD, wait, AMALGAM_HANDLERS_AUTO, core);
+    pair_set_progress(pair, AMALGAM_PROGRESS_THREAD, wait, core);
 }
 
 void pair_free_room(struct pair *pair)

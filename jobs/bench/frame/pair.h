@@ -116,7 +116,7 @@ void pair_leave(struct pair *pair);
 /* How this rank makes progress from the next pair_enter() on; a thread of the
  * library is on that core (-1: wherever). */
 void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
-    enum amalgam_wait wait, unsigned handlers, int core);
+    enum amalgam_wait wait, int core);
 void pair_by_caller(struct pair *pair, enum amalgam_wait wait);
 void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core);
 

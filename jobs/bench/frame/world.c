@@ -122,11 +122,8 @@ static unsigned threads_count(const char *name)
 
 void world_progress(char ret_text[WORLD_TEXT_CAP])
 {
-    unsigned handlers = threads_count("amg-handler");
-    const char *who = threads_count("amg-progress") > 0 ? "thread" : "caller";
-
-    snprintf(ret_text, WORLD_TEXT_CAP,
-        handlers > 0 ? "%s, %u handler threads" : "%s", who, handlers);
+    snprintf(ret_text, WORLD_TEXT_CAP, "%s",
+        threads_count("amg-progress") > 0 ? "thread" : "caller");
 }
 
 /* The ranks of `comm` on this machine: how many come before this one, and how

@@ -36,7 +36,6 @@ TRANSPORTS = {
 ENVIRONMENT = {
     'AMALGAM_PROGRESS': [None, 'caller', 'caller', 'assist', 'thread',
                          'thread', 'none'],
-    'AMALGAM_HANDLERS': [None, None, None, '1', '2', 'auto'],
     'AMALGAM_WAIT': [None, None, None, 'spin', 'sleep', 'backoff'],
     'AMALGAM_SPIN_US': [None, None, None, '0', '2000'],
     'AMALGAM_CREDITS': [None, '1', '1', '2', '3', '8', '64', '1024'],

@@ -100,9 +100,7 @@ static int setup(void **state)
     (void)state;
     unsetenv("AMALGAM_PROGRESS");
     unsetenv("AMALGAM_WAIT");
-    unsetenv("AMALGAM_HANDLERS");
     unsetenv("AMALGAM_PROGRESS_CPUS");
-    unsetenv("AMALGAM_HANDLER_CPUS");
     log_clear();
     amg_log_func_set(log_keep);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
@@ -134,17 +132,13 @@ static void test_progress_config_environment_fills_what_is_open(void **state)
     (void)state;
     setenv("AMALGAM_PROGRESS", "thread", 1);
     setenv("AMALGAM_WAIT", "sleep", 1);
-    setenv("AMALGAM_HANDLERS", "3", 1);
     cls = class_open(NULL);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_THREAD);
     assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SLEEP);
-    assert_int_equal(cls->progress_config.placement->handlers, 3);
     amg_class_close(cls);
     setenv("AMALGAM_PROGRESS", "none", 1);
-    setenv("AMALGAM_HANDLERS", "0", 1);
     cls = class_open(NULL);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
-    assert_int_equal(cls->progress_config.placement->handlers, 0);
     amg_class_close(cls);
 }
 
@@ -159,21 +153,16 @@ static void test_progress_config_program_beats_environment(void **state)
     (void)state;
     setenv("AMALGAM_PROGRESS", "none", 1);
     setenv("AMALGAM_WAIT", "spin", 1);
-    setenv("AMALGAM_HANDLERS", "auto", 1);
     setenv("AMALGAM_PROGRESS_CPUS", "none", 1);
-    setenv("AMALGAM_HANDLER_CPUS", "1", 1);
     options.progress = AMALGAM_PROGRESS_ASSIST;
     options.wait = AMALGAM_WAIT_BACKOFF;
-    options.handlers = 2;
     options.progress_cpus = cpus;
     cls = class_open(&options);
     cpus[0] = '9'; /* the text was copied */
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_ASSIST);
     assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_BACKOFF);
-    assert_int_equal(cls->progress_config.placement->handlers, 2);
     amg_progress_config_wanted(&cls->progress_config, &wanted);
     assert_string_equal(wanted.progress_cpus, "0");
-    assert_string_equal(wanted.handler_cpus, "1");
     amg_class_close(cls);
 }
 
@@ -183,7 +172,6 @@ static void test_progress_config_unknown_words_warned_once_and_left_out(
     (void)state;
     setenv("AMALGAM_PROGRESS", "threads", 1);
     setenv("AMALGAM_WAIT", "snore", 1);
-    setenv("AMALGAM_HANDLERS", "65", 1);
     for (int i = 0; i < 2; i++) {
         hg_class_t *cls = class_open(NULL);
 
@@ -197,39 +185,34 @@ static void test_progress_config_unknown_words_warned_once_and_left_out(
     assert_int_equal(logged_count("AMALGAM_WAIT is 'snore', but must be auto, "
                                   "spin, backoff or sleep"),
         1);
-    assert_int_equal(
-        logged_count(
-            "AMALGAM_HANDLERS is '65', but must be a number from 0 to 64"),
-        1);
 }
 
 static void test_progress_config_bad_options_change_nothing(void **state)
 {
     struct amalgam_progress_options good = AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
-    struct amalgam_progress_options bad[5];
+    struct amalgam_progress_options bad[4];
     hg_class_t *cls = NULL;
     hg_class_t *none = NULL;
 
     (void)state;
     good.progress = AMALGAM_PROGRESS_NONE;
     good.progress_cpus = "0";
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 4; i++)
         bad[i] = (struct amalgam_progress_options)
             AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     bad[0].size--;
     bad[1].progress = (enum amalgam_progress)(AMALGAM_PROGRESS_NONE + 1);
     bad[2].wait = (enum amalgam_wait)(AMALGAM_WAIT_SLEEP + 1);
-    bad[3].handlers = AMALGAM_HANDLERS_MAX + 1;
-    bad[4].progress = (enum amalgam_progress) - 1;
+    bad[3].progress = (enum amalgam_progress) - 1;
     cls = class_open(&good);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(amalgam_set_progress(cls, &bad[i]), HG_INVALID_ARG);
         assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
         assert_string_equal(cls->progress_config.asked.progress_cpus, "0");
         assert_int_equal(class_try(&bad[i], false, &none), HG_INVALID_ARG);
     }
     assert_null(none);
-    assert_int_equal(logged_count("error"), 10);
+    assert_int_equal(logged_count("error"), 8);
     amg_class_close(cls);
 }
 
@@ -261,13 +244,11 @@ static void test_progress_config_without_memory_takes_callers(void **state)
 
     (void)state;
     options.progress = AMALGAM_PROGRESS_THREAD;
-    options.progress_cpus = options.handler_cpus = "0";
-    for (unsigned nth = 1; nth <= 2; nth++) {
-        amg_mem_fail_nth(nth); /* a text */
-        assert_int_equal(amalgam_set_progress(cls, &options), HG_NOMEM);
-        assert_null(cls->progress_config.asked.progress_cpus);
-    }
-    amg_mem_fail_nth(3); /* the placement */
+    options.progress_cpus = "0";
+    amg_mem_fail_nth(1); /* the text */
+    assert_int_equal(amalgam_set_progress(cls, &options), HG_NOMEM);
+    assert_null(cls->progress_config.asked.progress_cpus);
+    amg_mem_fail_nth(2); /* the placement */
     assert_int_equal(amalgam_set_progress(cls, &options), HG_SUCCESS);
     amg_mem_fail_nth(0);
     assert_null(cls->progress_config.placement);
@@ -295,14 +276,12 @@ static void test_progress_config_thread_without_use_is_refused(void **state)
 
     (void)state;
     options.progress = AMALGAM_PROGRESS_THREAD;
-    options.handlers = 1;
     assert_int_equal(class_try(&options, true, &cls), HG_SUCCESS);
     amg_class_settle_progress(cls);
     amg_class_settle_progress(cls);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_CALLER);
-    assert_int_equal(cls->progress_config.placement->handlers, 1);
-    assert_non_null(
-        strstr(cls->progress_config.placement->reason, "MPI_THREAD_MULTIPLE"));
+    assert_null(cls->progress_config.placement);
+    assert_non_null(strstr(cls->progress_config.reason, "MPI_THREAD_MULTIPLE"));
     assert_int_equal(logged_count("MPI_Init_thread(MPI_THREAD_MULTIPLE)"), 1);
     amg_class_close(cls);
 }

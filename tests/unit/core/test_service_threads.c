@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Service threads of a context: one makes progress while no caller does, and
- * blocks when idle; others run requests of peers. */
+/* Service thread of a context: makes progress while no caller does, blocks when
+ * idle, and runs requests of peers. */
 #include "core/progress.h"
 
 #include <pthread.h>
@@ -21,39 +21,28 @@
 #include "mercury_context.h"
 #include "affinity/bind.h"
 
-enum {
-    ENTRIES = 500,
-    HANDLERS = 3,
-    SHORT_MS = 2,
-    NAME_CAP = 16,
-    FEW_POLLS = 100
-};
+enum { ENTRIES = 500, SHORT_MS = 2, NAME_CAP = 16, FEW_POLLS = 100 };
 
-/* Starts the threads of this configuration, all on one slot. */
-static void threads_begin_on(enum amalgam_progress progress, unsigned handlers,
-    struct amg_core_slot slot)
+/* Starts the thread of this configuration on that slot. */
+static void threads_begin_on(
+    enum amalgam_progress progress, struct amg_core_slot slot)
 {
     struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
 
     assert_non_null(placement);
     placement->progress = progress;
-    placement->handlers = handlers;
     placement->slot = slot;
-    for (unsigned i = 0; i < handlers; i++)
-        placement->handler_slots[i] = slot;
     medium_context->cls->progress_config.placement = placement;
     amg_service_threads_start(medium_context);
     assert_non_null(medium_context->threads);
 }
 
-/* The same, all unpinned. */
-static void threads_begin(
-    enum amalgam_progress progress, unsigned handlers, bool is_dedicated)
+/* Starts the thread of this configuration, unpinned. */
+static void threads_begin(enum amalgam_progress progress, bool is_dedicated)
 {
-    threads_begin_on(progress, handlers,
-        (struct amg_core_slot){.cpu = -1,
-            .is_dedicated = is_dedicated,
-            .rule = AMG_SLOT_UNPINNED});
+    threads_begin_on(progress, (struct amg_core_slot){.cpu = -1,
+                                   .is_dedicated = is_dedicated,
+                                   .rule = AMG_SLOT_UNPINNED});
 }
 
 static int close_all(void **state)
@@ -61,7 +50,6 @@ static int close_all(void **state)
     (void)state;
     assert_true(amg_service_threads_stop(medium_context));
     assert_null(medium_context->threads);
-    assert_int_not_equal(medium_context->incoming_mode, AMG_SERVE_POOL);
     /* A thread that has ended is not signaled. */
     assert_false(amg_cq_has_armed(&medium_context->cq));
     assert_false(atomic_load(&medium.is_armed));
@@ -124,7 +112,7 @@ static void told_await(unsigned i)
 static void test_service_threads_progress_receives_messages(void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, false);
     for (unsigned i = 0; i < ENTRIES; i++) {
         if (i % 2 == 0)
             until_thread_sleeps();
@@ -137,7 +125,7 @@ static void test_service_threads_progress_on_own_core_receives_messages(
     void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_ASSIST, 0, true);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, true);
     for (unsigned i = 0; i < ENTRIES; i++) {
         medium_send();
         until_taken();
@@ -151,10 +139,10 @@ static void test_service_threads_progress_without_its_core_blocks_at_once(
     (void)state;
     if (amg_cpuset_has(amg_bind_process(), AMG_CPUS_MAX - 1))
         skip();
-    threads_begin_on(AMALGAM_PROGRESS_ASSIST, 0,
-        (struct amg_core_slot){.cpu = AMG_CPUS_MAX - 1,
-            .is_dedicated = true,
-            .rule = AMG_SLOT_CHOSEN});
+    threads_begin_on(
+        AMALGAM_PROGRESS_ASSIST, (struct amg_core_slot){.cpu = AMG_CPUS_MAX - 1,
+                                     .is_dedicated = true,
+                                     .rule = AMG_SLOT_CHOSEN});
     until_thread_sleeps();
     assert_true(atomic_load(&medium.polls) < FEW_POLLS);
 }
@@ -163,7 +151,7 @@ static void test_service_threads_progress_blocks_beside_full_queue(void **state)
 {
     (void)state;
     told_queue(0, false); /* the program's, which computes */
-    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, false);
     until_thread_sleeps();
     assert_int_equal(atomic_load(&told[0].ran), 0);
     assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_SUCCESS);
@@ -175,7 +163,7 @@ static void test_service_threads_progress_blocks_beside_full_queue(void **state)
 static void test_service_threads_progress_takes_over_from_callers(void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, false);
     for (unsigned i = 0; i < 5; i++) {
         until_thread_sleeps();
         /* Ends the announced wait of the thread. */
@@ -205,7 +193,7 @@ static void test_service_threads_progress_takes_over_from_a_sleeper(
     pthread_t thread;
 
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    threads_begin(AMALGAM_PROGRESS_ASSIST, false);
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(
             pthread_create(&thread, NULL, wake_when_asleep, NULL), 0);
@@ -220,7 +208,7 @@ static void test_service_threads_progress_takes_over_from_a_sleeper(
 static void test_service_threads_progress_runs_what_is_served(void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, false);
     assert_int_equal(medium_context->incoming_mode, AMG_SERVE_THREAD);
     for (unsigned i = 0; i < ENTRIES; i++) {
         told_queue(i, true);
@@ -236,7 +224,7 @@ static void test_service_threads_progress_or_trigger_runs_what_is_served(
     void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, false);
     for (unsigned i = 0; i < ENTRIES; i++) {
         told_queue(i, true);
         while (atomic_load(&told[i].ran) == 0)
@@ -245,32 +233,7 @@ static void test_service_threads_progress_or_trigger_runs_what_is_served(
     }
 }
 
-static void test_service_threads_handlers_run_what_is_served(void **state)
-{
-    (void)state;
-    threads_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
-    assert_int_equal(medium_context->incoming_mode, AMG_SERVE_POOL);
-    for (unsigned i = 0; i < ENTRIES; i++)
-        told_queue(i, true);
-    assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_TIMEOUT);
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        told_await(i);
-        assert_true(told[i].by_ours);
-        assert_true(told[i].is_serving);
-        assert_false(told[i].has_signals);
-        assert_string_equal(told[i].name, "amg-handler");
-    }
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        told_queue(i, true);
-        told_await(i);
-        assert_int_equal(atomic_load(&told[i].ran), 1);
-    }
-}
-
 static atomic_uint nested_ended;
-/* If another handler may run the awaited entry, the waiting handler is not
- * signaled. */
-static unsigned nested_wait_ms;
 
 /* A handler that starts an operation, and waits for its end as the main thread
  * of a program would. */
@@ -280,15 +243,14 @@ static void nested_run(struct amg_cq_entry *entry)
 
     told_queue(i + 1, true);
     while (atomic_load(&told[i + 1].ran) == 0) {
-        (void)HG_Progress(medium_context, nested_wait_ms);
+        (void)HG_Progress(medium_context, MEDIUM_WAIT_MS);
         (void)HG_Trigger(medium_context, 0, 1, NULL);
     }
     atomic_fetch_add(&nested_ended, 1);
 }
 
-static void nested_all(unsigned wait_ms)
+static void nested_all(void)
 {
-    nested_wait_ms = wait_ms;
     atomic_store(&nested_ended, 0);
     for (unsigned i = 0; i < ENTRIES; i += 2) {
         told[i].entry.run = nested_run;
@@ -299,26 +261,12 @@ static void nested_all(unsigned wait_ms)
         sched_yield();
 }
 
-static void test_service_threads_handler_that_waits_is_woken(void **state)
-{
-    (void)state;
-    threads_begin(AMALGAM_PROGRESS_ASSIST, 1, false);
-    nested_all(MEDIUM_WAIT_MS);
-}
-
-static void test_service_threads_handlers_that_wait_are_woken(void **state)
-{
-    (void)state;
-    threads_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
-    nested_all(SHORT_MS);
-}
-
 static void test_service_threads_progress_that_waits_in_handler_is_woken(
     void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
-    nested_all(MEDIUM_WAIT_MS);
+    threads_begin(AMALGAM_PROGRESS_THREAD, false);
+    nested_all();
 }
 
 static atomic_bool was_refused;
@@ -333,7 +281,7 @@ static void stop_run(struct amg_cq_entry *entry)
 static void test_service_threads_does_not_stop_itself(void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_THREAD, 1, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, false);
     atomic_store(&nested_ended, 0);
     told[0].entry.run = stop_run;
     told[0].entry.is_incoming = true;
@@ -346,7 +294,7 @@ static void test_service_threads_does_not_stop_itself(void **state)
 static void test_service_threads_stops_and_starts_again(void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_THREAD, 1, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, false);
     for (unsigned i = 0; i < 50; i++) {
         told_queue(0, true);
         told_await(0);
@@ -364,7 +312,7 @@ static void test_service_threads_stops_and_starts_again(void **state)
 static void test_service_threads_leave_calls_in_order(void **state)
 {
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, false);
     atomic_store(&medium_context->turn, &amg_role);
     told_queue(0, true);
     assert_true(amg_service_threads_stop(medium_context));
@@ -396,7 +344,7 @@ static void callers_come_and_go(bool is_dedicated)
 {
     pthread_t callers[3];
 
-    threads_begin(AMALGAM_PROGRESS_THREAD, 0, is_dedicated);
+    threads_begin(AMALGAM_PROGRESS_THREAD, is_dedicated);
     for (unsigned round = 0; round < 10; round++) {
         unsigned count = round % 4;
 
@@ -437,7 +385,7 @@ static void test_service_threads_of_the_parent_are_left_alone(void **state)
     pid_t child = 0;
 
     (void)state;
-    threads_begin(AMALGAM_PROGRESS_THREAD, HANDLERS, false);
+    threads_begin(AMALGAM_PROGRESS_THREAD, false);
     until_thread_sleeps();
     child = fork();
     assert_true(child >= 0);
@@ -485,14 +433,6 @@ int main(void)
             medium_open_not_pollable),
         OVER(test_service_threads_progress_or_trigger_runs_what_is_served,
             medium_open_sleeping),
-        OVER(test_service_threads_handlers_run_what_is_served,
-            medium_open_sleeping),
-        OVER(test_service_threads_handler_that_waits_is_woken,
-            medium_open_sleeping),
-        OVER(test_service_threads_handlers_that_wait_are_woken,
-            medium_open_sleeping),
-        OVER(test_service_threads_handlers_that_wait_are_woken,
-            medium_open_not_pollable),
         OVER(test_service_threads_progress_that_waits_in_handler_is_woken,
             medium_open_sleeping),
         OVER(test_service_threads_does_not_stop_itself, medium_open_sleeping),

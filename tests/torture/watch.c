@@ -107,10 +107,11 @@ static void stacks_write(void)
         (void)closedir(folder);
 }
 
-static void stall_write(void)
+/* After 3 s, and again after half the limit: what differs still moves. */
+static void stall_write(unsigned long ms)
 {
-    fprintf(stderr, "torture: rank %u stands: %s\n",
-        exchange_rank(watch.exchange), atomic_load(&watch.phase));
+    fprintf(stderr, "torture: rank %u stands for %lu s: %s\n",
+        exchange_rank(watch.exchange), ms / 1000, atomic_load(&watch.phase));
     watch.report(watch.arg, stderr);
     stacks_write();
     fflush(stderr);
@@ -141,7 +142,7 @@ static unsigned long still_ms(struct still *still)
 static void *watch_run(void *arg)
 {
     struct still still = {{0}, {0}};
-    bool has_written = false;
+    unsigned long written_ms = 0;
 
     (void)arg;
     while (!atomic_load(&watch.ends)) {
@@ -151,9 +152,13 @@ static void *watch_run(void *arg)
         atomic_store(&watch.mine->moves, book_moves(watch.book));
         atomic_fetch_add(&watch.mine->pauses, 1);
         ms = still_ms(&still);
-        if (ms >= STALL_MS && !has_written)
-            stall_write();
-        has_written = ms >= STALL_MS;
+        if (ms < STALL_MS) {
+            written_ms = 0;
+        } else if (written_ms == 0 || (ms >= watch.limit_ms / 2 &&
+                                          written_ms < watch.limit_ms / 2)) {
+            stall_write(ms);
+            written_ms = ms;
+        }
         if (ms < watch.limit_ms)
             continue;
         book_finding(watch.book, "nothing moved for %u s: %s",

@@ -6,7 +6,7 @@
  * header of a message names its context; a context that polls also receives for
  * the other contexts, and wakes those of them that block.
  *
- * One lock guards a whole domain: all fields below, all calls of libfabric, and
+ * A single lock guards a domain: all fields below, all calls of libfabric, and
  * all operations while they are posted. So the driver asks the provider for
  * FI_THREAD_DOMAIN, which needs the fewest locks. The caller of a function that
  * ends in _locked holds the lock.

@@ -20,7 +20,7 @@ target_compile_definitions(amalgam_flags INTERFACE
     $<$<BOOL:${AMALGAM_MPI}>:AMALGAM_HAS_MPI>
     $<$<BOOL:${AMALGAM_OFI}>:AMALGAM_HAS_OFI>
     $<$<BOOL:${AMALGAM_HWLOC}>:AMALGAM_HAS_HWLOC>)
-# Where tests stop threads; see base/test_point.h.
+# Where tests stop threads; see base/assert.h.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_definitions(amalgam_flags INTERFACE AMG_TEST_POINTS)
 endif()

@@ -14,8 +14,8 @@
  * owner is gone.
  *
  * Other threads of this process put their posts on lists of the endpoint, under
- * the lock; amg_shm_poll_arm() reads the lists under the lock, too. Model:
- * tests/models/shm_ring.pml. */
+ * the lock; amg_shm_poll_arm() reads the lists under the lock, too. Models:
+ * tests/models/shm_ring.pml, shm_slots.pml. */
 #include "shm/shm_peer.h"
 
 #include <errno.h>
@@ -280,8 +280,9 @@ void amg_shm_link_raise_locked(
     uint32_t bit = link->slot % AMG_SHM_BITS;
 
     AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
+    /* Release: the owner may take the bit by the event of another sender. */
     atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
-        memory_order_relaxed);
+        memory_order_release);
     if (!context_raise(link->context, AMG_SHM_EVENT_RINGS, peer,
             link->context_id, &link->doorbell)) {
         peer->has_failed_wake = true;

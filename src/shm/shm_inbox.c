@@ -20,7 +20,7 @@
  * A ring ends when its writer released its claim, closed, or died. The reader
  * first reads the ring to its end: the replies in it arrive, and requests of
  * dead processes are served, if the ring was opened while the process lived.
- * Model: tests/models/shm_ring.pml. */
+ * Models: tests/models/shm_ring.pml, shm_slots.pml. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>
@@ -433,9 +433,10 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
     return ring_activate(inbox, ring);
 }
 
-static bool slots_of_bit_take_locked(
-    struct amg_shm_inbox *inbox, uint32_t bit, uint32_t end)
+static bool slots_of_bit_take_locked(struct amg_shm_inbox *inbox, uint32_t bit)
 {
+    /* Read after the bit: a new sender raises the end before its bit. */
+    uint32_t end = amg_shm_region_slot_end(&inbox->domain->region);
     bool is_done = true;
 
     for (uint32_t slot = bit; slot < end; slot += AMG_SHM_BITS)
@@ -445,20 +446,18 @@ static bool slots_of_bit_take_locked(
 
 static void slots_take_locked(struct amg_shm_inbox *inbox)
 {
-    uint32_t end = amg_shm_region_slot_end(&inbox->domain->region);
-
+    AMG_TEST_POINT("shm_slots_event");
     for (uint32_t i = 0; i < AMG_SHM_BITS / 64; i++) {
         _Atomic uint64_t *word = &inbox->context->rings[i];
-        uint64_t bits = 0;
+        uint64_t bits = atomic_load_explicit(word, memory_order_relaxed);
 
-        if (atomic_load_explicit(word, memory_order_relaxed) == 0)
-            continue;
-        bits = atomic_exchange_explicit(word, 0, memory_order_acquire);
+        if (bits != 0)
+            bits = atomic_exchange_explicit(word, 0, memory_order_acquire);
         while (bits != 0) {
             uint32_t bit = i * 64 + (uint32_t)__builtin_ctzll(bits);
 
             bits &= bits - 1;
-            if (slots_of_bit_take_locked(inbox, bit, end))
+            if (slots_of_bit_take_locked(inbox, bit))
                 continue;
             atomic_fetch_or_explicit(
                 word, 1ull << bit % 64, memory_order_relaxed);

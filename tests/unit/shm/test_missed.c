@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events that might be missed: a context that closes before its first call, a
- * doorbell that cannot be signaled, and a bounce buffer that is released just
- * before a wait for it. */
+ * doorbell that cannot be signaled, a bounce buffer that is released just
+ * before a wait for it, a new sender while events of others are read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -222,6 +222,56 @@ static void close_at_point(const char *name)
         return;
     closing = NULL;
     context_close(party);
+}
+
+static struct {
+    struct party *client;
+    struct amg_peer *peer;
+    struct party_call call;
+} newcomer;
+
+static void ask_at_point(const char *name)
+{
+    struct party *client = newcomer.client;
+
+    if (client == NULL || strcmp(name, "shm_slots_event") != 0)
+        return;
+    newcomer.client = NULL;
+    party_ask(client, newcomer.peer, &newcomer.call, 2, SHORT);
+}
+
+/* It claims a slot while the server reads the event of another client. */
+static void test_first_call_while_events_are_read(void **state)
+{
+    struct party server;
+    struct party clients[2];
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    party_open(&server, "", 0);
+    for (unsigned i = 0; i < 2; i++)
+        party_open(&clients[i], "", 0);
+    peer = meet(&clients[0], &server);
+    newcomer.peer = meet(&clients[1], &server);
+    newcomer.client = &clients[1];
+    amg_test_point_set(ask_at_point);
+    party_ask(&clients[0], peer, &call, 1, SHORT);
+    for (unsigned i = 0; i < POLLS; i++) {
+        party_poll(&server);
+        party_poll(&clients[0]);
+        party_poll(&clients[1]);
+    }
+    amg_test_point_set(NULL);
+    assert_null(newcomer.client);
+    assert_true(party_answer_is(&clients[0], &call, 1));
+    assert_int_equal(newcomer.call.done, 1);
+    assert_true(party_answer_is(&clients[1], &newcomer.call, 2));
+    shm->addr.unref(clients[0].domain, peer);
+    shm->addr.unref(clients[1].domain, newcomer.peer);
+    for (unsigned i = 0; i < 2; i++)
+        party_close(&clients[i]);
+    party_close(&server);
 }
 
 /* It closes between the caller's check and the caller's message. */
@@ -485,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_call_to_a_class_that_ends_without_a_context),
         cmocka_unit_test(test_end_waits_until_one_way_calls_are_safe),
 #if defined(AMG_TEST_POINTS)
+        cmocka_unit_test(test_first_call_while_events_are_read),
         cmocka_unit_test(test_call_to_a_context_that_closes_meanwhile),
         cmocka_unit_test(test_call_that_is_served_by_a_context_that_closes),
         cmocka_unit_test(test_call_that_is_served_by_a_class_that_ends),

@@ -71,14 +71,8 @@ void amg_signals_save(struct amg_signals *signals)
 
 void amg_signals_restore(const struct amg_signals *signals)
 {
-    for (int i = 1; i < AMG_SIGNALS; i++) {
-        struct sigaction now;
-
-        if (sigaction(i, NULL, &now) == 0 &&
-            (now.sa_sigaction != signals->kept[i].sa_sigaction ||
-                now.sa_flags != signals->kept[i].sa_flags))
-            (void)sigaction(i, &signals->kept[i], NULL);
-    }
+    for (int i = 1; i < AMG_SIGNALS; i++)
+        (void)sigaction(i, &signals->kept[i], NULL);
     amg_lock_unlock(&signals_lock);
 }
 

@@ -188,6 +188,8 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
     plan->head_len = plan_draw(hash, SALT_PLAN + 30, 4) == 0
                          ? 1 + plan_draw(hash, SALT_PLAN + 31, PLAN_HEAD_MAX)
                          : 0;
+    plan->has_handles =
+        plan->head_len == 0 && plan_draw(hash, SALT_PLAN + 36, 2) == 0;
     plan->checksums = plan_draw(hash, SALT_PLAN + 32, 3) == 0
                           ? plan_draw(hash, SALT_PLAN + 33, 3)
                           : 0;

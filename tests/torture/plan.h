@@ -150,6 +150,7 @@ struct plan {
     unsigned head_len;  /* bytes that each request and reply begin with, or 0 */
     unsigned checksums; /* hg_checksum_level_t */
     bool no_bulk_eager;
+    bool has_handles; /* calls of streams come with a handle */
     bool no_loopback;
 };
 

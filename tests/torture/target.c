@@ -339,10 +339,10 @@ hg_return_t target_empty(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-void target_stream(
-    hg_class_t *hg_class, int from_rank, const void *bytes, size_t len)
+/* `from`: the rank of the job, where the library tells who calls; else -1. */
+static void stream_take(
+    struct world_class *cls, int from, const void *bytes, size_t len)
 {
-    struct world_class *cls = world_class_of(hg_class);
     struct world *world = cls->world;
     struct plan_call call;
     uint64_t head[HEAD / sizeof(uint64_t)];
@@ -355,11 +355,7 @@ void target_stream(
         return;
     }
     call = plan_call(&world->plan, head[0]);
-    arrived(cls, &call, 0,
-        world->plan.is_job
-            ? (int)plan_job_rank(&world->plan, cls->index, (unsigned)from_rank)
-            : (int)call.origin,
-        head[1]);
+    arrived(cls, &call, 0, from < 0 ? (int)call.origin : from, head[1]);
     if (len != HEAD + call.arg_len)
         book_finding(world->book, "stream %016" PRIx64 " has %zu bytes, not %u",
             call.id, len, HEAD + call.arg_len);
@@ -369,6 +365,32 @@ void target_stream(
     if (call.handler == PLAN_HANDLER_PROGRESS)
         turn_inside(cls->contexts[0].context);
     book_over(world->book);
+}
+
+void target_stream(
+    hg_class_t *hg_class, int from_rank, const void *bytes, size_t len)
+{
+    struct world_class *cls = world_class_of(hg_class);
+    const struct plan *plan = &cls->world->plan;
+
+    stream_take(cls,
+        plan->is_job ? (int)plan_job_rank(plan, cls->index, (unsigned)from_rank)
+                     : -1,
+        bytes, len);
+}
+
+hg_return_t target_stream_handle(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct world_class *cls = world_class_of(info->hg_class);
+    hg_size_t len = 0;
+    void *bytes = NULL;
+
+    EXPECT_OK(cls->world, HG_Get_input_buf(handle, &bytes, &len));
+    stream_take(cls, (int)world_rank_of(cls, info->addr), bytes, len);
+    EXPECT_OK(cls->world, HG_Release_input_buf(handle));
+    EXPECT_OK(cls->world, HG_Destroy(handle));
+    return HG_SUCCESS;
 }
 
 void target_stream_empty(

@@ -27,6 +27,8 @@ struct served {
 /* Functions of the RPCs. */
 hg_return_t target_call(hg_handle_t handle);
 hg_return_t target_empty(hg_handle_t handle);
+/* A call of a stream, with a handle. */
+hg_return_t target_stream_handle(hg_handle_t handle);
 void target_stream(
     hg_class_t *cls, int from_rank, const void *bytes, size_t len);
 void target_stream_empty(

@@ -85,7 +85,7 @@ static void turn_context(
         break;
     case 4:
         expect_progress(world, HG_Progress(context, 0));
-        expect_progress(world, HG_Trigger(context, 0, 1, NULL));
+        expect_progress(world, HG_Trigger(context, turns % 2, 1, NULL));
         break;
     default:
         by_progress(world, context, 0);

@@ -96,8 +96,13 @@ static void rpcs_register(struct world_class *cls)
         hg_class, "torture_one_way", message_in_proc, NULL, target_call);
     EXPECT_OK(world, HG_Registered_disable_response(
                          hg_class, cls->ids[WORLD_ONE_WAY], HG_TRUE));
-    cls->ids[WORLD_STREAM] =
-        amalgam_register_oneway(hg_class, "torture_stream", target_stream);
+    cls->ids[WORLD_STREAM] = world->plan.has_handles
+                                 ? HG_Register_name(hg_class, "torture_stream",
+                                       NULL, NULL, target_stream_handle)
+                                 : amalgam_register_oneway(hg_class,
+                                       "torture_stream", target_stream);
+    EXPECT_OK(world, HG_Registered_disable_response(
+                         hg_class, cls->ids[WORLD_STREAM], HG_TRUE));
     cls->ids[WORLD_STREAM_EMPTY] = amalgam_register_oneway(
         hg_class, "torture_stream_empty", target_stream_empty);
     cls->ids[WORLD_NO_HANDLER] = HG_Register_name(hg_class,
@@ -128,6 +133,32 @@ void world_register_late(struct world *world)
     }
 }
 
+static hg_return_t looked_up(const struct hg_cb_info *info)
+{
+    *(hg_addr_t *)info->arg = info->info.lookup.addr;
+    return info->ret;
+}
+
+/* Looks up an address, at once or with a callback. */
+static void addr_find(
+    struct world_class *cls, const char *text, hg_addr_t *ret_addr)
+{
+    hg_context_t *context = cls->contexts[0].context;
+    struct world *world = cls->world;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (world->plan.no_loopback) {
+        EXPECT_OK(world, HG_Addr_lookup2(cls->cls, text, ret_addr));
+        return;
+    }
+    rc = HG_Addr_lookup1(context, looked_up, ret_addr, text, HG_OP_ID_IGNORE);
+    EXPECT_OK(world, rc);
+    while (rc == HG_SUCCESS && *ret_addr == HG_ADDR_NULL) {
+        (void)HG_Progress(context, 0);
+        (void)HG_Trigger(context, 0, 1, NULL);
+    }
+}
+
 /* All ranks tell their addresses. */
 static void addrs_exchange(struct world_class *cls)
 {
@@ -145,8 +176,7 @@ static void addrs_exchange(struct world_class *cls)
         const char *theirs = exchange_of(world->exchange, rank, &unused);
 
         if (rank == world->rank || !world->plan.is_self)
-            EXPECT_OK(
-                world, HG_Addr_lookup2(cls->cls, theirs, &cls->addrs[rank]));
+            addr_find(cls, theirs, &cls->addrs[rank]);
     }
     /* A rank that closes ends the lookups of the others. */
     exchange_barrier(world->exchange);

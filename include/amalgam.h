@@ -307,7 +307,7 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
  *                               completed and MPI_ERROR of `status` says why
  *            The program's MPI error handlers are called for none of these.
  * Threads:   a thread that may call MPI; never blocks; runs the user's
- *            callbacks. With AMALGAM_PROGRESS_NONE it serves no calls.
+ *            callbacks.
  * Undefined: another thread uses the request at the same time; the error
  *            handlers of MPI_COMM_WORLD and MPI_COMM_SELF changed during the
  *            call; a context of the class destroyed during the call.
@@ -337,7 +337,7 @@ HG_PUBLIC hg_return_t amalgam_test(
  *            HG_NA_ERROR        as amalgam_test()
  *            The program's MPI error handlers are called for none of these.
  * Threads:   a thread that may call MPI; may wait up to its time-out; runs the
- *            user's callbacks. With AMALGAM_PROGRESS_NONE it serves no calls.
+ *            user's callbacks.
  * Undefined: as amalgam_test().
  * Source:    ours.
  */
@@ -367,8 +367,7 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  *            HG_NA_ERROR        MPI failed; the log has its error text
  *            The program's MPI error handlers are called for none of these.
  * Threads:   a thread that may call MPI; collective over the ranks of the
- *            class; runs the user's callbacks. With AMALGAM_PROGRESS_NONE it
- *            serves no calls.
+ *            class; runs the user's callbacks.
  * Undefined: a context of the class destroyed during the call.
  * Source:    ours.
  */

@@ -27,9 +27,7 @@ enum amalgam_progress {
      * the callbacks of operations that these started: calls are answered while
      * the program computes. HG_Trigger() may run them, too. Callbacks of the
      * program's own operations run in HG_Trigger(). */
-    AMALGAM_PROGRESS_THREAD,
-    /** Only threads in HG_Progress(). */
-    AMALGAM_PROGRESS_NONE
+    AMALGAM_PROGRESS_THREAD
 };
 
 /** Behaviour of a waiting thread between two polls. */

@@ -78,8 +78,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "provider uses the first"},
     [AMG_ENV_PROGRESS] = {"AMALGAM_PROGRESS", "", 0, 0, 0,
         "which threads make progress where the program does not say: "
-        "caller, assist, thread or none; auto, the default, decides by the "
-        "cores of the node"},
+        "caller, assist or thread; auto, the default, decides by the cores "
+        "of the node"},
     [AMG_ENV_WAIT] = {"AMALGAM_WAIT", "", 0, 0, 0,
         "how threads wait where the program does not say: spin, backoff or "
         "sleep; auto, the default, decides by the core of the thread"},

@@ -28,7 +28,6 @@ static const char *const progress_words[] = {
     [AMALGAM_PROGRESS_CALLER] = "caller",
     [AMALGAM_PROGRESS_ASSIST] = "assist",
     [AMALGAM_PROGRESS_THREAD] = "thread",
-    [AMALGAM_PROGRESS_NONE] = "none",
 };
 
 static const char *const wait_words[] = {
@@ -80,9 +79,8 @@ void amg_progress_config_wanted(const struct amg_progress_config *config,
 {
     *ret_wanted = config->asked;
     if (ret_wanted->progress == AMALGAM_PROGRESS_AUTO)
-        ret_wanted->progress =
-            (enum amalgam_progress)env_word(AMG_ENV_PROGRESS, progress_words,
-                PROGRESS_WORDS, "auto, caller, assist, thread or none");
+        ret_wanted->progress = (enum amalgam_progress)env_word(AMG_ENV_PROGRESS,
+            progress_words, PROGRESS_WORDS, "auto, caller, assist or thread");
     if (ret_wanted->wait == AMALGAM_WAIT_AUTO)
         ret_wanted->wait = (enum amalgam_wait)env_word(AMG_ENV_WAIT, wait_words,
             WAIT_WORDS, "auto, spin, backoff or sleep");
@@ -110,12 +108,12 @@ static bool options_are_valid(const struct amalgam_progress_options *options)
             options->size);
         return false;
     }
-    if ((unsigned)options->progress > AMALGAM_PROGRESS_NONE) {
+    if ((unsigned)options->progress > AMALGAM_PROGRESS_THREAD) {
         AMG_LOG_ERROR("cls",
             "progress mode %d: it must be from %d (AMALGAM_PROGRESS_AUTO) to "
-            "%d (AMALGAM_PROGRESS_NONE)",
+            "%d (AMALGAM_PROGRESS_THREAD)",
             (int)options->progress, AMALGAM_PROGRESS_AUTO,
-            AMALGAM_PROGRESS_NONE);
+            AMALGAM_PROGRESS_THREAD);
         return false;
     }
     if ((unsigned)options->wait > AMALGAM_WAIT_SLEEP) {
@@ -393,10 +391,8 @@ static void progress_line(
     char cpu[WAIT_CAP] = "";
 
     if (placement == NULL || !amg_policy_has_thread(placement->progress)) {
-        snprintf(ret_text, cap, "progress: in %s only (%s); waiting: %s",
-            placement != NULL && placement->progress == AMALGAM_PROGRESS_NONE
-                ? "HG_Progress()"
-                : "application calls",
+        snprintf(ret_text, cap,
+            "progress: in application calls only (%s); waiting: %s",
             placement == NULL ? config->reason : placement->reason,
             amg_progress_config_wait(config, NULL, wait, sizeof(wait)));
         return;

@@ -519,12 +519,12 @@ static bool progress_read(uint8_t mode, struct amg_init *init)
 {
     unsigned progress = mode >> PROGRESS_SHIFT & PROGRESS_MASK;
 
-    if (progress > AMALGAM_PROGRESS_NONE || (mode & UNKNOWN_MODE) != 0) {
+    if (progress > AMALGAM_PROGRESS_THREAD || (mode & UNKNOWN_MODE) != 0) {
         AMG_LOG_ERROR("cls",
             "progress_mode is 0x%x: it may combine NA_NO_BLOCK, NA_NO_RETRY "
             "and one AMALGAM_NA_PROGRESS(mode, wait); here mode is %u, and at "
-            "most %d (AMALGAM_PROGRESS_NONE)%s",
-            mode, progress, AMALGAM_PROGRESS_NONE,
+            "most %d (AMALGAM_PROGRESS_THREAD)%s",
+            mode, progress, AMALGAM_PROGRESS_THREAD,
             (mode & UNKNOWN_MODE) != 0 ? ", and bit 7 means nothing" : "");
         return false;
     }

@@ -37,25 +37,13 @@ struct serve {
     unsigned turns;          /* since the last event */
     unsigned next;           /* context to block in */
     bool is_oversubscribed;  /* the core was shared at the last check */
-    bool leaves_contexts;    /* only the program makes progress on them */
 };
-
-static void comm_serve_init(struct serve *serve, hg_class_t *cls)
-{
-    const struct amg_placement *placement = cls->progress_config.placement;
-
-    *serve = (struct serve){.cls = cls};
-    serve->leaves_contexts =
-        placement != NULL && placement->progress == AMALGAM_PROGRESS_NONE;
-}
 
 /* Makes progress and triggers callbacks of all contexts. Returns the number of
  * events. */
 static unsigned comm_serve_once(struct serve *serve)
 {
-    int left = serve->leaves_contexts
-                   ? 0
-                   : amg_class_counted(serve->cls, AMG_CLASS_CONTEXTS);
+    int left = amg_class_counted(serve->cls, AMG_CLASS_CONTEXTS);
     unsigned happened = 0;
     unsigned from = 0;
 
@@ -103,11 +91,8 @@ static struct amg_wait_step wait_step(
 /* The contexts take turns. */
 static hg_context_t *context_next(struct serve *serve)
 {
-    hg_context_t *context = NULL;
+    hg_context_t *context = amg_class_context(serve->cls, serve->next);
 
-    if (serve->leaves_contexts)
-        return NULL;
-    context = amg_class_context(serve->cls, serve->next);
     if (context == NULL)
         context = amg_class_context(serve->cls, 0);
     serve->next = context == NULL ? 0 : context->id + 1u;
@@ -271,7 +256,7 @@ hg_return_t amalgam_test(
     hg_class_t *hg_class, MPI_Request *request, int *flag, MPI_Status *status)
 {
     const struct amg_domain *domain = NULL;
-    struct serve serve;
+    struct serve serve = {.cls = hg_class};
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(request) || !AMG_GIVEN(flag))
@@ -283,7 +268,6 @@ hg_return_t amalgam_test(
     if (rc != HG_SUCCESS)
         return rc;
     amg_mpi_calls_unlock(domain);
-    comm_serve_init(&serve, hg_class);
     (void)comm_serve_once(&serve);
     rc = request_test(domain, request, status);
     if (rc != HG_SUCCESS && rc != HG_AGAIN)
@@ -296,7 +280,7 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     unsigned timeout_ms, MPI_Status *status)
 {
     const struct amg_domain *domain = NULL;
-    struct serve serve;
+    struct serve serve = {.cls = hg_class};
     uint64_t deadline_ns = 0;
     uint64_t now_ns = 0;
     hg_return_t rc = HG_SUCCESS;
@@ -307,7 +291,6 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
     deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    comm_serve_init(&serve, hg_class);
     while ((rc = request_test(domain, request, status)) == HG_AGAIN) {
         now_ns = amg_clock_ns();
         if (now_ns >= deadline_ns && serve.quiet_since_ns != 0)
@@ -322,10 +305,9 @@ static hg_return_t barrier_pass(hg_class_t *cls, struct amg_domain *domain)
     unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_BARRIER_TIMEOUT);
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     uint64_t now_ns = 0;
-    struct serve serve;
+    struct serve serve = {.cls = cls};
     hg_return_t rc = HG_SUCCESS;
 
-    comm_serve_init(&serve, cls);
     while ((rc = amg_mpi_barrier_look(domain)) == HG_AGAIN) {
         now_ns = amg_clock_ns();
         if (now_ns >= deadline_ns) {

@@ -235,7 +235,7 @@ static void round_play(void)
     machine_make();
     for (uint32_t i = 0; i < ask.rank_count; i++)
         rank_make(&ranks[i], i);
-    ask.progress = (enum amalgam_progress)below(AMALGAM_PROGRESS_NONE + 1);
+    ask.progress = (enum amalgam_progress)below(AMALGAM_PROGRESS_THREAD + 1);
     ask.nic = below(2) == 0 ? NULL : "nic0";
     if (below(6) == 0)
         ask.progress_cpus =

@@ -199,11 +199,6 @@ static const struct scene scenes[] = {
         .ranks = "0-7,16-23",
         .progress = AMALGAM_PROGRESS_CALLER,
         .wanted = {"caller: as asked"}},
-    {.name = "nobody is asked for",
-        .machine = DUAL_SMT,
-        .ranks = "0-7,16-23",
-        .progress = AMALGAM_PROGRESS_NONE,
-        .wanted = {"none: as asked"}},
 };
 
 int main(int argc, char **argv)

@@ -15,7 +15,6 @@ static const char *const mode_names[] = {
     [AMALGAM_PROGRESS_CALLER] = "caller",
     [AMALGAM_PROGRESS_ASSIST] = "assist",
     [AMALGAM_PROGRESS_THREAD] = "thread",
-    [AMALGAM_PROGRESS_NONE] = "none",
 };
 
 static const char *const rule_words[] = {

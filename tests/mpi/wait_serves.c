@@ -7,7 +7,7 @@
 
 #include "ranks.h"
 
-enum { TAG = 3, LEN = 100003, CALLS = 20, WAIT_MS = 30000, SHORT_MS = 20 };
+enum { TAG = 3, LEN = 100003, CALLS = 20, WAIT_MS = 30000 };
 
 static struct ranks all;
 static hg_id_t nest;   /* tries a barrier where none may begin */
@@ -159,28 +159,6 @@ static void left_test(void)
           (all.rank == 0 && all.size > 1));
 }
 
-/* Only HG_Progress() serves. */
-static void none_test(void)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    ranks_echo_t in = {1, all.rank};
-    struct ranks_call call;
-    int flag = 0;
-    int got = 0;
-
-    OK(ranks_begin(&all, &call, all.rank, all.echo, &in));
-    OK(amalgam_test(all.cls, &request, &flag, NULL));
-    OK(amalgam_wait(all.cls, &request, WAIT_MS, NULL));
-    MPI_Irecv(&got, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &request);
-    EXPECT(HG_TIMEOUT, amalgam_wait(all.cls, &request, SHORT_MS, NULL));
-    MPI_Send(&flag, 1, MPI_INT, 0, TAG, MPI_COMM_SELF);
-    OK(amalgam_wait(all.cls, &request, WAIT_MS, NULL));
-    barrier_pass();
-    CHECK(atomic_load(&call.done) == 0 && atomic_load(&all.echoed) == 0);
-    OK(ranks_wait(&call));
-    ranks_end(&call);
-}
-
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -202,10 +180,8 @@ int main(int argc, char **argv)
         barriers_test();
     else if (strcmp(argv[1], "missing") == 0)
         missing_test();
-    else if (strcmp(argv[1], "none") == 0)
-        none_test();
     else
-        CHECK(!"test, wait, barrier, missing, left or none");
+        CHECK(!"test, wait, barrier, missing or left");
     ranks_meet(MPI_COMM_WORLD);
     ranks_close(&all);
     return ranks_stop();

@@ -35,7 +35,7 @@ TRANSPORTS = {
 # that the defaults reach once in a thousand calls.
 ENVIRONMENT = {
     'AMALGAM_PROGRESS': [None, 'caller', 'caller', 'assist', 'thread',
-                         'thread', 'none'],
+                         'thread', 'caller'],
     'AMALGAM_WAIT': [None, None, None, 'spin', 'sleep', 'backoff'],
     'AMALGAM_SPIN_US': [None, None, None, '0', '2000'],
     'AMALGAM_CREDITS': [None, '1', '1', '2', '3', '8', '64', '1024'],

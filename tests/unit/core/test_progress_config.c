@@ -136,9 +136,9 @@ static void test_progress_config_environment_fills_what_is_open(void **state)
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_THREAD);
     assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SLEEP);
     amg_class_close(cls);
-    setenv("AMALGAM_PROGRESS", "none", 1);
+    setenv("AMALGAM_PROGRESS", "assist", 1);
     cls = class_open(NULL);
-    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
+    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_ASSIST);
     amg_class_close(cls);
 }
 
@@ -151,7 +151,7 @@ static void test_progress_config_program_beats_environment(void **state)
     char cpus[] = "0";
 
     (void)state;
-    setenv("AMALGAM_PROGRESS", "none", 1);
+    setenv("AMALGAM_PROGRESS", "caller", 1);
     setenv("AMALGAM_WAIT", "spin", 1);
     setenv("AMALGAM_PROGRESS_CPUS", "none", 1);
     options.progress = AMALGAM_PROGRESS_ASSIST;
@@ -180,7 +180,7 @@ static void test_progress_config_unknown_words_warned_once_and_left_out(
         amg_class_close(cls);
     }
     assert_int_equal(logged_count("AMALGAM_PROGRESS is 'threads', but must be "
-                                  "auto, caller, assist, thread or none"),
+                                  "auto, caller, assist or thread"),
         1);
     assert_int_equal(logged_count("AMALGAM_WAIT is 'snore', but must be auto, "
                                   "spin, backoff or sleep"),
@@ -195,19 +195,19 @@ static void test_progress_config_bad_options_change_nothing(void **state)
     hg_class_t *none = NULL;
 
     (void)state;
-    good.progress = AMALGAM_PROGRESS_NONE;
+    good.progress = AMALGAM_PROGRESS_ASSIST;
     good.progress_cpus = "0";
     for (int i = 0; i < 4; i++)
         bad[i] = (struct amalgam_progress_options)
             AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     bad[0].size--;
-    bad[1].progress = (enum amalgam_progress)(AMALGAM_PROGRESS_NONE + 1);
+    bad[1].progress = (enum amalgam_progress)(AMALGAM_PROGRESS_THREAD + 1);
     bad[2].wait = (enum amalgam_wait)(AMALGAM_WAIT_SLEEP + 1);
     bad[3].progress = (enum amalgam_progress) - 1;
     cls = class_open(&good);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(amalgam_set_progress(cls, &bad[i]), HG_INVALID_ARG);
-        assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
+        assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_ASSIST);
         assert_string_equal(cls->progress_config.asked.progress_cpus, "0");
         assert_int_equal(class_try(&bad[i], false, &none), HG_INVALID_ARG);
     }
@@ -315,7 +315,7 @@ static void test_progress_config_of_the_owner_is_copied(void **state)
     hg_class_t *cls = NULL;
 
     (void)state;
-    options.progress = AMALGAM_PROGRESS_NONE;
+    options.progress = AMALGAM_PROGRESS_ASSIST;
     options.wait = AMALGAM_WAIT_SLEEP;
     owner = class_open(&options);
     ranks_know(owner, 1);
@@ -326,7 +326,7 @@ static void test_progress_config_of_the_owner_is_copied(void **state)
     assert_ptr_not_equal(
         cls->progress_config.ranks, owner->progress_config.ranks);
     amg_class_settle_progress(cls);
-    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
+    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_ASSIST);
     assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SLEEP);
     amg_class_close(cls);
     amg_class_close(owner);
@@ -349,7 +349,7 @@ static void test_progress_config_init_info_has_the_options(void **state)
 
     (void)state;
     setenv("AMALGAM_PROGRESS", "caller", 1);
-    for (unsigned progress = 0; progress <= AMALGAM_PROGRESS_NONE; progress++)
+    for (unsigned progress = 0; progress <= AMALGAM_PROGRESS_THREAD; progress++)
         for (unsigned wait = 0; wait <= AMALGAM_WAIT_SLEEP; wait++) {
             cls = class_of_mode(
                 AMALGAM_NA_PROGRESS(progress, wait) | NA_NO_RETRY);
@@ -373,10 +373,10 @@ static void test_progress_config_init_info_has_the_options(void **state)
 static void test_progress_config_init_info_of_nonsense_refused(void **state)
 {
     (void)state;
-    assert_null(class_of_mode(AMALGAM_NA_PROGRESS(5, 0)));
+    assert_null(class_of_mode(AMALGAM_NA_PROGRESS(4, 0)));
     assert_null(class_of_mode(AMALGAM_NA_PROGRESS(7, 3)));
     assert_null(class_of_mode(0x80 | NA_NO_BLOCK));
-    assert_int_equal(logged_count("progress_mode is 0x14"), 1);
+    assert_int_equal(logged_count("progress_mode is 0x10"), 1);
     assert_int_equal(logged_count("bit 7 means nothing"), 1);
     assert_int_equal(logged_count("error"), 3);
 }

@@ -38,9 +38,8 @@ enum amalgam_wait {
     AMALGAM_WAIT_AUTO,
     /** Polls without pause. */
     AMALGAM_WAIT_SPIN,
-    /** Sleeps between polls, the longer nothing arrives, up to 5 ms. */
-    AMALGAM_WAIT_BACKOFF,
-    /** Blocks on descriptors at once; backs off where a transport has none. */
+    /** Blocks on descriptors at once; where a transport has none, sleeps
+     * between polls, the longer nothing arrives, up to 5 ms. */
     AMALGAM_WAIT_SLEEP
 };
 

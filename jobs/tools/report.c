@@ -51,7 +51,7 @@ static void wait_learn(
 
     amg_progress_config_wait(config, slot, local->wait, cap);
     len = strlen(local->wait);
-    if (step.kind != AMG_WAIT_PAUSE && step.kind != AMG_WAIT_SLEEP)
+    if (step.kind != AMG_WAIT_SLEEP)
         return;
     if (step.ns == AMG_WAIT_FOR_EVER_NS)
         snprintf(local->wait + len, cap - len, "; idle: woken by a descriptor");

@@ -81,8 +81,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "caller, assist or thread; auto, the default, decides by the cores "
         "of the node"},
     [AMG_ENV_WAIT] = {"AMALGAM_WAIT", "", 0, 0, 0,
-        "how threads wait where the program does not say: spin, backoff or "
-        "sleep; auto, the default, decides by the core of the thread"},
+        "how threads wait where the program does not say: spin or sleep; "
+        "auto, the default, decides by the core of the thread"},
     [AMG_ENV_PROGRESS_CPUS] = {"AMALGAM_PROGRESS_CPUS", "", 0, 0, 0,
         "cores of the progress threads, such as 3 or 0-3,8: the n-th rank "
         "of the node uses the n-th core; none: do not pin; auto, the "

@@ -233,10 +233,6 @@ static void owner_pause(
     case AMG_WAIT_YIELD:
         sched_yield();
         break;
-    case AMG_WAIT_PAUSE:
-        (void)amg_wakeup_pause(context, AMG_CQ_OWNER, wait->epoch, until_ns);
-        wait->rest_at = wait->polls + NAP_EVERY;
-        break;
     case AMG_WAIT_SLEEP:
         amg_wakeup_block_until(context, wait->epoch, until_ns);
         wait->rest_at = wait->polls + NAP_EVERY;

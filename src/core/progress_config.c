@@ -33,7 +33,6 @@ static const char *const progress_words[] = {
 static const char *const wait_words[] = {
     [AMALGAM_WAIT_AUTO] = "auto",
     [AMALGAM_WAIT_SPIN] = "spin",
-    [AMALGAM_WAIT_BACKOFF] = "backoff",
     [AMALGAM_WAIT_SLEEP] = "sleep",
 };
 
@@ -82,8 +81,8 @@ void amg_progress_config_wanted(const struct amg_progress_config *config,
         ret_wanted->progress = (enum amalgam_progress)env_word(AMG_ENV_PROGRESS,
             progress_words, PROGRESS_WORDS, "auto, caller, assist or thread");
     if (ret_wanted->wait == AMALGAM_WAIT_AUTO)
-        ret_wanted->wait = (enum amalgam_wait)env_word(AMG_ENV_WAIT, wait_words,
-            WAIT_WORDS, "auto, spin, backoff or sleep");
+        ret_wanted->wait = (enum amalgam_wait)env_word(
+            AMG_ENV_WAIT, wait_words, WAIT_WORDS, "auto, spin or sleep");
     if (ret_wanted->progress_cpus == NULL)
         ret_wanted->progress_cpus = amg_env_text(AMG_ENV_PROGRESS_CPUS);
 }
@@ -367,16 +366,16 @@ const char *amg_progress_config_wait(const struct amg_progress_config *config,
     struct amg_wait_policy policy =
         amg_progress_config_shown_policy(config, slot);
     uint64_t spin_us = amg_wait_policy_spin_ns(&policy) / 1000;
-    bool is_nap = policy.is_not_pollable || policy.hint == AMALGAM_WAIT_BACKOFF;
+    const char *rest = policy.is_not_pollable ? "nap" : "sleep";
 
     if (amg_wait_policy_spin_ns(&policy) == AMG_WAIT_FOR_EVER_NS)
         snprintf(ret_text, cap, "spin");
     else if (spin_us == 0)
-        snprintf(ret_text, cap, "%s", is_nap ? "nap" : "sleep");
+        snprintf(ret_text, cap, "%s", rest);
     else
         snprintf(ret_text, cap, "spin %u %s, then %s",
             (unsigned)(spin_us < 10000 ? spin_us : spin_us / 1000),
-            spin_us < 10000 ? "us" : "ms", is_nap ? "nap" : "sleep");
+            spin_us < 10000 ? "us" : "ms", rest);
     return ret_text;
 }
 

@@ -136,13 +136,12 @@ static void sleep_behind(struct driver *driver)
 
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) < 0 ||
         !amg_cq_arm(&context->cq, AMG_CQ_THREAD, epoch)) {
-        amg_wakeup_timed_wait(context, AMG_CQ_THREAD,
-            amg_clock_ns() + STANDBY_MS * AMG_NS_PER_MS);
+        amg_wakeup_timed_wait(
+            context, amg_clock_ns() + STANDBY_MS * AMG_NS_PER_MS);
         return;
     }
     if (!amg_progress_own(context)) {
-        amg_wakeup_timed_wait(
-            context, AMG_CQ_THREAD, amg_clock_ns() + AMG_WAIT_LONG_NS);
+        amg_wakeup_timed_wait(context, amg_clock_ns() + AMG_WAIT_LONG_NS);
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
         return;
     }
@@ -155,8 +154,7 @@ static void nap(struct driver *driver, uint64_t now_ns)
 {
     hg_context_t *context = driver->context;
 
-    amg_wakeup_timed_wait(
-        context, AMG_CQ_THREAD, now_ns + STANDBY_MS * AMG_NS_PER_MS);
+    amg_wakeup_timed_wait(context, now_ns + STANDBY_MS * AMG_NS_PER_MS);
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
 }
@@ -195,8 +193,7 @@ static void drive_sleep(
     if (!is_armed) {
         amg_progress_disown(context);
         driver->fruitless = 0;
-        amg_wakeup_timed_wait(
-            context, AMG_CQ_THREAD, now_ns + STANDBY_MS * AMG_NS_PER_MS);
+        amg_wakeup_timed_wait(context, now_ns + STANDBY_MS * AMG_NS_PER_MS);
         return;
     }
     is_armed = amg_wakeup_arm(context, AMG_CQ_THREAD, epoch);
@@ -230,13 +227,6 @@ static bool drive_rest(struct driver *driver, unsigned epoch)
         step.ns = look_ns - now_ns;
     if (step.kind == AMG_WAIT_SLEEP) {
         drive_sleep(driver, epoch, now_ns, step.ns);
-        return false;
-    }
-    if (step.kind == AMG_WAIT_PAUSE) {
-        amg_progress_disown(context);
-        if (amg_wakeup_pause(context, AMG_CQ_THREAD, epoch, now_ns + step.ns) ==
-            AMG_WAKEUP_SIGNAL)
-            driver->quiet_since_ns = 0;
         return false;
     }
     return true;

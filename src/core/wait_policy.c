@@ -80,9 +80,7 @@ struct amg_wait_step amg_wait_policy_next(
         step.ns = 0;
         return step;
     }
-    if (policy->hint == AMALGAM_WAIT_BACKOFF)
-        step.kind = AMG_WAIT_PAUSE;
-    if (policy->is_not_pollable || policy->hint == AMALGAM_WAIT_BACKOFF)
+    if (policy->is_not_pollable)
         step.ns = looked_ns >= LONG_SPIN_NS
                       ? nap_long_ns(quiet_ns - looked_ns)
                       : nap_short_ns(quiet_ns - looked_ns);

@@ -33,8 +33,7 @@ enum amg_wait_kind {
     AMG_WAIT_POLL,           /* poll again */
     AMG_WAIT_POLL_AND_YIELD, /* poll again, and yield now and then */
     AMG_WAIT_YIELD,          /* yield before each poll */
-    AMG_WAIT_PAUSE, /* sleep for `ns`; an event of this process ends it */
-    AMG_WAIT_SLEEP, /* block on descriptors, for at most `ns` */
+    AMG_WAIT_SLEEP,          /* block on descriptors, for at most `ns` */
 };
 
 struct amg_wait_step {

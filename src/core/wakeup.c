@@ -149,22 +149,13 @@ int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
     return fd < 0 ? -1 : fd;
 }
 
-/* amg_cq_arm() for a thread that will block: also sends `unsent`. */
-static bool arm_to_block(
-    hg_context_t *context, enum amg_cq_who who, unsigned epoch)
-{
-    if (!amg_cq_arm(&context->cq, who, epoch)) /* ends with a fence */
-        return false;
-    amg_context_send_unsent(context);
-    return true;
-}
-
 bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 {
     unsigned i = 0;
 
-    if (!arm_to_block(context, who, epoch))
+    if (!amg_cq_arm(&context->cq, who, epoch)) /* ends with a fence */
         return false;
+    amg_context_send_unsent(context);
     /* The rare endpoint may have ended the sleep: the next poll checks it. */
     atomic_store_explicit(&context->rare.is_wanted, true, memory_order_relaxed);
     for (i = 0; i < context->open_count; i++) {
@@ -221,8 +212,7 @@ static void fixed_wait(uint64_t now_ns, uint64_t until_ns)
         until_ns - now_ns < wait_ns ? until_ns - now_ns : wait_ns);
 }
 
-void amg_wakeup_timed_wait(
-    hg_context_t *context, enum amg_cq_who who, uint64_t until_ns)
+void amg_wakeup_timed_wait(hg_context_t *context, uint64_t until_ns)
 {
     struct pollfd poll = {.events = POLLIN};
     uint64_t now_ns = amg_clock_ns();
@@ -230,28 +220,14 @@ void amg_wakeup_timed_wait(
 
     if (until_ns <= now_ns)
         return;
-    if (amg_wakeup_fd(context, who) < 0) {
+    if (amg_wakeup_fd(context, AMG_CQ_THREAD) < 0) {
         fixed_wait(now_ns, until_ns);
         return;
     }
-    poll.fd = context->wakeup.event_fds[who];
+    poll.fd = context->wakeup.event_fds[AMG_CQ_THREAD];
     time.tv_sec = (time_t)((until_ns - now_ns) / NS_PER_S);
     time.tv_nsec = (long)((until_ns - now_ns) % NS_PER_S);
     (void)ppoll(&poll, 1, &time, NULL);
-}
-
-enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
-    enum amg_cq_who who, unsigned epoch, uint64_t until_ns)
-{
-    if (amg_wakeup_fd(context, who) < 0) {
-        amg_wakeup_timed_wait(context, who, until_ns);
-        return AMG_WAKEUP_TIMEOUT;
-    }
-    if (!arm_to_block(context, who, epoch))
-        return AMG_WAKEUP_SIGNAL;
-    amg_wakeup_timed_wait(context, who, until_ns);
-    amg_cq_disarm(&context->cq, who);
-    return amg_clock_ns() < until_ns ? AMG_WAKEUP_SIGNAL : AMG_WAKEUP_TIMEOUT;
 }
 
 void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who)

@@ -62,14 +62,8 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 enum amg_wakeup_reason amg_wakeup_block(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
-/* Sleeps until an event of this process since `epoch`, or until the time is
- * reached; ignores endpoints. By the owner or the progress thread. */
-enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
-    enum amg_cq_who who, unsigned epoch, uint64_t until_ns);
-
 /* By the progress thread, not armed: sleeps that long, unless woken. */
-void amg_wakeup_timed_wait(
-    hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
+void amg_wakeup_timed_wait(hg_context_t *context, uint64_t until_ns);
 
 /* Ends the sleep of `who`, also a sleep that is about to begin. */
 void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who);

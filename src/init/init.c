@@ -518,18 +518,21 @@ static bool info_is_valid(const struct hg_init_info *info)
 static bool progress_read(uint8_t mode, struct amg_init *init)
 {
     unsigned progress = mode >> PROGRESS_SHIFT & PROGRESS_MASK;
+    unsigned wait = mode >> WAIT_SHIFT & WAIT_MASK;
 
-    if (progress > AMALGAM_PROGRESS_THREAD || (mode & UNKNOWN_MODE) != 0) {
+    if (progress > AMALGAM_PROGRESS_THREAD || wait > AMALGAM_WAIT_SLEEP ||
+        (mode & UNKNOWN_MODE) != 0) {
         AMG_LOG_ERROR("cls",
             "progress_mode is 0x%x: it may combine NA_NO_BLOCK, NA_NO_RETRY "
             "and one AMALGAM_NA_PROGRESS(mode, wait); here mode is %u, and at "
-            "most %d (AMALGAM_PROGRESS_THREAD)%s",
-            mode, progress, AMALGAM_PROGRESS_THREAD,
+            "most %d (AMALGAM_PROGRESS_THREAD); wait is %u, and at most %d "
+            "(AMALGAM_WAIT_SLEEP)%s",
+            mode, progress, AMALGAM_PROGRESS_THREAD, wait, AMALGAM_WAIT_SLEEP,
             (mode & UNKNOWN_MODE) != 0 ? ", and bit 7 means nothing" : "");
         return false;
     }
     init->progress = (enum amalgam_progress)progress;
-    init->wait = (enum amalgam_wait)(mode >> WAIT_SHIFT & WAIT_MASK);
+    init->wait = (enum amalgam_wait)wait;
     return true;
 }
 

@@ -139,7 +139,7 @@ static void comm_serve_turn(
     if (step.kind == AMG_WAIT_YIELD || (step.kind == AMG_WAIT_POLL_AND_YIELD &&
                                            serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
-    } else if (step.kind == AMG_WAIT_PAUSE || step.kind == AMG_WAIT_SLEEP) {
+    } else if (step.kind == AMG_WAIT_SLEEP) {
         /* Yields first: an operation shorter than a timed wait is then seen
          * sooner. */
         if (quiet_ns <= YIELD_NS)

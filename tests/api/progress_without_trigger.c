@@ -11,7 +11,6 @@ static const struct api_mode mode_rows[] = {
     {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_AUTO},
     {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP},
     {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SPIN},
-    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_BACKOFF},
 };
 
 static _Atomic(hg_handle_t) kept;

@@ -36,7 +36,7 @@ TRANSPORTS = {
 ENVIRONMENT = {
     'AMALGAM_PROGRESS': [None, 'caller', 'caller', 'assist', 'thread',
                          'thread', 'caller'],
-    'AMALGAM_WAIT': [None, None, None, 'spin', 'sleep', 'backoff'],
+    'AMALGAM_WAIT': [None, None, None, 'spin', 'sleep', 'sleep'],
     'AMALGAM_SPIN_US': [None, None, None, '0', '2000'],
     'AMALGAM_CREDITS': [None, '1', '1', '2', '3', '8', '64', '1024'],
     'AMALGAM_MESSAGE_BYTES': [None, None, '256', '256', '512', '1000',

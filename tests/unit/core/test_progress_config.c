@@ -155,12 +155,12 @@ static void test_progress_config_program_beats_environment(void **state)
     setenv("AMALGAM_WAIT", "spin", 1);
     setenv("AMALGAM_PROGRESS_CPUS", "none", 1);
     options.progress = AMALGAM_PROGRESS_ASSIST;
-    options.wait = AMALGAM_WAIT_BACKOFF;
+    options.wait = AMALGAM_WAIT_SLEEP;
     options.progress_cpus = cpus;
     cls = class_open(&options);
     cpus[0] = '9'; /* the text was copied */
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_ASSIST);
-    assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_BACKOFF);
+    assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SLEEP);
     amg_progress_config_wanted(&cls->progress_config, &wanted);
     assert_string_equal(wanted.progress_cpus, "0");
     amg_class_close(cls);
@@ -183,7 +183,7 @@ static void test_progress_config_unknown_words_warned_once_and_left_out(
                                   "auto, caller, assist or thread"),
         1);
     assert_int_equal(logged_count("AMALGAM_WAIT is 'snore', but must be auto, "
-                                  "spin, backoff or sleep"),
+                                  "spin or sleep"),
         1);
 }
 
@@ -374,11 +374,14 @@ static void test_progress_config_init_info_of_nonsense_refused(void **state)
 {
     (void)state;
     assert_null(class_of_mode(AMALGAM_NA_PROGRESS(4, 0)));
-    assert_null(class_of_mode(AMALGAM_NA_PROGRESS(7, 3)));
+    assert_null(class_of_mode(AMALGAM_NA_PROGRESS(7, 2)));
+    assert_null(class_of_mode(AMALGAM_NA_PROGRESS(0, 3)));
     assert_null(class_of_mode(0x80 | NA_NO_BLOCK));
     assert_int_equal(logged_count("progress_mode is 0x10"), 1);
+    assert_int_equal(logged_count("progress_mode is 0x60"), 1);
+    assert_int_equal(logged_count("wait is 3, and at most 2"), 1);
     assert_int_equal(logged_count("bit 7 means nothing"), 1);
-    assert_int_equal(logged_count("error"), 3);
+    assert_int_equal(logged_count("error"), 4);
 }
 
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)

@@ -117,20 +117,6 @@ static void test_pace_of_spin_never_yields(void **state)
     }
 }
 
-static void test_pace_of_backoff_waits_between_polls(void **state)
-{
-    const struct amg_wait_policy all[] = {own, dedicated, shared};
-
-    (void)state;
-    for (unsigned i = 0; i < 3; i++) {
-        struct amg_wait_policy pace = wishing(all[i], AMALGAM_WAIT_BACKOFF);
-
-        expect(&pace, 0, AMG_WAIT_PAUSE, 20 * US);
-        expect(&pace, 10 * MS, AMG_WAIT_PAUSE, MS);
-        expect(&pace, 21 * MS, AMG_WAIT_PAUSE, 5 * MS);
-    }
-}
-
 static void test_pace_of_sleep_blocks_at_once(void **state)
 {
     const struct amg_wait_policy all[] = {own, dedicated, shared};
@@ -142,6 +128,8 @@ static void test_pace_of_sleep_blocks_at_once(void **state)
         expect(&pace, 0, AMG_WAIT_SLEEP, UINT64_MAX);
         pace.is_not_pollable = true;
         expect(&pace, 0, AMG_WAIT_SLEEP, 20 * US);
+        expect(&pace, 10 * MS, AMG_WAIT_SLEEP, MS);
+        expect(&pace, 21 * MS, AMG_WAIT_SLEEP, 5 * MS);
     }
 }
 
@@ -177,7 +165,6 @@ int main(void)
         cmocka_unit_test(test_pace_of_dedicated_core_spins_long),
         cmocka_unit_test(test_pace_of_shared_core_never_spins),
         cmocka_unit_test(test_pace_of_spin_never_yields),
-        cmocka_unit_test(test_pace_of_backoff_waits_between_polls),
         cmocka_unit_test(test_pace_of_sleep_blocks_at_once),
         cmocka_unit_test(test_pace_of_ranks_beyond_cores_yields_first),
         cmocka_unit_test(test_pace_without_block_never_blocks),

@@ -88,7 +88,7 @@ struct hg_context {
     /* In AMG_SERVE_THREAD the role of the thread that runs incoming calls, or
      * NULL; see context.c. */
     _Atomic(struct amg_role *) turn;
-    struct amg_service_threads *threads; /* the progress thread; NULL: none */
+    struct amg_service_thread *thread; /* the progress thread; NULL: none */
     struct amg_wakeup wakeup;
     struct amg_bias owner; /* held by the progress owner; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */

@@ -188,8 +188,7 @@ static bool ran_is_news(const hg_context_t *context)
  * the progress thread. */
 static void incoming_leave(hg_context_t *context)
 {
-    if (context->threads != NULL &&
-        context->incoming_mode == AMG_SERVE_THREAD &&
+    if (context->thread != NULL && context->incoming_mode == AMG_SERVE_THREAD &&
         !amg_role.is_library_thread && !amg_cq_is_empty(&context->incoming))
         amg_wakeup_wake(context, AMG_CQ_THREAD);
 }
@@ -358,7 +357,7 @@ static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
         context->cls->progress_config.placement;
-    bool may_spin = context->threads != NULL && !placement->is_oversubscribed;
+    bool may_spin = context->thread != NULL && !placement->is_oversubscribed;
     unsigned tries = may_spin ? OWN_TRIES : 1;
 
     while (!amg_progress_own(context)) {

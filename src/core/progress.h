@@ -66,11 +66,11 @@ static inline struct amg_wait_policy amg_progress_wait_policy(
 
 /* Starts the progress thread of the class's placement, if any. Warns of a
  * thread that cannot be started, and continues without it. */
-void amg_service_threads_start(hg_context_t *context);
+void amg_service_thread_start(hg_context_t *context);
 
 /* Stops and joins the progress thread. False: the caller is a callback that
  * this thread runs; nothing was done. HG_Trigger() then runs the calls that are
  * left and those that come, in order. */
-bool amg_service_threads_stop(hg_context_t *context);
+bool amg_service_thread_stop(hg_context_t *context);
 
 #endif

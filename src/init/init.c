@@ -225,7 +225,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
         return NULL;
     if (hg_class->joined != NULL)
         amg_context_look_at(context, 0);
-    amg_service_threads_start(context);
+    amg_service_thread_start(context);
     return context;
 }
 
@@ -280,7 +280,7 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
 
     if (!AMG_CONTEXT_OK(context))
         return amg_refusal_end();
-    if (!amg_service_threads_stop(context)) {
+    if (!amg_service_thread_stop(context)) {
         AMG_LOG_WARNING("ctx",
             "a context cannot be destroyed by a handler that its own threads "
             "run");
@@ -290,7 +290,7 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
     if (rc == HG_SUCCESS)
         rc = context_end(context);
     if (rc != HG_SUCCESS)
-        amg_service_threads_start(context);
+        amg_service_thread_start(context);
     return rc;
 }
 
@@ -336,8 +336,8 @@ static void all_threads_start(hg_class_t *cls)
     hg_context_t *context = amg_class_context(cls, 0);
 
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
-        if (context->threads == NULL)
-            amg_service_threads_start(context);
+        if (context->thread == NULL)
+            amg_service_thread_start(context);
 }
 
 /* Stops the service threads first, as running handlers hold handles that are
@@ -347,7 +347,7 @@ static hg_return_t all_threads_stop(hg_class_t *cls)
     hg_context_t *context = amg_class_context(cls, 0);
 
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
-        if (!amg_service_threads_stop(context)) {
+        if (!amg_service_thread_stop(context)) {
             AMG_LOG_WARNING("cls",
                 "a class cannot be closed by a handler that its own threads "
                 "run");

@@ -235,12 +235,12 @@ static void test_early_is_refused_by_thread(void **state)
     amg_context_posted(context, AMG_ROUTE_SELF);
     while (early_is_empty())
         sched_yield();
-    assert_true(amg_service_threads_stop(context));
+    assert_true(amg_service_thread_stop(context));
     context->opened_ns -= OLD_NS;
-    amg_service_threads_start(context);
+    amg_service_thread_start(context);
     while (!early_is_empty())
         sched_yield();
-    assert_true(amg_service_threads_stop(context));
+    assert_true(amg_service_thread_stop(context));
     look();
     assert_int_equal(answer(&origin), HG_NOENTRY);
 }

@@ -33,8 +33,8 @@ static void threads_begin_on(
     placement->progress = progress;
     placement->slot = slot;
     medium_context->cls->progress_config.placement = placement;
-    amg_service_threads_start(medium_context);
-    assert_non_null(medium_context->threads);
+    amg_service_thread_start(medium_context);
+    assert_non_null(medium_context->thread);
 }
 
 /* Starts the thread of this configuration, unpinned. */
@@ -48,8 +48,8 @@ static void threads_begin(enum amalgam_progress progress, bool is_dedicated)
 static int close_all(void **state)
 {
     (void)state;
-    assert_true(amg_service_threads_stop(medium_context));
-    assert_null(medium_context->threads);
+    assert_true(amg_service_thread_stop(medium_context));
+    assert_null(medium_context->thread);
     /* A thread that has ended is not signaled. */
     assert_false(amg_cq_has_armed(&medium_context->cq));
     assert_false(atomic_load(&medium.is_armed));
@@ -109,7 +109,7 @@ static void told_await(unsigned i)
         sched_yield();
 }
 
-static void test_service_threads_progress_receives_messages(void **state)
+static void test_service_thread_progress_receives_messages(void **state)
 {
     (void)state;
     threads_begin(AMALGAM_PROGRESS_ASSIST, false);
@@ -121,7 +121,7 @@ static void test_service_threads_progress_receives_messages(void **state)
     }
 }
 
-static void test_service_threads_progress_on_own_core_receives_messages(
+static void test_service_thread_progress_on_own_core_receives_messages(
     void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void test_service_threads_progress_on_own_core_receives_messages(
 }
 
 /* If it took the core for its own, it would poll for 200 ms. */
-static void test_service_threads_progress_without_its_core_blocks_at_once(
+static void test_service_thread_progress_without_its_core_blocks_at_once(
     void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void test_service_threads_progress_without_its_core_blocks_at_once(
     assert_true(atomic_load(&medium.polls) < FEW_POLLS);
 }
 
-static void test_service_threads_progress_blocks_beside_full_queue(void **state)
+static void test_service_thread_progress_blocks_beside_full_queue(void **state)
 {
     (void)state;
     told_queue(0, false); /* the program's, which computes */
@@ -160,7 +160,7 @@ static void test_service_threads_progress_blocks_beside_full_queue(void **state)
     assert_false(told[0].is_serving);
 }
 
-static void test_service_threads_progress_takes_over_from_callers(void **state)
+static void test_service_thread_progress_takes_over_from_callers(void **state)
 {
     (void)state;
     threads_begin(AMALGAM_PROGRESS_ASSIST, false);
@@ -187,8 +187,7 @@ static void *wake_when_asleep(void *arg)
     return NULL;
 }
 
-static void test_service_threads_progress_takes_over_from_a_sleeper(
-    void **state)
+static void test_service_thread_progress_takes_over_from_a_sleeper(void **state)
 {
     pthread_t thread;
 
@@ -205,7 +204,7 @@ static void test_service_threads_progress_takes_over_from_a_sleeper(
     }
 }
 
-static void test_service_threads_progress_runs_what_is_served(void **state)
+static void test_service_thread_progress_runs_what_is_served(void **state)
 {
     (void)state;
     threads_begin(AMALGAM_PROGRESS_THREAD, false);
@@ -220,7 +219,7 @@ static void test_service_threads_progress_runs_what_is_served(void **state)
     }
 }
 
-static void test_service_threads_progress_or_trigger_runs_what_is_served(
+static void test_service_thread_progress_or_trigger_runs_what_is_served(
     void **state)
 {
     (void)state;
@@ -261,7 +260,7 @@ static void nested_all(void)
         sched_yield();
 }
 
-static void test_service_threads_progress_that_waits_in_handler_is_woken(
+static void test_service_thread_progress_that_waits_in_handler_is_woken(
     void **state)
 {
     (void)state;
@@ -274,11 +273,11 @@ static atomic_bool was_refused;
 static void stop_run(struct amg_cq_entry *entry)
 {
     (void)entry;
-    atomic_store(&was_refused, !amg_service_threads_stop(medium_context));
+    atomic_store(&was_refused, !amg_service_thread_stop(medium_context));
     atomic_fetch_add(&nested_ended, 1);
 }
 
-static void test_service_threads_does_not_stop_itself(void **state)
+static void test_service_thread_does_not_stop_itself(void **state)
 {
     (void)state;
     threads_begin(AMALGAM_PROGRESS_THREAD, false);
@@ -291,7 +290,7 @@ static void test_service_threads_does_not_stop_itself(void **state)
     assert_true(atomic_load(&was_refused));
 }
 
-static void test_service_threads_stops_and_starts_again(void **state)
+static void test_service_thread_stops_and_starts_again(void **state)
 {
     (void)state;
     threads_begin(AMALGAM_PROGRESS_THREAD, false);
@@ -300,28 +299,28 @@ static void test_service_threads_stops_and_starts_again(void **state)
         told_await(0);
         if (i % 2 == 0)
             until_thread_sleeps();
-        assert_true(amg_service_threads_stop(medium_context));
+        assert_true(amg_service_thread_stop(medium_context));
         assert_false(amg_cq_has_armed(&medium_context->cq));
         assert_false(atomic_load(&medium.is_armed));
-        amg_service_threads_start(medium_context);
+        amg_service_thread_start(medium_context);
     }
 }
 
 /* Leaves an incoming call in the queue by a turn that the test holds, and
  * checks that a call which comes without the threads runs behind it. */
-static void test_service_threads_leave_calls_in_order(void **state)
+static void test_service_thread_leave_calls_in_order(void **state)
 {
     (void)state;
     threads_begin(AMALGAM_PROGRESS_THREAD, false);
     atomic_store(&medium_context->turn, &amg_role);
     told_queue(0, true);
-    assert_true(amg_service_threads_stop(medium_context));
+    assert_true(amg_service_thread_stop(medium_context));
     atomic_store(&medium_context->turn, NULL);
     told_queue(1, true);
     assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_SUCCESS);
     assert_int_equal(atomic_load(&told[0].ran), 1);
     assert_int_equal(atomic_load(&told[1].ran), 0);
-    amg_service_threads_start(medium_context);
+    amg_service_thread_start(medium_context);
     told_await(1);
 }
 
@@ -366,20 +365,20 @@ static void callers_come_and_go(bool is_dedicated)
     }
 }
 
-static void test_service_threads_loses_nothing_while_callers_come(void **state)
+static void test_service_thread_loses_nothing_while_callers_come(void **state)
 {
     (void)state;
     callers_come_and_go(false);
 }
 
-static void test_service_threads_on_own_core_loses_nothing_while_callers_come(
+static void test_service_thread_on_own_core_loses_nothing_while_callers_come(
     void **state)
 {
     (void)state;
     callers_come_and_go(true);
 }
 
-static void test_service_threads_of_the_parent_are_left_alone(void **state)
+static void test_service_thread_of_the_parent_are_left_alone(void **state)
 {
     int status = 0;
     pid_t child = 0;
@@ -409,44 +408,44 @@ static void test_service_threads_of_the_parent_are_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OVER(test_service_threads_progress_receives_messages,
+        OVER(test_service_thread_progress_receives_messages,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_receives_messages,
+        OVER(test_service_thread_progress_receives_messages,
             medium_open_not_pollable),
-        OVER(test_service_threads_progress_on_own_core_receives_messages,
+        OVER(test_service_thread_progress_on_own_core_receives_messages,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_on_own_core_receives_messages,
+        OVER(test_service_thread_progress_on_own_core_receives_messages,
             medium_open_not_pollable),
-        OVER(test_service_threads_progress_without_its_core_blocks_at_once,
+        OVER(test_service_thread_progress_without_its_core_blocks_at_once,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_blocks_beside_full_queue,
+        OVER(test_service_thread_progress_blocks_beside_full_queue,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_takes_over_from_callers,
+        OVER(test_service_thread_progress_takes_over_from_callers,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_takes_over_from_callers,
+        OVER(test_service_thread_progress_takes_over_from_callers,
             medium_open_not_pollable),
-        OVER(test_service_threads_progress_takes_over_from_a_sleeper,
+        OVER(test_service_thread_progress_takes_over_from_a_sleeper,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_runs_what_is_served,
+        OVER(test_service_thread_progress_runs_what_is_served,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_runs_what_is_served,
+        OVER(test_service_thread_progress_runs_what_is_served,
             medium_open_not_pollable),
-        OVER(test_service_threads_progress_or_trigger_runs_what_is_served,
+        OVER(test_service_thread_progress_or_trigger_runs_what_is_served,
             medium_open_sleeping),
-        OVER(test_service_threads_progress_that_waits_in_handler_is_woken,
+        OVER(test_service_thread_progress_that_waits_in_handler_is_woken,
             medium_open_sleeping),
-        OVER(test_service_threads_does_not_stop_itself, medium_open_sleeping),
-        OVER(test_service_threads_stops_and_starts_again, medium_open_sleeping),
-        OVER(test_service_threads_leave_calls_in_order, medium_open_sleeping),
-        OVER(test_service_threads_leave_calls_in_order,
+        OVER(test_service_thread_does_not_stop_itself, medium_open_sleeping),
+        OVER(test_service_thread_stops_and_starts_again, medium_open_sleeping),
+        OVER(test_service_thread_leave_calls_in_order, medium_open_sleeping),
+        OVER(
+            test_service_thread_leave_calls_in_order, medium_open_not_pollable),
+        OVER(test_service_thread_loses_nothing_while_callers_come,
+            medium_open_sleeping),
+        OVER(test_service_thread_loses_nothing_while_callers_come,
             medium_open_not_pollable),
-        OVER(test_service_threads_loses_nothing_while_callers_come,
+        OVER(test_service_thread_on_own_core_loses_nothing_while_callers_come,
             medium_open_sleeping),
-        OVER(test_service_threads_loses_nothing_while_callers_come,
-            medium_open_not_pollable),
-        OVER(test_service_threads_on_own_core_loses_nothing_while_callers_come,
-            medium_open_sleeping),
-        OVER(test_service_threads_of_the_parent_are_left_alone,
+        OVER(test_service_thread_of_the_parent_are_left_alone,
             medium_open_sleeping),
     };
 

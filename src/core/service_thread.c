@@ -45,9 +45,12 @@ enum {
     FRUITLESS_MAX = 16, /* wake-ups without an event */
 };
 
-struct driver {
+/* Owned by its context, from start to stop. Apart from the first three members,
+ * only the thread uses them. */
+struct amg_service_thread {
     hg_context_t *context;
-    const atomic_bool *must_stop;
+    atomic_bool must_stop; /* pairs: release by stop, acquire by the thread */
+    pthread_t id;
     struct amg_wait_policy policy;
     uint64_t quiet_since_ns; /* 0: there was an event */
     unsigned moves;          /* wakeup.moves, when last read */
@@ -73,50 +76,51 @@ static unsigned progress_thread_serve(hg_context_t *context)
     return count;
 }
 
-static bool driver_is_over(const struct driver *driver)
+static bool must_stop(const struct amg_service_thread *thread)
 {
-    return atomic_load_explicit(driver->must_stop, memory_order_acquire);
+    return atomic_load_explicit(&thread->must_stop, memory_order_acquire);
 }
 
-static bool is_serving(const struct driver *driver)
+static bool is_serving(const struct amg_service_thread *thread)
 {
-    return driver->context->incoming_mode == AMG_SERVE_THREAD;
+    return thread->context->incoming_mode == AMG_SERVE_THREAD;
 }
 
-static bool has_incoming(const struct driver *driver)
+static bool has_incoming(const struct amg_service_thread *thread)
 {
-    return is_serving(driver) && amg_context_has_due(driver->context);
+    return is_serving(thread) && amg_context_has_due(thread->context);
 }
 
-static bool is_alone(const struct driver *driver)
+static bool is_alone(const struct amg_service_thread *thread)
 {
-    return driver->policy.core == AMG_CORE_DEDICATED;
+    return thread->policy.core == AMG_CORE_DEDICATED;
 }
 
-static struct amg_wait_step pace_now(struct driver *driver, uint64_t now_ns)
+static struct amg_wait_step pace_now(
+    struct amg_service_thread *thread, uint64_t now_ns)
 {
     unsigned moves = atomic_load_explicit(
-        &driver->context->wakeup.moves, memory_order_relaxed);
+        &thread->context->wakeup.moves, memory_order_relaxed);
 
-    if (driver->quiet_since_ns == 0 || driver->moves != moves)
-        driver->quiet_since_ns = now_ns;
-    driver->moves = moves;
+    if (thread->quiet_since_ns == 0 || thread->moves != moves)
+        thread->quiet_since_ns = now_ns;
+    thread->moves = moves;
     return amg_wait_policy_next(
-        &driver->policy, now_ns - driver->quiet_since_ns);
+        &thread->policy, now_ns - thread->quiet_since_ns);
 }
 
 /* Were there calls since the last check? */
-static bool turns_changed(struct driver *driver)
+static bool turns_changed(struct amg_service_thread *thread)
 {
     unsigned turns =
-        atomic_load_explicit(&driver->context->turns, memory_order_relaxed);
+        atomic_load_explicit(&thread->context->turns, memory_order_relaxed);
 
-    if (turns == driver->turns)
+    if (turns == thread->turns)
         return false;
-    driver->turns = turns;
-    driver->calm = 0;
-    driver->kept = 0;
-    driver->quiet_since_ns = 0;
+    thread->turns = turns;
+    thread->calm = 0;
+    thread->kept = 0;
+    thread->quiet_since_ns = 0;
     return true;
 }
 
@@ -129,9 +133,9 @@ static void spin_by(uint64_t now_ns)
 
 /* Sleeps until the owner leaves: the owner sees the announcement, or this
  * thread sees that the owner has left (base/bias.h). */
-static void sleep_behind(struct driver *driver)
+static void sleep_behind(struct amg_service_thread *thread)
 {
-    hg_context_t *context = driver->context;
+    hg_context_t *context = thread->context;
     unsigned epoch = amg_cq_epoch(&context->cq);
 
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) < 0 ||
@@ -150,9 +154,9 @@ static void sleep_behind(struct driver *driver)
 }
 
 /* Sleeps for STANDBY_MS, or until woken. */
-static void nap(struct driver *driver, uint64_t now_ns)
+static void nap(struct amg_service_thread *thread, uint64_t now_ns)
 {
-    hg_context_t *context = driver->context;
+    hg_context_t *context = thread->context;
 
     amg_wakeup_timed_wait(context, now_ns + STANDBY_MS * AMG_NS_PER_MS);
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
@@ -161,38 +165,38 @@ static void nap(struct driver *driver, uint64_t now_ns)
 
 /* Callers make progress, or did a moment ago. Callers also run incoming calls
  * in that time, but no longer: they may never call HG_Trigger(). */
-static void stand_by(struct driver *driver)
+static void stand_by(struct amg_service_thread *thread)
 {
     uint64_t now_ns = amg_clock_ns();
 
-    driver->is_left = has_incoming(driver);
-    if (is_alone(driver) && pace_now(driver, now_ns).kind == AMG_WAIT_POLL) {
+    thread->is_left = has_incoming(thread);
+    if (is_alone(thread) && pace_now(thread, now_ns).kind == AMG_WAIT_POLL) {
         spin_by(now_ns);
-    } else if (driver->kept < KEPT_NAPS) {
-        driver->kept++;
-        nap(driver, now_ns);
-        driver->is_left = true;
-        driver->calm = CALM_SPINS; /* a nap is longer than all spins */
+    } else if (thread->kept < KEPT_NAPS) {
+        thread->kept++;
+        nap(thread, now_ns);
+        thread->is_left = true;
+        thread->calm = CALM_SPINS; /* a nap is longer than all spins */
     } else {
-        sleep_behind(driver);
-        driver->is_left = true;
+        sleep_behind(thread);
+        thread->is_left = true;
     }
-    if (!turns_changed(driver))
-        driver->calm++;
+    if (!turns_changed(thread))
+        thread->calm++;
 }
 
 /* By the owner, which leaves: blocks until an event. */
-static void drive_sleep(
-    struct driver *driver, unsigned epoch, uint64_t now_ns, uint64_t ns)
+static void drive_sleep(struct amg_service_thread *thread, unsigned epoch,
+    uint64_t now_ns, uint64_t ns)
 {
-    hg_context_t *context = driver->context;
+    hg_context_t *context = thread->context;
     enum amg_wakeup_reason end = AMG_WAKEUP_EVENT;
-    bool is_armed = driver->fruitless < FRUITLESS_MAX &&
+    bool is_armed = thread->fruitless < FRUITLESS_MAX &&
                     amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0;
 
     if (!is_armed) {
         amg_progress_disown(context);
-        driver->fruitless = 0;
+        thread->fruitless = 0;
         amg_wakeup_timed_wait(context, now_ns + STANDBY_MS * AMG_NS_PER_MS);
         return;
     }
@@ -206,18 +210,18 @@ static void drive_sleep(
             now_ns + (ns < AMG_WAIT_LONG_NS ? ns : AMG_WAIT_LONG_NS));
     }
     if (end == AMG_WAKEUP_SIGNAL)
-        driver->quiet_since_ns = 0;
-    driver->fruitless = end == AMG_WAKEUP_EVENT ? driver->fruitless + 1 : 0;
+        thread->quiet_since_ns = 0;
+    thread->fruitless = end == AMG_WAKEUP_EVENT ? thread->fruitless + 1 : 0;
 }
 
 /* By the owner, after an empty poll. False: the owner has left, and slept, or a
  * check of the context is due. */
-static bool drive_rest(struct driver *driver, unsigned epoch)
+static bool drive_rest(struct amg_service_thread *thread, unsigned epoch)
 {
-    hg_context_t *context = driver->context;
+    hg_context_t *context = thread->context;
     uint64_t now_ns = amg_clock_ns();
     uint64_t look_ns = amg_context_look_ns(context);
-    struct amg_wait_step step = pace_now(driver, now_ns);
+    struct amg_wait_step step = pace_now(thread, now_ns);
 
     if (look_ns <= now_ns) {
         amg_progress_disown(context);
@@ -226,84 +230,79 @@ static bool drive_rest(struct driver *driver, unsigned epoch)
     if (look_ns - now_ns < step.ns)
         step.ns = look_ns - now_ns;
     if (step.kind == AMG_WAIT_SLEEP) {
-        drive_sleep(driver, epoch, now_ns, step.ns);
+        drive_sleep(thread, epoch, now_ns, step.ns);
         return false;
     }
     return true;
 }
 
 /* There was an event, which also ends the quiet time of callers' waits. */
-static void drive_found(struct driver *driver)
+static void drive_found(struct amg_service_thread *thread)
 {
-    driver->quiet_since_ns = 0;
-    driver->fruitless = 0;
-    driver->context->wakeup.quiet_since_ns = 0;
+    thread->quiet_since_ns = 0;
+    thread->fruitless = 0;
+    thread->context->wakeup.quiet_since_ns = 0;
 }
 
 /* By the owner, which leaves: polls until nothing comes or a caller does. */
-static void drive(struct driver *driver)
+static void drive(struct amg_service_thread *thread)
 {
-    hg_context_t *context = driver->context;
+    hg_context_t *context = thread->context;
     unsigned polls = 0;
 
-    driver->kept = 0;
-    driver->is_left = false;
+    thread->kept = 0;
+    thread->is_left = false;
     do {
         unsigned epoch = amg_cq_epoch(&context->cq);
         bool has_found = amg_progress_poll(context);
 
         polls++;
         if (has_found)
-            drive_found(driver);
-        if (amg_progress_is_awaited(context) || turns_changed(driver)) {
-            driver->calm = 0;
+            drive_found(thread);
+        if (amg_progress_is_awaited(context) || turns_changed(thread)) {
+            thread->calm = 0;
             break;
         }
-        if (has_incoming(driver))
+        if (has_incoming(thread))
             break;
         if (polls % CLOCK_EVERY == 0)
             amg_context_send_unsent(context);
         if (!has_found &&
-            (driver->policy.core == AMG_CORE_SHARED ||
+            (thread->policy.core == AMG_CORE_SHARED ||
                 polls % CLOCK_EVERY == 0) &&
-            !drive_rest(driver, epoch))
+            !drive_rest(thread, epoch))
             return;
-    } while (!driver_is_over(driver));
+    } while (!must_stop(thread));
     amg_progress_disown(context);
 }
 
 /* Was there no caller for long enough? */
-static bool is_calm(const struct driver *driver)
+static bool is_calm(const struct amg_service_thread *thread)
 {
-    return driver->calm >= (is_alone(driver) ? CALM_SPINS : CALM_NAPS);
+    return thread->calm >= (is_alone(thread) ? CALM_SPINS : CALM_NAPS);
 }
 
-/* Body of the progress thread, until `must_stop` is set, by a release store
- * that pairs with an acquire load here, and AMG_CQ_THREAD is woken. `has_core`:
- * no other thread uses the core. */
+/* `has_core`: no other thread uses the core. */
 static void progress_thread_run(
-    hg_context_t *context, const atomic_bool *must_stop, bool has_core)
+    struct amg_service_thread *thread, bool has_core)
 {
-    struct driver driver = {
-        .context = context,
-        .must_stop = must_stop,
-        .policy = amg_progress_config_wait_policy(
-            &context->cls->progress_config,
-            has_core ? AMG_CORE_DEDICATED : AMG_CORE_SHARED, context->spin_ns),
-        .calm = CALM_SPINS,
-    };
+    hg_context_t *context = thread->context;
 
-    driver.policy.is_not_pollable = context->wakeup.is_thread_not_pollable;
-    driver.turns = atomic_load_explicit(&context->turns, memory_order_relaxed);
+    thread->policy =
+        amg_progress_config_wait_policy(&context->cls->progress_config,
+            has_core ? AMG_CORE_DEDICATED : AMG_CORE_SHARED, context->spin_ns);
+    thread->policy.is_not_pollable = context->wakeup.is_thread_not_pollable;
+    thread->calm = CALM_SPINS;
+    thread->turns = atomic_load_explicit(&context->turns, memory_order_relaxed);
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
-    while (!driver_is_over(&driver)) {
-        (void)turns_changed(&driver);
-        if (is_calm(&driver) && amg_progress_own(context))
-            drive(&driver);
+    while (!must_stop(thread)) {
+        (void)turns_changed(thread);
+        if (is_calm(thread) && amg_progress_own(context))
+            drive(thread);
         else
-            stand_by(&driver);
-        if (is_serving(&driver) && (is_calm(&driver) || driver.is_left))
+            stand_by(thread);
+        if (is_serving(thread) && (is_calm(thread) || thread->is_left))
             progress_thread_serve(context);
         amg_context_send_unsent(context);
         if (amg_context_look_ns(context) != AMG_CONTEXT_NEVER)
@@ -316,39 +315,27 @@ static void progress_thread_run(
     }
 }
 
-/* The thread of a context. Owned by its context, from start to stop. All
- * signals are left to the program's threads. */
-struct amg_service_threads {
-    hg_context_t *context;
-    /* The release store of stop pairs with the acquire load of the thread. */
-    atomic_bool must_stop;
-    pthread_t id;
-};
-
 /* Set in the progress thread; NULL: a thread of the program. */
-static _Thread_local struct amg_service_threads *threads_mine;
+static _Thread_local struct amg_service_thread *mine;
 
 static void *thread_main(void *arg)
 {
-    struct amg_service_threads *threads = arg;
-    hg_context_t *context = threads->context;
-    const struct amg_core_slot *slot =
-        &context->cls->progress_config.placement->slot;
-    bool has_core = false;
+    const struct amg_core_slot *slot = NULL;
 
-    threads_mine = threads;
+    mine = arg;
+    slot = &mine->context->cls->progress_config.placement->slot;
     amg_role.is_library_thread = true;
     amg_role.polls_always = true;
     /* A thread whose core the system refuses runs on shared cores. */
-    has_core =
+    progress_thread_run(mine,
         amg_bind_core_slot(amg_topo_this(), slot, "the progress thread") &&
-        slot->is_dedicated;
-    progress_thread_run(context, &threads->must_stop, has_core);
+            slot->is_dedicated);
     return NULL;
 }
 
-/* Returns the result of pthread_create(). */
-static int thread_start(struct amg_service_threads *threads)
+/* Returns the result of pthread_create(). All signals are left to the threads
+ * of the program. */
+static int thread_start(struct amg_service_thread *thread)
 {
     sigset_t all;
     sigset_t before;
@@ -356,41 +343,41 @@ static int thread_start(struct amg_service_threads *threads)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&threads->id, NULL, thread_main, threads);
+    rc = pthread_create(&thread->id, NULL, thread_main, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc == 0)
-        (void)pthread_setname_np(threads->id, "amg-progress");
+        (void)pthread_setname_np(thread->id, "amg-progress");
     return rc;
 }
 
-void amg_service_threads_start(hg_context_t *context)
+void amg_service_thread_start(hg_context_t *context)
 {
     const struct amg_placement *placement =
         context->cls->progress_config.placement;
-    struct amg_service_threads *threads = NULL;
+    struct amg_service_thread *thread = NULL;
     enum amg_serve before = context->incoming_mode;
     int rc = 0;
 
     if (placement == NULL || !amg_policy_has_thread(placement->progress))
         return;
-    threads = amg_mem_zalloc(sizeof(*threads));
-    if (threads == NULL) {
+    thread = amg_mem_zalloc(sizeof(*thread));
+    if (thread == NULL) {
         AMG_LOG_WARNING("ctx",
             "context %u: no memory for its thread: the calls that wait make "
             "progress instead",
             context->id);
         return;
     }
-    threads->context = context;
-    context->threads = threads;
+    thread->context = context;
+    context->thread = thread;
     if (placement->progress == AMALGAM_PROGRESS_THREAD)
         context->incoming_mode = AMG_SERVE_THREAD;
-    rc = thread_start(threads);
+    rc = thread_start(thread);
     if (rc == 0)
         return;
     context->incoming_mode = before;
-    context->threads = NULL;
-    amg_mem_free(threads);
+    context->thread = NULL;
+    amg_mem_free(thread);
     AMG_LOG_WARNING("ctx",
         "context %u: the progress thread cannot be started (%s), see ulimit "
         "-u: the calls that wait make progress instead",
@@ -399,18 +386,18 @@ void amg_service_threads_start(hg_context_t *context)
 
 /* Later calls still go to `incoming`: the calls that are left there are older,
  * and HG_Trigger() looks into `cq` first. */
-bool amg_service_threads_stop(hg_context_t *context)
+bool amg_service_thread_stop(hg_context_t *context)
 {
-    struct amg_service_threads *threads = context->threads;
+    struct amg_service_thread *thread = context->thread;
 
-    if (threads == NULL)
+    if (thread == NULL)
         return true;
-    if (threads_mine == threads)
+    if (mine == thread)
         return false;
-    atomic_store_explicit(&threads->must_stop, true, memory_order_release);
+    atomic_store_explicit(&thread->must_stop, true, memory_order_release);
     amg_wakeup_wake(context, AMG_CQ_THREAD);
-    pthread_join(threads->id, NULL);
-    context->threads = NULL;
-    amg_mem_free(threads);
+    pthread_join(thread->id, NULL);
+    context->thread = NULL;
+    amg_mem_free(thread);
     return true;
 }

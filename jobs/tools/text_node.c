@@ -274,16 +274,21 @@ static void machine_print(const struct report *report, const struct map *map)
          "shared core");
 }
 
-/* "    rank 3     progress  cpu 7    own     idle core" */
+/* "    rank 3     progress  cpu 7    own         idle core" */
 static void core_slot_print(
     uint32_t rank, const char *what, const struct amg_core_slot *core_slot)
 {
     char cpu[16] = "-";
+    char use[24] = "shared";
 
     if (core_slot->cpu >= 0)
         snprintf(cpu, sizeof(cpu), "cpu %d", (int)core_slot->cpu);
-    printf("    rank %-6u %-9s %-8s %-7s %s\n", rank, what, cpu,
-        core_slot->is_dedicated ? "own" : "shared", core_slot->reason);
+    if (core_slot->is_dedicated)
+        strcpy(use, "own");
+    else if (core_slot->sharers > 1)
+        snprintf(use, sizeof(use), "shared by %u", core_slot->sharers);
+    printf("    rank %-6u %-9s %-8s %-11s %s\n", rank, what, cpu, use,
+        core_slot->reason);
 }
 
 static void fact_print(uint32_t rank, const char *what, const char *text)

@@ -19,7 +19,7 @@
 #include "base/assert.h"
 
 /* RANKS_KNOWN: further ranks of a node get slots at the last level only. */
-enum { RANKS_KNOWN = 4096, FACT_CAP = 40 };
+enum { RANKS_KNOWN = 4096 };
 
 static const char *const rule_names[AMG_SLOT_RULES] = {
     [AMG_SLOT_CHOSEN] = "named core",
@@ -226,47 +226,29 @@ static void mode_answer(
                                                     : "idle core");
 }
 
-/* A busy hardware thread of the same core, or -1. */
-static int neighbour_of(const struct amg_node_map *map, uint16_t index)
+/* The rule that chose the slot, and what speaks against the slot. */
+static const char *slot_reason(
+    const struct amg_node_map *map, struct amg_pick pick)
 {
-    const struct amg_pu *pus = map->machine->pus;
-
-    for (uint32_t i = 0; i < map->machine->pu_count; i++)
-        if (pus[i].core == pus[index].core && map->uses[i].kind == AMG_PU_BUSY)
-            return pus[i].cpu;
-    return -1;
-}
-
-/* The fact beside the rule in the reason of a pinned slot, the first that
- * applies: how many threads share the cpu, what runs beside it, where it is. */
-static void pinned_fact(const struct amg_node_map *map, struct amg_pick pick,
-    unsigned sharers, char *ret_text)
-{
-    unsigned kind = map->uses[pick.index].kind;
-    int beside = neighbour_of(map, pick.index);
-
-    if (sharers > 1)
-        snprintf(ret_text, FACT_CAP, ", shared by %u", sharers);
-    else if (pick.rule == AMG_SLOT_CHOSEN)
-        snprintf(ret_text, FACT_CAP, "%s",
-            kind == AMG_PU_BUSY  ? ", busy"
-            : kind == AMG_PU_OUT ? ", use unknown"
-                                 : "");
-    else if (kind != AMG_PU_BUSY && beside >= 0)
-        snprintf(ret_text, FACT_CAP, ", beside cpu %d", beside);
-    else if (pick.rule == AMG_SLOT_NIC)
-        snprintf(
-            ret_text, FACT_CAP, " %s", map->nic == NULL ? "" : map->nic->name);
-    else if (pick.rule == AMG_SLOT_NUMA || pick.rule == AMG_SLOT_ANY)
-        snprintf(ret_text, FACT_CAP, " %u", map->machine->pus[pick.index].numa);
+    if (pick.index == AMG_NO_PU)
+        return pick.is_asked ? "not pinned, as asked"
+                             : "not pinned, binding unknown";
+    if (pick.rule == AMG_SLOT_CHOSEN &&
+        map->uses[pick.index].kind == AMG_PU_BUSY)
+        return "named core, busy";
+    if (pick.rule == AMG_SLOT_CHOSEN &&
+        map->uses[pick.index].kind == AMG_PU_OUT)
+        return "named core, use unknown";
+    return rule_names[pick.rule];
 }
 
 static struct amg_core_slot slot_answer(
     const struct amg_node_map *map, struct amg_pick pick)
 {
-    struct amg_core_slot slot = {
-        .cpu = -1, .rule = (enum amg_slot_rule)pick.rule, .sharers = 1};
-    char fact[FACT_CAP] = "";
+    struct amg_core_slot slot = {.cpu = -1,
+        .rule = (enum amg_slot_rule)pick.rule,
+        .sharers = 1,
+        .reason = slot_reason(map, pick)};
 
     AMG_ASSERT(slot.rule < AMG_SLOT_RULES);
     if (pick.index != AMG_NO_PU) {
@@ -276,13 +258,7 @@ static struct amg_core_slot slot_answer(
         slot.sharers = use->used;
         slot.is_dedicated = use->used == 1 && use->kind != AMG_PU_BUSY &&
                             use->kind != AMG_PU_OUT;
-        pinned_fact(map, pick, slot.sharers, fact);
-    } else {
-        snprintf(fact, sizeof(fact), "%s",
-            pick.is_asked ? ", as asked" : ", binding unknown");
     }
-    snprintf(
-        slot.reason, sizeof(slot.reason), "%s%s", rule_names[slot.rule], fact);
     return slot;
 }
 

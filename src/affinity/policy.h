@@ -162,7 +162,7 @@ struct amg_core_slot {
     bool is_dedicated; /* no other thread uses the cpu: the thread may spin */
     uint32_t sharers;  /* library threads on the cpu, the own one too */
     enum amg_slot_rule rule;
-    char reason[AMG_REASON_CAP]; /* the rule, and one fact: "idle core" */
+    const char *reason; /* a literal: the rule, as "idle core" */
 };
 
 /* Result of the policy. */

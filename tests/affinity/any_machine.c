@@ -184,7 +184,6 @@ static void slot_check(
 
     CHECK(slot->rule < AMG_SLOT_RULES);
     CHECK(slot->reason[0] != '\0');
-    CHECK(strlen(slot->reason) + 1 < sizeof(slot->reason));
     CHECK((slot->cpu < 0) == (slot->rule == AMG_SLOT_UNPINNED));
     if (slot->cpu < 0) {
         CHECK(!slot->is_dedicated && slot->sharers == 1);

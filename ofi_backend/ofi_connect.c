@@ -53,9 +53,9 @@ enum {
 
 static void accept_owe(struct amg_peer *peer, bool is_owed)
 {
-    AMG_ASSERT(!peer->owes_accept || peer->domain->accepts > 0);
+    AMG_ASSERT(!peer->owes_accept || peer->domain->peers.accepts > 0);
     if (peer->owes_accept != is_owed)
-        peer->domain->accepts += is_owed ? 1u : -1u;
+        peer->domain->peers.accepts += is_owed ? 1u : -1u;
     peer->owes_accept = is_owed;
 }
 
@@ -170,7 +170,7 @@ static bool connect_try_locked(struct amg_peer *peer)
         if (!connect_post_locked(peer, AMG_OFI_CONNECT))
             return false;
         peer->owes_connect = false;
-        peer->connect_tick = peer->domain->tick;
+        peer->connect_tick = peer->domain->clock.tick;
     }
     return true;
 }
@@ -196,7 +196,7 @@ static void identity_set(
     peer->credit_first = connect->first;
     peer->long_limit = connect->longs;
     amg_ofi_tcp_probe_end_locked(peer);
-    peer->heard_tick = peer->domain->tick;
+    peer->heard_tick = peer->domain->clock.tick;
 }
 
 /* Has the peer received fewer than `sent` messages, not counting those that the
@@ -269,10 +269,10 @@ static bool connect_is_ours(
         amg_ofi_addrstr_is_addr(&domain->facts, connect->addr,
             connect->addr_len, domain->self->addr_len))
         return true;
-    if (!domain->has_warned)
+    if (!domain->peers.has_warned)
         AMG_LOG_WARNING("ofi", "a process connected in an unknown form; "
                                "further ones are not reported");
-    domain->has_warned = true;
+    domain->peers.has_warned = true;
     return false;
 }
 
@@ -335,7 +335,7 @@ static void claim_note_locked(
     /* Missing messages may be in flight: our CONNECT's ACCEPT will tell. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
         is_short(peer, connect, peer->sent) &&
-        peer->connect_tick != domain->tick)
+        peer->connect_tick != domain->clock.tick)
         amg_ofi_peer_check_locked(peer);
     if (peer->state == AMG_OFI_PEER_UNKNOWN) {
         amg_ofi_token_set_locked(peer, amg_ofi_token_draw());
@@ -350,7 +350,7 @@ static bool may_accept(const struct amg_peer *peer)
 {
     const struct amg_domain *base = &peer->domain->base;
 
-    return peer->domain->accepts < ACCEPTS_MAX ||
+    return peer->domain->peers.accepts < ACCEPTS_MAX ||
            (base->rank_of != NULL &&
                base->rank_of(base->ranks, peer) != UINT32_MAX);
 }
@@ -442,7 +442,7 @@ static bool send_try_locked(struct amg_peer *peer)
         msgbuf = amg_container_of(link, struct amg_ofi_msgbuf, post.link);
         code = amg_ofi_send_post_locked(msgbuf);
         if (code == 0) {
-            peer->domain->unsent_count--;
+            peer->domain->peers.unsent_count--;
             has_left = true;
             amg_ofi_peer_set_deadline(peer);
             continue;
@@ -474,7 +474,7 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
 
     amg_list_init(&all);
     amg_list_init(&sent);
-    amg_list_splice(&all, &domain->pending);
+    amg_list_splice(&all, &domain->peers.pending);
     while (count++ < RETRIES_MAX && (link = amg_list_pop(&all)) != NULL) {
         struct amg_peer *peer =
             amg_container_of(link, struct amg_peer, pending);
@@ -486,12 +486,12 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
         has_left = send_try_locked(peer);
         if (has_more(peer) && !peer->is_pending) {
             peer->is_pending = true;
-            amg_list_push(has_left ? &sent : &domain->pending, link);
+            amg_list_push(has_left ? &sent : &domain->peers.pending, link);
         }
         amg_ofi_peer_unref_locked(peer);
     }
     /* Peers share the room: peers that sent queue behind the others. */
-    amg_list_splice(&all, &domain->pending);
+    amg_list_splice(&all, &domain->peers.pending);
     amg_list_splice(&all, &sent);
-    amg_list_splice(&domain->pending, &all);
+    amg_list_splice(&domain->peers.pending, &all);
 }

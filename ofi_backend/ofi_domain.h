@@ -277,22 +277,7 @@ struct amg_ofi_domain {
     struct amg_domain base;
     struct amg_bias lock;
     struct amg_ofi_facts facts;
-    struct fi_info *info;
-    struct amg_nic_id nic; /* of `info` */
-    struct fid_fabric *fabric;
-    struct fid_domain *fid;
-    struct fid_av *av;
-    struct fid_cq *cq;
-    struct fid_ep *ep;
-    int cq_fd;             /* of the queue; -1: none, or muted */
-    unsigned false_alarms; /* in a row: readable, but the queue was empty */
-    int muted_fd;          /* `cq_fd`, ignored for a while; -1: not muted */
-    unsigned muted_tick;   /* since when */
-    bool was_muted;
-
     uint64_t incarnation; /* of this domain; never 0 */
-    uint64_t salt;        /* in its keys */
-    uint32_t serials;     /* in its keys: number of memories exposed so far */
     uint32_t message_len; /* of an eager message, with our header */
     uint32_t message_max; /* of the longest usual message, with our header */
     uint32_t receive_max; /* of the longest message that may come */
@@ -307,56 +292,87 @@ struct amg_ofi_domain {
     bool peers_may_close; /* peers of the job may close from now on */
 
     struct amg_ofi_ep **eps; /* by context; NULL where none is open */
-    unsigned armed_count;    /* endpoints that are armed */
     struct amg_peer *self;
-    struct amg_ofi_index indexes[AMG_OFI_INDEXES]; /* of the peers */
-    struct amg_list peers;                         /* all */
-    struct amg_list pending; /* peers with something to send now */
-    size_t unsent_count;     /* messages in `unsent` of all peers */
-    struct amg_list wheel[AMG_OFI_WHEEL]; /* peers to look at, by tick */
-    struct amg_list resting; /* peers that wait for nothing, oldest first */
-    struct amg_table peer_numbers;
-    unsigned universe; /* peers that the provider makes room for */
-    unsigned accepts;  /* peers with `owes_accept` */
-    bool has_warned;   /* of messages from unknown senders */
-
     struct amg_calls calls;
     struct amg_packer packer;
-    struct amg_ofi_call_link *call_links; /* per slot of calls.table */
-    uint32_t call_links_cap;
-    struct amg_table fragments; /* struct amg_ofi_fragment, by message */
-    struct amg_table leases;    /* struct amg_ofi_lease, ours */
-    struct amg_table mems;      /* struct amg_ofi_mem */
-
-    struct amg_link *msgbufs;      /* free msgbufs, single linked */
-    struct amg_link *long_msgbufs; /* free long msgbufs, single linked */
-    struct amg_ofi_block *blocks;
-    size_t msgbuf_count;
-    struct amg_list sends;  /* msgbufs in flight */
-    unsigned rma_in_flight; /* reads and writes in flight */
-    struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
-    struct amg_ofi_block *receive_block; /* the newest one; see ofi_ep.c */
-    unsigned replaced_count;             /* blocks added to the first one */
-    bool wants_receive; /* a buffer was not posted for lack of room */
-
-    struct amg_pool transfer_pool;
-    struct amg_pool fragment_pool;
-    struct amg_list transfers; /* transfers with something to post */
-    struct amg_list idle;      /* our unused leases, oldest first */
-    unsigned idle_count;
-    uint64_t next_key;           /* next key, unless the provider makes them */
-    uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys that were leased before */
-
-    struct amg_ofi_conn *conns; /* TCP connections: ofi_tcp_state.c */
-    unsigned conn_count;        /* ofi_tcp_state.c */
-    unsigned conn_cap;
-    unsigned conns_tick; /* when they were read */
-    bool has_conns;
-
-    unsigned polls;
-    unsigned tick;    /* counts intervals of 0.1 s */
-    uint64_t tick_ns; /* end of the current tick */
-    uint64_t away_ns; /* time without polls, which deadlines do not count */
+    struct { /* ofi_ep.c */
+        struct fi_info *info;
+        struct amg_nic_id nic; /* of `info` */
+        struct fid_fabric *fabric;
+        struct fid_domain *domain;
+        struct fid_av *av;
+        struct fid_cq *cq;
+        struct fid_ep *ep;
+        unsigned universe; /* peers that the provider makes room for */
+    } fi;
+    struct { /* ofi_ep.c: buffers for messages that come */
+        struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
+        struct amg_ofi_block *block; /* the newest one; see ofi_ep.c */
+        unsigned replaced_count;     /* blocks added to the first one */
+        bool wants_receive; /* a buffer was not posted for lack of room */
+    } in;
+    struct {                   /* ofi_send.c: buffers for messages that leave */
+        struct amg_link *free; /* msgbufs, single linked */
+        struct amg_link *free_long; /* long msgbufs, single linked */
+        struct amg_ofi_block *blocks;
+        size_t count;
+        struct amg_list in_flight;
+    } msgbufs;
+    struct { /* ofi_peer.c, ofi_connect.c */
+        struct amg_ofi_index indexes[AMG_OFI_INDEXES];
+        struct amg_list all;
+        struct amg_list pending; /* peers with something to send now */
+        size_t unsent_count;     /* messages in `unsent` of all peers */
+        struct amg_list wheel[AMG_OFI_WHEEL]; /* peers to look at, by tick */
+        struct amg_list resting; /* peers that wait for nothing, oldest first */
+        struct amg_table numbers;
+        unsigned accepts; /* peers with `owes_accept` */
+        bool has_warned;  /* of messages from unknown senders */
+    } peers;
+    struct { /* ofi_msg.c: per slot of calls.table */
+        struct amg_ofi_call_link *all;
+        uint32_t cap;
+    } call_links;
+    struct {                  /* ofi_mem.c */
+        struct amg_table all; /* struct amg_ofi_mem */
+        uint64_t salt;        /* in its keys */
+        uint32_t serials;     /* in its keys: memories exposed so far */
+        uint64_t next_key;    /* unless the provider makes them */
+    } mems;
+    struct {                  /* ofi_lease.c: ours */
+        struct amg_table all; /* struct amg_ofi_lease */
+        struct amg_list idle; /* unused ones, oldest first */
+        unsigned idle_count;
+        uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys leased before */
+    } leases;
+    struct {                        /* ofi_rma.c, ofi_fragment.c */
+        struct amg_list transfers;  /* transfers with something to post */
+        struct amg_table fragments; /* struct amg_ofi_fragment, by message */
+        struct amg_pool transfer_pool;
+        struct amg_pool fragment_pool;
+        unsigned in_flight; /* reads and writes */
+    } rma;
+    struct { /* ofi_tcp_state.c: TCP connections */
+        struct amg_ofi_conn *all;
+        unsigned count;
+        unsigned cap;
+        unsigned tick; /* when they were read */
+        bool is_known;
+    } conns;
+    struct {                   /* ofi_wait.c */
+        int fd;                /* of the queue; -1: none, or muted */
+        unsigned false_alarms; /* in a row: readable, but the queue was empty */
+        int muted_fd;          /* `fd`, ignored for a while; -1: not muted */
+        unsigned muted_tick;   /* since when */
+        bool was_muted;
+        unsigned armed_count; /* endpoints that are armed */
+    } wait;
+    struct { /* ofi_poll.c */
+        unsigned polls;
+        unsigned tick;    /* counts intervals of 0.1 s */
+        uint64_t tick_ns; /* end of the current tick */
+        uint64_t away_ns; /* time without polls, which deadlines do not count */
+    } clock;
 };
 
 static inline struct amg_ofi_domain *amg_ofi_domain_of(

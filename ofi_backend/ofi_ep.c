@@ -49,15 +49,15 @@ static uint64_t key_next_locked(struct amg_ofi_domain *domain)
 {
     if (domain->facts.makes_keys)
         return 0;
-    if (domain->next_key < KEY_FIRST ||
-        domain->next_key >= domain->facts.key_max)
-        domain->next_key = KEY_FIRST;
-    return domain->next_key++;
+    if (domain->mems.next_key < KEY_FIRST ||
+        domain->mems.next_key >= domain->facts.key_max)
+        domain->mems.next_key = KEY_FIRST;
+    return domain->mems.next_key++;
 }
 
 static int mr_attach(struct amg_ofi_domain *domain, struct fid_mr *mr)
 {
-    int code = amg_ofi_call->mr_bind(mr, &domain->ep->fid);
+    int code = amg_ofi_call->mr_bind(mr, &domain->fi.ep->fid);
 
     if (code == 0)
         code = amg_ofi_call->mr_enable(mr);
@@ -90,12 +90,12 @@ hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     hg_return_t rc = pages_back(domain, base, len, access);
     int code = 0;
 
-    AMG_ASSERT(len > 0 && domain->fid != NULL);
+    AMG_ASSERT(len > 0 && domain->fi.domain != NULL);
     if (rc != HG_SUCCESS)
         return rc;
     for (unsigned i = 0; i < KEY_TRIES; i++) {
         code = amg_ofi_call->mr_reg(
-            domain->fid, base, len, access, key_next_locked(domain), &mr);
+            domain->fi.domain, base, len, access, key_next_locked(domain), &mr);
         if (code != -FI_ENOKEY && code != -FI_EKEYREJECTED)
             break;
     }
@@ -167,7 +167,7 @@ static hg_return_t enable_error(
     char key[AMG_OFI_AUTH_TEXT_CAP];
     char what[400];
 
-    (void)amg_ofi_auth_text(domain->info, key);
+    (void)amg_ofi_auth_text(domain->fi.info, key);
     if (code == -FI_EADDRINUSE)
         snprintf(what, sizeof(what),
             "listening at '%s' (ofi+%s): another program uses that port; name "
@@ -203,43 +203,47 @@ static int cq_make(struct amg_ofi_domain *domain, bool no_block)
     };
     int code = 0;
 
-    domain->cq_fd = -1;
-    code = amg_ofi_call->cq_open(domain->fid, &attr, &domain->cq);
+    domain->wait.fd = -1;
+    code = amg_ofi_call->cq_open(domain->fi.domain, &attr, &domain->fi.cq);
     if (code == 0 && !no_block &&
-        amg_ofi_call->cq_wait_fd(domain->cq, &domain->cq_fd) == 0) {
+        amg_ofi_call->cq_wait_fd(domain->fi.cq, &domain->wait.fd) == 0) {
         domain->facts.can_sleep = true;
         return 0;
     }
-    domain->cq_fd = -1;
+    domain->wait.fd = -1;
     if (code == 0 && no_block)
         return 0;
     /* The provider has no descriptor, and may say so only now. */
     if (code == 0)
-        (void)amg_ofi_call->close(&domain->cq->fid);
-    domain->cq = NULL;
+        (void)amg_ofi_call->close(&domain->fi.cq->fid);
+    domain->fi.cq = NULL;
     attr.wait_obj = FI_WAIT_NONE;
-    return amg_ofi_call->cq_open(domain->fid, &attr, &domain->cq);
+    return amg_ofi_call->cq_open(domain->fi.domain, &attr, &domain->fi.cq);
 }
 
 static int objects_make(struct amg_ofi_domain *domain, bool no_block)
 {
     struct fi_av_attr av_attr = {
-        .type = FI_AV_TABLE, .count = domain->universe};
-    int code = amg_ofi_call->fabric(domain->info->fabric_attr, &domain->fabric);
+        .type = FI_AV_TABLE, .count = domain->fi.universe};
+    int code =
+        amg_ofi_call->fabric(domain->fi.info->fabric_attr, &domain->fi.fabric);
 
     if (code == 0)
-        code = amg_ofi_call->domain(domain->fabric, domain->info, &domain->fid);
+        code = amg_ofi_call->domain(
+            domain->fi.fabric, domain->fi.info, &domain->fi.domain);
     if (code == 0)
-        code = amg_ofi_call->av_open(domain->fid, &av_attr, &domain->av);
+        code =
+            amg_ofi_call->av_open(domain->fi.domain, &av_attr, &domain->fi.av);
     if (code == 0)
         code = cq_make(domain, no_block);
     if (code == 0)
-        code = amg_ofi_call->endpoint(domain->fid, domain->info, &domain->ep);
+        code = amg_ofi_call->endpoint(
+            domain->fi.domain, domain->fi.info, &domain->fi.ep);
     if (code == 0)
-        code = amg_ofi_call->ep_bind(domain->ep, &domain->av->fid, 0);
+        code = amg_ofi_call->ep_bind(domain->fi.ep, &domain->fi.av->fid, 0);
     if (code == 0)
         code = amg_ofi_call->ep_bind(
-            domain->ep, &domain->cq->fid, FI_TRANSMIT | FI_RECV);
+            domain->fi.ep, &domain->fi.cq->fid, FI_TRANSMIT | FI_RECV);
     return code;
 }
 
@@ -249,7 +253,7 @@ static int multi_set(struct amg_ofi_domain *domain)
 {
     size_t room = domain->receive_max;
     int code = amg_ofi_call->setopt(
-        domain->ep, FI_OPT_MIN_MULTI_RECV, &room, sizeof(room));
+        domain->fi.ep, FI_OPT_MIN_MULTI_RECV, &room, sizeof(room));
 
     domain->facts.is_multi = code == 0;
     if (code != -FI_ENOPROTOOPT && code != -FI_ENOSYS &&
@@ -269,12 +273,12 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     /* The option of multi_set(), before enable, ends the process (shm,
      * 1.17). */
     if (code == 0)
-        code = amg_ofi_call->enable(domain->ep);
+        code = amg_ofi_call->enable(domain->fi.ep);
     if (code == 0)
         code = multi_set(domain);
     if (code != 0)
         return enable_error(code, how, domain);
-    code = amg_ofi_call->getname(domain->ep, ret_addr, &addr_len);
+    code = amg_ofi_call->getname(domain->fi.ep, ret_addr, &addr_len);
     if (code != 0 || addr_len > AMG_OFI_ADDR_MAX)
         return amg_ofi_error(
             code != 0 ? code : -FI_ETOOSMALL, "asking for the own address");
@@ -303,17 +307,17 @@ static hg_return_t receive_post_locked(
         .context = &receive->work.context,
     };
     ssize_t code = amg_ofi_call->recvmsg(
-        domain->ep, &msg, domain->facts.is_multi ? FI_MULTI_RECV : 0);
+        domain->fi.ep, &msg, domain->facts.is_multi ? FI_MULTI_RECV : 0);
 
     AMG_ASSERT(!receive->is_posted);
     receive->is_posted = code == 0;
     receive->wants_post = code == -FI_EAGAIN;
     receive->is_withdrawn = code != 0 && code != -FI_EAGAIN;
-    receive->tick = domain->tick;
+    receive->tick = domain->clock.tick;
     receive->end = 0;
     receive->sum = 0;
     if (code == -FI_EAGAIN)
-        domain->wants_receive = true;
+        domain->in.wants_receive = true;
     if (code == 0 || code == -FI_EAGAIN)
         return HG_SUCCESS;
     return amg_ofi_error((int)code, "posting a buffer to receive into");
@@ -331,14 +335,14 @@ void amg_ofi_ep_received_locked(struct amg_ofi_domain *domain,
     receive->sum += len;
     if (offset + len > receive->end)
         receive->end = offset + len;
-    receive->tick = domain->tick;
+    receive->tick = domain->clock.tick;
 }
 
 void amg_ofi_ep_release_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
     receive->is_posted = false;
-    receive->tick = domain->tick;
+    receive->tick = domain->clock.tick;
 }
 
 /* A provider may report that a message was too long, and then ignore the buffer
@@ -355,7 +359,7 @@ void amg_ofi_ep_truncated_locked(struct amg_ofi_domain *domain,
             domain, receive, at, receive_len(domain) - offset);
     if (at != NULL && !receive->is_posted)
         return;
-    (void)amg_ofi_call->cancel(domain->ep, &receive->work.context);
+    (void)amg_ofi_call->cancel(domain->fi.ep, &receive->work.context);
     receive->is_withdrawn = true;
     amg_ofi_ep_release_locked(domain, receive);
 }
@@ -385,13 +389,13 @@ static bool memory_replace_locked(
 {
     struct amg_ofi_block *block = NULL;
 
-    if (domain->replaced_count >= REPLACED_MAX ||
+    if (domain->in.replaced_count >= REPLACED_MAX ||
         amg_ofi_block_make(domain, receive_len(domain), FI_RECV, &block) !=
             HG_SUCCESS)
         return false;
-    domain->replaced_count++;
-    block->next = domain->receive_block;
-    domain->receive_block = block;
+    domain->in.replaced_count++;
+    block->next = domain->in.block;
+    domain->in.block = block;
     receive->block = block;
     receive->bytes = block->bytes;
     receive->sum = 0;
@@ -402,7 +406,7 @@ static bool memory_replace_locked(
 void amg_ofi_ep_refill_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
-    unsigned quiet_ticks = domain->tick - receive->tick;
+    unsigned quiet_ticks = domain->clock.tick - receive->tick;
 
     if (receive->is_posted || domain->is_closing)
         return;
@@ -417,9 +421,9 @@ void amg_ofi_ep_refill_locked(
 
 void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain)
 {
-    domain->wants_receive = false;
+    domain->in.wants_receive = false;
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
-        amg_ofi_ep_refill_locked(domain, &domain->receives[i]);
+        amg_ofi_ep_refill_locked(domain, &domain->in.receives[i]);
 }
 
 hg_return_t amg_ofi_ep_listen_locked(
@@ -427,16 +431,16 @@ hg_return_t amg_ofi_ep_listen_locked(
 {
     size_t len = receive_len(domain);
     hg_return_t rc = amg_ofi_block_make(
-        domain, AMG_OFI_RECEIVES * len, FI_RECV, &domain->receive_block);
+        domain, AMG_OFI_RECEIVES * len, FI_RECV, &domain->in.block);
 
     if (rc != HG_SUCCESS)
         return rc;
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++) {
-        struct amg_ofi_receive *receive = &domain->receives[i];
+        struct amg_ofi_receive *receive = &domain->in.receives[i];
 
         receive->work.done = on_received;
-        receive->block = domain->receive_block;
-        receive->bytes = domain->receive_block->bytes + i * len;
+        receive->block = domain->in.block;
+        receive->bytes = domain->in.block->bytes + i * len;
         if (receive_post_locked(domain, receive) != HG_SUCCESS)
             return HG_NA_ERROR;
     }
@@ -453,28 +457,28 @@ static void object_close(struct fid *fid, const char *what)
 
 void amg_ofi_ep_close(struct amg_ofi_domain *domain)
 {
-    if (domain->ep != NULL)
-        object_close(&domain->ep->fid, "closing the endpoint");
-    domain->ep = NULL;
+    if (domain->fi.ep != NULL)
+        object_close(&domain->fi.ep->fid, "closing the endpoint");
+    domain->fi.ep = NULL;
 }
 
 void amg_ofi_ep_fini(struct amg_ofi_domain *domain)
 {
-    AMG_ASSERT(domain->ep == NULL);
-    while (domain->receive_block != NULL) {
-        struct amg_ofi_block *block = domain->receive_block;
+    AMG_ASSERT(domain->fi.ep == NULL);
+    while (domain->in.block != NULL) {
+        struct amg_ofi_block *block = domain->in.block;
 
-        domain->receive_block = block->next;
+        domain->in.block = block->next;
         amg_ofi_block_free(block);
     }
-    if (domain->cq != NULL)
-        object_close(&domain->cq->fid, "closing the completion queue");
-    if (domain->av != NULL)
-        object_close(&domain->av->fid, "closing the address vector");
-    if (domain->fid != NULL)
-        object_close(&domain->fid->fid, "closing the domain");
-    if (domain->fabric != NULL)
-        object_close(&domain->fabric->fid, "closing the fabric");
-    if (domain->info != NULL)
-        amg_ofi_call->freeinfo(domain->info);
+    if (domain->fi.cq != NULL)
+        object_close(&domain->fi.cq->fid, "closing the completion queue");
+    if (domain->fi.av != NULL)
+        object_close(&domain->fi.av->fid, "closing the address vector");
+    if (domain->fi.domain != NULL)
+        object_close(&domain->fi.domain->fid, "closing the domain");
+    if (domain->fi.fabric != NULL)
+        object_close(&domain->fi.fabric->fid, "closing the fabric");
+    if (domain->fi.info != NULL)
+        amg_ofi_call->freeinfo(domain->fi.info);
 }

@@ -203,9 +203,9 @@ static hg_return_t shape_post_locked(
     };
     ssize_t code =
         fragment->transfer->is_put
-            ? amg_ofi_call->writemsg(
-                  peer->domain->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE)
-            : amg_ofi_call->readmsg(peer->domain->ep, &msg, FI_COMPLETION);
+            ? amg_ofi_call->writemsg(peer->domain->fi.ep, &msg,
+                  FI_COMPLETION | FI_DELIVERY_COMPLETE)
+            : amg_ofi_call->readmsg(peer->domain->fi.ep, &msg, FI_COMPLETION);
 
     if (code == 0)
         return HG_SUCCESS;
@@ -217,7 +217,7 @@ static struct amg_ofi_fragment *fragment_get_locked(
     struct amg_ofi_transfer *transfer)
 {
     struct amg_ofi_fragment *fragment =
-        amg_pool_get(&transfer->peer->domain->fragment_pool);
+        amg_pool_get(&transfer->peer->domain->rma.fragment_pool);
 
     if (fragment == NULL)
         return NULL;
@@ -259,13 +259,13 @@ hg_return_t amg_ofi_fragment_post_locked(
         rc = shape_post_locked(fragment, &shape);
     if (rc != HG_SUCCESS) {
         mrs_close_locked(fragment);
-        amg_pool_put(&domain->fragment_pool, fragment);
+        amg_pool_put(&domain->rma.fragment_pool, fragment);
         return rc;
     }
     transfer->local = local;
     transfer->remote = remote;
     fragment_add_locked(fragment, shape.len);
-    domain->rma_in_flight++;
+    domain->rma.in_flight++;
     transfer->peer->posts_in_flight++;
     transfer->ep->rma_in_flight++;
     return HG_SUCCESS;
@@ -275,10 +275,10 @@ void amg_ofi_fragment_completed_locked(struct amg_ofi_fragment *fragment)
 {
     const struct amg_ofi_transfer *transfer = fragment->transfer;
 
-    AMG_ASSERT(transfer->peer->domain->rma_in_flight > 0 &&
+    AMG_ASSERT(transfer->peer->domain->rma.in_flight > 0 &&
                transfer->peer->posts_in_flight > 0);
     mrs_close_locked(fragment);
-    transfer->peer->domain->rma_in_flight--;
+    transfer->peer->domain->rma.in_flight--;
     transfer->peer->posts_in_flight--;
     if (transfer->ep != NULL)
         transfer->ep->rma_in_flight--;
@@ -306,10 +306,10 @@ hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
     fragment = fragment_get_locked(transfer);
     msgbuf = amg_ofi_msgbuf_get_locked(domain);
     if (fragment == NULL || msgbuf == NULL ||
-        amg_table_add(&domain->fragments, fragment, transfer->peer->number,
+        amg_table_add(&domain->rma.fragments, fragment, transfer->peer->number,
             &fragment->cookie) != HG_SUCCESS) {
         if (fragment != NULL)
-            amg_pool_put(&domain->fragment_pool, fragment);
+            amg_pool_put(&domain->rma.fragment_pool, fragment);
         if (msgbuf != NULL)
             amg_ofi_msgbuf_put_locked(msgbuf);
         return HG_NOMEM;
@@ -337,13 +337,14 @@ void amg_ofi_fragment_next_locked(struct amg_peer *peer)
 {
     if (peer->rma_unanswered < UNANSWERED_MAX &&
         !amg_list_is_empty(&peer->blocked))
-        amg_list_push(&peer->domain->transfers, amg_list_pop(&peer->blocked));
+        amg_list_push(
+            &peer->domain->rma.transfers, amg_list_pop(&peer->blocked));
 }
 
 /* The message with this cookie is answered, or its peer lost. */
 static void cookie_end_locked(struct amg_peer *peer, uint32_t cookie)
 {
-    amg_table_remove(&peer->domain->fragments, cookie);
+    amg_table_remove(&peer->domain->rma.fragments, cookie);
     AMG_ASSERT(peer->rma_unanswered > 0);
     peer->rma_unanswered--;
     amg_ofi_fragment_next_locked(peer);
@@ -356,7 +357,7 @@ static void fragment_put_locked(struct amg_ofi_fragment *fragment)
     AMG_ASSERT(transfer->fragment_count > 0);
     amg_list_remove(&fragment->link);
     transfer->fragment_count--;
-    amg_pool_put(&transfer->peer->domain->fragment_pool, fragment);
+    amg_pool_put(&transfer->peer->domain->rma.fragment_pool, fragment);
 }
 
 void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment)
@@ -369,7 +370,8 @@ void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment)
 void amg_ofi_fragment_give_up_locked(struct amg_ofi_fragment *fragment)
 {
     AMG_ASSERT(fragment->transfer->lease == NULL);
-    amg_table_at(&fragment->transfer->peer->domain->fragments, fragment->cookie)
+    amg_table_at(
+        &fragment->transfer->peer->domain->rma.fragments, fragment->cookie)
         ->object = &given_up;
     fragment_put_locked(fragment);
 }
@@ -377,8 +379,9 @@ void amg_ofi_fragment_give_up_locked(struct amg_ofi_fragment *fragment)
 struct amg_ofi_fragment *amg_ofi_fragment_find_locked(
     const struct amg_ofi_message *message)
 {
-    struct amg_table_slot *slot = amg_table_find(&message->domain->fragments,
-        message->header->cookie, message->peer->number);
+    struct amg_table_slot *slot =
+        amg_table_find(&message->domain->rma.fragments, message->header->cookie,
+            message->peer->number);
 
     if (slot == NULL || slot->object != &given_up)
         return slot == NULL ? NULL : slot->object;
@@ -388,7 +391,7 @@ struct amg_ofi_fragment *amg_ofi_fragment_find_locked(
 
 void amg_ofi_fragment_lost_locked(struct amg_peer *peer)
 {
-    const struct amg_table *table = &peer->domain->fragments;
+    const struct amg_table *table = &peer->domain->rma.fragments;
 
     for (uint32_t i = 0; i < table->cap && peer->rma_unanswered > 0; i++)
         if (table->slots[i].object == &given_up &&

@@ -58,7 +58,7 @@ static uint64_t hash_of(const struct amg_ofi_key *key)
 /* Was this memory leased before? Records that the memory is leased. */
 static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
 {
-    uint64_t *entry = &domain->seen[hash % AMG_OFI_SEEN];
+    uint64_t *entry = &domain->leases.seen[hash % AMG_OFI_SEEN];
     bool was_seen = *entry == hash;
 
     *entry = hash;
@@ -69,9 +69,9 @@ static void lease_busy_locked(struct amg_ofi_lease *lease)
 {
     if (!amg_link_is_listed(&lease->idle))
         return;
-    AMG_ASSERT(lease->peer->domain->idle_count > 0);
+    AMG_ASSERT(lease->peer->domain->leases.idle_count > 0);
     amg_list_remove(&lease->idle);
-    lease->peer->domain->idle_count--;
+    lease->peer->domain->leases.idle_count--;
 }
 
 static void lease_free_locked(struct amg_ofi_lease *lease)
@@ -81,7 +81,7 @@ static void lease_free_locked(struct amg_ofi_lease *lease)
     AMG_ASSERT(lease->users == 0 && amg_list_is_empty(&lease->waiting));
     lease_busy_locked(lease);
     amg_list_remove(&lease->link);
-    amg_table_remove(&domain->leases, lease->cookie);
+    amg_table_remove(&domain->leases.all, lease->cookie);
     amg_ofi_peer_unref_locked(lease->peer);
     amg_mem_free(lease->segments);
     amg_mem_free(lease->keys);
@@ -115,11 +115,11 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
     /* A revoked lease that could not be returned is on the list already. */
     lease_busy_locked(lease);
     AMG_ASSERT(lease->users == 0);
-    lease->idle_tick = domain->tick;
-    amg_list_push(&domain->idle, &lease->idle);
-    if (++domain->idle_count > IDLE_MAX)
+    lease->idle_tick = domain->clock.tick;
+    amg_list_push(&domain->leases.idle, &lease->idle);
+    if (++domain->leases.idle_count > IDLE_MAX)
         (void)lease_return_locked(amg_container_of(
-            amg_list_first(&domain->idle), struct amg_ofi_lease, idle));
+            amg_list_first(&domain->leases.idle), struct amg_ofi_lease, idle));
 }
 
 void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease)
@@ -152,14 +152,15 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
     lease->key = *key;
     lease->context = target_context;
     amg_list_init(&lease->waiting);
-    rc = amg_table_add(&domain->leases, lease, peer->number, &lease->cookie);
+    rc =
+        amg_table_add(&domain->leases.all, lease, peer->number, &lease->cookie);
     if (rc == HG_SUCCESS && !amg_ofi_send_control_locked(peer,
                                 (struct amg_ofi_header){.kind = AMG_OFI_LEASE,
                                     .context = context,
                                     .target = target_context,
                                     .cookie = lease->cookie},
                                 &ask, sizeof(ask))) {
-        amg_table_remove(&domain->leases, lease->cookie);
+        amg_table_remove(&domain->leases.all, lease->cookie);
         rc = HG_NOMEM;
     }
     if (rc != HG_SUCCESS) {
@@ -226,7 +227,7 @@ hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
 static struct amg_ofi_lease *lease_find_locked(
     const struct amg_ofi_message *message)
 {
-    struct amg_table_slot *slot = amg_table_find(&message->domain->leases,
+    struct amg_table_slot *slot = amg_table_find(&message->domain->leases.all,
         message->header->cookie, message->peer->number);
 
     return slot == NULL ? NULL : slot->object;
@@ -378,11 +379,11 @@ void amg_ofi_lease_return_idle_locked(
 {
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_first(&domain->idle)) != NULL) {
+    while ((link = amg_list_first(&domain->leases.idle)) != NULL) {
         struct amg_ofi_lease *lease =
             amg_container_of(link, struct amg_ofi_lease, idle);
 
-        if (domain->tick - lease->idle_tick < ticks ||
+        if (domain->clock.tick - lease->idle_tick < ticks ||
             !lease_return_locked(lease))
             return;
     }

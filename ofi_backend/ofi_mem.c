@@ -71,8 +71,8 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     if (count > 0)
         memcpy(mem->segments, segments, list_len);
     amg_bias_lock(&domain->lock);
-    mem->serial = domain->serials++;
-    rc = amg_table_add(&domain->mems, mem, 0, &mem->number);
+    mem->serial = domain->mems.serials++;
+    rc = amg_table_add(&domain->mems.all, mem, 0, &mem->number);
     amg_bias_unlock(&domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
@@ -89,7 +89,7 @@ void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
     const struct amg_ofi_key key = {
         .number = mem->number,
         .serial = mem->serial,
-        .salt = mem->domain->salt,
+        .salt = mem->domain->mems.salt,
     };
 
     static_assert(sizeof(key) <= AMG_KEY_LEN_MAX, "a key fits");
@@ -104,9 +104,9 @@ static struct amg_ofi_mem *mem_find_locked(
     struct amg_table_slot *slot = NULL;
     struct amg_ofi_mem *mem = NULL;
 
-    if (key->salt != domain->salt)
+    if (key->salt != domain->mems.salt)
         return NULL;
-    slot = amg_table_find(&domain->mems, key->number, 0);
+    slot = amg_table_find(&domain->mems.all, key->number, 0);
     mem = slot == NULL ? NULL : slot->object;
     return mem == NULL || mem->is_closed || mem->serial != key->serial ? NULL
                                                                        : mem;
@@ -122,9 +122,9 @@ static void mrs_close_locked(struct amg_ofi_mem *mem)
 
 void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain)
 {
-    for (uint32_t i = 0; i < domain->mems.cap; i++)
-        if (domain->mems.slots[i].object != NULL)
-            mrs_close_locked(domain->mems.slots[i].object);
+    for (uint32_t i = 0; i < domain->mems.all.cap; i++)
+        if (domain->mems.all.slots[i].object != NULL)
+            mrs_close_locked(domain->mems.all.slots[i].object);
 }
 
 /* Access for peers, and for our own puts and gets. */
@@ -463,6 +463,6 @@ void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem)
     AMG_ASSERT(mem->is_closed && amg_list_is_empty(&mem->grants) &&
                amg_list_is_empty(&mem->revoked));
     mrs_close_locked(mem);
-    amg_table_remove(&mem->domain->mems, mem->number);
+    amg_table_remove(&mem->domain->mems.all, mem->number);
     amg_mem_free(mem);
 }

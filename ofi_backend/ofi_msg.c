@@ -35,19 +35,19 @@ static bool call_links_grow(struct amg_ofi_domain *domain)
 {
     uint32_t cap = domain->calls.table.cap;
     struct amg_ofi_call_link *links =
-        amg_mem_realloc(domain->call_links, cap * sizeof(*links));
+        amg_mem_realloc(domain->call_links.all, cap * sizeof(*links));
 
     if (links == NULL)
         return false;
-    domain->call_links = links;
-    domain->call_links_cap = cap;
+    domain->call_links.all = links;
+    domain->call_links.cap = cap;
     return true;
 }
 
 static void call_push_locked(
     struct amg_peer *peer, uint32_t cookie, bool is_long)
 {
-    struct amg_ofi_call_link *links = peer->domain->call_links;
+    struct amg_ofi_call_link *links = peer->domain->call_links.all;
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
 
     links[index] =
@@ -59,7 +59,7 @@ static void call_push_locked(
 
 static void call_remove_locked(struct amg_peer *peer, uint32_t cookie)
 {
-    struct amg_ofi_call_link *links = peer->domain->call_links;
+    struct amg_ofi_call_link *links = peer->domain->call_links.all;
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
     struct amg_ofi_call_link link = links[index];
 
@@ -80,7 +80,7 @@ static hg_return_t request_send_locked(
     struct amg_ofi_domain *domain = msgbuf->domain;
 
     if (post->wants_reply) {
-        if (domain->call_links_cap < calls->table.cap &&
+        if (domain->call_links.cap < calls->table.cap &&
             !call_links_grow(domain))
             return HG_NOMEM;
         call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted);
@@ -140,8 +140,8 @@ void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits)
 void amg_ofi_msg_fini(struct amg_ofi_domain *domain)
 {
     amg_calls_fini(&domain->calls);
-    amg_mem_free(domain->call_links);
-    domain->call_links = NULL;
+    amg_mem_free(domain->call_links.all);
+    domain->call_links.all = NULL;
 }
 
 hg_return_t amg_ofi_msg_get_buf(
@@ -550,7 +550,7 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
 
     amg_calls_lost_waiting_locked(&domain->calls, &peer->calls);
     while ((link = amg_list_pop(&peer->unsent)) != NULL) {
-        domain->unsent_count--;
+        domain->peers.unsent_count--;
         struct amg_ofi_msgbuf *msgbuf =
             amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 

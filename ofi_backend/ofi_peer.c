@@ -73,7 +73,7 @@ hg_return_t amg_ofi_peers_init(struct amg_ofi_domain *domain)
         return HG_OPNOTSUPPORTED;
     }
     for (unsigned which = 0; which < AMG_OFI_INDEXES; which++) {
-        struct amg_ofi_index *index = &domain->indexes[which];
+        struct amg_ofi_index *index = &domain->peers.indexes[which];
 
         index->buckets =
             amg_mem_zalloc(BUCKETS_MIN * sizeof(index->buckets[0]));
@@ -87,8 +87,8 @@ hg_return_t amg_ofi_peers_init(struct amg_ofi_domain *domain)
 void amg_ofi_peers_fini(struct amg_ofi_domain *domain)
 {
     for (unsigned which = 0; which < AMG_OFI_INDEXES; which++) {
-        amg_mem_free(domain->indexes[which].buckets);
-        domain->indexes[which].buckets = NULL;
+        amg_mem_free(domain->peers.indexes[which].buckets);
+        domain->peers.indexes[which].buckets = NULL;
     }
 }
 
@@ -110,7 +110,7 @@ uint64_t amg_ofi_token_draw(void)
 static struct amg_peer **bucket_of(
     const struct amg_ofi_index *index, const struct amg_peer *peer)
 {
-    bool is_by_token = index == &peer->domain->indexes[AMG_OFI_BY_TOKEN];
+    bool is_by_token = index == &peer->domain->peers.indexes[AMG_OFI_BY_TOKEN];
 
     return &index->buckets[(is_by_token ? peer->token : peer->hash) &
                            index->mask];
@@ -118,7 +118,8 @@ static struct amg_peer **bucket_of(
 
 static void bucket_push(struct amg_peer *peer, unsigned which)
 {
-    struct amg_peer **bucket = bucket_of(&peer->domain->indexes[which], peer);
+    struct amg_peer **bucket =
+        bucket_of(&peer->domain->peers.indexes[which], peer);
 
     peer->next[which] = *bucket;
     *bucket = peer;
@@ -146,7 +147,7 @@ static void index_grow(struct amg_ofi_index *index, unsigned which)
 
 static void index_add(struct amg_peer *peer, unsigned which)
 {
-    struct amg_ofi_index *index = &peer->domain->indexes[which];
+    struct amg_ofi_index *index = &peer->domain->peers.indexes[which];
 
     bucket_push(peer, which);
     if (++index->count > index->mask)
@@ -155,7 +156,7 @@ static void index_add(struct amg_peer *peer, unsigned which)
 
 static void index_remove(struct amg_peer *peer, unsigned which)
 {
-    struct amg_ofi_index *index = &peer->domain->indexes[which];
+    struct amg_ofi_index *index = &peer->domain->peers.indexes[which];
     struct amg_peer **at = bucket_of(index, peer);
 
     AMG_ASSERT(index->count > 0);
@@ -227,13 +228,13 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     amg_list_init(&peer->blocked);
     amg_flow_bound(&domain->calls.flow, &peer->calls, 1, 1); /* until OPEN */
     atomic_init(&peer->refs, 1);
-    rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
+    rc = amg_table_add(&domain->peers.numbers, peer, 0, &peer->number);
     if (rc != HG_SUCCESS) {
         amg_mem_free(peer);
         return rc;
     }
     index_add(peer, AMG_OFI_BY_ADDR);
-    amg_list_push(&domain->peers, &peer->all);
+    amg_list_push(&domain->peers.all, &peer->all);
     *ret_peer = peer;
     return HG_SUCCESS;
 }
@@ -241,7 +242,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
 hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     const void *bytes, uint16_t len, struct amg_peer **ret_peer)
 {
-    const struct amg_ofi_index *index = &domain->indexes[AMG_OFI_BY_ADDR];
+    const struct amg_ofi_index *index = &domain->peers.indexes[AMG_OFI_BY_ADDR];
     uint8_t addr[AMG_OFI_ADDR_MAX];
     struct amg_peer *peer = NULL;
     uint64_t hash = 0;
@@ -274,11 +275,11 @@ static void peer_free_locked(struct amg_peer *peer)
     AMG_ASSERT(amg_list_is_empty(&peer->unsent));
     AMG_ASSERT(amg_list_is_empty(&peer->leases) && peer->posts_in_flight == 0);
     AMG_ASSERT(amg_list_is_empty(&peer->transfers) && peer->granted == 0);
-    if (peer->fi_addr != FI_ADDR_NOTAVAIL && domain->ep != NULL)
-        (void)amg_ofi_call->av_remove(domain->av, peer->fi_addr);
+    if (peer->fi_addr != FI_ADDR_NOTAVAIL && domain->fi.ep != NULL)
+        (void)amg_ofi_call->av_remove(domain->fi.av, peer->fi_addr);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_ofi_token_set_locked(peer, 0);
-    amg_table_remove(&domain->peer_numbers, peer->number);
+    amg_table_remove(&domain->peers.numbers, peer->number);
     index_remove(peer, AMG_OFI_BY_ADDR);
     if (peer->is_pending)
         amg_list_remove(&peer->pending);
@@ -303,13 +304,13 @@ hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
         /* The provider must not use the old connection for the process that now
          * has the address. */
         if (peer->fi_addr != FI_ADDR_NOTAVAIL)
-            (void)amg_ofi_call->av_remove(domain->av, peer->fi_addr);
+            (void)amg_ofi_call->av_remove(domain->fi.av, peer->fi_addr);
         peer->fi_addr = FI_ADDR_NOTAVAIL;
         peer->is_stale = false;
     }
     if (peer->fi_addr != FI_ADDR_NOTAVAIL)
         return HG_SUCCESS;
-    count = amg_ofi_call->av_insert(domain->av, peer->addr, &peer->fi_addr);
+    count = amg_ofi_call->av_insert(domain->fi.av, peer->addr, &peer->fi_addr);
     if (count == 1)
         return HG_SUCCESS;
     peer->fi_addr = FI_ADDR_NOTAVAIL;
@@ -380,14 +381,15 @@ void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks)
     if (amg_link_is_listed(&peer->look))
         amg_list_remove(&peer->look);
     peer->is_watched = true;
-    peer->look_tick = domain->tick + ticks;
-    amg_list_push(&domain->wheel[peer->look_tick % AMG_OFI_WHEEL], &peer->look);
+    peer->look_tick = domain->clock.tick + ticks;
+    amg_list_push(
+        &domain->peers.wheel[peer->look_tick % AMG_OFI_WHEEL], &peer->look);
 }
 
 unsigned amg_ofi_peer_patience(const struct amg_peer *peer)
 {
     uint64_t connect_ticks = peer->domain->connect_ns / AMG_OFI_TICK_NS;
-    unsigned silent = peer->domain->tick - peer->heard_tick;
+    unsigned silent = peer->domain->clock.tick - peer->heard_tick;
     unsigned most = connect_ticks < AMG_OFI_SILENT_TICKS
                         ? (unsigned)connect_ticks
                         : AMG_OFI_SILENT_TICKS;
@@ -400,22 +402,22 @@ struct amg_peer *amg_ofi_peer_next_watched_locked(
 {
     unsigned at = peer == NULL ? 0 : peer->look_tick % AMG_OFI_WHEEL;
     struct amg_link *link =
-        peer == NULL ? amg_list_first(&domain->wheel[0])
-                     : amg_list_next(&domain->wheel[at], &peer->look);
+        peer == NULL ? amg_list_first(&domain->peers.wheel[0])
+                     : amg_list_next(&domain->peers.wheel[at], &peer->look);
 
     while (link == NULL && ++at < AMG_OFI_WHEEL)
-        link = amg_list_first(&domain->wheel[at]);
+        link = amg_list_first(&domain->peers.wheel[at]);
     return link == NULL ? NULL : amg_container_of(link, struct amg_peer, look);
 }
 
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer)
 {
-    if (!peer->is_watched || peer->look_tick - peer->domain->tick > 1)
+    if (!peer->is_watched || peer->look_tick - peer->domain->clock.tick > 1)
         amg_ofi_peer_look_in_locked(peer, 1);
     if (peer->is_pending)
         return;
     peer->is_pending = true;
-    amg_list_push(&peer->domain->pending, &peer->pending);
+    amg_list_push(&peer->domain->peers.pending, &peer->pending);
 }
 
 void amg_ofi_peer_break_locked(struct amg_peer *peer, int code)

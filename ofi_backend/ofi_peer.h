@@ -36,7 +36,7 @@ static inline void amg_ofi_peer_violation(
 /* The clock of deadlines, which stands still while no thread polls. */
 static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
 {
-    return amg_clock_ns() - domain->away_ns;
+    return amg_clock_ns() - domain->clock.away_ns;
 }
 
 /* The tick after so many ticks checks the peer. */
@@ -86,7 +86,8 @@ void amg_ofi_token_set_locked(struct amg_peer *peer, uint64_t token);
 static inline struct amg_peer *amg_ofi_token_find_locked(
     const struct amg_ofi_domain *domain, uint64_t token)
 {
-    const struct amg_ofi_index *index = &domain->indexes[AMG_OFI_BY_TOKEN];
+    const struct amg_ofi_index *index =
+        &domain->peers.indexes[AMG_OFI_BY_TOKEN];
     struct amg_peer *peer = index->buckets[token & index->mask];
 
     while (peer != NULL && peer->token != token)

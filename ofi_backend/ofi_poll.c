@@ -82,13 +82,13 @@ static const struct kind_row {
 
 static void unknown_warn(struct amg_ofi_domain *domain, size_t len)
 {
-    if (!domain->has_warned)
+    if (!domain->peers.has_warned)
         AMG_LOG_WARNING("ofi",
             "dropped a message of %zu bytes of an unknown form, or for a "
             "process that was at this address before; further ones are not "
             "reported",
             len);
-    domain->has_warned = true;
+    domain->peers.has_warned = true;
 }
 
 static bool message_is_well_formed(
@@ -200,7 +200,7 @@ static void message_take_locked(
         return;
     (void)amg_ofi_peer_ref(message.peer);
     if (message_is_well_formed(&message, kind)) {
-        message.peer->heard_tick = domain->tick;
+        message.peer->heard_tick = domain->clock.tick;
         message.peer->watched.is_heard = true;
         if (header.credits > 0)
             amg_calls_credit_locked(
@@ -244,7 +244,7 @@ static unsigned error_take_locked(struct amg_ofi_domain *domain)
     struct fi_cq_err_entry error = {.op_context = NULL};
     struct fi_cq_data_entry entry = {.op_context = NULL};
     struct amg_ofi_work *work = NULL;
-    ssize_t count = amg_ofi_call->cq_readerr(domain->cq, &error);
+    ssize_t count = amg_ofi_call->cq_readerr(domain->fi.cq, &error);
 
     if (count <= 0)
         return 0;
@@ -279,7 +279,7 @@ static unsigned completions_take_locked(
     unsigned count = 0;
 
     while (count < max) {
-        ssize_t got = amg_ofi_call->cq_read(domain->cq, entries, BATCH);
+        ssize_t got = amg_ofi_call->cq_read(domain->fi.cq, entries, BATCH);
 
         if (got == -FI_EAVAIL && error_take_locked(domain) > 0) {
             count++;
@@ -300,22 +300,22 @@ static unsigned completions_take_locked(
  * the next completion? */
 static bool is_quiet_locked(struct amg_ofi_domain *domain)
 {
-    struct pollfd event = {.fd = domain->cq_fd, .events = POLLIN};
+    struct pollfd event = {.fd = domain->wait.fd, .events = POLLIN};
     struct fi_cq_data_entry entry;
     ssize_t got = 0;
 
-    if (amg_ofi_call->cq_trywait(domain->fabric, domain->cq) != 0)
+    if (amg_ofi_call->cq_trywait(domain->fi.fabric, domain->fi.cq) != 0)
         return false;
-    if (domain->cq_fd < 0)
+    if (domain->wait.fd < 0)
         return true;
     if (poll(&event, 1, 0) == 0) {
-        domain->false_alarms = 0;
+        domain->wait.false_alarms = 0;
         return true;
     }
-    got = amg_ofi_call->cq_read(domain->cq, &entry, 1);
+    got = amg_ofi_call->cq_read(domain->fi.cq, &entry, 1);
     if (got == 1)
         completion_hand_on_locked(domain, &entry);
-    if (got != -FI_EAGAIN || ++domain->false_alarms < FALSE_ALARMS_MAX)
+    if (got != -FI_EAGAIN || ++domain->wait.false_alarms < FALSE_ALARMS_MAX)
         return false;
     amg_ofi_wait_mute_locked(domain);
     return true;
@@ -392,7 +392,7 @@ static void peer_time_out_locked(struct amg_peer *peer)
         "the program there running and making progress, its port not blocked, "
         "and does it use ofi+%s%s, too?",
         lack_of(peer), domain->facts.stack,
-        amg_ofi_auth_text(domain->info, key));
+        amg_ofi_auth_text(domain->fi.info, key));
     (void)amg_ofi_tcp_end_if_dead_locked(peer);
     amg_ofi_connect_lost_locked(peer, why);
 }
@@ -403,12 +403,13 @@ static bool is_silent(const struct amg_peer *peer, uint64_t ns)
     return peer->state == AMG_OFI_PEER_OPEN &&
            (amg_ofi_peer_is_awaited(peer) ||
                !amg_list_is_empty(&peer->unsent)) &&
-           (peer->domain->tick - peer->heard_tick) * AMG_OFI_TICK_NS >= ns;
+           (peer->domain->clock.tick - peer->heard_tick) * AMG_OFI_TICK_NS >=
+               ns;
 }
 
 static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
 {
-    unsigned tick = peer->domain->tick;
+    unsigned tick = peer->domain->clock.tick;
 
     /* The deadline was set while no thread polled. */
     if (peer->deadline_ns > now_ns + peer->domain->connect_ns)
@@ -457,8 +458,8 @@ static void look_next_locked(struct amg_peer *peer)
     if (peer->is_watched || peer->state == AMG_OFI_PEER_UNKNOWN ||
         (peer->state == AMG_OFI_PEER_OPEN && domain->is_joined))
         return;
-    peer->look_tick = domain->tick;
-    amg_list_push(&domain->resting, &peer->look);
+    peer->look_tick = domain->clock.tick;
+    amg_list_push(&domain->peers.resting, &peer->look);
 }
 
 /* Checks a peer that was taken off its list. */
@@ -479,14 +480,15 @@ static void peers_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
     unsigned count = 0;
 
     amg_list_init(&due);
-    amg_list_splice(&due, &domain->wheel[domain->tick % AMG_OFI_WHEEL]);
+    amg_list_splice(
+        &due, &domain->peers.wheel[domain->clock.tick % AMG_OFI_WHEEL]);
     while ((link = amg_list_pop(&due)) != NULL)
         peer_look_locked(amg_container_of(link, struct amg_peer, look), now_ns);
     while (count++ < RESTS_MAX &&
-           (link = amg_list_first(&domain->resting)) != NULL) {
+           (link = amg_list_first(&domain->peers.resting)) != NULL) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, look);
 
-        if (domain->tick - peer->look_tick < REST_TICKS)
+        if (domain->clock.tick - peer->look_tick < REST_TICKS)
             return;
         amg_list_remove(link);
         peer_look_locked(peer, now_ns);
@@ -498,13 +500,14 @@ static void peers_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
  * deadlines end also if a program polls rarely. */
 static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
 {
-    uint64_t late_ns = now_ns - domain->tick_ns;
+    uint64_t late_ns = now_ns - domain->clock.tick_ns;
     uint64_t counted_ns = domain->connect_ns / POLLS_MIN;
 
     if (counted_ns < AMG_OFI_TICK_NS)
         counted_ns = AMG_OFI_TICK_NS;
-    return domain->tick_ns != 0 && late_ns > counted_ns ? late_ns - counted_ns
-                                                        : 0;
+    return domain->clock.tick_ns != 0 && late_ns > counted_ns
+               ? late_ns - counted_ns
+               : 0;
 }
 
 /* Names peers that have been silent for long. */
@@ -514,8 +517,8 @@ static void silent_check_locked(struct amg_ofi_domain *domain)
 
     if (!amg_calls_watch_is_due_locked(&domain->calls))
         return;
-    for (link = amg_list_first(&domain->peers); link != NULL;
-         link = amg_list_next(&domain->peers, link)) {
+    for (link = amg_list_first(&domain->peers.all); link != NULL;
+         link = amg_list_next(&domain->peers.all, link)) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
@@ -528,14 +531,14 @@ static void clock_read_locked(struct amg_ofi_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
 
-    if (now_ns < domain->tick_ns)
+    if (now_ns < domain->clock.tick_ns)
         return;
-    domain->away_ns += away_ns(domain, now_ns);
-    domain->tick_ns = now_ns + AMG_OFI_TICK_NS;
-    domain->tick++;
+    domain->clock.away_ns += away_ns(domain, now_ns);
+    domain->clock.tick_ns = now_ns + AMG_OFI_TICK_NS;
+    domain->clock.tick++;
     amg_ofi_ep_refill_all_locked(domain);
     amg_ofi_wait_tick_locked(domain);
-    peers_tick_locked(domain, now_ns - domain->away_ns);
+    peers_tick_locked(domain, now_ns - domain->clock.away_ns);
     amg_ofi_lease_return_idle_locked(domain, LEASE_TICKS);
     silent_check_locked(domain);
 }
@@ -545,18 +548,18 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
     unsigned count = 0;
 
     /* First: some providers buffer messages that find no posted buffer. */
-    if (domain->wants_receive)
+    if (domain->in.wants_receive)
         amg_ofi_ep_refill_all_locked(domain);
     amg_packer_turn(&domain->packer);
     amg_ofi_send_kept_locked(domain);
     count = completions_take_locked(domain, max);
-    if (!amg_list_is_empty(&domain->pending))
+    if (!amg_list_is_empty(&domain->peers.pending))
         amg_ofi_connect_retry_locked(domain);
-    if (!amg_list_is_empty(&domain->transfers))
+    if (!amg_list_is_empty(&domain->rma.transfers))
         amg_ofi_rma_move_locked(domain);
     if (count == 0 && amg_flow_is_owing(&domain->calls.flow))
         (void)amg_calls_pay_one_locked(&domain->calls);
-    if (count == 0 || (++domain->polls & CLOCK_MASK) == 0)
+    if (count == 0 || (++domain->clock.polls & CLOCK_MASK) == 0)
         clock_read_locked(domain);
     amg_ofi_send_kept_locked(domain); /* messages that this progress produced */
     return count;

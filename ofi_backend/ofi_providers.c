@@ -95,7 +95,7 @@ static bool stack_tell(const struct fi_info *all, const char *stack,
     amg_ofi_transport.domain.limits(base, &limits);
     snprintf(init, sizeof(init), "ofi+%s", stack);
     nics_write(all, stack, nics);
-    demands_write(domain->info->domain_attr->mr_mode, demands);
+    demands_write(domain->fi.info->domain_attr->mr_mode, demands);
     each(
         &(struct amg_provider){
             .init = init,
@@ -107,7 +107,7 @@ static bool stack_tell(const struct fi_info *all, const char *stack,
             .inject_len = domain->facts.inject_len,
             .piece_len = domain->facts.piece_len,
             .piece_segments = domain->facts.rma_iov_max,
-            .key_len = (unsigned)domain->info->domain_attr->mr_key_size,
+            .key_len = (unsigned)domain->fi.info->domain_attr->mr_key_size,
             .can_sleep = domain->facts.can_sleep,
         },
         arg);

@@ -48,7 +48,7 @@ static void transfer_end_locked(struct amg_ofi_transfer *transfer)
         amg_ofi_op_end_locked(op, transfer->ret);
     }
     amg_ofi_peer_unref_locked(transfer->peer);
-    amg_pool_put(&domain->transfer_pool, transfer);
+    amg_pool_put(&domain->rma.transfer_pool, transfer);
 }
 
 static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
@@ -91,7 +91,7 @@ static void fragment_end_locked(
     }
     if (transfer->posted < transfer->len && !transfer->is_stopped &&
         !amg_link_is_listed(&transfer->link))
-        amg_list_push(&domain->transfers, &transfer->link);
+        amg_list_push(&domain->rma.transfers, &transfer->link);
     transfer_settle_locked(transfer);
 }
 
@@ -128,7 +128,7 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
     if (rc == HG_AGAIN) {
         if (!amg_link_is_listed(&transfer->link))
             amg_list_push(transfer->lease == NULL ? &transfer->peer->blocked
-                                                  : &domain->transfers,
+                                                  : &domain->rma.transfers,
                 &transfer->link);
         return;
     }
@@ -145,7 +145,7 @@ void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
     struct amg_link *link = NULL;
 
     amg_list_init(&all);
-    amg_list_splice(&all, &domain->transfers);
+    amg_list_splice(&all, &domain->rma.transfers);
     while ((link = amg_list_pop(&all)) != NULL)
         transfer_move_locked(
             amg_container_of(link, struct amg_ofi_transfer, link));
@@ -348,7 +348,7 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
             "makes keys of %u",
             (unsigned)remote->key.len, (unsigned)sizeof(transfer->key)))
         return HG_INVALID_ARG;
-    transfer = amg_pool_get(&domain->transfer_pool);
+    transfer = amg_pool_get(&domain->rma.transfer_pool);
     if (transfer == NULL)
         return HG_NOMEM;
     *transfer = *what;
@@ -368,7 +368,7 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     if (rc != HG_SUCCESS) {
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
         amg_ofi_peer_unref_locked(peer);
-        amg_pool_put(&domain->transfer_pool, transfer);
+        amg_pool_put(&domain->rma.transfer_pool, transfer);
     }
     amg_ofi_wait_shorten_locked(domain);
     amg_bias_unlock(&domain->lock);
@@ -407,7 +407,7 @@ void amg_ofi_rma_cancel_locked(struct amg_op *op)
 static void transfers_each_locked(struct amg_ofi_domain *domain,
     const struct amg_ofi_ep *ep, void (*fn)(struct amg_ofi_transfer *))
 {
-    struct amg_link *at = amg_list_first(&domain->peers);
+    struct amg_link *at = amg_list_first(&domain->peers.all);
 
     while (at != NULL) {
         struct amg_peer *peer =
@@ -422,7 +422,7 @@ static void transfers_each_locked(struct amg_ofi_domain *domain,
             if (transfer->ep == ep)
                 fn(transfer);
         }
-        at = amg_list_next(&domain->peers, at);
+        at = amg_list_next(&domain->peers.all, at);
         amg_ofi_peer_unref_locked(peer);
     }
 }

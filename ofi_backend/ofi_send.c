@@ -61,8 +61,8 @@ static hg_return_t msgbufs_make(struct amg_ofi_domain *domain, size_t count)
     if (rc != HG_SUCCESS)
         return rc;
     block->count = count;
-    block->next = domain->blocks;
-    domain->blocks = block;
+    block->next = domain->msgbufs.blocks;
+    domain->msgbufs.blocks = block;
     return HG_SUCCESS;
 }
 
@@ -73,15 +73,15 @@ static struct amg_ofi_msgbuf *long_make(struct amg_ofi_domain *domain)
     struct amg_ofi_block *block = NULL;
     struct amg_ofi_msgbuf *msgbuf = NULL;
 
-    AMG_ASSERT(domain->blocks != NULL);
+    AMG_ASSERT(domain->msgbufs.blocks != NULL);
     if (amg_ofi_block_make(domain,
             (len + MSGBUF_ALIGN - 1) / MSGBUF_ALIGN * MSGBUF_ALIGN, FI_SEND,
             &block) != HG_SUCCESS)
         return NULL;
     block->count = 1;
     block->used_count = 1;
-    block->next = domain->blocks->next;
-    domain->blocks->next = block;
+    block->next = domain->msgbufs.blocks->next;
+    domain->msgbufs.blocks->next = block;
     msgbuf = (void *)block->bytes;
     memset(msgbuf, 0, sizeof(*msgbuf));
     msgbuf->domain = domain;
@@ -89,21 +89,21 @@ static struct amg_ofi_msgbuf *long_make(struct amg_ofi_domain *domain)
     msgbuf->is_long = true;
     msgbuf->buf.data = msgbuf->data;
     msgbuf->buf.cap = AMG_OFI_LONG_LEN - (uint32_t)sizeof(msgbuf->header);
-    domain->msgbuf_count++;
+    domain->msgbufs.count++;
     return msgbuf;
 }
 
 /* Only the newest block has msgbufs left to cut. */
 static struct amg_ofi_msgbuf *msgbuf_make(struct amg_ofi_domain *domain)
 {
-    struct amg_ofi_block *block = domain->blocks;
+    struct amg_ofi_block *block = domain->msgbufs.blocks;
     struct amg_ofi_msgbuf *msgbuf = NULL;
 
     AMG_ASSERT(block->used_count <= block->count);
     if (block->used_count == block->count) {
         if (msgbufs_make(domain, MSGBUFS_MORE) != HG_SUCCESS)
             return NULL;
-        block = domain->blocks;
+        block = domain->msgbufs.blocks;
     }
     msgbuf = (void *)(block->bytes + block->used_count * msgbuf_len(domain));
     block->used_count++;
@@ -112,7 +112,7 @@ static struct amg_ofi_msgbuf *msgbuf_make(struct amg_ofi_domain *domain)
     msgbuf->block = block;
     msgbuf->buf.data = msgbuf->data;
     msgbuf->buf.cap = domain->message_max - (uint32_t)sizeof(msgbuf->header);
-    domain->msgbuf_count++;
+    domain->msgbufs.count++;
     return msgbuf;
 }
 
@@ -127,48 +127,48 @@ hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain)
 
 void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
 {
-    while (domain->msgbufs != NULL) {
-        domain->msgbufs = domain->msgbufs->next;
-        domain->msgbuf_count--;
+    while (domain->msgbufs.free != NULL) {
+        domain->msgbufs.free = domain->msgbufs.free->next;
+        domain->msgbufs.count--;
     }
-    while (domain->long_msgbufs != NULL) {
-        domain->long_msgbufs = domain->long_msgbufs->next;
-        domain->msgbuf_count--;
+    while (domain->msgbufs.free_long != NULL) {
+        domain->msgbufs.free_long = domain->msgbufs.free_long->next;
+        domain->msgbufs.count--;
     }
-    if (domain->msgbuf_count > 0) {
+    if (domain->msgbufs.count > 0) {
         AMG_LOG_WARNING("ofi",
             "%zu messages were still in use when the class was closed; the "
             "memory of all messages is not freed",
-            domain->msgbuf_count);
+            domain->msgbufs.count);
         return;
     }
-    while (domain->blocks != NULL) {
-        struct amg_ofi_block *block = domain->blocks;
+    while (domain->msgbufs.blocks != NULL) {
+        struct amg_ofi_block *block = domain->msgbufs.blocks;
 
-        domain->blocks = block->next;
+        domain->msgbufs.blocks = block->next;
         amg_ofi_block_free(block);
     }
 }
 
 size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain)
 {
-    const struct amg_link *link = domain->msgbufs;
-    size_t taken = domain->msgbuf_count;
+    const struct amg_link *link = domain->msgbufs.free;
+    size_t taken = domain->msgbufs.count;
 
     for (; link != NULL; link = link->next)
         taken--;
-    for (link = domain->long_msgbufs; link != NULL; link = link->next)
+    for (link = domain->msgbufs.free_long; link != NULL; link = link->next)
         taken--;
     return taken;
 }
 
 struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain)
 {
-    struct amg_link *link = domain->msgbufs;
+    struct amg_link *link = domain->msgbufs.free;
 
     if (link == NULL)
         return msgbuf_make(domain);
-    domain->msgbufs = link->next;
+    domain->msgbufs.free = link->next;
     link->next = NULL;
     return amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 }
@@ -176,19 +176,20 @@ struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain)
 struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_long_locked(
     struct amg_ofi_domain *domain)
 {
-    struct amg_link *link = domain->long_msgbufs;
+    struct amg_link *link = domain->msgbufs.free_long;
 
     if (link == NULL)
         return long_make(domain);
-    domain->long_msgbufs = link->next;
+    domain->msgbufs.free_long = link->next;
     link->next = NULL;
     return amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 }
 
 void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf)
 {
-    struct amg_link **free = msgbuf->is_long ? &msgbuf->domain->long_msgbufs
-                                             : &msgbuf->domain->msgbufs;
+    struct amg_link **free = msgbuf->is_long
+                                 ? &msgbuf->domain->msgbufs.free_long
+                                 : &msgbuf->domain->msgbufs.free;
 
     if (msgbuf->is_counted)
         amg_ofi_msgbuf_uncount_locked(msgbuf);
@@ -305,10 +306,10 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     msgbuf->epoch = peer->epoch;
     if (is_short) {
         code = amg_ofi_call->inject(
-            domain->ep, header, msgbuf->len, peer->fi_addr);
+            domain->fi.ep, header, msgbuf->len, peer->fi_addr);
     } else {
         msgbuf->work.done = on_sent_locked;
-        code = amg_ofi_call->send(domain->ep, header, msgbuf->len,
+        code = amg_ofi_call->send(domain->fi.ep, header, msgbuf->len,
             amg_ofi_reg_desc(msgbuf->block->mr), peer->fi_addr,
             &msgbuf->work.context);
     }
@@ -326,7 +327,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
         peer->sending += kind == AMG_OFI_CONNECT ? 0 : 1;
         peer->posts_in_flight++;
         peer->overtakable += is_overtakable(msgbuf);
-        amg_list_push(&domain->sends, &msgbuf->post.link);
+        amg_list_push(&domain->msgbufs.in_flight, &msgbuf->post.link);
         amg_list_push(&peer->sends, &msgbuf->post.waiting);
     }
     return 0;
@@ -348,7 +349,7 @@ static void message_send_locked(struct amg_ofi_msgbuf *msgbuf)
     if (amg_list_is_empty(&peer->unsent))
         amg_ofi_peer_set_deadline(peer);
     amg_list_push(&peer->unsent, &msgbuf->post.link);
-    peer->domain->unsent_count++;
+    peer->domain->peers.unsent_count++;
     amg_ofi_peer_set_pending_locked(peer);
     if (code != -FI_EAGAIN)
         amg_ofi_peer_break_locked(peer, (int)-code);
@@ -412,7 +413,7 @@ void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
     unsigned kind = kind_of(&msgbuf->header);
 
     if (kind >= AMG_OFI_REQUEST && kind <= AMG_OFI_CREDIT &&
-        domain->armed_count == 0)
+        domain->wait.armed_count == 0)
         verdict = call_keep_locked(msgbuf);
     else if (packed->kept != NULL) /* must leave before `msgbuf` */
         kept_send_locked(domain, packed->kept);
@@ -472,7 +473,8 @@ void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep)
     amg_ofi_send_kept_locked(domain);
     peer = amg_ofi_peer_next_watched_locked(domain, NULL);
     amg_calls_drop_locked(&domain->calls, &ep->base);
-    amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
+    amg_calls_detach_locked(
+        &domain->calls, &domain->msgbufs.in_flight, &ep->base);
     for (; peer != NULL; peer = amg_ofi_peer_next_watched_locked(domain, peer))
         amg_calls_detach_locked(&domain->calls, &peer->unsent, &ep->base);
 }
@@ -502,7 +504,7 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_pop(&domain->sends)) != NULL) {
+    while ((link = amg_list_pop(&domain->msgbufs.in_flight)) != NULL) {
         struct amg_ofi_msgbuf *msgbuf =
             amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 

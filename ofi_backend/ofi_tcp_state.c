@@ -127,18 +127,19 @@ static bool conn_read(
 static bool conn_push(
     struct amg_ofi_domain *domain, const struct amg_ofi_conn *conn)
 {
-    if (domain->conn_count == domain->conn_cap) {
-        unsigned cap = domain->conn_cap == 0 ? CONNS_MIN : 2 * domain->conn_cap;
+    if (domain->conns.count == domain->conns.cap) {
+        unsigned cap =
+            domain->conns.cap == 0 ? CONNS_MIN : 2 * domain->conns.cap;
         struct amg_ofi_conn *more =
-            amg_mem_realloc(domain->conns, cap * sizeof(*more));
+            amg_mem_realloc(domain->conns.all, cap * sizeof(*more));
 
         if (more == NULL)
             return false;
-        domain->conns = more;
-        domain->conn_cap = cap;
+        domain->conns.all = more;
+        domain->conns.cap = cap;
     }
-    AMG_ASSERT(domain->conn_count < domain->conn_cap);
-    domain->conns[domain->conn_count++] = *conn;
+    AMG_ASSERT(domain->conns.count < domain->conns.cap);
+    domain->conns.all[domain->conns.count++] = *conn;
     return true;
 }
 
@@ -152,25 +153,26 @@ static bool conns_read_locked(const struct amg_peer *peer)
 
     if (!domain->facts.is_tcp || peer->addr_len > sizeof(union addr))
         return false;
-    if (domain->has_conns && domain->tick - domain->conns_tick < READ_TICKS)
+    if (domain->conns.is_known &&
+        domain->clock.tick - domain->conns.tick < READ_TICKS)
         return true;
-    domain->has_conns = false;
-    domain->conn_count = 0;
+    domain->conns.is_known = false;
+    domain->conns.count = 0;
     all = opendir("/proc/self/fd");
     if (all == NULL)
         return false;
-    domain->has_conns = true;
-    domain->conns_tick = domain->tick;
+    domain->conns.is_known = true;
+    domain->conns.tick = domain->clock.tick;
     while ((entry = readdir(all)) != NULL)
         if (entry->d_name[0] != '.' &&
             conn_read(domain, (int)strtol(entry->d_name, NULL, 10), &conn) &&
             !conn_push(domain, &conn))
-            domain->has_conns = false;
+            domain->conns.is_known = false;
     closedir(all);
-    if (domain->conn_count > 1)
-        qsort(domain->conns, domain->conn_count, sizeof(domain->conns[0]),
-            conn_order);
-    return domain->has_conns;
+    if (domain->conns.count > 1)
+        qsort(domain->conns.all, domain->conns.count,
+            sizeof(domain->conns.all[0]), conn_order);
+    return domain->conns.is_known;
 }
 
 /* The first connection that is not ordered before those to `remote`. */
@@ -178,12 +180,12 @@ static unsigned conn_find(
     const struct amg_ofi_domain *domain, const union addr *remote)
 {
     unsigned from = 0;
-    unsigned to = domain->conn_count;
+    unsigned to = domain->conns.count;
 
     while (from < to) {
         unsigned middle = from + (to - from) / 2;
 
-        if (order(&domain->conns[middle].remote, remote) < 0)
+        if (order(&domain->conns.all[middle].remote, remote) < 0)
             from = middle + 1;
         else
             to = middle;
@@ -195,8 +197,8 @@ static unsigned conn_find(
 static bool is_conn(const struct amg_ofi_domain *domain,
     const union addr *remote, unsigned index)
 {
-    return index < domain->conn_count &&
-           order(&domain->conns[index].remote, remote) == 0;
+    return index < domain->conns.count &&
+           order(&domain->conns.all[index].remote, remote) == 0;
 }
 
 /* Does a connection to `remote` have this state? */
@@ -205,7 +207,7 @@ static bool has_conn(const struct amg_ofi_domain *domain,
 {
     unsigned i = conn_find(domain, remote);
 
-    while (is_conn(domain, remote, i) && domain->conns[i].state != state)
+    while (is_conn(domain, remote, i) && domain->conns.all[i].state != state)
         i++;
     return is_conn(domain, remote, i);
 }
@@ -218,7 +220,7 @@ static void conns_end(
     for (unsigned i = conn_find(domain, remote); is_conn(domain, remote, i);
          i++) {
         struct amg_ofi_conn now;
-        int fd = fcntl(domain->conns[i].fd, F_DUPFD_CLOEXEC, 0);
+        int fd = fcntl(domain->conns.all[i].fd, F_DUPFD_CLOEXEC, 0);
 
         if (fd < 0)
             continue;
@@ -258,8 +260,8 @@ bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer)
 
 void amg_ofi_tcp_fini(struct amg_ofi_domain *domain)
 {
-    amg_mem_free(domain->conns);
-    domain->conns = NULL;
+    amg_mem_free(domain->conns.all);
+    domain->conns.all = NULL;
 }
 
 static void probe_close(struct amg_peer *peer)
@@ -296,7 +298,7 @@ static int probe_result(const struct amg_peer *peer)
 
 bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)
 {
-    unsigned tick = peer->domain->tick;
+    unsigned tick = peer->domain->clock.tick;
 
     if (!peer->domain->facts.is_tcp)
         return false;
@@ -331,5 +333,5 @@ void amg_ofi_tcp_probe_end_locked(struct amg_peer *peer)
     peer->refusals = 0;
     peer->probe_wait = 0;
     peer->probe_error = 0;
-    peer->probe_tick = peer->domain->tick;
+    peer->probe_tick = peer->domain->clock.tick;
 }

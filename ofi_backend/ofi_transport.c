@@ -79,8 +79,9 @@ static bool is_sending(void *arg)
 {
     const struct amg_ofi_domain *domain = arg;
 
-    return !amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0 ||
-           domain->unsent_count > 0 || !amg_packer_is_empty(&domain->packer);
+    return !amg_list_is_empty(&domain->msgbufs.in_flight) ||
+           domain->rma.in_flight > 0 || domain->peers.unsent_count > 0 ||
+           !amg_packer_is_empty(&domain->packer);
 }
 
 /* No thread polls without a context, so peers could not revoke leases. */
@@ -89,7 +90,7 @@ static void leases_return_locked(struct amg_ofi_domain *domain)
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             return;
-    if (domain->idle_count == 0)
+    if (domain->leases.idle_count == 0)
         return;
     amg_ofi_lease_return_idle_locked(domain, 0);
     (void)settle_locked(domain, DISCONNECT_MS, is_sending, domain);
@@ -169,8 +170,8 @@ static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
         AMG_LOG_WARNING("cls",
             "%zu messages of this process have not left%s: a peer does not "
             "read, or cannot be reached",
-            amg_list_len(&domain->sends) + domain->unsent_count +
-                domain->rma_in_flight,
+            amg_list_len(&domain->msgbufs.in_flight) +
+                domain->peers.unsent_count + domain->rma.in_flight,
             is_given_up ? ", and are given up" : "");
     domain->peers_may_close |= is_given_up;
     amg_bias_unlock(&domain->lock);
@@ -212,8 +213,8 @@ static void domain_write_state(struct amg_domain *base, struct amg_state *state)
     struct amg_link *link = NULL;
 
     amg_bias_lock(&domain->lock);
-    link = amg_list_first(&domain->peers);
-    for (; link != NULL; link = amg_list_next(&domain->peers, link))
+    link = amg_list_first(&domain->peers.all);
+    for (; link != NULL; link = amg_list_next(&domain->peers.all, link))
         peer_write_state_locked(
             amg_container_of(link, struct amg_peer, all), state);
     amg_state_begin(state, "ofi");
@@ -227,7 +228,7 @@ static void domain_write_state(struct amg_domain *base, struct amg_state *state)
     }
     amg_state_add_list(state, "late answers", &domain->calls.late);
     amg_state_add(
-        state, "reads and writes with the provider", domain->rma_in_flight);
+        state, "reads and writes with the provider", domain->rma.in_flight);
     amg_state_add(
         state, "message buffers in use", amg_ofi_msgbuf_taken_locked(domain));
     amg_state_end(state);
@@ -254,8 +255,8 @@ static void disconnect_send_locked(struct amg_ofi_domain *domain)
     (void)amg_ofi_poll_domain_locked(domain);
     amg_ofi_lease_return_idle_locked(domain, 0);
     if (!domain->is_joined || !domain->peers_may_close)
-        link = amg_list_first(&domain->peers);
-    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
+        link = amg_list_first(&domain->peers.all);
+    for (; link != NULL; link = amg_list_next(&domain->peers.all, link)) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         if (peer->state == AMG_OFI_PEER_OPEN && peer != domain->self)
@@ -282,14 +283,14 @@ static void domain_stop(struct amg_domain *base)
 /* Makes all peers UNKNOWN; only the user may still reference some. */
 static void peers_end_locked(struct amg_ofi_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->peers);
+    struct amg_link *link = amg_list_first(&domain->peers.all);
 
     while (link != NULL) {
         struct amg_peer *peer =
             amg_ofi_peer_ref(amg_container_of(link, struct amg_peer, all));
 
         amg_ofi_connect_lost_locked(peer, NULL);
-        link = amg_list_next(&domain->peers, link);
+        link = amg_list_next(&domain->peers.all, link);
         amg_ofi_peer_unref_locked(peer);
     }
 }
@@ -299,21 +300,22 @@ static bool is_posted(void *arg)
     const struct amg_ofi_domain *domain = arg;
 
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
-        if (domain->receives[i].is_posted)
+        if (domain->in.receives[i].is_posted)
             return true;
-    return !amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0;
+    return !amg_list_is_empty(&domain->msgbufs.in_flight) ||
+           domain->rma.in_flight > 0;
 }
 
 static void posts_cancel_locked(struct amg_ofi_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->sends);
+    struct amg_link *link = amg_list_first(&domain->msgbufs.in_flight);
 
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
-        if (domain->receives[i].is_posted)
+        if (domain->in.receives[i].is_posted)
             (void)amg_ofi_call->cancel(
-                domain->ep, &domain->receives[i].work.context);
-    for (; link != NULL; link = amg_list_next(&domain->sends, link))
-        (void)amg_ofi_call->cancel(domain->ep,
+                domain->fi.ep, &domain->in.receives[i].work.context);
+    for (; link != NULL; link = amg_list_next(&domain->msgbufs.in_flight, link))
+        (void)amg_ofi_call->cancel(domain->fi.ep,
             &amg_container_of(link, struct amg_ofi_msgbuf, post.link)
                  ->work.context);
     /* A domain that failed to open cannot poll. */
@@ -323,13 +325,13 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
 
 static void ep_end_locked(struct amg_ofi_domain *domain)
 {
-    if (domain->facts.binds_memory && domain->ep != NULL)
+    if (domain->facts.binds_memory && domain->fi.ep != NULL)
         posts_cancel_locked(domain);
     else
         amg_ofi_ep_close(domain);
     amg_ofi_rma_abandon_locked(domain);
-    amg_ofi_blocks_unreg_locked(domain->blocks);
-    amg_ofi_blocks_unreg_locked(domain->receive_block);
+    amg_ofi_blocks_unreg_locked(domain->msgbufs.blocks);
+    amg_ofi_blocks_unreg_locked(domain->in.block);
     amg_ofi_mem_unreg_all_locked(domain);
     amg_ofi_ep_close(domain);
 }
@@ -352,13 +354,13 @@ static void domain_free(struct amg_ofi_domain *domain)
     amg_ofi_msgbuf_fini(domain);
     amg_ofi_ep_fini(domain);
     amg_bias_unlock(&domain->lock);
-    amg_pool_fini(&domain->fragment_pool);
-    amg_pool_fini(&domain->transfer_pool);
-    amg_table_fini(&domain->mems);
-    amg_table_fini(&domain->leases);
-    amg_table_fini(&domain->fragments);
+    amg_pool_fini(&domain->rma.fragment_pool);
+    amg_pool_fini(&domain->rma.transfer_pool);
+    amg_table_fini(&domain->mems.all);
+    amg_table_fini(&domain->leases.all);
+    amg_table_fini(&domain->rma.fragments);
     amg_ofi_msg_fini(domain);
-    amg_table_fini(&domain->peer_numbers);
+    amg_table_fini(&domain->peers.numbers);
     amg_ofi_peers_fini(domain);
     amg_ofi_tcp_fini(domain);
     amg_mem_free(domain->eps);
@@ -418,44 +420,45 @@ static void domain_set(
     domain->base.transport = &amg_ofi_transport;
     domain->base.progress = domain_progress;
     amg_bias_init(&domain->lock);
-    domain->cq_fd = -1;
-    domain->muted_fd = -1;
+    domain->wait.fd = -1;
+    domain->wait.muted_fd = -1;
     domain->message_len =
         (uint32_t)clamp(message_len, MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
     domain->message_max = domain->message_len * AMG_ROOM_FACTOR;
-    domain->universe = amg_ofi_env_universe();
+    domain->fi.universe = amg_ofi_env_universe();
     domain->max_contexts = how->max_contexts;
     domain->connect_ns =
         amg_env_number(AMG_ENV_CONNECT_TIMEOUT) * AMG_NS_PER_MS;
     domain->is_listening = how->is_listening;
     domain->is_joined = how->is_joined;
     domain->no_block = how->nic.no_block;
-    amg_list_init(&domain->peers);
-    amg_list_init(&domain->pending);
+    amg_list_init(&domain->peers.all);
+    amg_list_init(&domain->peers.pending);
     for (unsigned i = 0; i < AMG_OFI_WHEEL; i++)
-        amg_list_init(&domain->wheel[i]);
-    amg_list_init(&domain->resting);
-    amg_list_init(&domain->sends);
-    amg_list_init(&domain->transfers);
-    amg_list_init(&domain->idle);
+        amg_list_init(&domain->peers.wheel[i]);
+    amg_list_init(&domain->peers.resting);
+    amg_list_init(&domain->msgbufs.in_flight);
+    amg_list_init(&domain->rma.transfers);
+    amg_list_init(&domain->leases.idle);
     amg_ofi_msg_init(domain, (uint16_t)clamp(credits, 1, CREDITS_MAX));
     amg_calls_limit(&domain->calls, amg_env_number(AMG_ENV_MAX_REQUEST_BYTES),
-        domain->message_max, domain->universe);
-    amg_table_init(&domain->peer_numbers, table_max, "peers");
+        domain->message_max, domain->fi.universe);
+    amg_table_init(&domain->peers.numbers, table_max, "peers");
     amg_table_init(
-        &domain->fragments, table_max, "fragments of transfers in flight");
-    amg_table_init(&domain->leases, table_max, "leases of memory of others");
-    amg_table_init(&domain->mems, table_max, "exposed memories");
-    amg_pool_init(&domain->transfer_pool, sizeof(struct amg_ofi_transfer),
+        &domain->rma.fragments, table_max, "fragments of transfers in flight");
+    amg_table_init(
+        &domain->leases.all, table_max, "leases of memory of others");
+    amg_table_init(&domain->mems.all, table_max, "exposed memories");
+    amg_pool_init(&domain->rma.transfer_pool, sizeof(struct amg_ofi_transfer),
         _Alignof(struct amg_ofi_transfer));
-    amg_pool_init(&domain->fragment_pool, sizeof(struct amg_ofi_fragment),
+    amg_pool_init(&domain->rma.fragment_pool, sizeof(struct amg_ofi_fragment),
         _Alignof(struct amg_ofi_fragment));
 }
 
 /* Limits messages to the provider's longest, which is equal at all peers. */
 static hg_return_t messages_fit(struct amg_ofi_domain *domain)
 {
-    size_t longest = domain->info->ep_attr->max_msg_size;
+    size_t longest = domain->fi.info->ep_attr->max_msg_size;
 
     domain->receive_max = domain->message_max;
     if (longest >= AMG_OFI_LONG_LEN && domain->message_max < AMG_OFI_LONG_LEN) {
@@ -498,9 +501,10 @@ static hg_return_t domain_fill(
         return rc;
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
     if (domain->eps == NULL ||
-        amg_pool_fill(&domain->transfer_pool, TRANSFERS_MADE) <
+        amg_pool_fill(&domain->rma.transfer_pool, TRANSFERS_MADE) <
             TRANSFERS_MADE ||
-        amg_pool_fill(&domain->fragment_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
+        amg_pool_fill(&domain->rma.fragment_pool, TRANSFERS_MADE) <
+            TRANSFERS_MADE)
         return HG_NOMEM;
     return HG_SUCCESS;
 }
@@ -534,10 +538,10 @@ static hg_return_t domain_open(
     rc = amg_ofi_peers_init(domain);
     if (rc == HG_SUCCESS) {
         domain->incarnation = amg_ofi_token_draw();
-        domain->salt = amg_ofi_token_draw();
+        domain->mems.salt = amg_ofi_token_draw();
         /* A former process at this address used other keys. */
-        domain->next_key = amg_ofi_token_draw() & UINT32_MAX;
-        rc = amg_ofi_select(how, &domain->info, &domain->facts);
+        domain->mems.next_key = amg_ofi_token_draw() & UINT32_MAX;
+        rc = amg_ofi_select(how, &domain->fi.info, &domain->facts);
     }
     if (rc == HG_SUCCESS)
         rc = messages_fit(domain);
@@ -549,8 +553,8 @@ static hg_return_t domain_open(
         return rc == HG_NOMEM ? open_without_memory(how) : rc;
     }
     domain->base.wants_mem = domain->facts.needs_desc;
-    amg_ofi_nic_read(domain->info, &domain->nic);
-    domain->base.nic = &domain->nic;
+    amg_ofi_nic_read(domain->fi.info, &domain->fi.nic);
+    domain->base.nic = &domain->fi.nic;
     AMG_LOG_INFO("ofi", "address %s; waiting %s",
         amg_ofi_peer_text(domain->self, text),
         domain->facts.can_sleep ? "blocks" : "polls");

@@ -99,13 +99,13 @@ static void timer_set(struct amg_ofi_ep *ep, uint64_t ns)
 
 static uint64_t wait_ns(const struct amg_ofi_domain *domain)
 {
-    if (!amg_list_is_empty(&domain->pending) ||
-        !amg_list_is_empty(&domain->transfers) || domain->wants_receive)
+    if (!amg_list_is_empty(&domain->peers.pending) ||
+        !amg_list_is_empty(&domain->rma.transfers) || domain->in.wants_receive)
         return WAIT_RETRY_NS;
-    if (domain->cq_fd < 0)
+    if (domain->wait.fd < 0)
         return WAIT_MUTE_NS;
-    if (!amg_list_is_empty(&domain->sends) || domain->rma_in_flight > 0 ||
-        amg_flow_is_owing(&domain->calls.flow))
+    if (!amg_list_is_empty(&domain->msgbufs.in_flight) ||
+        domain->rma.in_flight > 0 || amg_flow_is_owing(&domain->calls.flow))
         return WAIT_FLIGHT_NS;
     return WAIT_IDLE_NS;
 }
@@ -116,9 +116,9 @@ static void queue_join_locked(struct amg_ofi_ep *ep)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
 
-    ep->armed_tick = domain->tick;
-    if (!ep->is_joined && domain->cq_fd >= 0)
-        ep->is_joined = fd_join(ep->wait_fd, domain->cq_fd) == 0;
+    ep->armed_tick = domain->clock.tick;
+    if (!ep->is_joined && domain->wait.fd >= 0)
+        ep->is_joined = fd_join(ep->wait_fd, domain->wait.fd) == 0;
 }
 
 static void queue_leave_locked(struct amg_ofi_ep *ep)
@@ -126,23 +126,23 @@ static void queue_leave_locked(struct amg_ofi_ep *ep)
     if (!ep->is_joined)
         return;
     (void)epoll_ctl(
-        ep->wait_fd, EPOLL_CTL_DEL, amg_ofi_domain_of_ep(ep)->cq_fd, NULL);
+        ep->wait_fd, EPOLL_CTL_DEL, amg_ofi_domain_of_ep(ep)->wait.fd, NULL);
     ep->is_joined = false;
 }
 
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain)
 {
-    if (domain->muted_fd >= 0 &&
-        domain->tick - domain->muted_tick >= MUTE_TICKS) {
-        domain->cq_fd = domain->muted_fd;
-        domain->muted_fd = -1;
-        domain->false_alarms = 0;
+    if (domain->wait.muted_fd >= 0 &&
+        domain->clock.tick - domain->wait.muted_tick >= MUTE_TICKS) {
+        domain->wait.fd = domain->wait.muted_fd;
+        domain->wait.muted_fd = -1;
+        domain->wait.false_alarms = 0;
     }
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
         struct amg_ofi_ep *ep = domain->eps[i];
 
         if (ep != NULL && !ep->is_armed &&
-            domain->tick - ep->armed_tick >= SPINNING_TICKS)
+            domain->clock.tick - ep->armed_tick >= SPINNING_TICKS)
             queue_leave_locked(ep);
     }
 }
@@ -152,7 +152,7 @@ void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
 
     AMG_ASSERT(ep->wait_fd >= 0);
-    domain->armed_count += ep->is_armed ? 0 : 1;
+    domain->wait.armed_count += ep->is_armed ? 0 : 1;
     ep->is_armed = true;
     queue_join_locked(ep);
     ep->wait_ns = wait_ns(domain);
@@ -163,19 +163,19 @@ void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
 
 void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
 {
-    if (!domain->was_muted)
+    if (!domain->wait.was_muted)
         AMG_LOG_INFO("ofi",
             "the descriptor of ofi+%s is readable though its queue is empty; "
             "meanwhile waiting polls every %u ms",
             domain->facts.stack, (unsigned)(WAIT_MUTE_NS / AMG_NS_PER_MS));
-    domain->was_muted = true;
+    domain->wait.was_muted = true;
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             queue_leave_locked(domain->eps[i]);
-    AMG_ASSERT(domain->cq_fd >= 0 && domain->muted_fd < 0);
-    domain->muted_fd = domain->cq_fd;
-    domain->muted_tick = domain->tick;
-    domain->cq_fd = -1;
+    AMG_ASSERT(domain->wait.fd >= 0 && domain->wait.muted_fd < 0);
+    domain->wait.muted_fd = domain->wait.fd;
+    domain->wait.muted_tick = domain->clock.tick;
+    domain->wait.fd = -1;
 }
 
 void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep)
@@ -191,7 +191,7 @@ void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain)
 {
     uint64_t wait = 0;
 
-    if (domain->armed_count == 0)
+    if (domain->wait.armed_count == 0)
         return;
     wait = wait_ns(domain);
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
@@ -209,8 +209,8 @@ void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep)
     if (!ep->is_armed)
         return;
     ep->is_armed = false;
-    AMG_ASSERT(amg_ofi_domain_of_ep(ep)->armed_count > 0);
-    amg_ofi_domain_of_ep(ep)->armed_count--;
+    AMG_ASSERT(amg_ofi_domain_of_ep(ep)->wait.armed_count > 0);
+    amg_ofi_domain_of_ep(ep)->wait.armed_count--;
     if (ep->is_woken)
         amg_eventfd_drain(ep->event_fd);
     ep->is_woken = false;

@@ -218,11 +218,11 @@ void ofi_release(struct ofi_side *side, bool answers)
 void ofi_wait(struct ofi_side *side, bool is_long)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(side->domain);
-    struct amg_link *link = amg_list_first(&domain->peers);
+    struct amg_link *link = amg_list_first(&domain->peers.all);
     unsigned count = 0;
 
-    domain->tick_ns = 0;
-    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
+    domain->clock.tick_ns = 0;
+    for (; link != NULL; link = amg_list_next(&domain->peers.all, link)) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         peer->retry_ns = 0;

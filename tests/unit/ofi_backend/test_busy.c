@@ -39,7 +39,8 @@ static unsigned arrived;
 
 static bool is_client(const struct fid_ep *ep)
 {
-    return client.domain != NULL && amg_ofi_domain_of(client.domain)->ep == ep;
+    return client.domain != NULL &&
+           amg_ofi_domain_of(client.domain)->fi.ep == ep;
 }
 
 static ssize_t call_send(struct fid_ep *ep, const void *bytes, size_t len,
@@ -111,12 +112,12 @@ static hg_return_t poll_late(const struct amg_op *op, unsigned times)
     unsigned tick = 0;
     hg_return_t ret = poll_both(op); /* sends what is kept for other calls */
 
-    tick = domain->tick;
+    tick = domain->clock.tick;
     peer->deadline_ns =
         amg_ofi_clock_ns(domain) - (times - 1) * domain->connect_ns - 1;
     if (lack != NULL)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, lack), 0);
-    while (ret == HG_AGAIN && domain->tick - tick < 2) {
+    while (ret == HG_AGAIN && domain->clock.tick - tick < 2) {
         amg_mem_fail_nth(is_out_of_memory ? 1 : 0);
         ret = poll_both(op);
     }
@@ -163,10 +164,10 @@ static void test_busy_peer_is_given_up_at_last(void **state)
 static struct amg_peer *client_at_server(void)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
-    struct amg_link *link = amg_list_first(&domain->peers);
+    struct amg_link *link = amg_list_first(&domain->peers.all);
 
     while (amg_container_of(link, struct amg_peer, all) == domain->self)
-        link = amg_list_next(&domain->peers, link);
+        link = amg_list_next(&domain->peers.all, link);
     return amg_container_of(link, struct amg_peer, all);
 }
 
@@ -193,8 +194,8 @@ static void test_busy_answer_to_a_check_has_time(void **state)
     client_check();
     while (!peer->owes_accept && peer->state == AMG_OFI_PEER_OPEN)
         (void)poll_both(NULL);
-    tick = domain->tick;
-    while (domain->tick - tick < 2)
+    tick = domain->clock.tick;
+    while (domain->clock.tick - tick < 2)
         (void)poll_both(NULL);
     assert_int_equal(peer->state, AMG_OFI_PEER_OPEN);
     sending = SEND_GOES;
@@ -211,7 +212,7 @@ static void test_busy_connect_returns_no_credits(void **state)
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
     struct amg_events events;
     struct amg_op op;
-    unsigned tick = domain->tick;
+    unsigned tick = domain->clock.tick;
 
     (void)state;
     amg_events_init(&events);
@@ -224,7 +225,7 @@ static void test_busy_connect_returns_no_credits(void **state)
     amg_ofi_transport.msg.release(
         server.ep, amg_container_of(amg_list_pop(&events.arrived),
                        struct amg_arrival, link));
-    while (peer->calls.unanswered > 0 && domain->tick - tick < 10)
+    while (peer->calls.unanswered > 0 && domain->clock.tick - tick < 10)
         (void)poll_both(NULL);
     assert_int_equal(peer->calls.unanswered, 0);
 }
@@ -324,12 +325,12 @@ static void test_busy_rank_without_a_connection_has_more_time(void **state)
 static hg_return_t poll_after(const struct amg_op *op, uint64_t away_ns)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
-    unsigned tick = domain->tick;
+    unsigned tick = domain->clock.tick;
     hg_return_t ret = HG_AGAIN;
 
-    domain->tick_ns = amg_clock_ns() - away_ns;
+    domain->clock.tick_ns = amg_clock_ns() - away_ns;
     peer->deadline_ns -= away_ns;
-    while (ret == HG_AGAIN && domain->tick == tick)
+    while (ret == HG_AGAIN && domain->clock.tick == tick)
         ret = poll_both(op);
     return ret;
 }

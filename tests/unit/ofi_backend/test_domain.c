@@ -266,7 +266,7 @@ static void test_domain_with_a_stale_descriptor(void **state)
         assert_true(++looks < 1000);
     }
     /* From now on the descriptor is not used, and waits are short. */
-    assert_int_equal(amg_ofi_domain_of(world.domain)->cq_fd, -1);
+    assert_int_equal(amg_ofi_domain_of(world.domain)->wait.fd, -1);
     assert_true(fake_has_logged("readable though its queue is empty"));
     (void)amg_ofi_transport.ep.poll(world.ep, 10, &events);
     world_talk(&world);

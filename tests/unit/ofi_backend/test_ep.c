@@ -59,13 +59,13 @@ static void test_ep_late_message_has_its_memory(void **state)
     (void)state;
     assert_int_equal(amg_ofi_transport.domain.open(&how, &base), HG_SUCCESS);
     domain = amg_ofi_domain_of(base);
-    buffer = &domain->receives[0];
+    buffer = &domain->in.receives[0];
     bytes = buffer->bytes;
     amg_bias_lock(&domain->lock);
     before = posts;
     receive(domain, buffer, bytes + GAP, SHORT, FI_MULTI_RECV);
     assert_int_equal(posts, before);
-    domain->tick += TICKS;
+    domain->clock.tick += TICKS;
     amg_ofi_ep_refill_all_locked(domain);
     assert_int_equal(posts, before + 1);
     assert_false((unsigned char *)posted.iov_base < bytes + GAP &&
@@ -95,16 +95,16 @@ static void test_ep_gaps_take_no_memory_without_end(void **state)
     (void)state;
     assert_int_equal(amg_ofi_transport.domain.open(&how, &base), HG_SUCCESS);
     domain = amg_ofi_domain_of(base);
-    buffer = &domain->receives[0];
+    buffer = &domain->in.receives[0];
     amg_bias_lock(&domain->lock);
     before = posts;
     for (unsigned i = 0; i < 100; i++) {
         receive(domain, buffer, buffer->bytes + GAP, SHORT, FI_MULTI_RECV);
-        domain->tick += TICKS;
+        domain->clock.tick += TICKS;
         amg_ofi_ep_refill_all_locked(domain);
     }
     assert_int_equal(posts, before + 100);
-    assert_in_range(domain->replaced_count, 1, 16);
+    assert_in_range(domain->in.replaced_count, 1, 16);
     amg_bias_unlock(&domain->lock);
     amg_ofi_transport.domain.close(base);
 }

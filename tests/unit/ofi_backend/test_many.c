@@ -120,10 +120,10 @@ static void tick(void)
     struct amg_events events;
     struct amg_op *op = NULL;
     struct amg_link *link = NULL;
-    unsigned before = inside()->tick;
+    unsigned before = inside()->clock.tick;
 
-    while (inside()->tick == before) {
-        inside()->tick_ns = 0;
+    while (inside()->clock.tick == before) {
+        inside()->clock.tick_ns = 0;
         amg_events_init(&events);
         (void)amg_ofi_transport.ep.poll(party.ep, 1000, &events);
         for (; (link = amg_list_pop(&events.done)) != NULL; done_count++) {
@@ -274,7 +274,7 @@ static void test_many_idle_ranks_get_nothing(void **state)
     memset(kinds, 0, sizeof(kinds));
     for (unsigned i = 0; i < 3 * MINUTE; i++) {
         assert_int_equal(watched_count(), 0);
-        assert_true(amg_list_is_empty(&inside()->resting));
+        assert_true(amg_list_is_empty(&inside()->peers.resting));
         tick();
     }
     for (unsigned i = 0; i < AMG_OFI_KIND_COUNT; i++)
@@ -286,7 +286,7 @@ static void test_many_only_the_silent_one_is_checked(void **state)
     static struct amg_op op;
 
     (void)state;
-    peers[LOST]->heard_tick = inside()->tick;
+    peers[LOST]->heard_tick = inside()->clock.tick;
     post(peers[LOST], &op, SHORT_LEN);
     assert_int_equal(watched_count(), 1);
     memset(kinds, 0, sizeof(kinds));
@@ -426,13 +426,13 @@ static void test_many_first_contacts_wait_aside(void **state)
     }
     assert_in_range(polls, peer_count / TRIES, peer_count);
     assert_int_equal(kinds[AMG_OFI_CONNECT], peer_count);
-    assert_true(amg_list_is_empty(&inside()->pending));
-    assert_int_equal(inside()->unsent_count, peer_count);
+    assert_true(amg_list_is_empty(&inside()->peers.pending));
+    assert_int_equal(inside()->peers.unsent_count, peer_count);
     peers[0]->my_token = 1;
     assert_true(amg_ofi_connect_prove_locked(peers[0]));
     tick();
     assert_int_equal(kinds[AMG_OFI_REQUEST], 1);
-    assert_int_equal(inside()->unsent_count, peer_count - 1);
+    assert_int_equal(inside()->peers.unsent_count, peer_count - 1);
 }
 
 static uint32_t rank_of(const void *ranks, const struct amg_peer *peer)
@@ -455,7 +455,7 @@ static void test_many_ranks_connect_at_once(void **state)
             connect_take(peers[i]);
             count += peers[i]->state == AMG_OFI_PEER_CLAIMED ? 1 : 0;
         }
-        assert_int_equal(inside()->accepts, count);
+        assert_int_equal(inside()->peers.accepts, count);
         assert_int_equal(count, round == 0 ? ANSWERS : PEERS);
         party.domain->rank_of = rank_of;
     }

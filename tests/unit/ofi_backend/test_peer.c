@@ -65,7 +65,7 @@ static void test_token_leads_to_its_peer(void **state)
     }
     for (unsigned i = 0; i < COUNT; i++)
         amg_ofi_token_set_locked(peers[i], 0);
-    assert_int_equal(domain.indexes[AMG_OFI_BY_TOKEN].count, 0);
+    assert_int_equal(domain.peers.indexes[AMG_OFI_BY_TOKEN].count, 0);
 }
 
 static int compare(const void *one, const void *other)

@@ -97,10 +97,10 @@ static void receive(struct world *world, const void *bytes, size_t len)
     entry.buf = copy;
     amg_bias_lock(&domain->lock);
     amg_ofi_poll_on_received_locked(
-        domain, &domain->receives[0].work, &entry, 0);
+        domain, &domain->in.receives[0].work, &entry, 0);
     /* The provider does not know this work. */
-    domain->receives[0].sum = 0;
-    domain->receives[0].end = 0;
+    domain->in.receives[0].sum = 0;
+    domain->in.receives[0].end = 0;
     amg_bias_unlock(&domain->lock);
     free(copy);
 }

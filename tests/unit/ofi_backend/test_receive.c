@@ -59,8 +59,8 @@ static void begin(void)
     assert_int_equal(amg_ofi_transport.domain.open(&how, &base), HG_SUCCESS);
     assert_int_equal(amg_ofi_transport.ep.open(base, 0, &ep), HG_SUCCESS);
     assert_int_equal(posts, AMG_OFI_RECEIVES);
-    receive = &domain()->receives[0];
-    domain()->tick += LONG_AGO; /* no message came for long */
+    receive = &domain()->in.receives[0];
+    domain()->clock.tick += LONG_AGO; /* no message came for long */
     posts = 0;
     cancels = 0;
 }
@@ -70,7 +70,7 @@ static void end(void)
     struct amg_events events;
 
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
-        domain()->receives[i].is_posted = false; /* they were never posted */
+        domain()->in.receives[i].is_posted = false; /* they were never posted */
     amg_events_init(&events);
     amg_ofi_transport.ep.close(ep, &events);
     amg_ofi_transport.domain.close(base);
@@ -98,7 +98,7 @@ static unsigned ticks_until_posted(void)
     amg_bias_lock(&domain()->lock);
     amg_ofi_ep_refill_all_locked(domain());
     while (!receive->is_posted && count < TICKS_MAX) {
-        domain()->tick++;
+        domain()->clock.tick++;
         count++;
         amg_ofi_ep_refill_all_locked(domain());
     }
@@ -131,7 +131,7 @@ static void test_receive_given_back_too_early_waits_for_the_rest(void **state)
     begin();
     bytes = receive->bytes;
     say(bytes, 100, 0, 0);
-    domain()->tick += LONG_AGO;
+    domain()->clock.tick += LONG_AGO;
     say(NULL, 0, FI_MULTI_RECV, 0);
     assert_int_equal(posts, 0);
     say(bytes + 100, 0, 0, FI_ETRUNC);
@@ -154,7 +154,7 @@ static void test_receive_given_up_is_posted_with_other_memory(void **state)
     assert_in_range(count, 1, TICKS_MAX - 1);
     assert_ptr_not_equal(receive->bytes, bytes);
     for (unsigned i = 1; i < AMG_OFI_RECEIVES; i++)
-        assert_ptr_not_equal(receive->bytes, domain()->receives[i].bytes);
+        assert_ptr_not_equal(receive->bytes, domain()->in.receives[i].bytes);
     /* A late message does not count for the new memory. */
     say(bytes, 200, 0, 0);
     assert_int_equal(receive->end, 0);

@@ -33,7 +33,7 @@ static ssize_t call_send(struct fid_ep *ep, const void *bytes, size_t len,
 {
     ssize_t code = 0;
 
-    if (client.domain == NULL || amg_ofi_domain_of(client.domain)->ep != ep)
+    if (client.domain == NULL || amg_ofi_domain_of(client.domain)->fi.ep != ep)
         return real.send(ep, bytes, len, desc, to, context);
     if (room == 0)
         return -FI_EAGAIN;
@@ -130,10 +130,10 @@ static void test_share_all_credits_come_back(void **state)
     while (done_count < CREDITS || arrivals_count(&events.arrived) < CREDITS)
         poll_all(&events);
     release_all(&events);
-    for (tick = domain->tick;
-         peers[0]->calls.unanswered > 0 && domain->tick - tick < TICKS_MAX;) {
+    for (tick = domain->clock.tick; peers[0]->calls.unanswered > 0 &&
+                                    domain->clock.tick - tick < TICKS_MAX;) {
         /* Prevents a check of the peer, whose answer would return some. */
-        peers[0]->heard_tick = domain->tick;
+        peers[0]->heard_tick = domain->clock.tick;
         poll_all(&events);
         release_all(&events);
     }

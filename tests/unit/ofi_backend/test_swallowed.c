@@ -99,7 +99,7 @@ static void poll_both(void)
         struct amg_events events;
         struct amg_link *link = NULL;
 
-        amg_ofi_domain_of(parties[i]->domain)->tick_ns = 0;
+        amg_ofi_domain_of(parties[i]->domain)->clock.tick_ns = 0;
         amg_events_init(&events);
         (void)amg_ofi_transport.ep.poll(parties[i]->ep, 100, &events);
         while ((link = amg_list_pop(&events.done)) != NULL) {

@@ -66,8 +66,8 @@ static int world_open(void **state)
     world.self = peer_make(&world.domain, &addr);
     world.domain.self = world.self;
     world.domain.facts.is_tcp = true;
-    world.domain.has_conns = false;
-    world.domain.tick = 0;
+    world.domain.conns.is_known = false;
+    world.domain.clock.tick = 0;
     world.domain.connect_ns = MINUTE_MS * 1000000ull;
     *state = &world;
     return 0;
@@ -81,7 +81,7 @@ static int world_close(void **state)
     close(world->far);
     close(world->listener);
     amg_ofi_tcp_fini(&world->domain);
-    world->domain.conn_cap = 0;
+    world->domain.conns.cap = 0;
     free(world->peer);
     free(world->self);
     return 0;
@@ -140,7 +140,7 @@ static void test_connection_that_ended_is_not_connected(void **state)
     assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
     assert_int_equal(shutdown(world->far, SHUT_RDWR), 0);
     assert_int_equal(recv(world->near, &byte, 1, 0), 0);
-    world->domain.tick += HALF_A_SECOND;
+    world->domain.clock.tick += HALF_A_SECOND;
     assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
 }
 
@@ -186,10 +186,10 @@ static void test_connections_are_scanned_twice_a_second(void **state)
     for (unsigned i = 0; i < 50; i++) {
         assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
         assert_false(amg_ofi_tcp_end_if_dead_locked(world->self));
-        world->domain.tick = i % HALF_A_SECOND;
+        world->domain.clock.tick = i % HALF_A_SECOND;
     }
     assert_int_equal(scans, 1);
-    world->domain.tick = HALF_A_SECOND;
+    world->domain.clock.tick = HALF_A_SECOND;
     assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
     assert_int_equal(scans, 2);
 }

@@ -283,19 +283,19 @@ static void test_transfer_ends_lease_returned_when_there_is_memory(void **state)
     amg_role.polls_always = true; /* so that the second lease is kept */
     pull(&world, SOME);
     amg_role.polls_always = false;
-    assert_int_equal(domain->idle_count, 1);
+    assert_int_equal(domain->leases.idle_count, 1);
     assert_int_equal(unreg(&world, 0), HG_BUSY); /* asks for it */
     count = bufs_take(&world.reader, world.peer, bufs);
     amg_mem_fail_nth(1);
     for (unsigned i = 0; i < POLLS; i++)
         (void)side_poll(&world.reader);
     amg_mem_fail_nth(0);
-    assert_int_equal(domain->idle_count, 1);
+    assert_int_equal(domain->leases.idle_count, 1);
     bufs_put(&world.reader, bufs, count);
-    while (domain->idle_count > 0)
+    while (domain->leases.idle_count > 0)
         (void)side_poll(&world.reader);
     assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
-    assert_true(amg_list_is_empty(&domain->idle));
+    assert_true(amg_list_is_empty(&domain->leases.idle));
     world.mem = NULL;
     world_close(&world);
 }
@@ -342,8 +342,8 @@ static void grant_give_bad(struct world *world)
     };
 
     amg_bias_lock(&domain->lock);
-    for (uint32_t i = 0; i < domain->leases.cap; i++) {
-        const struct amg_ofi_lease *lease = domain->leases.slots[i].object;
+    for (uint32_t i = 0; i < domain->leases.all.cap; i++) {
+        const struct amg_ofi_lease *lease = domain->leases.all.slots[i].object;
 
         if (lease != NULL)
             header.cookie = lease->cookie;
@@ -372,7 +372,7 @@ static void test_transfer_ends_when_its_grant_is_of_wrong_form(void **state)
 static unsigned lease_count(const struct world *world)
 {
     const struct amg_table *leases =
-        &amg_ofi_domain_of(world->reader.domain)->leases;
+        &amg_ofi_domain_of(world->reader.domain)->leases.all;
     unsigned count = 0;
 
     for (uint32_t i = 0; i < leases->cap; i++)
@@ -404,7 +404,7 @@ static void cancelled_before_its_lease(bool is_denied)
     assert_int_equal(lease_count(&world), 1); /* its cookie is in use */
     while (lease_count(&world) > 0)
         (void)side_poll(&world.reader);
-    link = amg_list_first(&amg_ofi_domain_of(world.owner.domain)->peers);
+    link = amg_list_first(&amg_ofi_domain_of(world.owner.domain)->peers.all);
     assert_int_equal(
         amg_container_of(link, struct amg_peer, all)->calls.violations, 0);
     world_close(&world);
@@ -423,8 +423,8 @@ static void test_transfer_ends_keys_begin_anywhere(void **state)
 
     (void)state;
     world_open(&world);
-    assert_int_not_equal(amg_ofi_domain_of(world.owner.domain)->next_key,
-        amg_ofi_domain_of(world.reader.domain)->next_key);
+    assert_int_not_equal(amg_ofi_domain_of(world.owner.domain)->mems.next_key,
+        amg_ofi_domain_of(world.reader.domain)->mems.next_key);
     world_close(&world);
 }
 

@@ -48,14 +48,14 @@ static void wait_is_asleep(const struct party *party)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(party->domain);
     const struct amg_ofi_ep *ep = amg_ofi_ep_of(party->ep);
-    unsigned tick = domain->tick;
+    unsigned tick = domain->clock.tick;
     struct amg_events events;
 
     amg_events_init(&events);
     do {
         (void)amg_ofi_transport.ep.poll(party->ep, 16, &events);
     } while ((!amg_ofi_transport.ep.arm(party->ep) || !ep->is_joined) &&
-             domain->tick - tick < TICKS_MAX);
+             domain->clock.tick - tick < TICKS_MAX);
     assert_true(ep->is_joined);
 }
 

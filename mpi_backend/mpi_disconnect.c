@@ -132,7 +132,7 @@ bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain)
     if (amg_mpi_tree_is_answered(tree) && tree->missing.count > 0)
         missing_log(&tree->missing, domain->comm.size, false);
     return amg_mpi_tree_is_done(tree) &&
-           (tree->is_broken || amg_list_is_empty(&domain->sends));
+           (tree->is_broken || amg_list_is_empty(&domain->sends.in_flight));
 }
 
 /* Logs a peer that has not answered requests of this rank, else a peer with
@@ -143,9 +143,10 @@ static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
     bool is_call = peer != NULL;
     unsigned count = is_call ? peer->calls.unanswered : 0;
 
-    for (peer = is_call ? peer : domain->met; peer != NULL; peer = peer->next)
+    for (peer = is_call ? peer : domain->peers.met; peer != NULL;
+         peer = peer->next)
         if (is_call ||
-            (count = amg_calls_waiting(&domain->transfers, peer->rank)) > 0)
+            (count = amg_calls_waiting(&domain->transfers.all, peer->rank)) > 0)
             break;
     if (peer != NULL)
         AMG_LOG_WARNING("cls",

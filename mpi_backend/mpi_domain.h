@@ -195,63 +195,75 @@ struct amg_mpi_domain {
     struct amg_bias *lock;
     struct amg_bias own_lock;
     struct amg_mpi_comm comm;
-    struct amg_boot boot; /* of this node, while the class opens */
-    void *cards;          /* of the ranks of this node, while the class opens */
-    uint64_t nonce;       /* of the job and communicator */
-    uint64_t salt;        /* of this domain, in its keys; see mem_serial */
     int stamp;            /* shifted; added to all tags of messages */
-    uint32_t wanted_len;  /* the shortest message that a rank asked for */
-    uint32_t wanted_credits; /* the fewest credits that a rank asked for */
-    uint32_t message_len;    /* of an eager message, with our header */
-    uint32_t room_len;       /* longest message of a posted receive */
-    uint32_t small_len; /* bytes of a put or get that go inside a message */
-    uint32_t fragment_len;
+    uint32_t message_len; /* of an eager message, with our header */
+    uint32_t room_len;    /* longest message of a posted receive */
     uint32_t max_contexts;
     bool is_listening;
-    struct amg_mpi_choice choice; /* windows or messages for bulk data */
     bool is_dead;                 /* MPI_Finalize came first; all calls fail */
-    /* A free msgbuf that get_buf takes without the lock. The exchange that
-     * takes it pairs with the exchange that put it there. */
-    _Atomic(struct amg_mpi_msgbuf *) hot;
+    struct amg_mpi_choice choice; /* windows or messages for bulk data */
 
-    struct amg_calls calls;      /* the peers hold their parts of the credits */
-    struct amg_packer packer;    /* the peers hold their kept messages */
-    struct amg_flow bulk;        /* limits transfers in flight per peer */
-    struct amg_mpi_peer **peers; /* by rank; NULL before the first contact */
-    struct amg_mpi_peer *met;    /* all peers, singly linked */
-    struct amg_mpi_peer *spare;  /* for the next peer met; NULL: no memory */
-    uint32_t oneways;            /* one-way requests whose credit is out */
-    uint32_t asked; /* a slot of calls.table to look at first when closing */
-    struct amg_mpi_ep **eps; /* by context; NULL where none is open */
-
-    struct amg_link *msgbufs;      /* free ones, singly linked */
-    struct amg_mpi_block *blocks;  /* the memory of the msgbufs */
-    size_t msgbuf_count;           /* all that exist */
-    struct amg_link *long_msgbufs; /* free long ones, singly linked */
-    unsigned long_count;           /* length of that list */
-    struct amg_list sends;         /* msgbufs given to MPI, not yet freed */
-    unsigned send_count;           /* length of `sends` */
+    struct amg_mpi_ep **eps;  /* by context; NULL where none is open */
     struct amg_list orphans;  /* endpoints closed by a thread without MPI */
-    struct amg_list deferred; /* msgbufs of threads that may not call MPI */
     unsigned polls;           /* count; every 64th probes */
-
-    struct amg_table transfers; /* struct amg_mpi_transfer */
-    struct amg_table mems;      /* struct amg_mpi_mem */
-    struct amg_pool transfer_pool;
-    struct amg_pool access_pool;
+    struct amg_calls calls;   /* the peers hold their parts of the credits */
+    struct amg_packer packer; /* the peers hold their kept messages */
+    uint32_t oneways;         /* one-way requests whose credit is out */
+    uint32_t asked; /* a slot of calls.table to look at first when closing */
+    struct {        /* mpi_job.c: while the class opens */
+        struct amg_boot boot; /* of this node */
+        void *cards;          /* of the ranks of this node */
+        uint32_t wanted_len;  /* the shortest message that a rank asked for */
+        uint32_t wanted_credits; /* the fewest credits that a rank asked for */
+    } job;
+    struct {                        /* mpi_peer.c */
+        struct amg_mpi_peer **all;  /* by rank; NULL before the first contact */
+        struct amg_mpi_peer *met;   /* all, singly linked */
+        struct amg_mpi_peer *spare; /* the next peer met; NULL: no memory */
+        uint64_t nonce;             /* of the job and communicator */
+    } peers;
+    struct { /* mpi_msgbuf.c */
+        /* A free msgbuf that get_buf takes without the lock. The exchange that
+         * takes it pairs with the exchange that put it there. */
+        _Atomic(struct amg_mpi_msgbuf *) hot;
+        struct amg_link *free;        /* singly linked */
+        struct amg_mpi_block *blocks; /* the memory of the msgbufs */
+        size_t count;                 /* all that exist */
+        struct amg_link *free_long;   /* singly linked */
+        unsigned long_count;          /* length of that list */
+    } msgbufs;
+    struct {                       /* mpi_send.c */
+        struct amg_list in_flight; /* msgbufs given to MPI, not yet freed */
+        unsigned count;            /* length of `in_flight` */
+        struct amg_list deferred; /* msgbufs of threads that may not call MPI */
+    } sends;
+    struct {                  /* mpi_transfer.c */
+        struct amg_table all; /* struct amg_mpi_transfer */
+        struct amg_pool pool;
+        struct amg_list moving; /* transfers that a poll can continue */
+        struct amg_flow flow;   /* limits transfers in flight per peer */
+        uint32_t small_len; /* bytes of a put or get that go inside a message */
+        uint32_t fragment_len;
+        /* Tags of gets; tags of puts follow. At most so many transfers of this
+         * rank are open, each with the tag of its slot in `all`, until its peer
+         * sends nothing more for it; a post beyond returns HG_NOMEM. */
+        int tags_half;
+    } transfers;
+    struct {                 /* mpi_target.c */
+        struct amg_list all; /* accesses of peers, in progress */
+        struct amg_pool pool;
+        struct amg_list stalled; /* msgbufs: accesses that wait for memory, and
+                                    later messages about them */
+        void *sink; /* receives refused fragments; allocated when needed */
+    } accesses;
+    struct {                  /* mpi_export.c */
+        struct amg_table all; /* struct amg_mpi_mem */
+        uint64_t salt;        /* of this domain, in its keys */
+        /* Of the newest exposed memory. With each wrap the salt changes, so no
+         * key of this domain is used twice. */
+        uint32_t serial;
+    } mems;
     struct amg_mpi_bounces bounces;
-    struct amg_list moving;   /* transfers that a poll can continue */
-    struct amg_list accesses; /* of peers, in progress */
-    struct amg_list stalled;  /* msgbufs: accesses that wait for memory, and
-                                 later messages about them */
-    void *sink; /* receives refused fragments; allocated when needed */
-    /* Of the newest exposed memory. With each wrap the salt changes, so no key
-     * of this domain is used twice. */
-    uint32_t mem_serial;
-    /* Tags of gets; tags of puts follow. At most so many transfers of this rank
-     * are open, each with the tag of its slot in `transfers`, until its peer
-     * sends nothing more for it; a post beyond returns HG_NOMEM. */
-    int tags_half;
     struct amg_mpi_tree disconnect;
     struct amg_mpi_liveness liveness;
     struct amg_mpi_unmatched unmatched;

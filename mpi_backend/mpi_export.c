@@ -386,11 +386,11 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     if (count > 0)
         memcpy(mem->segments, segments, count * sizeof(*segments));
     amg_bias_lock(domain->lock);
-    if (++domain->mem_serial == 0)
-        domain->salt++; /* no key is used twice */
-    mem->key.serial = domain->mem_serial;
-    mem->key.salt = (uint32_t)domain->salt;
-    rc = amg_table_add(&domain->mems, mem, 0, &mem->key.cookie);
+    if (++domain->mems.serial == 0)
+        domain->mems.salt++; /* no key is used twice */
+    mem->key.serial = domain->mems.serial;
+    mem->key.salt = (uint32_t)domain->mems.salt;
+    rc = amg_table_add(&domain->mems.all, mem, 0, &mem->key.cookie);
     if (rc == HG_SUCCESS && domain->exports != NULL &&
         amg_mpi_comm_may_call(&domain->comm))
         export_open_locked(domain, mem);
@@ -417,7 +417,7 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_at)
 {
     struct amg_table_slot *slot =
-        amg_table_find(&domain->mems, request->key.cookie, 0);
+        amg_table_find(&domain->mems.all, request->key.cookie, 0);
     struct amg_mpi_mem *mem = slot == NULL ? NULL : slot->object;
     struct amg_seg_iter asked;
 
@@ -440,7 +440,7 @@ void amg_mpi_mem_close_locked(
     if (mem->is_closed)
         return;
     mem->is_closed = true;
-    amg_table_remove(&domain->mems, mem->key.cookie);
+    amg_table_remove(&domain->mems.all, mem->key.cookie);
     if (domain->exports != NULL)
         export_leave_locked(domain->exports, mem);
 }

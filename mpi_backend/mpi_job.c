@@ -201,7 +201,7 @@ static uint32_t node_joined(struct amg_domain *base)
 
 static const struct amg_mpi_comm *boot_comm(struct amg_boot *boot)
 {
-    return &amg_container_of(boot, struct amg_mpi_domain, boot)->comm;
+    return &amg_container_of(boot, struct amg_mpi_domain, job.boot)->comm;
 }
 
 /* Takes the lock of MPI calls. */
@@ -248,30 +248,30 @@ static void node_open(struct amg_domain *base, struct amg_node *ret_node)
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
     const struct amg_mpi_comm *comm = &domain->comm;
 
-    AMG_ASSERT(domain->cards != NULL);
-    domain->boot = (struct amg_boot){.ops = &boot_ops,
+    AMG_ASSERT(domain->job.cards != NULL);
+    domain->job.boot = (struct amg_boot){.ops = &boot_ops,
         .rank = (uint32_t)comm->node_rank,
         .size = (uint32_t)comm->node_size};
     *ret_node = (struct amg_node){
-        .boot = &domain->boot,
+        .boot = &domain->job.boot,
         .rank = (uint32_t)comm->rank,
         .first = comm->node_first,
         .size = (uint32_t)comm->size,
         .node_count = comm->facts.nodes,
-        .message_len = domain->wanted_len,
-        .credits = domain->wanted_credits,
+        .message_len = domain->job.wanted_len,
+        .credits = domain->job.wanted_credits,
         .is_part = comm->facts.is_part != 0,
-        .cards = domain->cards,
+        .cards = domain->job.cards,
     };
 }
 
 static void node_close(struct amg_node *node)
 {
     struct amg_mpi_domain *domain =
-        amg_container_of(node->boot, struct amg_mpi_domain, boot);
+        amg_container_of(node->boot, struct amg_mpi_domain, job.boot);
 
-    amg_mem_free(domain->cards);
-    domain->cards = NULL;
+    amg_mem_free(domain->job.cards);
+    domain->job.cards = NULL;
     amg_mpi_place_leave(domain->comm.place);
     domain->comm.place = NULL;
 }

@@ -175,7 +175,7 @@ static int long_tag(
         body->context + (body->kind == AMG_MPI_REPLY ? AMG_MPI_CONTEXTS : 0);
 
     AMG_ASSERT(queue < AMG_MPI_LONG_TAGS);
-    return 2 * domain->tags_half + queue;
+    return 2 * domain->transfers.tags_half + queue;
 }
 
 int amg_mpi_long_announce_locked(

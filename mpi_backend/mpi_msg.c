@@ -529,8 +529,9 @@ void amg_mpi_msg_drop_locked(
     amg_mpi_longs_detach_locked(domain, ep);
     kept_detach_locked(domain, &ep->base);
     amg_calls_drop_locked(&domain->calls, &ep->base);
-    amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
-    amg_calls_detach_locked(&domain->calls, &domain->deferred, &ep->base);
+    amg_calls_detach_locked(
+        &domain->calls, &domain->sends.in_flight, &ep->base);
+    amg_calls_detach_locked(&domain->calls, &domain->sends.deferred, &ep->base);
     amg_calls_detach_locked(&domain->calls, &domain->longs.unsent, &ep->base);
 }
 
@@ -554,7 +555,7 @@ const struct amg_mpi_peer *amg_mpi_msg_pending_peer_locked(
 {
     const struct amg_table_slot *slot =
         amg_calls_pending_locked(&domain->calls, &domain->asked);
-    const struct amg_mpi_peer *peer = domain->met;
+    const struct amg_mpi_peer *peer = domain->peers.met;
 
     if (slot != NULL)
         return amg_mpi_peer_of_locked(domain, slot->owner_or_next);

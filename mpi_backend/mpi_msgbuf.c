@@ -50,23 +50,23 @@ static hg_return_t block_make(struct amg_mpi_domain *domain, size_t count)
 
     if (block == NULL)
         return HG_NOMEM;
-    block->next = domain->blocks;
+    block->next = domain->msgbufs.blocks;
     block->cut_count = 0;
     block->count = count;
-    domain->blocks = block;
+    domain->msgbufs.blocks = block;
     return HG_SUCCESS;
 }
 
 /* The newest block is the only one with msgbufs left to cut. */
 static struct amg_mpi_msgbuf *msgbuf_make(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_block *block = domain->blocks;
+    struct amg_mpi_block *block = domain->msgbufs.blocks;
     struct amg_mpi_msgbuf *msgbuf = NULL;
 
     if (block->cut_count == block->count) {
         if (block_make(domain, MSGBUFS_MORE) != HG_SUCCESS)
             return NULL;
-        block = domain->blocks;
+        block = domain->msgbufs.blocks;
     }
     AMG_ASSERT(block->cut_count < block->count);
     msgbuf = (void *)((unsigned char *)block + BUF_ALIGN +
@@ -76,7 +76,7 @@ static struct amg_mpi_msgbuf *msgbuf_make(struct amg_mpi_domain *domain)
         .request = MPI_REQUEST_NULL,
         .buf = {.data = msgbuf->data,
             .cap = domain->room_len - (uint32_t)sizeof(msgbuf->header)}};
-    domain->msgbuf_count++;
+    domain->msgbufs.count++;
     return msgbuf;
 }
 
@@ -84,12 +84,12 @@ static struct amg_mpi_msgbuf *msgbuf_make(struct amg_mpi_domain *domain)
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_long_locked(
     struct amg_mpi_domain *domain)
 {
-    struct amg_link *link = domain->long_msgbufs;
+    struct amg_link *link = domain->msgbufs.free_long;
     struct amg_mpi_msgbuf *msgbuf = NULL;
 
     if (link != NULL) {
-        domain->long_msgbufs = link->next;
-        domain->long_count--;
+        domain->msgbufs.free_long = link->next;
+        domain->msgbufs.long_count--;
         link->next = NULL;
         return amg_mpi_msgbuf_of_link(link);
     }
@@ -102,7 +102,7 @@ struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_long_locked(
         .request = MPI_REQUEST_NULL,
         .is_long = true,
         .buf = {.data = msgbuf->data, .cap = AMG_MPI_LONG_CAP}};
-    domain->msgbuf_count++;
+    domain->msgbufs.count++;
     return msgbuf;
 }
 
@@ -110,24 +110,24 @@ static void long_put_locked(struct amg_mpi_msgbuf *msgbuf)
 {
     struct amg_mpi_domain *domain = msgbuf->domain;
 
-    if (domain->long_count == LONGS_KEPT) {
-        domain->msgbuf_count--;
+    if (domain->msgbufs.long_count == LONGS_KEPT) {
+        domain->msgbufs.count--;
         amg_mem_free(msgbuf);
         return;
     }
-    msgbuf->post.link.next = domain->long_msgbufs;
-    domain->long_msgbufs = &msgbuf->post.link;
-    domain->long_count++;
+    msgbuf->post.link.next = domain->msgbufs.free_long;
+    domain->msgbufs.free_long = &msgbuf->post.link;
+    domain->msgbufs.long_count++;
 }
 
 static void longs_free(struct amg_mpi_domain *domain)
 {
-    while (domain->long_msgbufs != NULL) {
+    while (domain->msgbufs.free_long != NULL) {
         struct amg_mpi_msgbuf *msgbuf =
-            amg_mpi_msgbuf_of_link(domain->long_msgbufs);
+            amg_mpi_msgbuf_of_link(domain->msgbufs.free_long);
 
-        domain->long_msgbufs = domain->long_msgbufs->next;
-        domain->msgbuf_count--;
+        domain->msgbufs.free_long = domain->msgbufs.free_long->next;
+        domain->msgbufs.count--;
         amg_mem_free(msgbuf);
     }
 }
@@ -143,8 +143,8 @@ hg_return_t amg_mpi_msgbuf_init(struct amg_mpi_domain *domain)
 
 void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_msgbuf *hot =
-        atomic_exchange_explicit(&domain->hot, NULL, memory_order_acquire);
+    struct amg_mpi_msgbuf *hot = atomic_exchange_explicit(
+        &domain->msgbufs.hot, NULL, memory_order_acquire);
     struct amg_link *late = NULL;
 
     if (hot != NULL)
@@ -153,40 +153,40 @@ void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain)
         amg_mpi_msgbuf_put_locked(amg_pack_whole_of(
             amg_container_of(late, struct amg_arrival, link)));
     longs_free(domain);
-    while (domain->msgbufs != NULL) {
-        AMG_ASSERT(domain->msgbuf_count > 0);
-        domain->msgbufs = domain->msgbufs->next;
-        domain->msgbuf_count--;
+    while (domain->msgbufs.free != NULL) {
+        AMG_ASSERT(domain->msgbufs.count > 0);
+        domain->msgbufs.free = domain->msgbufs.free->next;
+        domain->msgbufs.count--;
     }
-    if (domain->msgbuf_count > 0) {
+    if (domain->msgbufs.count > 0) {
         AMG_LOG_WARNING("mpi",
             "%zu messages were still in use when the class was closed; the "
             "memory of all messages is not freed",
-            domain->msgbuf_count);
+            domain->msgbufs.count);
         return;
     }
-    while (domain->blocks != NULL) {
-        struct amg_mpi_block *block = domain->blocks;
+    while (domain->msgbufs.blocks != NULL) {
+        struct amg_mpi_block *block = domain->msgbufs.blocks;
 
-        domain->blocks = block->next;
+        domain->msgbufs.blocks = block->next;
         amg_mem_free(block);
     }
 }
 
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_link *link = domain->msgbufs;
+    struct amg_link *link = domain->msgbufs.free;
 
     if (link == NULL)
         return msgbuf_make(domain);
-    domain->msgbufs = link->next;
+    domain->msgbufs.free = link->next;
     link->next = NULL;
     return amg_mpi_msgbuf_of_link(link);
 }
 
 void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf)
 {
-    AMG_ASSERT(msgbuf->domain->msgbuf_count > 0);
+    AMG_ASSERT(msgbuf->domain->msgbufs.count > 0);
     if (!amg_pack_unshare(&msgbuf->others))
         return;
     msgbuf->post.op = NULL;
@@ -194,14 +194,14 @@ void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf)
         long_put_locked(msgbuf);
         return;
     }
-    msgbuf->post.link.next = msgbuf->domain->msgbufs;
-    msgbuf->domain->msgbufs = &msgbuf->post.link;
+    msgbuf->post.link.next = msgbuf->domain->msgbufs.free;
+    msgbuf->domain->msgbufs.free = &msgbuf->post.link;
 }
 
 struct amg_mpi_msgbuf *amg_mpi_msgbuf_get(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_msgbuf *msgbuf =
-        atomic_exchange_explicit(&domain->hot, NULL, memory_order_acquire);
+    struct amg_mpi_msgbuf *msgbuf = atomic_exchange_explicit(
+        &domain->msgbufs.hot, NULL, memory_order_acquire);
 
     if (msgbuf != NULL)
         return msgbuf;
@@ -219,8 +219,8 @@ void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
     if (!amg_pack_unshare(&msgbuf->others))
         return;
     if (AMG_LIKELY(!msgbuf->is_long) &&
-        atomic_compare_exchange_strong_explicit(&domain->hot, &none, msgbuf,
-            memory_order_acq_rel, memory_order_relaxed))
+        atomic_compare_exchange_strong_explicit(&domain->msgbufs.hot, &none,
+            msgbuf, memory_order_acq_rel, memory_order_relaxed))
         return;
     amg_bias_lock(domain->lock);
     amg_mpi_msgbuf_put_locked(msgbuf);
@@ -229,16 +229,17 @@ void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
 
 size_t amg_mpi_msgbuf_taken_locked(const struct amg_mpi_domain *domain)
 {
-    size_t home = domain->long_count;
-    const struct amg_link *link = domain->msgbufs;
+    size_t home = domain->msgbufs.long_count;
+    const struct amg_link *link = domain->msgbufs.free;
 
     for (; link != NULL; link = link->next)
         home++;
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         home += domain->eps[i] == NULL ? 0 : domain->eps[i]->posted;
-    home += atomic_load_explicit(&domain->hot, memory_order_relaxed) != NULL;
-    AMG_ASSERT(home <= domain->msgbuf_count);
-    return domain->msgbuf_count - home;
+    home += atomic_load_explicit(&domain->msgbufs.hot, memory_order_relaxed) !=
+            NULL;
+    AMG_ASSERT(home <= domain->msgbufs.count);
+    return domain->msgbufs.count - home;
 }
 
 /* All messages to a context carry its tag, and are taken by one ring of

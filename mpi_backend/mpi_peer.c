@@ -37,9 +37,9 @@ static_assert(sizeof(struct amg_mpi_peer) == 200, "the text above says so");
 
 bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain)
 {
-    AMG_ASSERT(domain->spare == NULL);
-    domain->spare = amg_mem_zalloc(sizeof(*domain->spare));
-    return domain->spare != NULL;
+    AMG_ASSERT(domain->peers.spare == NULL);
+    domain->peers.spare = amg_mem_zalloc(sizeof(*domain->peers.spare));
+    return domain->peers.spare != NULL;
 }
 
 struct amg_mpi_peer *amg_mpi_peer_meet_locked(
@@ -47,29 +47,29 @@ struct amg_mpi_peer *amg_mpi_peer_meet_locked(
 {
     struct amg_mpi_peer *peer = NULL;
 
-    AMG_ASSERT(domain->peers[rank] == NULL);
+    AMG_ASSERT(domain->peers.all[rank] == NULL);
     if (!amg_mpi_peer_reserve_locked(domain))
         return NULL;
-    peer = domain->spare;
-    domain->spare = NULL;
+    peer = domain->peers.spare;
+    domain->peers.spare = NULL;
     peer->rank = rank;
-    peer->next = domain->met;
-    domain->met = peer;
-    domain->peers[rank] = peer;
+    peer->next = domain->peers.met;
+    domain->peers.met = peer;
+    domain->peers.all[rank] = peer;
     (void)amg_mpi_peer_reserve_locked(domain);
     return peer;
 }
 
 void amg_mpi_peers_fini(struct amg_mpi_domain *domain)
 {
-    while (domain->met != NULL) {
-        struct amg_mpi_peer *peer = domain->met;
+    while (domain->peers.met != NULL) {
+        struct amg_mpi_peer *peer = domain->peers.met;
 
-        domain->met = peer->next;
+        domain->peers.met = peer->next;
         amg_mem_free(peer);
     }
-    amg_mem_free(domain->spare);
-    amg_mem_free(domain->peers);
+    amg_mem_free(domain->peers.spare);
+    amg_mem_free(domain->peers.all);
 }
 
 hg_return_t amg_mpi_peer_lost(
@@ -129,8 +129,8 @@ hg_return_t amg_mpi_addr_format(const struct amg_domain *base,
     char text[TEXT_CAP];
     size_t room = *len;
 
-    snprintf(text, sizeof(text), "mpi://%016" PRIx64 "/%" PRIu32, domain->nonce,
-        amg_mpi_rank_of(domain, peer));
+    snprintf(text, sizeof(text), "mpi://%016" PRIx64 "/%" PRIu32,
+        domain->peers.nonce, amg_mpi_rank_of(domain, peer));
     *len = strlen(text) + 1;
     if (ret_text == NULL || room < *len)
         return HG_OVERFLOW;
@@ -164,14 +164,14 @@ hg_return_t amg_mpi_addr_parse(
         AMG_LOG_ERROR("addr",
             "'%s' is no address of an MPI rank; these look like "
             "mpi://%016" PRIx64 "/0",
-            text, domain->nonce);
+            text, domain->peers.nonce);
         return HG_INVALID_ARG;
     }
-    if (nonce != domain->nonce) {
+    if (nonce != domain->peers.nonce) {
         AMG_LOG_ERROR("addr",
             "'%s' is of job %016" PRIx64 ", and this is job %016" PRIx64
             "; take the string from a rank of this job and communicator",
-            text, nonce, domain->nonce);
+            text, nonce, domain->peers.nonce);
         return HG_ADDRNOTAVAIL;
     }
     if (rank >= (uint64_t)domain->comm.size) {
@@ -188,10 +188,10 @@ void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain)
 {
     if (!amg_calls_watch_is_due_locked(&domain->calls))
         return;
-    for (struct amg_mpi_peer *peer = domain->met; peer != NULL;
+    for (struct amg_mpi_peer *peer = domain->peers.met; peer != NULL;
          peer = peer->next)
         amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
-            peer->rank, amg_calls_waiting(&domain->transfers, peer->rank));
+            peer->rank, amg_calls_waiting(&domain->transfers.all, peer->rank));
     amg_calls_watched_locked(&domain->calls);
     if (domain->liveness.lost > 0)
         AMG_LOG_WARNING("mpi",

@@ -29,7 +29,7 @@ static inline uint32_t amg_mpi_rank_of(
     const struct amg_mpi_domain *domain, const struct amg_peer *peer)
 {
     ptrdiff_t rank =
-        (struct amg_mpi_peer *const *)(const void *)peer - domain->peers;
+        (struct amg_mpi_peer *const *)(const void *)peer - domain->peers.all;
 
     AMG_ASSERT(rank >= 0 && rank < domain->comm.size);
     return (uint32_t)rank;
@@ -39,7 +39,7 @@ static inline struct amg_peer *amg_mpi_peer_at(
     const struct amg_mpi_domain *domain, uint32_t rank)
 {
     AMG_ASSERT(rank < (uint32_t)domain->comm.size);
-    return (struct amg_peer *)(void *)&domain->peers[rank];
+    return (struct amg_peer *)(void *)&domain->peers.all[rank];
 }
 
 /* The first contact with a rank. NULL: no memory. */
@@ -52,7 +52,7 @@ void amg_mpi_peers_fini(struct amg_mpi_domain *domain);
 /* Whether a message of any rank can be taken: else it must wait in MPI. */
 static inline bool amg_mpi_peer_reserve_locked(struct amg_mpi_domain *domain)
 {
-    return AMG_LIKELY(domain->spare != NULL) ||
+    return AMG_LIKELY(domain->peers.spare != NULL) ||
            amg_mpi_peer_reserve_make_locked(domain);
 }
 
@@ -63,7 +63,7 @@ static inline struct amg_mpi_peer *amg_mpi_peer_get_locked(
     struct amg_mpi_peer *peer = NULL;
 
     AMG_ASSERT(rank < (uint32_t)domain->comm.size);
-    peer = domain->peers[rank];
+    peer = domain->peers.all[rank];
     return AMG_LIKELY(peer != NULL) ? peer
                                     : amg_mpi_peer_meet_locked(domain, rank);
 }
@@ -73,8 +73,8 @@ static inline struct amg_mpi_peer *amg_mpi_peer_of_locked(
     const struct amg_mpi_domain *domain, uint32_t rank)
 {
     AMG_ASSERT(
-        rank < (uint32_t)domain->comm.size && domain->peers[rank] != NULL);
-    return domain->peers[rank];
+        rank < (uint32_t)domain->comm.size && domain->peers.all[rank] != NULL);
+    return domain->peers.all[rank];
 }
 
 /* Calls amg_calls_violation() for the peer of `rank`. */

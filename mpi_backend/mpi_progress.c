@@ -47,7 +47,7 @@ static void on_credit_locked(
 
     amg_mpi_msgbuf_put_locked(message->msgbuf);
     amg_calls_on_note_locked(
-        &domain->calls, &domain->peers[message->rank]->calls, note);
+        &domain->calls, &domain->peers.all[message->rank]->calls, note);
 }
 
 /* Length of the body of each kind, and its handler. */
@@ -213,13 +213,13 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
     amg_packer_turn(&domain->packer);
     if (!amg_packer_is_empty(&domain->packer))
         amg_mpi_send_kept_locked(domain);
-    if (domain->send_count >= AMG_MPI_SENDS ||
-        !amg_list_is_empty(&domain->deferred))
+    if (domain->sends.count >= AMG_MPI_SENDS ||
+        !amg_list_is_empty(&domain->sends.deferred))
         amg_mpi_send_poll_locked(domain);
-    if (!amg_list_is_empty(&domain->moving) ||
-        !amg_list_is_empty(&domain->accesses))
+    if (!amg_list_is_empty(&domain->transfers.moving) ||
+        !amg_list_is_empty(&domain->accesses.all))
         pipelines_move_locked(domain);
-    if (!amg_list_is_empty(&domain->stalled))
+    if (!amg_list_is_empty(&domain->accesses.stalled))
         amg_mpi_accesses_retry_locked(domain);
     if (domain->rma != NULL)
         amg_mpi_rma_move_locked(domain);
@@ -583,7 +583,7 @@ bool amg_mpi_close_abandon(struct amg_domain *base)
 
 static bool has_sent_all(const struct amg_mpi_domain *domain)
 {
-    return amg_list_is_empty(&domain->sends) &&
+    return amg_list_is_empty(&domain->sends.in_flight) &&
            amg_list_is_empty(&domain->longs.unsent) &&
            amg_packer_is_empty(&domain->packer);
 }

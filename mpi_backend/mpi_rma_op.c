@@ -211,7 +211,7 @@ static void fragment_post_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, struct amg_mpi_fragment *fragment)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
-    uint64_t max = domain->fragment_len;
+    uint64_t max = domain->transfers.fragment_len;
     uint64_t remote = 0;
     int rc = MPI_SUCCESS;
 

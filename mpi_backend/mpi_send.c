@@ -93,8 +93,8 @@ static void msgbuf_left_locked(struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
 static void sends_add_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_msgbuf *msgbuf)
 {
-    amg_list_push(&domain->sends, &msgbuf->post.link);
-    domain->send_count++;
+    amg_list_push(&domain->sends.in_flight, &msgbuf->post.link);
+    domain->sends.count++;
 }
 
 /* Hands the message that begins with `header` to MPI. `peer` is NULL before the
@@ -145,10 +145,10 @@ static void longs_send_locked(struct amg_mpi_domain *domain)
     struct amg_link *next = NULL;
 
     for (; link != NULL; link = amg_list_next(unsent, link))
-        domain->peers[amg_mpi_msgbuf_of_link(link)->rank]->is_stuck = false;
+        domain->peers.all[amg_mpi_msgbuf_of_link(link)->rank]->is_stuck = false;
     for (link = amg_list_first(unsent); link != NULL; link = next) {
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
-        struct amg_mpi_peer *peer = domain->peers[msgbuf->rank];
+        struct amg_mpi_peer *peer = domain->peers.all[msgbuf->rank];
 
         next = amg_list_next(unsent, link);
         peer->is_stuck = peer->is_stuck || !long_send_locked(msgbuf);
@@ -257,7 +257,7 @@ AMG_NOINLINE static void deferred_send_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = NULL;
 
     amg_list_init(&all);
-    amg_list_splice(&all, &domain->deferred);
+    amg_list_splice(&all, &domain->sends.deferred);
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
         hg_return_t rc = amg_mpi_send_locked(msgbuf);
@@ -278,12 +278,12 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
     AMG_ASSERT(msgbuf->len >= sizeof(msgbuf->header) &&
                msgbuf->len - sizeof(msgbuf->header) <= msgbuf->buf.cap);
     if (!amg_mpi_comm_may_call(&domain->comm)) {
-        amg_list_push(&domain->deferred, &msgbuf->post.link);
+        amg_list_push(&domain->sends.deferred, &msgbuf->post.link);
         return HG_SUCCESS;
     }
-    if (!AMG_LIKELY(amg_list_is_empty(&domain->deferred)))
+    if (!AMG_LIKELY(amg_list_is_empty(&domain->sends.deferred)))
         deferred_send_locked(domain);
-    peer = domain->peers[msgbuf->rank];
+    peer = domain->peers.all[msgbuf->rank];
     if (AMG_LIKELY(peer != NULL) && msgbuf_keep_locked(msgbuf, peer))
         return HG_SUCCESS;
     if (!AMG_LIKELY(!amg_mpi_long_is(msgbuf)))
@@ -326,12 +326,12 @@ static int sends_take_locked(struct amg_mpi_domain *domain,
 {
     int count = 0;
 
-    while (count < AMG_MPI_SENDS && domain->send_count > 0) {
+    while (count < AMG_MPI_SENDS && domain->sends.count > 0) {
         struct amg_mpi_msgbuf *msgbuf =
-            amg_mpi_msgbuf_of_link(amg_list_pop(&domain->sends));
+            amg_mpi_msgbuf_of_link(amg_list_pop(&domain->sends.in_flight));
 
         AMG_ASSERT(msgbuf->request != MPI_REQUEST_NULL);
-        domain->send_count--;
+        domain->sends.count--;
         ret_msgbufs[count] = msgbuf;
         ret_requests[count] = msgbuf->request;
         count++;
@@ -364,7 +364,7 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
     int codes[AMG_MPI_SENDS];
     int count = 0;
 
-    if (!amg_list_is_empty(&domain->deferred))
+    if (!amg_list_is_empty(&domain->sends.deferred))
         deferred_send_locked(domain);
     amg_mpi_send_kept_locked(domain);
     if (!amg_list_is_empty(&domain->longs.unsent))
@@ -391,7 +391,7 @@ void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain)
     unsigned count = 0;
 
     amg_mpi_send_kept_locked(domain);
-    count = domain->send_count;
+    count = domain->sends.count;
     for (unsigned i = 0; i < count; i += AMG_MPI_SENDS)
         amg_mpi_send_poll_locked(domain);
 }
@@ -401,10 +401,10 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = NULL;
 
     amg_mpi_send_kept_locked(domain);
-    amg_list_splice(&domain->deferred, &domain->longs.unsent);
-    while ((link = amg_list_pop(&domain->deferred)) != NULL)
+    amg_list_splice(&domain->sends.deferred, &domain->longs.unsent);
+    while ((link = amg_list_pop(&domain->sends.deferred)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
     /* MPI may still read these msgbufs; they count as in use from now on. */
-    amg_list_init(&domain->sends);
-    domain->send_count = 0;
+    amg_list_init(&domain->sends.in_flight);
+    domain->sends.count = 0;
 }

@@ -39,7 +39,7 @@ static void access_end_locked(
     if (amg_link_is_listed(&access->link))
         amg_list_remove(&access->link);
     amg_mpi_pipeline_fini(&access->pipeline, domain);
-    amg_pool_put(&domain->access_pool, access);
+    amg_pool_put(&domain->accesses.pool, access);
 }
 
 static void done_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
@@ -102,7 +102,7 @@ static void message_stall_locked(
 
     msgbuf->rank = (int)message->rank;
     msgbuf->len = message->len;
-    amg_list_push(&domain->stalled, &msgbuf->post.link);
+    amg_list_push(&domain->accesses.stalled, &msgbuf->post.link);
 }
 
 /* No memory for an access. A put sent ahead must wait for memory. */
@@ -142,7 +142,7 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_seg_iter *at, hg_return_t code)
 {
     const struct amg_mpi_header *header = &message->msgbuf->header;
-    struct amg_mpi_access *access = amg_pool_get(&domain->access_pool);
+    struct amg_mpi_access *access = amg_pool_get(&domain->accesses.pool);
     int tag = (int)(header->cookie & AMG_TABLE_INDEX_MASK);
     bool is_put = message->kind != AMG_MPI_GET;
 
@@ -155,17 +155,17 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
     amg_mpi_pipeline_init(
         &access->pipeline, at, request->len, request->fragment_len, !is_put);
     access->pipeline.rank = (int)message->rank;
-    access->pipeline.tag = tag + (is_put ? domain->tags_half : 0);
+    access->pipeline.tag = tag + (is_put ? domain->transfers.tags_half : 0);
     if (code == HG_SUCCESS)
         code = amg_mpi_pipeline_ready(&access->pipeline, domain);
     if (code != HG_SUCCESS && message->kind != AMG_MPI_PUT_AHEAD) {
-        amg_pool_put(&domain->access_pool, access);
+        amg_pool_put(&domain->accesses.pool, access);
         access_refuse_locked(message, code);
         return;
     }
     access->code = code;
     access->is_notified = code != HG_SUCCESS;
-    amg_list_push(&domain->accesses, &access->link);
+    amg_list_push(&domain->accesses.all, &access->link);
     if (code == HG_SUCCESS) {
         amg_list_push(&mem->accesses, &access->mem_link);
         amg_mpi_pipeline_post(&access->pipeline, domain);
@@ -179,11 +179,11 @@ static bool sink_ready_locked(
 {
     if (pipeline->sink != NULL || pipeline->limit == 0)
         return true;
-    if (domain->sink == NULL)
-        domain->sink = amg_mem_alloc(AMG_MPI_AHEAD_MAX);
-    if (domain->sink == NULL)
+    if (domain->accesses.sink == NULL)
+        domain->accesses.sink = amg_mem_alloc(AMG_MPI_AHEAD_MAX);
+    if (domain->accesses.sink == NULL)
         return false;
-    amg_mpi_pipeline_discard(pipeline, domain->sink, pipeline->limit);
+    amg_mpi_pipeline_discard(pipeline, domain->accesses.sink, pipeline->limit);
     return true;
 }
 
@@ -195,7 +195,7 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
     uint32_t index = message->msgbuf->header.cookie & AMG_TABLE_INDEX_MASK;
     uint32_t bytes_len = message->len - (uint32_t)sizeof(*request);
 
-    if (index >= (uint32_t)domain->tags_half ||
+    if (index >= (uint32_t)domain->transfers.tags_half ||
         request->fragment_len < AMG_MPI_FRAGMENT_MIN ||
         request->fragment_len > AMG_MPI_FRAGMENT_MAX)
         return false;
@@ -232,7 +232,7 @@ void amg_mpi_access_on_request_locked(
         done_send_locked(msgbuf, message->rank, msgbuf->header.context,
             msgbuf->header.cookie, HG_SUCCESS, request.len);
     } else if (message->kind == AMG_MPI_GET &&
-               request.len <= domain->small_len) {
+               request.len <= domain->transfers.small_len) {
         small_get_locked(message, &at, request.len);
     } else {
         access_begin_locked(domain, message, &request, mem, &at, code);
@@ -242,9 +242,9 @@ void amg_mpi_access_on_request_locked(
 static struct amg_mpi_access *access_find_locked(
     const struct amg_mpi_domain *domain, uint32_t rank, uint32_t cookie)
 {
-    struct amg_link *link = amg_list_first(&domain->accesses);
+    struct amg_link *link = amg_list_first(&domain->accesses.all);
 
-    for (; link != NULL; link = amg_list_next(&domain->accesses, link)) {
+    for (; link != NULL; link = amg_list_next(&domain->accesses.all, link)) {
         struct amg_mpi_access *access = access_of(link);
 
         if (access->pipeline.rank == (int)rank && access->cookie == cookie)
@@ -276,9 +276,10 @@ static void get_stop_locked(const struct amg_mpi_message *message,
 static bool access_is_stalled_locked(
     const struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_link *link = amg_list_first(&domain->stalled);
+    struct amg_link *link = amg_list_first(&domain->accesses.stalled);
 
-    for (; link != NULL; link = amg_list_next(&domain->stalled, link)) {
+    for (; link != NULL;
+         link = amg_list_next(&domain->accesses.stalled, link)) {
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
 
         if (msgbuf->header.kind == (AMG_MPI_MAGIC | AMG_MPI_PUT_AHEAD) &&
@@ -322,7 +323,7 @@ void amg_mpi_accesses_retry_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = NULL;
 
     amg_list_init(&all);
-    amg_list_splice(&all, &domain->stalled);
+    amg_list_splice(&all, &domain->accesses.stalled);
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
         const struct amg_mpi_message message = {.msgbuf = msgbuf,
@@ -406,18 +407,18 @@ static void access_move_locked(
 void amg_mpi_accesses_test_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_batch *batch)
 {
-    struct amg_link *link = amg_list_first(&domain->accesses);
+    struct amg_link *link = amg_list_first(&domain->accesses.all);
 
-    for (; link != NULL; link = amg_list_next(&domain->accesses, link))
+    for (; link != NULL; link = amg_list_next(&domain->accesses.all, link))
         amg_mpi_batch_add(batch, &access_of(link)->pipeline);
 }
 
 void amg_mpi_accesses_move_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->accesses);
+    struct amg_link *link = amg_list_first(&domain->accesses.all);
 
     while (link != NULL) {
-        struct amg_link *next = amg_list_next(&domain->accesses, link);
+        struct amg_link *next = amg_list_next(&domain->accesses.all, link);
 
         access_move_locked(domain, access_of(link));
         link = next;
@@ -451,19 +452,19 @@ int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem)
 
 bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
 {
-    bool was_quiet = amg_list_is_empty(&domain->stalled) &&
-                     amg_list_is_empty(&domain->accesses);
+    bool was_quiet = amg_list_is_empty(&domain->accesses.stalled) &&
+                     amg_list_is_empty(&domain->accesses.all);
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_pop(&domain->stalled)) != NULL)
+    while ((link = amg_list_pop(&domain->accesses.stalled)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
-    while ((link = amg_list_pop(&domain->accesses)) != NULL) {
+    while ((link = amg_list_pop(&domain->accesses.all)) != NULL) {
         struct amg_mpi_access *access = access_of(link);
 
         amg_mpi_pipeline_stop(&access->pipeline, 0);
         amg_mpi_pipeline_move(&access->pipeline, domain);
         if (access->pipeline.count > 0 && access->pipeline.sink != NULL)
-            domain->sink = NULL; /* MPI may still write there */
+            domain->accesses.sink = NULL; /* MPI may still write there */
         else if (access->pipeline.count > 0)
             AMG_LOG_WARNING("bulk",
                 "a transfer with rank %d was in flight when the class was "

@@ -77,9 +77,9 @@ static void transfer_free_locked(
         amg_mpi_rma_access_release_locked(domain, transfer->rma.access);
     else
         amg_mpi_pipeline_fini(&transfer->pipeline, domain);
-    amg_table_remove(&domain->transfers, transfer->cookie);
+    amg_table_remove(&domain->transfers.all, transfer->cookie);
     amg_mem_free(transfer->scratch);
-    amg_pool_put(&domain->transfer_pool, transfer);
+    amg_pool_put(&domain->transfers.pool, transfer);
 }
 
 /* Puts the transfer on the moving list, if it is not there. */
@@ -87,7 +87,7 @@ static void transfer_list_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     if (!amg_link_is_listed(&transfer->link))
-        amg_list_push(&domain->moving, &transfer->link);
+        amg_list_push(&domain->transfers.moving, &transfer->link);
 }
 
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
@@ -100,7 +100,7 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     amg_mpi_transfer_op_end_locked(transfer, ret, len);
     transfer_free_locked(domain, transfer);
     (void)amg_flow_give(queue, 1);
-    next = amg_flow_next(&domain->bulk, queue);
+    next = amg_flow_next(&domain->transfers.flow, queue);
     if (next == NULL)
         return;
     AMG_ASSERT(amg_mpi_transfer_of(next)->state == AMG_MPI_TRANSFER_QUEUED);
@@ -214,7 +214,7 @@ void amg_mpi_transfer_cancel_locked(
 static struct amg_mpi_transfer *posted_at(const struct amg_mpi_domain *domain,
     uint32_t i, const struct amg_mpi_ep *ep)
 {
-    struct amg_mpi_transfer *transfer = domain->transfers.slots[i].object;
+    struct amg_mpi_transfer *transfer = domain->transfers.all.slots[i].object;
 
     return transfer != NULL && transfer->op != NULL &&
                    (ep == NULL || transfer->ep == ep)
@@ -227,7 +227,7 @@ bool amg_mpi_transfers_cancel_locked(
 {
     bool is_busy = false;
 
-    for (uint32_t i = 0; i < domain->transfers.cap; i++) {
+    for (uint32_t i = 0; i < domain->transfers.all.cap; i++) {
         struct amg_mpi_transfer *transfer = posted_at(domain, i, ep);
 
         if (transfer != NULL)
@@ -242,23 +242,23 @@ bool amg_mpi_transfers_cancel_locked(
     return is_busy;
 }
 
-static uint64_t bytes_done(const struct amg_mpi_transfer *transfer)
+static void op_cancel_locked(struct amg_mpi_transfer *transfer)
 {
-    return transfer->is_rma ? transfer->rma.done : transfer->pipeline.done;
+    amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED,
+        transfer->is_rma ? transfer->rma.done : transfer->pipeline.done);
 }
 
 void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep)
 {
-    for (uint32_t i = 0; i < domain->transfers.cap; i++) {
+    for (uint32_t i = 0; i < domain->transfers.all.cap; i++) {
         struct amg_mpi_transfer *transfer = posted_at(domain, i, ep);
 
         if (transfer == NULL)
             continue;
         if (!transfer->is_rma)
             amg_mpi_pipeline_abandon(&transfer->pipeline);
-        amg_mpi_transfer_op_end_locked(
-            transfer, HG_CANCELED, bytes_done(transfer));
+        op_cancel_locked(transfer);
     }
 }
 
@@ -266,14 +266,14 @@ bool amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
 {
     bool was_quiet = true;
 
-    for (uint32_t i = 0; i < domain->transfers.cap; i++) {
-        struct amg_mpi_transfer *transfer = domain->transfers.slots[i].object;
+    for (uint32_t i = 0; i < domain->transfers.all.cap; i++) {
+        struct amg_mpi_transfer *transfer =
+            domain->transfers.all.slots[i].object;
 
         if (transfer == NULL)
             continue;
         was_quiet = false;
-        amg_mpi_transfer_op_end_locked(
-            transfer, HG_CANCELED, bytes_done(transfer));
+        op_cancel_locked(transfer);
         if (transfer->state >= AMG_MPI_TRANSFER_ACQUIRING)
             continue; /* amg_mpi_rma_close_locked() forgets it */
         if (!transfer->is_rma && transfer->pipeline.count > 0)
@@ -329,7 +329,7 @@ static hg_return_t transfer_start_locked(
      * can start; with several, fragments might arrive before the receives,
      * which costs more. */
     if (kind == AMG_MPI_GET && !transfer->is_small &&
-        !amg_list_is_empty(&domain->moving))
+        !amg_list_is_empty(&domain->transfers.moving))
         amg_mpi_pipeline_post(pipeline, domain);
     msgbuf->post.op = NULL;
     msgbuf->header.context = transfer->origin_context;
@@ -358,15 +358,15 @@ static hg_return_t transfer_post_locked(
 {
     struct amg_flow_peer *queue = transfer_queue(domain, transfer);
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
-    hg_return_t rc = amg_table_add(&domain->transfers, transfer,
+    hg_return_t rc = amg_table_add(&domain->transfers.all, transfer,
         (uint32_t)transfer->rank, &transfer->cookie);
 
     if (rc != HG_SUCCESS)
         return rc;
     if (!transfer->is_rma)
         pipeline->tag = (int)(transfer->cookie & AMG_TABLE_INDEX_MASK) +
-                        (transfer->is_put ? domain->tags_half : 0);
-    if (!amg_flow_take(&domain->bulk, queue)) {
+                        (transfer->is_put ? domain->transfers.tags_half : 0);
+    if (!amg_flow_take(&domain->transfers.flow, queue)) {
         transfer->state = AMG_MPI_TRANSFER_QUEUED;
         amg_flow_wait(queue, &transfer->link);
         return HG_SUCCESS;
@@ -379,7 +379,7 @@ static hg_return_t transfer_post_locked(
     rc = transfer_start_locked(domain, transfer);
     if (rc != HG_SUCCESS) {
         (void)amg_flow_give(queue, 1);
-        amg_table_remove(&domain->transfers, transfer->cookie);
+        amg_table_remove(&domain->transfers.all, transfer->cookie);
     }
     return rc;
 }
@@ -390,10 +390,10 @@ static uint32_t fragment_len_choose(const struct amg_mpi_domain *domain,
     const struct amg_seg_iter *local, const struct amg_seg_iter *remote,
     uint64_t len)
 {
-    if (domain->fragment_len <= AMG_MPI_BOUNCE_LEN ||
+    if (domain->transfers.fragment_len <= AMG_MPI_BOUNCE_LEN ||
         (amg_seg_iter_is_whole(local, len) &&
             amg_seg_iter_is_whole(remote, len)))
-        return domain->fragment_len;
+        return domain->transfers.fragment_len;
     return AMG_MPI_BOUNCE_LEN;
 }
 
@@ -447,7 +447,7 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
             (unsigned)remote->key.len, (unsigned)sizeof(request.key)))
         return HG_INVALID_ARG;
     memcpy(&request.key, remote->key.bytes, sizeof(request.key));
-    transfer = amg_pool_get(&domain->transfer_pool);
+    transfer = amg_pool_get(&domain->transfers.pool);
     if (transfer == NULL)
         return HG_NOMEM;
     /* The rest is filled in by one of the two ways. */
@@ -458,7 +458,7 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
     transfer->context = post->to.context_id;
     transfer->origin_context = ep->base.context_id;
     transfer->is_put = post->is_put;
-    transfer->is_small = len <= domain->small_len;
+    transfer->is_small = len <= domain->transfers.small_len;
     transfer->request = request;
     transfer->is_rma =
         domain->rma != NULL && !transfer->is_small &&
@@ -477,7 +477,7 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     amg_bias_unlock(domain->lock);
     if (rc != HG_SUCCESS)
-        amg_pool_put(&domain->transfer_pool, transfer);
+        amg_pool_put(&domain->transfers.pool, transfer);
     return rc;
 }
 
@@ -504,7 +504,7 @@ static struct amg_mpi_transfer *answer_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_table_slot *slot = amg_table_find(
-        &domain->transfers, message->msgbuf->header.cookie, message->rank);
+        &domain->transfers.all, message->msgbuf->header.cookie, message->rank);
     struct amg_mpi_transfer *transfer = slot == NULL ? NULL : slot->object;
 
     if (transfer != NULL && (transfer->state == AMG_MPI_TRANSFER_REQUESTED ||
@@ -678,21 +678,21 @@ static void transfer_move_locked(
 void amg_mpi_transfers_test_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_batch *batch)
 {
-    struct amg_link *link = amg_list_first(&domain->moving);
+    struct amg_link *link = amg_list_first(&domain->transfers.moving);
 
-    for (; link != NULL; link = amg_list_next(&domain->moving, link))
+    for (; link != NULL; link = amg_list_next(&domain->transfers.moving, link))
         if (!amg_mpi_transfer_of(link)->is_rma)
             amg_mpi_batch_add(batch, &amg_mpi_transfer_of(link)->pipeline);
 }
 
 void amg_mpi_transfers_move_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->moving);
+    struct amg_link *link = amg_list_first(&domain->transfers.moving);
 
     while (link != NULL) {
         /* A transfer that ends may append another one, but removes only
          * itself. */
-        struct amg_link *next = amg_list_next(&domain->moving, link);
+        struct amg_link *next = amg_list_next(&domain->transfers.moving, link);
 
         transfer_move_locked(domain, amg_mpi_transfer_of(link));
         link = next;

@@ -71,8 +71,8 @@ static void tags_set(struct amg_mpi_domain *domain)
         ((uint32_t)domain->comm.tag_max + 1 - AMG_MPI_LONG_TAGS) / 2;
 
     AMG_ASSERT(stamps > 0 && half > 0);
-    domain->stamp = (int)(domain->nonce % stamps) << AMG_MPI_TAG_BITS;
-    domain->tags_half =
+    domain->stamp = (int)(domain->peers.nonce % stamps) << AMG_MPI_TAG_BITS;
+    domain->transfers.tags_half =
         (int)(half <= AMG_TABLE_INDEX_MASK ? half : AMG_TABLE_INDEX_MASK + 1u);
 }
 
@@ -84,9 +84,9 @@ static uint64_t at_most(uint64_t value, uint64_t max)
 static void domain_set(struct amg_mpi_domain *domain,
     const struct amg_open *how, const struct amg_mpi_greeting *all)
 {
-    domain->nonce = all->nonce;
-    domain->wanted_len = all->message_len;
-    domain->wanted_credits = all->credits;
+    domain->peers.nonce = all->nonce;
+    domain->job.wanted_len = all->message_len;
+    domain->job.wanted_credits = all->credits;
     domain->base.transport = &amg_mpi_transport;
     domain->base.progress = amg_mpi_progress_domain;
     amg_bias_init(&domain->own_lock);
@@ -96,11 +96,12 @@ static void domain_set(struct amg_mpi_domain *domain,
     if (domain->message_len < MESSAGE_LEN_MIN)
         domain->message_len = MESSAGE_LEN_MIN;
     domain->room_len = domain->message_len * AMG_ROOM_FACTOR;
-    domain->small_len = SMALL_FACTOR * domain->message_len;
-    domain->fragment_len = (uint32_t)amg_env_number(AMG_ENV_FRAGMENT_BYTES);
+    domain->transfers.small_len = SMALL_FACTOR * domain->message_len;
+    domain->transfers.fragment_len =
+        (uint32_t)amg_env_number(AMG_ENV_FRAGMENT_BYTES);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;
-    domain->salt = random_draw();
+    domain->mems.salt = random_draw();
     tags_set(domain);
     amg_mpi_msg_init(domain, (uint16_t)at_most(all->credits, CREDITS_MAX));
     amg_calls_limit(&domain->calls, all->max_kib * 1024ull, domain->room_len,
@@ -109,22 +110,22 @@ static void domain_set(struct amg_mpi_domain *domain,
         domain->message_len - (uint32_t)sizeof(struct amg_mpi_header),
         domain->room_len - (uint32_t)sizeof(struct amg_mpi_header));
     domain->base.packs = &domain->packer.counts;
-    amg_flow_init(&domain->bulk, AMG_MPI_TRANSFERS);
-    amg_list_init(&domain->sends);
-    amg_list_init(&domain->deferred);
+    amg_flow_init(&domain->transfers.flow, AMG_MPI_TRANSFERS);
+    amg_list_init(&domain->sends.in_flight);
+    amg_list_init(&domain->sends.deferred);
     amg_list_init(&domain->orphans);
-    amg_list_init(&domain->moving);
-    amg_list_init(&domain->accesses);
-    amg_list_init(&domain->stalled);
+    amg_list_init(&domain->transfers.moving);
+    amg_list_init(&domain->accesses.all);
+    amg_list_init(&domain->accesses.stalled);
     domain->unmatched.request = MPI_REQUEST_NULL;
     domain->unmatched.tag = -1;
+    amg_table_init(&domain->transfers.all,
+        (uint32_t)domain->transfers.tags_half, "transfers in flight");
     amg_table_init(
-        &domain->transfers, (uint32_t)domain->tags_half, "transfers in flight");
-    amg_table_init(
-        &domain->mems, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
-    amg_pool_init(&domain->transfer_pool, sizeof(struct amg_mpi_transfer),
+        &domain->mems.all, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
+    amg_pool_init(&domain->transfers.pool, sizeof(struct amg_mpi_transfer),
         sizeof(void *) * 2);
-    amg_pool_init(&domain->access_pool, sizeof(struct amg_mpi_access),
+    amg_pool_init(&domain->accesses.pool, sizeof(struct amg_mpi_access),
         sizeof(void *) * 2);
     domain->barrier.request = MPI_REQUEST_NULL;
     amg_mpi_tree_init(&domain->disconnect, (uint32_t)domain->comm.rank,
@@ -134,14 +135,14 @@ static void domain_set(struct amg_mpi_domain *domain,
 
 static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 {
-    domain->peers =
-        amg_mem_zalloc((size_t)domain->comm.size * sizeof(*domain->peers));
+    domain->peers.all =
+        amg_mem_zalloc((size_t)domain->comm.size * sizeof(*domain->peers.all));
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
-    domain->cards =
+    domain->job.cards =
         amg_mem_zalloc((size_t)domain->comm.node_size * AMG_NODE_CARD_LEN);
-    if (domain->peers == NULL || domain->eps == NULL || domain->cards == NULL ||
-        !amg_mpi_peer_reserve_locked(domain) ||
-        amg_pool_fill(&domain->transfer_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
+    if (domain->peers.all == NULL || domain->eps == NULL ||
+        domain->job.cards == NULL || !amg_mpi_peer_reserve_locked(domain) ||
+        amg_pool_fill(&domain->transfers.pool, TRANSFERS_MADE) < TRANSFERS_MADE)
         return HG_NOMEM;
     if (amg_mpi_longs_init(domain) != HG_SUCCESS)
         return HG_NOMEM;
@@ -150,15 +151,15 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 
 static void domain_free(struct amg_mpi_domain *domain)
 {
-    amg_mem_free(domain->sink);
+    amg_mem_free(domain->accesses.sink);
     amg_mpi_bounces_fini(&domain->bounces);
-    amg_pool_fini(&domain->access_pool);
-    amg_pool_fini(&domain->transfer_pool);
-    amg_table_fini(&domain->mems);
-    amg_table_fini(&domain->transfers);
+    amg_pool_fini(&domain->accesses.pool);
+    amg_pool_fini(&domain->transfers.pool);
+    amg_table_fini(&domain->mems.all);
+    amg_table_fini(&domain->transfers.all);
     amg_calls_fini(&domain->calls);
     amg_mem_free(domain->eps);
-    amg_mem_free(domain->cards);
+    amg_mem_free(domain->job.cards);
     amg_mpi_msgbuf_fini(domain);
     amg_mpi_longs_fini(domain);
     amg_mpi_peers_fini(domain);
@@ -373,7 +374,7 @@ static size_t msgbufs_count(const struct amg_list *list, uint32_t rank)
 static void peer_write_state_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_peer *peer, struct amg_state *state)
 {
-    AMG_ASSERT(domain->peers[peer->rank] == peer);
+    AMG_ASSERT(domain->peers.all[peer->rank] == peer);
     amg_state_begin_peer_locked(
         state, &domain->calls, &peer->calls, peer->rank);
     amg_state_add(state, "its calls not answered or released", peer->open);
@@ -382,11 +383,11 @@ static void peer_write_state_locked(const struct amg_mpi_domain *domain,
     amg_state_add(
         state, "messages kept for further calls", peer->pack.kept != NULL);
     amg_state_add(state, "messages to it with MPI",
-        msgbufs_count(&domain->sends, peer->rank));
+        msgbufs_count(&domain->sends.in_flight, peer->rank));
     amg_state_add(state, "announced messages to it that MPI refused",
         msgbufs_count(&domain->longs.unsent, peer->rank));
-    amg_state_add(
-        state, "transfers", amg_calls_waiting(&domain->transfers, peer->rank));
+    amg_state_add(state, "transfers",
+        amg_calls_waiting(&domain->transfers.all, peer->rank));
     amg_state_print(state, ", places for transfers taken %u of %d",
         (unsigned)peer->bulk.unanswered, (int)AMG_MPI_TRANSFERS);
     amg_state_end(state);
@@ -412,8 +413,8 @@ static void transport_write_state(
     const struct amg_mpi_peer *peer = NULL;
 
     amg_bias_lock(domain->lock);
-    AMG_ASSERT(amg_list_len(&domain->sends) == domain->send_count);
-    peer = domain->is_dead ? NULL : domain->met;
+    AMG_ASSERT(amg_list_len(&domain->sends.in_flight) == domain->sends.count);
+    peer = domain->is_dead ? NULL : domain->peers.met;
     for (; peer != NULL; peer = peer->next)
         peer_write_state_locked(domain, peer, state);
     amg_state_begin(state, "mpi");
@@ -426,10 +427,10 @@ static void transport_write_state(
     amg_state_add_list(
         state, "announced messages waiting for memory", &domain->longs.waiting);
     amg_state_add_list(state, "messages waiting for a thread that may call MPI",
-        &domain->deferred);
-    amg_state_add_list(state, "accesses of ranks", &domain->accesses);
-    amg_state_add_list(
-        state, "accesses of ranks that wait for memory", &domain->stalled);
+        &domain->sends.deferred);
+    amg_state_add_list(state, "accesses of ranks", &domain->accesses.all);
+    amg_state_add_list(state, "accesses of ranks that wait for memory",
+        &domain->accesses.stalled);
     if (domain->rma != NULL) {
         amg_state_add_list(state, "accesses through windows being made or left",
             &domain->rma->pending);

@@ -94,8 +94,8 @@ static void long_send(uint8_t kind, uint32_t len, uint8_t context, int data_len)
     if (data_len < 0)
         return;
     message = message_make(kind);
-    MPI_Isend(&message, data_len, MPI_BYTE, 0, 2 * domain->tags_half + context,
-        domain->comm.data, &request);
+    MPI_Isend(&message, data_len, MPI_BYTE, 0,
+        2 * domain->transfers.tags_half + context, domain->comm.data, &request);
     UNTIL((MPI_Test(&request, &flag, &status), flag != 0));
 }
 

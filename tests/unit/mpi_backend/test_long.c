@@ -108,7 +108,8 @@ static void data_send(unsigned kind, uint32_t cookie, uint32_t len)
         (struct amg_mpi_header){(uint8_t)(AMG_MPI_MAGIC | kind), 0, 0, cookie};
     memset(message.body, 'd', sizeof(message.body));
     MPI_Isend(&message, (int)(sizeof(message.header) + len), MPI_BYTE, 0,
-        2 * domain->tags_half + AMG_MPI_CONTEXTS, domain->comm.data, &request);
+        2 * domain->transfers.tags_half + AMG_MPI_CONTEXTS, domain->comm.data,
+        &request);
     wait_sent(&request);
 }
 

@@ -80,7 +80,7 @@ static void exposer_has_to_wait(struct amg_mem *mem, bool is_put)
         CHECK(pair_t->bulk.get(pair_ep, (struct amg_target){pair_peer(0), 0},
                   &near_at, &remote, LEN, &call.op) == HG_SUCCESS);
     if (pair_rank == 0) {
-        UNTIL(!amg_list_is_empty(&domain->accesses));
+        UNTIL(!amg_list_is_empty(&domain->accesses.all));
         ret = pair_t->bulk.unreg(pair_domain, mem, 10);
         /* Fragments of a get may arrive while their receiver is in MPI. Only
          * the sender of a put knows how many it has sent. */

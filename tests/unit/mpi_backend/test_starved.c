@@ -48,8 +48,8 @@ static unsigned transfers_count(void)
     const struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
     unsigned count = 0;
 
-    for (uint32_t i = 0; i < domain->transfers.cap; i++)
-        count += domain->transfers.slots[i].object != NULL;
+    for (uint32_t i = 0; i < domain->transfers.all.cap; i++)
+        count += domain->transfers.all.slots[i].object != NULL;
     return count;
 }
 
@@ -60,8 +60,8 @@ static void end_check(void)
 
     UNTIL(transfers_count() == 0);
     pair_sync(false);
-    CHECK(amg_list_is_empty(&domain->accesses));
-    CHECK(amg_list_is_empty(&domain->stalled));
+    CHECK(amg_list_is_empty(&domain->accesses.all));
+    CHECK(amg_list_is_empty(&domain->accesses.stalled));
     if (pair_rank == 0)
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 0) == HG_SUCCESS);
 }
@@ -82,7 +82,8 @@ static void exposer_has_no_memory(void)
     }
     pair_sync(true); /* so STOP has left */
     if (pair_rank == 0) {
-        for (int i = 0; i < TURNS || amg_list_is_empty(&domain->stalled); i++) {
+        for (int i = 0;
+             i < TURNS || amg_list_is_empty(&domain->accesses.stalled); i++) {
             amg_mem_fail_nth(1);
             pair_poll();
         }

@@ -242,7 +242,7 @@ bool amg_mpi_transfers_cancel_locked(
     return is_busy;
 }
 
-static void op_cancel_locked(struct amg_mpi_transfer *transfer)
+static void op_cancel(struct amg_mpi_transfer *transfer)
 {
     amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED,
         transfer->is_rma ? transfer->rma.done : transfer->pipeline.done);
@@ -258,7 +258,7 @@ void amg_mpi_transfers_abandon_locked(
             continue;
         if (!transfer->is_rma)
             amg_mpi_pipeline_abandon(&transfer->pipeline);
-        op_cancel_locked(transfer);
+        op_cancel(transfer);
     }
 }
 
@@ -273,7 +273,7 @@ bool amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
         if (transfer == NULL)
             continue;
         was_quiet = false;
-        op_cancel_locked(transfer);
+        op_cancel(transfer);
         if (transfer->state >= AMG_MPI_TRANSFER_ACQUIRING)
             continue; /* amg_mpi_rma_close_locked() forgets it */
         if (!transfer->is_rma && transfer->pipeline.count > 0)

@@ -53,10 +53,10 @@ enum {
 
 static void accept_owe(struct amg_peer *peer, bool is_owed)
 {
-    AMG_ASSERT(!peer->owes_accept || peer->domain->peers.accepts > 0);
-    if (peer->owes_accept != is_owed)
+    AMG_ASSERT(!peer->conn.owes_accept || peer->domain->peers.accepts > 0);
+    if (peer->conn.owes_accept != is_owed)
         peer->domain->peers.accepts += is_owed ? 1u : -1u;
-    peer->owes_accept = is_owed;
+    peer->conn.owes_accept = is_owed;
 }
 
 /* Is the loss logged? Not if this process wants nothing of the peer. */
@@ -75,20 +75,20 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     if (why != NULL && is_loss_logged(peer) && !peer->domain->peers_may_close)
         AMG_LOG_WARNING(
             "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
-    peer->epoch++;
-    peer->incarnation = 0;
-    peer->my_token = 0;
+    peer->conn.epoch++;
+    peer->conn.incarnation = 0;
+    peer->conn.my_token = 0;
     amg_ofi_token_set_locked(peer, 0);
-    peer->received = 0;
-    peer->sent = 0;
-    peer->sending = 0;
-    peer->short_seq = 0;
-    peer->open = 0;
-    peer->open_longs = 0;
-    peer->owes_connect = false;
+    peer->conn.received = 0;
+    peer->conn.sent = 0;
+    peer->conn.sending = 0;
+    peer->conn.short_seq = 0;
+    peer->requests.open = 0;
+    peer->requests.open_longs = 0;
+    peer->conn.owes_connect = false;
     accept_owe(peer, false);
-    peer->retry_ns = 0;
-    peer->tries = 0;
+    peer->conn.retry_ns = 0;
+    peer->conn.tries = 0;
     peer->is_stale = true;
     peer->broken = 0;
     amg_ofi_tcp_probe_end_locked(peer);
@@ -96,7 +96,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_lease_lost_locked(peer);
     amg_ofi_mem_lost_locked(peer);
     amg_ofi_rma_lost_locked(peer);
-    AMG_ASSERT(amg_list_is_empty(&peer->unsent) && peer->granted == 0);
+    AMG_ASSERT(amg_list_is_empty(&peer->unsent) && peer->rma.granted == 0);
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1, 1);
     if (peer->state != AMG_OFI_PEER_UNKNOWN)
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_UNKNOWN);
@@ -112,20 +112,21 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .magic = AMG_OFI_CONNECT_MAGIC,
         .version = AMG_OFI_VERSION,
         .addr_len = domain->self->addr_len,
-        .token = peer->token,
+        .token = peer->conn.token,
         .incarnation = domain->incarnation,
         .message_len = domain->message_max,
         .credits = domain->calls.flow.limit,
         .first = domain->calls.flow.first,
         .longs = domain->long_limit,
-        .seq = kind == AMG_OFI_ACCEPT    ? peer->their_seq
-               : peer->seq == UINT16_MAX ? 1
-                                         : peer->seq + 1u,
-        .received = peer->received,
+        .seq = kind == AMG_OFI_ACCEPT         ? peer->conn.their_seq
+               : peer->conn.seq == UINT16_MAX ? 1
+                                              : peer->conn.seq + 1u,
+        .received = peer->conn.received,
     };
     ssize_t code = 0;
 
-    AMG_ASSERT(peer->token != 0 || peer->state == AMG_OFI_PEER_INCOMPATIBLE);
+    AMG_ASSERT(
+        peer->conn.token != 0 || peer->state == AMG_OFI_PEER_INCOMPATIBLE);
     if (msgbuf == NULL)
         return false;
     memcpy(connect.addr, domain->self->addr, domain->self->addr_len);
@@ -135,17 +136,17 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     amg_ofi_send_address(msgbuf, peer, 0, 0, kind, sizeof(connect));
     code = amg_ofi_send_post_locked(msgbuf);
     if (code == 0) {
-        peer->tries = 0;
+        peer->conn.tries = 0;
         if (kind == AMG_OFI_CONNECT) {
-            peer->seq = connect.seq;
-            peer->connect_sent = peer->sent;
+            peer->conn.seq = connect.seq;
+            peer->conn.connect_sent = peer->conn.sent;
         }
         return true;
     }
     amg_ofi_msgbuf_put_locked(msgbuf);
-    peer->retry_ns = amg_clock_ns() + (RETRY_NS << peer->tries);
-    if (peer->tries < RETRY_SHIFT_MAX)
-        peer->tries++;
+    peer->conn.retry_ns = amg_clock_ns() + (RETRY_NS << peer->conn.tries);
+    if (peer->conn.tries < RETRY_SHIFT_MAX)
+        peer->conn.tries++;
     if (code != -FI_EAGAIN)
         amg_ofi_connect_lost_locked(peer, amg_ofi_call->strerror((int)-code));
     return false;
@@ -154,23 +155,23 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 /* Sends the owed CONNECT and ACCEPT. False: no room, or the peer is lost. */
 static bool connect_try_locked(struct amg_peer *peer)
 {
-    if (peer->retry_ns != 0 && amg_clock_ns() < peer->retry_ns)
+    if (peer->conn.retry_ns != 0 && amg_clock_ns() < peer->conn.retry_ns)
         return false;
-    peer->retry_ns = 0;
+    peer->conn.retry_ns = 0;
     if (amg_ofi_peer_insert_locked(peer) != HG_SUCCESS) {
         amg_ofi_connect_lost_locked(peer, "its address is not taken");
         return false;
     }
-    if (peer->owes_accept) {
+    if (peer->conn.owes_accept) {
         if (!connect_post_locked(peer, AMG_OFI_ACCEPT))
             return false;
         accept_owe(peer, false);
     }
-    if (peer->owes_connect) {
+    if (peer->conn.owes_connect) {
         if (!connect_post_locked(peer, AMG_OFI_CONNECT))
             return false;
-        peer->owes_connect = false;
-        peer->connect_tick = peer->domain->clock.tick;
+        peer->conn.owes_connect = false;
+        peer->conn.connect_tick = peer->domain->clock.tick;
     }
     return true;
 }
@@ -178,23 +179,23 @@ static bool connect_try_locked(struct amg_peer *peer)
 static bool identity_is_known(
     const struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
-    return peer->incarnation == connect->incarnation &&
-           peer->my_token == connect->token;
+    return peer->conn.incarnation == connect->incarnation &&
+           peer->conn.my_token == connect->token;
 }
 
 static void identity_set(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
     if (!identity_is_known(peer, connect)) {
-        peer->sent = connect->received;
-        peer->sending = 0;
-        peer->short_seq = 0;
+        peer->conn.sent = connect->received;
+        peer->conn.sending = 0;
+        peer->conn.short_seq = 0;
     }
-    peer->incarnation = connect->incarnation;
-    peer->my_token = connect->token;
-    peer->credit_limit = connect->credits;
-    peer->credit_first = connect->first;
-    peer->long_limit = connect->longs;
+    peer->conn.incarnation = connect->incarnation;
+    peer->conn.my_token = connect->token;
+    peer->requests.limit = connect->credits;
+    peer->requests.first = connect->first;
+    peer->requests.long_limit = connect->longs;
     amg_ofi_tcp_probe_end_locked(peer);
     peer->heard_tick = peer->domain->clock.tick;
 }
@@ -204,7 +205,7 @@ static void identity_set(
 static bool is_short(const struct amg_peer *peer,
     const struct amg_ofi_connect *connect, uint32_t sent)
 {
-    return (int32_t)(sent - peer->sending - connect->received) > 0;
+    return (int32_t)(sent - peer->conn.sending - connect->received) > 0;
 }
 
 /* Does the ACCEPT to our last CONNECT show that messages before it were lost?
@@ -212,14 +213,15 @@ static bool is_short(const struct amg_peer *peer,
 static bool has_lost_messages_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
-    if (connect->seq != peer->seq || connect->seq == peer->short_seq)
+    if (connect->seq != peer->conn.seq || connect->seq == peer->conn.short_seq)
         return false;
-    if (peer->short_seq != 0 && is_short(peer, connect, peer->short_sent))
+    if (peer->conn.short_seq != 0 &&
+        is_short(peer, connect, peer->conn.short_sent))
         return true;
-    peer->short_seq = 0;
-    if (is_short(peer, connect, peer->connect_sent)) {
-        peer->short_seq = connect->seq;
-        peer->short_sent = peer->connect_sent;
+    peer->conn.short_seq = 0;
+    if (is_short(peer, connect, peer->conn.connect_sent)) {
+        peer->conn.short_seq = connect->seq;
+        peer->conn.short_sent = peer->conn.connect_sent;
         amg_ofi_peer_check_locked(peer);
     }
     return false;
@@ -229,10 +231,10 @@ static void peer_open_locked(struct amg_peer *peer)
 {
     if (peer->state == AMG_OFI_PEER_OPEN)
         return;
-    AMG_ASSERT(peer->my_token != 0 && peer->token != 0);
+    AMG_ASSERT(peer->conn.my_token != 0 && peer->conn.token != 0);
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
-    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->credit_limit,
-        peer->credit_first);
+    amg_flow_bound(&peer->domain->calls.flow, &peer->calls,
+        peer->requests.limit, peer->requests.first);
     amg_ofi_peer_set_deadline(peer);
     amg_ofi_peer_set_pending_locked(peer);
     /* Sends requests that waited. */
@@ -243,7 +245,7 @@ bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
 {
     if ((peer->state != AMG_OFI_PEER_CONNECTING &&
             peer->state != AMG_OFI_PEER_CLAIMED) ||
-        peer->my_token == 0)
+        peer->conn.my_token == 0)
         return false;
     peer_open_locked(peer);
     return true;
@@ -324,18 +326,18 @@ static void claim_note_locked(
         return; /* no other process has our address */
     if (peer->state == AMG_OFI_PEER_INCOMPATIBLE)
         amg_ofi_connect_lost_locked(peer, NULL);
-    if (peer->my_token != 0 && !identity_is_known(peer, connect)) {
+    if (peer->conn.my_token != 0 && !identity_is_known(peer, connect)) {
         amg_ofi_peer_check_locked(peer);
         return;
     }
     identity_set(peer, connect);
-    peer->their_seq = connect->seq;
+    peer->conn.their_seq = connect->seq;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
     /* Missing messages may be in flight: our CONNECT's ACCEPT will tell. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
-        is_short(peer, connect, peer->sent) &&
-        peer->connect_tick != domain->clock.tick)
+        is_short(peer, connect, peer->conn.sent) &&
+        peer->conn.connect_tick != domain->clock.tick)
         amg_ofi_peer_check_locked(peer);
     if (peer->state == AMG_OFI_PEER_UNKNOWN) {
         amg_ofi_token_set_locked(peer, amg_ofi_token_draw());
@@ -379,9 +381,10 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
     const struct amg_ofi_connect connect =
         connect_read(message->body, message->len);
     struct amg_peer *peer = message->peer;
-    uint64_t token = peer->token;
-    uint32_t received = peer->received;
-    bool is_new = peer->my_token != 0 && !identity_is_known(peer, &connect);
+    uint64_t token = peer->conn.token;
+    uint32_t received = peer->conn.received;
+    bool is_new =
+        peer->conn.my_token != 0 && !identity_is_known(peer, &connect);
 
     if (!connect_is_ours(message->domain, &connect))
         return;
@@ -391,11 +394,11 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
     }
     if (is_new && peer->state == AMG_OFI_PEER_OPEN) {
         amg_ofi_connect_lost_locked(
-            peer, peer->incarnation != connect.incarnation
+            peer, peer->conn.incarnation != connect.incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
         amg_ofi_token_set_locked(peer, token); /* the peer already uses it */
-        peer->received = received;
+        peer->conn.received = received;
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
         has_lost_messages_locked(peer, &connect)) {
@@ -426,7 +429,7 @@ static bool send_try_locked(struct amg_peer *peer)
         amg_ofi_connect_lost_locked(peer, amg_ofi_call->strerror(peer->broken));
         return false;
     }
-    if ((peer->owes_connect || peer->owes_accept ||
+    if ((peer->conn.owes_connect || peer->conn.owes_accept ||
             peer->fi_addr == FI_ADDR_NOTAVAIL) &&
         !connect_try_locked(peer))
         return false;
@@ -460,7 +463,7 @@ static bool send_try_locked(struct amg_peer *peer)
  * is not OPEN wait for its ACCEPT. */
 static bool has_more(const struct amg_peer *peer)
 {
-    return peer->owes_connect || peer->owes_accept ||
+    return peer->conn.owes_connect || peer->conn.owes_accept ||
            (peer->state == AMG_OFI_PEER_OPEN &&
                !amg_list_is_empty(&peer->unsent));
 }

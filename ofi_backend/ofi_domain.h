@@ -115,75 +115,79 @@ struct amg_peer {
     struct amg_link all;           /* on the domain's list */
     /* The next one in the same bucket of each index. */
     struct amg_peer *next[AMG_OFI_INDEXES];
-    uint64_t hash;        /* of the address */
-    fi_addr_t fi_addr;    /* FI_ADDR_NOTAVAIL: not inserted yet */
-    uint32_t number;      /* owner of slots in our tables, while it lives */
-    uint64_t token;       /* in messages from the peer; 0: none now */
-    uint64_t my_token;    /* in our messages to the peer; 0: not known */
-    uint64_t incarnation; /* 0: not known */
-    uint32_t epoch;       /* counts incarnations and losses, to tell messages of
-                           * former ones: none is in flight for 2^32 of them */
-
-    /* Messages of the connection, as CONNECT and ACCEPT compare them. */
-    uint32_t sent;         /* posted with `my_token` */
-    uint32_t sending;      /* part of `sent` that the provider still sends */
-    uint32_t received;     /* came with `token` */
-    uint32_t connect_sent; /* `sent` at our last CONNECT */
-    uint32_t short_sent;   /* `sent` at a CONNECT that missed messages */
-    uint16_t short_seq;    /* number of the CONNECT of short_sent, or 0 */
-    uint16_t seq;          /* number of our last CONNECT; 0: none was sent */
-    uint16_t their_seq;    /* number of the peer's last CONNECT */
-
-    uint16_t credit_limit; /* most requests that the peer takes at once */
-    uint16_t credit_first; /* requests that the peer takes at first */
-    uint32_t open;         /* requests of the peer that are not answered */
-    uint32_t open_longs;   /* long ones among `open` */
-    uint16_t long_limit;   /* long requests that the peer takes at once */
-    uint16_t longs;        /* our long requests, from their buffer on */
-    uint16_t long_oneways; /* of `longs`, one-way ones without credits */
-    uint32_t granted;      /* leases of our memory that the peer has */
-    uint32_t asked;        /* our calls: index of the newest, plus 1 */
-    uint8_t context;       /* context that the peer's last request came from */
-    bool owes_connect;     /* a CONNECT is to be sent */
-    bool owes_accept;
-    int broken;      /* libfabric's code of a post that failed for good */
+    uint64_t hash;     /* of the address */
+    fi_addr_t fi_addr; /* FI_ADDR_NOTAVAIL: not inserted yet */
+    uint32_t number;   /* owner of slots in our tables, while it lives */
+    int broken;        /* libfabric's code of a post that failed for good */
     bool is_pending; /* on the domain's list of peers with something to send */
+    bool is_stale;   /* the address is to be inserted anew */
     uint16_t addr_len;
-    unsigned heard_tick;   /* when the peer's last message came */
-    unsigned connect_tick; /* when our last CONNECT left */
-
-    /* The next check of the peer by a tick: see ofi_peer.c. */
-    struct amg_link look; /* on a list of `wheel`, or on `resting`, or on none
-                           */
-    unsigned look_tick;   /* of that check; in `resting`: when it began */
-    bool is_watched;      /* on a list of `wheel` */
-    bool is_stale;        /* the address is to be inserted anew */
-
-    /* A TCP connection that tests whether the host refuses: ofi_tcp_state.c. */
-    unsigned probe_tick; /* no probe before this tick */
-    int probe;           /* descriptor of the probe; -1: none */
-    int probe_error;     /* errno of the last probe */
-    uint8_t probe_wait;  /* ticks before the next probe */
-    uint8_t refusals;    /* in a row */
+    unsigned heard_tick; /* when the peer's last message came */
     struct amg_watched watched;
-
-    uint64_t deadline_ns; /* of amg_ofi_clock_ns() */
-    uint64_t retry_ns;    /* no CONNECT or ACCEPT before; 0: now */
-    uint8_t tries;        /* failed posts of a CONNECT or ACCEPT */
-    uint8_t extensions;   /* of the deadline of the first CONNECT */
     struct amg_flow_peer calls;
     struct amg_list unsent;      /* msgbufs, oldest first */
     struct amg_pack_peer packed; /* the kept message, behind `unsent` */
     struct amg_link pending;
-    struct amg_list sends;      /* msgbufs in flight, by post.waiting */
-    struct amg_list leases;     /* our leases of the peer's memory */
-    struct amg_list grants;     /* the peer's leases of our memory */
-    struct amg_list transfers;  /* our puts and gets */
-    struct amg_list blocked;    /* transfers that wait for `rma_unanswered` */
-    unsigned rma_unanswered;    /* unanswered messages of puts and gets */
-    unsigned revoked;           /* leases that the peer has to return */
-    unsigned posts_in_flight;   /* sends, reads and writes */
-    unsigned overtakable;       /* sends that later requests must not pass */
+    struct amg_list sends;    /* msgbufs in flight, by post.waiting */
+    unsigned posts_in_flight; /* sends, reads and writes */
+    unsigned overtakable;     /* sends that later requests must not pass */
+    struct {                  /* ofi_connect.c */
+        uint64_t token;       /* in messages from the peer; 0: none now */
+        uint64_t my_token;    /* in our messages to the peer; 0: not known */
+        uint64_t incarnation; /* 0: not known */
+        uint32_t epoch; /* counts incarnations and losses, to tell messages of
+                         * former ones: none is in flight for 2^32 of them */
+        /* Messages of the connection, as CONNECT and ACCEPT compare them. */
+        uint32_t sent;     /* posted with `my_token` */
+        uint32_t sending;  /* part of `sent` that the provider still sends */
+        uint32_t received; /* came with `token` */
+        uint32_t connect_sent; /* `sent` at our last CONNECT */
+        uint32_t short_sent;   /* `sent` at a CONNECT that missed messages */
+        uint16_t short_seq;    /* number of the CONNECT of short_sent, or 0 */
+        uint16_t seq;       /* number of our last CONNECT; 0: none was sent */
+        uint16_t their_seq; /* number of the peer's last CONNECT */
+        bool owes_connect;  /* a CONNECT is to be sent */
+        bool owes_accept;
+        uint8_t tries;         /* failed posts of a CONNECT or ACCEPT */
+        uint8_t extensions;    /* of the deadline of the first CONNECT */
+        unsigned connect_tick; /* when our last CONNECT left */
+        uint64_t deadline_ns;  /* of amg_ofi_clock_ns() */
+        uint64_t retry_ns;     /* no CONNECT or ACCEPT before; 0: now */
+    } conn;
+    struct {                   /* ofi_msg.c */
+        uint16_t limit;        /* most requests that the peer takes at once */
+        uint16_t first;        /* requests that the peer takes at first */
+        uint32_t open;         /* requests of the peer that are not answered */
+        uint32_t open_longs;   /* long ones among `open` */
+        uint16_t long_limit;   /* long requests that the peer takes at once */
+        uint16_t longs;        /* our long requests, from their buffer on */
+        uint16_t long_oneways; /* of `longs`, one-way ones without credits */
+        uint32_t asked;        /* our calls: index of the newest, plus 1 */
+        uint8_t context; /* context that the peer's last request came from */
+    } requests;
+    struct { /* ofi_peer.c: the next check of the peer by a tick */
+        struct amg_link link; /* on a list of `wheel`, or on `resting`, or on
+                               * none */
+        unsigned tick;        /* of that check; in `resting`: when it began */
+        bool is_watched;      /* on a list of `wheel` */
+    } look;
+    /* A TCP connection that tests whether the host refuses. */
+    struct {              /* ofi_tcp_state.c */
+        unsigned tick;    /* no probe before this tick */
+        int fd;           /* descriptor of the probe; -1: none */
+        int error;        /* errno of the last probe */
+        uint8_t wait;     /* ticks before the next probe */
+        uint8_t refusals; /* in a row */
+    } probe;
+    struct {                       /* ofi_rma.c, ofi_lease.c */
+        struct amg_list transfers; /* our puts and gets */
+        struct amg_list blocked;   /* transfers that wait for `unanswered` */
+        unsigned unanswered;       /* messages of puts and gets */
+        struct amg_list leases;    /* ours, of the peer's memory */
+        struct amg_list grants;    /* the peer's leases of our memory */
+        uint32_t granted;          /* leases of our memory that the peer has */
+        unsigned revoked;          /* leases that the peer has to return */
+    } rma;
     _Alignas(8) uint8_t addr[]; /* in the provider's format */
 };
 

@@ -301,7 +301,7 @@ hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
     uint32_t body_len = sizeof(access);
 
     AMG_ASSERT(left > 0 && transfer->lease == NULL);
-    if (transfer->peer->rma_unanswered >= UNANSWERED_MAX)
+    if (transfer->peer->rma.unanswered >= UNANSWERED_MAX)
         return HG_AGAIN;
     fragment = fragment_get_locked(transfer);
     msgbuf = amg_ofi_msgbuf_get_locked(domain);
@@ -324,7 +324,7 @@ hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
     }
     amg_seg_iter_skip(&transfer->remote, len);
     fragment_add_locked(fragment, len);
-    transfer->peer->rma_unanswered++;
+    transfer->peer->rma.unanswered++;
     msgbuf->header.cookie = fragment->cookie;
     amg_ofi_send_address(msgbuf, transfer->peer, transfer->ep->base.context_id,
         transfer->target_context, transfer->is_put ? AMG_OFI_PUT : AMG_OFI_GET,
@@ -335,18 +335,18 @@ hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer)
 
 void amg_ofi_fragment_next_locked(struct amg_peer *peer)
 {
-    if (peer->rma_unanswered < UNANSWERED_MAX &&
-        !amg_list_is_empty(&peer->blocked))
+    if (peer->rma.unanswered < UNANSWERED_MAX &&
+        !amg_list_is_empty(&peer->rma.blocked))
         amg_list_push(
-            &peer->domain->rma.transfers, amg_list_pop(&peer->blocked));
+            &peer->domain->rma.transfers, amg_list_pop(&peer->rma.blocked));
 }
 
 /* The message with this cookie is answered, or its peer lost. */
 static void cookie_end_locked(struct amg_peer *peer, uint32_t cookie)
 {
     amg_table_remove(&peer->domain->rma.fragments, cookie);
-    AMG_ASSERT(peer->rma_unanswered > 0);
-    peer->rma_unanswered--;
+    AMG_ASSERT(peer->rma.unanswered > 0);
+    peer->rma.unanswered--;
     amg_ofi_fragment_next_locked(peer);
 }
 
@@ -393,9 +393,9 @@ void amg_ofi_fragment_lost_locked(struct amg_peer *peer)
 {
     const struct amg_table *table = &peer->domain->rma.fragments;
 
-    for (uint32_t i = 0; i < table->cap && peer->rma_unanswered > 0; i++)
+    for (uint32_t i = 0; i < table->cap && peer->rma.unanswered > 0; i++)
         if (table->slots[i].object == &given_up &&
             table->slots[i].owner_or_next == peer->number)
             cookie_end_locked(peer, table->slots[i].cookie);
-    AMG_ASSERT(peer->rma_unanswered == 0);
+    AMG_ASSERT(peer->rma.unanswered == 0);
 }

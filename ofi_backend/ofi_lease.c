@@ -169,7 +169,7 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
     }
     lease->is_kept = was_seen_locked(domain, hash_of(key));
     lease->peer = amg_ofi_peer_ref(peer);
-    amg_list_push(&peer->leases, &lease->link);
+    amg_list_push(&peer->rma.leases, &lease->link);
     *ret_lease = lease;
     return HG_SUCCESS;
 }
@@ -178,9 +178,9 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
 static struct amg_ofi_lease *lease_of_key_locked(
     const struct amg_peer *peer, const struct amg_ofi_key *key)
 {
-    struct amg_link *link = amg_list_first(&peer->leases);
+    struct amg_link *link = amg_list_first(&peer->rma.leases);
 
-    for (; link != NULL; link = amg_list_next(&peer->leases, link)) {
+    for (; link != NULL; link = amg_list_next(&peer->rma.leases, link)) {
         struct amg_ofi_lease *lease =
             amg_container_of(link, struct amg_ofi_lease, link);
 
@@ -361,13 +361,13 @@ struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
 
 void amg_ofi_lease_lost_locked(struct amg_peer *peer)
 {
-    struct amg_link *link = amg_list_first(&peer->leases);
+    struct amg_link *link = amg_list_first(&peer->rma.leases);
 
     while (link != NULL) {
         struct amg_ofi_lease *lease =
             amg_container_of(link, struct amg_ofi_lease, link);
 
-        link = amg_list_next(&peer->leases, link);
+        link = amg_list_next(&peer->rma.leases, link);
         lease->is_gone = true;
         if (lease->users == 0)
             lease_free_locked(lease);

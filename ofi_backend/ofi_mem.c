@@ -217,13 +217,13 @@ static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
 
 static void grant_end_locked(struct grant *grant)
 {
-    AMG_ASSERT(grant->peer->granted > 0);
+    AMG_ASSERT(grant->peer->rma.granted > 0);
     amg_list_remove(&grant->link);
     amg_list_remove(&grant->of_peer);
-    grant->peer->granted--;
-    AMG_ASSERT(!grant->is_revoked || grant->peer->revoked > 0);
+    grant->peer->rma.granted--;
+    AMG_ASSERT(!grant->is_revoked || grant->peer->rma.revoked > 0);
     if (grant->is_revoked)
-        grant->peer->revoked--;
+        grant->peer->rma.revoked--;
     amg_ofi_peer_unref_locked(grant->peer);
     amg_mem_free(grant);
 }
@@ -239,9 +239,9 @@ static hg_return_t grant_make_locked(struct amg_ofi_mem *mem,
     grant->cookie = message->header->cookie;
     grant->context = message->header->context;
     grant->peer = amg_ofi_peer_ref(message->peer);
-    grant->peer->granted++;
+    grant->peer->rma.granted++;
     amg_list_push(&mem->grants, &grant->link);
-    amg_list_push(&grant->peer->grants, &grant->of_peer);
+    amg_list_push(&grant->peer->rma.grants, &grant->of_peer);
     *ret_grant = grant;
     return HG_SUCCESS;
 }
@@ -298,9 +298,9 @@ void amg_ofi_mem_on_lease_locked(const struct amg_ofi_message *message)
 
     memcpy(&ask, message->body, sizeof(ask));
     mem = mem_find_locked(message->domain, &ask.key);
-    if (mem != NULL && message->peer->granted >= GRANTS_MAX) {
+    if (mem != NULL && message->peer->rma.granted >= GRANTS_MAX) {
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_LIMIT,
-            AMG_OFI_LEASE, (long)message->peer->granted);
+            AMG_OFI_LEASE, (long)message->peer->rma.granted);
         rc = HG_AGAIN;
     } else if (mem != NULL && !is_readable(mem)) {
         unreadable_log(mem);
@@ -402,12 +402,12 @@ void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
  * RETURN without a grant has crossed a DENY. */
 void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {
-    struct amg_link *link = amg_list_first(&message->peer->grants);
+    struct amg_link *link = amg_list_first(&message->peer->rma.grants);
 
     while (
         link != NULL && amg_container_of(link, struct grant, of_peer)->cookie !=
                             message->header->cookie)
-        link = amg_list_next(&message->peer->grants, link);
+        link = amg_list_next(&message->peer->rma.grants, link);
     if (link != NULL)
         grant_end_locked(amg_container_of(link, struct grant, of_peer));
 }
@@ -416,7 +416,7 @@ void amg_ofi_mem_lost_locked(struct amg_peer *peer)
 {
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_first(&peer->grants)) != NULL)
+    while ((link = amg_list_first(&peer->rma.grants)) != NULL)
         grant_end_locked(amg_container_of(link, struct grant, of_peer));
 }
 
@@ -436,7 +436,7 @@ bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem)
             return false; /* no memory; the next call tries again */
         AMG_ASSERT(!grant->is_revoked);
         grant->is_revoked = true;
-        grant->peer->revoked++;
+        grant->peer->rma.revoked++;
         amg_list_remove(link);
         amg_list_push(&mem->revoked, link);
     }

@@ -50,11 +50,11 @@ static void call_push_locked(
     struct amg_ofi_call_link *links = peer->domain->call_links.all;
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
 
-    links[index] =
-        (struct amg_ofi_call_link){.next = peer->asked, .is_long = is_long};
-    if (peer->asked != 0)
-        links[peer->asked - 1].prev = index + 1;
-    peer->asked = index + 1;
+    links[index] = (struct amg_ofi_call_link){
+        .next = peer->requests.asked, .is_long = is_long};
+    if (peer->requests.asked != 0)
+        links[peer->requests.asked - 1].prev = index + 1;
+    peer->requests.asked = index + 1;
 }
 
 static void call_remove_locked(struct amg_peer *peer, uint32_t cookie)
@@ -63,14 +63,14 @@ static void call_remove_locked(struct amg_peer *peer, uint32_t cookie)
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
     struct amg_ofi_call_link link = links[index];
 
-    AMG_ASSERT(peer->asked != 0);
-    peer->longs -= link.is_long;
+    AMG_ASSERT(peer->requests.asked != 0);
+    peer->requests.longs -= link.is_long;
     if (link.next != 0)
         links[link.next - 1].prev = link.prev;
     if (link.prev != 0)
         links[link.prev - 1].next = link.next;
     else
-        peer->asked = link.next;
+        peer->requests.asked = link.next;
 }
 
 static hg_return_t request_send_locked(
@@ -85,7 +85,7 @@ static hg_return_t request_send_locked(
             return HG_NOMEM;
         call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted);
     } else {
-        msgbuf->peer->long_oneways += msgbuf->is_counted;
+        msgbuf->peer->requests.long_oneways += msgbuf->is_counted;
     }
     msgbuf->is_counted = false; /* the call counts now */
     msgbuf->header.cookie = post->cookie;
@@ -104,7 +104,7 @@ static bool credits_pay_locked(
 {
     struct amg_peer *peer = amg_container_of(owed, struct amg_peer, calls);
     struct amg_ofi_header header = {
-        .kind = AMG_OFI_CREDIT, .target = peer->context};
+        .kind = AMG_OFI_CREDIT, .target = peer->requests.context};
 
     if (peer->state != AMG_OFI_PEER_OPEN)
         return true; /* nothing is owed to a lost peer */
@@ -163,11 +163,12 @@ hg_return_t amg_ofi_msg_get_buf(
 /* May a long request go to the peer? */
 static bool long_is_allowed_locked(struct amg_peer *peer)
 {
-    if (peer->long_oneways > 0 && peer->calls.unanswered == 0) {
-        peer->longs -= peer->long_oneways;
-        peer->long_oneways = 0;
+    if (peer->requests.long_oneways > 0 && peer->calls.unanswered == 0) {
+        peer->requests.longs -= peer->requests.long_oneways;
+        peer->requests.long_oneways = 0;
     }
-    return peer->state == AMG_OFI_PEER_OPEN && peer->longs < peer->long_limit;
+    return peer->state == AMG_OFI_PEER_OPEN &&
+           peer->requests.longs < peer->requests.long_limit;
 }
 
 hg_return_t amg_ofi_msg_get_long_buf(struct amg_ep *ep, struct amg_peer *peer,
@@ -185,7 +186,7 @@ hg_return_t amg_ofi_msg_get_long_buf(struct amg_ep *ep, struct amg_peer *peer,
     if (msgbuf != NULL) {
         msgbuf->peer = amg_ofi_peer_ref(peer);
         msgbuf->is_counted = true;
-        peer->longs++;
+        peer->requests.longs++;
     }
     amg_bias_unlock(&domain->lock);
     if (msgbuf == NULL)
@@ -265,9 +266,9 @@ static void request_close_locked(const struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_peer *peer = msgbuf->peer;
 
-    peer->open -= peer->open > 0 ? 1 : 0;
+    peer->requests.open -= peer->requests.open > 0 ? 1 : 0;
     if (msgbuf->is_long)
-        peer->open_longs -= peer->open_longs > 0 ? 1 : 0;
+        peer->requests.open_longs -= peer->requests.open_longs > 0 ? 1 : 0;
 }
 
 hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
@@ -294,7 +295,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
         amg_call_begin(op, base);
         amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
     }
-    if (asked->epoch == peer->epoch) {
+    if (asked->epoch == peer->conn.epoch) {
         request_close_locked(asked);
         amg_ofi_send_address(msgbuf, peer, base->context_id,
             arrival->origin_context, AMG_OFI_REPLY, len);
@@ -330,7 +331,7 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     (void)ep; /* the endpoint may be closed by now */
     amg_bias_lock(&domain->lock);
     if (amg_arrival_has_credit(arrival) &&
-        msgbuf->epoch == msgbuf->peer->epoch) {
+        msgbuf->epoch == msgbuf->peer->conn.epoch) {
         request_close_locked(msgbuf);
         credit_owe_locked(msgbuf->peer);
         amg_ofi_wait_shorten_locked(domain);
@@ -380,7 +381,7 @@ struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
         return NULL;
     memcpy(msgbuf->data, message->body, message->len);
     msgbuf->peer = amg_ofi_peer_ref(message->peer);
-    msgbuf->epoch = message->peer->epoch;
+    msgbuf->epoch = message->peer->conn.epoch;
     return msgbuf;
 }
 
@@ -428,8 +429,9 @@ static void request_give_locked(struct amg_ofi_ep *ep,
     struct amg_arrival *arrival =
         arrival_fill(msgbuf, message, is_one_way, false);
 
-    msgbuf->peer->open += !is_one_way || amg_arrival_has_credit(arrival);
-    msgbuf->peer->open_longs += msgbuf->is_long;
+    msgbuf->peer->requests.open +=
+        !is_one_way || amg_arrival_has_credit(arrival);
+    msgbuf->peer->requests.open_longs += msgbuf->is_long;
     amg_list_push(&ep->arrived, &arrival->link);
     amg_ofi_wait_wake_locked(ep);
 }
@@ -460,8 +462,9 @@ static bool has_room(const struct amg_ofi_message *message)
     const struct amg_peer *peer = message->peer;
 
     return amg_flow_is_within(
-               &domain->calls.flow, &peer->calls, peer->open + 1) &&
-           (!message_is_long(message) || peer->open_longs < domain->long_limit);
+               &domain->calls.flow, &peer->calls, peer->requests.open + 1) &&
+           (!message_is_long(message) ||
+               peer->requests.open_longs < domain->long_limit);
 }
 
 void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
@@ -474,10 +477,10 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
     struct amg_ofi_msgbuf *msgbuf = NULL;
     hg_return_t why = ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 
-    message->peer->context = message->header->context;
+    message->peer->requests.context = message->header->context;
     if (is_ack ? message->len > AMG_NOW_LEN : !has_room(message)) {
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_LIMIT,
-            message->header->kind, (long)message->peer->open);
+            message->header->kind, (long)message->peer->requests.open);
         why = HG_AGAIN;
     } else if (ep != NULL && domain->is_listening) {
         msgbuf = msgbuf_of_message_locked(message);
@@ -558,8 +561,8 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
             amg_ofi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
         amg_ofi_msgbuf_put_locked(msgbuf);
     }
-    while (peer->asked != 0) {
-        uint32_t index = peer->asked - 1;
+    while (peer->requests.asked != 0) {
+        uint32_t index = peer->requests.asked - 1;
 
         call_remove_locked(peer, index);
         amg_calls_lost_at_locked(&domain->calls, index);
@@ -578,7 +581,7 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
             amg_container_of(link, struct amg_arrival, link);
         struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_arrival(arrival);
 
-        if (msgbuf->epoch == msgbuf->peer->epoch &&
+        if (msgbuf->epoch == msgbuf->peer->conn.epoch &&
             (!arrival->is_one_way || amg_arrival_has_credit(arrival))) {
             request_close_locked(msgbuf);
             request_refuse_locked(msgbuf->peer, arrival->origin_context,

@@ -35,9 +35,9 @@ struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_long_locked(
 /* The msgbuf no longer counts in `longs` of its peer. */
 static inline void amg_ofi_msgbuf_uncount_locked(struct amg_ofi_msgbuf *msgbuf)
 {
-    AMG_ASSERT(msgbuf->is_counted && msgbuf->peer->longs > 0);
+    AMG_ASSERT(msgbuf->is_counted && msgbuf->peer->requests.longs > 0);
     msgbuf->is_counted = false;
-    msgbuf->peer->longs--;
+    msgbuf->peer->requests.longs--;
 }
 /* Frees the msgbuf, and ends its reference to the peer. */
 void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf);

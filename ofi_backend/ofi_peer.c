@@ -112,7 +112,7 @@ static struct amg_peer **bucket_of(
 {
     bool is_by_token = index == &peer->domain->peers.indexes[AMG_OFI_BY_TOKEN];
 
-    return &index->buckets[(is_by_token ? peer->token : peer->hash) &
+    return &index->buckets[(is_by_token ? peer->conn.token : peer->hash) &
                            index->mask];
 }
 
@@ -168,9 +168,9 @@ static void index_remove(struct amg_peer *peer, unsigned which)
 
 void amg_ofi_token_set_locked(struct amg_peer *peer, uint64_t token)
 {
-    if (peer->token != 0)
+    if (peer->conn.token != 0)
         index_remove(peer, AMG_OFI_BY_TOKEN);
-    peer->token = token;
+    peer->conn.token = token;
     if (token != 0)
         index_add(peer, AMG_OFI_BY_TOKEN);
 }
@@ -217,15 +217,15 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     peer->state = AMG_OFI_PEER_UNKNOWN;
     peer->hash = hash;
     peer->fi_addr = FI_ADDR_NOTAVAIL;
-    peer->probe = -1;
+    peer->probe.fd = -1;
     peer->addr_len = len;
     memcpy(peer->addr, addr, len);
     amg_list_init(&peer->unsent);
     amg_list_init(&peer->sends);
-    amg_list_init(&peer->leases);
-    amg_list_init(&peer->grants);
-    amg_list_init(&peer->transfers);
-    amg_list_init(&peer->blocked);
+    amg_list_init(&peer->rma.leases);
+    amg_list_init(&peer->rma.grants);
+    amg_list_init(&peer->rma.transfers);
+    amg_list_init(&peer->rma.blocked);
     amg_flow_bound(&domain->calls.flow, &peer->calls, 1, 1); /* until OPEN */
     atomic_init(&peer->refs, 1);
     rc = amg_table_add(&domain->peers.numbers, peer, 0, &peer->number);
@@ -273,8 +273,10 @@ static void peer_free_locked(struct amg_peer *peer)
     struct amg_ofi_domain *domain = peer->domain;
 
     AMG_ASSERT(amg_list_is_empty(&peer->unsent));
-    AMG_ASSERT(amg_list_is_empty(&peer->leases) && peer->posts_in_flight == 0);
-    AMG_ASSERT(amg_list_is_empty(&peer->transfers) && peer->granted == 0);
+    AMG_ASSERT(
+        amg_list_is_empty(&peer->rma.leases) && peer->posts_in_flight == 0);
+    AMG_ASSERT(
+        amg_list_is_empty(&peer->rma.transfers) && peer->rma.granted == 0);
     if (peer->fi_addr != FI_ADDR_NOTAVAIL && domain->fi.ep != NULL)
         (void)amg_ofi_call->av_remove(domain->fi.av, peer->fi_addr);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
@@ -283,8 +285,8 @@ static void peer_free_locked(struct amg_peer *peer)
     index_remove(peer, AMG_OFI_BY_ADDR);
     if (peer->is_pending)
         amg_list_remove(&peer->pending);
-    if (amg_link_is_listed(&peer->look))
-        amg_list_remove(&peer->look);
+    if (amg_link_is_listed(&peer->look.link))
+        amg_list_remove(&peer->look.link);
     amg_list_remove(&peer->all);
     amg_mem_free(peer);
 }
@@ -356,20 +358,20 @@ const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text)
 
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer)
 {
-    return peer->state == AMG_OFI_PEER_CONNECTING || peer->owes_connect ||
-           peer->owes_accept || !amg_list_is_empty(&peer->unsent);
+    return peer->state == AMG_OFI_PEER_CONNECTING || peer->conn.owes_connect ||
+           peer->conn.owes_accept || !amg_list_is_empty(&peer->unsent);
 }
 
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer)
 {
-    return peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers) ||
-           peer->revoked > 0 || peer->rma_unanswered > 0 ||
-           peer->posts_in_flight > 0;
+    return peer->calls.unanswered > 0 ||
+           !amg_list_is_empty(&peer->rma.transfers) || peer->rma.revoked > 0 ||
+           peer->rma.unanswered > 0 || peer->posts_in_flight > 0;
 }
 
 void amg_ofi_peer_set_deadline(struct amg_peer *peer)
 {
-    peer->deadline_ns =
+    peer->conn.deadline_ns =
         amg_ofi_clock_ns(peer->domain) + peer->domain->connect_ns;
 }
 
@@ -378,12 +380,12 @@ void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks)
     struct amg_ofi_domain *domain = peer->domain;
 
     AMG_ASSERT(ticks > 0 && ticks < AMG_OFI_WHEEL);
-    if (amg_link_is_listed(&peer->look))
-        amg_list_remove(&peer->look);
-    peer->is_watched = true;
-    peer->look_tick = domain->clock.tick + ticks;
-    amg_list_push(
-        &domain->peers.wheel[peer->look_tick % AMG_OFI_WHEEL], &peer->look);
+    if (amg_link_is_listed(&peer->look.link))
+        amg_list_remove(&peer->look.link);
+    peer->look.is_watched = true;
+    peer->look.tick = domain->clock.tick + ticks;
+    amg_list_push(&domain->peers.wheel[peer->look.tick % AMG_OFI_WHEEL],
+        &peer->look.link);
 }
 
 unsigned amg_ofi_peer_patience(const struct amg_peer *peer)
@@ -400,19 +402,22 @@ unsigned amg_ofi_peer_patience(const struct amg_peer *peer)
 struct amg_peer *amg_ofi_peer_next_watched_locked(
     const struct amg_ofi_domain *domain, const struct amg_peer *peer)
 {
-    unsigned at = peer == NULL ? 0 : peer->look_tick % AMG_OFI_WHEEL;
+    unsigned at = peer == NULL ? 0 : peer->look.tick % AMG_OFI_WHEEL;
     struct amg_link *link =
-        peer == NULL ? amg_list_first(&domain->peers.wheel[0])
-                     : amg_list_next(&domain->peers.wheel[at], &peer->look);
+        peer == NULL
+            ? amg_list_first(&domain->peers.wheel[0])
+            : amg_list_next(&domain->peers.wheel[at], &peer->look.link);
 
     while (link == NULL && ++at < AMG_OFI_WHEEL)
         link = amg_list_first(&domain->peers.wheel[at]);
-    return link == NULL ? NULL : amg_container_of(link, struct amg_peer, look);
+    return link == NULL ? NULL
+                        : amg_container_of(link, struct amg_peer, look.link);
 }
 
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer)
 {
-    if (!peer->is_watched || peer->look_tick - peer->domain->clock.tick > 1)
+    if (!peer->look.is_watched ||
+        peer->look.tick - peer->domain->clock.tick > 1)
         amg_ofi_peer_look_in_locked(peer, 1);
     if (peer->is_pending)
         return;
@@ -433,10 +438,10 @@ void amg_ofi_peer_connect_locked(struct amg_peer *peer)
                peer->state == AMG_OFI_PEER_CLAIMED);
     if (peer->state == AMG_OFI_PEER_UNKNOWN)
         amg_ofi_token_set_locked(peer, amg_ofi_token_draw());
-    peer->extensions = 0;
+    peer->conn.extensions = 0;
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_CONNECTING);
     amg_ofi_peer_set_deadline(peer);
-    peer->owes_connect = true;
+    peer->conn.owes_connect = true;
     amg_ofi_peer_set_pending_locked(peer);
 }
 
@@ -446,15 +451,15 @@ void amg_ofi_peer_check_locked(struct amg_peer *peer)
         amg_ofi_peer_connect_locked(peer);
         return;
     }
-    if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_connect)
+    if (peer->state != AMG_OFI_PEER_OPEN || peer->conn.owes_connect)
         return;
     if (!amg_ofi_peer_is_waiting(peer)) {
         amg_ofi_peer_set_deadline(peer);
-        peer->deadline_ns -= peer->domain->connect_ns > 2 * SILENT_NS
-                                 ? SILENT_NS
-                                 : peer->domain->connect_ns / 2;
+        peer->conn.deadline_ns -= peer->domain->connect_ns > 2 * SILENT_NS
+                                      ? SILENT_NS
+                                      : peer->domain->connect_ns / 2;
     }
-    peer->owes_connect = true;
+    peer->conn.owes_connect = true;
     amg_ofi_peer_set_pending_locked(peer);
 }
 

@@ -46,7 +46,7 @@ unsigned amg_ofi_peer_patience(const struct amg_peer *peer);
 /* From now on this process may wait for the peer: the ticks check the peer. */
 static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
 {
-    if (!AMG_LIKELY(peer->is_watched))
+    if (!AMG_LIKELY(peer->look.is_watched))
         amg_ofi_peer_look_in_locked(peer, amg_ofi_peer_patience(peer));
 }
 /* The watched peer behind `peer`; if that is NULL, the first. NULL: no more. */
@@ -90,7 +90,7 @@ static inline struct amg_peer *amg_ofi_token_find_locked(
         &domain->peers.indexes[AMG_OFI_BY_TOKEN];
     struct amg_peer *peer = index->buckets[token & index->mask];
 
-    while (peer != NULL && peer->token != token)
+    while (peer != NULL && peer->conn.token != token)
         peer = peer->next[AMG_OFI_BY_TOKEN];
     return peer;
 }

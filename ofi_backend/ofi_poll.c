@@ -115,11 +115,11 @@ static void pack_read_locked(const struct amg_ofi_message *pack,
         .whole = whole,
     };
     struct amg_pack_part part;
-    uint32_t epoch = pack->peer->epoch;
+    uint32_t epoch = pack->peer->conn.epoch;
 
     if (whole != NULL)
         message.arrival = amg_pack_arrivals(whole->data, pack->len);
-    while (pack->peer->epoch == epoch && amg_pack_iter_next(iter, &part)) {
+    while (pack->peer->conn.epoch == epoch && amg_pack_iter_next(iter, &part)) {
         unsigned kind = part.head.kind;
 
         header.context = part.head.context;
@@ -194,7 +194,7 @@ static void message_take_locked(
         unknown_warn(domain, len);
         return;
     }
-    message.peer->received++;
+    message.peer->conn.received++;
     if (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_ACCEPT &&
         !amg_ofi_connect_prove_locked(message.peer))
         return;
@@ -345,7 +345,7 @@ static const char *lack_of(const struct amg_peer *peer)
 {
     if (!has_memory())
         return "this process has no memory left for a connection; ";
-    switch (peer->probe_error) {
+    switch (peer->probe.error) {
     case EMFILE:
         return "this process has no file descriptor left (ulimit -n); ";
     case ENFILE:
@@ -371,12 +371,12 @@ static bool deadline_extend_locked(struct amg_peer *peer)
         !peer->domain->facts.is_tcp || amg_ofi_tcp_is_connected_locked(peer);
 
     if (peer->state != AMG_OFI_PEER_CONNECTING ||
-        (!(is_joined && may_live) && peer->extensions >= EXTENSIONS_MAX) ||
+        (!(is_joined && may_live) && peer->conn.extensions >= EXTENSIONS_MAX) ||
         (!may_live && (!is_joined || lack_of(peer)[0] != '\0')) ||
         !has_memory())
         return false;
-    AMG_ASSERT(peer->extensions <= EXTENSIONS_MAX);
-    peer->extensions += peer->extensions < EXTENSIONS_MAX ? 1 : 0;
+    AMG_ASSERT(peer->conn.extensions <= EXTENSIONS_MAX);
+    peer->conn.extensions += peer->conn.extensions < EXTENSIONS_MAX ? 1 : 0;
     amg_ofi_peer_set_deadline(peer);
     return true;
 }
@@ -412,8 +412,8 @@ static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
     unsigned tick = peer->domain->clock.tick;
 
     /* The deadline was set while no thread polled. */
-    if (peer->deadline_ns > now_ns + peer->domain->connect_ns)
-        peer->deadline_ns = now_ns + peer->domain->connect_ns;
+    if (peer->conn.deadline_ns > now_ns + peer->domain->connect_ns)
+        peer->conn.deadline_ns = now_ns + peer->domain->connect_ns;
     if (is_silent(peer, peer->domain->connect_ns) &&
         amg_ofi_tcp_end_if_dead_locked(peer)) {
         amg_ofi_connect_lost_locked(peer,
@@ -429,15 +429,15 @@ static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
         return;
     }
     if (amg_ofi_peer_is_waiting(peer) &&
-        now_ns >= peer->deadline_ns + grace_ns(peer) &&
+        now_ns >= peer->conn.deadline_ns + grace_ns(peer) &&
         !deadline_extend_locked(peer)) {
         peer_time_out_locked(peer);
         return;
     }
-    if (tick - peer->connect_tick < AMG_OFI_SILENT_TICKS)
+    if (tick - peer->conn.connect_tick < AMG_OFI_SILENT_TICKS)
         return;
     if (peer->state == AMG_OFI_PEER_CONNECTING) {
-        peer->owes_connect = true; /* the peer may have been too busy */
+        peer->conn.owes_connect = true; /* the peer may have been too busy */
         amg_ofi_peer_set_pending_locked(peer);
     } else if (tick - peer->heard_tick >=
                (amg_ofi_peer_is_awaited(peer) ? (unsigned)AMG_OFI_SILENT_TICKS
@@ -455,20 +455,20 @@ static void look_next_locked(struct amg_peer *peer)
         amg_ofi_peer_look_in_locked(peer, 1);
     else if (amg_ofi_peer_is_awaited(peer))
         amg_ofi_peer_look_in_locked(peer, amg_ofi_peer_patience(peer));
-    if (peer->is_watched || peer->state == AMG_OFI_PEER_UNKNOWN ||
+    if (peer->look.is_watched || peer->state == AMG_OFI_PEER_UNKNOWN ||
         (peer->state == AMG_OFI_PEER_OPEN && domain->is_joined))
         return;
-    peer->look_tick = domain->clock.tick;
-    amg_list_push(&domain->peers.resting, &peer->look);
+    peer->look.tick = domain->clock.tick;
+    amg_list_push(&domain->peers.resting, &peer->look.link);
 }
 
 /* Checks a peer that was taken off its list. */
 static void peer_look_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     (void)amg_ofi_peer_ref(peer);
-    peer->is_watched = false;
+    peer->look.is_watched = false;
     peer_check_locked(peer, now_ns);
-    if (!peer->is_watched)
+    if (!peer->look.is_watched)
         look_next_locked(peer);
     amg_ofi_peer_unref_locked(peer);
 }
@@ -483,12 +483,14 @@ static void peers_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
     amg_list_splice(
         &due, &domain->peers.wheel[domain->clock.tick % AMG_OFI_WHEEL]);
     while ((link = amg_list_pop(&due)) != NULL)
-        peer_look_locked(amg_container_of(link, struct amg_peer, look), now_ns);
+        peer_look_locked(
+            amg_container_of(link, struct amg_peer, look.link), now_ns);
     while (count++ < RESTS_MAX &&
            (link = amg_list_first(&domain->peers.resting)) != NULL) {
-        struct amg_peer *peer = amg_container_of(link, struct amg_peer, look);
+        struct amg_peer *peer =
+            amg_container_of(link, struct amg_peer, look.link);
 
-        if (domain->clock.tick - peer->look_tick < REST_TICKS)
+        if (domain->clock.tick - peer->look.tick < REST_TICKS)
             return;
         amg_list_remove(link);
         peer_look_locked(peer, now_ns);
@@ -522,7 +524,7 @@ static void silent_check_locked(struct amg_ofi_domain *domain)
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
-            peer->number, (unsigned)amg_list_len(&peer->transfers));
+            peer->number, (unsigned)amg_list_len(&peer->rma.transfers));
     }
     amg_calls_watched_locked(&domain->calls);
 }

@@ -127,7 +127,7 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
                  : amg_ofi_fragment_post_locked(transfer, on_completed_locked);
     if (rc == HG_AGAIN) {
         if (!amg_link_is_listed(&transfer->link))
-            amg_list_push(transfer->lease == NULL ? &transfer->peer->blocked
+            amg_list_push(transfer->lease == NULL ? &transfer->peer->rma.blocked
                                                   : &domain->rma.transfers,
                 &transfer->link);
         return;
@@ -266,13 +266,13 @@ void amg_ofi_rma_on_revoke_locked(const struct amg_ofi_message *message)
 {
     struct amg_ofi_lease *lease = amg_ofi_lease_revoked_locked(message);
     struct amg_link *link =
-        lease == NULL ? NULL : amg_list_first(&message->peer->transfers);
+        lease == NULL ? NULL : amg_list_first(&message->peer->rma.transfers);
 
     while (link != NULL) {
         struct amg_ofi_transfer *transfer =
             amg_container_of(link, struct amg_ofi_transfer, of_peer);
 
-        link = amg_list_next(&message->peer->transfers, link);
+        link = amg_list_next(&message->peer->rma.transfers, link);
         if (transfer->lease == lease && transfer->posted < transfer->len)
             transfer_stop_locked(transfer, HG_NOENTRY);
     }
@@ -322,7 +322,7 @@ static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
             return rc;
     }
     transfer->lease = lease;
-    amg_list_push(&transfer->peer->transfers, &transfer->of_peer);
+    amg_list_push(&transfer->peer->rma.transfers, &transfer->of_peer);
     amg_ofi_peer_watch_locked(transfer->peer);
     if (lease != NULL && lease->state == AMG_OFI_LEASE_ASKED)
         amg_list_push(&lease->waiting, &transfer->link);
@@ -412,13 +412,13 @@ static void transfers_each_locked(struct amg_ofi_domain *domain,
     while (at != NULL) {
         struct amg_peer *peer =
             amg_ofi_peer_ref(amg_container_of(at, struct amg_peer, all));
-        struct amg_link *link = amg_list_first(&peer->transfers);
+        struct amg_link *link = amg_list_first(&peer->rma.transfers);
 
         while (link != NULL) {
             struct amg_ofi_transfer *transfer =
                 amg_container_of(link, struct amg_ofi_transfer, of_peer);
 
-            link = amg_list_next(&peer->transfers, link);
+            link = amg_list_next(&peer->rma.transfers, link);
             if (transfer->ep == ep)
                 fn(transfer);
         }
@@ -479,13 +479,13 @@ void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain)
 
 void amg_ofi_rma_lost_locked(struct amg_peer *peer)
 {
-    struct amg_link *link = amg_list_first(&peer->transfers);
+    struct amg_link *link = amg_list_first(&peer->rma.transfers);
 
     while (link != NULL) {
         struct amg_ofi_transfer *transfer =
             amg_container_of(link, struct amg_ofi_transfer, of_peer);
 
-        link = amg_list_next(&peer->transfers, link);
+        link = amg_list_next(&peer->rma.transfers, link);
         transfer_stop_locked(transfer, HG_HOSTUNREACH);
     }
     amg_ofi_fragment_lost_locked(peer);

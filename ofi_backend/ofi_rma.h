@@ -177,7 +177,7 @@ struct amg_ofi_fragment *amg_ofi_fragment_find_locked(
     const struct amg_ofi_message *message);
 /* The peer is lost, and its transfers have ended: no answer will come. */
 void amg_ofi_fragment_lost_locked(struct amg_peer *peer);
-/* Lets the next transfer that waits for `rma_unanswered` try again. Also for
+/* Lets the next transfer that waits for `rma.unanswered` try again. Also for
  * each transfer that ends, which may have had its turn without a post. */
 void amg_ofi_fragment_next_locked(struct amg_peer *peer);
 /* Translates libfabric's code of a failed access to ours. */

@@ -274,11 +274,11 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
     (void)entry;
     amg_list_remove(&msgbuf->post.link);
     post_end_locked(msgbuf);
-    if (is_counted(msgbuf) && epoch == peer->epoch &&
-        amg_ofi_header_of(msgbuf)->token == peer->my_token)
-        peer->sending--;
+    if (is_counted(msgbuf) && epoch == peer->conn.epoch &&
+        amg_ofi_header_of(msgbuf)->token == peer->conn.my_token)
+        peer->conn.sending--;
     msgbuf_left_locked(msgbuf, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
-    if (error != 0 && peer->epoch == epoch)
+    if (error != 0 && peer->conn.epoch == epoch)
         amg_ofi_peer_break_locked(peer, error < 0 ? -error : error);
     amg_ofi_peer_unref_locked(peer);
 }
@@ -297,13 +297,13 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     AMG_ASSERT(peer->overtakable <= peer->posts_in_flight);
     if (peer->overtakable > 0 && is_request(msgbuf))
         return -FI_EAGAIN;
-    header->token = peer->my_token;
+    header->token = peer->conn.my_token;
     /* A CONNECT goes to a peer that does not know this process yet. */
     header->credits =
         kind == AMG_OFI_CONNECT
             ? 0
             : (uint8_t)amg_flow_take_owed(&peer->calls, CREDITS_PER_MESSAGE);
-    msgbuf->epoch = peer->epoch;
+    msgbuf->epoch = peer->conn.epoch;
     if (is_short) {
         code = amg_ofi_call->inject(
             domain->fi.ep, header, msgbuf->len, peer->fi_addr);
@@ -320,11 +320,11 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     if (peer->calls.owed > 0) /* more than a message can carry */
         amg_flow_owe_again(&domain->calls.flow, &peer->calls,
             amg_flow_take_owed(&peer->calls, UINT16_MAX));
-    peer->sent += kind == AMG_OFI_CONNECT ? 0 : 1;
+    peer->conn.sent += kind == AMG_OFI_CONNECT ? 0 : 1;
     if (is_short) {
         msgbuf_left_locked(msgbuf, HG_SUCCESS);
     } else {
-        peer->sending += kind == AMG_OFI_CONNECT ? 0 : 1;
+        peer->conn.sending += kind == AMG_OFI_CONNECT ? 0 : 1;
         peer->posts_in_flight++;
         peer->overtakable += is_overtakable(msgbuf);
         amg_list_push(&domain->msgbufs.in_flight, &msgbuf->post.link);
@@ -341,7 +341,7 @@ static void message_send_locked(struct amg_ofi_msgbuf *msgbuf)
 
     amg_ofi_peer_watch_locked(peer);
     /* A peer that sent a CONNECT gets the ACCEPT before any other message. */
-    if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_accept &&
+    if (peer->state == AMG_OFI_PEER_OPEN && !peer->conn.owes_accept &&
         peer->fi_addr != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
         code = amg_ofi_send_post_locked(msgbuf);
     if (code == 0)

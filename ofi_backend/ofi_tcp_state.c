@@ -266,9 +266,9 @@ void amg_ofi_tcp_fini(struct amg_ofi_domain *domain)
 
 static void probe_close(struct amg_peer *peer)
 {
-    if (peer->probe >= 0)
-        close(peer->probe);
-    peer->probe = -1;
+    if (peer->probe.fd >= 0)
+        close(peer->probe.fd);
+    peer->probe.fd = -1;
 }
 
 /* Begins to connect. 0: connected; else errno. EINPROGRESS: not yet. */
@@ -276,23 +276,24 @@ static int probe_begin(struct amg_peer *peer)
 {
     const union addr remote = addr_of(peer);
 
-    AMG_ASSERT(peer->probe < 0);
-    peer->probe = socket(
+    AMG_ASSERT(peer->probe.fd < 0);
+    peer->probe.fd = socket(
         remote.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (peer->probe < 0)
+    if (peer->probe.fd < 0)
         return errno;
-    return connect(peer->probe, &remote.any, peer->addr_len) == 0 ? 0 : errno;
+    return connect(peer->probe.fd, &remote.any, peer->addr_len) == 0 ? 0
+                                                                     : errno;
 }
 
 static int probe_result(const struct amg_peer *peer)
 {
-    struct pollfd event = {.fd = peer->probe, .events = POLLOUT};
+    struct pollfd event = {.fd = peer->probe.fd, .events = POLLOUT};
     socklen_t len = sizeof(int);
     int error = 0;
 
     if (poll(&event, 1, 0) <= 0)
         return EINPROGRESS;
-    (void)getsockopt(peer->probe, SOL_SOCKET, SO_ERROR, &error, &len);
+    (void)getsockopt(peer->probe.fd, SOL_SOCKET, SO_ERROR, &error, &len);
     return error;
 }
 
@@ -302,36 +303,36 @@ bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)
 
     if (!peer->domain->facts.is_tcp)
         return false;
-    if (peer->probe >= 0) {
-        peer->probe_error = probe_result(peer);
-    } else if ((int)(tick - peer->probe_tick) < 0) {
+    if (peer->probe.fd >= 0) {
+        peer->probe.error = probe_result(peer);
+    } else if ((int)(tick - peer->probe.tick) < 0) {
         return false;
     } else if (amg_ofi_tcp_is_connected_locked(peer)) {
-        peer->probe_tick = tick + READ_TICKS;
+        peer->probe.tick = tick + READ_TICKS;
         return false;
     } else {
-        peer->probe_error = probe_begin(peer);
+        peer->probe.error = probe_begin(peer);
     }
-    if (peer->probe_error == EINPROGRESS)
+    if (peer->probe.error == EINPROGRESS)
         return false;
     probe_close(peer);
-    if (peer->probe_error == ECONNREFUSED) {
-        peer->probe_tick = tick + 1;
-        return ++peer->refusals >= REFUSALS;
+    if (peer->probe.error == ECONNREFUSED) {
+        peer->probe.tick = tick + 1;
+        return ++peer->probe.refusals >= REFUSALS;
     }
-    peer->refusals = 0;
-    peer->probe_wait = peer->probe_wait == 0             ? 1
-                       : peer->probe_wait < WAIT_MAX / 2 ? 2 * peer->probe_wait
+    peer->probe.refusals = 0;
+    peer->probe.wait = peer->probe.wait == 0             ? 1
+                       : peer->probe.wait < WAIT_MAX / 2 ? 2 * peer->probe.wait
                                                          : WAIT_MAX;
-    peer->probe_tick = tick + peer->probe_wait;
+    peer->probe.tick = tick + peer->probe.wait;
     return false;
 }
 
 void amg_ofi_tcp_probe_end_locked(struct amg_peer *peer)
 {
     probe_close(peer);
-    peer->refusals = 0;
-    peer->probe_wait = 0;
-    peer->probe_error = 0;
-    peer->probe_tick = peer->domain->clock.tick;
+    peer->probe.refusals = 0;
+    peer->probe.wait = 0;
+    peer->probe.error = 0;
+    peer->probe.tick = peer->domain->clock.tick;
 }

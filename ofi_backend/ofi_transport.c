@@ -124,7 +124,7 @@ static struct amg_peer *pending_peer_find_locked(
     struct amg_peer *peer = amg_ofi_peer_next_watched_locked(domain, NULL);
 
     while (peer != NULL && peer->calls.unanswered == 0 &&
-           amg_list_is_empty(&peer->transfers))
+           amg_list_is_empty(&peer->rma.transfers))
         peer = amg_ofi_peer_next_watched_locked(domain, peer);
     return peer;
 }
@@ -185,7 +185,8 @@ static void peer_write_state_locked(
     const struct amg_calls *calls = &peer->domain->calls;
 
     amg_state_begin_peer_locked(state, calls, &peer->calls, peer->number);
-    amg_state_add(state, "its calls not answered or released", peer->open);
+    amg_state_add(
+        state, "its calls not answered or released", peer->requests.open);
     amg_state_add_list(state,
         "messages waiting for a connection, or room of the provider",
         &peer->unsent);
@@ -193,16 +194,18 @@ static void peer_write_state_locked(
         state, "messages kept for further calls", peer->packed.kept != NULL);
     amg_state_add_list(state, "messages to it with the provider", &peer->sends);
     amg_state_add(state, "messages about the connection due to it",
-        (size_t)peer->owes_connect + peer->owes_accept);
+        (size_t)peer->conn.owes_connect + peer->conn.owes_accept);
     /* The next long call gives back places of answered one-way calls. */
     amg_state_add(state, "long requests with a place there",
-        peer->longs - (peer->calls.unanswered == 0 ? peer->long_oneways : 0u));
-    amg_state_add_list(state, "transfers", &peer->transfers);
+        peer->requests.longs -
+            (peer->calls.unanswered == 0 ? peer->requests.long_oneways : 0u));
+    amg_state_add_list(state, "transfers", &peer->rma.transfers);
     amg_state_add(
-        state, "unanswered messages of transfers", peer->rma_unanswered);
-    amg_state_add(state, "leases that it was asked to return", peer->revoked);
+        state, "unanswered messages of transfers", peer->rma.unanswered);
+    amg_state_add(
+        state, "leases that it was asked to return", peer->rma.revoked);
     amg_state_print(state, ", leases that it has %u, %s",
-        (unsigned)peer->granted,
+        (unsigned)peer->rma.granted,
         peer->state == AMG_OFI_PEER_OPEN ? "connected" : "not connected");
     amg_state_end(state);
 }
@@ -261,8 +264,8 @@ static void disconnect_send_locked(struct amg_ofi_domain *domain)
 
         if (peer->state == AMG_OFI_PEER_OPEN && peer != domain->self)
             (void)amg_ofi_send_control_locked(peer,
-                (struct amg_ofi_header){
-                    .kind = AMG_OFI_DISCONNECT, .target = peer->context},
+                (struct amg_ofi_header){.kind = AMG_OFI_DISCONNECT,
+                    .target = peer->requests.context},
                 NULL, 0);
     }
     (void)settle_locked(domain, DISCONNECT_MS, is_sending, domain);

@@ -225,9 +225,9 @@ void ofi_wait(struct ofi_side *side, bool is_long)
     for (; link != NULL; link = amg_list_next(&domain->peers.all, link)) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
-        peer->retry_ns = 0;
+        peer->conn.retry_ns = 0;
         if (is_long)
-            peer->deadline_ns = 0;
+            peer->conn.deadline_ns = 0;
         count++;
     }
     FUZZ_CHECK(count <= OFI_PEERS_MAX);

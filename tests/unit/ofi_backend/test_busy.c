@@ -113,7 +113,7 @@ static hg_return_t poll_late(const struct amg_op *op, unsigned times)
     hg_return_t ret = poll_both(op); /* sends what is kept for other calls */
 
     tick = domain->clock.tick;
-    peer->deadline_ns =
+    peer->conn.deadline_ns =
         amg_ofi_clock_ns(domain) - (times - 1) * domain->connect_ns - 1;
     if (lack != NULL)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, lack), 0);
@@ -189,17 +189,17 @@ static void test_busy_answer_to_a_check_has_time(void **state)
     unsigned tick = 0;
 
     (void)state;
-    peer->deadline_ns = 1;
+    peer->conn.deadline_ns = 1;
     sending = SEND_AGAIN;
     client_check();
-    while (!peer->owes_accept && peer->state == AMG_OFI_PEER_OPEN)
+    while (!peer->conn.owes_accept && peer->state == AMG_OFI_PEER_OPEN)
         (void)poll_both(NULL);
     tick = domain->clock.tick;
     while (domain->clock.tick - tick < 2)
         (void)poll_both(NULL);
     assert_int_equal(peer->state, AMG_OFI_PEER_OPEN);
     sending = SEND_GOES;
-    while (peer->owes_accept)
+    while (peer->conn.owes_accept)
         (void)poll_both(NULL);
     post(&op);
     assert_int_equal(wait_for(&op), HG_SUCCESS);
@@ -329,7 +329,7 @@ static hg_return_t poll_after(const struct amg_op *op, uint64_t away_ns)
     hg_return_t ret = HG_AGAIN;
 
     domain->clock.tick_ns = amg_clock_ns() - away_ns;
-    peer->deadline_ns -= away_ns;
+    peer->conn.deadline_ns -= away_ns;
     while (ret == HG_AGAIN && domain->clock.tick == tick)
         ret = poll_both(op);
     return ret;

@@ -174,7 +174,7 @@ static void test_long_requests_are_limited(void **state)
     while (!amg_list_is_empty(&held))
         answer_one();
     poll_until(&ended, LIMIT);
-    while (peer->longs > 0)
+    while (peer->requests.longs > 0)
         poll_both();
     assert_int_equal(post_all(ops, true), LIMIT);
     poll_until(&held_count, 2 * LIMIT);
@@ -207,7 +207,7 @@ static void test_long_requests_beyond_the_limit_are_refused(void **state)
     struct amg_op ops[CREDITS];
 
     (void)state;
-    peer->long_limit = CREDITS; /* as no peer of ours has it */
+    peer->requests.long_limit = CREDITS; /* as no peer of ours has it */
     assert_int_equal(post_all(ops, true), CREDITS);
     poll_until(&refused, CREDITS - LIMIT);
     assert_int_equal(held_count, LIMIT);

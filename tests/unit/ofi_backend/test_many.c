@@ -293,7 +293,7 @@ static void test_many_only_the_silent_one_is_checked(void **state)
     ticks(SECOND_AND_HALF);
     assert_int_equal(watched_count(), 1);
     assert_int_equal(kinds[AMG_OFI_CONNECT], 1);
-    assert_true(peers[LOST]->seq > 0);
+    assert_true(peers[LOST]->conn.seq > 0);
     amg_ofi_connect_lost_locked(peers[LOST], NULL);
     assert_true(has_ended(&op));
     ticks(SECOND_AND_HALF);
@@ -398,7 +398,7 @@ static void test_many_leases_are_revoked_once_each(void **state)
         else
             amg_ofi_connect_lost_locked(peers[i], NULL);
     for (uint32_t i = 0; i < peer_count; i++)
-        assert_int_equal(peers[i]->granted, 0);
+        assert_int_equal(peers[i]->rma.granted, 0);
     assert_int_equal(
         amg_ofi_transport.bulk.unreg(party.domain, mem, 0), HG_SUCCESS);
 }
@@ -428,7 +428,7 @@ static void test_many_first_contacts_wait_aside(void **state)
     assert_int_equal(kinds[AMG_OFI_CONNECT], peer_count);
     assert_true(amg_list_is_empty(&inside()->peers.pending));
     assert_int_equal(inside()->peers.unsent_count, peer_count);
-    peers[0]->my_token = 1;
+    peers[0]->conn.my_token = 1;
     assert_true(amg_ofi_connect_prove_locked(peers[0]));
     tick();
     assert_int_equal(kinds[AMG_OFI_REQUEST], 1);

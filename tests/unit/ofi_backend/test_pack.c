@@ -357,7 +357,7 @@ static void say(const void *body, uint32_t len, uint32_t count)
     struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
     struct amg_ofi_header header = {.kind = AMG_OFI_MAGIC | AMG_OFI_PACK,
         .cookie = count,
-        .token = peer->my_token};
+        .token = peer->conn.my_token};
     unsigned char *bytes = malloc(sizeof(header) + len);
     const struct fi_cq_data_entry entry = {
         .buf = bytes, .len = sizeof(header) + len, .flags = FI_RECV};

@@ -50,13 +50,13 @@ static void test_token_leads_to_its_peer(void **state)
         amg_ofi_token_set_locked(peers[i], amg_ofi_token_draw());
     for (unsigned i = 0; i < COUNT; i++) {
         assert_ptr_equal(
-            amg_ofi_token_find_locked(&domain, peers[i]->token), peers[i]);
+            amg_ofi_token_find_locked(&domain, peers[i]->conn.token), peers[i]);
         for (unsigned bit = 0; bit < 64; bit++)
             assert_null(amg_ofi_token_find_locked(
-                &domain, peers[i]->token ^ 1ull << bit));
+                &domain, peers[i]->conn.token ^ 1ull << bit));
     }
     for (unsigned i = 0; i < COUNT; i++) {
-        token = peers[i]->token;
+        token = peers[i]->conn.token;
         amg_ofi_token_set_locked(peers[i], 0);
         assert_null(amg_ofi_token_find_locked(&domain, token));
         amg_ofi_token_set_locked(peers[i], token + 1);

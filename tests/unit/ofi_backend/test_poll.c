@@ -172,7 +172,7 @@ static void test_poll_wrong_fields_of_a_peer_do_no_harm(void **state)
         fill_random(&header, sizeof(header));
         header.kind =
             (uint8_t)(AMG_OFI_MAGIC | (unsigned)rand() % AMG_OFI_KIND_COUNT);
-        header.token = world.peer->token;
+        header.token = world.peer->conn.token;
         header.credits = (uint8_t)(rand() % 3);
         header.target = (uint8_t)(rand() % 3);
         header.cookie = (uint32_t)rand() % 4;
@@ -201,12 +201,12 @@ static void test_poll_leases_of_one_peer_are_bounded(void **state)
     amg_ofi_transport.bulk.key(world.mem, &key);
     memcpy(&message.ask, key.bytes, sizeof(message.ask));
     connect_send(&world);
-    message.header.token = world.peer->token;
+    message.header.token = world.peer->conn.token;
     for (unsigned i = 0; i < LEASES; i++) {
         message.header.cookie = i;
         receive(&world, &message, sizeof(message));
     }
-    assert_in_range(world.peer->granted, 1, LEASES_MAX);
+    assert_in_range(world.peer->rma.granted, 1, LEASES_MAX);
     world_close(&world);
 }
 

@@ -22,13 +22,13 @@ enum { RECLAIM_MAX = 8 };
 
 static void full_warn(struct amg_shm_domain *domain, int error)
 {
-    if (!domain->has_warned_full)
+    if (!domain->bufs.has_warned)
         AMG_LOG_WARNING("shm",
             "na+sm://%s: /dev/shm has no room for further messages (%s): those "
             "of more than %d bytes leave slowly, as others are read; free some "
             "of /dev/shm",
             domain->region.name, strerror(error), AMG_SHM_RUN);
-    domain->has_warned_full = true;
+    domain->bufs.has_warned = true;
 }
 
 static struct amg_shm_buf *buf_fresh_locked(
@@ -53,7 +53,7 @@ static struct amg_shm_buf *buf_fresh_locked(
         return NULL;
     }
     stock->next++;
-    buf = &domain->bufs[index];
+    buf = &domain->bufs.all[index];
     buf->domain = domain;
     buf->stock = stock;
     buf->index = index;
@@ -68,12 +68,12 @@ struct amg_shm_buf *amg_shm_buf_heap_locked(
 {
     /* Copies into cells read whole cells. */
     uint32_t room = cap < AMG_SHM_RUN ? AMG_SHM_RUN : cap;
-    struct amg_link *link = domain->short_bufs;
+    struct amg_link *link = domain->bufs.on_heap;
     struct amg_shm_buf *buf = NULL;
 
     AMG_ASSERT(cap <= domain->region.message_len);
     if (room == AMG_SHM_RUN && link != NULL) {
-        domain->short_bufs = link->next;
+        domain->bufs.on_heap = link->next;
         return amg_container_of(link, struct amg_shm_buf, post.link);
     }
     buf = amg_mem_alloc(sizeof(*buf) + room);
@@ -135,7 +135,7 @@ struct amg_shm_buf *amg_shm_buf_find_locked(
 static struct amg_shm_buf *transit_get_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
 {
-    struct amg_shm_stock *stock = &domain->stocks[AMG_SHM_STOCK_TRANSIT];
+    struct amg_shm_stock *stock = &domain->bufs.stocks[AMG_SHM_STOCK_TRANSIT];
     const struct amg_link *link = NULL;
     uint32_t left = AMG_SHM_TRANSIT;
     uint32_t of_peer = 0;
@@ -177,7 +177,7 @@ struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf)
 
     AMG_ASSERT(buf->len <= buf->buf.cap && buf->peer != NULL);
     if (buf->msgbuf == NULL ||
-        buf->stock != &domain->stocks[AMG_SHM_STOCK_MSGBUFS])
+        buf->stock != &domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS])
         return buf;
     copy = amg_shm_buf_heap_locked(domain, buf->len);
     if (copy == NULL)
@@ -225,7 +225,7 @@ static void stock_reclaim_locked(
 void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer)
 {
     for (unsigned i = 0; i < AMG_SHM_STOCKS; i++)
-        stock_reclaim_locked(&peer->domain->stocks[i], peer);
+        stock_reclaim_locked(&peer->domain->bufs.stocks[i], peer);
     peer->msgbufs_lent = 0;
 }
 
@@ -234,7 +234,7 @@ size_t amg_shm_buf_lent_locked(const struct amg_shm_peer *peer)
     size_t count = 0;
 
     for (unsigned i = 0; i < AMG_SHM_STOCKS && peer->msgbufs_lent > 0; i++) {
-        const struct amg_list *lent = &peer->domain->stocks[i].lent;
+        const struct amg_list *lent = &peer->domain->bufs.stocks[i].lent;
         struct amg_link *link = amg_list_first(lent);
 
         for (; link != NULL; link = amg_list_next(lent, link)) {
@@ -254,11 +254,11 @@ size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain)
     size_t count = 0;
 
     for (uint32_t i = 0; i < AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS; i++)
-        count += domain->bufs[i].stock != NULL;
+        count += domain->bufs.all[i].stock != NULL;
     for (unsigned i = 0; i < AMG_SHM_STOCKS; i++) {
-        const struct amg_link *free = domain->stocks[i].free;
+        const struct amg_link *free = domain->bufs.stocks[i].free;
 
-        count -= amg_list_len(&domain->stocks[i].lent);
+        count -= amg_list_len(&domain->bufs.stocks[i].lent);
         for (; free != NULL; free = free->next)
             count--;
     }
@@ -268,7 +268,7 @@ size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain)
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
 {
     for (unsigned i = 0; i < AMG_SHM_STOCK_BLOCKS; i++) {
-        const struct amg_list *lent = &domain->stocks[i].lent;
+        const struct amg_list *lent = &domain->bufs.stocks[i].lent;
         struct amg_link *link = amg_list_first(lent);
 
         for (; link != NULL; link = amg_list_next(lent, link)) {
@@ -306,7 +306,7 @@ hg_return_t amg_shm_buf_get(
     (void)peer;
     if (!amg_bias_lock_own(&domain->lock))
         return buf_get(domain, ret_buf);
-    buf = amg_shm_buf_pop_locked(&domain->stocks[AMG_SHM_STOCK_MSGBUFS]);
+    buf = amg_shm_buf_pop_locked(&domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS]);
     amg_bias_unlock_own(&domain->lock);
     if (!AMG_LIKELY(buf != NULL))
         return buf_get(domain, ret_buf);
@@ -326,7 +326,7 @@ hg_return_t amg_shm_buf_get_long(struct amg_ep *ep, struct amg_peer *peer,
     amg_bias_lock(&domain->lock);
     for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS && buf == NULL; kind++) {
         struct amg_shm_stock *stock =
-            &domain->stocks[AMG_SHM_STOCK_BLOCKS + kind];
+            &domain->bufs.stocks[AMG_SHM_STOCK_BLOCKS + kind];
 
         if (len > amg_shm_block_cap(kind))
             continue;
@@ -361,7 +361,7 @@ static void stock_init(
 
 hg_return_t amg_shm_bufs_init(struct amg_shm_domain *domain)
 {
-    struct amg_shm_stock *stocks = domain->stocks;
+    struct amg_shm_stock *stocks = domain->bufs.stocks;
     uint32_t next = AMG_SHM_MSGBUFS;
 
     stock_init(&stocks[AMG_SHM_STOCK_TRANSIT], 0, AMG_SHM_TRANSIT);
@@ -374,17 +374,17 @@ hg_return_t amg_shm_bufs_init(struct amg_shm_domain *domain)
         next += count;
     }
     AMG_ASSERT(next == AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS);
-    domain->bufs = amg_mem_zalloc(next * sizeof(*domain->bufs));
-    return domain->bufs == NULL ? HG_NOMEM : HG_SUCCESS;
+    domain->bufs.all = amg_mem_zalloc(next * sizeof(*domain->bufs.all));
+    return domain->bufs.all == NULL ? HG_NOMEM : HG_SUCCESS;
 }
 
 void amg_shm_bufs_fini(struct amg_shm_domain *domain)
 {
-    while (domain->short_bufs != NULL) {
-        struct amg_link *link = domain->short_bufs;
+    while (domain->bufs.on_heap != NULL) {
+        struct amg_link *link = domain->bufs.on_heap;
 
-        domain->short_bufs = link->next;
+        domain->bufs.on_heap = link->next;
         amg_mem_free(amg_container_of(link, struct amg_shm_buf, post.link));
     }
-    amg_mem_free(domain->bufs);
+    amg_mem_free(domain->bufs.all);
 }

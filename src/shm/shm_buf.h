@@ -77,7 +77,7 @@ static inline struct amg_shm_buf *amg_shm_buf_pop_locked(
 static inline struct amg_shm_buf *amg_shm_buf_msgbuf_locked(
     struct amg_shm_domain *domain)
 {
-    struct amg_shm_stock *stock = &domain->stocks[AMG_SHM_STOCK_MSGBUFS];
+    struct amg_shm_stock *stock = &domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS];
     struct amg_shm_buf *buf = amg_shm_buf_pop_locked(stock);
 
     return AMG_LIKELY(buf != NULL) ? buf
@@ -100,8 +100,8 @@ static inline void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
     if (AMG_LIKELY(buf->msgbuf != NULL)) {
         amg_shm_buf_push_locked(buf);
     } else if (buf->buf.cap == AMG_SHM_RUN) {
-        buf->post.link.next = buf->domain->short_bufs;
-        buf->domain->short_bufs = &buf->post.link;
+        buf->post.link.next = buf->domain->bufs.on_heap;
+        buf->domain->bufs.on_heap = &buf->post.link;
     } else {
         amg_mem_free(buf);
     }

@@ -278,28 +278,36 @@ struct amg_shm_domain {
     struct amg_shm_rank *ranks;
     uint32_t rank_count; /* 0: not in a job */
     uint32_t next_peer_id;
+    bool wants_retry; /* a send waits for a slot, or a wakeup failed */
     /* Descriptors for peers: at most `descriptors_max` pidfds, and as many
      * doorbells, of which the oldest is closed for a new one. */
     uint32_t descriptors_max;
-    uint32_t pidfd_count;
-    uint32_t doorbell_count;
-    struct amg_list doorbells;
-    int death_epoll;   /* epoll over the pidfds of all peers; -1: none */
-    int tick_timer;    /* in `death_epoll`, created when first needed; or -1 */
-    uint64_t tick_ns;  /* period of `tick_timer`; 0: disarmed */
-    bool wants_retry;  /* a send waits for a slot, or a wakeup failed */
-    bool lacks_pidfds; /* there may be peers without a pidfd */
-    bool has_unseen;   /* rings of ours may not be opened by their reader */
+    struct { /* shm_doorbell.c: doorbells of peers, the oldest first */
+        struct amg_list open;
+        uint32_t count;
+    } doorbells;
+    struct {               /* shm_liveness.c */
+        int epoll;         /* epoll over the pidfds of all peers; -1: none */
+        int timer;         /* in `epoll`, created when first needed; or -1 */
+        uint64_t tick_ns;  /* period of `timer`; 0: disarmed */
+        uint32_t pidfds;   /* number of pidfds */
+        bool lacks_pidfds; /* there may be peers without a pidfd */
+        bool has_unseen;   /* rings of ours may not be opened by their reader */
+    } deaths;
     uint64_t unmapped_since_ns; /* senders cannot be mapped since then; or 0 */
     uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
     uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
-    struct amg_shm_stock stocks[AMG_SHM_STOCKS];
-    struct amg_link *short_bufs; /* free bufs on the heap, singly linked */
-    struct amg_shm_buf *bufs;    /* by index of the msgbuf or block */
-    bool has_warned_full;        /* warned that /dev/shm is full */
-    struct amg_shm_arrival *free_arrivals;
-    struct amg_shm_block *blocks; /* the memory of the arrivals */
+    struct { /* shm_buf.c */
+        struct amg_shm_stock stocks[AMG_SHM_STOCKS];
+        struct amg_link *on_heap; /* free ones, singly linked */
+        struct amg_shm_buf *all;  /* by index of the msgbuf or block */
+        bool has_warned;          /* warned that /dev/shm is full */
+    } bufs;
+    struct { /* shm_msg.c */
+        struct amg_shm_arrival *free;
+        struct amg_shm_block *blocks; /* the memory of all */
+    } arrivals;
 
     struct amg_shm_inring **inrings; /* by slot; NULL: not opened */
     struct amg_shm_inbox *inboxes[AMG_SHM_CONTEXTS]; /* NULL: never opened */

@@ -128,7 +128,8 @@ hg_return_t amg_shm_doorbell_open(struct amg_shm_ep *ep)
     ep->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (ep->epoll >= 0 && doorbell_make(ep->inbox, path) &&
         epoll_add(ep->epoll, ep->inbox->doorbell) &&
-        (domain->death_epoll < 0 || epoll_add(ep->epoll, domain->death_epoll)))
+        (domain->deaths.epoll < 0 ||
+            epoll_add(ep->epoll, domain->deaths.epoll)))
         return HG_SUCCESS;
     AMG_LOG_ERROR(
         "shm", "cannot make the doorbell %s: %s", path, strerror(errno));
@@ -255,7 +256,7 @@ void amg_shm_doorbell_drop_locked(
 {
     if (amg_link_is_listed(&link->kept)) {
         amg_list_remove(&link->kept);
-        domain->doorbell_count--;
+        domain->doorbells.count--;
     }
     if (link->doorbell >= 0)
         amg_spare_close(link->doorbell);
@@ -266,12 +267,12 @@ void amg_shm_doorbell_drop_locked(
 static void doorbell_keep_locked(
     struct amg_shm_domain *domain, struct amg_shm_link *link)
 {
-    amg_list_push(&domain->doorbells, &link->kept);
-    if (++domain->doorbell_count > domain->descriptors_max)
+    amg_list_push(&domain->doorbells.open, &link->kept);
+    if (++domain->doorbells.count > domain->descriptors_max)
         amg_shm_doorbell_drop_locked(
-            domain, amg_container_of(amg_list_first(&domain->doorbells),
+            domain, amg_container_of(amg_list_first(&domain->doorbells.open),
                         struct amg_shm_link, kept));
-    AMG_ASSERT(domain->doorbell_count <= domain->descriptors_max);
+    AMG_ASSERT(domain->doorbells.count <= domain->descriptors_max);
 }
 
 void amg_shm_link_raise_locked(

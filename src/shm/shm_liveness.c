@@ -214,9 +214,9 @@ void amg_shm_liveness_check_closed_locked(struct amg_shm_domain *domain)
 static void death_events_take_locked(struct amg_shm_domain *domain)
 {
     struct epoll_event events[EVENTS];
-    int count = domain->death_epoll < 0
+    int count = domain->deaths.epoll < 0
                     ? 0
-                    : epoll_wait(domain->death_epoll, events, EVENTS, 0);
+                    : epoll_wait(domain->deaths.epoll, events, EVENTS, 0);
 
     for (int i = 0; i < count; i++) {
         uint64_t times = 0;
@@ -224,7 +224,7 @@ static void death_events_take_locked(struct amg_shm_domain *domain)
             amg_map_get(&domain->peers, events[i].data.u64);
 
         if (events[i].data.u64 == 0)
-            (void)!read(domain->tick_timer, &times, sizeof(times));
+            (void)!read(domain->deaths.timer, &times, sizeof(times));
         if (peer != NULL)
             peer_gone_locked(peer, !amg_shm_region_is_closed(&peer->region));
     }
@@ -237,14 +237,14 @@ static uint64_t tick_period_locked(struct amg_shm_domain *domain)
 
     if (domain->wants_retry)
         return RETRY_NS;
-    while (domain->has_unseen &&
+    while (domain->deaths.has_unseen &&
            (peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         /* The peer may refuse this process, and could not wake it. */
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
             !amg_shm_link_is_seen_locked(peer))
             return CHECK_NS;
-    domain->has_unseen = false;
-    return domain->lacks_pidfds ? CHECK_NS : 0;
+    domain->deaths.has_unseen = false;
+    return domain->deaths.lacks_pidfds ? CHECK_NS : 0;
 }
 
 /* Creates the timer if needed; false: no descriptor is left. */
@@ -252,17 +252,18 @@ static bool tick_timer_make(struct amg_shm_domain *domain)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
 
-    AMG_ASSERT(domain->death_epoll >= 0);
-    if (domain->tick_timer >= 0)
+    AMG_ASSERT(domain->deaths.epoll >= 0);
+    if (domain->deaths.timer >= 0)
         return true;
-    domain->tick_timer =
+    domain->deaths.timer =
         timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (domain->tick_timer >= 0 && epoll_ctl(domain->death_epoll, EPOLL_CTL_ADD,
-                                       domain->tick_timer, &event) != 0) {
-        close(domain->tick_timer);
-        domain->tick_timer = -1;
+    if (domain->deaths.timer >= 0 &&
+        epoll_ctl(domain->deaths.epoll, EPOLL_CTL_ADD, domain->deaths.timer,
+            &event) != 0) {
+        close(domain->deaths.timer);
+        domain->deaths.timer = -1;
     }
-    return domain->tick_timer >= 0;
+    return domain->deaths.timer >= 0;
 }
 
 bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain)
@@ -271,12 +272,12 @@ bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain)
     const struct timespec period = {.tv_nsec = (long)period_ns};
     const struct itimerspec when = {period, period};
 
-    if (period_ns == domain->tick_ns)
+    if (period_ns == domain->deaths.tick_ns)
         return true;
-    if (domain->death_epoll < 0 || !tick_timer_make(domain) ||
-        timerfd_settime(domain->tick_timer, 0, &when, NULL) != 0)
+    if (domain->deaths.epoll < 0 || !tick_timer_make(domain) ||
+        timerfd_settime(domain->deaths.timer, 0, &when, NULL) != 0)
         return period_ns != RETRY_NS;
-    domain->tick_ns = period_ns;
+    domain->deaths.tick_ns = period_ns;
     return true;
 }
 
@@ -316,7 +317,7 @@ static void no_pidfd_check_locked(struct amg_shm_domain *domain)
         }
         link = next;
     }
-    domain->lacks_pidfds = link != NULL || !amg_list_is_empty(&checked);
+    domain->deaths.lacks_pidfds = link != NULL || !amg_list_is_empty(&checked);
     amg_list_splice(peers, &checked);
 }
 
@@ -329,15 +330,15 @@ void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 void amg_shm_liveness_init(struct amg_shm_domain *domain)
 {
     /* -1: no epoll set, and the peers are checked by their pids. */
-    domain->death_epoll = epoll_create1(EPOLL_CLOEXEC);
-    domain->tick_timer = -1;
+    domain->deaths.epoll = epoll_create1(EPOLL_CLOEXEC);
+    domain->deaths.timer = -1;
     domain->peer_gone_locked = peer_gone_locked;
 }
 
 void amg_shm_liveness_fini(struct amg_shm_domain *domain)
 {
-    if (domain->tick_timer >= 0)
-        close(domain->tick_timer);
-    if (domain->death_epoll >= 0)
-        close(domain->death_epoll);
+    if (domain->deaths.timer >= 0)
+        close(domain->deaths.timer);
+    if (domain->deaths.epoll >= 0)
+        close(domain->deaths.epoll);
 }

@@ -39,15 +39,15 @@ static bool block_add_locked(struct amg_shm_domain *domain)
     if (block == NULL)
         return false;
     memset(block, 0, sizeof(*block));
-    block->next = domain->blocks;
-    domain->blocks = block;
+    block->next = domain->arrivals.blocks;
+    domain->arrivals.blocks = block;
     for (unsigned i = 0; i < BLOCK; i++) {
         struct amg_shm_arrival *arrival = &block->arrivals[i];
 
         arrival->domain = domain;
         arrival->base.data = arrival->bytes;
-        arrival->next_free = domain->free_arrivals;
-        domain->free_arrivals = arrival;
+        arrival->next_free = domain->arrivals.free;
+        domain->arrivals.free = arrival;
     }
     return true;
 }
@@ -59,18 +59,18 @@ hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain)
 
 void amg_shm_msg_fini(struct amg_shm_domain *domain)
 {
-    while (domain->blocks != NULL) {
-        struct amg_shm_block *next = domain->blocks->next;
+    while (domain->arrivals.blocks != NULL) {
+        struct amg_shm_block *next = domain->arrivals.blocks->next;
 
-        amg_mem_free(domain->blocks);
-        domain->blocks = next;
+        amg_mem_free(domain->arrivals.blocks);
+        domain->arrivals.blocks = next;
     }
 }
 
 size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain)
 {
-    const struct amg_shm_block *block = domain->blocks;
-    const struct amg_shm_arrival *free = domain->free_arrivals;
+    const struct amg_shm_block *block = domain->arrivals.blocks;
+    const struct amg_shm_arrival *free = domain->arrivals.free;
     size_t count = 0;
 
     for (; block != NULL; block = block->next)
@@ -95,10 +95,10 @@ static inline struct amg_shm_arrival *arrival_get_locked(
 {
     struct amg_shm_arrival *arrival = NULL;
 
-    if (!AMG_LIKELY(domain->free_arrivals != NULL) && !block_add_locked(domain))
+    if (!AMG_LIKELY(domain->arrivals.free != NULL) && !block_add_locked(domain))
         return NULL;
-    arrival = domain->free_arrivals;
-    domain->free_arrivals = arrival->next_free;
+    arrival = domain->arrivals.free;
+    domain->arrivals.free = arrival->next_free;
     return arrival;
 }
 
@@ -124,8 +124,8 @@ static inline void arrival_put_locked(struct amg_shm_arrival *arrival)
 
     if (!AMG_LIKELY(arrival->base.data == arrival->bytes))
         bytes_release_locked(arrival);
-    arrival->next_free = domain->free_arrivals;
-    domain->free_arrivals = arrival;
+    arrival->next_free = domain->arrivals.free;
+    domain->arrivals.free = arrival;
     amg_shm_peer_unref_locked(amg_shm_peer_of(arrival->base.from));
 }
 
@@ -219,8 +219,8 @@ static AMG_INLINE struct amg_shm_arrival *arrival_make_locked(
             amg_shm_in_continue(
                 message->in, arrival->bytes, amg_shm_run_cells(message->len));
     } else if (!msgbuf_take_locked(arrival, *message)) {
-        arrival->next_free = domain->free_arrivals;
-        domain->free_arrivals = arrival;
+        arrival->next_free = domain->arrivals.free;
+        domain->arrivals.free = arrival;
         return NULL;
     }
     message->peer->refs++;
@@ -585,8 +585,8 @@ static AMG_INLINE bool release_simply_locked(
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
     }
     peer->refs--;
-    arrival->next_free = domain->free_arrivals;
-    domain->free_arrivals = arrival;
+    arrival->next_free = domain->arrivals.free;
+    domain->arrivals.free = arrival;
     return true;
 }
 

@@ -250,7 +250,7 @@ static bool link_claim_locked(
     ring->incarnation = own->incarnation;
     amg_shm_out_init(
         &link->out, ring, !region->has_membarrier || !own->has_membarrier);
-    peer->domain->has_unseen = true;
+    peer->domain->deaths.has_unseen = true;
     atomic_store_explicit(
         &region->claims[link->slot], link->claim, memory_order_release);
     /* Dekker: an owner that closes now sees the claim and wakes this process,
@@ -358,7 +358,7 @@ hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain)
 {
     amg_list_init(&domain->all_peers);
     amg_list_init(&domain->blocked);
-    amg_list_init(&domain->doorbells);
+    amg_list_init(&domain->doorbells.open);
     domain->descriptors_max = descriptors_max();
     domain->self = peer_make_locked(domain, &domain->region);
     if (domain->self == NULL)
@@ -371,14 +371,14 @@ void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer)
 {
     if (peer->pidfd < 0)
         return;
-    AMG_ASSERT(peer->domain->death_epoll >= 0);
+    AMG_ASSERT(peer->domain->deaths.epoll >= 0);
     /* close() does not remove the pidfd from the set if a forked child has it,
      * too. */
     (void)epoll_ctl(
-        peer->domain->death_epoll, EPOLL_CTL_DEL, peer->pidfd, NULL);
+        peer->domain->deaths.epoll, EPOLL_CTL_DEL, peer->pidfd, NULL);
     close(peer->pidfd);
     peer->pidfd = -1;
-    peer->domain->pidfd_count--;
+    peer->domain->deaths.pidfds--;
 }
 
 /* Asks the kernel to report the death of a peer, where that is possible. */
@@ -390,19 +390,19 @@ static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
 
     if (amg_shm_peer_is_own_process(peer))
         return;
-    if (domain->death_epoll >= 0 &&
-        domain->pidfd_count < domain->descriptors_max &&
+    if (domain->deaths.epoll >= 0 &&
+        domain->deaths.pidfds < domain->descriptors_max &&
         peer->region.pid_ns == domain->region.pid_ns)
         peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
-    domain->pidfd_count += peer->pidfd >= 0;
+    domain->deaths.pidfds += peer->pidfd >= 0;
     /* The pid may have been reused before the pidfd was opened. */
     if (peer->pidfd >= 0 &&
         (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
             epoll_ctl(
-                domain->death_epoll, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
+                domain->deaths.epoll, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
         amg_shm_peer_pidfd_close_locked(peer);
     if (peer->pidfd < 0)
-        domain->lacks_pidfds = true;
+        domain->deaths.lacks_pidfds = true;
 }
 
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)

@@ -62,11 +62,11 @@ static void test_descriptors_of_peers_are_bounded(void **state)
         party_ask(&party, peers[i % PEERS], &call, i, SHORT);
         assert_int_equal(party_wait(&party, &call), HG_SUCCESS);
         assert_true(party_answer_is(&party, &call, i));
-        assert_true(domain->pidfd_count <= BOUND);
-        assert_true(domain->doorbell_count <= BOUND);
+        assert_true(domain->deaths.pidfds <= BOUND);
+        assert_true(domain->doorbells.count <= BOUND);
     }
-    assert_int_equal(domain->pidfd_count, BOUND);
-    assert_int_equal(domain->doorbell_count, BOUND);
+    assert_int_equal(domain->deaths.pidfds, BOUND);
+    assert_int_equal(domain->doorbells.count, BOUND);
     assert_true(descriptors_count() <= before + 2 * BOUND);
     /* The last one has no pidfd. */
     assert_true(amg_shm_peer_of(peers[PEERS - 1])->pidfd < 0);
@@ -79,8 +79,8 @@ static void test_descriptors_of_peers_are_bounded(void **state)
         party_child_end(&children[i]);
     while (amg_shm_peer_next_locked(domain, domain->self) != NULL)
         party_poll(&party);
-    assert_int_equal(domain->pidfd_count, 0);
-    assert_int_equal(domain->doorbell_count, 0);
+    assert_int_equal(domain->deaths.pidfds, 0);
+    assert_int_equal(domain->doorbells.count, 0);
     assert_true(descriptors_count() <= before + 1); /* and a timer */
     party_close(&party);
 }

@@ -142,7 +142,7 @@ static void test_receiver_keeps_no_msgbuf_of_the_transit_stock(void **state)
     (void)state;
     party_child_start(&keeper, PARTY_KEEPER, "");
     party_open(&party, "", 0);
-    stocks = amg_shm_domain_of(party.domain)->stocks;
+    stocks = amg_shm_domain_of(party.domain)->bufs.stocks;
     for (unsigned i = 0; i < KEPT; i++)
         assert_int_equal(
             shm->msg.get_buf(party.ep, NULL, &bufs[i]), HG_SUCCESS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A child of fork() leaves its parent alone, and does not hang, whatever it
  * does with what it inherits; afterwards the parent serves another process.
- * forked TRANSPORT LAYER DOES: LAYER is hg, margo (with a progress thread) or
- * abt; DOES is what the child does
+ * forked_child_spares_parent TRANSPORT LAYER DOES: LAYER is hg, margo (with a
+ * progress thread) or abt; DOES is what the child does
  *
  *   close   ends all that it inherits
  *   call    uses all of it, which is refused

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A program that was compiled with another MPI does not link with the library.
 #
-# other_mpi_link.sh MPICC INCLUDE-DIR LIBRARY-DIR
+# other_mpi_refused_at_link.sh MPICC INCLUDE-DIR LIBRARY-DIR
 set -eu
 
 mpicc=$1 include=$2 library=$3

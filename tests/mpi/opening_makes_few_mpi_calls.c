@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that opening a class makes few collective calls of MPI over all ranks,
  * none of which blocks, and sends few messages from rank to rank, none on one
- * node; so that no number grows unseen: opening_calls COLLECTIVES [MESSAGES].
+ * node; so that no number grows unseen: opening_makes_few_mpi_calls COLLECTIVES
+ * [MESSAGES].
  *
  * A blocking call keeps the core until its time slice is over, while the rank
  * that it waits for may have none. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A child that a rank forks is no rank: however it ends, and whatever it does
- * with the class it inherits, the job goes on. forked program|library DOES: the
- * program has started MPI, or the library; DOES is what the child does
+ * with the class it inherits, the job goes on. forked_child_spares_job
+ * program|library DOES: the program has started MPI, or the library; DOES is
+ * what the child does
  *
  *   exit CODE   exit(CODE)
  *   exec        starts another program

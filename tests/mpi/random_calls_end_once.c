@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads of each rank call, answer, cancel, destroy, expose memory and free
  * it, all at random and at once: every callback runs once, successful
- * operations have the right bytes, and at the end nothing is left. `stress
- * SECONDS SEED`; the seed is printed first. */
+ * operations have the right bytes, and at the end nothing is left.
+ * `random_calls_end_once SECONDS SEED`; the seed is printed first. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -472,7 +472,7 @@ int main(int argc, char **argv)
 
     first_seed = argc > 2 ? strtoul(argv[2], NULL, 10)
                           : (unsigned long)ranks_now_ns() % 1000000;
-    fprintf(stderr, "stress: seed %lu\n", first_seed);
+    fprintf(stderr, "random_calls_end_once: seed %lu\n", first_seed);
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_limit(seconds + FINALLY_SECONDS);
     HG_Set_log_level("error");

@@ -3,7 +3,7 @@
 # A job that was split into jobs of one rank logs that once, with a hint, and
 # ends with an error; a job that was started alone does not.
 #
-#   fell_apart.sh LAUNCH HELLO
+#   split_job_is_logged_once.sh LAUNCH HELLO
 set -u
 
 launch=$1 hello=$2

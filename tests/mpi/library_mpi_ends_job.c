@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends of a job whose MPI the library initialized; run by ends.sh:
- * ends MODE FIFO
+/* Ends of a job whose MPI the library initialized; run by a script of the same
+ * name: library_mpi_ends_job MODE FIFO
  *
  *   early   rank 1 closes before rank 0 has done its work, which lasts until
  *           rank 1 has logged twice which rank it waits for; it must not leave

@@ -5,7 +5,7 @@
 # sets, without those that Open MPI makes while it waits: it gives the core away,
 # and looks at its descriptors.
 #
-# syscalls.sh LAUNCH AMALGAM_BENCH
+# null_calls_need_few_syscalls.sh LAUNCH AMALGAM_BENCH
 set -eu
 
 # A timer of MPI may expire in only one of the two.

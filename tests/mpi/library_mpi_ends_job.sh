@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a job, and checks its exit code and its last line: ends.sh LAUNCH RANKS
-# CODE LINE PROGRAM MODE
+# Runs a job, and checks its exit code and its last line:
+# library_mpi_ends_job.sh LAUNCH RANKS CODE LINE PROGRAM MODE
 set -u
 launch=$1 ranks=$2 wanted=$3 line=$4
 shift 4

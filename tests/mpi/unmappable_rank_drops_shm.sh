@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# One rank cannot map the memory of the others on its node: no_map.sh LAUNCH
-# PRELOAD PROGRAM [ofi]. Its node does without, and logs that once; the other
-# node does not. If shared memory is required, no class is opened. The rank gets
-# a copy of the addresses of other nodes, which libfabric needs. A rank that finds
-# the memory of others by name only uses it, and the names stay until the class
-# closes. A rank that cannot meet the others of its node is alone on one.
+# One rank cannot map the memory of the others on its node:
+# unmappable_rank_drops_shm.sh LAUNCH PRELOAD PROGRAM [ofi]. Its node does
+# without, and logs that once; the other node does not. If shared memory is
+# required, no class is opened. The rank gets a copy of the addresses of other
+# nodes, which libfabric needs. A rank that finds the memory of others by name
+# only uses it, and the names stay until the class closes. A rank that cannot
+# meet the others of its node is alone on one.
 set -eu
 
 launch=$1
@@ -14,7 +15,7 @@ program=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # LD_PRELOAD is a list, cut at spaces and colons, which the path may have.
-ln -s "$preload" "$work/no_map.so"
+ln -s "$preload" "$work/preload.so"
 
 fail() {
     echo "FAILED: $*" >&2
@@ -23,7 +24,7 @@ fail() {
 }
 
 run() {
-    env "${who:-NO_MAP_RANK=1}" LD_PRELOAD="$work/no_map.so" \
+    env "${who:-NO_MAP_RANK=1}" LD_PRELOAD="$work/preload.so" \
         AMALGAM_TRANSPORT="$1" timeout 50 \
         "$launch" "${@:2}" >"$work/out" 2>"$work/err"
 }

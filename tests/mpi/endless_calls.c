@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and bulk data until an interrupt, for ctrl_c.sh; prints which process
- * is in the middle. */
+/* Calls and bulk data until an interrupt, for
+ * interrupted_job_leaves_nothing.sh; prints which process is in the middle. */
 #include <unistd.h>
 
 #include "ranks.h"

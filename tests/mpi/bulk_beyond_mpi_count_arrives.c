@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A transfer longer than any count of MPI arrives whole: 2.5 GiB and 3 bytes,
- * pulled and pushed: bulk_huge user, or bulk_huge library for the exposed
- * memory. The memory is reserved, and mostly untouched zeros, so that sent user
- * memory takes hardly any pages and received memory all: marks are at the
- * borders of fragments and where mixed-up ones would show. */
+ * pulled and pushed: bulk_beyond_mpi_count_arrives user, or library for the
+ * exposed memory. The memory is reserved, and mostly untouched zeros, so that
+ * sent user memory takes hardly any pages and received memory all: marks are at
+ * the borders of fragments and where mixed-up ones would show. */
 #include <string.h>
 #include <sys/mman.h>
 

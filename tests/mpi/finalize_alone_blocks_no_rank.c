@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank that closes a class alone, and abandons the others, does not block
- * their end later; and, as finalize_alone crossed, ranks that close their
+ * their end later; and, with the argument "crossed", ranks that close their
  * classes in different orders reach the end of MPI. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* amalgam_finalize() that returns HG_BUSY names the rank it waits for: one that
- * has not answered a call whose handle is still open, or, as finalize_silent
- * pulls, one that has not sent the bytes of a transfer. */
+ * has not answered a call whose handle is still open, or, with the argument
+ * "pulls", one that has not sent the bytes of a transfer. */
 #include "exposed.h"
 
 enum { LEN = 1 << 20 };

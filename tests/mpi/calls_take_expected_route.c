@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each rank is called over the expected route: routes SEGMENTS [LINE], or the
- * class named by AMALGAM_TRANSPORT is refused: routes refused LINE; or it
- * opens, and rank 0 warns: routes warned LINE. The open maps no segment of
- * another rank; a call to a rank maps its segment here, the caller's segment
+/* Each rank is called over the expected route: calls_take_expected_route
+ * SEGMENTS [LINE], or the class named by AMALGAM_TRANSPORT is refused: "refused
+ * LINE"; or it opens, and rank 0 warns: "warned LINE". The open maps no segment
+ * of another rank; a call to a rank maps its segment here, the caller's segment
  * there, and no other; at the end that many are mapped, or any number. While
  * the class is open no file of it has a name, unless a rank needs that
- * (no_map.c), and none is left afterwards. The log has LINE; over any route,
- * the origin of a call is the right rank. */
+ * (unmappable_rank.c), and none is left afterwards. The log has LINE; over any
+ * route, the origin of a call is the right rank. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Ctrl-C in the middle leaves nothing behind: no process, and no file of the
-# library in shared memory or TMPDIR: ctrl_c.sh LAUNCH PROGRAM
+# library in shared memory or TMPDIR: interrupted_job_leaves_nothing.sh LAUNCH
+# PROGRAM
 set -u
 launch=$1 program=$2
 # Only files of these ranks are there, and all of them.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What is wrong for the whole job is said once, by rank 0, and not by each rank:
-# said_once.sh LAUNCH PROGRAM
+# job_warning_is_logged_once.sh LAUNCH PROGRAM
 set -u
 launch=$1
 program=$2

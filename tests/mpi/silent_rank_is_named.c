@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank that waits in an MPI call while another rank calls it is named in that
  * rank's log, over each transport, whether the caller polls or blocks. Later it
- * serves the call, and is not named any more: silent_rank polls|blocks|pulls
- * [TRANSPORT]. With "pulls" the rank polls, and pulls memory in place of a
- * call. */
+ * serves the call, and is not named any more: silent_rank_is_named
+ * polls|blocks|pulls [TRANSPORT]. With "pulls" the rank polls, and pulls memory
+ * in place of a call. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Invalid settings of progress threads and their cores are logged and
- * ignored: bad_place LINE... A class configured by the environment opens,
- * calls and answers on each rank, and each LINE is part of a warning, or of a
- * line at level info, of each rank; for "none" there is no warning. A class
- * configured by its options does the same. */
+/* Invalid settings of progress threads and their cores are logged and ignored:
+ * bad_progress_setting_logged LINE... A class configured by the environment
+ * opens, calls and answers on each rank, and each LINE is part of a warning, or
+ * of a line at level info, of each rank; for "none" there is no warning. A
+ * class configured by its options does the same. */
 #include <stdlib.h>
 #include <string.h>
 

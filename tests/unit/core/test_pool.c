@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -103,6 +106,78 @@ static void test_pool_free_joins_neighbours(void **state)
     }
     amg_class_pool_destroy(pool);
     assert_int_equal(live_now(), live);
+}
+
+/* The pool holds what its length says, block by block, then all at once. */
+static void test_pool_holds_blocks_up_to_its_length(void **state)
+{
+    /* The powers of two are the sizes of the lists of free ranges. */
+    static const size_t lens[] = {1, 63, 64, 65, 127, 128, 129, 2047, 2048,
+        2049, PAGE - 64, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 2 * PAGE + 1,
+        LEN / 4, LEN / 4 + 1, LEN / 2 - PAGE, LEN / 2, LEN / 2 + 1, LEN - PAGE,
+        LEN - 1, LEN};
+    static void *blocks[LEN / 64];
+    struct amg_class_pool *pool = pool_make(LEN);
+
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        size_t unit = lens[i] < PAGE ? 64 : PAGE;
+        size_t count = LEN / ((lens[i] + unit - 1) / unit * unit);
+        void *beyond = NULL;
+
+        for (size_t k = 0; k < count; k++) {
+            blocks[k] = amg_class_pool_alloc(pool, lens[i], AMG_CLASS_POOL_ANY);
+            assert_true(amg_class_pool_has(pool, blocks[k]));
+            assert_int_equal((uintptr_t)blocks[k] % unit, 0);
+            memset(blocks[k], (int)(k % 251), lens[i]);
+        }
+        beyond = amg_class_pool_alloc(pool, lens[i], AMG_CLASS_POOL_ANY);
+        assert_non_null(beyond);
+        assert_false(amg_class_pool_has(pool, beyond));
+        amg_class_pool_free(pool, beyond);
+        for (size_t k = 0; k < count; k++) {
+            /* 7919 is prime to each count, so this is an order of all. */
+            size_t other = k * 7919 % count;
+
+            assert_true(
+                is_all(blocks[other], lens[i], (unsigned char)(other % 251)));
+            amg_class_pool_free(pool, blocks[other]);
+        }
+    }
+    blocks[0] = amg_class_pool_alloc(pool, LEN + 1, AMG_CLASS_POOL_ANY);
+    assert_false(amg_class_pool_has(pool, blocks[0]));
+    amg_class_pool_free(pool, blocks[0]);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    amg_class_pool_destroy(pool);
+}
+
+/* Memory that is not in use, and memory inside a block, cannot be freed. */
+static void test_pool_free_of_no_block_stops(void **state)
+{
+    static const size_t offsets[] = {0, 64, PAGE, LEN - PAGE};
+    struct amg_class_pool *pool = pool_make(LEN);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+        char *block = amg_class_pool_alloc(pool, LEN, AMG_CLASS_POOL_ANY);
+        pid_t child = fork();
+        int status = 0;
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            signal(SIGABRT, SIG_DFL);
+            close(STDERR_FILENO);
+            if (offsets[i] == 0)
+                amg_class_pool_free(pool, block);
+            amg_class_pool_free(pool, block + offsets[i]);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+        amg_class_pool_free(pool, block);
+    }
+    amg_class_pool_destroy(pool);
 }
 
 static void test_pool_zeros_after_use(void **state)
@@ -219,6 +294,36 @@ static void test_pool_without_memory_for_its_records(void **state)
     assert_int_equal(live_now(), live);
 }
 
+/* A page behind a small block takes two cuts and an entry for itself: without
+ * memory for one of these the page is of the heap, and the pool as before. */
+static void test_pool_without_memory_for_a_cut(void **state)
+{
+    uint64_t live = live_now();
+
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    for (uint64_t n = 1; n <= 4; n++) {
+        struct amg_class_pool *pool = pool_make(LEN);
+        void *small = amg_class_pool_alloc(pool, 500, AMG_CLASS_POOL_ANY);
+        void *page = NULL;
+        void *whole = NULL;
+
+        amg_mem_fail_nth(n);
+        page = amg_class_pool_alloc(pool, PAGE, AMG_CLASS_POOL_ANY);
+        amg_mem_fail_nth(0);
+        assert_non_null(page);
+        assert_int_equal(amg_class_pool_has(pool, page), n == 4);
+        amg_class_pool_free(pool, small);
+        amg_class_pool_free(pool, page);
+        whole = amg_class_pool_alloc(pool, LEN, AMG_CLASS_POOL_ANY);
+        assert_true(amg_class_pool_has(pool, whole));
+        amg_class_pool_free(pool, whole);
+        amg_class_pool_destroy(pool);
+    }
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    assert_int_equal(live_now(), live);
+}
+
 struct worker {
     struct amg_class_pool *pool;
     unsigned seed;
@@ -289,11 +394,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pool_alloc_is_aligned_and_inside),
         cmocka_unit_test(test_pool_free_joins_neighbours),
+        cmocka_unit_test(test_pool_holds_blocks_up_to_its_length),
+        cmocka_unit_test(test_pool_free_of_no_block_stops),
         cmocka_unit_test(test_pool_zeros_after_use),
         cmocka_unit_test(test_pool_free_of_much_gives_pages_back),
         cmocka_unit_test(test_pool_used_up_takes_heap),
         cmocka_unit_test(test_pool_none_takes_heap),
         cmocka_unit_test(test_pool_without_memory_for_its_records),
+        cmocka_unit_test(test_pool_without_memory_for_a_cut),
         cmocka_unit_test(test_pool_threads_at_random),
     };
 

@@ -270,6 +270,7 @@ static void rank_agrees(const char *text, struct json_object *rank)
     int64_t number = number_of(rank, "rank");
     char line[LINE_CAP];
     char cpu[16] = "-";
+    char use[32] = "shared";
 
     snprintf(line, sizeof(line), "rank %-6" PRId64 " bound     cpus ", number);
     line_check(text, line);
@@ -283,10 +284,13 @@ static void rank_agrees(const char *text, struct json_object *rank)
         return;
     if (get(slot, "cpu") != NULL)
         snprintf(cpu, sizeof(cpu), "cpu %" PRId64, number_of(slot, "cpu"));
-    snprintf(line, sizeof(line), "rank %-6" PRId64 " progress  %-8s %-7s %s",
-        number, cpu,
-        json_object_get_boolean(get(slot, "is_dedicated")) ? "own" : "shared",
-        text_of(slot, "reason"));
+    if (json_object_get_boolean(get(slot, "is_dedicated")))
+        snprintf(use, sizeof(use), "own");
+    else if (number_of(slot, "sharers") > 1)
+        snprintf(
+            use, sizeof(use), "shared by %" PRId64, number_of(slot, "sharers"));
+    snprintf(line, sizeof(line), "rank %-6" PRId64 " progress  %-8s %-11s %s",
+        number, cpu, use, text_of(slot, "reason"));
     line_check(text, line);
 }
 

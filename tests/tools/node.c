@@ -69,10 +69,8 @@ struct report_rank *node_rank(struct node *node, unsigned first, unsigned last)
 
 static struct amg_core_slot slot_of(int cpu, bool is_dedicated)
 {
-    struct amg_core_slot slot = {.cpu = cpu, .is_dedicated = is_dedicated};
-
-    snprintf(slot.reason, sizeof(slot.reason), "said by the test");
-    return slot;
+    return (struct amg_core_slot){
+        .cpu = cpu, .is_dedicated = is_dedicated, .reason = "said by the test"};
 }
 
 void node_thread(struct report_rank *local, int cpu, bool is_dedicated)

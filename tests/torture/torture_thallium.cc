@@ -332,6 +332,10 @@ int main(int argc, char **argv)
     if (all.options.calls == 0)
         all.options.calls = CALLS_OF_RANK;
     all.options.level = 3; /* MPI_THREAD_MULTIPLE */
+    /* A tl::bulk whose destructor finds that a transfer is in flight waits for
+     * the transfer up to that limit, and cannot tell that the memory is still
+     * in use. Among many ranks on few cores a transfer takes long. */
+    setenv("AMALGAM_FREE_TIMEOUT_MS", "600000", 0);
     all.exchange =
         all.options.fork > 0
             ? exchange_start_fork(all.options.fork)

@@ -301,7 +301,7 @@ enum {
     LATE_MS = 10000, /* the callback has posted operations */
 };
 
-static bool unanswered_take(struct hg_handle *handle)
+bool amg_unanswered_claim(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
     bool was_listed = false;
@@ -359,17 +359,19 @@ static bool drop_to_answer(struct hg_handle *handle, int refs)
 static bool unanswered_drop(struct hg_handle *handle, int share)
 {
     while (amg_unanswered_is_open(handle)) {
-        int refs = amg_refs_get(&handle->refs);
+        int refs = 0;
 
-        if (refs == 1 && share == 1) { /* the answer's reference */
-            if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
-                !unanswered_take(handle))
+        AMG_TEST_POINT("handle.unanswered");
+        refs = amg_refs_get(&handle->refs);
+        if (refs <= share) { /* only that of an answer under way */
+            if (!amg_unanswered_is_open(handle))
+                break;
+            if (share != 1 || amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
+                !amg_unanswered_claim(handle))
                 return false;
             amg_handle_unref(handle);
             return true;
         }
-        if (refs <= share)
-            return false;
         if (refs - share == 1 && drop_to_answer(handle, refs))
             return true;
         if (refs - share > 1 &&
@@ -378,11 +380,6 @@ static bool unanswered_drop(struct hg_handle *handle, int share)
             return true;
     }
     return amg_handle_drop(handle, share);
-}
-
-bool amg_unanswered_claim(struct hg_handle *handle)
-{
-    return unanswered_take(handle);
 }
 
 void amg_unanswered_again(struct hg_handle *handle)

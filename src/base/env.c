@@ -167,8 +167,7 @@ uint64_t amg_env_number(enum amg_env_id id)
     if (!atomic_exchange_explicit(&warned[id], true, memory_order_relaxed))
         AMG_LOG_JOB_WARNING("cls",
             "%s is '%s', but must be a number from %llu to %llu (%s); using "
-            "the "
-            "default, %llu",
+            "the default, %llu",
             var->name, text, (unsigned long long)var->min,
             (unsigned long long)var->max, var->unit,
             (unsigned long long)var->default_value);

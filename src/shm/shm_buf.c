@@ -24,9 +24,9 @@ static void full_warn(struct amg_shm_domain *domain, int error)
 {
     if (!domain->bufs.has_warned)
         AMG_LOG_WARNING("shm",
-            "na+sm://%s: /dev/shm has no room for further messages (%s): those "
-            "of more than %d bytes leave slowly, as others are read; free some "
-            "of /dev/shm",
+            "na+sm://%s: /dev/shm has no room for further messages (%s): "
+            "messages of more than %d bytes wait until earlier ones are read; "
+            "free some of /dev/shm",
             domain->region.name, strerror(error), AMG_SHM_RUN);
     domain->bufs.has_warned = true;
 }

@@ -58,8 +58,7 @@ static enum amg_shm_copy copy_choose(void)
     if (text != NULL)
         AMG_LOG_WARNING("cls",
             "AMALGAM_SHM_COPY is '%s', not auto, direct, cma or segment; auto "
-            "is "
-            "used",
+            "is used",
             text);
     return AMG_SHM_COPY_AUTO;
 }

@@ -90,14 +90,13 @@ AMG_NOINLINE static hg_return_t cma_fail(
         atomic_store_explicit(&peer->bulk.has_cma, 0, memory_order_relaxed);
         AMG_LOG_INFO("bulk",
             "shm: the kernel no longer allows cross-memory copies with %s "
-            "(%s); "
-            "data goes through the segment",
+            "(%s); data goes through the segment",
             peer->region.name, strerror(error));
         return HG_OPNOTSUPPORTED;
     }
     AMG_LOG_ERROR("bulk",
-        "shm: %s of %llu bytes at %llu of segment %u of %s: no such "
-        "memory at one of the two; was it unmapped while it was exposed?",
+        "shm: %s of %llu bytes at %llu of segment %u of %s: the memory here or "
+        "there is not mapped; was it unmapped while it was exposed?",
         access->direction == AMG_MEM_READ ? "get" : "put",
         (unsigned long long)access->len, (unsigned long long)access->offset,
         access->segment, peer->region.name);

@@ -235,8 +235,8 @@ static bool link_claim_locked(
         if ((peer->warned & WARNED_OF_SLOTS) == 0)
             AMG_LOG_ERROR("shm",
                 "na+sm://%s: all of its %d slots for senders are taken (a slot "
-                "is one context of one process); what is sent there waits for "
-                "one",
+                "is one context of one process); messages to it wait until a "
+                "sender closes its class",
                 region->name, AMG_SHM_SLOTS);
         peer->warned |= WARNED_OF_SLOTS;
         return false;

@@ -365,7 +365,7 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
         AMG_LOG_ERROR("shm",
             "cannot create a file of %" PRIu64 " bytes in " FOLDER ": %s",
             head.len,
-            errno == EFBIG ? "it may not be that large, see ulimit -f"
+            errno == EFBIG ? "too large for this process, see ulimit -f"
                            : strerror(errno));
         return HG_NA_ERROR;
     }

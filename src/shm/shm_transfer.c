@@ -314,9 +314,8 @@ static void on_bulk_request(struct amg_shm_domain *domain,
     message_unlock(domain, has_lock);
     if (rc != HG_SUCCESS && rc != HG_HOSTUNREACH)
         AMG_LOG_ERROR("bulk",
-            "shm: the answer to a transfer of %s is lost (code %d): the "
-            "transfer "
-            "ends only with that process",
+            "shm: the answer to a transfer of process %s is lost (code %d): "
+            "the transfer ends only with that process",
             peer->region.name, (int)rc);
 }
 

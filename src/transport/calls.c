@@ -83,7 +83,7 @@ void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
     peer->violations |= (uint8_t)(1u << what);
     calls->ops->name(calls, peer, name);
     AMG_LOG_WARNING(calls->ops->source,
-        "from %s: %s (kind %u, number %ld); further ones from there are not "
+        "from %s: %s (kind %u, number %ld); further cases of that peer are not "
         "reported",
         name, texts[what], kind, number);
 }
@@ -122,9 +122,10 @@ static void silent_log(struct amg_calls *calls,
     calls->ops->name(calls, peer, name);
     AMG_LOG_WARNING(calls->ops->source,
         "%s has answered nothing for %.1f s; %u calls and transfers of this "
-        "process wait for it. Is it in an MPI call or a long handler, does it "
-        "compute, or is it dead? With AMALGAM_PROGRESS=thread (Margo: "
-        "use_progress_thread) it serves meanwhile; HG_Cancel() ends them here",
+        "process wait for it. Is that process in an MPI call or a long "
+        "handler, does it compute, or is it dead? AMALGAM_PROGRESS=thread "
+        "(Margo: use_progress_thread) serves calls meanwhile; HG_Cancel() ends "
+        "waiting calls",
         name, (double)(periods * calls->watch.period_ns) / 1e9, count);
 }
 
@@ -152,7 +153,7 @@ void amg_calls_watched_locked(const struct amg_calls *calls)
 {
     if (calls->watch.named > NAMED_MAX)
         AMG_LOG_WARNING(calls->ops->source,
-            "%u further peers have answered nothing, too",
+            "%u further peers have answered nothing for as long",
             calls->watch.named - NAMED_MAX);
 }
 

@@ -452,8 +452,7 @@ static hg_return_t self_addr_parse(
     }
     if (strcmp(text, domain->text) != 0) {
         AMG_LOG_ERROR("addr",
-            "self: '%s' is of another process or class; "
-            "only %s can be reached",
+            "self: '%s' is of another process or class; only %s can be reached",
             text, domain->text);
         return HG_ADDRNOTAVAIL;
     }

@@ -116,7 +116,7 @@ static hg_return_t sums_check(const void *data, uint64_t len,
 {
     uint64_t need = AMG_HEADER_LEN + (uint64_t)header->user_len;
 
-    *ret_why = "its header is damaged: the checksum is another one";
+    *ret_why = "its header is damaged (checksum mismatch)";
     if (header->sum != 0 &&
         (need > len || header_sum(data, *header) != header->sum))
         return HG_CHECKSUM_ERROR;

@@ -214,8 +214,7 @@ hg_size_t hg_proc_get_size_left(hg_proc_t proc)
 hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size)
 {
     if (!AMG_GIVEN(proc) ||
-        !AMG_CONTRACT(
-            proc->op != HG_FREE, "the proc frees; it has no buffer") ||
+        !AMG_CONTRACT(proc->op != HG_FREE, "a proc of HG_FREE has no buffer") ||
         !AMG_CONTRACT(req_buf_size > proc_size(proc),
             "%llu bytes are wanted, but the buffer has %llu already",
             (unsigned long long)req_buf_size,
@@ -231,7 +230,7 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
     void *place = NULL;
 
     if (!AMG_GIVEN(proc) ||
-        !AMG_CONTRACT(proc->op != HG_FREE, "the proc frees; it has no buffer"))
+        !AMG_CONTRACT(proc->op != HG_FREE, "a proc of HG_FREE has no buffer"))
         return NULL;
     if (data_size > proc->left && room_make(proc, data_size) != HG_SUCCESS) {
         if (proc->op == HG_DECODE) /* the caller may not check the pointer */

@@ -103,7 +103,8 @@ static void test_refused_requests_are_never_served(void **state)
         assert_int_equal(slots_taken(&server), 0);
     }
     assert_int_equal(server.served, 0);
-    assert_int_equal(lines_count(log, "sends here, and is refused"), 1);
+    assert_int_equal(
+        lines_count(log, "sends to this process, and is refused"), 1);
     assert_int_equal(
         lines_count(log, "cannot map the segment of this process"), 1);
     peer = meet(&client, &server);

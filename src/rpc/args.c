@@ -121,7 +121,8 @@ hg_return_t HG_Get_input_buf(
             HG_Class_get_input_eager_size(handle->info.hg_class), in_buf,
             in_buf_size);
     if (handle->is_released) {
-        AMG_LOG_ERROR("rpc", "the input was released before");
+        AMG_LOG_ERROR(
+            "rpc", "HG_Get_input_buf(): the input was released before");
         return HG_FAULT;
     }
     if (!handle->is_shared) {
@@ -146,7 +147,8 @@ hg_return_t HG_Get_output_buf(
             out_buf_size);
     if (amg_handle_state(handle) != AMG_HANDLE_DONE ||
         handle->out.data == NULL) {
-        AMG_LOG_ERROR("rpc", "the handle has no reply with arguments now");
+        AMG_LOG_ERROR(
+            "rpc", "HG_Get_output_buf(): the call has no reply with arguments");
         return HG_FAULT;
     }
     message_give(handle->op.data, handle->op.len, out_buf, out_buf_size);
@@ -180,7 +182,7 @@ hg_return_t HG_Release_input_buf(hg_handle_t handle)
 {
     if (!AMG_HANDLE_OK(handle) ||
         !AMG_CONTRACT(handle->is_incoming,
-            "handle %p was made by HG_Create(); its input is here to be sent",
+            "handle %p was made by HG_Create(); only targets release input",
             (void *)handle))
         return amg_refusal_end();
     if (!handle->is_released)
@@ -196,8 +198,8 @@ static hg_return_t offset_set(hg_class_t *cls, const char *what,
 
     if (wanted > eager_size || wanted > UINT16_MAX) {
         AMG_LOG_ERROR("cls",
-            "%llu bytes of every %s for a header of the program: a message has "
-            "%llu; open the class with longer messages "
+            "%llu bytes of every %s are asked for a header of the program, but "
+            "a message has %llu; open the class with longer messages "
             "(na_init_info.max_unexpected_size)",
             (unsigned long long)wanted, what, (unsigned long long)eager_size);
         return HG_INVALID_ARG;
@@ -278,7 +280,9 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
         return HG_FAULT;
     }
     if (args->data == NULL) {
-        AMG_LOG_ERROR("rpc", "the call ended with %s: there are no arguments",
+        AMG_LOG_ERROR("rpc",
+            "a call of RPC id 0x%llx ended with %s: there are no arguments",
+            (unsigned long long)handle->info.id,
             HG_Error_to_string(handle->ret));
         return HG_FAULT;
     }

@@ -13,6 +13,7 @@ hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
     struct amg_buf *buf = NULL;
+    char text[256];
     hg_return_t rc = HG_SUCCESS;
 
     if (handle->arrival == NULL || handle->arrival->is_one_way)
@@ -32,8 +33,10 @@ hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret)
     else if (rc != HG_NOMEM)
         AMG_LOG(
             rc == HG_HOSTUNREACH ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_ERROR,
-            "rpc", "RPC id 0x%" PRIx64 " cannot be answered: %s",
-            handle->info.id, HG_Error_to_string(rc));
+            "rpc",
+            "a call of RPC id 0x%" PRIx64 " from %s cannot be answered: %s",
+            handle->info.id, amg_addr_text(&handle->addr, text, sizeof(text)),
+            HG_Error_to_string(rc));
     return rc;
 }
 
@@ -53,7 +56,7 @@ void amg_respond_end(struct hg_handle *handle, hg_return_t ret)
         if (handle->entry.run != end_run)
             AMG_LOG_WARNING("rpc",
                 "no memory to answer a call of RPC id 0x%" PRIx64
-                " by %s; HG_Trigger() tries again",
+                " with %s; HG_Trigger() tries again",
                 handle->info.id, HG_Error_to_string(ret));
         handle->ret = ret;
         handle->entry.run = end_run;

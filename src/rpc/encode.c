@@ -116,9 +116,10 @@ static hg_return_t overflow_expose(struct hg_handle *handle,
 
     if (cls->plan.no_overflow) {
         AMG_LOG_ERROR("rpc",
-            "arguments of %llu bytes exceed a message's %llu, and the class "
-            "was opened with no_overflow",
-            (unsigned long long)total, (unsigned long long)cap);
+            "RPC id 0x%llx: arguments of %llu bytes exceed a message's %llu, "
+            "and the class was opened with no_overflow",
+            (unsigned long long)handle->info.id, (unsigned long long)total,
+            (unsigned long long)cap);
         return HG_OVERFLOW;
     }
     args->extra = hg_proc_get_extra_buf(proc);

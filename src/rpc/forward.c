@@ -111,8 +111,8 @@ AMG_NOINLINE static void reply_take(
     rc = amg_rpc_take(&handle->out, op->data, op->len, &header);
     if (rc != HG_SUCCESS) {
         reply_refuse(handle, rc, is_long,
-            "the place of its arguments is damaged: the checksum is another "
-            "one");
+            "the descriptor of its long arguments is damaged (checksum "
+            "mismatch)");
         return;
     }
     if (!is_long) {
@@ -162,8 +162,8 @@ static hg_return_t forward_check(struct hg_handle *handle)
             (void *)handle))
         return HG_INVALID_ARG;
     if (handle->info.id == 0) {
-        AMG_LOG_ERROR(
-            "rpc", "the handle names no RPC; HG_Reset() gives it one");
+        AMG_LOG_ERROR("rpc",
+            "HG_Forward(): the handle names no RPC; HG_Reset() gives it one");
         return HG_FAULT;
     }
     if (state == AMG_HANDLE_IDLE)
@@ -322,7 +322,8 @@ hg_return_t HG_Cancel(hg_handle_t handle)
         return HG_SUCCESS;
     }
     if (handle->addr.peer != NULL && amg_addr_is_self(&handle->addr)) {
-        AMG_LOG_ERROR("rpc", "a call to oneself cannot be canceled");
+        AMG_LOG_ERROR(
+            "rpc", "HG_Cancel(): a call to oneself cannot be canceled");
         return HG_OPNOTSUPPORTED;
     }
     switch (amg_handle_state(handle)) {

@@ -157,7 +157,7 @@ static hg_return_t oneway_serve(hg_handle_t handle)
     else if (handle->in.len > AMALGAM_ONEWAY_MAX)
         why = "its arguments are longer than AMALGAM_ONEWAY_MAX";
     else if (amg_rpc_check(&handle->in) != HG_SUCCESS)
-        why = "the checksum of its arguments is another one";
+        why = "its arguments are damaged (checksum mismatch)";
     if (why == NULL)
         handle->rpc->oneway(handle->info.hg_class, amg_addr_rank(&handle->addr),
             handle->in.data, handle->in.len);

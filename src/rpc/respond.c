@@ -141,8 +141,8 @@ static void unknown_ack_log(
         return;
     AMG_LOG_WARNING("rpc",
         "%s acknowledges a long answer 0x%" PRIx64
-        " that was never sent; the program is faulty, or of another "
-        "version; further ones are not reported",
+        " that was never sent; the program there is faulty, or has another "
+        "version of the library; further cases are not reported",
         amg_addr_text(from, text, sizeof(text)), token);
 }
 
@@ -517,11 +517,10 @@ hg_return_t HG_Respond(
     unsigned route = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_HANDLE_EXISTS(handle) ||
-        !AMG_CONTRACT(handle->is_incoming,
-            "handle %p was made by HG_Create(); only "
-            "the target of a call responds",
-            (void *)handle))
+    if (!AMG_HANDLE_EXISTS(handle) || !AMG_CONTRACT(handle->is_incoming,
+                                          "handle %p was made by HG_Create(); "
+                                          "only the target of a call responds",
+                                          (void *)handle))
         return amg_refusal();
     context = handle->info.context;
     rc = amg_context_send_before(context); /* refuses an inherited context */
@@ -590,8 +589,8 @@ void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
 
 give_up:
     AMG_LOG_ERROR("rpc",
-        "%s cannot be told that its long reply 0x%" PRIx64 " was pulled (%s); "
-        "it keeps the reply until its context ends",
+        "%s cannot be told that its long reply 0x%" PRIx64
+        " was pulled (%s); it keeps the reply until its context ends",
         amg_addr_text(to, text, sizeof(text)), token, HG_Error_to_string(rc));
 }
 
@@ -612,8 +611,8 @@ void amg_respond_abandon(hg_context_t *context)
         char text[256];
 
         AMG_LOG_WARNING("rpc",
-            "%s has not acknowledged its long reply; the context ends without "
-            "that",
+            "%s has not acknowledged a long reply of this process; the context "
+            "ends nevertheless",
             amg_addr_text(&handle->addr, text, sizeof(text)));
         respond_end(handle, HG_CANCELED);
     }

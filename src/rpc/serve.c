@@ -289,7 +289,7 @@ static void serve_pull(struct hg_handle *handle)
     if (rc == HG_SUCCESS)
         return;
     pulls_end(handle);
-    pull_refuse(handle, rc, "the place of its long arguments is unknown");
+    pull_refuse(handle, rc, "the pull of its long arguments cannot start");
 }
 
 /* Continues with a valid request: is its RPC registered? */
@@ -299,10 +299,9 @@ static void serve_known(struct hg_handle *handle)
         handle->rpc = amg_rpc_find(handle->info.hg_class, handle->info.id);
     if (handle->rpc == NULL) {
         if (!early_keep(handle))
-            serve_refuse(handle, HG_NOENTRY, "this rank has not registered it");
+            serve_refuse(handle, HG_NOENTRY, "the RPC is not registered here");
     } else if (handle->rpc->callback == NULL) {
-        serve_refuse(
-            handle, HG_INVALID_ARG, "it is registered here without a callback");
+        serve_refuse(handle, HG_INVALID_ARG, "the RPC has no callback here");
     } else if (handle->is_long && !handle->arrival->is_long) {
         amg_handle_set_state(handle, AMG_HANDLE_PULLING);
         handle->pull_len = amg_overflow_len(&handle->in);
@@ -342,7 +341,7 @@ static void serve_request(
     else
         handle->is_long |= handle->arrival->is_long;
     if (rc != HG_SUCCESS)
-        serve_refuse(handle, rc, "the place of its arguments is damaged");
+        serve_refuse(handle, rc, "the descriptor of its arguments is damaged");
     else if (header->user_len != rpcs->in_offset)
         serve_refuse(handle, HG_PROTOCOL_ERROR,
             "the length of the user's header is not what "
@@ -361,9 +360,11 @@ static void serve_refuse_without_handle(
         .is_incoming = true,
     };
     struct amg_ep *ep = amg_context_ep(context, route);
+    char text[256];
 
-    AMG_LOG_ERROR("rpc", "no memory for a handle; a request is refused");
     amg_addr_init_from(context->cls, route, arrival->from, &handle.addr);
+    AMG_LOG_ERROR("rpc", "no memory for a handle; a request of %s is refused",
+        amg_addr_text(&handle.addr, text, sizeof(text)));
     (void)call_answer(&handle, HG_NOMEM);
     amg_addr_fini(&handle.addr);
     ep->transport->msg.release(ep, arrival);
@@ -560,9 +561,8 @@ static void records_serve(hg_context_t *context, unsigned route,
             len == 0 ? NULL : handle_make(context, route, arrival, rpc);
 
         if (handle == NULL) {
-            AMG_LOG_ERROR("rpc",
-                "no memory for a handle: %" PRIu32 " one-way calls are lost",
-                count);
+            AMG_LOG_ERROR(
+                "rpc", "no memory: %" PRIu32 " one-way calls are lost", count);
             if (amg_arrival_leave(arrival, count))
                 ep->transport->msg.release(ep, arrival);
             return;

@@ -402,9 +402,8 @@ static bool is_quiet(margo_instance_id mid)
         return false;
     }
     margo_error(mid,
-        "finalize gives up on %u calls and %u handlers that do not end; "
-        "their memory is not freed; margo_state_dump() shows where "
-        "handlers wait",
+        "finalize gives up on %u calls and %u handlers that do not end; their "
+        "memory is not freed; margo_state_dump() shows where handlers wait",
         operations, handlers);
     mid->is_abandoned = true;
     return true;
@@ -683,8 +682,7 @@ hg_return_t margo_instance_release(margo_instance_id mid)
         return HG_INVALID_ARG;
     if (!instance_unref(mid, &begins)) {
         margo_error(mid,
-            "%s: the caller has no reference to the instance, "
-            "which is ending",
+            "%s: the caller has no reference to the instance, which is ending",
             __func__);
         rc = HG_INVALID_ARG;
     } else if (!begins) {

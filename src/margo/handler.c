@@ -39,10 +39,9 @@ static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
     if (rc == ABT_SUCCESS)
         return true;
     margo_error(data->mid,
-        "a request of RPC \"%s\" is refused with HG_NOMEM: no thread can "
-        "be created for it, ABT_thread_create() returned %d; a limit on "
-        "handlers, max_concurrent_rpcs in the JSON text, lets requests "
-        "wait instead",
+        "a request of RPC \"%s\" is refused with HG_NOMEM: no thread can be "
+        "created for it, ABT_thread_create() returned %d; a limit on handlers, "
+        "max_concurrent_rpcs in the JSON text, lets requests wait instead",
         margo_handle_get_name(data->handle), rc);
     amg_margo_handle_reject(data->handle, HG_NOMEM);
     margo_destroy(data->handle);

@@ -115,7 +115,7 @@ static void word_log(const struct amg_margo_log *log, const char *path,
             i == 0 ? "" : ", ", words[i]);
     amg_margo_log_write(log, left < 0 ? MARGO_LOG_ERROR : MARGO_LOG_WARNING,
         "configuration: %s is '%.60s', which is unknown: there are %s%s%s",
-        path, word, list, left < 0 ? "" : "; taken is ",
+        path, word, list, left < 0 ? "" : "; using ",
         left < 0 ? "" : words[left]);
 }
 
@@ -351,8 +351,8 @@ static void rest_log(const struct amg_margo_log *log, const char *what,
         return;
     position_find(text, end, &line, &column);
     amg_margo_log_write(log, MARGO_LOG_WARNING,
-        "%s: line %u, column %u: what follows its end is without effect: %.20s",
-        what, line, column, text + end);
+        "%s: line %u, column %u: text after the object is ignored: %.20s", what,
+        line, column, text + end);
 }
 
 struct json_object *amg_json_parse(

@@ -34,7 +34,7 @@ bool amg_margo_monitoring_open(
     AMG_ASSERT(monitoring->monitor == NULL);
     if (ABT_key_create(NULL, &monitoring->current_rpc) != ABT_SUCCESS) {
         monitoring->current_rpc = ABT_KEY_NULL;
-        margo_error(mid, "no memory for the RPC that a thread serves");
+        margo_error(mid, "no memory for the thread key of monitoring");
         return false;
     }
     if (wanted == NULL)

@@ -50,8 +50,8 @@ static struct amg_margo_pool *pool_adopt(const struct amg_margo_log *log)
         ABT_xstream_get_main_pools(self, 1, &pool) == ABT_SUCCESS)
         return amg_margo_pool_wrap(log, primary_name, pool, false);
     amg_margo_log_write(log, MARGO_LOG_ERROR,
-        "an instance is opened by a thread of Argobots: this one runs in no "
-        "stream, but ABT_init() was called by another. Open it there, or in a "
+        "this thread runs in no stream of Argobots, but ABT_init() was called: "
+        "open the instance in the thread that called ABT_init(), or in a "
         "user-level thread");
     return NULL;
 }
@@ -154,7 +154,7 @@ static void pools_advise(margo_instance_id mid)
             margo_warning(mid,
                 "the pool %s stands behind the progress pool in %s that runs "
                 "it: its threads run there only when the loop lets them; put "
-                "it before that one, or into another stream",
+                "it before the progress pool, or into another stream",
                 pool->item.name,
                 runs.is_in_reach ? "a stream" : "every stream");
         else if (!runs.is_first)

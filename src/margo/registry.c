@@ -218,7 +218,7 @@ void amg_margo_pool_destroy(
         ABT_pool_get_total_size(handle, &threads) == ABT_SUCCESS &&
         threads > 0) {
         amg_margo_log_write(log, MARGO_LOG_WARNING,
-            "the pool %s is left behind: %zu user-level threads in it have not "
+            "the pool %s is not freed: %zu user-level threads in it have not "
             "ended",
             pool->item.name, threads);
     } else if (pool->item.is_owned) {

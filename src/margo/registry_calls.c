@@ -422,8 +422,7 @@ static const char *stream_reason_locked(
         return "no other stream would run the thread that asks for it";
     if (pool_left_locked(registry, stream) != NULL)
         return "no other stream would run a pool of it that is in use by RPCs, "
-               "the "
-               "progress loop, handlers or the program";
+               "the progress loop, handlers or the program";
     return NULL;
 }
 

@@ -223,8 +223,7 @@ int margo_shutdown_remote_instance(margo_instance_id mid, hg_addr_t remote_addr)
         margo_error(mid, "the remote instance cannot be shut down: %s",
             HG_Error_to_string(rc));
     else if (out != 0)
-        margo_error(mid,
-            "the remote instance refused to shut down: it has not called "
-            "margo_enable_remote_shutdown()");
+        margo_error(mid, "the remote instance refused to shut down: it has not "
+                         "called margo_enable_remote_shutdown()");
     return rc == HG_SUCCESS && out == 0 ? 0 : -1;
 }

@@ -43,9 +43,9 @@ static void wait_log(struct amg_margo_timer *timer, bool is_due)
 
     if (is_due && amg_margo_state_of(wait->mid) == AMG_MARGO_RUNNING)
         margo_warning(wait->mid,
-            "the last engine of this server has gone without finalize(): it "
-            "serves on, and waits for finalize(); AMALGAM_ENGINE_WAIT=0 ends "
-            "instead");
+            "the last engine of this server was destroyed without "
+            "finalize(): the server goes on, and waits for "
+            "finalize(); AMALGAM_ENGINE_WAIT=0 ends instead");
 }
 
 static void finalize_await(margo_instance_id mid)

@@ -105,7 +105,7 @@ static bool fires_elsewhere(
 static void callback_log(margo_instance_id mid)
 {
     margo_warning(mid,
-        "a timer has waited %u ms for its callback, which runs longer",
+        "a thread has waited %u ms for a timer's callback, which still runs",
         (unsigned)amg_env_number(AMG_ENV_SILENT));
 }
 
@@ -342,8 +342,8 @@ static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
     if (rc == ABT_SUCCESS)
         return;
     margo_error(timer->mid,
-        "a timer has fired, but its callback gets no user-level thread: "
-        "Argobots' error %d; it is not called",
+        "a timer is due, but its callback is not called: no user-level thread "
+        "can be made, Argobots' error %d",
         rc);
     timer_lock(timer);
     timer->handed_out--;

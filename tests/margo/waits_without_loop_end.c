@@ -29,7 +29,7 @@ static void listen(void *uargs, const char *line)
     (void)uargs;
     if (strstr(line, "nobody has run the progress loop") != NULL)
         atomic_fetch_add(&stalls, 1);
-    if (strstr(line, "for its callback, which runs longer") != NULL)
+    if (strstr(line, "for a timer's callback, which still runs") != NULL)
         atomic_fetch_add(&callbacks, 1);
     if (strstr(line, "margo_bulk_pool_get() has waited") != NULL)
         atomic_fetch_add(&buffers, 1);

@@ -81,7 +81,7 @@ static void test_json_null_and_unknown_leave_it(void **state)
     assert_int_equal(target.number, 3);
     assert_int_equal(target.word, 1);
     assert_true(lines_warned(&lines,
-        "here.hint is 'three', which is unknown: there are one, two; taken is "
+        "here.hint is 'three', which is unknown: there are one, two; using "
         "two"));
     assert_true(lines_warned(&lines, "here.x is unknown"));
 }
@@ -161,7 +161,7 @@ static void test_json_what_follows_the_object_is_told(void **state)
     assert_true(read_text("{\"number\":3}\n {\"number\":4}", &target));
     assert_int_equal(target.number, 3);
     assert_true(lines_warned(
-        &lines, "the text: line 2, column 2: what follows its end"));
+        &lines, "the text: line 2, column 2: text after the object"));
 }
 
 static void test_json_unknown_word_is_refused(void **state)

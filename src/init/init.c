@@ -124,9 +124,8 @@ static bool context_is_untriggered(hg_context_t *context)
 {
     if (!amg_context_has_due(context))
         return false;
-    AMG_LOG_WARNING("ctx",
-        "the context has callbacks queued; call HG_Trigger() until none is "
-        "left, then destroy it");
+    AMG_LOG_WARNING("ctx", "the context has callbacks queued; call "
+                           "HG_Trigger() until none is left, then destroy it");
     return true;
 }
 
@@ -262,11 +261,13 @@ static hg_return_t context_end(hg_context_t *context)
     if (rc != HG_SUCCESS)
         return rc;
     if (!amg_progress_own(context)) {
-        AMG_LOG_WARNING("ctx", "another thread is in HG_Progress()");
+        AMG_LOG_WARNING("ctx",
+            "the context stays open: another thread is in HG_Progress()");
         return HG_BUSY;
     }
     if (amg_progress_is_awaited(context)) {
-        AMG_LOG_WARNING("ctx", "another thread waits in HG_Progress()");
+        AMG_LOG_WARNING("ctx",
+            "the context stays open: another thread waits in HG_Progress()");
         amg_progress_disown(context);
         return HG_BUSY;
     }
@@ -282,8 +283,8 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
         return amg_refusal_end();
     if (!amg_service_thread_stop(context)) {
         AMG_LOG_WARNING("ctx",
-            "a context cannot be destroyed by a handler that its own threads "
-            "run");
+            "a context cannot be destroyed by a handler in its service "
+            "thread; destroy it in a thread of the program");
         return HG_BUSY;
     }
     rc = HG_Context_unpost(context);
@@ -349,8 +350,8 @@ static hg_return_t all_threads_stop(hg_class_t *cls)
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
         if (!amg_service_thread_stop(context)) {
             AMG_LOG_WARNING("cls",
-                "a class cannot be closed by a handler that its own threads "
-                "run");
+                "a class cannot be closed by a handler in its service "
+                "thread; close it in a thread of the program");
             all_threads_start(cls);
             return HG_BUSY;
         }
@@ -528,7 +529,7 @@ static bool progress_read(uint8_t mode, struct amg_init *init)
             "most %d (AMALGAM_PROGRESS_THREAD); wait is %u, and at most %d "
             "(AMALGAM_WAIT_SLEEP)%s",
             mode, progress, AMALGAM_PROGRESS_THREAD, wait, AMALGAM_WAIT_SLEEP,
-            (mode & UNKNOWN_MODE) != 0 ? ", and bit 7 means nothing" : "");
+            (mode & UNKNOWN_MODE) != 0 ? ", and bit 7 must be 0" : "");
         return false;
     }
     init->progress = (enum amalgam_progress)progress;

@@ -475,7 +475,7 @@ static void far_check(const hg_class_t *cls)
         !providers->has(plan->far_protocol, plan->far_info))
         AMG_LOG_WARNING("cls",
             "ofi+%s cannot be opened here; this job goes on without it, as all "
-            "ranks are on one node, but one of several nodes will fail",
+            "ranks are on one node, but a job of several nodes will fail",
             plan->far_protocol);
 }
 

@@ -104,8 +104,8 @@ static void plugin_replace(struct amg_uri *uri, const char *info)
             if (scheme_begins(uri, old_plugins[i], verbs_protocols[k]))
                 name = "verbs";
         AMG_LOG_WARNING("cls",
-            "'%s': there is no plugin %s here; ofi+%s takes its place, and its "
-            "addresses begin with that",
+            "'%s': there is no plugin %s here; addresses begin with ofi+%s, "
+            "which is used instead",
             info, old_plugins[i], name);
         uri->scheme = name;
         uri->scheme_len = strlen(name);

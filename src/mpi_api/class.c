@@ -127,7 +127,7 @@ static hg_return_t rank_translate(
     MPI_Group_size(theirs, &size);
     rc = HG_INVALID_ARG;
     if (rank < 0 || rank >= size) {
-        AMG_LOG_ERROR("addr", "rank %d of a communicator of %d", rank, size);
+        AMG_LOG_ERROR("addr", "no rank %d in a communicator of %d", rank, size);
         goto free_ours;
     }
     err = MPI_Group_translate_ranks(theirs, 1, &rank, ours, ret_rank);
@@ -167,8 +167,8 @@ hg_return_t amalgam_addr_comm_rank(
         return rc;
     if (ours == MPI_UNDEFINED) {
         AMG_LOG_ERROR("addr",
-            "rank %d of that communicator is not among the %d ranks of this "
-            "class",
+            "rank %d of the given communicator is not among the %d ranks of "
+            "this class",
             rank, amg_mpi_size(domain));
         return HG_ADDRNOTAVAIL;
     }

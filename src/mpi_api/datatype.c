@@ -59,9 +59,9 @@ static bool places_are_valid(const void *buf, int64_t low, int64_t high)
     }
     if (base + (uint64_t)low < ADDRESS_MIN) {
         AMG_LOG_ERROR("bulk",
-            "buffer 0x%llx with a datatype that begins at byte %lld: no "
-            "memory is there; a buffer of NULL is MPI_BOTTOM, and is for types "
-            "made of absolute addresses (MPI_Get_address)",
+            "buffer 0x%llx with a datatype that begins at byte %lld: no memory "
+            "is there; a buffer of NULL is MPI_BOTTOM, and is for types made "
+            "of absolute addresses (MPI_Get_address)",
             (unsigned long long)base, (long long)low);
         return false;
     }
@@ -136,8 +136,7 @@ hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     }
     if (count < 0) {
         AMG_LOG_ERROR("bulk",
-            "%lld elements of a datatype: the count is "
-            "negative",
+            "%lld elements of a datatype: the count is negative",
             (long long)count);
         return HG_INVALID_ARG;
     }

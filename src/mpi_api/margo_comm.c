@@ -39,7 +39,7 @@ static void threads_adapt(void *arg, struct amg_margo_config *config)
         AMG_LOG_WARNING("cls",
             "no progress thread: MPI was started with %s, so the loop shares "
             "the stream of the thread that opens the instance, and runs while "
-            "that waits in calls of Margo; start MPI by "
+            "that thread waits in calls of Margo; start MPI by "
             "MPI_Init_thread(MPI_THREAD_MULTIPLE) to have one",
             level_name(opening->level));
         config->use_progress_thread = false;
@@ -47,8 +47,8 @@ static void threads_adapt(void *arg, struct amg_margo_config *config)
     if (opening->level == MPI_THREAD_SINGLE && config->rpc_thread_count > 0) {
         AMG_LOG_WARNING("cls",
             "no streams for handlers (rpc_thread_count %d): MPI was started "
-            "with MPI_THREAD_SINGLE, and they could not answer; start MPI by "
-            "MPI_Init_thread(MPI_THREAD_MULTIPLE) to have them",
+            "with MPI_THREAD_SINGLE, where threads of such streams may not "
+            "answer; start MPI by MPI_Init_thread(MPI_THREAD_MULTIPLE)",
             config->rpc_thread_count);
         config->rpc_thread_count = 0;
     }

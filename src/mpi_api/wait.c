@@ -237,7 +237,7 @@ static hg_return_t request_test(
     if (flag && ended.MPI_ERROR != MPI_SUCCESS)
         err = ended.MPI_ERROR;
     MPI_Error_string(err, text, &len);
-    AMG_LOG_ERROR("mpi", "a request of the program failed: %s", text);
+    AMG_LOG_ERROR("mpi", "an MPI request of the program failed: %s", text);
     return HG_NA_ERROR;
 }
 

@@ -219,7 +219,7 @@ void hg_dlog_dump_file(
     else
         len = snprintf(path, sizeof(path), "%s.log", base);
     if (len >= (int)sizeof(path)) {
-        AMG_LOG_ERROR("hg_util", "the name of a log file has %d bytes", len);
+        AMG_LOG_ERROR("hg_util", "path of a log file too long: %d bytes", len);
         return;
     }
     file = fopen(path, "we");
@@ -228,5 +228,5 @@ void hg_dlog_dump_file(
         hg_dlog_dump(d, fprintf, file, trylock);
     }
     if (file == NULL || fclose(file) != 0)
-        AMG_LOG_ERROR("hg_util", "%s: %s", path, strerror(errno));
+        AMG_LOG_ERROR("hg_util", "cannot write %s: %s", path, strerror(errno));
 }

@@ -81,8 +81,8 @@ void hg_log_set_subsys(const char *log_subsys)
 {
     if (!amg_outlet_set_list(log_subsys))
         AMG_LOG_WARNING("cls",
-            "a list of log outlets has %zu bytes, which is too long; it stays "
-            "as it was",
+            "the list of log outlets stays as it was: a new one of %zu bytes "
+            "is too long",
             strlen(log_subsys));
 }
 
@@ -96,8 +96,9 @@ void hg_log_set_subsys_level(const char *subsys, enum hg_log_level log_level)
     if (subsys == NULL || (unsigned)log_level >= HG_LOG_LEVEL_MAX ||
         !amg_outlet_set_level_of(subsys, log_level))
         AMG_LOG_WARNING("cls",
-            "the log level of outlet '%s' stays as it is: level %d of %d, a "
-            "name of %zu bytes of 31, or 32 outlets have one",
+            "the log level of outlet '%s' stays as it is: level %d is not 0 to "
+            "%d, the name has %zu bytes (31 at most), or 32 outlets have "
+            "levels already",
             subsys != NULL ? subsys : "NULL", (int)log_level,
             (int)HG_LOG_LEVEL_DEBUG, subsys != NULL ? strlen(subsys) : 0);
 }

@@ -126,8 +126,8 @@ int hg_mem_huge_free(void *mem_ptr, size_t size)
 /* Says which shared memory failed, and why. */
 static void shm_failed(const char *name, size_t size, const char *why)
 {
-    AMG_LOG_ERROR(
-        "hg_util", "shared memory '%s' of %zu bytes: %s", name, size, why);
+    AMG_LOG_ERROR("hg_util", "cannot use shared memory '%s' of %zu bytes: %s",
+        name, size, why);
 }
 
 /* Makes sure that there are `size` bytes behind the descriptor. */
@@ -142,7 +142,7 @@ static int shm_resize(int fd, const char *name, size_t size, bool create)
     if ((uint64_t)info.st_size >= size)
         return HG_UTIL_SUCCESS;
     if (!create) {
-        shm_failed(name, size, "what is there is smaller");
+        shm_failed(name, size, "an object of that name is smaller");
         return HG_UTIL_FAIL;
     }
     /* Not ftruncate(): a full /dev/shm is told now, not by SIGBUS later. */
@@ -250,8 +250,7 @@ static struct block *block_create(const struct hg_mem_pool *pool)
     if (pool->register_func != NULL &&
         pool->register_func(block->chunks, len, pool->flags, &block->mr_handle,
             pool->arg) != HG_UTIL_SUCCESS) {
-        AMG_LOG_ERROR(
-            "hg_util", "a block of %zu bytes was not registered", len);
+        AMG_LOG_ERROR("hg_util", "register_func failed for %zu bytes", len);
         goto free_chunks;
     }
     return block;

@@ -93,8 +93,8 @@ int hg_thread_setaffinity(hg_thread_t thread, const hg_cpu_set_t *cpu_mask)
         return HG_UTIL_FAIL;
     return result_report(
         pthread_setaffinity_np(thread, sizeof(*cpu_mask), cpu_mask),
-        "a thread stays on the cores it had; are those asked for among the "
-        "process's (taskset -p)?");
+        "a thread was not bound; are the given cores among the process's "
+        "(taskset -p)?");
 }
 
 static int mutex_init(hg_thread_mutex_t *mutex, int type)

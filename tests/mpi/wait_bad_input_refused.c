@@ -132,12 +132,12 @@ int main(void)
     without_mpi();
     null_request();
     time_out(comm);
-    CHECK(!ranks_log_has(log, "a request of the program failed"));
+    CHECK(!ranks_log_has(log, "an MPI request of the program failed"));
 #if !defined(OPEN_MPI) /* which truncates a message to oneself without error   \
                         */
     mpi_error(comm, false);
     mpi_error(comm, true);
-    CHECK(ranks_log_has(log, "a request of the program failed: "));
+    CHECK(ranks_log_has(log, "an MPI request of the program failed: "));
 #else
     (void)mpi_error;
 #endif

@@ -380,7 +380,7 @@ static void test_progress_config_init_info_of_nonsense_refused(void **state)
     assert_int_equal(logged_count("progress_mode is 0x10"), 1);
     assert_int_equal(logged_count("progress_mode is 0x60"), 1);
     assert_int_equal(logged_count("wait is 3, and at most 2"), 1);
-    assert_int_equal(logged_count("bit 7 means nothing"), 1);
+    assert_int_equal(logged_count("bit 7 must be 0"), 1);
     assert_int_equal(logged_count("error"), 4);
 }
 

@@ -92,9 +92,9 @@ void amg_mpi_comm_pause(unsigned tests)
 
     if (tests == TELL_TESTS)
         AMG_LOG_WARNING("cls",
-            "this rank has waited for 10 s for others that open the class with "
-            "it; a rank that has not called amalgam_init(), or whose call "
-            "failed, keeps the others here");
+            "this rank has waited for 10 s for other ranks that open the class "
+            "with it; a rank that has not called amalgam_init(), or whose call "
+            "failed, keeps all others waiting");
     if (is_turn)
         amg_bias_unlock(&turn_lock);
     if (tests < YIELDS)
@@ -268,9 +268,8 @@ static bool mpi_is_usable(void)
     }
     if (!amg_mpi_comm_is_over())
         return true;
-    AMG_LOG_ERROR("mpi",
-        "MPI was finalised in this process, and starts only once; open the "
-        "class before MPI_Finalize");
+    AMG_LOG_ERROR("mpi", "MPI was finalised in this process, and starts only "
+                         "once; open the class before MPI_Finalize");
     return false;
 }
 
@@ -315,8 +314,8 @@ bool amg_mpi_comm_is_usable(MPI_Comm comm)
     log_name_set(comm);
     if (is_inter)
         AMG_LOG_ERROR("mpi",
-            "an intercommunicator: give an intracommunicator, for instance "
-            "one by MPI_Intercomm_merge()");
+            "the communicator is an intercommunicator: give an "
+            "intracommunicator, as MPI_Intercomm_merge() makes");
     return !is_inter;
 }
 
@@ -334,8 +333,8 @@ static void mpi_exit(int status, void *arg)
         return;
     if (status == 0 && !is_alone) {
         if (!amg_mpi_comm_is_main())
-            AMG_LOG_INFO("mpi", "exit() was called by another thread than the "
-                                "one that started MPI; some MPI want that one");
+            AMG_LOG_INFO("mpi", "exit() was called by a thread that did not "
+                                "start MPI: MPI_Finalize may fail");
         MPI_Finalize();
         return;
     }
@@ -345,10 +344,9 @@ static void mpi_exit(int status, void *arg)
             "ends the job",
             status);
     else
-        AMG_LOG_ERROR("mpi",
-            "this rank gave up on ranks that MPI_Finalize would wait for: "
-            "MPI_Abort ends the job; call _exit() to let the other ranks go "
-            "on");
+        AMG_LOG_ERROR("mpi", "this rank gave up on ranks that MPI_Finalize "
+                             "would wait for: MPI_Abort ends the job; call "
+                             "_exit() to let the other ranks go on");
     fflush(NULL);
     MPI_Abort(MPI_COMM_WORLD, status != 0 ? status : EXIT_FAILURE);
 }
@@ -562,8 +560,8 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     comm.thread_level = thread_level_get();
     if (!amg_mpi_comm_may_call(&comm)) {
         AMG_LOG_ERROR("mpi",
-            "this thread may not call MPI: open the class in the thread that "
-            "started MPI, or start it with MPI_THREAD_MULTIPLE");
+            "this thread may not call MPI: open the class in the thread "
+            "that started MPI, or start it with MPI_THREAD_MULTIPLE");
         return HG_OPNOTSUPPORTED;
     }
     atomic_store_explicit(&takes_turns,

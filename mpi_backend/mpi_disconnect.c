@@ -47,7 +47,7 @@ static void missing_log(
             i == 0 ? "" : ", ", missing->ranks[i]);
     if (missing->unasked > 0)
         snprintf(unasked, sizeof(unasked),
-            "; %u more cannot be asked, as some of these do not answer",
+            "; %u more ranks cannot be asked, as missing ones do not answer",
             missing->unasked);
     AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
         "%u of %d ranks %s: rank %s%s%s; we %s", missing->count, size,
@@ -167,8 +167,8 @@ static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
             : is_watch ? AMG_LOG_LEVEL_WARNING
                        : AMG_LOG_LEVEL_INFO,
         "cls",
-        "rank 0 has not said%s that all %d ranks close their class; it, or one "
-        "that it waits for, is missing; we %s them",
+        "rank 0 has not said%s that all %d ranks close their class; rank 0, or "
+        "a rank that it waits for, is missing; we %s them",
         is_over ? " in time" : " yet", domain->comm.size,
         is_over ? "go on without" : "are waiting for");
 }

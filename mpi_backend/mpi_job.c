@@ -61,7 +61,8 @@ static bool may_call(const struct amg_mpi_domain *domain)
 {
     if (amg_mpi_may_call(domain))
         return true;
-    AMG_LOG_ERROR("mpi", "this thread may not call MPI, or MPI has ended");
+    AMG_LOG_ERROR("mpi", "this thread may not call MPI, or MPI has ended; call "
+                         "in the thread that started MPI, before MPI_Finalize");
     return false;
 }
 
@@ -86,9 +87,8 @@ static hg_return_t barrier_begin_locked(struct amg_mpi_domain *domain)
     int rc = MPI_SUCCESS;
 
     if (barrier->is_claimed) {
-        AMG_LOG_ERROR("mpi",
-            "another thread is in a barrier of this class, or this callback "
-            "runs inside one");
+        AMG_LOG_ERROR("mpi", "another thread is in a barrier of this class, or "
+                             "this callback runs inside one");
         return HG_BUSY;
     }
     if (barrier->request == MPI_REQUEST_NULL)

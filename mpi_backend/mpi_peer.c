@@ -176,8 +176,8 @@ hg_return_t amg_mpi_addr_parse(
     }
     if (rank >= (uint64_t)domain->comm.size) {
         AMG_LOG_ERROR("addr",
-            "'%s' names rank %" PRIu64 ", and the communicator has %d", text,
-            rank, domain->comm.size);
+            "'%s' names rank %" PRIu64 ", and the communicator has %d ranks",
+            text, rank, domain->comm.size);
         return HG_ADDRNOTAVAIL;
     }
     *ret_peer = amg_mpi_peer_at(domain, (uint32_t)rank);

@@ -194,7 +194,7 @@ struct amg_mpi_place *amg_mpi_place_enter(
         return place;
     AMG_LOG_WARNING("mpi",
         "rank %d cannot share %s (%s), and treats the other ranks of its node "
-        "as if they were on other ones: mount " FOLDER
+        "as if they were on other nodes: mount " FOLDER
         ", remove files there, or make it larger (docker run --shm-size)",
         comm->rank, place->path, strerror(errno));
     file_close(place);

@@ -272,8 +272,8 @@ static bool connect_is_ours(
             connect->addr_len, domain->self->addr_len))
         return true;
     if (!domain->peers.has_warned)
-        AMG_LOG_WARNING("ofi", "a process connected in an unknown form; "
-                               "further ones are not reported");
+        AMG_LOG_WARNING("ofi", "dropped a request for a connection of an "
+                               "unknown form; further ones are not reported");
     domain->peers.has_warned = true;
     return false;
 }
@@ -389,7 +389,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
     if (!connect_is_ours(message->domain, &connect))
         return;
     if (!version_is_ours(peer, &connect)) {
-        amg_ofi_connect_lost_locked(peer, "its protocol is another one");
+        amg_ofi_connect_lost_locked(peer, "its version or sizes differ");
         return;
     }
     if (is_new && peer->state == AMG_OFI_PEER_OPEN) {

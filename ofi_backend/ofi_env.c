@@ -129,8 +129,7 @@ static hg_return_t text_read(const char *text, struct amg_ofi_auth *key)
         }
         AMG_LOG_ERROR("cls",
             "auth_key is '%s'; give SERVICE:VNI, a VNI up to %u, or other "
-            "bytes "
-            "in the format of the provider",
+            "bytes in the format of the provider",
             text, (unsigned)UINT16_MAX);
         return HG_INVALID_ARG;
     }

@@ -176,8 +176,7 @@ static hg_return_t enable_error(
     else if (key[0] != '\0')
         snprintf(what, sizeof(what),
             "opening ofi+%s at '%s'%s; may this user have that service and "
-            "VNI? "
-            "AMALGAM_SLINGSHOT_VNI chooses one of SLINGSHOT_VNIS",
+            "VNI? AMALGAM_SLINGSHOT_VNI chooses one of SLINGSHOT_VNIS",
             domain->facts.stack, where, key);
     else
         snprintf(what, sizeof(what),

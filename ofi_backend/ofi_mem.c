@@ -451,8 +451,8 @@ void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
 
     AMG_ASSERT(mem->is_closed && link != NULL);
     AMG_LOG_WARNING("bulk",
-        "ofi: %s may still access the memory after %u ms; it stays exposed to "
-        "it; free it again later, when the program there makes progress",
+        "ofi: %s may still access the memory after %u ms, and the memory stays "
+        "exposed; free it again later, when the program there makes progress",
         amg_ofi_peer_name(
             amg_container_of(link, struct grant, link)->peer, text),
         timeout_ms);

@@ -300,6 +300,7 @@ void amg_ofi_peer_unref_locked(struct amg_peer *peer)
 hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
+    char text[AMG_OFI_TEXT_CAP];
     int count = 0;
 
     if (peer->is_stale && peer->posts_in_flight == 0) {
@@ -318,7 +319,8 @@ hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
     peer->fi_addr = FI_ADDR_NOTAVAIL;
     if (count < 0)
         return amg_ofi_error(count, "inserting an address");
-    AMG_LOG_ERROR("addr", "ofi: the provider does not accept this address");
+    AMG_LOG_ERROR("addr", "ofi: the provider does not accept the address %s",
+        amg_ofi_peer_text(peer, text));
     return HG_ADDRNOTAVAIL;
 }
 

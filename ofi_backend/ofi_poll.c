@@ -229,7 +229,7 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     if (error != 0 && error != FI_ECANCELED &&
         amg_calls_may_warn(&domain->calls))
         AMG_LOG_WARNING(
-            "ofi", "receiving: %s; going on", amg_ofi_call->strerror(error));
+            "ofi", "receiving failed: %s", amg_ofi_call->strerror(error));
     /* The release comes with the last message, or alone. */
     if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED ||
         !domain->facts.is_multi)

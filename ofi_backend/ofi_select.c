@@ -88,7 +88,7 @@ static hg_return_t version_choose(uint32_t *ret_version)
         !atomic_exchange_explicit(&has_warned, true, memory_order_relaxed))
         AMG_LOG_WARNING("cls",
             "libfabric %u.%u is loaded, and this library was built with %u.%u; "
-            "if it misbehaves, see which one LD_LIBRARY_PATH and MPI load",
+            "on errors, see which one LD_LIBRARY_PATH and MPI load",
             FI_MAJOR(there), FI_MINOR(there), FI_MAJOR(ours), FI_MINOR(ours));
     *ret_version = FI_VERSION_LT(there, version) ? there : version;
     return HG_SUCCESS;
@@ -413,9 +413,9 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
     facts_read(*ret_info, ret_facts);
     if (search.bind.is_any)
         AMG_LOG_WARNING("cls",
-            "%s is no address that others can call: that of %s is taken; name "
-            "an interface or host to use another one, and give clients the "
-            "string of HG_Addr_to_string()",
+            "%s is no address that others can call: the address of %s is used; "
+            "name an interface or host to use another one, and give clients "
+            "the string of HG_Addr_to_string()",
             search.bind.given,
             (*ret_info)->domain_attr->name == NULL
                 ? "one interface"

@@ -638,12 +638,11 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 
 const struct amg_transport amg_ofi_transport = {
     .name = "ofi",
-    .schemes = "tcp ofi+tcp ofi ofi+net ofi+tcp;ofi_rxm ofi+net;ofi_rxm "
-               "tcp;ofi_rxm tcp_rxm ofi+tcp_rxm sockets verbs;ofi_rxm "
-               "verbs_rxm ofi+verbs_rxm "
-               "verbs ofi+verbs ofi+verbs;ofi_rxm cxi ofi+cxi psm2 ofi+psm2 "
-               "opx ofi+opx efa ofi+efa ofi+shm ofi+sockets "
-               "ofi+udp ofi+udp;ofi_rxd",
+    .schemes =
+        "tcp ofi+tcp ofi ofi+net ofi+tcp;ofi_rxm ofi+net;ofi_rxm tcp;ofi_rxm "
+        "tcp_rxm ofi+tcp_rxm sockets verbs;ofi_rxm verbs_rxm ofi+verbs_rxm "
+        "verbs ofi+verbs ofi+verbs;ofi_rxm cxi ofi+cxi psm2 ofi+psm2 opx "
+        "ofi+opx efa ofi+efa ofi+shm ofi+sockets ofi+udp ofi+udp;ofi_rxd",
     .domain =
         {
             .open = domain_open,

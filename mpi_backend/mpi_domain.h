@@ -114,7 +114,7 @@ struct amg_mpi_ep {
 
 /* Messages from and to all ranks. */
 struct amg_mpi_liveness {
-    unsigned heard; /* counts messages from peers */
+    unsigned heard; /* counts messages and fragments of peers */
     unsigned lost;  /* messages that could not be sent since the last check */
 };
 

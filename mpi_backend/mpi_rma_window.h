@@ -56,7 +56,7 @@ struct amg_mpi_regions {
 };
 
 /* Owned by its domain; if a rank is silent when the domain closes, kept until
- * MPI_Finalize. Constant while the domain is open. */
+ * MPI_Finalize. All but `regions` is constant while the domain is open. */
 struct amg_mpi_windows {
     struct amg_link left; /* on the list of windows left open */
     MPI_Comm comm;        /* a duplicate for the windows */

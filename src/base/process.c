@@ -54,8 +54,8 @@ unsigned amg_fork_count(void)
  * by exit(1). Libraries linked to a program do so before main(), and the
  * program's handlers replace theirs; libraries loaded later would replace the
  * program's handlers. A signal in between runs the handler of the network
- * library; a handler that another thread sets meanwhile is lost, so only the
- * first HG_Init() loads drivers. */
+ * library; a handler that another thread sets meanwhile is lost. So a driver is
+ * loaded once, by the first HG_Init() that needs the driver. */
 
 /* NOTE(lock): held from save to restore, over dlopen() or fi_getinfo(), as the
  * signal actions belong to the process. */

@@ -19,7 +19,7 @@ enum { AMG_BULK_STARTS_STEP = 64, AMG_BULK_NEAR = 4 };
 typedef void (*amg_bulk_fill_fn)(void *arg, struct amg_segment *ret_segments);
 
 /* Owned by its references, of which transfers in flight hold some. Constant
- * once made, except for the fields that name a lock. */
+ * once made, except for the registration, `is_internal` and `bound`. */
 struct hg_bulk {
     struct amg_link kept; /* in the attic, once destroyed */
     hg_class_t *cls;

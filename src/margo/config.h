@@ -151,7 +151,7 @@ struct amg_margo_config {
     const char *bucket_policy;   /* of the plumber; reported as given, as */
     const char *nic_policy;      /* src/affinity chooses NICs */
     struct hg_init_info hg_init; /* with strings of `json` or the info */
-    struct amg_margo_plan plan;  /* the plan for pools.h */
+    struct amg_margo_plan plan;  /* the plan for pools.c */
 };
 
 /* False: invalid; the logger of `info` gets the field and the reason, and

@@ -6,8 +6,8 @@
  *                                     loop, a thread created for that
  *   calls and handlers end, other     the loop, which still runs; in a job,
  *   ranks reach the same point        until all ranks are there
- *   stop: finalize callbacks          a waiting thread that is none of the
- *                                     instance's; else the loop
+ *   stop: finalize callbacks          a waiting thread in none of the streams
+ *                                     that end; else the loop
  *   without references: class and     the same, or the thread that releases
  *   context are closed                the last reference
  *   then the loop is joined, streams  a waiting thread, or that which releases

@@ -210,8 +210,8 @@ bool amg_margo_pools_open(
  * are known; called after the class was opened. False: the progress stream may
  * have to share its core. */
 bool amg_margo_pools_pin(margo_instance_id mid);
-/* Frees the streams and pools that pools_open() created. The caller runs in
- * none of these streams but the primary stream. */
+/* Frees the streams and pools that amg_margo_pools_open() created. The caller
+ * runs in none of these streams but the primary stream. */
 void amg_margo_pools_close(margo_instance_id mid);
 
 /* An RPC, a loop or handlers use the pool, which cannot be removed meanwhile.

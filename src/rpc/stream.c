@@ -270,7 +270,7 @@ static hg_return_t stream_begin_locked(hg_context_t *context,
     stream_grow_locked(stream, len);
     amg_context_enter(context);
     unsent_set_locked(context, stream, true);
-    atomic_thread_fence(memory_order_seq_cst); /* see amg_context.unsent */
+    atomic_thread_fence(memory_order_seq_cst); /* see hg_context.unsent */
     if (is_blocked(context))
         (void)stream_send_locked(context, stream, false);
     return HG_SUCCESS;

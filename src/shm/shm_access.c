@@ -42,7 +42,7 @@ static bool accessor_take(
         return false;
     atomic_store_explicit(
         &accessor->start_time, who->start_time, memory_order_relaxed);
-    /* Publishes the line above to reap(). */
+    /* Publishes the line above to amg_shm_accessor_reap(). */
     atomic_store_explicit(&accessor->pid, who->pid, memory_order_release);
     return true;
 }

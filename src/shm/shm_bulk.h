@@ -4,7 +4,7 @@
  *   domain opens, closes      amg_shm_bulk_open, _close
  *   endpoint polls            amg_shm_bulk_poll, when AMG_SHM_DUE_BULK is set
  *   endpoint may block        not while AMG_SHM_DUE_BULK is set
- *   endpoint closes           amg_shm_bulk_ep_close
+ *   endpoint closes           amg_shm_bulk_ep_close_locked
  *   operation is cancelled    amg_shm_bulk_cancel_locked
  *   cell of kind >= BULK      amg_shm_transfer_message
  *   peer closed or died       amg_shm_bulk_peer_gone_locked

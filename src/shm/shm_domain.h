@@ -207,8 +207,8 @@ struct amg_shm_inring {
 
 /* Inbox of one context. Belongs to the progress owner while an endpoint is
  * open, and is guarded by the lock otherwise. Created when the context is first
- * opened, and lives as long as the domain, because replies may arrive after the
- * endpoint closed. */
+ * opened, or the domain closes. Lives as long as the domain, because replies
+ * may arrive after the endpoint closed. */
 struct amg_shm_inbox {
     struct amg_shm_domain *domain;
     struct amg_shm_context *context; /* the shared part */

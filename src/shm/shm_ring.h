@@ -135,7 +135,7 @@ static inline bool amg_shm_cell_is_of_transfer(const struct amg_shm_cell *cell)
 
 enum amg_shm_poll_state {
     AMG_SHM_UNSEEN,  /* the reader has not opened it, and checks events only */
-    AMG_SHM_DORMANT, /* the reader polls it only after events */
+    AMG_SHM_DORMANT, /* the writer sets events for the reader */
     AMG_SHM_POLLED,  /* the reader reads it in every poll */
     AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
     AMG_SHM_REFUSED, /* the reader cannot reach the writer and never reads it */

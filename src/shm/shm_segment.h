@@ -115,7 +115,7 @@ enum amg_shm_sleep {
 enum amg_shm_context_state {
     AMG_SHM_CONTEXT_NEVER, /* never had an endpoint */
     AMG_SHM_CONTEXT_OPEN,
-    AMG_SHM_CONTEXT_CLOSED, /* had one: requests are refused */
+    AMG_SHM_CONTEXT_CLOSED, /* had one, or gets none: requests are refused */
 };
 
 /* State shared by a context and its senders, besides the rings. */

@@ -248,9 +248,8 @@ struct amg_domain_ops {
     /* Logs the peers that quiesce, or calls of this process, wait for. */
     void (*report)(struct amg_domain *domain);
     /* After a deadline: stops waiting for the peers, and logs the missing ones;
-     * takes at most half a second to find them. True: calls that this process
-     * has made are given up; the log has their number. Optional before close.
-     */
+     * may take some seconds to find them. True: calls that this process has
+     * made are given up; the log has their number. Optional before close. */
     bool (*abandon)(struct amg_domain *domain);
     /* Ends the calls of the peers: this process makes no more progress. Called
      * again and again while the peers may make some; optional before close. */
@@ -275,7 +274,7 @@ struct amg_ep_ops {
      * arrivals not yet polled are dropped. Arrivals that the caller still holds
      * stay valid until released, which must be before the domain is closed.
      * Frees the endpoint. May take as long as the medium needs to return
-     * buffers, at most a second. */
+     * buffers, about a second at most. */
     void (*close)(struct amg_ep *ep, struct amg_events *ret_events);
     /* A descriptor that becomes readable when something completes or arrives
      * after arm(); -1: the driver has none, and a wait polls. Constant while

@@ -61,7 +61,7 @@ void amg_key_table_clear_slowly(struct amg_key_table *table)
 static struct amg_key_slot *slot_find(
     struct amg_key_table *table, uint32_t number)
 {
-    /* Acquire: pairs with the release of slot_add(). */
+    /* Acquire: pairs with the release of slot_add_locked(). */
     for (; table != NULL;
          table = atomic_load_explicit(&table->more, memory_order_acquire))
         for (unsigned i = 0; i < AMG_KEY_SLOTS; i++)

@@ -38,7 +38,7 @@ uint64_t amg_checksum_add(
  *           AMG_HEADER_SUMMED            AMG_HEADER_SUMMED
  *
  * In the byte order of the machine, which all ranks of a job share. The
- * driver's own 8 bytes precede the head, so that a call without arguments takes
+ * MPI driver's 8 bytes precede the head, so that a call without arguments takes
  * 24 bytes each way: above that MPI does not send inline, and a round trip
  * takes 0.3 us more (measured, MPICH 4.0.2 over UCX 1.13).
  *

@@ -73,8 +73,8 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
     return HG_SUCCESS;
 }
 
-/* Gets `len` more bytes than available, or returns an error. Doubles the buffer
- * at least, so that many small fields are copied a few times only. */
+/* Gets `len` more bytes than available, or returns an error. Doubles an extra
+ * buffer at least, so that many small fields are copied a few times only. */
 static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
 {
     hg_size_t used = proc_used(proc);

@@ -174,8 +174,8 @@ static bool context_open(
     mid->hg_context = HG_Context_create(mid->hg_class);
     mid->owns_context = mid->hg_context != NULL;
     if (mid->hg_context == NULL)
-        margo_error(mid, "HG_Context_create() failed: the class has no room "
-                         "for another context");
+        margo_error(mid, "HG_Context_create() failed: no memory, or the class "
+                         "has max_contexts contexts");
     return mid->hg_context != NULL;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* User-level threads: creation, switches between them, and their end.
  *
- * A thread lies at the upper end of its own stack, so it takes no further
- * memory, and only a page that the thread touches anyway.
+ * A thread on a stack of the library lies at the upper end of that stack, so it
+ * takes no further memory, and only a page that the thread touches anyway.
  *
  * No xstream may run a thread before the thread has left its stack, so the next
  * thread on the xstream makes the previous thread ready, blocked or ended:

@@ -148,22 +148,22 @@ static void list_check(
 
     if (list->kind == AMG_CPU_LIST_BAD)
         note_add(notes,
-            LIST_NAME " is \"%.64s\", but %s: the policy chooses instead", text,
-            list->why);
+            LIST_NAME " is \"%.64s\", but %s: the library chooses instead",
+            text, list->why);
     if (list->kind != AMG_CPU_LIST_CPUS)
         return;
     cpu = list->cpus[self % list->count];
     if (!amg_node_map_allows(map, cpu))
         note_add(notes,
             LIST_NAME " is \"%.64s\", but cpu %u, which falls to rank %u, %s: "
-                      "the policy chooses instead",
+                      "the library chooses instead",
             text, cpu, map->ask->ranks[self].rank,
             map->index_of[cpu] == AMG_NO_PU ? "does not exist here"
                                             : "is not allowed by the cgroup");
     if (self >= list->count)
         note_add(notes,
             LIST_NAME " is \"%.64s\", which names %u for %u threads on this "
-                      "node: they share",
+                      "node: threads share cores",
             text, list->count, map->ask->rank_count);
 }
 

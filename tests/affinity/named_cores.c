@@ -87,7 +87,7 @@ static const struct scene scenes[] = {
             "thread 7 chosen own: named core",
             "thread 6 chosen shared by 2: named core\n"
             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"6-7\", which names 2 "
-            "for 3 threads on this node: they share\n"}},
+            "for 3 threads on this node: threads share cores\n"}},
     {.name = "a cpu that does not exist",
         .machine = EIGHT,
         .ranks = "0-2 3-5",
@@ -95,7 +95,7 @@ static const struct scene scenes[] = {
         .wanted = {"thread 6 chosen own: named core",
             "thread 7 numa own: own NUMA node\n"
             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"6,8\", but cpu 8, "
-            "which falls to rank 1, does not exist here: the policy chooses "
+            "which falls to rank 1, does not exist here: the library chooses "
             "instead\n"}},
     {.name = "a cpu that the cgroup forbids",
         .machine = "cgroup.xml",
@@ -104,7 +104,7 @@ static const struct scene scenes[] = {
         .wanted = {"thread 5 chosen shared by 2: named core",
             "thread 5 numa shared by 2: own NUMA node\n"
             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"5,6\", but cpu 6, "
-            "which falls to rank 1, is not allowed by the cgroup: the policy "
+            "which falls to rank 1, is not allowed by the cgroup: the library "
             "chooses instead\n"}},
     {.name = "nothing",
         .machine = EIGHT,
@@ -112,7 +112,7 @@ static const struct scene scenes[] = {
         .progress_cpus = "",
         .wanted = {"thread 4 numa own: own NUMA node\n"
                    "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"\", but there "
-                   "is no number of a cpu: the policy chooses instead\n"}},
+                   "is no number of a cpu: the library chooses instead\n"}},
     {.name = "words",
         .machine = EIGHT,
         .ranks = "0-7",
@@ -120,7 +120,7 @@ static const struct scene scenes[] = {
         .wanted = {"caller: no idle core: 1 rank on 8 cores\n"
                    "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"core three\", "
                    "but there is no number of a cpu at \"core three\": the "
-                   "policy chooses instead\n"}},
+                   "library chooses instead\n"}},
     {.name = "a mask",
         .machine = EIGHT,
         .ranks = "0-3",
@@ -128,22 +128,23 @@ static const struct scene scenes[] = {
         .wanted = {"thread 4 numa own: own NUMA node\n"
                    "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0x30\", but "
                    "there is neither a comma nor the end at \"x30\": the "
-                   "policy chooses instead\n"}},
+                   "library chooses instead\n"}},
     {.name = "a range without an end",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "4-",
-        .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4-\", but a "
-                   "range has no end at \"4-\": the policy chooses instead\n"}},
+        .wanted =
+            {"thread 4 numa own: own NUMA node\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4-\", but a range has "
+             "no end at \"4-\": the library chooses instead\n"}},
     {.name = "a range backwards",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "1,7-4",
-        .wanted =
-            {"thread 4 numa own: own NUMA node\n"
-             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"1,7-4\", but a range "
-             "ends before it begins at \"7-4\": the policy chooses instead\n"}},
+        .wanted = {"thread 4 numa own: own NUMA node\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"1,7-4\", but a "
+                   "range ends before it begins at \"7-4\": the library "
+                   "chooses instead\n"}},
     {.name = "a comma too many",
         .machine = EIGHT,
         .ranks = "0-3",
@@ -151,7 +152,7 @@ static const struct scene scenes[] = {
         .wanted =
             {"thread 4 numa own: own NUMA node\n"
              "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4,\", but there is no "
-             "number of a cpu at its end: the policy chooses instead\n"}},
+             "number of a cpu at its end: the library chooses instead\n"}},
     {.name = "a negative number",
         .machine = EIGHT,
         .ranks = "0-3",
@@ -159,7 +160,7 @@ static const struct scene scenes[] = {
         .wanted =
             {"thread 4 numa own: own NUMA node\n"
              "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"-1\", but there is no "
-             "number of a cpu at \"-1\": the policy chooses instead\n"}},
+             "number of a cpu at \"-1\": the library chooses instead\n"}},
     {.name = "a number beyond all machines",
         .machine = EIGHT,
         .ranks = "0-3",
@@ -167,7 +168,7 @@ static const struct scene scenes[] = {
         .wanted = {"thread 4 numa own: own NUMA node\n"
                    "progress_cpus (AMALGAM_PROGRESS_CPUS) is "
                    "\"4,99999999999999999999\", but a number is too large at "
-                   "\"99999999999999999999\": the policy chooses instead\n"}},
+                   "\"99999999999999999999\": the library chooses instead\n"}},
     {.name = "more than all machines have",
         .machine = EIGHT,
         .ranks = "0-3",
@@ -175,7 +176,7 @@ static const struct scene scenes[] = {
         .wanted =
             {"thread 4 numa own: own NUMA node\n"
              "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0-1023,4\", but there "
-             "are too many cpus at \"4\": the policy chooses instead\n"}},
+             "are too many cpus at \"4\": the library chooses instead\n"}},
 };
 
 int main(int argc, char **argv)

@@ -180,7 +180,7 @@ static void test_select_address_of_all_takes_one(void **state)
     assert_string_equal(fake_look.node, "");
     assert_string_equal(fake_look.service, "4000");
     assert_true(fake_has_logged("0.0.0.0 is no address that others can call"));
-    assert_true(fake_has_logged("that of eth7 is taken"));
+    assert_true(fake_has_logged("the address of eth7 is used"));
     assert_int_equal(choose("tcp", "[::]:4000"), HG_SUCCESS);
     assert_int_equal(chosen->addr_format, FI_SOCKADDR_IN6);
 }

@@ -336,7 +336,7 @@ pass[FILENAME] == 1 {
     opened = 0
     count_members(code)
     note_agent(code)
-    if (code ~ /AMG_ASSERT_HELD\(/)
+    if (code ~ /AMG_ASSERT_HELD(_BIAS)?\(/)
         asserts_lock = 1
     if (code ~ /AMG_(ASSERT|CONTRACT|GIVEN)[A-Z_]*[ \t]*\(/)
         asserts[module_of(FILENAME)]++

@@ -97,6 +97,13 @@ static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
     return false;
 }
 
+/* AMG_ASSERT_HELD() of a biased lock. */
+#define AMG_ASSERT_HELD_BIAS(bias)                                             \
+    AMG_ASSERT(                                                                \
+        atomic_load_explicit(&(bias)->busy, memory_order_relaxed) != 0 ||      \
+        atomic_load_explicit(&(bias)->lock.held, memory_order_relaxed) !=      \
+            AMG_LOCK_FREE)
+
 /* Takes the lock if the calling thread is its owner, else returns false. Until
  * amg_bias_unlock_own() no thread can share the lock. Callers move the path for
  * false to another function: the compiler then saves no registers for it. */

@@ -80,7 +80,7 @@ void amg_context_ring(hg_context_t *context)
 {
     /* Counts first: a waiting thread reads the epoch before it reads `ran`. */
     atomic_fetch_add_explicit(&context->ran, 1u, memory_order_release);
-    amg_cq_wake_callers(&context->cq);
+    amg_cq_ring(&context->cq);
 }
 
 void amg_context_run_by_service_thread(
@@ -101,7 +101,7 @@ void amg_context_look_at(hg_context_t *context, uint64_t at_ns)
                at_ns, memory_order_relaxed, memory_order_relaxed))
         continue;
     if (at_ns < old && amg_cq_has_armed(&context->cq))
-        amg_cq_wake(&context->cq);
+        amg_cq_wake_armed(&context->cq);
 }
 
 void amg_context_look(hg_context_t *context, uint64_t now_ns)

@@ -91,7 +91,6 @@ struct hg_context {
     struct amg_service_thread *thread; /* the progress thread; NULL: none */
     struct amg_wakeup wakeup;
     struct amg_bias owner; /* held by the progress owner; core/progress.h */
-    atomic_uint awaiting;  /* threads that wait to be the next owner */
     /* Counts calls that made progress, or would have; relaxed, a hint for the
      * progress thread, which stands by meanwhile. */
     atomic_uint turns;
@@ -115,8 +114,8 @@ struct hg_context {
     struct amg_counters counters;
     /* A bit for each message of the layer above that waits for more calls;
      * threads that make progress or have run callbacks send them. Dekker: a
-     * sender stores `unsent`, fences, reads `cq.waiting`; a thread that will
-     * block stores `cq.waiting`, fences, reads `unsent`: so the sender sends
+     * sender stores `unsent`, fences, reads `waiting` of `cq`; a thread that
+     * will block stores `waiting`, fences, reads `unsent`: so the sender sends
      * the message at once, or that thread does. */
     atomic_uint unsent;
     /* A thread that makes progress, or has run a callback, runs `ops.look` from
@@ -338,7 +337,7 @@ static inline void amg_context_posted(hg_context_t *context, unsigned route)
         atomic_store_explicit(
             &context->wakeup.was_posted, true, memory_order_relaxed);
     if (amg_cq_has_armed(&context->cq))
-        amg_cq_wake(&context->cq);
+        amg_cq_wake_armed(&context->cq);
 }
 
 /* Runs the step of each operation that has ended; empties the list. */

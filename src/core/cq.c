@@ -1,119 +1,77 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queue: finished operations that wait for HG_Trigger().
+/* Completion queue: finished operations that wait for HG_Trigger(), and the
+ * threads that wait for a context. Model: tests/models/waiters.pml.
  *
- * A sleeper announces itself and checks the queue once more under the queue's
- * lock, and a push checks for sleepers under the same lock: one of the two sees
- * the other, so no wake-up is lost and a push without sleepers is cheap. The
- * mutex is held from before the announcement to the wait, so the signal cannot
- * come in between. Lock order: mutex, then lock.
+ *   state of a thread     leaves it by
+ *   owner, polls          an event, a callback, its time: hands over
+ *   owner, armed, blocks  its doorbell, an event of an endpoint: polls
+ *   in the list, looks    entry or ring: leaves; no owner: owner; else sleeps
+ *   in the list, sleeps   its wake word: looks
+ *   progress thread, armed, not owner
+ *                         its doorbell, an event of an endpoint: owner
  *
- * A thread that blocks on descriptors announces itself in the same way, and its
- * doorbell wakes it. The doorbell is signalled once, and stays readable until
- * the thread disarms. Entries do not wake the progress thread, which runs none
- * of them. */
+ * No wait is lost:
+ *  - A waiter enters the list before it tries to own, and an owner leaves
+ *    before it looks at the list; a fence is between the two steps of either.
+ *    So the waiter owns, or the owner that leaves wakes the first of the list.
+ *  - A waiter that leaves for an entry or by its time limit may have been woken
+ *    for more: it tries to own once more, and hands a role that nobody has to
+ *    the next; an entry that its thread does not see wakes the next, too.
+ *  - A waiter clears its wake word before it looks: a wake after the look stays
+ *    in the word, and the waiter does not sleep.
+ *  - A thread that arms compares the epoch with that from before its last look,
+ *    under the lock under which a wake changes the epoch, and checks the queue,
+ *    under the lock under which a push checks for waiters.
+ *  - A doorbell is signalled once, and stays readable until its thread disarms.
+ * Only owners hand over, so the waiters become owners in their order; only if
+ * nobody is in the list, the progress thread and event loops are woken. */
 #include "core/cq.h"
 
-#include <time.h>
+#include <stddef.h>
 
 #include "base/assert.h"
 #include "base/lock.h"
-
-#define NS_PER_S 1000000000ull
-
-/* In amg_cq.waiting, above the bits of the doorbells. */
-#define SLEEPER (1u << AMG_CQ_WAITERS)
+#include "base/process.h"
 
 /* Bits of the doorbells that a queued entry signals. */
-#define HEEDING (SLEEPER - 1u - (1u << AMG_CQ_THREAD))
+#define HEEDING (1u << AMG_CQ_OWNER | 1u << AMG_CQ_LOOP)
 
-/* Resets the state of waiting threads. */
-static void waiting_init(struct amg_cq *cq)
+/* The number that a thread of a list adds to `waiting`. */
+static unsigned one_of(enum amg_waits kind)
 {
-    pthread_condattr_t attr;
+    return kind == AMG_WAITS_TO_OWN
+               ? AMG_WAITING_TO_OWN & -AMG_WAITING_TO_OWN
+               : (AMG_WAITING_TO_OWN | AMG_WAITING_DOORBELLS) + 1u;
+}
 
-    amg_bias_init(&cq->lock);
-    atomic_init(&cq->waiting, 0);
-    pthread_mutex_init(&cq->mutex, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&cq->cond, &attr);
-    pthread_condattr_destroy(&attr);
+static void waiters_init(struct amg_cq_waiters *waiters)
+{
+    atomic_init(&waiters->waiting, 0);
+    atomic_init(&waiters->epoch, 0);
+    for (unsigned kind = 0; kind < AMG_WAITS_KINDS; kind++)
+        amg_list_init(&waiters->lists[kind]);
+    for (unsigned who = 0; who < AMG_CQ_WAITERS; who++) {
+        waiters->event_fds[who] = -1;
+        waiters->is_signaled[who] = false;
+    }
 }
 
 void amg_cq_init(struct amg_cq *cq)
 {
-    unsigned who = 0;
-
+    amg_bias_init(&cq->lock);
     amg_list_init(&cq->entries);
     atomic_init(&cq->count, 0);
-    for (who = 0; who < AMG_CQ_WAITERS; who++) {
-        cq->event_fds[who] = -1;
-        cq->is_signaled[who] = false;
-    }
-    atomic_init(&cq->epoch, 0);
-    waiting_init(cq);
+    waiters_init(&cq->waiters);
 }
 
 void amg_cq_fini(struct amg_cq *cq)
 {
     AMG_ASSERT(amg_list_is_empty(&cq->entries));
-    pthread_cond_destroy(&cq->cond);
-    pthread_mutex_destroy(&cq->mutex);
 }
 
-static unsigned waiting_get(const struct amg_cq *cq)
+static void pushed_unlock(struct amg_cq *cq)
 {
-    return atomic_load_explicit(&cq->waiting, memory_order_relaxed);
-}
-
-static void waiting_set_locked(struct amg_cq *cq, unsigned waiting)
-{
-    atomic_store_explicit(&cq->waiting, waiting, memory_order_release);
-}
-
-/* NOTE(system call under the lock): only for a sleeper, and so that no signal
- * comes late, after its receiver has drained the doorbell and sleeps again. */
-static void waiters_signal_locked(struct amg_cq *cq, unsigned waiting)
-{
-    unsigned who = 0;
-
-    for (who = 0; who < AMG_CQ_WAITERS; who++) {
-        if ((waiting & 1u << who) == 0 || cq->is_signaled[who])
-            continue;
-        cq->is_signaled[who] = true;
-        amg_eventfd_signal(cq->event_fds[who]);
-    }
-}
-
-/* Signals the armed doorbells among `wanted`; returns all waiters. */
-static unsigned tell_locked(struct amg_cq *cq, unsigned wanted)
-{
-    unsigned waiting = waiting_get(cq);
-
-    if ((waiting & wanted) != 0)
-        waiters_signal_locked(cq, waiting & wanted);
-    return waiting;
-}
-
-static void sleepers_signal(struct amg_cq *cq)
-{
-    pthread_mutex_lock(&cq->mutex);
-    pthread_cond_broadcast(&cq->cond);
-    pthread_mutex_unlock(&cq->mutex);
-}
-
-void amg_cq_pushed_unlock(struct amg_cq *cq)
-{
-    unsigned waiting = tell_locked(cq, HEEDING);
-
-    amg_bias_unlock(&cq->lock);
-    if (waiting >= SLEEPER)
-        sleepers_signal(cq);
-}
-
-static inline void pushed_unlock(struct amg_cq *cq)
-{
-    if (AMG_LIKELY(waiting_get(cq) == 0))
+    if (AMG_LIKELY(amg_cq_waiting(cq) == 0))
         amg_bias_unlock(&cq->lock);
     else
         amg_cq_pushed_unlock(cq);
@@ -144,61 +102,167 @@ struct amg_cq_entry *amg_cq_pop_slowly(struct amg_cq *cq)
     return entry;
 }
 
-/* Announces a sleeper, or withdraws it. True: there is nothing to wake for. */
-static bool waiting_change(struct amg_cq *cq, unsigned change, unsigned epoch)
+/* Writers hold the lock, so no read-modify-write is needed. */
+static void waiting_set_locked(struct amg_cq *cq, unsigned waiting)
 {
-    bool is_quiet = false;
-
-    amg_bias_lock(&cq->lock);
-    waiting_set_locked(cq, waiting_get(cq) + change);
-    is_quiet = amg_cq_is_empty(cq) && amg_cq_epoch(cq) == epoch;
-    amg_bias_unlock(&cq->lock);
-    return is_quiet;
+    AMG_ASSERT_HELD_BIAS(&cq->lock);
+    atomic_store_explicit(&cq->waiters.waiting, waiting, memory_order_release);
 }
 
-void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns)
+/* Marks a waiter as woken. Returns its word if it sleeps, else NULL. */
+static atomic_uint *waiter_mark(struct amg_cq_waiter *waiter)
 {
-    struct timespec until;
+    return atomic_exchange_explicit(&waiter->word, AMG_CQ_WAITER_WOKEN,
+               memory_order_acq_rel) == AMG_CQ_WAITER_SLEEPS
+               ? &waiter->word
+               : NULL;
+}
 
-    until.tv_sec = (time_t)(until_ns / NS_PER_S);
-    until.tv_nsec = (long)(until_ns % NS_PER_S);
-    pthread_mutex_lock(&cq->mutex);
-    if (waiting_change(cq, SLEEPER, epoch))
-        while (pthread_cond_timedwait(&cq->cond, &cq->mutex, &until) == 0 &&
-               waiting_change(cq, 0u, epoch))
+static struct amg_cq_waiter *waiter_of(struct amg_link *link)
+{
+    return amg_container_of(link, struct amg_cq_waiter, link);
+}
+
+/* Marks the first thread of a list; `runs_all`: that may run any entry. */
+static atomic_uint *first_mark_locked(
+    struct amg_cq *cq, enum amg_waits kind, bool runs_all)
+{
+    const struct amg_list *list = &cq->waiters.lists[kind];
+    struct amg_link *link = amg_list_first(list);
+
+    AMG_ASSERT_HELD_BIAS(&cq->lock);
+    while (link != NULL && runs_all && !waiter_of(link)->runs_all)
+        link = amg_list_next(list, link);
+    return link == NULL ? NULL : waiter_mark(waiter_of(link));
+}
+
+/* The waiter may have left: only the address of its word is used. */
+static void word_wake(atomic_uint *word)
+{
+    if (word != NULL)
+        amg_futex_wake(word, 1);
+}
+
+/* Signals the doorbells of `bits` that are armed. NOTE(system call under the
+ * lock): only for a thread that blocks, and so that no signal comes late, after
+ * its receiver has drained the doorbell and blocks again. */
+static void doorbells_signal_locked(struct amg_cq *cq, unsigned bits)
+{
+    struct amg_cq_waiters *waiters = &cq->waiters;
+
+    AMG_ASSERT_HELD_BIAS(&cq->lock);
+    for (unsigned who = 0; who < AMG_CQ_WAITERS; who++) {
+        if ((bits & 1u << who) == 0 || waiters->is_signaled[who])
             continue;
-    waiting_change(cq, -SLEEPER, epoch);
-    pthread_mutex_unlock(&cq->mutex);
+        waiters->is_signaled[who] = true;
+        amg_eventfd_signal(waiters->event_fds[who]);
+    }
 }
 
-/* Changes the epoch; wakes sleepers, and the armed doorbells of `wanted`. */
-static void wake(struct amg_cq *cq, unsigned wanted)
+/* Counts a wake, and signals the doorbells of `bits` that are armed. */
+static void epoch_change_locked(struct amg_cq *cq, unsigned bits)
 {
-    unsigned waiting = 0;
-
-    amg_bias_lock(&cq->lock);
+    AMG_ASSERT_HELD_BIAS(&cq->lock);
     atomic_store_explicit(
-        &cq->epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
-    waiting = tell_locked(cq, wanted);
+        &cq->waiters.epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
+    doorbells_signal_locked(cq, amg_cq_waiting(cq) & bits);
+}
+
+void amg_cq_pushed_unlock(struct amg_cq *cq)
+{
+    atomic_uint *owner = first_mark_locked(cq, AMG_WAITS_TO_OWN, true);
+    atomic_uint *runner = first_mark_locked(cq, AMG_WAITS_FOR_ENTRY, true);
+
+    doorbells_signal_locked(cq, amg_cq_waiting(cq) & HEEDING);
     amg_bias_unlock(&cq->lock);
-    if (waiting >= SLEEPER)
-        sleepers_signal(cq);
+    word_wake(owner);
+    word_wake(runner);
+}
+
+/* NOTE(system call under the lock): a thread that sleeps needs the lock to
+ * leave its list, so that its wake word exists. */
+static void all_wake_locked(struct amg_cq *cq, enum amg_waits kind)
+{
+    const struct amg_list *list = &cq->waiters.lists[kind];
+    struct amg_link *link = amg_list_first(list);
+
+    AMG_ASSERT_HELD_BIAS(&cq->lock);
+    for (; link != NULL; link = amg_list_next(list, link))
+        word_wake(waiter_mark(waiter_of(link)));
+}
+
+void amg_cq_wake_armed(struct amg_cq *cq)
+{
+    amg_bias_lock(&cq->lock);
+    epoch_change_locked(cq, AMG_WAITING_DOORBELLS);
+    amg_bias_unlock(&cq->lock);
 }
 
 void amg_cq_wake(struct amg_cq *cq)
 {
-    wake(cq, SLEEPER - 1u);
+    amg_bias_lock(&cq->lock);
+    epoch_change_locked(cq, AMG_WAITING_DOORBELLS);
+    all_wake_locked(cq, AMG_WAITS_TO_OWN);
+    all_wake_locked(cq, AMG_WAITS_FOR_ENTRY);
+    amg_bias_unlock(&cq->lock);
 }
 
-void amg_cq_wake_callers(struct amg_cq *cq)
+void amg_cq_ring(struct amg_cq *cq)
 {
-    wake(cq, 1u << AMG_CQ_OWNER);
+    amg_bias_lock(&cq->lock);
+    epoch_change_locked(cq, 1u << AMG_CQ_OWNER);
+    all_wake_locked(cq, AMG_WAITS_TO_OWN);
+    amg_bias_unlock(&cq->lock);
+}
+
+void amg_cq_wake_first(struct amg_cq *cq, enum amg_waits kind)
+{
+    atomic_uint *word = NULL;
+
+    amg_bias_lock(&cq->lock);
+    word = first_mark_locked(cq, kind, true);
+    amg_bias_unlock(&cq->lock);
+    word_wake(word);
+}
+
+void amg_cq_hand_over(struct amg_cq *cq)
+{
+    atomic_uint *word = NULL;
+
+    amg_bias_lock(&cq->lock);
+    word = first_mark_locked(cq, AMG_WAITS_TO_OWN, false);
+    epoch_change_locked(cq, amg_cq_is_awaited(cq) ? 0 : AMG_WAITING_STANDBY);
+    amg_bias_unlock(&cq->lock);
+    word_wake(word);
+}
+
+void amg_cq_enter(
+    struct amg_cq *cq, enum amg_waits kind, struct amg_cq_waiter *waiter)
+{
+    atomic_init(&waiter->word, AMG_CQ_WAITER_LOOKS);
+    waiter->runs_all = !amg_role.is_library_thread;
+    amg_bias_lock(&cq->lock);
+    amg_list_push(&cq->waiters.lists[kind], &waiter->link);
+    waiting_set_locked(cq, amg_cq_waiting(cq) + one_of(kind));
+    amg_bias_unlock(&cq->lock);
+    /* Before the next try to own the context: base/bias.h. */
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+void amg_cq_leave(
+    struct amg_cq *cq, enum amg_waits kind, struct amg_cq_waiter *waiter)
+{
+    amg_bias_lock(&cq->lock);
+    amg_list_remove(&waiter->link);
+    waiting_set_locked(cq, amg_cq_waiting(cq) - one_of(kind));
+    amg_bias_unlock(&cq->lock);
+    atomic_thread_fence(memory_order_seq_cst); /* like amg_cq_enter() */
 }
 
 void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd)
 {
     amg_bias_lock(&cq->lock);
-    cq->event_fds[who] = event_fd;
+    cq->waiters.event_fds[who] = event_fd;
     amg_bias_unlock(&cq->lock);
 }
 
@@ -207,32 +271,34 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
     bool is_quiet = false;
 
     amg_bias_lock(&cq->lock);
-    AMG_ASSERT(cq->event_fds[who] >= 0);
+    AMG_ASSERT(cq->waiters.event_fds[who] >= 0);
     is_quiet = (who == AMG_CQ_THREAD || amg_cq_is_empty(cq)) &&
                amg_cq_epoch(cq) == epoch;
     if (is_quiet)
-        waiting_set_locked(cq, waiting_get(cq) | 1u << who);
+        waiting_set_locked(cq, amg_cq_waiting(cq) | 1u << who);
     amg_bias_unlock(&cq->lock);
-    /* Announces before the next try to own the context: base/bias.h. */
+    /* Before the next try to own the context: base/bias.h. */
     atomic_thread_fence(memory_order_seq_cst);
     return is_quiet;
+}
+
+void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who)
+{
+    struct amg_cq_waiters *waiters = &cq->waiters;
+
+    amg_bias_lock(&cq->lock);
+    waiting_set_locked(cq, amg_cq_waiting(cq) & ~(1u << who));
+    if (waiters->is_signaled[who]) {
+        waiters->is_signaled[who] = false;
+        amg_eventfd_drain(waiters->event_fds[who]);
+    }
+    amg_bias_unlock(&cq->lock);
 }
 
 void amg_cq_signal(struct amg_cq *cq, enum amg_cq_who who)
 {
     amg_bias_lock(&cq->lock);
-    AMG_ASSERT(cq->event_fds[who] >= 0);
-    waiters_signal_locked(cq, 1u << who);
-    amg_bias_unlock(&cq->lock);
-}
-
-void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who)
-{
-    amg_bias_lock(&cq->lock);
-    waiting_set_locked(cq, waiting_get(cq) & ~(1u << who));
-    if (cq->is_signaled[who]) {
-        cq->is_signaled[who] = false;
-        amg_eventfd_drain(cq->event_fds[who]);
-    }
+    AMG_ASSERT(cq->waiters.event_fds[who] >= 0);
+    doorbells_signal_locked(cq, 1u << who);
     amg_bias_unlock(&cq->lock);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queue: finished operations that wait for HG_Trigger(). */
+/* Completion queue: finished operations that wait for HG_Trigger(), and the
+ * threads that wait for a context: a list of callers in the order of their
+ * waits, and three that block on a descriptor. */
 #ifndef AMG_CORE_CQ_H
 #define AMG_CORE_CQ_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,32 +29,117 @@ enum amg_cq_who {
     AMG_CQ_WAITERS
 };
 
-/* Owned by its context. */
-struct amg_cq {
-    struct amg_bias lock;    /* guards all but the mutex and what it guards */
-    struct amg_list entries; /* in order of completion */
-    /* Waiters: a bit for each doorbell that a thread is about to block on, and
-     * above them the number of threads in amg_cq_sleep(). Its release store in
-     * arm pairs with the acquire of amg_cq_is_armed(). */
+/* Aim of a thread in a list. */
+enum amg_waits {
+    AMG_WAITS_TO_OWN,    /* in HG_Progress(), behind an owner */
+    AMG_WAITS_FOR_ENTRY, /* in HG_Trigger() */
+    AMG_WAITS_KINDS
+};
+
+/* Wake word of a waiter in a list. */
+enum amg_cq_waiter_word {
+    AMG_CQ_WAITER_LOOKS,  /* has cleared the word, and looks */
+    AMG_CQ_WAITER_SLEEPS, /* a wake needs a system call */
+    AMG_CQ_WAITER_WOKEN,
+};
+
+/* A thread in a list; on its stack. */
+struct amg_cq_waiter {
+    struct amg_link link; /* guarded by the lock of the queue */
+    atomic_uint word;     /* an amg_cq_waiter_word */
+    bool runs_all;        /* not only incoming calls */
+};
+
+/* Part of a queue, whose lock guards all members. */
+struct amg_cq_waiters {
+    /* A bit for each doorbell that a thread is about to block on, and above
+     * these bits the number of threads in each list. The release store in arm
+     * pairs with the acquire of amg_cq_is_armed(). */
     atomic_uint waiting;
+    /* Counts wakes; its release store pairs with amg_cq_epoch(). A thread that
+     * arms passes the epoch from before its last look, so that a wake in
+     * between is not lost. */
+    atomic_uint epoch;
+    struct amg_list lists[AMG_WAITS_KINDS];
     int event_fds[AMG_CQ_WAITERS]; /* -1: no waiter uses it */
     bool is_signaled[AMG_CQ_WAITERS];
+};
+
+/* Bits of `waiting`. */
+#define AMG_WAITING_DOORBELLS ((1u << AMG_CQ_WAITERS) - 1u)
+/* Doorbells of threads that own only if no caller does. */
+#define AMG_WAITING_STANDBY (1u << AMG_CQ_LOOP | 1u << AMG_CQ_THREAD)
+#define AMG_WAITING_TO_OWN  (0x3fffu << AMG_CQ_WAITERS)
+
+/* Owned by its context. */
+struct amg_cq {
+    struct amg_bias lock;    /* guards all other members */
+    struct amg_list entries; /* in order of completion */
     /* Number of entries. Its release store in push pairs with the acquire load
      * of threads that check before they take the lock. */
     atomic_uint count;
-    /* Counts wakes; its release store pairs with amg_cq_epoch(). A sleeper
-     * passes the epoch it read before its last check, so that a wake in between
-     * is not lost. */
-    atomic_uint epoch;
-    pthread_mutex_t mutex; /* for sleeping only */
-    pthread_cond_t cond;
+    struct amg_cq_waiters waiters; /* unused in a queue that nobody waits at */
 };
 
 void amg_cq_init(struct amg_cq *cq);
 void amg_cq_fini(struct amg_cq *cq);
 
-/* After a push that found waiters: unlocks the queue and wakes them. */
+/* Adds a thread at the end of a list. A thread that enters, then clears its
+ * word, then looks, is woken for what comes after the look. */
+void amg_cq_enter(
+    struct amg_cq *cq, enum amg_waits kind, struct amg_cq_waiter *waiter);
+void amg_cq_leave(
+    struct amg_cq *cq, enum amg_waits kind, struct amg_cq_waiter *waiter);
+
+/* Clears the wake word; the caller then sees what its waker wrote. */
+static inline void amg_cq_waiter_clear(struct amg_cq_waiter *waiter)
+{
+    (void)atomic_exchange_explicit(
+        &waiter->word, AMG_CQ_WAITER_LOOKS, memory_order_acq_rel);
+}
+
+/* Wakes the threads that are armed: the next poll has something to see. */
+void amg_cq_wake_armed(struct amg_cq *cq);
+
+/* Wakes all that wait: some thread may run an incoming call, and the caller
+ * does not know which. No system call if none of them sleeps. */
+void amg_cq_wake(struct amg_cq *cq);
+
+/* Wakes the first thread of a list that may run any entry. */
+void amg_cq_wake_first(struct amg_cq *cq, enum amg_waits kind);
+
+/* By an owner that has left: wakes the first thread that waits to own, or if
+ * there is none, the event loop and the progress thread, which must arm again:
+ * the polls of the owner have disarmed the endpoints. */
+void amg_cq_hand_over(struct amg_cq *cq);
+
+/* Wakes all threads in HG_Progress(); event loops and threads of the library
+ * sleep on. */
+void amg_cq_ring(struct amg_cq *cq);
+
+/* After a push that found waiters: unlocks the queue and wakes the first thread
+ * of each list that may run the entry, the owner, and the event loop. The
+ * progress thread runs no entry of this queue. */
 void amg_cq_pushed_unlock(struct amg_cq *cq);
+
+/* Sets the doorbell of `who`, which may arm from now on. */
+void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd);
+
+/* Announces that `who` is about to block on its doorbell. False: an entry is
+ * queued, unless `who` is the progress thread, or there was a wake since
+ * `epoch`. */
+bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch);
+/* Withdraws the announcement, if any, and drains the doorbell. */
+void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who);
+
+/* Signals the doorbell of `who`, armed or not; the next disarm drains it. */
+void amg_cq_signal(struct amg_cq *cq, enum amg_cq_who who);
+
+/* The bits of the doorbells and the number of threads in each list. */
+static inline unsigned amg_cq_waiting(const struct amg_cq *cq)
+{
+    return atomic_load_explicit(&cq->waiters.waiting, memory_order_relaxed);
+}
 
 /* Writers hold the lock, so no read-modify-write is needed. */
 static inline void amg_cq_count_locked(struct amg_cq *cq)
@@ -80,8 +166,7 @@ static AMG_INLINE void amg_cq_push(
         return;
     }
     amg_cq_add_locked(cq, entry);
-    if (AMG_LIKELY(
-            atomic_load_explicit(&cq->waiting, memory_order_relaxed) == 0))
+    if (AMG_LIKELY(amg_cq_waiting(cq) == 0))
         amg_bias_unlock_own(&cq->lock);
     else
         amg_cq_pushed_unlock(cq);
@@ -96,16 +181,20 @@ static AMG_INLINE void amg_cq_push_first(
     }
     amg_list_push_front(&cq->entries, &entry->link);
     amg_cq_count_locked(cq);
-    if (AMG_LIKELY(
-            atomic_load_explicit(&cq->waiting, memory_order_relaxed) == 0))
+    if (AMG_LIKELY(amg_cq_waiting(cq) == 0))
         amg_bias_unlock_own(&cq->lock);
     else
         amg_cq_pushed_unlock(cq);
 }
 
+static inline unsigned amg_cq_count(const struct amg_cq *cq)
+{
+    return atomic_load_explicit(&cq->count, memory_order_acquire);
+}
+
 static inline bool amg_cq_is_empty(const struct amg_cq *cq)
 {
-    return atomic_load_explicit(&cq->count, memory_order_acquire) == 0;
+    return amg_cq_count(cq) == 0;
 }
 
 static AMG_INLINE struct amg_cq_entry *amg_cq_remove_locked(struct amg_cq *cq)
@@ -134,56 +223,39 @@ static AMG_INLINE struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
     return entry;
 }
 
-/* Read before the check for entries, and passed to amg_cq_sleep(). */
+/* Read before the last look, and passed to amg_cq_arm(). */
 static inline unsigned amg_cq_epoch(const struct amg_cq *cq)
 {
-    return atomic_load_explicit(&cq->epoch, memory_order_acquire);
+    return atomic_load_explicit(&cq->waiters.epoch, memory_order_acquire);
 }
-
-/* Sleeps until an entry is queued, wake was called since `epoch`, or the time
- * is reached. Returns at once if an entry is queued. */
-void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns);
-
-/* Wakes all sleeping threads. No system call if none sleeps. */
-void amg_cq_wake(struct amg_cq *cq);
-
-/* Wakes threads in calls only; the threads of the library and event loops sleep
- * on. */
-void amg_cq_wake_callers(struct amg_cq *cq);
-
-/* Sets the doorbell of `who`, which may arm from now on. */
-void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd);
-
-/* Announces that `who` is about to block on its doorbell. False: an entry is
- * queued, or wake was called since `epoch`. Entries do not wake the progress
- * thread. */
-bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch);
-/* Withdraws the announcement, if any, and drains the doorbell. */
-void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who);
-
-/* Signals the doorbell of `who`, armed or not; the next disarm drains it. */
-void amg_cq_signal(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Is `who` armed? */
 static inline bool amg_cq_is_armed(const struct amg_cq *cq, enum amg_cq_who who)
 {
-    return (atomic_load_explicit(&cq->waiting, memory_order_acquire) &
+    return (atomic_load_explicit(&cq->waiters.waiting, memory_order_acquire) &
                1u << who) != 0;
 }
 
-/* Is an event loop or the progress thread armed, whose announcements at the
- * endpoints a poll of the owner ends? */
-static inline bool amg_cq_has_standby(const struct amg_cq *cq)
-{
-    return (atomic_load_explicit(&cq->waiting, memory_order_seq_cst) &
-               (1u << AMG_CQ_LOOP | 1u << AMG_CQ_THREAD)) != 0;
-}
-
-/* Is any waiter armed? */
+/* Is any doorbell armed? */
 static inline bool amg_cq_has_armed(const struct amg_cq *cq)
 {
-    return (atomic_load_explicit(&cq->waiting, memory_order_acquire) &
-               ((1u << AMG_CQ_WAITERS) - 1)) != 0;
+    return (atomic_load_explicit(&cq->waiters.waiting, memory_order_acquire) &
+               AMG_WAITING_DOORBELLS) != 0;
+}
+
+/* Must an owner that has left wake a thread? */
+static inline bool amg_cq_has_heirs(const struct amg_cq *cq)
+{
+    return (atomic_load_explicit(&cq->waiters.waiting, memory_order_seq_cst) &
+               (AMG_WAITING_TO_OWN | AMG_WAITING_STANDBY)) != 0;
+}
+
+/* Does a thread in the list wait to own? Sequentially consistent, as such a
+ * thread enters the list before it tries to own (core/cq.c). */
+static inline bool amg_cq_is_awaited(const struct amg_cq *cq)
+{
+    return (atomic_load_explicit(&cq->waiters.waiting, memory_order_seq_cst) &
+               AMG_WAITING_TO_OWN) != 0;
 }
 
 #endif

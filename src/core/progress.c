@@ -368,32 +368,30 @@ static bool own_soon(hg_context_t *context)
     return true;
 }
 
-/* By a thread that found an owner: sleeps until an entry is queued, the owner
- * leaves, or the time is reached. A thread that counts itself as waiting before
- * it tries again either becomes the owner or is woken by a leaving owner. */
+/* By a thread that found an owner: waits in the list until it is due, becomes
+ * the owner, or the time is reached; see core/cq.c. */
 AMG_NOINLINE static hg_return_t waiter_wait(
     hg_context_t *context, unsigned timeout_ms)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    hg_return_t rc = HG_TIMEOUT;
+    struct amg_cq_waiter waiter;
+    bool is_due = false;
+    bool is_owner = false;
 
-    atomic_fetch_add_explicit(&context->awaiting, 1u, memory_order_seq_cst);
+    amg_cq_enter(&context->cq, AMG_WAITS_TO_OWN, &waiter);
     do {
-        unsigned epoch = amg_cq_epoch(&context->cq);
-
-        if (amg_context_has_due(context) || ran_is_news(context)) {
-            rc = HG_SUCCESS;
-            break;
-        }
-        if (own_soon(context)) {
-            atomic_fetch_sub_explicit(
-                &context->awaiting, 1u, memory_order_relaxed);
-            return owner_progress(context, timeout_ms, deadline_ns);
-        }
-        amg_cq_sleep(&context->cq, epoch, deadline_ns);
-    } while (amg_clock_ns() < deadline_ns);
-    atomic_fetch_sub_explicit(&context->awaiting, 1u, memory_order_relaxed);
-    return rc;
+        amg_cq_waiter_clear(&waiter);
+        is_due = amg_context_has_due(context) || ran_is_news(context);
+        is_owner = !is_due && own_soon(context);
+    } while (!is_due && !is_owner && amg_wakeup_sleep(&waiter, deadline_ns));
+    amg_cq_leave(&context->cq, AMG_WAITS_TO_OWN, &waiter);
+    if (is_owner)
+        return owner_progress(context, timeout_ms, deadline_ns);
+    if (amg_progress_own(context)) /* a role that nobody has */
+        amg_progress_disown(context);
+    if (!is_due && !amg_cq_is_empty(&context->cq))
+        amg_cq_wake_first(&context->cq, AMG_WAITS_TO_OWN);
+    return is_due ? HG_SUCCESS : HG_TIMEOUT;
 }
 
 /* Tells the progress thread that a caller makes progress, or would. Lost
@@ -406,23 +404,8 @@ static inline void turn_take(hg_context_t *context)
     atomic_store_explicit(&context->turns, turns + 1u, memory_order_relaxed);
 }
 
-/* amg_progress_wait() in a handler run by a service thread. */
-AMG_NOINLINE static hg_return_t nested_wait(
-    hg_context_t *context, unsigned timeout_ms)
-{
-    hg_return_t rc = HG_TIMEOUT;
-
-    amg_context_send_unsent(context);
-    if (amg_progress_own(context))
-        rc = owner_progress(context, timeout_ms, 0);
-    else if (amg_context_has_due(context))
-        rc = HG_SUCCESS;
-    else if (timeout_ms > 0)
-        rc = waiter_wait(context, timeout_ms);
-    return rc;
-}
-
-/* amg_progress_wait() if `owner` is not biased to this thread, or is held. */
+/* amg_progress_wait() if `owner` is not biased to this thread, or is held, or
+ * in a handler that a service thread runs. */
 AMG_NOINLINE static hg_return_t shared_wait(
     hg_context_t *context, unsigned timeout_ms)
 {
@@ -440,10 +423,10 @@ static AMG_INLINE hg_return_t progress_wait(
 {
     struct amg_ep *const *hot = NULL;
 
-    if (!AMG_LIKELY(!amg_role.is_library_thread))
-        return nested_wait(context, timeout_ms);
-    turn_take(context);
     amg_context_send_unsent(context);
+    if (!AMG_LIKELY(!amg_role.is_library_thread))
+        return shared_wait(context, timeout_ms);
+    turn_take(context);
     amg_context_drive(context);
     if (!AMG_LIKELY(amg_bias_trylock_own(&context->owner)))
         return shared_wait(context, timeout_ms);
@@ -457,8 +440,8 @@ static AMG_INLINE hg_return_t progress_wait(
         return owner_stay(context, timeout_ms, 0);
     amg_bias_unlock_own(&context->owner);
     atomic_signal_fence(memory_order_seq_cst); /* see base/bias.h */
-    if (!AMG_LIKELY(!amg_progress_must_wake(context)))
-        amg_cq_wake(&context->cq);
+    if (!AMG_LIKELY(!amg_cq_has_heirs(&context->cq)))
+        amg_cq_hand_over(&context->cq);
     return HG_TIMEOUT;
 }
 
@@ -510,9 +493,10 @@ static bool progress_is_due(hg_context_t *context)
     is_asleep = loop_arm(context);
     /* The poll has disarmed the progress thread; arming the loop has armed the
      * endpoints again. */
-    if (amg_progress_leave(context) ||
+    amg_bias_unlock_fenced(&context->owner);
+    if (amg_cq_is_awaited(&context->cq) ||
         (!is_asleep && amg_cq_is_armed(&context->cq, AMG_CQ_THREAD)))
-        amg_cq_wake(&context->cq);
+        amg_cq_hand_over(&context->cq);
     return !is_asleep;
 }
 
@@ -540,25 +524,35 @@ static AMG_INLINE unsigned entries_run(
     return count;
 }
 
+/* Waits until there is a callback to run, or the time is reached. */
+static void entry_wait(hg_context_t *context, uint64_t deadline_ns)
+{
+    struct amg_cq_waiter waiter;
+
+    amg_cq_enter(&context->cq, AMG_WAITS_FOR_ENTRY, &waiter);
+    do {
+        amg_cq_waiter_clear(&waiter);
+        if (amg_context_has_due(context))
+            break;
+        amg_context_send_unsent(context);
+    } while (amg_wakeup_sleep(&waiter, deadline_ns));
+    amg_cq_leave(&context->cq, AMG_WAITS_FOR_ENTRY, &waiter);
+    if (amg_cq_count(&context->cq) > 1) /* the caller takes one */
+        amg_cq_wake_first(&context->cq, AMG_WAITS_FOR_ENTRY);
+}
+
 /* Waits up to `timeout_ms` for callbacks, and runs up to `max_count`. */
 AMG_NOINLINE static unsigned entries_await(
     hg_context_t *context, unsigned max_count, unsigned timeout_ms)
 {
-    struct amg_cq *cq =
-        amg_role.is_library_thread ? &context->incoming : &context->cq;
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     unsigned count = 0;
 
-    for (;;) {
-        /* Read first: entries in `incoming` change only the epoch of `cq`. */
-        unsigned epoch = amg_cq_epoch(cq);
-
+    do {
+        entry_wait(context, deadline_ns);
         count = entries_run(context, max_count);
-        if (count > 0 || amg_clock_ns() >= deadline_ns)
-            return count;
-        amg_context_send_unsent(context);
-        amg_cq_sleep(cq, epoch, deadline_ns);
-    }
+    } while (count == 0 && amg_clock_ns() < deadline_ns);
+    return count;
 }
 
 /* Callbacks have left messages that wait for others to join them. The program
@@ -575,10 +569,20 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
     amg_progress_disown(context);
 }
 
+/* Ends the waits of other threads in HG_Progress(): they may wait for what a
+ * callback did that this thread has run. */
+AMG_NOINLINE static void others_ring(hg_context_t *context)
+{
+    amg_context_ring(context);
+    (void)ran_is_news(context); /* not for this thread */
+}
+
 /* The program has run callbacks: sends the messages that they left. */
-static inline void entries_left(hg_context_t *context)
+static inline void entries_left(hg_context_t *context, unsigned count)
 {
     amg_context_send_unsent(context);
+    if (count > 0 && !AMG_LIKELY(!amg_cq_is_awaited(&context->cq)))
+        others_ring(context);
     for (unsigned i = 0; context->keeps[i] != NULL; i++)
         if (!AMG_LIKELY(atomic_load_explicit(
                             context->keeps[i], memory_order_relaxed) == 0)) {
@@ -598,7 +602,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     count = entries_run(context, max_count);
     if (count == 0 && max_count > 0 && timeout > 0)
         count = entries_await(context, max_count, timeout);
-    entries_left(context);
+    entries_left(context, count);
     if (actual_count != NULL)
         *actual_count = count;
     return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
@@ -629,8 +633,7 @@ hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
         amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
     amg_progress_wait(context, 0);
     if (count_p != NULL)
-        *count_p =
-            atomic_load_explicit(&context->cq.count, memory_order_acquire);
+        *count_p = amg_cq_count(&context->cq);
     return HG_SUCCESS;
 }
 
@@ -642,7 +645,7 @@ hg_return_t HG_Event_trigger(
     if (!AMG_CONTEXT_OK(context))
         return amg_refusal();
     count = entries_run(context, max_count);
-    entries_left(context);
+    entries_left(context, count);
     if (actual_count != NULL)
         *actual_count = count;
     return HG_SUCCESS;

@@ -14,33 +14,12 @@ static inline bool amg_progress_own(hg_context_t *context)
     return amg_bias_trylock(&context->owner);
 }
 
-/* Does a thread wait to be the next owner? Such a thread counts itself before
- * it tries to own the context, so a leaving owner sees it (base/bias.h). */
-static inline bool amg_progress_is_awaited(const hg_context_t *context)
-{
-    return atomic_load_explicit(&context->awaiting, memory_order_seq_cst) != 0;
-}
-
-/* Gives up ownership. True: a thread waits and must be woken. */
-static inline bool amg_progress_leave(hg_context_t *context)
-{
-    amg_bias_unlock_fenced(&context->owner);
-    return amg_progress_is_awaited(context);
-}
-
-/* Must an owner that has left wake a thread? A sleeping event loop or progress
- * thread must arm itself again: the polls of the owner have disarmed it. */
-static inline bool amg_progress_must_wake(const hg_context_t *context)
-{
-    return amg_progress_is_awaited(context) || amg_cq_has_standby(&context->cq);
-}
-
-/* Gives up ownership, and wakes a thread that waits, if any. */
+/* Gives up ownership, and hands it over to a thread that waits, if any. */
 static inline void amg_progress_disown(hg_context_t *context)
 {
     amg_bias_unlock_fenced(&context->owner);
-    if (amg_progress_must_wake(context))
-        amg_cq_wake(&context->cq);
+    if (amg_cq_has_heirs(&context->cq))
+        amg_cq_hand_over(&context->cq);
 }
 
 /* Polls the endpoints; by the owner only. Runs steps and hands on arrivals.

@@ -204,8 +204,9 @@ static void drive_sleep(struct amg_service_thread *thread, unsigned epoch,
     if (!is_armed) {
         amg_progress_disown(context);
     } else {
-        if (amg_progress_leave(context))
-            amg_cq_wake(&context->cq);
+        amg_bias_unlock_fenced(&context->owner);
+        if (amg_cq_is_awaited(&context->cq))
+            amg_cq_hand_over(&context->cq);
         end = amg_wakeup_block(context, AMG_CQ_THREAD,
             now_ns + (ns < AMG_WAIT_LONG_NS ? ns : AMG_WAIT_LONG_NS));
     }
@@ -259,7 +260,7 @@ static void drive(struct amg_service_thread *thread)
         polls++;
         if (has_found)
             drive_found(thread);
-        if (amg_progress_is_awaited(context) || turns_changed(thread)) {
+        if (amg_cq_is_awaited(&context->cq) || turns_changed(thread)) {
             thread->calm = 0;
             break;
         }

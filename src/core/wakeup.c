@@ -244,15 +244,25 @@ void amg_wakeup_block_until(
 
     if (until_ns <= now_ns)
         return;
-    if (fd < 0) {
-        uint64_t poll_ns = now_ns + FIXED_WAIT_MS * AMG_NS_PER_MS;
-
-        amg_cq_sleep(
-            &context->cq, epoch, poll_ns < until_ns ? poll_ns : until_ns);
-        return;
-    }
-    if (amg_wakeup_arm(context, AMG_CQ_OWNER, epoch))
+    if (fd < 0)
+        fixed_wait(now_ns, until_ns);
+    else if (amg_wakeup_arm(context, AMG_CQ_OWNER, epoch))
         (void)amg_wakeup_block(context, AMG_CQ_OWNER, until_ns);
+}
+
+bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns)
+{
+    unsigned word = AMG_CQ_WAITER_LOOKS;
+
+    if (!atomic_compare_exchange_strong_explicit(&waiter->word, &word,
+            AMG_CQ_WAITER_SLEEPS, memory_order_relaxed, memory_order_relaxed))
+        return amg_clock_ns() < until_ns;
+    while (atomic_load_explicit(&waiter->word, memory_order_relaxed) ==
+           AMG_CQ_WAITER_SLEEPS)
+        if (!amg_futex_wait_until(
+                &waiter->word, AMG_CQ_WAITER_SLEEPS, until_ns))
+            return false;
+    return true;
 }
 
 bool amg_wakeup_is_core_shared(hg_context_t *context)

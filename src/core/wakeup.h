@@ -73,6 +73,10 @@ void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who);
 void amg_wakeup_block_until(
     hg_context_t *context, unsigned epoch, uint64_t until_ns);
 
+/* By a thread in a list of waiters that has cleared its word and looked: sleeps
+ * until the thread is woken. False: the time is reached. */
+bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns);
+
 /* By the progress owner, after an empty poll: does a peer that it waits for run
  * on the same core? */
 bool amg_wakeup_is_core_shared(hg_context_t *context);

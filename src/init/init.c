@@ -265,7 +265,7 @@ static hg_return_t context_end(hg_context_t *context)
             "the context stays open: another thread is in HG_Progress()");
         return HG_BUSY;
     }
-    if (amg_progress_is_awaited(context)) {
+    if (amg_cq_is_awaited(&context->cq)) {
         AMG_LOG_WARNING("ctx",
             "the context stays open: another thread waits in HG_Progress()");
         amg_progress_disown(context);

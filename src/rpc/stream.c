@@ -234,8 +234,7 @@ static inline void stream_grow_locked(struct stream *stream, uint32_t len)
 /* May a thread that makes progress be blocked? */
 static bool is_blocked(const hg_context_t *context)
 {
-    return atomic_load_explicit(&context->cq.waiting, memory_order_relaxed) !=
-           0;
+    return amg_cq_waiting(&context->cq) != 0;
 }
 
 /* Begins a message with a call. HG_MSGSIZE: the call must be sent alone. */

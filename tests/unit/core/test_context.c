@@ -39,11 +39,14 @@ static void test_context_with_an_owner_is_busy(void **state)
 /* The owner has left, and the waiting thread has not noticed yet. */
 static void test_context_with_a_waiter_is_busy(void **state)
 {
+    struct amg_cq_waiter waiter;
+
     (void)state;
-    atomic_fetch_add(&context->awaiting, 1u);
+    amg_cq_enter(&context->cq, AMG_WAITS_TO_OWN, &waiter);
     assert_int_equal(HG_Context_destroy(context), HG_BUSY);
-    assert_int_equal(atomic_load(&context->awaiting), 1);
-    atomic_fetch_sub(&context->awaiting, 1u);
+    assert_true(amg_cq_is_awaited(&context->cq));
+    amg_cq_leave(&context->cq, AMG_WAITS_TO_OWN, &waiter);
+    assert_false(amg_cq_is_awaited(&context->cq));
 }
 
 int main(void)

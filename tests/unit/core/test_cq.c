@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queue: entries leave it once and in order, from any thread; a push
- * or a wake ends a sleep, also if it came before the sleep. */
+/* Completion queue: entries leave it once and in order, from any thread, and
+ * their pushes wake a thread that waits for them. */
 #include "core/cq.h"
 
 #include <pthread.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "core/wakeup.h"
 
 enum { ENTRIES = 1000, THREADS = 4, FOREVER_MS = 60000 };
 
@@ -45,46 +46,6 @@ static void test_cq_pops_in_order(void **state)
     assert_null(amg_cq_pop(&cq));
 }
 
-static void test_cq_sleep_returns_when_time_is_over(void **state)
-{
-    uint64_t until_ns = amg_clock_deadline_ns(3);
-
-    (void)state;
-    amg_cq_sleep(&cq, amg_cq_epoch(&cq), until_ns);
-    assert_true(amg_clock_ns() >= until_ns);
-}
-
-static void test_cq_wake_before_sleep_is_not_lost(void **state)
-{
-    unsigned epoch = amg_cq_epoch(&cq);
-    uint64_t until_ns = amg_clock_deadline_ns(FOREVER_MS);
-
-    (void)state;
-    amg_cq_wake(&cq);
-    amg_cq_sleep(&cq, epoch, until_ns);
-    assert_true(amg_clock_ns() < until_ns);
-}
-
-static void *wake_run(void *arg)
-{
-    (void)arg;
-    amg_cq_wake(&cq);
-    return NULL;
-}
-
-static void test_cq_wake_ends_sleep(void **state)
-{
-    uint64_t until_ns = amg_clock_deadline_ns(FOREVER_MS);
-    unsigned epoch = amg_cq_epoch(&cq);
-    pthread_t thread;
-
-    (void)state;
-    assert_int_equal(pthread_create(&thread, NULL, wake_run, NULL), 0);
-    amg_cq_sleep(&cq, epoch, until_ns);
-    assert_true(amg_clock_ns() < until_ns);
-    pthread_join(thread, NULL);
-}
-
 /* The entries of a thread; each must be popped once. */
 struct lot {
     struct amg_cq_entry entries[ENTRIES];
@@ -105,6 +66,7 @@ static void test_cq_pushes_of_threads_all_wake(void **state)
     unsigned next[THREADS] = {0};
     unsigned count = 0;
     pthread_t threads[THREADS];
+    struct amg_cq_waiter waiter;
     uint64_t until_ns = amg_clock_deadline_ns(FOREVER_MS);
 
     (void)state;
@@ -114,8 +76,11 @@ static void test_cq_pushes_of_threads_all_wake(void **state)
     while (count < THREADS * ENTRIES) {
         struct amg_cq_entry *entry = NULL;
 
-        amg_cq_sleep(&cq, amg_cq_epoch(&cq), until_ns);
-        assert_true(amg_clock_ns() < until_ns);
+        amg_cq_enter(&cq, AMG_WAITS_FOR_ENTRY, &waiter);
+        amg_cq_waiter_clear(&waiter);
+        if (amg_cq_is_empty(&cq))
+            assert_true(amg_wakeup_sleep(&waiter, until_ns));
+        amg_cq_leave(&cq, AMG_WAITS_FOR_ENTRY, &waiter);
         while ((entry = amg_cq_pop(&cq)) != NULL) {
             unsigned i = 0;
 
@@ -136,9 +101,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cq_pops_in_order),
-        cmocka_unit_test(test_cq_sleep_returns_when_time_is_over),
-        cmocka_unit_test(test_cq_wake_before_sleep_is_not_lost),
-        cmocka_unit_test(test_cq_wake_ends_sleep),
         cmocka_unit_test(test_cq_pushes_of_threads_all_wake),
     };
 

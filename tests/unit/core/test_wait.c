@@ -268,6 +268,48 @@ static void test_wait_of_loop_beside_threads_loses_nothing(void **state)
     push_to(runs, 3);
 }
 
+static atomic_uint waits_ended;
+
+static void *progress_only(void *arg)
+{
+    void *why = NULL;
+
+    (void)arg;
+    for (unsigned i = 0; i < ROUNDS && why == NULL; i++) {
+        if (HG_Progress(medium_context, MEDIUM_WAIT_MS) != HG_SUCCESS)
+            why = "nothing woke a thread whose callback another thread ran";
+        atomic_fetch_add(&waits_ended, 1);
+    }
+    atomic_store(&waits_ended, ROUNDS);
+    return why;
+}
+
+/* The thread waits behind an owner when another thread runs the callback for
+ * which it may wait. */
+static void test_wait_ends_when_another_thread_ran_callbacks(void **state)
+{
+    pthread_t thread;
+    void *why = NULL;
+
+    (void)state;
+    pushed_init();
+    atomic_store(&waits_ended, 0);
+    assert_true(amg_progress_own(medium_context));
+    assert_int_equal(pthread_create(&thread, NULL, progress_only, NULL), 0);
+    for (unsigned i = 0; atomic_load(&waits_ended) < ROUNDS; i++) {
+        while (!amg_cq_is_awaited(&medium_context->cq) &&
+               atomic_load(&waits_ended) < ROUNDS)
+            sched_yield();
+        amg_cq_push(&medium_context->cq, &pushed[0].entry);
+        (void)HG_Trigger(medium_context, 0, 1, NULL);
+        while (atomic_load(&waits_ended) <= i)
+            sched_yield();
+    }
+    pthread_join(thread, &why);
+    assert_null(why);
+    amg_progress_disown(medium_context);
+}
+
 /* The loop blocks behind an owner, which leaves without an event. */
 static void test_wait_of_loop_ends_when_owner_leaves(void **state)
 {
@@ -380,6 +422,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_wait_of_loop_ends_when_owner_leaves, medium_open_sleeping,
             close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_ends_when_another_thread_ran_callbacks,
+            medium_open_sleeping, close_all),
         cmocka_unit_test_setup_teardown(test_wait_on_shared_core_sleeps_at_once,
             medium_open_sleeping, close_all),
         cmocka_unit_test_setup_teardown(test_wait_without_descriptor_only_polls,

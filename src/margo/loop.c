@@ -509,6 +509,23 @@ bool amg_margo_loop_stand_in(
     return is_over;
 }
 
+void amg_margo_loop_drive(margo_instance_id mid, ABT_eventual eventual)
+{
+    ABT_bool is_set = ABT_FALSE;
+    unsigned tries = 0;
+    unsigned ran = 0;
+
+    amg_margo_operation_begin(mid);
+    while (ABT_eventual_test(eventual, NULL, &is_set) == ABT_SUCCESS &&
+           is_set == ABT_FALSE) {
+        (void)HG_Progress(mid->hg_context, 0);
+        (void)HG_Trigger(mid->hg_context, 0, 1, &ran);
+        (void)ABT_self_yield();
+        amg_lock_yield(tries++);
+    }
+    amg_margo_operation_end(mid);
+}
+
 /* Not inlined: the address of amg_role before a switch might be used. */
 static AMG_NOINLINE void role_set(bool polls_always)
 {

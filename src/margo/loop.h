@@ -108,6 +108,10 @@ void amg_margo_rounds_yield(
 bool amg_margo_loop_stand_in(
     margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
 
+/* Makes progress in place of a loop that does not run, until the eventual is
+ * set. Counts as an operation: the instance must not end meanwhile. */
+void amg_margo_loop_drive(margo_instance_id mid, ABT_eventual eventual);
+
 /* Is the caller no thread of the loop's pool? A thread of that pool that waits
  * leaves its stream to the loop. */
 bool amg_margo_loop_is_elsewhere(margo_instance_id mid);

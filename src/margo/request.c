@@ -336,26 +336,6 @@ hg_return_t amg_margo_request_arm(
                : HG_OTHER_ERROR;
 }
 
-/* Makes progress in place of a loop that does not run, until the waiter is
- * woken. Counts as an operation: the instance must not end meanwhile. */
-static void drive(margo_instance_id mid, struct amg_margo_waiter *waiter)
-{
-    ABT_eventual eventual = ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual);
-    ABT_bool is_woken = ABT_FALSE;
-    unsigned tries = 0;
-    unsigned ran = 0;
-
-    amg_margo_operation_begin(mid);
-    while (ABT_eventual_test(eventual, NULL, &is_woken) == ABT_SUCCESS &&
-           is_woken == ABT_FALSE) {
-        (void)HG_Progress(mid->hg_context, 0);
-        (void)HG_Trigger(mid->hg_context, 0, 1, &ran);
-        (void)ABT_self_yield();
-        amg_lock_yield(tries++);
-    }
-    amg_margo_operation_end(mid);
-}
-
 /* Cancels, in place of the loop, a request whose time limit has passed. */
 static void request_expire(struct margo_request_struct *req)
 {
@@ -381,7 +361,8 @@ static void wait_beside_loop(
         amg_margo_waiter_wait_until(waiter, takeover_ns(req->due_ns)))
         return;
     request_expire(req);
-    drive(req->mid, waiter);
+    amg_margo_loop_drive(
+        req->mid, ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual));
 }
 
 /* Waits until the request is over. False, logged: another thread waits for the
@@ -554,7 +535,8 @@ static void any_wait_woken(
         if (first != NULL &&
             !amg_margo_waiter_wait_until(waiter, takeover_ns(first->due_ns))) {
             request_expire(first);
-            drive(mid, waiter);
+            amg_margo_loop_drive(
+                mid, ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual));
         }
     }
     (void)ABT_eventual_wait(

@@ -277,6 +277,31 @@ void amg_context_close(hg_context_t *context)
     amg_attic_put(&attic, context);
 }
 
+hg_class_t *HG_Context_get_class(const hg_context_t *context)
+{
+    return AMG_CONTEXT_EXISTS(context) ? amg_context_class(context) : NULL;
+}
+
+uint8_t HG_Context_get_id(const hg_context_t *context)
+{
+    return AMG_CONTEXT_EXISTS(context) ? context->id : 0;
+}
+
+hg_return_t HG_Context_set_data(
+    hg_context_t *context, void *data, void (*free_callback)(void *))
+{
+    if (!AMG_CONTEXT_OK(context))
+        return amg_refusal();
+    context->data = data;
+    context->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void *HG_Context_get_data(const hg_context_t *context)
+{
+    return AMG_CONTEXT_EXISTS(context) ? context->data : NULL;
+}
+
 int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
 {
     int handles = 0;

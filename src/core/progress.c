@@ -651,27 +651,29 @@ hg_return_t HG_Event_trigger(
     return HG_SUCCESS;
 }
 
-hg_class_t *HG_Context_get_class(const hg_context_t *context)
+unsigned amg_progress_serve(hg_class_t *cls, unsigned max_count)
 {
-    return AMG_CONTEXT_EXISTS(context) ? amg_context_class(context) : NULL;
+    int left = amg_class_counted(cls, AMG_CLASS_CONTEXTS);
+    unsigned happened = 0;
+    unsigned from = 0;
+
+    for (; left > 0; left--) {
+        hg_context_t *context = amg_class_context(cls, from);
+        unsigned count = 0;
+
+        if (context == NULL)
+            break;
+        from = context->id + 1u;
+        happened += amg_progress_wait(context, 0) == HG_SUCCESS;
+        (void)HG_Event_trigger(context, max_count, &count);
+        happened += count;
+    }
+    return happened;
 }
 
-uint8_t HG_Context_get_id(const hg_context_t *context)
+void amg_progress_settle(hg_context_t *context, uint64_t deadline_ns)
 {
-    return AMG_CONTEXT_EXISTS(context) ? context->id : 0;
-}
-
-hg_return_t HG_Context_set_data(
-    hg_context_t *context, void *data, void (*free_callback)(void *))
-{
-    if (!AMG_CONTEXT_OK(context))
-        return amg_refusal();
-    context->data = data;
-    context->data_free = free_callback;
-    return HG_SUCCESS;
-}
-
-void *HG_Context_get_data(const hg_context_t *context)
-{
-    return AMG_CONTEXT_EXISTS(context) ? context->data : NULL;
+    while (amg_tally_sum(&context->in_flight) > 0 &&
+           !amg_context_has_due(context) && amg_clock_ns() < deadline_ns)
+        (void)amg_progress_wait(context, 1);
 }

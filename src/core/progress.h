@@ -30,6 +30,14 @@ bool amg_progress_poll(hg_context_t *context);
  * `timeout_ms` (HG_TIMEOUT). */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
 
+/* Makes progress in all contexts of a class once, and runs up to `max_count`
+ * callbacks of each. Returns how many callbacks and events there were. */
+unsigned amg_progress_serve(hg_class_t *cls, unsigned max_count);
+
+/* Makes progress until no operation is in flight, a callback is queued, or the
+ * time is reached. */
+void amg_progress_settle(hg_context_t *context, uint64_t deadline_ns);
+
 /* Wait policy of the calling thread, which is the program's or runs a handler;
  * the caller sets is_not_pollable. */
 static inline struct amg_wait_policy amg_progress_wait_policy(

@@ -138,18 +138,14 @@ static hg_return_t context_settle(hg_context_t *context)
     amg_early_end(context);
     amg_pulls_refuse(context);
     amg_unanswered_end(context);
-    while (amg_tally_sum(&context->in_flight) > 0 &&
-           !amg_context_has_due(context) && amg_clock_ns() < deadline_ns)
-        amg_progress_wait(context, 1);
+    amg_progress_settle(context, deadline_ns);
     if (context_is_untriggered(context))
         return HG_BUSY;
     amg_respond_abandon(context);
     amg_streams_abandon(context);
     /* Cancelled operations end at once. */
     deadline_ns = amg_clock_deadline_ns(ABANDON_TIMEOUT_MS);
-    while (amg_tally_sum(&context->in_flight) > 0 &&
-           !amg_context_has_due(context) && amg_clock_ns() < deadline_ns)
-        amg_progress_wait(context, 1);
+    amg_progress_settle(context, deadline_ns);
     if (context_is_untriggered(context))
         return HG_BUSY;
     if (amg_tally_sum(&context->handles) > 0 ||
@@ -305,20 +301,6 @@ static void contexts_abandon(hg_class_t *cls)
         amg_respond_abandon(context);
 }
 
-/* Makes progress and runs callbacks in all contexts, once. */
-static void contexts_serve(hg_class_t *cls)
-{
-    hg_context_t *context = amg_class_context(cls, 0);
-
-    for (; context != NULL;
-         context = amg_class_context(cls, context->id + 1u)) {
-        unsigned count = 0;
-
-        amg_progress_wait(context, 0);
-        HG_Event_trigger(context, UINT32_MAX, &count);
-    }
-}
-
 static hg_return_t contexts_destroy(hg_class_t *cls)
 {
     hg_context_t *context = NULL;
@@ -376,13 +358,13 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 
     while (context != NULL && amg_clock_ns() < deadline_ns) {
         if (context_is_settling(context))
-            contexts_serve(cls);
+            (void)amg_progress_serve(cls, UINT32_MAX);
         else
             context = amg_class_context(cls, context->id + 1u);
     }
     if (context != NULL) {
         contexts_abandon(cls);
-        contexts_serve(cls);
+        (void)amg_progress_serve(cls, UINT32_MAX);
     }
 }
 
@@ -392,7 +374,7 @@ static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
     if (serve && amg_clock_ns() >= deadline_ns)
         contexts_abandon(cls);
     if (serve)
-        contexts_serve(cls);
+        (void)amg_progress_serve(cls, UINT32_MAX);
     return amg_context_quiesce_all(cls);
 }
 
@@ -433,9 +415,9 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
     if (!is_quiet)
         owner_drain(cls);
     if (serve) {
-        contexts_serve(cls);
+        (void)amg_progress_serve(cls, UINT32_MAX);
         contexts_abandon(cls);
-        contexts_serve(cls);
+        (void)amg_progress_serve(cls, UINT32_MAX);
         rc = contexts_destroy(cls);
         if (rc != HG_SUCCESS)
             return rc;

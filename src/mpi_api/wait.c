@@ -39,28 +39,6 @@ struct serve {
     bool is_oversubscribed;  /* the core was shared at the last check */
 };
 
-/* Makes progress and triggers callbacks of all contexts. Returns the number of
- * events. */
-static unsigned comm_serve_once(struct serve *serve)
-{
-    int left = amg_class_counted(serve->cls, AMG_CLASS_CONTEXTS);
-    unsigned happened = 0;
-    unsigned from = 0;
-
-    for (; left > 0; left--) {
-        hg_context_t *context = amg_class_context(serve->cls, from);
-        unsigned count = 0;
-
-        if (context == NULL)
-            break;
-        from = context->id + 1u;
-        happened += amg_progress_wait(context, 0) == HG_SUCCESS;
-        (void)HG_Event_trigger(context, TRIGGER_MAX, &count);
-        happened += count;
-    }
-    return happened;
-}
-
 /* Does a sender to a context run on the caller's core? */
 static bool is_core_shared(hg_context_t *context)
 {
@@ -127,7 +105,8 @@ static void comm_serve_turn(
     hg_context_t *context = NULL;
     uint64_t quiet_ns = 0;
 
-    if (comm_serve_once(serve) > 0 || serve->quiet_since_ns == 0) {
+    if (amg_progress_serve(serve->cls, TRIGGER_MAX) > 0 ||
+        serve->quiet_since_ns == 0) {
         serve->quiet_since_ns = now_ns;
         serve->turns = 0;
         return;
@@ -256,7 +235,6 @@ hg_return_t amalgam_test(
     hg_class_t *hg_class, MPI_Request *request, int *flag, MPI_Status *status)
 {
     const struct amg_domain *domain = NULL;
-    struct serve serve = {.cls = hg_class};
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(request) || !AMG_GIVEN(flag))
@@ -268,7 +246,7 @@ hg_return_t amalgam_test(
     if (rc != HG_SUCCESS)
         return rc;
     amg_mpi_calls_unlock(domain);
-    (void)comm_serve_once(&serve);
+    (void)amg_progress_serve(hg_class, TRIGGER_MAX);
     rc = request_test(domain, request, status);
     if (rc != HG_SUCCESS && rc != HG_AGAIN)
         return rc;

@@ -467,6 +467,7 @@ static hg_return_t mpi_start_locked(bool may_start)
     int provided = 0;
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT_HELD(&start_lock);
     if (!mpi_is_usable())
         return HG_OPNOTSUPPORTED;
     amg_fork_watch();

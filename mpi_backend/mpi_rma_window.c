@@ -379,6 +379,7 @@ static struct amg_mpi_windows *left_take_locked(void)
     struct amg_link *link = amg_list_first(&left);
     struct amg_mpi_windows *lowest = NULL;
 
+    AMG_ASSERT_HELD(&left_lock);
     for (; link != NULL; link = amg_list_next(&left, link)) {
         struct amg_mpi_windows *windows =
             amg_container_of(link, struct amg_mpi_windows, left);

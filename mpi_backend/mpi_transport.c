@@ -172,6 +172,7 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
     struct amg_link *link = amg_list_first(&domains);
     bool is_over = true;
 
+    AMG_ASSERT_HELD(&domains_lock);
     for (; link != NULL; link = amg_list_next(&domains, link)) {
         struct amg_mpi_domain *domain =
             amg_container_of(link, struct amg_mpi_domain, all);

@@ -321,6 +321,7 @@ static void unanswered_add_locked(struct hg_handle *handle)
     unsigned ms =
         amg_role.is_running && amg_role.has_posted ? LATE_MS : SOON_MS;
 
+    AMG_ASSERT_HELD(&handle->info.context->rpc->lock);
     handle->dropped_by =
         amg_role.is_running && !amg_role.has_posted ? &amg_role : NULL;
     handle->give_up_ns = amg_clock_deadline_ns(ms);

@@ -52,6 +52,7 @@ static struct line *line_get_locked(hg_context_t *context, uint64_t key)
     struct amg_rpc_context *rpc = context->rpc;
     struct line *line = amg_map_get(&rpc->lines, key);
 
+    AMG_ASSERT_HELD(&rpc->lock);
     if (line != NULL)
         return line;
     line = amg_mem_zalloc(sizeof(*line));
@@ -86,6 +87,7 @@ static void line_move_locked(hg_context_t *context, struct line *line)
     struct amg_rpc_context *rpc = context->rpc;
     struct amg_cq_entry *entry = NULL;
 
+    AMG_ASSERT_HELD(&rpc->lock);
     AMG_ASSERT(amg_map_get(&rpc->lines, line->key) == line);
     if (line->is_moving)
         return; /* the moving thread will look again */
@@ -110,6 +112,7 @@ bool amg_order_fetch_locked(struct hg_handle *handle)
 {
     struct line *line = NULL;
 
+    AMG_ASSERT_HELD(&handle->info.context->rpc->lock);
     handle->entry.is_fetching = false;
     line = line_get_locked(handle->info.context, handle_key(handle));
     if (line == NULL)

@@ -93,6 +93,7 @@ static struct amg_rpc *gone_take_locked(
 {
     struct amg_rpc *rpc = amg_map_get(&rpcs->gone, wanted->id);
 
+    AMG_ASSERT_HELD(&rpcs->lock);
     if (rpc == NULL || rpc->in_proc != wanted->in_proc ||
         rpc->out_proc != wanted->out_proc ||
         rpc->callback != wanted->callback || rpc->oneway != wanted->oneway)

@@ -70,6 +70,7 @@ static bool take_out_locked(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     struct amg_ask *ask = handle->ask;
 
+    AMG_ASSERT_HELD(&context->rpc->lock);
     if (!amg_link_is_listed(&handle->link))
         return false;
     amg_list_remove(&handle->link);
@@ -120,6 +121,7 @@ static bool acks_left(struct hg_handle *handle, hg_return_t ret)
 /* Ends the wait with `ret`. True: the caller must end the call. */
 static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
 {
+    AMG_ASSERT_HELD(&handle->info.context->rpc->lock);
     if (!take_out_locked(handle))
         return false;
     handle->ret = ret;
@@ -275,6 +277,7 @@ static void ask_locked(struct hg_handle *handle)
     struct amg_buf *buf = NULL;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD(&context->rpc->lock);
     if (ask == NULL)
         return;
     ask->op.step = ask_ended;

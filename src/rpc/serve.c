@@ -75,7 +75,6 @@ static bool early_keep(struct hg_handle *handle)
     return true;
 }
 
-/* Called after an RPC was registered. */
 static void early_serve_all(hg_class_t *cls, hg_id_t id)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -141,6 +140,7 @@ static void pulls_start_locked(hg_context_t *context)
     struct amg_rpc_pulls *pulls = &context->rpc->pulls;
     struct hg_handle *handle = NULL;
 
+    AMG_ASSERT_HELD(&context->rpc->lock);
     if (pulls->is_starting)
         return; /* the starting thread will look again */
     pulls->is_starting = true;

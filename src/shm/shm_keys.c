@@ -65,6 +65,7 @@ static void record_free_locked(struct amg_shm_exposer *exposer, uint32_t index)
     uint32_t *list =
         index < AMG_SHM_ENTRIES ? &exposer->free : &exposer->free_beyond;
 
+    AMG_ASSERT_HELD(&exposer->lock);
     exposer->records[index].next_free = *list;
     *list = index;
 }
@@ -75,6 +76,7 @@ static hg_return_t records_grow_locked(struct amg_shm_exposer *exposer)
     uint32_t cap = exposer->cap == 0 ? RECORDS_FIRST : 2 * exposer->cap;
     struct amg_shm_record *grown = NULL;
 
+    AMG_ASSERT_HELD(&exposer->lock);
     if (exposer->cap < AMG_SHM_ENTRIES &&
         !part_reserve(exposer, &exposer->table->entries[exposer->cap],
             (cap - exposer->cap) * sizeof(struct amg_shm_entry)))
@@ -98,6 +100,7 @@ static hg_return_t record_take_locked(
 {
     uint32_t *list = &exposer->free;
 
+    AMG_ASSERT_HELD(&exposer->lock);
     if (exposer->free == NO_RECORD && exposer->free_beyond == NO_RECORD &&
         records_grow_locked(exposer) != HG_SUCCESS)
         return HG_NOMEM;
@@ -122,6 +125,7 @@ static uint32_t list_take_locked(
     unsigned class = list_class(count);
     uint32_t at = 0;
 
+    AMG_ASSERT_HELD(&exposer->lock);
     if (class >= AMG_SHM_LIST_CLASSES)
         return NO_LIST;
     at = exposer->list_free[class];
@@ -147,6 +151,7 @@ static void list_give_locked(
 {
     unsigned class = list_class(count);
 
+    AMG_ASSERT_HELD(&exposer->lock);
     AMG_ASSERT(at > 0 && at < exposer->list_end);
     exposer->list_next[at] = exposer->list_free[class];
     exposer->list_free[class] = at;
@@ -170,6 +175,7 @@ static void entry_open_locked(
     uint64_t state =
         (uint64_t)mem->key.serial << 32 | AMG_SHM_ENTRY_LIVE | mem->flags;
 
+    AMG_ASSERT_HELD(&exposer->lock);
     if (mem->count == 1) {
         atomic_store_explicit(&entry->base, (uintptr_t)mem->segments[0].base,
             memory_order_relaxed);
@@ -304,6 +310,7 @@ static uint32_t accessor_inside(
 static void mem_close_locked(
     struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
 {
+    AMG_ASSERT_HELD(&exposer->lock);
     AMG_ASSERT(exposer->records[mem->key.index].mem == mem);
     if (mem->is_closed)
         return;
@@ -317,6 +324,7 @@ static void mem_close_locked(
 static void mem_free_locked(
     struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
 {
+    AMG_ASSERT_HELD(&exposer->lock);
     AMG_ASSERT(mem->is_closed && mem->users == 0);
     if (mem->list != NO_LIST)
         list_give_locked(exposer, mem->list, mem->count);
@@ -384,6 +392,7 @@ static hg_return_t access_check_locked(const struct amg_shm_exposer *exposer,
     struct amg_shm_mem *mem = NULL;
     uint64_t left = 0;
 
+    AMG_ASSERT_HELD(&exposer->lock);
     if (key->index >= exposer->cap || key->salt != exposer->salt)
         return HG_NOENTRY;
     mem = exposer->records[key->index].mem;

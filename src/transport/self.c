@@ -159,6 +159,7 @@ static AMG_INLINE struct amg_self_mem *mem_find_locked(
     struct amg_table_slot *place = amg_table_find(&mems->table, key->number, 0);
     struct amg_self_mem *mem = place == NULL ? NULL : place->object;
 
+    AMG_ASSERT_HELD(&mems->lock);
     return mem == NULL || mem->key.serial != key->serial ? NULL : mem;
 }
 

@@ -55,6 +55,7 @@ static struct {
 
 static struct amg_timeout *first_locked(void)
 {
+    AMG_ASSERT_HELD(&all.lock);
     return all.heap.first == NULL
                ? NULL
                : amg_container_of(all.heap.first, struct amg_timeout, node);

@@ -111,6 +111,7 @@ static bool event_test(struct event *event)
 /* Sets the event. Returns the waiters, to wake them without the lock. */
 static struct amg_waiters_taken event_set_locked(struct event *event)
 {
+    AMG_ASSERT_HELD(&event->lock);
     ready_set(event, true);
     return amg_waiters_take_all(&event->waiters);
 }

@@ -266,6 +266,7 @@ static void chunk_push_locked(struct hg_mem_pool *pool, void *chunk)
 {
     struct free_chunk *kept = chunk;
 
+    AMG_ASSERT_HELD(&pool->lock);
     kept->next = pool->free;
     pool->free = kept;
 }
@@ -291,6 +292,7 @@ static struct block *block_of_locked(
     uintptr_t place = (uintptr_t)chunk;
     size_t len = pool->step * pool->chunk_count;
 
+    AMG_ASSERT_HELD(&pool->lock);
     for (struct amg_link *at = amg_list_first(&pool->blocks); at != NULL;
          at = amg_list_next(&pool->blocks, at)) {
         struct block *block = amg_container_of(at, struct block, link);

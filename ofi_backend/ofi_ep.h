@@ -76,6 +76,16 @@ unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain);
 void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);
 
+/* A posted operation has ended without an error. */
+static inline void amg_ofi_poll_on_completion_locked(
+    struct amg_ofi_domain *domain, const struct fi_cq_data_entry *entry)
+{
+    struct amg_ofi_work *work = entry->op_context; /* `context` comes first */
+
+    if (work != NULL)
+        work->done(domain, work, entry, 0);
+}
+
 /* Creates the descriptors, if the provider's queue has a descriptor. An
  * endpoint without descriptors must be polled. */
 void amg_ofi_wait_init(struct amg_ofi_ep *ep);
@@ -84,6 +94,9 @@ void amg_ofi_wait_fini(struct amg_ofi_ep *ep);
 /* A slot of the contract. */
 int amg_ofi_wait_fd(const struct amg_ep *base);
 
+/* Before a thread blocks: is the queue empty, and will its descriptor report
+ * the next completion? Mutes a descriptor that is readable in vain. */
+bool amg_ofi_wait_is_quiet_locked(struct amg_ofi_domain *domain);
 /* The endpoint, which has a descriptor, is about to block. */
 void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
@@ -95,9 +108,6 @@ void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain);
 /* Each tick: takes the queue out of the epolls of contexts that have not
  * blocked for 0.2 s, and ends a mute of the queue after a second. */
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain);
-/* The descriptor of the queue is readable though the queue is empty: ignores it
- * for a second. */
-void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain);
 /* By a poll or a close: no thread blocks on the endpoint any more. */
 void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep);
 

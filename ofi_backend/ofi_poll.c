@@ -14,7 +14,6 @@
 #include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,15 +28,14 @@
 #include "ofi_backend/ofi_select.h"
 
 enum {
-    REST_TICKS = 600,      /* a minute */
-    RESTS_MAX = 64,        /* resting peers that one tick checks */
-    LEASE_TICKS = 3,       /* 0.3 s that an unused lease is kept */
-    EXTENSIONS_MAX = 11,   /* of the time to answer; 2 minutes by default */
-    CONN_LEN = 20 << 20,   /* tcp;ofi_rxm maps 17 MiB for a connection */
-    FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is muted */
-    BATCH = 16,            /* completions read at once */
-    POLLS_MIN = 10,        /* late polls that a deadline takes at least */
-    CLOCK_MASK = 63,       /* when busy, one poll of 64 reads the clock */
+    REST_TICKS = 600,    /* a minute */
+    RESTS_MAX = 64,      /* resting peers that one tick checks */
+    LEASE_TICKS = 3,     /* 0.3 s that an unused lease is kept */
+    EXTENSIONS_MAX = 11, /* of the time to answer; 2 minutes by default */
+    CONN_LEN = 20 << 20, /* tcp;ofi_rxm maps 17 MiB for a connection */
+    BATCH = 16,          /* completions read at once */
+    POLLS_MIN = 10,      /* late polls that a deadline takes at least */
+    CLOCK_MASK = 63,     /* when busy, one poll of 64 reads the clock */
 };
 
 static void on_credit_locked(const struct amg_ofi_message *message)
@@ -260,17 +258,6 @@ static unsigned error_take_locked(struct amg_ofi_domain *domain)
     return 1;
 }
 
-static void completion_hand_on_locked(
-    struct amg_ofi_domain *domain, const struct fi_cq_data_entry *entry)
-{
-    struct amg_ofi_work *work = NULL;
-
-    if (entry->op_context == NULL)
-        return;
-    work = amg_container_of(entry->op_context, struct amg_ofi_work, context);
-    work->done(domain, work, entry, 0);
-}
-
 /* Takes about `max` completions at most; returns their number. */
 static unsigned completions_take_locked(
     struct amg_ofi_domain *domain, unsigned max)
@@ -288,37 +275,12 @@ static unsigned completions_take_locked(
         if (got <= 0)
             break;
         for (ssize_t i = 0; i < got; i++)
-            completion_hand_on_locked(domain, &entries[i]);
+            amg_ofi_poll_on_completion_locked(domain, &entries[i]);
         count += (unsigned)got;
         if (got < BATCH)
             break;
     }
     return count;
-}
-
-/* Before a thread blocks: is the queue empty, and will its descriptor report
- * the next completion? */
-static bool is_quiet_locked(struct amg_ofi_domain *domain)
-{
-    struct pollfd event = {.fd = domain->wait.fd, .events = POLLIN};
-    struct fi_cq_data_entry entry;
-    ssize_t got = 0;
-
-    if (amg_ofi_call->cq_trywait(domain->fi.fabric, domain->fi.cq) != 0)
-        return false;
-    if (domain->wait.fd < 0)
-        return true;
-    if (poll(&event, 1, 0) == 0) {
-        domain->wait.false_alarms = 0;
-        return true;
-    }
-    got = amg_ofi_call->cq_read(domain->fi.cq, &entry, 1);
-    if (got == 1)
-        completion_hand_on_locked(domain, &entry);
-    if (got != -FI_EAGAIN || ++domain->wait.false_alarms < FALSE_ALARMS_MAX)
-        return false;
-    amg_ofi_wait_mute_locked(domain);
-    return true;
 }
 
 /* Time beyond the deadline. While the provider still sends messages to the
@@ -596,9 +558,10 @@ bool amg_ofi_arm(struct amg_ep *base)
         return true;
     amg_bias_lock(&domain->lock);
     amg_ofi_send_kept_locked(domain); /* kept by other threads since the poll */
-    is_quiet =
-        amg_list_is_empty(&ep->done) && amg_list_is_empty(&ep->arrived) &&
-        amg_list_is_empty(&domain->calls.late) && is_quiet_locked(domain);
+    is_quiet = amg_list_is_empty(&ep->done) &&
+               amg_list_is_empty(&ep->arrived) &&
+               amg_list_is_empty(&domain->calls.late) &&
+               amg_ofi_wait_is_quiet_locked(domain);
     if (is_quiet)
         amg_ofi_wait_arm_locked(ep);
     amg_bias_unlock(&domain->lock);

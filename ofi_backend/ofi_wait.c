@@ -19,6 +19,7 @@
 #include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -36,8 +37,9 @@
 #define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* the descriptor is muted */
 
 enum {
-    SPINNING_TICKS = 2, /* without a thread that blocks */
-    MUTE_TICKS = 10,    /* a second; see ofi_poll.c */
+    SPINNING_TICKS = 2,    /* without a thread that blocks */
+    MUTE_TICKS = 10,       /* a second */
+    FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is muted */
 };
 
 static int fd_join(int all, int fd)
@@ -161,7 +163,8 @@ void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
     timer_set(ep, ep->wait_ns);
 }
 
-void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
+/* Ignores the descriptor of the queue for a second. */
+static void queue_mute_locked(struct amg_ofi_domain *domain)
 {
     if (!domain->wait.was_muted)
         AMG_LOG_INFO("ofi",
@@ -176,6 +179,29 @@ void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
     domain->wait.muted_fd = domain->wait.fd;
     domain->wait.muted_tick = domain->clock.tick;
     domain->wait.fd = -1;
+}
+
+bool amg_ofi_wait_is_quiet_locked(struct amg_ofi_domain *domain)
+{
+    struct pollfd event = {.fd = domain->wait.fd, .events = POLLIN};
+    struct fi_cq_data_entry entry;
+    ssize_t got = 0;
+
+    if (amg_ofi_call->cq_trywait(domain->fi.fabric, domain->fi.cq) != 0)
+        return false;
+    if (domain->wait.fd < 0)
+        return true;
+    if (poll(&event, 1, 0) == 0) {
+        domain->wait.false_alarms = 0;
+        return true;
+    }
+    got = amg_ofi_call->cq_read(domain->fi.cq, &entry, 1);
+    if (got == 1)
+        amg_ofi_poll_on_completion_locked(domain, &entry);
+    if (got != -FI_EAGAIN || ++domain->wait.false_alarms < FALSE_ALARMS_MAX)
+        return false;
+    queue_mute_locked(domain);
+    return true;
 }
 
 void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep)

@@ -63,7 +63,6 @@ enum {
 enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
-struct amg_ofi_conn;
 struct amg_peer;
 
 /* Index of peers by 64 random bits, whose low bits choose the bucket: the token
@@ -104,6 +103,15 @@ enum amg_ofi_peer_state {
     AMG_OFI_PEER_OPEN,    /* the peer has proved its identity */
     AMG_OFI_PEER_INCOMPATIBLE, /* has another version; an ACCEPT says so */
     AMG_OFI_PEER_STATES
+};
+
+/* A TCP connection that tests whether the host refuses (ofi_tcp_state.c). */
+struct amg_ofi_probe {
+    unsigned tick;    /* no probe before this tick */
+    int fd;           /* -1: none */
+    int error;        /* errno of the last probe */
+    uint8_t wait;     /* ticks between the last two probes */
+    uint8_t refusals; /* since the peer's last answer */
 };
 
 /* A process, by its address. A peer lives while it is referenced; a peer that
@@ -171,15 +179,10 @@ struct amg_peer {
         unsigned tick;        /* of that check; in `resting`: when it began */
         bool is_watched;      /* on a list of `wheel` */
     } look;
-    /* A TCP connection that tests whether the host refuses. */
-    struct {              /* ofi_tcp_state.c */
-        unsigned tick;    /* no probe before this tick */
-        int fd;           /* descriptor of the probe; -1: none */
-        int error;        /* errno of the last probe */
-        uint8_t wait;     /* ticks before the next probe */
-        uint8_t refusals; /* in a row */
-    } probe;
-    struct {                       /* ofi_rma.c, ofi_lease.c */
+    struct amg_ofi_probe probe;
+    uint8_t tcp_states; /* of connections to the peer; see ofi_tcp_state.c */
+    unsigned tcp_tick;  /* of the domain's clock at the look that saw them */
+    struct {            /* ofi_rma.c, ofi_lease.c */
         struct amg_list transfers; /* our puts and gets */
         struct amg_list blocked;   /* transfers that wait for `unanswered` */
         unsigned unanswered;       /* messages of puts and gets */
@@ -356,13 +359,6 @@ struct amg_ofi_domain {
         struct amg_pool fragment_pool;
         unsigned in_flight; /* reads and writes */
     } rma;
-    struct { /* ofi_tcp_state.c: TCP connections */
-        struct amg_ofi_conn *all;
-        unsigned count;
-        unsigned cap;
-        unsigned tick; /* when they were read */
-        bool is_known;
-    } conns;
     struct {                   /* ofi_wait.c */
         int fd;                /* of the queue; -1: none, or muted */
         unsigned false_alarms; /* in a row: readable, but the queue was empty */
@@ -376,6 +372,7 @@ struct amg_ofi_domain {
         unsigned tick;    /* counts intervals of 0.1 s */
         uint64_t tick_ns; /* end of the current tick */
         uint64_t away_ns; /* time without polls, which deadlines do not count */
+        unsigned tcp_tick; /* ofi_tcp_state.c: no look at connections before */
     } clock;
 };
 

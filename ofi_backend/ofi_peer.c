@@ -2,7 +2,7 @@
 /* Peers: other processes, as addresses, tokens and states.
  *
  * A peer is an address; the first contact tells which process has that address
- * (ofi_connect.c). A peer takes 460 bytes, about 40 more in tables, and memory
+ * (ofi_connect.c). A peer takes 480 bytes, about 40 more in tables, and memory
  * of the provider, and is found by a hash of its address. A peer lives while
  * the user or a message references it; a peer that is not UNKNOWN also
  * references itself.
@@ -205,8 +205,7 @@ static void addr_clean(
 }
 
 static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
-    const uint8_t *addr, uint16_t len, uint64_t hash,
-    struct amg_peer **ret_peer)
+    const uint8_t *addr, uint16_t len, struct amg_peer **ret_peer)
 {
     struct amg_peer *peer = amg_mem_zalloc(sizeof(*peer) + len);
     hg_return_t rc = HG_SUCCESS;
@@ -215,7 +214,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
         return HG_NOMEM;
     peer->domain = domain;
     peer->state = AMG_OFI_PEER_UNKNOWN;
-    peer->hash = hash;
+    peer->hash = hash_of(addr, len);
     peer->fi_addr = FI_ADDR_NOTAVAIL;
     peer->probe.fd = -1;
     peer->addr_len = len;
@@ -239,27 +238,34 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     return HG_SUCCESS;
 }
 
+struct amg_peer *amg_ofi_peer_find_locked(
+    const struct amg_ofi_domain *domain, const void *addr, uint16_t len)
+{
+    const struct amg_ofi_index *index = &domain->peers.indexes[AMG_OFI_BY_ADDR];
+    uint64_t hash = hash_of(addr, len);
+    struct amg_peer *peer = index->buckets[hash & index->mask];
+
+    while (peer != NULL && (peer->hash != hash || peer->addr_len != len ||
+                               memcmp(peer->addr, addr, len) != 0))
+        peer = peer->next[AMG_OFI_BY_ADDR];
+    return peer;
+}
+
 hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     const void *bytes, uint16_t len, struct amg_peer **ret_peer)
 {
-    const struct amg_ofi_index *index = &domain->peers.indexes[AMG_OFI_BY_ADDR];
     uint8_t addr[AMG_OFI_ADDR_MAX];
     struct amg_peer *peer = NULL;
-    uint64_t hash = 0;
 
     if (len == 0 || len > AMG_OFI_ADDR_MAX)
         return HG_INVALID_ARG;
     memcpy(addr, bytes, len);
     addr_clean(domain, addr, len);
-    hash = hash_of(addr, len);
-    peer = index->buckets[hash & index->mask];
-    for (; peer != NULL; peer = peer->next[AMG_OFI_BY_ADDR])
-        if (peer->hash == hash && peer->addr_len == len &&
-            memcmp(peer->addr, addr, len) == 0) {
-            *ret_peer = amg_ofi_peer_ref(peer);
-            return HG_SUCCESS;
-        }
-    return peer_make_locked(domain, addr, len, hash, ret_peer);
+    peer = amg_ofi_peer_find_locked(domain, addr, len);
+    if (peer == NULL)
+        return peer_make_locked(domain, addr, len, ret_peer);
+    *ret_peer = amg_ofi_peer_ref(peer);
+    return HG_SUCCESS;
 }
 
 struct amg_peer *amg_ofi_peer_ref(struct amg_peer *peer)

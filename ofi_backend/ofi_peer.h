@@ -18,6 +18,9 @@ hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     const void *addr, uint16_t len, struct amg_peer **ret_peer);
 struct amg_peer *amg_ofi_peer_ref(struct amg_peer *peer);
 void amg_ofi_peer_unref_locked(struct amg_peer *peer);
+/* The peer at this address, without a reference; NULL: not known. */
+struct amg_peer *amg_ofi_peer_find_locked(
+    const struct amg_ofi_domain *domain, const void *addr, uint16_t len);
 /* Inserts the address into the provider's table. HG_NOMEM, HG_ADDRNOTAVAIL. */
 hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer);
 void amg_ofi_peer_set_state(
@@ -124,22 +127,20 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain);
  * HG_HOSTUNREACH. The next use connects anew. `why`: NULL logs nothing. */
 void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why);
 
-/* True: the peer's host has acknowledged nothing for the connect time-out,
- * though data was sent, or a connection is still being made. Then shuts down
- * the dead connections to the peer. False if nothing is known, as for providers
- * without TCP. */
-bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer);
+/* States of TCP connections. LIVE: the host has accepted the connection, so the
+ * peer exists, and may be busy. BEGUN: not accepted yet. DEAD: the host has
+ * acknowledged nothing for the connect time-out, though data was sent. */
+enum { AMG_OFI_TCP_LIVE = 1, AMG_OFI_TCP_BEGUN = 2, AMG_OFI_TCP_DEAD = 4 };
 
-/* True: the peer's host has accepted a connection of ours, and no connection to
- * the peer is known to be dead: the peer exists, and may be busy. */
-bool amg_ofi_tcp_is_connected_locked(const struct amg_peer *peer);
+/* The states of our connections to the peer; 0: there are none, or nothing is
+ * known, as for providers without TCP. Shuts down connections of all peers that
+ * are dead, or still being made at the deadline of their peer. */
+unsigned amg_ofi_tcp_states_locked(const struct amg_peer *peer);
 
 /* For each tick of a wait for the peer. True: the peer's host refuses
  * connections to the peer's port. */
 bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer);
 /* The peer has answered, or is given up. */
 void amg_ofi_tcp_probe_end_locked(struct amg_peer *peer);
-
-void amg_ofi_tcp_fini(struct amg_ofi_domain *domain);
 
 #endif

@@ -329,8 +329,8 @@ static const char *lack_of(const struct amg_peer *peer)
 static bool deadline_extend_locked(struct amg_peer *peer)
 {
     bool is_joined = peer->domain->is_joined;
-    bool may_live =
-        !peer->domain->facts.is_tcp || amg_ofi_tcp_is_connected_locked(peer);
+    bool may_live = !peer->domain->facts.is_tcp ||
+                    amg_ofi_tcp_states_locked(peer) == AMG_OFI_TCP_LIVE;
 
     if (peer->state != AMG_OFI_PEER_CONNECTING ||
         (!(is_joined && may_live) && peer->conn.extensions >= EXTENSIONS_MAX) ||
@@ -355,18 +355,16 @@ static void peer_time_out_locked(struct amg_peer *peer)
         "and does it use ofi+%s%s, too?",
         lack_of(peer), domain->facts.stack,
         amg_ofi_auth_text(domain->fi.info, key));
-    (void)amg_ofi_tcp_end_if_dead_locked(peer);
     amg_ofi_connect_lost_locked(peer, why);
 }
 
-/* Does this process wait for the peer, and has it been silent so long? */
-static bool is_silent(const struct amg_peer *peer, uint64_t ns)
+/* Does this process wait for the peer, and has the peer been silent? */
+static bool is_silent(const struct amg_peer *peer)
 {
     return peer->state == AMG_OFI_PEER_OPEN &&
            (amg_ofi_peer_is_awaited(peer) ||
                !amg_list_is_empty(&peer->unsent)) &&
-           (peer->domain->clock.tick - peer->heard_tick) * AMG_OFI_TICK_NS >=
-               ns;
+           peer->domain->clock.tick - peer->heard_tick >= AMG_OFI_SILENT_TICKS;
 }
 
 static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
@@ -376,14 +374,13 @@ static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
     /* The deadline was set while no thread polled. */
     if (peer->conn.deadline_ns > now_ns + peer->domain->connect_ns)
         peer->conn.deadline_ns = now_ns + peer->domain->connect_ns;
-    if (is_silent(peer, peer->domain->connect_ns) &&
-        amg_ofi_tcp_end_if_dead_locked(peer)) {
+    if (is_silent(peer) &&
+        amg_ofi_tcp_states_locked(peer) == AMG_OFI_TCP_DEAD) {
         amg_ofi_connect_lost_locked(peer,
             "its host acknowledges nothing; is it down, or the link to it?");
         return;
     }
-    if ((peer->state == AMG_OFI_PEER_CONNECTING ||
-            is_silent(peer, AMG_OFI_SILENT_TICKS * AMG_OFI_TICK_NS)) &&
+    if ((peer->state == AMG_OFI_PEER_CONNECTING || is_silent(peer)) &&
         amg_ofi_tcp_is_refused_locked(peer)) {
         amg_ofi_connect_lost_locked(peer,
             "its host refuses connections to that port; is the address right, "

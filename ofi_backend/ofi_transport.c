@@ -365,7 +365,6 @@ static void domain_free(struct amg_ofi_domain *domain)
     amg_ofi_msg_fini(domain);
     amg_table_fini(&domain->peers.numbers);
     amg_ofi_peers_fini(domain);
-    amg_ofi_tcp_fini(domain);
     amg_mem_free(domain->eps);
     amg_mem_free(domain);
 }

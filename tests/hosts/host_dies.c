@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A host disappears for good in the middle of calls and transfers both ways:
  * all end with HG_HOSTUNREACH in bounded time. When it is back, the server
- * works. A server that is only busy is waited for. */
+ * works. A server that is only busy is waited for, and so is a host whose link
+ * fails for less than that time, however long the connection was idle. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "peers.h"
 
-enum { HELD = 5, MOVE_LEN = 4 << 20, MOVES = 2 };
+enum { HELD = 5, MOVE_LEN = 4 << 20, MOVES = 2, CUT_MS = 500 };
+
+static unsigned connect_ms;
 
 static void death(struct peers *client)
 {
@@ -52,8 +55,7 @@ static void business(struct peers *client)
         peers_call(client, client->ask, i, &calls[i]);
     for (int i = 0; i < MOVES; i++)
         peers_move(client, i % 2 != 0, MOVE_LEN, &moves[i]);
-    peers_pass(
-        client, 2 * (unsigned)atoi(getenv("AMALGAM_CONNECT_TIMEOUT_MS")));
+    peers_pass(client, 2 * connect_ms);
     for (uint32_t i = 0; i < HELD; i++)
         CHECK(calls[i].done == 0);
     peers_do(client, "thaw");
@@ -65,8 +67,24 @@ static void business(struct peers *client)
         OK(peers_wait(client, &moves[i]));
 }
 
+/* The first packet after a long silence is lost. */
+static void idleness(struct peers *client)
+{
+    struct peers_call call;
+
+    peers_exchange(client, 100000);
+    peers_pass(client, connect_ms + connect_ms / 2);
+    peers_do(client, "link h1 down");
+    peers_call(client, client->ask, HELD, &call);
+    peers_pass(client, CUT_MS);
+    peers_do(client, "link h1 up");
+    OK(peers_wait(client, &call));
+}
+
 static void test(struct peers *client)
 {
+    connect_ms = (unsigned)atoi(getenv("AMALGAM_CONNECT_TIMEOUT_MS"));
+    idleness(client);
     business(client);
     death(client);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TCP connections of silent peers: those to living hosts, and those of others,
- * stay. tests/hosts/host_dies.c has the dead ones. */
+/* States of TCP connections: those to living hosts, and those of others, stay;
+ * a connection that is still being made at its deadline ends.
+ * tests/hosts/host_dies.c has the dead ones. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,58 +19,68 @@
 #include <cmocka.h>
 
 #include "ofi_backend/ofi_peer.h"
+#include "party.h"
 
-enum { MINUTE_MS = 60000, HALF_A_SECOND = 5 /* ticks */ };
+enum { HALF_A_SECOND = 5 /* ticks */, FULL = 8 /* connections */ };
 
 /* A connection of this process to itself, and the peer at its end. */
 struct world {
-    struct amg_ofi_domain domain;
-    struct amg_peer *self;
+    struct party party;
+    struct amg_ofi_domain *domain;
+    struct sockaddr_in addr;
     struct amg_peer *peer;
+    struct amg_peer *other; /* at another port */
     int listener;
     int near;
     int far;
 };
 
-static struct amg_peer *peer_make(
-    struct amg_ofi_domain *domain, const struct sockaddr_in *addr)
+static struct amg_peer *peer_at(
+    struct world *world, struct sockaddr_in addr, unsigned port_bits)
 {
-    struct amg_peer *peer =
-        aligned_alloc(_Alignof(struct amg_peer), sizeof(struct amg_peer) + 64);
+    struct amg_peer *peer = NULL;
 
-    assert_non_null(peer);
-    memset(peer, 0, sizeof(*peer));
-    peer->domain = domain;
-    peer->addr_len = sizeof(*addr);
-    memcpy(peer->addr, addr, sizeof(*addr));
+    addr.sin_port ^= (in_port_t)port_bits;
+    assert_int_equal(
+        amg_ofi_peer_get_locked(world->domain, &addr, sizeof(addr), &peer),
+        HG_SUCCESS);
+    assert_ptr_equal(
+        amg_ofi_peer_find_locked(world->domain, peer->addr, sizeof(addr)),
+        peer);
     return peer;
+}
+
+static struct sockaddr_in addr_of(int fd)
+{
+    struct sockaddr_in addr;
+    socklen_t len = sizeof(addr);
+
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+    return addr;
 }
 
 static int world_open(void **state)
 {
     static struct world world;
     struct sockaddr_in addr = {.sin_family = AF_INET};
-    socklen_t len = sizeof(addr);
 
+    party_open(&world.party, 0, 1);
+    world.domain = amg_ofi_domain_of(world.party.domain);
+    assert_true(world.domain->facts.is_tcp);
     addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     world.listener = socket(AF_INET, SOCK_STREAM, 0);
     world.near = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(
         bind(world.listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
     assert_int_equal(listen(world.listener, 1), 0);
+    world.addr = addr_of(world.listener);
     assert_int_equal(
-        getsockname(world.listener, (struct sockaddr *)&addr, &len), 0);
-    assert_int_equal(connect(world.near, (struct sockaddr *)&addr, len), 0);
+        connect(world.near, (struct sockaddr *)&world.addr, sizeof(world.addr)),
+        0);
     world.far = accept(world.listener, NULL, NULL);
     assert_true(world.far >= 0);
-    world.peer = peer_make(&world.domain, &addr);
-    addr.sin_port = 0;
-    world.self = peer_make(&world.domain, &addr);
-    world.domain.self = world.self;
-    world.domain.facts.is_tcp = true;
-    world.domain.conns.is_known = false;
-    world.domain.clock.tick = 0;
-    world.domain.connect_ns = MINUTE_MS * 1000000ull;
+    world.peer = peer_at(&world, world.addr, 0);
+    world.other = peer_at(&world, world.addr, 1);
     *state = &world;
     return 0;
 }
@@ -80,11 +92,17 @@ static int world_close(void **state)
     close(world->near);
     close(world->far);
     close(world->listener);
-    amg_ofi_tcp_fini(&world->domain);
-    world->domain.conns.cap = 0;
-    free(world->peer);
-    free(world->self);
+    amg_ofi_peer_unref_locked(world->peer);
+    amg_ofi_peer_unref_locked(world->other);
+    (void)party_close(&world->party);
     return 0;
+}
+
+/* The driver looks again. */
+static unsigned states(struct world *world, const struct amg_peer *peer)
+{
+    world->domain->clock.tick += HALF_A_SECOND;
+    return amg_ofi_tcp_states_locked(peer);
 }
 
 static unsigned scans;
@@ -115,7 +133,7 @@ static void test_connection_that_answers_stays(void **state)
     struct world *world = *state;
 
     connections_check(world);
-    assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
+    assert_int_equal(states(world, world->peer), AMG_OFI_TCP_LIVE);
     connections_check(world);
 }
 
@@ -125,9 +143,8 @@ static void test_connection_without_unacknowledged_bytes_stays(void **state)
 {
     struct world *world = *state;
 
-    world->domain.connect_ns = 0;
-    assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
-    assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
+    world->domain->connect_ns = 0;
+    assert_int_equal(states(world, world->peer), AMG_OFI_TCP_LIVE);
     connections_check(world);
 }
 
@@ -137,19 +154,17 @@ static void test_connection_that_ended_is_not_connected(void **state)
     struct world *world = *state;
     char byte = 0;
 
-    assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
+    assert_int_equal(states(world, world->peer), AMG_OFI_TCP_LIVE);
     assert_int_equal(shutdown(world->far, SHUT_RDWR), 0);
     assert_int_equal(recv(world->near, &byte, 1, 0), 0);
-    world->domain.clock.tick += HALF_A_SECOND;
-    assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
+    assert_int_equal(states(world, world->peer), 0);
 }
 
 static void test_connection_of_others_stays(void **state)
 {
     struct world *world = *state;
 
-    assert_false(amg_ofi_tcp_end_if_dead_locked(world->self));
-    assert_false(amg_ofi_tcp_is_connected_locked(world->self));
+    assert_int_equal(states(world, world->other), 0);
     connections_check(world);
 }
 
@@ -157,23 +172,55 @@ static void test_connection_of_others_stays(void **state)
 static void test_connection_incoming_is_of_any_process(void **state)
 {
     struct world *world = *state;
-    struct sockaddr_in addr;
+    struct amg_peer *caller = peer_at(world, addr_of(world->near), 0);
+    struct sockaddr_in self;
 
-    memcpy(&addr, world->peer->addr, sizeof(addr));
-    memcpy(world->self->addr, &addr, sizeof(addr));
-    addr.sin_port ^= 1;
-    memcpy(world->peer->addr, &addr, sizeof(addr));
-    assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
+    assert_int_equal(states(world, caller), AMG_OFI_TCP_LIVE);
+    memcpy(&self, world->domain->self->addr, sizeof(self));
+    memcpy(world->domain->self->addr, &world->addr, sizeof(self));
+    assert_int_equal(states(world, caller), 0);
+    memcpy(world->domain->self->addr, &self, sizeof(self));
+    connections_check(world);
+    amg_ofi_peer_unref_locked(caller);
 }
 
 static void test_connection_without_tcp_is_unknown(void **state)
 {
     struct world *world = *state;
 
-    world->domain.facts.is_tcp = false;
-    assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
-    assert_false(amg_ofi_tcp_is_connected_locked(world->peer));
+    world->domain->facts.is_tcp = false;
+    assert_int_equal(states(world, world->peer), 0);
     connections_check(world);
+}
+
+/* The listener accepts no more, so its host answers no request for a
+ * connection. */
+static void test_connection_being_made_ends_at_its_deadline(void **state)
+{
+    struct world *world = *state;
+    int fds[FULL];
+    int fd = -1;
+
+    for (unsigned i = 0; i < FULL; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        (void)connect(
+            fds[i], (struct sockaddr *)&world->addr, sizeof(world->addr));
+    }
+    fd = fds[FULL - 1];
+    world->peer->conn.deadline_ns = UINT64_MAX;
+    assert_int_equal(
+        states(world, world->peer), AMG_OFI_TCP_LIVE | AMG_OFI_TCP_BEGUN);
+    assert_int_equal(
+        poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0), 0);
+    world->peer->conn.deadline_ns = amg_ofi_clock_ns(world->domain);
+    assert_int_equal(
+        states(world, world->peer), AMG_OFI_TCP_LIVE | AMG_OFI_TCP_BEGUN);
+    assert_int_equal(
+        poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0), 1);
+    assert_int_equal(states(world, world->peer), AMG_OFI_TCP_LIVE);
+    connections_check(world);
+    for (unsigned i = 0; i < FULL; i++)
+        close(fds[i]);
 }
 
 /* The driver scans its descriptors twice a second, however many peers are
@@ -182,15 +229,16 @@ static void test_connections_are_scanned_twice_a_second(void **state)
 {
     struct world *world = *state;
 
+    world->domain->clock.tick += HALF_A_SECOND;
     scans = 0;
     for (unsigned i = 0; i < 50; i++) {
-        assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
-        assert_false(amg_ofi_tcp_end_if_dead_locked(world->self));
-        world->domain.clock.tick = i % HALF_A_SECOND;
+        assert_int_equal(
+            amg_ofi_tcp_states_locked(world->peer), AMG_OFI_TCP_LIVE);
+        assert_int_equal(amg_ofi_tcp_states_locked(world->other), 0);
+        world->domain->clock.tick += i % 10 == 9 ? 1 : 0;
     }
     assert_int_equal(scans, 1);
-    world->domain.clock.tick = HALF_A_SECOND;
-    assert_true(amg_ofi_tcp_is_connected_locked(world->peer));
+    assert_int_equal(amg_ofi_tcp_states_locked(world->peer), AMG_OFI_TCP_LIVE);
     assert_int_equal(scans, 2);
 }
 
@@ -210,6 +258,9 @@ int main(void)
             world_close),
         cmocka_unit_test_setup_teardown(
             test_connection_of_others_stays, world_open, world_close),
+        cmocka_unit_test_setup_teardown(
+            test_connection_being_made_ends_at_its_deadline, world_open,
+            world_close),
         cmocka_unit_test_setup_teardown(
             test_connections_are_scanned_twice_a_second, world_open,
             world_close),

@@ -173,16 +173,16 @@ struct amg_peer {
         uint32_t asked;        /* our calls: index of the newest, plus 1 */
         uint8_t context; /* context that the peer's last request came from */
     } requests;
-    struct { /* ofi_peer.c: the next check of the peer by a tick */
+    unsigned tcp_tick; /* of the domain's clock when look.tcp_states was set */
+    struct {           /* ofi_peer.c: the next check of the peer by a tick */
         struct amg_link link; /* on a list of `wheel`, or on `resting`, or on
                                * none */
         unsigned tick;        /* of that check; in `resting`: when it began */
         bool is_watched;      /* on a list of `wheel` */
+        uint8_t tcp_states;   /* of connections: ofi_tcp_state.c */
     } look;
     struct amg_ofi_probe probe;
-    uint8_t tcp_states; /* of connections to the peer; see ofi_tcp_state.c */
-    unsigned tcp_tick;  /* of the domain's clock at the look that saw them */
-    struct {            /* ofi_rma.c, ofi_lease.c */
+    struct {                       /* ofi_rma.c, ofi_lease.c */
         struct amg_list transfers; /* our puts and gets */
         struct amg_list blocked;   /* transfers that wait for `unanswered` */
         unsigned unanswered;       /* messages of puts and gets */

@@ -2,7 +2,7 @@
 /* Peers: other processes, as addresses, tokens and states.
  *
  * A peer is an address; the first contact tells which process has that address
- * (ofi_connect.c). A peer takes 480 bytes, about 40 more in tables, and memory
+ * (ofi_connect.c). A peer takes 470 bytes, about 40 more in tables, and memory
  * of the provider, and is found by a hash of its address. A peer lives while
  * the user or a message references it; a peer that is not UNKNOWN also
  * references itself.

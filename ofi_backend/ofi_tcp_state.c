@@ -82,9 +82,9 @@ static void conn_look(struct amg_ofi_domain *domain, int fd)
     if (peer == NULL || fd == peer->probe.fd)
         return;
     if (peer->tcp_tick != domain->clock.tcp_tick)
-        peer->tcp_states = 0;
+        peer->look.tcp_states = 0;
     peer->tcp_tick = domain->clock.tcp_tick;
-    peer->tcp_states |= (uint8_t)state;
+    peer->look.tcp_states |= (uint8_t)state;
     /* A duplicate: another thread may close `fd` and reuse its number. */
     fd = is_over(peer, state) ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (fd < 0)
@@ -110,7 +110,7 @@ unsigned amg_ofi_tcp_states_locked(const struct amg_peer *peer)
         if (all != NULL)
             closedir(all);
     }
-    return peer->tcp_tick == domain->clock.tcp_tick ? peer->tcp_states : 0;
+    return peer->tcp_tick == domain->clock.tcp_tick ? peer->look.tcp_states : 0;
 }
 
 bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)

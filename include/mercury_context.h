@@ -133,9 +133,11 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  * Make progress on messages and transfers, until a callback is ready for
  * HG_Trigger().
  *
- * Several threads may call it: one of them makes progress, the others wait for
- * callbacks that it queues. With time-out 0 it polls the transports once, and
- * does not sleep.
+ * Several threads may call it: one of them makes progress, the others wait in
+ * the order of their calls, until a callback is queued or the first thread
+ * leaves. The waits also end when another thread has run callbacks: those may
+ * be what a waiting thread waits for. With time-out 0 it polls the transports
+ * once, and does not sleep.
  *
  * @param context  [in]
  * @param timeout  [in]  milliseconds
@@ -145,7 +147,8 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  * Threads:   any thread; may wait up to its time-out. Over MPI below the level
  *            MPI_THREAD_SERIALIZED only the thread that initialised MPI.
  * Undefined: context destroyed during the call.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, where a thread whose callback another thread has
+ *            run may wait until its time-out.
  */
 HG_PUBLIC hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout);
 

@@ -569,20 +569,15 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
     amg_progress_disown(context);
 }
 
-/* Ends the waits of other threads in HG_Progress(): they may wait for what a
- * callback did that this thread has run. */
-AMG_NOINLINE static void others_ring(hg_context_t *context)
-{
-    amg_context_ring(context);
-    (void)ran_is_news(context); /* not for this thread */
-}
-
-/* The program has run callbacks: sends the messages that they left. */
+/* The program has run callbacks: sends the messages that they left, and ends
+ * the waits of other threads in the list, which may wait for what a callback
+ * did. The next wait of this thread may end by the ring, too: if the thread
+ * took the ring as seen, it would lose a ring of another thread. */
 static inline void entries_left(hg_context_t *context, unsigned count)
 {
     amg_context_send_unsent(context);
     if (count > 0 && !AMG_LIKELY(!amg_cq_is_awaited(&context->cq)))
-        others_ring(context);
+        amg_context_ring(context);
     for (unsigned i = 0; context->keeps[i] != NULL; i++)
         if (!AMG_LIKELY(atomic_load_explicit(
                             context->keeps[i], memory_order_relaxed) == 0)) {

@@ -135,7 +135,7 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  *
  * Several threads may call it: one of them makes progress, the others wait in
  * the order of their calls, until a callback is queued or the first thread
- * leaves. The waits also end when another thread has run callbacks: those may
+ * leaves. These others also return when a thread has run callbacks: those may
  * be what a waiting thread waits for. With time-out 0 it polls the transports
  * once, and does not sleep.
  *

@@ -99,7 +99,7 @@ static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
 
 /* AMG_ASSERT_HELD() of a biased lock. */
 #define AMG_ASSERT_HELD_BIAS(bias)                                             \
-    AMG_ASSERT(                                                                \
+    AMG_ASSERT_DEEP(                                                           \
         atomic_load_explicit(&(bias)->busy, memory_order_relaxed) != 0 ||      \
         atomic_load_explicit(&(bias)->lock.held, memory_order_relaxed) !=      \
             AMG_LOCK_FREE)

@@ -105,10 +105,11 @@ static inline void amg_lock_unlock(struct amg_lock *lock)
         amg_lock_wake(lock);
 }
 
-/* For a function whose caller holds the lock: checks that some thread does. */
+/* For a function whose caller holds the lock: checks that some thread does, in
+ * builds with test points. */
 #define AMG_ASSERT_HELD(lock)                                                  \
-    AMG_ASSERT(atomic_load_explicit(&(lock)->held, memory_order_relaxed) !=    \
-               AMG_LOCK_FREE)
+    AMG_ASSERT_DEEP(atomic_load_explicit(                                      \
+                        &(lock)->held, memory_order_relaxed) != AMG_LOCK_FREE)
 
 /* A hint to the core; `line` may be any address. gcc's builtin asks for
  * ownership only with an option that names processors; processors without such

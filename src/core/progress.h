@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress of a context: polls, waits, callbacks, and the progress thread. */
+/* Progress of a context: polls, waits, callbacks, standby, and the progress
+ * thread. */
 #ifndef AMG_CORE_PROGRESS_H
 #define AMG_CORE_PROGRESS_H
 
@@ -19,6 +20,14 @@ static inline void amg_progress_disown(hg_context_t *context)
 {
     amg_bias_unlock_fenced(&context->owner);
     if (amg_cq_has_heirs(&context->cq))
+        amg_cq_hand_over(&context->cq);
+}
+
+/* Gives up ownership to callers that wait; an armed thread stays armed. */
+static inline void amg_progress_disown_to_callers(hg_context_t *context)
+{
+    amg_bias_unlock_fenced(&context->owner);
+    if (amg_cq_is_awaited(&context->cq))
         amg_cq_hand_over(&context->cq);
 }
 
@@ -50,6 +59,42 @@ static inline struct amg_wait_policy amg_progress_wait_policy(
     return amg_progress_config_wait_policy(
         config, is_shared ? AMG_CORE_SHARED : AMG_CORE_OWN, spin_ns);
 }
+
+/* State of standby.c: progress by a thread that leaves it to callers while they
+ * make progress. Apart from is_called, only the thread uses the members. A
+ * context has at most one such thread. */
+struct amg_standby {
+    hg_context_t *context;
+    /* A thread that called wants this one to return from its step. The release
+     * store of the call pairs with the acquire at the end of the step. */
+    atomic_bool is_called;
+    struct amg_wait_policy policy;
+    uint64_t quiet_since_ns; /* 0: there was an event */
+    uint64_t turned_ns;      /* when a caller was last seen; 0: not of late */
+    unsigned moves;          /* wakeup.moves, when last read */
+    unsigned turns;          /* of callers, as last read */
+    unsigned kept;           /* naps in which the owner stayed */
+    unsigned fruitless;
+};
+
+/* Called by the thread before its first step; `has_core`: no other thread uses
+ * its core. The block is zeroed before, and may be called already. */
+void amg_standby_begin(
+    struct amg_standby *standby, hg_context_t *context, bool has_core);
+
+/* Makes progress until nothing comes or a caller does, or stands by while
+ * callers make progress; sleeps at most once, until `until_ns` at the latest.
+ * True: the thread must run the callbacks that are due for it. */
+bool amg_standby_step(struct amg_standby *standby, uint64_t until_ns);
+
+/* Called by the thread: a caller is about to make progress again. */
+void amg_standby_defer(struct amg_standby *standby);
+
+/* Called by the thread after its last step. */
+void amg_standby_end(struct amg_standby *standby);
+
+/* Ends the step of the thread, or else its next step. Any thread. */
+void amg_standby_call(struct amg_standby *standby, hg_context_t *context);
 
 /* Starts the progress thread of the class's placement, if any. Warns of a
  * thread that cannot be started, and continues without it. */

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Standby: progress by a thread that leaves it to callers while they make
+ * progress. Model: tests/models/waiters.pml.
+ *
+ * The thread owns the context only while it polls. Before it blocks it
+ * announces that to all event sources and gives up ownership, so that a waiting
+ * caller takes over at once. A caller's first poll disarms the thread, and the
+ * leaving caller wakes the thread: the only system call while calls go on. From
+ * then on the thread stands by, in short naps on a shared core, spinning on a
+ * core of its own, and the count of turns tells whether callers still make
+ * progress. After some time without a caller, the thread takes over.
+ *
+ *   progress --(no event)--> blocked, armed, not the owner
+ *   progress or blocked --(a caller)--> standby
+ *   standby --(no caller for 1 ms, or 12 us)--> progress
+ *   standby --(another thread stays owner)--> blocked until it leaves
+ *
+ * A call is not lost: its thread sets is_called, then signals the doorbell of
+ * this thread. A step drains the doorbell only after its sleep, and takes
+ * is_called at its end, after which this thread looks for what it was called
+ * for. So the call ends this step, or its signal ends the sleep of the next.
+ *
+ * A descriptor that keeps reporting events when there are none would keep the
+ * thread running: after FRUITLESS_MAX such wake-ups it naps instead. */
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "core/progress.h"
+
+enum {
+    CLOCK_EVERY = 32,     /* polls between two reads of the clock */
+    NAP_NS = 1000000,     /* a nap while callers make progress */
+    SPIN_NS = 4000,       /* a spin on a core of its own */
+    CALM_SPIN_NS = 12000, /* without a caller, then takes over */
+    CALM_NAP_NS = NAP_NS, /* without a caller, then takes over */
+    KEPT_NAPS = 10,       /* naps, after which it waits for the owner */
+    FRUITLESS_MAX = 16,   /* wake-ups without an event */
+};
+
+static bool is_alone(const struct amg_standby *standby)
+{
+    return standby->policy.core == AMG_CORE_DEDICATED;
+}
+
+static struct amg_wait_step pace_now(
+    struct amg_standby *standby, uint64_t now_ns)
+{
+    unsigned moves = atomic_load_explicit(
+        &standby->context->wakeup.moves, memory_order_relaxed);
+
+    if (standby->quiet_since_ns == 0 || standby->moves != moves)
+        standby->quiet_since_ns = now_ns;
+    standby->moves = moves;
+    return amg_wait_policy_next(
+        &standby->policy, now_ns - standby->quiet_since_ns);
+}
+
+void amg_standby_defer(struct amg_standby *standby)
+{
+    standby->turned_ns = amg_clock_ns();
+}
+
+/* Were there calls since the last check? */
+static bool turns_changed(struct amg_standby *standby)
+{
+    unsigned turns =
+        atomic_load_explicit(&standby->context->turns, memory_order_relaxed);
+
+    if (turns == standby->turns)
+        return false;
+    standby->turns = turns;
+    amg_standby_defer(standby);
+    standby->kept = 0;
+    standby->quiet_since_ns = 0;
+    return true;
+}
+
+/* Was there no caller for long enough? */
+static bool is_calm(struct amg_standby *standby)
+{
+    uint64_t calm_ns = is_alone(standby) ? CALM_SPIN_NS : CALM_NAP_NS;
+
+    if (standby->turned_ns != 0 &&
+        amg_clock_ns() - standby->turned_ns >= calm_ns)
+        standby->turned_ns = 0;
+    return standby->turned_ns == 0;
+}
+
+/* The end of a sleep that may last until `until_ns`. */
+static uint64_t sleep_end_ns(uint64_t now_ns, uint64_t until_ns, uint64_t ns)
+{
+    return until_ns <= now_ns || until_ns - now_ns < ns ? until_ns
+                                                        : now_ns + ns;
+}
+
+/* Sleeps until the owner leaves: the owner sees the announcement, or this
+ * thread sees that the owner has left (base/bias.h). */
+static void sleep_behind(struct amg_standby *standby, uint64_t until_ns)
+{
+    hg_context_t *context = standby->context;
+    bool is_owner = false;
+
+    if (!amg_cq_arm(&context->cq, AMG_CQ_THREAD, amg_cq_epoch(&context->cq)))
+        return;
+    is_owner = amg_progress_own(context);
+    if (!is_owner)
+        amg_wakeup_timed_wait(context, until_ns);
+    amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
+    if (is_owner)
+        amg_progress_disown(context);
+}
+
+/* Sleeps for a nap, unless called. */
+static void nap(struct amg_standby *standby, uint64_t now_ns, uint64_t until_ns)
+{
+    amg_wakeup_timed_wait(
+        standby->context, sleep_end_ns(now_ns, until_ns, NAP_NS));
+    if (amg_wakeup_fd(standby->context, AMG_CQ_THREAD) >= 0)
+        amg_cq_disarm(&standby->context->cq, AMG_CQ_THREAD);
+}
+
+/* Callers make progress, or did a moment ago. True: what is due has waited for
+ * callers long enough. They may never call HG_Trigger(). */
+static bool stand_by(struct amg_standby *standby, uint64_t until_ns)
+{
+    uint64_t now_ns = amg_clock_ns();
+    bool was_due = amg_context_has_due(standby->context);
+
+    if (until_ns <= now_ns)
+        return was_due;
+    if (is_alone(standby) && pace_now(standby, now_ns).kind == AMG_WAIT_POLL) {
+        while (amg_clock_ns() - now_ns < SPIN_NS)
+            amg_relax();
+        return was_due;
+    }
+    if (standby->kept >= KEPT_NAPS &&
+        amg_wakeup_fd(standby->context, AMG_CQ_THREAD) >= 0) {
+        sleep_behind(standby, sleep_end_ns(now_ns, until_ns, AMG_WAIT_LONG_NS));
+        return true;
+    }
+    standby->kept++;
+    nap(standby, now_ns, until_ns);
+    return true;
+}
+
+/* By the owner, which leaves: blocks until an event. */
+static void drive_sleep(struct amg_standby *standby, unsigned epoch,
+    uint64_t now_ns, uint64_t until_ns)
+{
+    hg_context_t *context = standby->context;
+    enum amg_wakeup_reason end = AMG_WAKEUP_EVENT;
+
+    if (standby->fruitless >= FRUITLESS_MAX ||
+        amg_wakeup_fd(context, AMG_CQ_THREAD) < 0) {
+        amg_progress_disown(context);
+        standby->fruitless = 0;
+        nap(standby, now_ns, until_ns);
+        return;
+    }
+    if (!amg_wakeup_arm(context, AMG_CQ_THREAD, epoch)) {
+        amg_progress_disown(context);
+    } else {
+        amg_progress_disown_to_callers(context);
+        end = amg_wakeup_block(context, AMG_CQ_THREAD, until_ns);
+    }
+    if (end == AMG_WAKEUP_SIGNAL)
+        standby->quiet_since_ns = 0;
+    standby->fruitless = end == AMG_WAKEUP_EVENT ? standby->fruitless + 1 : 0;
+}
+
+/* By the owner, after an empty poll. False: the owner has left, and slept, or a
+ * check of the context is due. */
+static bool drive_rest(
+    struct amg_standby *standby, unsigned epoch, uint64_t until_ns)
+{
+    hg_context_t *context = standby->context;
+    uint64_t now_ns = amg_clock_ns();
+    uint64_t look_ns = amg_context_look_ns(context);
+    struct amg_wait_step step = pace_now(standby, now_ns);
+
+    if (look_ns < until_ns)
+        until_ns = look_ns;
+    if (until_ns <= now_ns) {
+        amg_progress_disown(context);
+        return false;
+    }
+    if (step.kind != AMG_WAIT_SLEEP)
+        return true;
+    if (step.ns > AMG_WAIT_LONG_NS)
+        step.ns = AMG_WAIT_LONG_NS;
+    drive_sleep(
+        standby, epoch, now_ns, sleep_end_ns(now_ns, until_ns, step.ns));
+    return false;
+}
+
+/* By the owner, which leaves: polls until nothing comes or a caller does. */
+static void drive(struct amg_standby *standby, uint64_t until_ns)
+{
+    hg_context_t *context = standby->context;
+    unsigned polls = 0;
+
+    standby->kept = 0;
+    do {
+        unsigned epoch = amg_cq_epoch(&context->cq);
+        bool has_found = amg_progress_poll(context);
+
+        polls++;
+        if (has_found) {
+            standby->quiet_since_ns = 0;
+            standby->fruitless = 0;
+            /* Also ends the quiet time of callers' waits. */
+            context->wakeup.quiet_since_ns = 0;
+        }
+        if (turns_changed(standby))
+            break;
+        if (amg_cq_is_awaited(&context->cq)) {
+            amg_standby_defer(standby);
+            break;
+        }
+        if (amg_context_has_due(context))
+            break;
+        if (polls % CLOCK_EVERY == 0)
+            amg_context_send_unsent(context);
+        if (!has_found &&
+            (standby->policy.core == AMG_CORE_SHARED ||
+                polls % CLOCK_EVERY == 0) &&
+            !drive_rest(standby, epoch, until_ns))
+            return;
+    } while (!atomic_load_explicit(&standby->is_called, memory_order_relaxed));
+    amg_progress_disown(context);
+}
+
+void amg_standby_begin(
+    struct amg_standby *standby, hg_context_t *context, bool has_core)
+{
+    standby->context = context;
+    standby->policy =
+        amg_progress_config_wait_policy(&context->cls->progress_config,
+            has_core ? AMG_CORE_DEDICATED : AMG_CORE_SHARED, context->spin_ns);
+    standby->policy.is_not_pollable =
+        amg_role.is_library_thread ? context->wakeup.is_thread_not_pollable
+                                   : context->wakeup.is_not_pollable;
+    standby->turns =
+        atomic_load_explicit(&context->turns, memory_order_relaxed);
+    if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
+        amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
+}
+
+bool amg_standby_step(struct amg_standby *standby, uint64_t until_ns)
+{
+    hg_context_t *context = standby->context;
+    bool is_left = false;
+
+    (void)turns_changed(standby);
+    if (is_calm(standby) && amg_progress_own(context)) {
+        drive(standby, until_ns);
+        is_left = standby->turned_ns == 0;
+    } else {
+        is_left = stand_by(standby, until_ns);
+    }
+    amg_context_send_unsent(context);
+    if (amg_context_look_ns(context) != AMG_CONTEXT_NEVER)
+        amg_context_look(context, amg_clock_ns());
+    if (atomic_load_explicit(&standby->is_called, memory_order_relaxed))
+        (void)atomic_exchange_explicit(
+            &standby->is_called, false, memory_order_acquire);
+    return is_left;
+}
+
+void amg_standby_end(struct amg_standby *standby)
+{
+    /* Disarms: a poll ends the announcements of a thread that exits. */
+    if (amg_progress_own(standby->context)) {
+        amg_progress_poll(standby->context);
+        amg_progress_disown(standby->context);
+    }
+}
+
+void amg_standby_call(struct amg_standby *standby, hg_context_t *context)
+{
+    atomic_store_explicit(&standby->is_called, true, memory_order_release);
+    amg_wakeup_wake(context, AMG_CQ_THREAD);
+}

@@ -101,6 +101,13 @@ void amg_margo_rounds_run(
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 
+/* Has the loop nothing to do between two rounds but to let other threads run?
+ * Then it rests in place of amg_margo_rounds_yield(): other threads may stand
+ * in for the loop. */
+bool amg_margo_rounds_may_rest(
+    margo_instance_id mid, const struct amg_margo_rounds *rounds);
+void amg_margo_rounds_rest(struct amg_margo_loop *loop);
+
 /* The calling thread, which waits until `word` is `value`, makes rounds itself
  * if the loop is the only other thread that is ready in its stream: that saves
  * the switches to the loop and back. False: the thread has to wait in another

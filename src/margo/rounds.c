@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rounds of a progress loop.
+ *
+ * A round polls the network once and runs the callbacks. If no other thread of
+ * the stream is ready, the round sleeps in HG_Progress() until a message comes,
+ * a thread becomes ready for this stream, or another thread wakes the loop.
+ * HG_Progress() decides by the use of the core how long to poll before it
+ * really sleeps (core/wait_policy.c); progress_spindown_msec, if given, delays
+ * the sleep by so long after the last event. No wait depends on the upper
+ * bound.
+ *
+ * Of two loops in one pool, as of two instances in one stream, each finds the
+ * other ready, so neither would ever sleep. All loops of the process are
+ * registered with their pools; an idle loop that finds another loop in its pool
+ * backs off: it leaves the pool for a few milliseconds. */
+#include "margo/loop.h"
+
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/process.h"
+#include "core/context.h"
+#include "margo-util.h"
+#include "margo/config.h"
+#include "margo/instance.h"
+#include "margo/registry.h"
+#include "margo/runtime.h"
+#include "mercury.h"
+
+enum {
+    TRIGGER_BATCH = 64, /* callbacks at a time, before other threads run */
+    FINALIZE_POLL_MS =
+        1, /* between two checks whether all operations have ended */
+    IDLE_ROUNDS =
+        64, /* rounds without news, before one loop of two backs off */
+    BACKOFF_MAX_MS = 5,
+    NS_PER_S = 1000000000,
+    MS_PER_S = 1000,
+};
+
+static struct amg_lock registry_lock AMG_LOCK_KEPT;
+static struct {
+    struct amg_list loops; /* of struct amg_margo_rounds, with pools */
+    atomic_uint count;     /* of loops; a hint without the lock */
+} loop_registry = {
+    .loops = {{&loop_registry.loops.head, &loop_registry.loops.head}}};
+
+static ABT_pool pool_mine(void)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+
+    return ABT_self_get_last_pool(&pool) == ABT_SUCCESS ? pool : ABT_POOL_NULL;
+}
+
+bool amg_margo_loop_is_elsewhere(margo_instance_id mid)
+{
+    return pool_mine() != mid->pools->progress_pool;
+}
+
+/* Is another loop in the pool? No lock if this is the only loop of the
+ * process. */
+static bool has_other_in_pool(struct amg_margo_rounds *rounds)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+    struct amg_link *link = NULL;
+    unsigned count = 0;
+
+    if (atomic_load_explicit(&loop_registry.count, memory_order_relaxed) < 2)
+        return false;
+    pool = pool_mine();
+    amg_lock_lock(&registry_lock);
+    rounds->pool = pool;
+    for (link = amg_list_first(&loop_registry.loops); link != NULL;
+         link = amg_list_next(&loop_registry.loops, link))
+        count +=
+            amg_container_of(link, struct amg_margo_rounds, link)->pool == pool;
+    amg_lock_unlock(&registry_lock);
+    return count > 1;
+}
+
+void amg_margo_rounds_begin(margo_instance_id mid,
+    struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts)
+{
+    *rounds = (struct amg_margo_rounds){.counts = counts, .pool = pool_mine()};
+    if (mid->config->is_spindown_given)
+        rounds->spindown_ms = mid->config->progress_spindown_ms;
+    amg_lock_lock(&registry_lock);
+    atomic_fetch_add_explicit(&loop_registry.count, 1u, memory_order_relaxed);
+    amg_list_push(&loop_registry.loops, &rounds->link);
+    amg_lock_unlock(&registry_lock);
+}
+
+void amg_margo_rounds_end(struct amg_margo_rounds *rounds)
+{
+    amg_lock_lock(&registry_lock);
+    amg_list_remove(&rounds->link);
+    atomic_fetch_sub_explicit(&loop_registry.count, 1u, memory_order_relaxed);
+    amg_lock_unlock(&registry_lock);
+}
+
+/* When the first timer is due; UINT64_MAX: no timer. */
+static uint64_t next_timer_ns(margo_instance_id mid)
+{
+    return atomic_load_explicit(
+        &mid->wakeup.next_timer_ns, memory_order_acquire);
+}
+
+static void count(_Atomic(uint64_t) *calls)
+{
+    atomic_store_explicit(calls,
+        atomic_load_explicit(calls, memory_order_relaxed) + 1,
+        memory_order_relaxed);
+}
+
+static ABT_mutex mutex_of(margo_instance_id mid)
+{
+    return ABT_MUTEX_MEMORY_GET_HANDLE(&mid->wakeup.mutex);
+}
+
+static ABT_cond cond_of(margo_instance_id mid)
+{
+    return ABT_COND_MEMORY_GET_HANDLE(&mid->wakeup.cond);
+}
+
+static AMG_NOINLINE unsigned trigger_monitored(margo_instance_id mid)
+{
+    struct margo_monitor_trigger_args event = {.max_count = TRIGGER_BATCH};
+    unsigned ran = 0;
+
+    AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_START, &event);
+    event.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
+    event.actual_count = ran;
+    AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_END, &event);
+    return ran;
+}
+
+/* Runs callbacks; false: no more are left. */
+static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    unsigned ran = 0;
+
+    if (AMG_MARGO_HAS_MONITOR(mid))
+        ran = trigger_monitored(mid);
+    else
+        (void)HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
+    count(&rounds->counts->trigger_calls);
+    return ran == TRIGGER_BATCH;
+}
+
+/* Sleeps while no thread of the stream is ready. */
+static hg_return_t sleep_in_progress(margo_instance_id mid,
+    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (rounds->is_asleep != NULL)
+        atomic_store_explicit(rounds->is_asleep, true, memory_order_seq_cst);
+    atomic_store_explicit(
+        &rounds->counts->is_asleep, true, memory_order_relaxed);
+    rc = amg_margo_runtime_progress(mid->hg_context, timeout_ms);
+    atomic_store_explicit(
+        &rounds->counts->is_asleep, false, memory_order_relaxed);
+    if (rounds->is_asleep != NULL) {
+        atomic_store_explicit(rounds->is_asleep, false, memory_order_seq_cst);
+        amg_margo_watcher_wake(mid);
+    }
+    return rc;
+}
+
+static hg_return_t progress_once(margo_instance_id mid,
+    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    return timeout_ms == 0 ? HG_Progress(mid->hg_context, 0)
+                           : sleep_in_progress(mid, rounds, timeout_ms);
+}
+
+static AMG_NOINLINE hg_return_t progress_monitored(margo_instance_id mid,
+    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    struct margo_monitor_progress_args event = {.timeout_ms = timeout_ms};
+
+    AMG_MARGO_NOTIFY_CALL(
+        mid, progress, &event, progress_once(mid, rounds, timeout_ms));
+    return event.ret;
+}
+
+static AMG_NOINLINE void progress_log(margo_instance_id mid, hg_return_t ret)
+{
+    if (ret != HG_TIMEOUT)
+        margo_critical(mid,
+            "progress failed: HG_Progress() says %s; the lines of the "
+            "transport before this one say why",
+            HG_Error_to_string(ret));
+}
+
+static hg_return_t progress(
+    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    hg_return_t rc = AMG_MARGO_HAS_MONITOR(mid)
+                         ? progress_monitored(mid, rounds, timeout_ms)
+                         : progress_once(mid, rounds, timeout_ms);
+
+    count(&rounds->counts->progress_calls);
+    if (rc != HG_SUCCESS)
+        progress_log(mid, rc);
+    return rc;
+}
+
+/* How long the loop may sleep: until a timer is due, at most the upper bound,
+ * and only 1 ms while the instance ends, since the thread that ends the last
+ * operation cannot wake a loop that may have ended. 0: a timer is due. */
+static unsigned sleep_ms(margo_instance_id mid)
+{
+    uint64_t due_ns = next_timer_ns(mid);
+    uint64_t now_ns = 0;
+    unsigned bound_ms =
+        atomic_load_explicit(&mid->wakeup.timeout_ub_ms, memory_order_relaxed);
+    uint64_t wait_ms = 0;
+
+    if (atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
+        bound_ms > FINALIZE_POLL_MS)
+        bound_ms = FINALIZE_POLL_MS;
+    if (due_ns == UINT64_MAX)
+        return bound_ms;
+    now_ns = amg_clock_ns();
+    if (due_ns <= now_ns)
+        return 0;
+    wait_ms = (due_ns - now_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
+    return wait_ms < bound_ms ? (unsigned)wait_ms : bound_ms;
+}
+
+/* Is progress needed, for a loop that makes progress only when needed? */
+static bool is_needed(margo_instance_id mid)
+{
+    return atomic_load_explicit(&mid->operations, memory_order_seq_cst) > 0 ||
+           atomic_load_explicit(&mid->handlers, memory_order_relaxed) > 0 ||
+           !atomic_load_explicit(
+               &mid->wakeup.is_when_needed, memory_order_relaxed) ||
+           next_timer_ns(mid) != UINT64_MAX ||
+           atomic_load_explicit(&mid->is_draining, memory_order_acquire);
+}
+
+/* Waits until progress is needed. */
+static void gate_pass(margo_instance_id mid)
+{
+    unsigned seen = 0;
+
+    ABT_mutex_lock(mutex_of(mid));
+    atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
+    amg_margo_counts_sync(mid);
+    seen = mid->wakeup.wakes;
+    while (!is_needed(mid)) {
+        while (seen == mid->wakeup.wakes)
+            ABT_cond_wait(cond_of(mid), mutex_of(mid));
+        seen = mid->wakeup.wakes;
+    }
+    atomic_store_explicit(&mid->wakeup.is_gated, false, memory_order_relaxed);
+    ABT_mutex_unlock(mutex_of(mid));
+}
+
+/* Does progress_spindown_msec still delay the sleep? */
+static bool spins_on(const struct amg_margo_rounds *rounds)
+{
+    return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
+}
+
+struct timespec amg_margo_moment(unsigned time_ms)
+{
+    struct timespec moment;
+
+    clock_gettime(CLOCK_REALTIME, &moment);
+    moment.tv_sec += time_ms / MS_PER_S;
+    moment.tv_nsec += (long)(time_ms % MS_PER_S) * AMG_NS_PER_MS;
+    if (moment.tv_nsec >= NS_PER_S) {
+        moment.tv_sec++;
+        moment.tv_nsec -= NS_PER_S;
+    }
+    return moment;
+}
+
+/* Blocks the loop, but not its stream, for that time, or until woken. */
+static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
+{
+    struct timespec moment = amg_margo_moment(time_ms);
+
+    (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
+}
+
+/* The stream is about to end, and other streams run the pool, too: the loop
+ * sleeps shortly, so that it continues in another stream. */
+static void stream_migrate(margo_instance_id mid)
+{
+    ABT_mutex_lock(mutex_of(mid));
+    timed_wait_locked(mid, 1);
+    ABT_mutex_unlock(mutex_of(mid));
+}
+
+/* The loop of another instance is in the pool, and this loop is idle: without
+ * back-off the two loops would yield to each other for ever. Calls of this
+ * process end the back-off, incoming requests wait for its end: first 1 ms,
+ * then 5 ms. */
+static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    unsigned bound_ms = sleep_ms(mid);
+
+    if (bound_ms == 0) {
+        ABT_thread_yield();
+        return;
+    }
+    rounds->backoff_ms = rounds->backoff_ms == 0 ? 1 : BACKOFF_MAX_MS;
+    if (bound_ms > rounds->backoff_ms)
+        bound_ms = rounds->backoff_ms;
+    ABT_mutex_lock(mutex_of(mid));
+    atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
+    amg_margo_counts_sync(mid);
+    if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
+        timed_wait_locked(mid, bound_ms);
+    atomic_store_explicit(&mid->wakeup.is_gated, false, memory_order_relaxed);
+    ABT_mutex_unlock(mutex_of(mid));
+}
+
+/* Polls the network once; then sleeps, while no thread of the stream is
+ * ready. */
+static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    hg_return_t rc = HG_SUCCESS;
+    unsigned timeout_ms = 0;
+
+    /* The first poll does not sleep, so the runtime need not know. */
+    rc = progress(mid, rounds, 0);
+    if (rc == HG_SUCCESS || amg_margo_runtime_has_ready() || spins_on(rounds) ||
+        amg_margo_runtime_must_migrate())
+        return rc;
+    timeout_ms = sleep_ms(mid);
+    return timeout_ms == 0 ? rc : progress(mid, rounds, timeout_ms);
+}
+
+static void timers_look(margo_instance_id mid)
+{
+    uint64_t due_ns = next_timer_ns(mid);
+    uint64_t now_ns = 0;
+
+    if (due_ns == UINT64_MAX)
+        return;
+    now_ns = amg_clock_ns();
+    if (due_ns <= now_ns)
+        amg_margo_timers_fire(mid, now_ns);
+}
+
+void amg_margo_rounds_run(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    atomic_store_explicit(
+        &mid->loop->mark, amg_bias_mark(), memory_order_relaxed);
+    rounds->idle_rounds++;
+    if (look(mid, rounds) == HG_SUCCESS) {
+        rounds->idle_rounds = 0;
+        rounds->backoff_ms = 0;
+        if (rounds->spindown_ms > 0)
+            rounds->spin_until_ns = amg_clock_deadline_ns(rounds->spindown_ms);
+    }
+    while (trigger(mid, rounds))
+        if (amg_margo_runtime_has_ready())
+            break;
+    timers_look(mid);
+}
+
+/* Is this loop idle beside another loop of its pool? */
+static bool is_idle_beside_other(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    return rounds->idle_rounds >= IDLE_ROUNDS &&
+           amg_margo_runtime_has_ready() && !spins_on(rounds) &&
+           atomic_load_explicit(&mid->operations, memory_order_relaxed) == 0 &&
+           has_other_in_pool(rounds);
+}
+
+void amg_margo_rounds_yield(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    bool is_moving =
+        atomic_load_explicit(&mid->wakeup.is_moving, memory_order_relaxed);
+
+    if (is_moving) {
+        atomic_store_explicit(
+            &mid->wakeup.is_moving, false, memory_order_relaxed);
+        ABT_thread_yield();
+    } else if (is_idle_beside_other(mid, rounds)) {
+        back_off(mid, rounds);
+    } else if (amg_margo_runtime_has_ready()) {
+        amg_margo_runtime_yield();
+    }
+    if (amg_margo_runtime_must_migrate())
+        stream_migrate(mid);
+    if (atomic_load_explicit(
+            &mid->wakeup.is_when_needed, memory_order_relaxed) &&
+        !is_needed(mid))
+        gate_pass(mid);
+}
+
+bool amg_margo_rounds_may_rest(
+    margo_instance_id mid, const struct amg_margo_rounds *rounds)
+{
+    return !atomic_load_explicit(
+               &mid->wakeup.is_moving, memory_order_relaxed) &&
+           !atomic_load_explicit(
+               &mid->wakeup.is_when_needed, memory_order_relaxed) &&
+           rounds->idle_rounds < IDLE_ROUNDS && !mid->loop->has_standby &&
+           !amg_margo_runtime_must_migrate();
+}
+
+void amg_margo_rounds_rest(struct amg_margo_loop *loop)
+{
+    if (!amg_margo_runtime_has_ready())
+        return;
+    atomic_store_explicit(&loop->is_at_rest, true, memory_order_relaxed);
+    amg_margo_runtime_yield();
+    atomic_store_explicit(&loop->is_at_rest, false, memory_order_relaxed);
+}
+
+void amg_margo_loop_drive(margo_instance_id mid, ABT_eventual eventual)
+{
+    ABT_bool is_set = ABT_FALSE;
+    unsigned tries = 0;
+    unsigned ran = 0;
+
+    amg_margo_operation_begin(mid);
+    while (ABT_eventual_test(eventual, NULL, &is_set) == ABT_SUCCESS &&
+           is_set == ABT_FALSE) {
+        (void)HG_Progress(mid->hg_context, 0);
+        (void)HG_Trigger(mid->hg_context, 0, 1, &ran);
+        (void)ABT_self_yield();
+        amg_lock_yield(tries++);
+    }
+    amg_margo_operation_end(mid);
+}

@@ -66,10 +66,6 @@ struct amg_margo_wakeup {
     ABT_mutex_memory mutex;
     ABT_cond_memory cond;
     unsigned wakes;
-    /* While a standby loop makes progress, the progress loop blocks at times,
-     * until `word` changes. */
-    atomic_bool is_parked;
-    atomic_uint word;
     /* Due time of the first timer. Stored under the lock of the timers, read by
      * the loop without a lock; a thread that stores an earlier time wakes the
      * loop. */
@@ -77,7 +73,7 @@ struct amg_margo_wakeup {
 };
 
 /* The user-level threads that make progress. */
-enum { AMG_MARGO_LOOP, AMG_MARGO_STANDBY, AMG_MARGO_LOOP_COUNT };
+enum { AMG_MARGO_LOOP, AMG_MARGO_SECOND, AMG_MARGO_LOOP_COUNT };
 
 /* Written while the instance opens and closes, when no event happens. */
 struct amg_margo_monitoring {
@@ -210,8 +206,6 @@ hg_return_t amg_margo_refusal(const char *call, margo_instance_id mid);
 /* Ends a blocking wait of the loop, which must check an earlier timer or the
  * finalization. Any thread. */
 void amg_margo_wake(margo_instance_id mid);
-/* Wakes a loop whose standby loop makes progress. Any thread. */
-void amg_margo_watcher_wake(margo_instance_id mid);
 
 /* init.c: each instance initialises the ULT runtime, and its end finalizes the
  * runtime. Only the primary thread may call the last ABT_finalize(): if another
@@ -251,7 +245,7 @@ static inline bool amg_margo_thread_is_loop(
     margo_instance_id mid, ABT_thread thread)
 {
     return amg_margo_runs_loop(mid, thread) ||
-           thread == mid->loops[AMG_MARGO_STANDBY];
+           thread == mid->loops[AMG_MARGO_SECOND];
 }
 
 /* Does the caller run in a progress loop, as callbacks do? */

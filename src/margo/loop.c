@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress loop of an instance, and the public calls about the loop. The loop
  * is a user-level thread: other threads of its stream run whenever they can,
- * and the stream blocks when no thread can. A loop whose stream shares its core
- * may have a standby loop on the program's stream, which makes the same rounds.
- */
+ * and the stream blocks when no thread can.
+ *
+ * On a core that the progress stream shares with the program, each call would
+ * cost two switches of OS threads if the progress stream served the call while
+ * the program only waits. So a second loop, on the program's stream, makes the
+ * same rounds while that stream has time, and the first loop makes progress
+ * only while nobody else does (core/standby.c). One of the two loops at a time
+ * runs callbacks: callbacks of the program need no locks between them, and
+ * handlers begin in order. But the first loop does not wait for a callback of
+ * the second loop that takes long: that callback may wait for a thread, while
+ * the program computes in the stream of the second loop. */
 #include "margo/loop.h"
 
-#include <time.h>
-
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/lock.h"
 #include "base/process.h"
 #include "core/context.h"
@@ -20,16 +25,13 @@
 #include "margo/runtime.h"
 #include "mercury.h"
 
-void amg_margo_watcher_wake(margo_instance_id mid)
+/* Ends the step of the first loop, if that loop stands by. */
+static void standby_call(margo_instance_id mid)
 {
-    struct amg_margo_wakeup *wakeup = &mid->wakeup;
+    struct amg_margo_loop *loop = mid->loop;
 
-    /* Sequentially consistent, as is the check of the watcher after it has set
-     * is_parked: this thread or the watcher sees the other's store. */
-    if (atomic_load_explicit(&wakeup->is_parked, memory_order_seq_cst) &&
-        atomic_exchange_explicit(
-            &wakeup->is_parked, false, memory_order_seq_cst))
-        amg_margo_runtime_unblock(&wakeup->word);
+    if (atomic_load_explicit(&loop->second.is_there, memory_order_acquire))
+        amg_standby_call(&loop->standby, mid->hg_context);
 }
 
 void amg_margo_wake(margo_instance_id mid)
@@ -47,12 +49,22 @@ void amg_margo_wake(margo_instance_id mid)
         ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&wakeup->cond));
         ABT_mutex_unlock(mutex);
     }
-    amg_margo_watcher_wake(mid);
-    if (mid->hg_context != NULL) /* else the instance has ended */
-        amg_context_ring(mid->hg_context);
+    if (mid->hg_context == NULL) /* the instance has ended */
+        return;
+    AMG_TEST_POINT("margo.wake");
+    standby_call(mid);
+    amg_context_ring(mid->hg_context);
 }
 
-/* May the loop end? The instance drains only while the standby loop does not
+/* May the second loop access the context? The fence: the caller has seen
+ * is_draining, as second_begins() has not, or sees is_busy. */
+static bool second_is_busy(const struct amg_margo_second *second)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&second->is_busy, memory_order_seq_cst);
+}
+
+/* May the loop end? The instance drains only while the second loop does not
  * access the network. A one-way call of an instance to itself counts nowhere
  * before a round finds it: an instance that ends alone must be quiet before and
  * after a round that finds nothing. */
@@ -62,7 +74,7 @@ static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
 
     rounds->was_quiet =
         !(atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
-            amg_margo_standby_is_busy(&mid->loop->standby)) &&
+            second_is_busy(&mid->loop->second)) &&
         mid->loop->end->has_drained(mid);
     return rounds->was_quiet &&
            (was_quiet || mid->is_collective || mid->is_abandoned);
@@ -110,21 +122,33 @@ static AMG_NOINLINE void role_set(bool polls_always)
     amg_role.polls_always = polls_always;
 }
 
+/* The first loop has moved to the pool of the second loop, which ends. */
+static void second_dismiss(margo_instance_id mid)
+{
+    struct amg_margo_second *second = &mid->loop->second;
+
+    if (mid->pools->progress_pool != second->pool ||
+        !atomic_load_explicit(&second->is_there, memory_order_acquire) ||
+        atomic_exchange_explicit(
+            &second->is_dismissed, true, memory_order_relaxed))
+        return;
+    amg_margo_wake(mid);
+}
+
 static void loop_main(void *arg)
 {
     margo_instance_id mid = arg;
     struct amg_margo_loop *loop = mid->loop;
     struct amg_margo_rounds *rounds = &loop->rounds;
-    bool has_standby = loop->has_standby;
 
     role_set(!loop->may_stall);
     amg_margo_rounds_begin(mid, rounds, &loop->counts);
+    if (loop->has_second)
+        amg_standby_begin(&loop->standby, mid->hg_context, false);
     while (!is_over(mid, rounds)) {
-        if (has_standby)
-            amg_margo_watcher_wait(mid, rounds);
+        if (loop->has_second)
+            second_dismiss(mid);
         amg_margo_rounds_run(mid, rounds);
-        if (has_standby)
-            amg_margo_watcher_leave(&loop->standby);
         if (amg_margo_rounds_may_rest(mid, rounds))
             amg_margo_rounds_rest(loop);
         else
@@ -133,6 +157,63 @@ static void loop_main(void *arg)
     amg_margo_rounds_end(rounds);
     role_set(false);
     loop->end->ended(mid);
+}
+
+/* Begins a round of the second loop. False: the loop ends. */
+static bool second_begins(margo_instance_id mid)
+{
+    struct amg_margo_second *second = &mid->loop->second;
+
+    atomic_store_explicit(&second->is_busy, true, memory_order_seq_cst);
+    return !atomic_load_explicit(&mid->is_draining, memory_order_seq_cst) &&
+           !atomic_load_explicit(&second->is_dismissed, memory_order_relaxed);
+}
+
+static void second_main(void *arg)
+{
+    margo_instance_id mid = arg;
+    struct amg_margo_second *second = &mid->loop->second;
+    struct amg_margo_rounds rounds;
+
+    amg_margo_rounds_begin(mid, &rounds, &second->counts);
+    while (second_begins(mid)) {
+        amg_margo_rounds_run(mid, &rounds);
+        atomic_store_explicit(&second->is_busy, false, memory_order_release);
+        amg_margo_rounds_yield(mid, &rounds);
+    }
+    amg_margo_rounds_end(&rounds);
+    atomic_store_explicit(&second->is_there, false, memory_order_seq_cst);
+    /* While the instance does not drain, `is_busy` keeps the context open. */
+    if (!atomic_load_explicit(&mid->is_draining, memory_order_seq_cst))
+        amg_standby_call(&mid->loop->standby, mid->hg_context);
+    atomic_store_explicit(&second->is_busy, false, memory_order_release);
+}
+
+/* Looks for a pool for the second loop, before the first loop runs. */
+static void second_prepare(margo_instance_id mid)
+{
+    struct amg_margo_second *second = &mid->loop->second;
+    struct margo_pool_info info;
+
+    if (!amg_margo_runtime_ends_sleeps() || mid->hg_context->thread != NULL ||
+        margo_find_pool_by_name(mid, "__primary__", &info) != HG_SUCCESS ||
+        info.pool == mid->pools->progress_pool)
+        return;
+    mid->loop->has_second = true;
+    second->pool = info.pool;
+    atomic_store_explicit(&second->is_there, true, memory_order_relaxed);
+}
+
+static void second_start(margo_instance_id mid)
+{
+    struct amg_margo_second *second = &mid->loop->second;
+
+    if (ABT_thread_create(second->pool, second_main, mid, ABT_THREAD_ATTR_NULL,
+            &mid->loops[AMG_MARGO_SECOND]) == ABT_SUCCESS)
+        return;
+    mid->loops[AMG_MARGO_SECOND] = ABT_THREAD_NULL;
+    atomic_store_explicit(&second->is_there, false, memory_order_release);
+    amg_standby_call(&mid->loop->standby, mid->hg_context);
 }
 
 void amg_margo_loop_init(margo_instance_id mid)
@@ -154,7 +235,8 @@ bool amg_margo_loop_start(margo_instance_id mid,
     AMG_ASSERT(mid->loops[AMG_MARGO_LOOP] == ABT_THREAD_NULL);
     AMG_ASSERT(end->has_drained != NULL && end->ended != NULL);
     mid->loop->end = end;
-    mid->loop->has_standby = shares_core;
+    if (shares_core)
+        second_prepare(mid);
     mid->loop->may_stall = !mid->config->use_progress_thread;
     amg_lock_init(&mid->loop->watch.lock);
     if (!amg_margo_loop_is_elsewhere(mid))
@@ -170,17 +252,18 @@ bool amg_margo_loop_start(margo_instance_id mid,
             rc);
         return false;
     }
-    if (shares_core)
-        amg_margo_standby_start(mid);
+    if (mid->loop->has_second)
+        second_start(mid);
     return true;
 }
 
 void amg_margo_loop_stop(margo_instance_id mid)
 {
-    amg_margo_standby_join(mid);
-    if (mid->loops[AMG_MARGO_LOOP] != ABT_THREAD_NULL)
-        ABT_thread_free(&mid->loops[AMG_MARGO_LOOP]);
-    mid->loops[AMG_MARGO_LOOP] = ABT_THREAD_NULL;
+    for (unsigned i = AMG_MARGO_LOOP_COUNT; i-- > 0;) {
+        if (mid->loops[i] != ABT_THREAD_NULL)
+            ABT_thread_free(&mid->loops[i]);
+        mid->loops[i] = ABT_THREAD_NULL;
+    }
 }
 
 static uint64_t calls(const _Atomic(uint64_t) *count)
@@ -193,7 +276,7 @@ uint64_t margo_get_num_progress_calls(margo_instance_id mid)
     return mid == MARGO_INSTANCE_NULL
                ? 0
                : calls(&mid->loop->counts.progress_calls) +
-                     calls(&mid->loop->standby.counts.progress_calls);
+                     calls(&mid->loop->second.counts.progress_calls);
 }
 
 uint64_t margo_get_num_trigger_calls(margo_instance_id mid)
@@ -201,7 +284,7 @@ uint64_t margo_get_num_trigger_calls(margo_instance_id mid)
     return mid == MARGO_INSTANCE_NULL
                ? 0
                : calls(&mid->loop->counts.trigger_calls) +
-                     calls(&mid->loop->standby.counts.trigger_calls);
+                     calls(&mid->loop->second.counts.trigger_calls);
 }
 
 int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)

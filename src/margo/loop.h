@@ -12,6 +12,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "core/progress.h"
 #include "margo.h"
 #include "margo/instance.h"
 
@@ -24,8 +25,12 @@ struct amg_margo_loop_counts {
 
 /* State of a loop from round to round. */
 struct amg_margo_rounds {
+    margo_instance_id mid;
     struct amg_margo_loop_counts *counts;
-    atomic_bool *is_asleep; /* set while the loop blocks; or NULL */
+    /* The round leaves progress to the other loop (core/standby.c). Written
+     * before a sleep, which another thread may end. */
+    bool stands_by;
+    bool has_turn;          /* to run callbacks, where there are two loops */
     unsigned spindown_ms;   /* time without blocking after an event; 0: none */
     uint64_t spin_until_ns; /* 0: blocking is not delayed */
     unsigned idle_rounds;   /* rounds since the last event */
@@ -35,14 +40,12 @@ struct amg_margo_rounds {
     ABT_pool pool;          /* pool at the last check for other loops */
 };
 
-struct amg_margo_standby {
-    ABT_pool pool;             /* of the standby loop; NULL: no such loop */
-    atomic_bool is_there;      /* false once the standby loop has ended */
-    atomic_bool is_busy;       /* may touch the context */
-    atomic_bool is_dismissed;  /* the loop runs in the standby pool */
-    atomic_bool is_asleep;     /* blocked until any event */
-    atomic_bool is_taken_over; /* the watcher makes progress itself */
-    atomic_bool is_in_round;   /* the watcher makes a round just now */
+/* The loop on the program's stream; see loop.c. */
+struct amg_margo_second {
+    ABT_pool pool;
+    atomic_bool is_there; /* false: there is no such loop, or it has ended */
+    atomic_bool is_busy;  /* may touch the context */
+    atomic_bool is_dismissed; /* the first loop runs in the same pool */
     struct amg_margo_loop_counts counts;
 };
 
@@ -70,37 +73,42 @@ struct amg_margo_loop {
      * value, relaxed. */
     _Atomic(uintptr_t) mark;
     struct amg_margo_watch watch;
-    bool has_standby; /* the progress stream shares its core; constant */
+    bool has_second; /* the progress stream shares its core; constant */
     /* The loop yields between two rounds: another thread may make rounds.
      * Written by the loop's stream; a hint for other threads. */
     atomic_bool is_at_rest;
     struct amg_margo_rounds rounds; /* of the loop, or a thread in its place */
     struct amg_margo_loop_counts counts;
-    struct amg_margo_standby standby;
+    struct amg_standby standby; /* of the loop, if there is a second */
+    struct amg_margo_second second;
+    /* A loop has the turn to run callbacks. */
+    atomic_bool is_running;
+    /* Used by the first loop: since when the second loop has run the same
+     * callbacks, and how many times it had run callbacks by then. */
+    uint64_t stuck_ns; /* 0: the second loop has not kept the turn */
+    uint64_t stuck_triggers;
 };
 
 /* Called before any loop runs. */
 void amg_margo_loop_init(margo_instance_id mid);
-/* `shares_core`: also starts a standby loop, if the program has a pool for
- * that. False: no thread, logged. */
+/* `shares_core`: also starts a second loop, if the program has a pool for that.
+ * False: no thread, logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
-/* Joins the loop and the standby loop, which return by themselves. */
+/* Joins the loops, which return by themselves. */
 void amg_margo_loop_stop(margo_instance_id mid);
 
-/* Called by the loop and the standby loop before the first and after the last
- * round. */
+/* rounds.c: called by a loop before its first and after its last round. */
 void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
-/* Runs ready threads, or blocks until there is something to do. */
+/* Makes progress once, and runs the callbacks; sleeps if nothing is to do. */
 void amg_margo_rounds_run(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Called between two rounds: lets ready threads of the stream run; a loop that
  * makes progress only when needed waits until progress is needed. */
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
-
 /* Has the loop nothing to do between two rounds but to let other threads run?
  * Then it rests in place of amg_margo_rounds_yield(): other threads may stand
  * in for the loop. */
@@ -139,18 +147,6 @@ static inline bool amg_margo_loop_may_stall(margo_instance_id mid)
 void amg_margo_watch_set(margo_instance_id mid);
 /* Ends the watch for good; any thread, also repeatedly. */
 void amg_margo_watch_close(margo_instance_id mid);
-
-/* standby_loop.c, where the progress stream shares its core. */
-void amg_margo_standby_start(margo_instance_id mid);
-void amg_margo_standby_join(margo_instance_id mid);
-/* Called by the loop when the instance ends: may the standby loop access the
- * context? */
-bool amg_margo_standby_is_busy(const struct amg_margo_standby *standby);
-/* Called by the loop as the watcher, before each round: returns when the
- * watcher must make the round; and after the round. */
-void amg_margo_watcher_wait(
-    margo_instance_id mid, struct amg_margo_rounds *rounds);
-void amg_margo_watcher_leave(struct amg_margo_standby *standby);
 
 /* finalize.c: the end of an instance, whose steps that file lists. Callbacks of
  * the program, in two lists, in the order in which they are run. */

@@ -15,14 +15,12 @@
  * backs off: it leaves the pool for a few milliseconds. */
 #include "margo/loop.h"
 
+#include <sched.h>
 #include <time.h>
 
-#include "base/assert.h"
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/process.h"
 #include "core/context.h"
-#include "margo-util.h"
 #include "margo/config.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
@@ -36,6 +34,7 @@ enum {
     IDLE_ROUNDS =
         64, /* rounds without news, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
+    STUCK_NS = 1000000, /* time in one callback, after which others run */
     NS_PER_S = 1000000000,
     MS_PER_S = 1000,
 };
@@ -83,7 +82,8 @@ static bool has_other_in_pool(struct amg_margo_rounds *rounds)
 void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts)
 {
-    *rounds = (struct amg_margo_rounds){.counts = counts, .pool = pool_mine()};
+    *rounds = (struct amg_margo_rounds){
+        .mid = mid, .counts = counts, .pool = pool_mine()};
     if (mid->config->is_spindown_given)
         rounds->spindown_ms = mid->config->progress_spindown_ms;
     amg_lock_lock(&registry_lock);
@@ -149,35 +149,68 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return ran == TRIGGER_BATCH;
 }
 
-/* Sleeps while no thread of the stream is ready. */
-static hg_return_t sleep_in_progress(margo_instance_id mid,
-    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
+/* Does the loop leave progress to the other loop, while that loop makes
+ * progress? An instance that drains needs the polls of the first loop. */
+static bool stands_by(
+    margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
+    const struct amg_margo_loop *loop = mid->loop;
+
+    return rounds == &loop->rounds && loop->has_second &&
+           atomic_load_explicit(&loop->second.is_there, memory_order_acquire) &&
+           !atomic_load_explicit(&mid->is_draining, memory_order_acquire);
+}
+
+/* A step of a loop that stands by; HG_SUCCESS: callbacks are due. */
+static hg_return_t standby_step(margo_instance_id mid, unsigned timeout_ms)
+{
+    (void)amg_standby_step(&mid->loop->standby,
+        timeout_ms == 0 ? 0 : amg_clock_deadline_ns(timeout_ms));
+    return amg_context_has_due(mid->hg_context) ? HG_SUCCESS : HG_TIMEOUT;
+}
+
+static hg_return_t rounds_sleep(void *arg, unsigned timeout_ms)
+{
+    const struct amg_margo_rounds *rounds = arg;
+    margo_instance_id mid = rounds->mid;
+
+    return rounds->stands_by ? standby_step(mid, timeout_ms)
+                             : HG_Progress(mid->hg_context, timeout_ms);
+}
+
+/* Ends the sleep of a loop: a thread is ready in its stream. Any thread. */
+static void rounds_wake(void *arg)
+{
+    const struct amg_margo_rounds *rounds = arg;
+    margo_instance_id mid = rounds->mid;
+
+    if (rounds->stands_by)
+        amg_standby_call(&mid->loop->standby, mid->hg_context);
+    else
+        amg_context_ring(mid->hg_context);
+}
+
+/* Polls once, or sleeps while no thread of the stream is ready. */
+static hg_return_t progress_once(
+    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    const struct amg_margo_sleep sleep = {
+        .sleep = rounds_sleep, .wake = rounds_wake, .arg = rounds};
     hg_return_t rc = HG_SUCCESS;
 
-    if (rounds->is_asleep != NULL)
-        atomic_store_explicit(rounds->is_asleep, true, memory_order_seq_cst);
+    rounds->stands_by = stands_by(mid, rounds);
+    if (timeout_ms == 0)
+        return rounds_sleep(rounds, 0);
     atomic_store_explicit(
         &rounds->counts->is_asleep, true, memory_order_relaxed);
-    rc = amg_margo_runtime_progress(mid->hg_context, timeout_ms);
+    rc = amg_margo_runtime_sleep(&sleep, timeout_ms);
     atomic_store_explicit(
         &rounds->counts->is_asleep, false, memory_order_relaxed);
-    if (rounds->is_asleep != NULL) {
-        atomic_store_explicit(rounds->is_asleep, false, memory_order_seq_cst);
-        amg_margo_watcher_wake(mid);
-    }
     return rc;
 }
 
-static hg_return_t progress_once(margo_instance_id mid,
-    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
-{
-    return timeout_ms == 0 ? HG_Progress(mid->hg_context, 0)
-                           : sleep_in_progress(mid, rounds, timeout_ms);
-}
-
-static AMG_NOINLINE hg_return_t progress_monitored(margo_instance_id mid,
-    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
+static AMG_NOINLINE hg_return_t progress_monitored(
+    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
 {
     struct margo_monitor_progress_args event = {.timeout_ms = timeout_ms};
 
@@ -325,16 +358,72 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
  * ready. */
 static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    hg_return_t rc = HG_SUCCESS;
+    bool stands_aside = stands_by(mid, rounds);
+    hg_return_t rc = HG_TIMEOUT;
     unsigned timeout_ms = 0;
 
     /* The first poll does not sleep, so the runtime need not know. */
-    rc = progress(mid, rounds, 0);
-    if (rc == HG_SUCCESS || amg_margo_runtime_has_ready() || spins_on(rounds) ||
-        amg_margo_runtime_must_migrate())
-        return rc;
-    timeout_ms = sleep_ms(mid);
-    return timeout_ms == 0 ? rc : progress(mid, rounds, timeout_ms);
+    if (!stands_aside) {
+        rc = progress(mid, rounds, 0);
+        if (rc == HG_SUCCESS)
+            return rc;
+    }
+    if (!amg_margo_runtime_has_ready() && !spins_on(rounds) &&
+        !amg_margo_runtime_must_migrate())
+        timeout_ms = sleep_ms(mid);
+    return timeout_ms > 0 || stands_aside ? progress(mid, rounds, timeout_ms)
+                                          : rc;
+}
+
+/* Takes the turn to run callbacks. False: the other loop has the turn. */
+static bool turn_take(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    struct amg_margo_loop *loop = mid->loop;
+    uint64_t triggers = atomic_load_explicit(
+        &loop->second.counts.trigger_calls, memory_order_relaxed);
+    uint64_t now_ns = 0;
+
+    rounds->has_turn = !atomic_exchange_explicit(
+        &loop->is_running, true, memory_order_acquire);
+    if (rounds != &loop->rounds) {
+        if (!rounds->has_turn && !amg_margo_runtime_has_ready())
+            sched_yield(); /* to the first loop, which shares the core */
+        return rounds->has_turn;
+    }
+    if (rounds->has_turn) {
+        loop->stuck_ns = 0;
+        return true;
+    }
+    now_ns = amg_clock_ns();
+    if (loop->stuck_ns == 0 || loop->stuck_triggers != triggers) {
+        loop->stuck_ns = now_ns;
+        loop->stuck_triggers = triggers;
+    }
+    if (now_ns - loop->stuck_ns >= STUCK_NS)
+        return true;
+    amg_standby_defer(&loop->standby);
+    return false;
+}
+
+static void turn_leave(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    if (rounds->has_turn)
+        atomic_store_explicit(
+            &mid->loop->is_running, false, memory_order_release);
+}
+
+static void callbacks_run(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    bool has_second = mid->loop->has_second;
+
+    if (has_second && !turn_take(mid, rounds))
+        return;
+    while (trigger(mid, rounds))
+        if (amg_margo_runtime_has_ready())
+            break;
+    if (has_second)
+        turn_leave(mid, rounds);
 }
 
 static void timers_look(margo_instance_id mid)
@@ -361,9 +450,7 @@ void amg_margo_rounds_run(
         if (rounds->spindown_ms > 0)
             rounds->spin_until_ns = amg_clock_deadline_ns(rounds->spindown_ms);
     }
-    while (trigger(mid, rounds))
-        if (amg_margo_runtime_has_ready())
-            break;
+    callbacks_run(mid, rounds);
     timers_look(mid);
 }
 
@@ -407,7 +494,7 @@ bool amg_margo_rounds_may_rest(
                &mid->wakeup.is_moving, memory_order_relaxed) &&
            !atomic_load_explicit(
                &mid->wakeup.is_when_needed, memory_order_relaxed) &&
-           rounds->idle_rounds < IDLE_ROUNDS && !mid->loop->has_standby &&
+           rounds->idle_rounds < IDLE_ROUNDS && !mid->loop->has_second &&
            !amg_margo_runtime_must_migrate();
 }
 

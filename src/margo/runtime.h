@@ -30,10 +30,18 @@ void amg_margo_runtime_give(ABT_thread thread);
 /* Is the loop's stream to end, while another stream can run the loop? */
 bool amg_margo_runtime_must_migrate(void);
 
-/* Makes progress of a context; sleeps up to `timeout_ms`, until a thread
- * becomes ready for the loop's stream. */
-hg_return_t amg_margo_runtime_progress(
-    hg_context_t *context, unsigned timeout_ms);
+/* A sleep of the loop's stream. */
+struct amg_margo_sleep {
+    hg_return_t (*sleep)(void *arg, unsigned timeout_ms); /* 0: only polls */
+    void (*wake)(void *arg); /* ends the sleep, also before it begins */
+    void *arg;
+};
+
+/* Sleeps up to `timeout_ms`, or until a thread becomes ready for the stream, if
+ * the runtime tells (amg_margo_runtime_ends_sleeps()). */
+hg_return_t amg_margo_runtime_sleep(
+    const struct amg_margo_sleep *sleep, unsigned timeout_ms);
+bool amg_margo_runtime_ends_sleeps(void);
 
 /* The calling thread, as an ABT_thread, if the thread can park; else NULL. */
 void *amg_margo_runtime_self(void);
@@ -60,17 +68,5 @@ bool amg_margo_runtime_tick_set(
     struct amg_margo_tick *tick, uint64_t deadline_ns);
 /* Cancels the call, or waits for its end. Accepts NULL. Not called by fn(). */
 void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick);
-
-/* Are amg_margo_runtime_block() and unblock() available? Else nobody calls
- * them. */
-bool amg_margo_runtime_can_block(void);
-
-/* Blocks the stream while the word is `seen`, until the deadline
- * (amg_clock_ns()), or until a thread becomes ready for the stream. */
-void amg_margo_runtime_block(
-    atomic_uint *word, unsigned seen, uint64_t deadline_ns);
-
-/* Changes the word, and ends the block of a stream on that word. */
-void amg_margo_runtime_unblock(atomic_uint *word);
 
 #endif

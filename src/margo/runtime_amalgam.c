@@ -5,22 +5,14 @@
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "base/lock.h"
 #include "base/mem.h"
-#include "core/context.h"
 #include "margo/config.h"
 #include "margo/runtime.h"
-#include "mercury.h"
 #include "ult/park.h"
 #include "ult/sched.h"
 #include "ult/switch_to.h"
 
 #define NS_PER_S 1000000000u
-
-static void context_wake(void *arg)
-{
-    amg_context_ring(arg);
-}
 
 bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
 {
@@ -62,17 +54,22 @@ bool amg_margo_runtime_must_migrate(void)
     return amg_block_must_migrate();
 }
 
-hg_return_t amg_margo_runtime_progress(
-    hg_context_t *context, unsigned timeout_ms)
+hg_return_t amg_margo_runtime_sleep(
+    const struct amg_margo_sleep *sleep, unsigned timeout_ms)
 {
-    struct amg_block block = {.wake = context_wake, .arg = context};
+    struct amg_block block = {.wake = sleep->wake, .arg = sleep->arg};
     hg_return_t rc = HG_SUCCESS;
 
-    if (timeout_ms == 0 || !amg_block_begin(&block))
-        return HG_Progress(context, 0);
-    rc = HG_Progress(context, timeout_ms);
+    if (!amg_block_begin(&block))
+        return sleep->sleep(sleep->arg, 0);
+    rc = sleep->sleep(sleep->arg, timeout_ms);
     amg_block_end(&block);
     return rc;
+}
+
+bool amg_margo_runtime_ends_sleeps(void)
+{
+    return true;
 }
 
 void *amg_margo_runtime_self(void)
@@ -149,32 +146,4 @@ void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick)
     if (tick != NULL)
         (void)amg_timeout_cancel(&tick->timeout);
     amg_mem_free(tick);
-}
-
-bool amg_margo_runtime_can_block(void)
-{
-    return true;
-}
-
-void amg_margo_runtime_unblock(atomic_uint *word)
-{
-    /* Release: pairs with the acquire load before a sleep. */
-    atomic_fetch_add_explicit(word, 1u, memory_order_release);
-    amg_futex_wake(word, 1);
-}
-
-static void word_wake(void *arg)
-{
-    amg_margo_runtime_unblock(arg);
-}
-
-void amg_margo_runtime_block(
-    atomic_uint *word, unsigned seen, uint64_t deadline_ns)
-{
-    struct amg_block block = {.wake = word_wake, .arg = word};
-
-    if (!amg_block_begin(&block))
-        return;
-    (void)amg_futex_wait_until(word, seen, deadline_ns);
-    amg_block_end(&block);
 }

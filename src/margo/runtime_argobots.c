@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "margo/config.h"
 #include "margo/runtime.h"
-#include "mercury.h"
 
 /* Longest sleep beside other threads, which may become ready at any time: 1 ms
  * is short, and 1000 wake-ups a second cost 1 % of a core. */
@@ -75,13 +74,18 @@ bool amg_margo_runtime_must_migrate(void)
     return false;
 }
 
-hg_return_t amg_margo_runtime_progress(
-    hg_context_t *context, unsigned timeout_ms)
+hg_return_t amg_margo_runtime_sleep(
+    const struct amg_margo_sleep *sleep, unsigned timeout_ms)
 {
     /* The total counts the caller, too, while it runs. */
     if (timeout_ms > SHARED_SLEEP_MS && others(ABT_pool_get_total_size) > 1)
         timeout_ms = SHARED_SLEEP_MS;
-    return HG_Progress(context, timeout_ms);
+    return sleep->sleep(sleep->arg, timeout_ms);
+}
+
+bool amg_margo_runtime_ends_sleeps(void)
+{
+    return false;
 }
 
 void *amg_margo_runtime_self(void)
@@ -137,22 +141,4 @@ bool amg_margo_runtime_tick_set(
 void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick)
 {
     (void)tick;
-}
-
-bool amg_margo_runtime_can_block(void)
-{
-    return false;
-}
-
-void amg_margo_runtime_unblock(atomic_uint *word)
-{
-    (void)word;
-}
-
-void amg_margo_runtime_block(
-    atomic_uint *word, unsigned seen, uint64_t deadline_ns)
-{
-    (void)word;
-    (void)seen;
-    (void)deadline_ns;
 }

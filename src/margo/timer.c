@@ -173,9 +173,9 @@ void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns)
 {
     unsigned loop = AMG_MARGO_LOOP;
 
-    if (mid->loops[AMG_MARGO_STANDBY] != ABT_THREAD_NULL &&
-        amg_margo_self() == mid->loops[AMG_MARGO_STANDBY])
-        loop = AMG_MARGO_STANDBY;
+    if (mid->loops[AMG_MARGO_SECOND] != ABT_THREAD_NULL &&
+        amg_margo_self() == mid->loops[AMG_MARGO_SECOND])
+        loop = AMG_MARGO_SECOND;
     while (atomic_load_explicit(
                &mid->wakeup.next_timer_ns, memory_order_acquire) <= now_ns &&
            fire_one(mid, loop, now_ns, true))

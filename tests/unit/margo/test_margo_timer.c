@@ -102,7 +102,7 @@ static void test_disarm_waits_while_the_other_loop_fires_another_one(
     start(loop, NULL, &mid.loops[AMG_MARGO_LOOP]);
     begun_wait(&first);
     shot_arm(&second, true);
-    start(loop, NULL, &mid.loops[AMG_MARGO_STANDBY]);
+    start(loop, NULL, &mid.loops[AMG_MARGO_SECOND]);
     start(taker, &first, &thread);
     while (!second.has_ended)
         ABT_thread_yield();
@@ -112,7 +112,7 @@ static void test_disarm_waits_while_the_other_loop_fires_another_one(
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
     assert_int_equal(ABT_thread_free(&mid.loops[AMG_MARGO_LOOP]), ABT_SUCCESS);
     assert_int_equal(
-        ABT_thread_free(&mid.loops[AMG_MARGO_STANDBY]), ABT_SUCCESS);
+        ABT_thread_free(&mid.loops[AMG_MARGO_SECOND]), ABT_SUCCESS);
 }
 
 static void test_disarm_by_one_loop_waits_for_the_other(void **state)
@@ -123,12 +123,12 @@ static void test_disarm_by_one_loop_waits_for_the_other(void **state)
     shot_arm(&shot, false);
     start(loop, NULL, &mid.loops[AMG_MARGO_LOOP]);
     begun_wait(&shot);
-    start(taker, &shot, &mid.loops[AMG_MARGO_STANDBY]);
+    start(taker, &shot, &mid.loops[AMG_MARGO_SECOND]);
     for (unsigned i = 0; i < TURNS; i++)
         ABT_thread_yield();
     atomic_store(&shot.is_open, true);
     assert_int_equal(
-        ABT_thread_free(&mid.loops[AMG_MARGO_STANDBY]), ABT_SUCCESS);
+        ABT_thread_free(&mid.loops[AMG_MARGO_SECOND]), ABT_SUCCESS);
     assert_int_equal(ABT_thread_free(&mid.loops[AMG_MARGO_LOOP]), ABT_SUCCESS);
 }
 
@@ -137,7 +137,7 @@ static int timers_setup(void **state)
     (void)state;
     alarm(ALARM_S);
     mid.loops[AMG_MARGO_LOOP] = ABT_THREAD_NULL;
-    mid.loops[AMG_MARGO_STANDBY] = ABT_THREAD_NULL;
+    mid.loops[AMG_MARGO_SECOND] = ABT_THREAD_NULL;
     amg_margo_timers_init(&mid);
     return ABT_init(0, NULL);
 }

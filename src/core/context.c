@@ -100,7 +100,8 @@ void amg_context_look_at(hg_context_t *context, uint64_t at_ns)
            !atomic_compare_exchange_weak_explicit(&context->look_ns, &old,
                at_ns, memory_order_relaxed, memory_order_relaxed))
         continue;
-    if (at_ns < old && amg_cq_has_armed(&context->cq))
+    /* A thread that is about to sleep has read the epoch before `look_ns`. */
+    if (at_ns < old)
         amg_cq_wake_armed(&context->cq);
 }
 

@@ -96,11 +96,13 @@ struct hg_context {
     atomic_uint turns;
     /* Unique in the process; constant. */
     unsigned serial;
-    /* Counts amg_context_ring(), which also follows each callback of a service
-     * thread. Its release pairs with the acquire of a wait, which the ring
-     * ends: the program may wait for what the callback wrote. */
+    /* Counts amg_context_ring(), and turns of callbacks of one thread of
+     * several, or of a service thread. Its release pairs with the acquire of a
+     * wait, which the change ends: the program may wait for what a callback
+     * wrote. */
     atomic_uint ran;
-    uint64_t opened_ns; /* constant */
+    atomic_bool has_run; /* a thread has run callbacks; relaxed */
+    uint64_t opened_ns;  /* constant */
     /* Not 0: arrivals need a closer look. AMG_CONTEXT_UNPOSTED, which
      * HG_Context_unpost() sets, and the number of lines of rpc/order.c. */
     atomic_uint gates;

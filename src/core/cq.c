@@ -37,7 +37,7 @@
 #define HEEDING (1u << AMG_CQ_OWNER | 1u << AMG_CQ_LOOP)
 
 /* The number that a thread of a list adds to `waiting`. */
-static unsigned one_of(enum amg_waits kind)
+static uint64_t one_of(enum amg_waits kind)
 {
     return kind == AMG_WAITS_TO_OWN
                ? AMG_WAITING_TO_OWN & -AMG_WAITING_TO_OWN
@@ -103,7 +103,7 @@ struct amg_cq_entry *amg_cq_pop_slowly(struct amg_cq *cq)
 }
 
 /* Writers hold the lock, so no read-modify-write is needed. */
-static void waiting_set_locked(struct amg_cq *cq, unsigned waiting)
+static void waiting_set_locked(struct amg_cq *cq, uint64_t waiting)
 {
     AMG_ASSERT_HELD_BIAS(&cq->lock);
     atomic_store_explicit(&cq->waiters.waiting, waiting, memory_order_release);
@@ -287,7 +287,7 @@ void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who)
     struct amg_cq_waiters *waiters = &cq->waiters;
 
     amg_bias_lock(&cq->lock);
-    waiting_set_locked(cq, amg_cq_waiting(cq) & ~(1u << who));
+    waiting_set_locked(cq, amg_cq_waiting(cq) & ~(1ull << who));
     if (waiters->is_signaled[who]) {
         waiters->is_signaled[who] = false;
         amg_eventfd_drain(waiters->event_fds[who]);

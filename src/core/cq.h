@@ -53,9 +53,10 @@ struct amg_cq_waiter {
 /* Part of a queue, whose lock guards all members. */
 struct amg_cq_waiters {
     /* A bit for each doorbell that a thread is about to block on, and above
-     * these bits the number of threads in each list. The release store in arm
-     * pairs with the acquire of amg_cq_is_armed(). */
-    atomic_uint waiting;
+     * these bits the number of threads in each list, of 30 bits: more than a
+     * process can have. The release store in arm pairs with the acquire of
+     * amg_cq_is_armed(). */
+    _Atomic(uint64_t) waiting;
     /* Counts wakes; its release store pairs with amg_cq_epoch(). A thread that
      * arms passes the epoch from before its last look, so that a wake in
      * between is not lost. */
@@ -69,7 +70,7 @@ struct amg_cq_waiters {
 #define AMG_WAITING_DOORBELLS ((1u << AMG_CQ_WAITERS) - 1u)
 /* Doorbells of threads that own only if no caller does. */
 #define AMG_WAITING_STANDBY (1u << AMG_CQ_LOOP | 1u << AMG_CQ_THREAD)
-#define AMG_WAITING_TO_OWN  (0x3fffu << AMG_CQ_WAITERS)
+#define AMG_WAITING_TO_OWN  (0x3fffffffull << AMG_CQ_WAITERS)
 
 /* Owned by its context. */
 struct amg_cq {
@@ -136,7 +137,7 @@ void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who);
 void amg_cq_signal(struct amg_cq *cq, enum amg_cq_who who);
 
 /* The bits of the doorbells and the number of threads in each list. */
-static inline unsigned amg_cq_waiting(const struct amg_cq *cq)
+static inline uint64_t amg_cq_waiting(const struct amg_cq *cq)
 {
     return atomic_load_explicit(&cq->waiters.waiting, memory_order_relaxed);
 }
@@ -248,6 +249,13 @@ static inline bool amg_cq_has_heirs(const struct amg_cq *cq)
 {
     return (atomic_load_explicit(&cq->waiters.waiting, memory_order_seq_cst) &
                (AMG_WAITING_TO_OWN | AMG_WAITING_STANDBY)) != 0;
+}
+
+/* Is there a thread that a ring would wake? */
+static inline bool amg_cq_is_heeded(const struct amg_cq *cq)
+{
+    return (atomic_load_explicit(&cq->waiters.waiting, memory_order_seq_cst) &
+               (AMG_WAITING_TO_OWN | 1u << AMG_CQ_OWNER)) != 0;
 }
 
 /* Does a thread in the list wait to own? Sequentially consistent, as such a

@@ -157,7 +157,8 @@ struct wait {
     unsigned ask_at;   /* polls when the drivers are asked about the core */
     unsigned yields;
     unsigned epoch; /* epoch of the queue before the last poll */
-    bool has_ran;   /* amg_context_ring() was called */
+    unsigned ran;   /* context->ran before the check for news */
+    bool has_ran;   /* callbacks of others have run, or a ring came */
 };
 
 /* State of a context with a progress thread as this thread saw it last: the
@@ -171,17 +172,48 @@ struct seen {
 static _Thread_local struct seen seen[SEEN]
     __attribute__((tls_model("initial-exec")));
 
-/* Did amg_context_ring() run since the calling thread last checked? */
+/* Do several threads use the context, as far as its locks know? */
+static inline bool is_shared(const hg_context_t *context)
+{
+    return amg_bias_is_shared(&context->cq.lock) ||
+           amg_bias_is_shared(&context->owner);
+}
+
+/* Did another thread run callbacks, or ring, since the calling thread last
+ * checked? The callbacks of a single thread are not counted, so a thread that
+ * comes later takes any of them for news, once. */
 static bool ran_is_news(const hg_context_t *context)
 {
     unsigned ran = atomic_load_explicit(&context->ran, memory_order_acquire);
     struct seen *mine = &seen[context->serial % SEEN];
+    bool has_seen = mine->serial == context->serial;
 
-    if (ran == (mine->serial == context->serial ? mine->ran : 0))
+    if (ran == (has_seen ? mine->ran : 0) &&
+        (has_seen || !is_shared(context) ||
+            !atomic_load_explicit(&context->has_run, memory_order_relaxed)))
         return false;
     mine->serial = context->serial;
     mine->ran = ran;
     return true;
+}
+
+/* The calling thread, one of several, has run callbacks: ends the waits of the
+ * others, which may wait for what a callback did. A wait that begins later sees
+ * `ran`: the thread has announced its sleep before it reads `ran`, and this
+ * thread counts before it reads the announcements, all by seq_cst. */
+AMG_NOINLINE static void ran_tell(hg_context_t *context)
+{
+    unsigned before =
+        atomic_fetch_add_explicit(&context->ran, 1u, memory_order_seq_cst);
+    struct seen *mine = &seen[context->serial % SEEN];
+
+    /* News of others stay news. */
+    if (before == (mine->serial == context->serial ? mine->ran : 0)) {
+        mine->serial = context->serial;
+        mine->ran = before + 1u;
+    }
+    if (amg_cq_is_heeded(&context->cq))
+        amg_cq_ring(&context->cq);
 }
 
 /* The program found incoming calls and did not run them: leaves the calls to
@@ -233,7 +265,8 @@ static void owner_pause(
         sched_yield();
         break;
     case AMG_WAIT_SLEEP:
-        amg_wakeup_block_until(context, wait->epoch, until_ns);
+        AMG_TEST_POINT("progress.before_sleep");
+        amg_wakeup_block_until(context, wait->epoch, wait->ran, until_ns);
         wait->rest_at = wait->polls + NAP_EVERY;
         break;
     }
@@ -270,6 +303,7 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
     amg_context_send_unsent(context);
     if (amg_context_look_ns(context) <= now_ns && !amg_role.is_library_thread)
         amg_context_look(context, now_ns);
+    wait->ran = atomic_load_explicit(&context->ran, memory_order_relaxed);
     wait->has_ran = ran_is_news(context);
     if (wait->has_ran || now_ns >= wait->deadline_ns)
         return false;
@@ -389,7 +423,8 @@ AMG_NOINLINE static hg_return_t waiter_wait(
         return owner_progress(context, timeout_ms, deadline_ns);
     if (amg_progress_own(context)) /* a role that nobody has */
         amg_progress_disown(context);
-    if (!is_due && !amg_cq_is_empty(&context->cq))
+    if (!amg_cq_is_empty(
+            &context->cq)) /* the wake may have been for an entry */
         amg_cq_wake_first(&context->cq, AMG_WAITS_TO_OWN);
     return is_due ? HG_SUCCESS : HG_TIMEOUT;
 }
@@ -450,16 +485,6 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     return progress_wait(context, timeout_ms);
 }
 
-/* By an owner for a moment. True: nothing is due, and any event will wake the
- * event loop. */
-static bool loop_arm(hg_context_t *context)
-{
-    unsigned epoch = amg_cq_epoch(&context->cq);
-
-    return !amg_progress_poll(context) &&
-           amg_wakeup_arm(context, AMG_CQ_LOOP, epoch);
-}
-
 /* By a thread that found an owner. True: the queue will tell the event loop of
  * events, and of an owner that leaves. */
 static bool loop_arm_behind(hg_context_t *context)
@@ -478,7 +503,8 @@ static bool loop_arm_behind(hg_context_t *context)
 /* HG_Event_ready() for a valid context. */
 static bool progress_is_due(hg_context_t *context)
 {
-    bool is_asleep = false;
+    unsigned epoch = 0;
+    bool is_asleep = false; /* any event will wake the event loop */
 
     if (context->wakeup.is_not_pollable || context->cls->plan.no_block ||
         amg_wakeup_fd(context, AMG_CQ_LOOP) < 0)
@@ -490,13 +516,15 @@ static bool progress_is_due(hg_context_t *context)
         return true;
     if (!amg_progress_own(context))
         return !loop_arm_behind(context);
-    is_asleep = loop_arm(context);
+    epoch = amg_cq_epoch(&context->cq);
+    is_asleep = !amg_progress_poll(context) &&
+                amg_wakeup_arm(context, AMG_CQ_LOOP, epoch);
     /* The poll has disarmed the progress thread; arming the loop has armed the
      * endpoints again. */
-    amg_bias_unlock_fenced(&context->owner);
-    if (amg_cq_is_awaited(&context->cq) ||
-        (!is_asleep && amg_cq_is_armed(&context->cq, AMG_CQ_THREAD)))
-        amg_cq_hand_over(&context->cq);
+    if (is_asleep)
+        amg_progress_disown_to_callers(context);
+    else
+        amg_progress_disown(context);
     return !is_asleep;
 }
 
@@ -569,15 +597,16 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
     amg_progress_disown(context);
 }
 
-/* The program has run callbacks: sends the messages that they left, and ends
- * the waits of other threads in the list, which may wait for what a callback
- * did. The next wait of this thread may end by the ring, too: if the thread
- * took the ring as seen, it would lose a ring of another thread. */
+/* The program has run callbacks: sends the messages that they left, and tells
+ * other threads. */
 static inline void entries_left(hg_context_t *context, unsigned count)
 {
     amg_context_send_unsent(context);
-    if (count > 0 && !AMG_LIKELY(!amg_cq_is_awaited(&context->cq)))
-        amg_context_ring(context);
+    if (count > 0) {
+        atomic_store_explicit(&context->has_run, true, memory_order_relaxed);
+        if (!AMG_LIKELY(!is_shared(context)))
+            ran_tell(context);
+    }
     for (unsigned i = 0; context->keeps[i] != NULL; i++)
         if (!AMG_LIKELY(atomic_load_explicit(
                             context->keeps[i], memory_order_relaxed) == 0)) {
@@ -635,14 +664,9 @@ hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
 hg_return_t HG_Event_trigger(
     hg_context_t *context, unsigned int max_count, unsigned int *actual_count)
 {
-    unsigned count = 0;
-
     if (!AMG_CONTEXT_OK(context))
         return amg_refusal();
-    count = entries_run(context, max_count);
-    entries_left(context, count);
-    if (actual_count != NULL)
-        *actual_count = count;
+    (void)HG_Trigger(context, 0, max_count, actual_count);
     return HG_SUCCESS;
 }
 

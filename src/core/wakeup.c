@@ -237,7 +237,7 @@ void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who)
 }
 
 void amg_wakeup_block_until(
-    hg_context_t *context, unsigned epoch, uint64_t until_ns)
+    hg_context_t *context, unsigned epoch, unsigned ran, uint64_t until_ns)
 {
     uint64_t now_ns = amg_clock_ns();
     int fd = amg_wakeup_fd(context, AMG_CQ_OWNER);
@@ -247,7 +247,10 @@ void amg_wakeup_block_until(
     if (fd < 0)
         fixed_wait(now_ns, until_ns);
     else if (amg_wakeup_arm(context, AMG_CQ_OWNER, epoch))
-        (void)amg_wakeup_block(context, AMG_CQ_OWNER, until_ns);
+        (void)amg_wakeup_block(context, AMG_CQ_OWNER,
+            atomic_load_explicit(&context->ran, memory_order_relaxed) == ran
+                ? until_ns
+                : now_ns);
 }
 
 bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns)

@@ -69,9 +69,10 @@ void amg_wakeup_timed_wait(hg_context_t *context, uint64_t until_ns);
 void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who);
 
 /* By the progress owner: blocks until an event, or until the time is reached.
- * Returns at once if there was an event since `epoch`. */
+ * Returns at once if there was an event since `epoch`, or context->ran is not
+ * `ran` any more. */
 void amg_wakeup_block_until(
-    hg_context_t *context, unsigned epoch, uint64_t until_ns);
+    hg_context_t *context, unsigned epoch, unsigned ran, uint64_t until_ns);
 
 /* By a thread in a list of waiters that has cleared its word and looked: sleeps
  * until the thread is woken. False: the time is reached. */

@@ -3,8 +3,9 @@
  * the owner and the others wait in a list, and the progress thread, which waits
  * behind all callers. A sender causes what somebody must see: an event of an
  * endpoint, an entry of another thread in the queue, a post that only the next
- * poll sees, a ring, which ends all waits. One caller may end its wait by a time
- * limit, and each may stop after any callback.
+ * poll sees, a check at an earlier time, callbacks that it has run, which end
+ * all waits. One caller may end its wait by a time limit, and each may stop after
+ * any callback.
  *
  *   step of the model  in the code
  *   own                src/core/progress.h:amg_progress_own
@@ -17,10 +18,11 @@
  *   enter, look, sleep core/progress.c:waiter_wait; core/cq.c:
  *                      amg_cq_enter, amg_cq_leave; core/wakeup.c:
  *                      amg_wakeup_sleep
- *   thread             core/service_thread.c:drive, drive_sleep, sleep_behind
+ *   thread             core/standby.c:drive, drive_sleep, sleep_behind
  *   event, entry, post core/cq.c:amg_cq_pushed_unlock, amg_cq_wake_armed
- *   ring               core/context.c:amg_context_ring; core/cq.c:
- *                      amg_cq_ring
+ *   look               core/context.c:amg_context_look_at
+ *   ring               core/progress.c:ran_tell, ran_is_news; core/context.c:
+ *                      amg_context_ring; core/cq.c:amg_cq_ring
  *
  * Memory is sequentially consistent: what is under the lock of the queue is one
  * step, and a fence stands between each store and the load that follows it here:
@@ -40,6 +42,7 @@
  * FAULT_RESET     a waiter clears its wake word after it has looked
  * FAULT_EPOCH     a wake between the last poll and the announcement is lost
  * FAULT_LOOK      the endpoints are armed without another look at them
+ * FAULT_RAN       an owner does not look for news after its announcement
  * FAULT_BEHIND    the progress thread sleeps behind an owner without a last try
  *                 to own */
 #define CALLERS 2
@@ -49,6 +52,7 @@
 byte owner = NOBODY;
 byte pending; /* what the next poll finds */
 byte entries; /* of the queue */
+bit has_look; /* a check of the context is due */
 #define OWNER 0
 #define STANDBY 1
 bit is_old[2]; /* a wake came since the epoch was read */
@@ -223,13 +227,20 @@ own:
     :: is_old[OWNER] = 0;
        atomic {
            poll_eps();
-           found = found || entries > 0 || has_news[me];
+           found = found || entries > 0 || has_news[me] || has_look;
+           has_look = 0;
            if
            :: found -> break
            :: else
            fi
        };
        arm(OWNER, true);
+#ifndef FAULT_RAN
+       if
+       :: armed && has_news[me] -> disarm(OWNER); break
+       :: else
+       fi;
+#endif
        if
        :: armed ->
            sleeps[me] = 1;
@@ -274,7 +285,7 @@ proctype thread()
        if
        :: atomic { owner == NOBODY -> owner = THREAD };
           is_old[STANDBY] = 0;
-          atomic { poll_eps() };
+          atomic { poll_eps(); found = found || has_look; has_look = 0 };
           if
           :: found || listed > 0 -> leave()
           :: else ->
@@ -359,7 +370,15 @@ proctype post()
     }
 }
 
-/* amg_context_ring() */
+/* amg_context_look_at() */
+proctype look()
+{
+    has_look = 1;
+    atomic { wake() }
+}
+
+/* A thread has run callbacks, and counted: ran_tell(). amg_context_ring() wakes
+ * in any case. */
 proctype ring()
 {
     byte i;
@@ -372,13 +391,17 @@ proctype ring()
         i = 0
     };
     atomic {
-        is_old[OWNER] = 1;
-        is_old[STANDBY] = 1;
-        bell_ring(OWNER);
-        do
-        :: i < listed -> is_woken[list[i]] = 1; i++
-        :: else -> break
-        od
+        if
+        :: listed > 0 || is_armed[OWNER] ->
+            is_old[OWNER] = 1;
+            is_old[STANDBY] = 1;
+            bell_ring(OWNER);
+            do
+            :: i < listed -> is_woken[list[i]] = 1; i++
+            :: else -> break
+            od
+        :: else
+        fi
     }
 }
 
@@ -395,8 +418,8 @@ proctype stop()
 proctype judge()
 {
     timeout ->
-    assert(!(A_CALLER_SLEEPS && (pending > 0 || entries > 0)));
-    assert(!(has_thread && !must_stop && pending > 0));
+    assert(!(A_CALLER_SLEEPS && (pending > 0 || entries > 0 || has_look)));
+    assert(!(has_thread && !must_stop && (pending > 0 || has_look)));
     assert(!(listed > 0 && owner == NOBODY));
     assert(IS_TOLD(0) && IS_TOLD(1))
 }
@@ -430,6 +453,7 @@ init
         :: run entry()
         :: run post()
         :: run ring()
+        :: run look()
         fi;
 #ifdef FULL
         if

@@ -9,8 +9,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "core/progress.h"
 #include "medium.h"
@@ -310,6 +312,88 @@ static void test_wait_ends_when_another_thread_ran_callbacks(void **state)
     amg_progress_disown(medium_context);
 }
 
+/* The thread owns the context, and blocks, when another thread runs the
+ * callback for which it may wait. */
+static void test_wait_of_owner_ends_when_another_thread_ran_callbacks(
+    void **state)
+{
+    pthread_t thread;
+    void *why = NULL;
+
+    (void)state;
+    pushed_init();
+    atomic_store(&waits_ended, 0);
+    assert_int_equal(pthread_create(&thread, NULL, progress_only, NULL), 0);
+    for (unsigned i = 0; atomic_load(&waits_ended) < ROUNDS; i++) {
+        while (!amg_cq_is_armed(&medium_context->cq, AMG_CQ_OWNER) &&
+               atomic_load(&waits_ended) < ROUNDS)
+            sched_yield();
+        amg_cq_push(&medium_context->cq, &pushed[0].entry);
+        (void)HG_Trigger(medium_context, 0, 1, NULL);
+        while (atomic_load(&waits_ended) <= i)
+            sched_yield();
+    }
+    pthread_join(thread, &why);
+    assert_null(why);
+}
+
+static void *push_and_run(void *arg)
+{
+    (void)arg;
+    amg_cq_push(&medium_context->cq, &pushed[0].entry);
+    assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_SUCCESS);
+    return NULL;
+}
+
+/* A thread checks a flag, another runs the callback that sets the flag, then
+ * the first waits: the wait ends at once, and the next wait does not. */
+static void test_wait_ends_by_callbacks_that_ran_before_it(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    pushed_init();
+    for (unsigned i = 0; i < PUSHERS; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, push_and_run, NULL), 0);
+        pthread_join(thread, NULL);
+        assert_int_equal(
+            HG_Progress(medium_context, MEDIUM_WAIT_MS), HG_SUCCESS);
+        assert_int_equal(HG_Progress(medium_context, 1), HG_TIMEOUT);
+        /* Callbacks of its own end no wait of the thread. */
+        (void)push_and_run(NULL);
+        assert_int_equal(HG_Progress(medium_context, 1), HG_TIMEOUT);
+    }
+}
+
+#if defined(AMG_TEST_POINTS)
+/* A check that brings a message. */
+static void look_and_send(hg_context_t *context, uint64_t now_ns)
+{
+    (void)context;
+    (void)now_ns;
+    medium_send();
+}
+
+static void look_at_point(const char *name)
+{
+    if (strcmp(name, "progress.before_sleep") != 0)
+        return;
+    amg_test_point_set(NULL);
+    amg_context_look_at(medium_context, 0);
+}
+
+/* The check is requested after the thread has decided how long to sleep. */
+static void test_wait_ends_by_a_check_before_the_sleep(void **state)
+{
+    (void)state;
+    medium_context->ops.look = look_and_send;
+    medium_context->nap_ns = UINT64_MAX;
+    amg_test_point_set(look_at_point);
+    assert_int_equal(HG_Progress(medium_context, MEDIUM_WAIT_MS), HG_SUCCESS);
+    amg_test_point_set(NULL);
+}
+#endif
+
 /* The loop blocks behind an owner, which leaves without an event. */
 static void test_wait_of_loop_ends_when_owner_leaves(void **state)
 {
@@ -422,6 +506,17 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_wait_of_loop_ends_when_owner_leaves, medium_open_sleeping,
             close_all),
+#if defined(AMG_TEST_POINTS)
+        cmocka_unit_test_setup_teardown(
+            test_wait_ends_by_a_check_before_the_sleep, medium_open_sleeping,
+            close_all),
+#endif
+        cmocka_unit_test_setup_teardown(
+            test_wait_of_owner_ends_when_another_thread_ran_callbacks,
+            medium_open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_ends_by_callbacks_that_ran_before_it,
+            medium_open_sleeping, close_all),
         cmocka_unit_test_setup_teardown(
             test_wait_ends_when_another_thread_ran_callbacks,
             medium_open_sleeping, close_all),

@@ -135,9 +135,9 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  *
  * Several threads may call it: one of them makes progress, the others wait in
  * the order of their calls, until a callback is queued or the first thread
- * leaves. These others also return when a thread has run callbacks: those may
- * be what a waiting thread waits for. With time-out 0 it polls the transports
- * once, and does not sleep.
+ * leaves. Each of them also returns when another thread has run callbacks, even
+ * since the calling thread last waited: a callback may be what a thread waits
+ * for. With time-out 0 it polls the transports once, and does not sleep.
  *
  * @param context  [in]
  * @param timeout  [in]  milliseconds

@@ -116,11 +116,6 @@ static inline struct amg_margo_key amg_margo_key_name(const char *name)
     return (struct amg_margo_key){.by = AMG_MARGO_BY_NAME, .name = name};
 }
 
-/* Creates an empty registry of one instance. NULL: no memory. */
-struct amg_margo_registry *amg_margo_registry_create(void);
-/* Frees an empty registry. */
-void amg_margo_registry_destroy(struct amg_margo_registry *registry);
-
 /* From begin to end no pool or stream of the registry is freed. */
 void amg_margo_show_begin(struct amg_margo_registry *registry);
 void amg_margo_show_end(struct amg_margo_registry *registry);
@@ -129,68 +124,6 @@ void amg_margo_show_end(struct amg_margo_registry *registry);
 struct amg_margo_item *amg_margo_list_find_locked(
     const struct amg_margo_list *list, struct amg_margo_key key,
     uint32_t *ret_index);
-
-/* Appends the item, with a made-up name if the item has none. HG_INVALID_ARG:
- * the list has that name or handle; HG_NOMEM. Errors are logged. */
-hg_return_t amg_margo_list_add(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, struct amg_margo_list *list,
-    struct amg_margo_item *item);
-/* Removes an item; later items move up. */
-void amg_margo_list_remove_locked(
-    struct amg_margo_list *list, const struct amg_margo_item *item);
-
-/* Creates a pool by its plan. `is_automatic`: freed with the scheduler that
- * runs the pool. NULL: failed, logged. */
-struct amg_margo_pool *amg_margo_pool_create(const struct amg_margo_log *log,
-    const struct amg_margo_pool_spec *plan, bool is_automatic);
-
-/* An item for an existing pool; a name of NULL is made up later. NULL: no
- * memory, logged. */
-struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
-    const char *name, ABT_pool pool, bool is_owned);
-
-/* Frees a pool that is in no registry; does nothing for NULL. */
-void amg_margo_pool_destroy(
-    const struct amg_margo_log *log, struct amg_margo_pool *pool);
-
-/* Adds the pool to the registry, or destroys it on an error, which is logged.
- */
-hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, struct amg_margo_pool *pool);
-
-/* The referenced pool; NULL: no such pool, logged. */
-struct amg_margo_pool *amg_margo_pool_resolve_locked(
-    const struct amg_margo_log *log, const char *path,
-    const struct amg_margo_registry *registry,
-    const struct amg_margo_pool_ref *ref);
-
-/* Starts a stream by its plan, with pools of the registry, and adds it.
- * `ret_stream` may be NULL. An error is logged, and leaves nothing behind. */
-hg_return_t amg_margo_stream_create(const struct amg_margo_log *log,
-    const char *path, struct amg_margo_registry *registry,
-    const struct amg_margo_stream_spec *plan,
-    struct amg_margo_stream **ret_stream);
-
-/* Replaces the scheduler of the calling stream by a scheduler with the pools of
- * the plan; `keeps`: and with its present pools. */
-hg_return_t amg_margo_stream_adopt(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry,
-    const struct amg_margo_stream_spec *plan, bool keeps);
-
-/* Adds an existing stream. HG_INVALID_ARG: the stream runs a pool that is not
- * registered. */
-hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
-    bool is_owned);
-
-/* Frees a stream that is no longer registered. Joins an owned stream first, but
- * a stream that runs the caller later. */
-void amg_margo_stream_destroy(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, struct amg_margo_stream *stream);
-
-/* Frees the streams of `left` that have ended; `all`: waits for the others. */
-void amg_margo_streams_reap(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, bool all);
 
 /* pools.c: the named pools and streams of an instance. The registry is shared
  * with the instance's parent and children. */

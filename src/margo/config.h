@@ -37,6 +37,7 @@ struct amg_margo_pool_spec {
     char *name; /* NULL: to be made up */
     int kind;   /* enum amg_margo_pool_kind */
     int access; /* ABT_pool_access */
+    void *made; /* the ABT_pool, once created by pools.c */
 };
 
 /* A reference to a pool by name, or by index if `name` is NULL; an index of -1:
@@ -107,11 +108,6 @@ bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, int kind);
 bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, unsigned pool);
-
-/* A pool of the plan was registered by that name: references to it by its index
- * in the plan become references by name. False: no memory, logged. */
-bool amg_margo_plan_pool_named(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, unsigned index, const char *name);
 
 /* Logs that a reference leads to none of `count` pools. */
 void amg_margo_plan_log_missing(const struct amg_margo_log *log,

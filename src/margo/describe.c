@@ -21,7 +21,7 @@
 
 enum { ADDRESS_CAP = 256, HOST_CAP = 256, PATH_CAP = 4096, TIME_CAP = 64 };
 
-static bool pool_is_shown(const struct amg_margo_pool *pool, int options)
+static bool pool_is_shown(const struct amg_margo_item *pool, int options)
 {
     return (options & MARGO_CONFIG_HIDE_EXTERNAL) == 0 ||
            pool->kind != AMG_MARGO_POOL_EXTERNAL;
@@ -30,7 +30,7 @@ static bool pool_is_shown(const struct amg_margo_pool *pool, int options)
 /* The name of a pool, or its index among the shown pools; among all pools, if
  * that pool is not shown. */
 static struct json_object *ref_locked(const struct amg_margo_registry *registry,
-    const struct amg_margo_pool *pool, int options)
+    const struct amg_margo_item *pool, int options)
 {
     int index = 0;
 
@@ -38,9 +38,9 @@ static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     if (!pool_is_shown(pool, options))
         options &= ~MARGO_CONFIG_HIDE_EXTERNAL;
     if ((options & MARGO_CONFIG_USE_NAMES) != 0)
-        return amg_json_string(pool->item.name);
-    for (unsigned i = 0; amg_margo_pool_at_locked(registry, i) != pool; i++)
-        index += pool_is_shown(amg_margo_pool_at_locked(registry, i), options);
+        return amg_json_string(pool->name);
+    for (unsigned i = 0; registry->pools.items[i] != pool; i++)
+        index += pool_is_shown(registry->pools.items[i], options);
     return json_object_new_int(index);
 }
 
@@ -52,11 +52,9 @@ static struct json_object *ref_describe(
     struct json_object *ref = NULL;
 
     amg_lock_lock(&registry->lock);
-    item = amg_margo_list_find_locked(
-        &registry->pools, amg_margo_key_handle(pool), NULL);
+    item = amg_margo_pool_find_locked(registry, pool);
     if (item != NULL)
-        ref = ref_locked(registry,
-            (const struct amg_margo_pool *)(const void *)item, options);
+        ref = ref_locked(registry, item, options);
     amg_lock_unlock(&registry->lock);
     return ref;
 }
@@ -107,11 +105,11 @@ static void put_bool(struct out *out, const char *key, bool is_true)
     put(out, key, json_object_new_boolean(is_true));
 }
 
-static struct json_object *pool_describe(const struct amg_margo_pool *pool)
+static struct json_object *pool_describe(const struct amg_margo_item *pool)
 {
     struct out out = begin(json_object_new_object());
 
-    put_text(&out, "name", pool->item.name);
+    put_text(&out, "name", pool->name);
     put_text(&out, "kind", amg_margo_pool_kind_name(pool->kind));
     if (pool->kind != AMG_MARGO_POOL_EXTERNAL)
         put_text(&out, "access", amg_margo_pool_access_name(pool->access));
@@ -125,8 +123,7 @@ static struct json_object *pools_describe(margo_instance_id mid, int options)
 
     amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < registry->pools.count; i++) {
-        const struct amg_margo_pool *pool =
-            amg_margo_pool_at_locked(registry, i);
+        const struct amg_margo_item *pool = registry->pools.items[i];
 
         if (pool_is_shown(pool, options))
             put(&out, NULL, pool_describe(pool));
@@ -137,7 +134,7 @@ static struct json_object *pools_describe(margo_instance_id mid, int options)
 
 static struct json_object *scheduler_describe(
     const struct amg_margo_registry *registry,
-    const struct amg_margo_stream *stream, int options)
+    const struct amg_margo_item *stream, int options)
 {
     struct out out = begin(json_object_new_object());
     struct out pools = begin(json_object_new_array());
@@ -152,11 +149,11 @@ static struct json_object *scheduler_describe(
 
 static struct json_object *stream_describe(
     const struct amg_margo_registry *registry,
-    const struct amg_margo_stream *stream, int options)
+    const struct amg_margo_item *stream, int options)
 {
     struct out out = begin(json_object_new_object());
 
-    put_text(&out, "name", stream->item.name);
+    put_text(&out, "name", stream->name);
     if (stream->cpubind >= 0)
         put_number(&out, "cpubind", stream->cpubind);
     if (stream->affinity_count > 0) {
@@ -172,7 +169,7 @@ static struct json_object *stream_describe(
 
 /* Is the stream shown? A hidden stream was made by the program, or runs only
  * hidden pools. */
-static bool stream_is_shown(const struct amg_margo_stream *stream, int options)
+static bool stream_is_shown(const struct amg_margo_item *stream, int options)
 {
     if ((options & MARGO_CONFIG_HIDE_EXTERNAL) == 0)
         return true;
@@ -191,8 +188,7 @@ static struct json_object *streams_describe(margo_instance_id mid, int options)
 
     amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < registry->streams.count; i++) {
-        const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(registry, i);
+        const struct amg_margo_item *stream = registry->streams.items[i];
 
         if (stream_is_shown(stream, options))
             put(&out, NULL, stream_describe(registry, stream, options));

@@ -529,23 +529,3 @@ bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
     stream->pools[0].is_own = true;
     return name_set(log, name, &stream->name);
 }
-
-static bool ref_named(const struct amg_margo_log *log, unsigned index,
-    const char *name, struct amg_margo_pool_ref *ref)
-{
-    return !ref->is_own || ref->name != NULL || ref->index != (int)index ||
-           name_set(log, name, &ref->name);
-}
-
-bool amg_margo_plan_pool_named(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, unsigned index, const char *name)
-{
-    bool is_set = ref_named(log, index, name, &plan->progress) &&
-                  ref_named(log, index, name, &plan->rpc);
-
-    for (unsigned i = 0; i < plan->stream_count; i++)
-        for (unsigned j = 0; j < plan->streams[i].pool_count; j++)
-            is_set = is_set &&
-                     ref_named(log, index, name, &plan->streams[i].pools[j]);
-    return is_set;
-}

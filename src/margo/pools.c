@@ -28,29 +28,29 @@
 
 enum { FIRST_CAP = 8, NAME_CAP = 32 /* of names made up */ };
 
-static struct amg_margo_registry *registry_create(void)
-{
-    static const ABT_mutex_memory mutex = ABT_MUTEX_INITIALIZER;
-    struct amg_margo_registry *registry = amg_mem_zalloc(sizeof(*registry));
+static const char primary_name[] = "__primary__";
 
-    if (registry == NULL)
-        return NULL;
-    amg_lock_init(&registry->lock);
-    registry->shown = mutex;
-    registry->instances = 1;
-    registry->pools.what = "pool";
-    registry->streams.what = "xstream";
-    return registry;
+/* Key of an item in a list. */
+struct item_key {
+    enum { BY_HANDLE, BY_INDEX, BY_NAME } by;
+    const void *handle;
+    uint32_t index;
+    const char *name;
+};
+
+static struct item_key by_handle(const void *handle)
+{
+    return (struct item_key){.by = BY_HANDLE, .handle = handle};
 }
 
-static void registry_destroy(struct amg_margo_registry *registry)
+static struct item_key by_index(uint32_t index)
 {
-    if (registry == NULL)
-        return;
-    AMG_ASSERT(registry->pools.count == 0 && registry->streams.count == 0);
-    amg_mem_free(registry->pools.items);
-    amg_mem_free(registry->streams.items);
-    amg_mem_free(registry);
+    return (struct item_key){.by = BY_INDEX, .index = index};
+}
+
+static struct item_key by_name(const char *name)
+{
+    return (struct item_key){.by = BY_NAME, .name = name};
 }
 
 void amg_margo_show_begin(struct amg_margo_registry *registry)
@@ -64,30 +64,50 @@ void amg_margo_show_end(struct amg_margo_registry *registry)
 }
 
 static bool key_fits(
-    const struct amg_margo_item *item, uint32_t index, struct amg_margo_key key)
+    const struct amg_margo_item *item, uint32_t index, struct item_key key)
 {
     switch (key.by) {
-    case AMG_MARGO_BY_HANDLE:
+    case BY_HANDLE:
         return item->handle == key.handle;
-    case AMG_MARGO_BY_INDEX:
+    case BY_INDEX:
         return index == key.index;
     default:
         return strcmp(item->name, key.name) == 0;
     }
 }
 
-struct amg_margo_item *amg_margo_list_find_locked(
-    const struct amg_margo_list *list, struct amg_margo_key key,
-    uint32_t *ret_index)
+/* The index of an item; the length of the list: no such item. The caller holds
+ * the lock of the registry. */
+static uint32_t list_index(
+    const struct amg_margo_list *list, struct item_key key)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (!key_fits(list->items[i], i, key))
-            continue;
-        if (ret_index != NULL)
-            *ret_index = i;
-        return list->items[i];
-    }
-    return NULL;
+    uint32_t i = 0;
+
+    while (i < list->count && !key_fits(list->items[i], i, key))
+        i++;
+    return i;
+}
+
+/* An item, or NULL. */
+static struct amg_margo_item *list_find(
+    const struct amg_margo_list *list, struct item_key key)
+{
+    uint32_t i = list_index(list, key);
+
+    return i < list->count ? list->items[i] : NULL;
+}
+
+struct amg_margo_item *amg_margo_pool_find_locked(
+    const struct amg_margo_registry *registry, ABT_pool pool)
+{
+    AMG_ASSERT_HELD(&registry->lock);
+    return list_find(&registry->pools, by_handle(pool));
+}
+
+/* For log lines. */
+static const char *item_name(const struct amg_margo_item *item)
+{
+    return item->name == NULL ? "without a name" : item->name;
 }
 
 static bool list_grow(struct amg_margo_list *list)
@@ -115,104 +135,113 @@ static char *name_make(struct amg_margo_list *list)
         number = list->count;
     do {
         (void)snprintf(name, sizeof(name), "__%s_%u__", list->what, number++);
-    } while (amg_margo_list_find_locked(list, amg_margo_key_name(name), NULL) !=
-             NULL);
+    } while (list_find(list, by_name(name)) != NULL);
     list->named = number;
     return amg_mem_strdup(name);
 }
 
-static hg_return_t list_add_locked(
-    struct amg_margo_list *list, struct amg_margo_item *item)
-{
-    if (amg_margo_list_find_locked(
-            list, amg_margo_key_handle(item->handle), NULL) != NULL)
-        return HG_EXIST;
-    if (item->name != NULL && amg_margo_list_find_locked(list,
-                                  amg_margo_key_name(item->name), NULL) != NULL)
-        return HG_EXIST;
-    AMG_ASSERT(item->handle != NULL);
-    if (!list_grow(list))
-        return HG_NOMEM;
-    if (item->name == NULL)
-        item->name = name_make(list);
-    if (item->name == NULL)
-        return HG_NOMEM;
-    list->items[list->count++] = item;
-    return HG_SUCCESS;
-}
-
-static hg_return_t list_add(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, struct amg_margo_list *list,
+/* Appends the item, with a made-up name if the item has none. HG_INVALID_ARG:
+ * the list has that name or handle; HG_NOMEM. Errors are logged. */
+static hg_return_t list_add(margo_instance_id mid, struct amg_margo_list *list,
     struct amg_margo_item *item)
 {
+    struct amg_lock *lock = &mid->pools->registry->lock;
     hg_return_t rc = HG_SUCCESS;
 
-    amg_lock_lock(&registry->lock);
-    rc = list_add_locked(list, item);
-    amg_lock_unlock(&registry->lock);
-    if (rc == HG_SUCCESS)
-        return rc;
-    amg_margo_log_write(log, MARGO_LOG_ERROR, "the %s %.60s was not added: %s",
-        list == &registry->pools ? "pool" : "stream", amg_margo_item_name(item),
-        rc == HG_EXIST ? "the instance has one of that name or handle"
-                       : "no memory");
-    return rc == HG_EXIST ? HG_INVALID_ARG : rc;
+    AMG_ASSERT(item->handle != NULL);
+    amg_lock_lock(lock);
+    if (list_find(list, by_handle(item->handle)) != NULL ||
+        (item->name != NULL && list_find(list, by_name(item->name)) != NULL))
+        rc = HG_INVALID_ARG;
+    else if (!list_grow(list))
+        rc = HG_NOMEM;
+    else if (item->name == NULL && (item->name = name_make(list)) == NULL)
+        rc = HG_NOMEM;
+    else
+        list->items[list->count++] = item;
+    amg_lock_unlock(lock);
+    if (rc != HG_SUCCESS)
+        margo_error(mid, "the %s %.60s was not added: %s", list->what,
+            item_name(item),
+            rc == HG_NOMEM ? "no memory"
+                           : "the instance has one of that name or handle");
+    return rc;
 }
 
-static void list_remove_locked(
+/* Removes an item; later items move up. The caller holds the lock of the
+ * registry. */
+static void list_remove(
     struct amg_margo_list *list, const struct amg_margo_item *item)
 {
-    unsigned at = 0;
+    uint32_t at = list_index(list, by_handle(item->handle));
 
-    while (at < list->count && list->items[at] != item)
-        at++;
-    AMG_ASSERT(at < list->count);
+    AMG_ASSERT(at < list->count && list->items[at] == item);
     list->count--;
     memmove(&list->items[at], &list->items[at + 1],
         (list->count - at) * sizeof(list->items[0]));
 }
 
-static struct amg_margo_pool *pool_wrap(const struct amg_margo_log *log,
-    const char *name, ABT_pool handle, bool is_owned)
+/* An item with room for that many pools, of a stream, and CPUs; a name of NULL
+ * is made up later. NULL: no memory, logged. */
+static struct amg_margo_item *item_new(
+    margo_instance_id mid, const char *name, size_t pools, unsigned affinity)
 {
-    struct amg_margo_pool *pool = amg_mem_zalloc(sizeof(*pool));
+    struct amg_margo_item *item =
+        amg_mem_zalloc(sizeof(*item) + pools * sizeof(item->pools[0]) +
+                       affinity * sizeof(item->affinity[0]));
 
-    if (pool != NULL && name != NULL)
-        pool->item.name = amg_mem_strdup(name);
-    if (pool == NULL || (name != NULL && pool->item.name == NULL)) {
-        amg_mem_free(pool);
-        amg_margo_log_write(log, MARGO_LOG_ERROR, "no memory for a pool");
+    if (item != NULL && name != NULL)
+        item->name = amg_mem_strdup(name);
+    if (item == NULL || (name != NULL && item->name == NULL)) {
+        amg_mem_free(item);
+        margo_error(mid, "no memory for a pool or a stream");
         return NULL;
     }
-    pool->item.handle = handle;
-    pool->item.is_owned = is_owned;
+    item->cpubind = -1;
+    item->pools = (struct amg_margo_item **)(item + 1);
+    item->affinity = (int *)(item->pools + pools);
+    return item;
+}
+
+/* An item for an existing pool; a name of NULL is made up later. NULL: no
+ * memory, logged. */
+static struct amg_margo_item *pool_wrap(
+    margo_instance_id mid, const char *name, ABT_pool handle, bool is_owned)
+{
+    struct amg_margo_item *pool = item_new(mid, name, 0, 0);
+
+    if (pool == NULL)
+        return NULL;
+    pool->handle = handle;
+    pool->is_owned = is_owned;
     pool->kind = AMG_MARGO_POOL_EXTERNAL;
     return pool;
 }
 
-static struct amg_margo_pool *pool_create(const struct amg_margo_log *log,
+/* Creates a pool by its plan. `is_automatic`: freed with the scheduler that
+ * runs the pool. NULL: failed, logged. */
+static struct amg_margo_item *pool_create(margo_instance_id mid,
     const struct amg_margo_pool_spec *plan, bool is_automatic)
 {
     ABT_pool handle = ABT_POOL_NULL;
     ABT_pool_kind kind = ABT_POOL_FIFO_WAIT;
-    struct amg_margo_pool *pool = NULL;
+    struct amg_margo_item *pool = NULL;
     int error = ABT_SUCCESS;
 
     if (!amg_margo_runtime_pool_kind(plan->kind, &kind))
-        amg_margo_log_write(log, MARGO_LOG_WARNING,
+        margo_warning(mid,
             "configuration: pools of the kind %s are of Amalgam's own threads; "
             "this build uses Argobots, and takes fifo_wait",
             amg_margo_pool_kind_name(plan->kind));
     error = ABT_pool_create_basic(kind, (ABT_pool_access)plan->access,
         is_automatic ? ABT_TRUE : ABT_FALSE, &handle);
     if (error != ABT_SUCCESS) {
-        amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "the pool %.60s of kind %s was not made: %s",
+        margo_error(mid, "the pool %.60s of kind %s was not made: %s",
             plan->name == NULL ? "without a name" : plan->name,
             amg_margo_pool_kind_name(plan->kind), amg_margo_abt_error(error));
         return NULL;
     }
-    pool = pool_wrap(log, plan->name, handle, !is_automatic);
+    pool = pool_wrap(mid, plan->name, handle, !is_automatic);
     if (pool == NULL) {
         (void)ABT_pool_free(&handle);
         return NULL;
@@ -222,150 +251,114 @@ static struct amg_margo_pool *pool_create(const struct amg_margo_log *log,
     return pool;
 }
 
-static void pool_destroy(
-    const struct amg_margo_log *log, struct amg_margo_pool *pool)
+/* Frees a pool that is on no list; does nothing for NULL. */
+static void pool_destroy(margo_instance_id mid, struct amg_margo_item *pool)
 {
     ABT_pool handle = NULL;
     size_t threads = 0;
 
     if (pool == NULL)
         return;
-    handle = amg_margo_pool_abt(pool);
-    if (pool->item.is_owned &&
-        ABT_pool_get_total_size(handle, &threads) == ABT_SUCCESS &&
-        threads > 0) {
-        amg_margo_log_write(log, MARGO_LOG_WARNING,
+    handle = pool->handle;
+    if (pool->is_owned &&
+        ABT_pool_get_total_size(handle, &threads) == ABT_SUCCESS && threads > 0)
+        margo_warning(mid,
             "the pool %s is not freed: %zu user-level threads in it have not "
             "ended",
-            pool->item.name, threads);
-    } else if (pool->item.is_owned) {
+            pool->name, threads);
+    else if (pool->is_owned)
         (void)ABT_pool_free(&handle);
-    }
-    amg_mem_free(pool->item.name);
+    amg_mem_free(pool->name);
     amg_mem_free(pool);
 }
 
-static hg_return_t pool_add(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, struct amg_margo_pool *pool)
+/* Registers the pool, or destroys it on an error, which is logged. */
+static hg_return_t pool_add(margo_instance_id mid, struct amg_margo_item *pool)
 {
-    hg_return_t rc = list_add(log, registry, &registry->pools, &pool->item);
+    hg_return_t rc = list_add(mid, &mid->pools->registry->pools, pool);
 
     if (rc == HG_SUCCESS)
         return rc;
     /* The program keeps an external pool. */
     if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
-        pool->item.is_owned = false;
-    pool_destroy(log, pool);
+        pool->is_owned = false;
+    pool_destroy(mid, pool);
     return rc;
 }
 
-static struct amg_margo_pool *pool_resolve_locked(
-    const struct amg_margo_log *log, const char *path,
-    const struct amg_margo_registry *registry,
-    const struct amg_margo_pool_ref *ref)
+/* The referenced pool; NULL: no such pool, logged. */
+static struct amg_margo_item *pool_resolve_locked(margo_instance_id mid,
+    const char *path, const struct amg_margo_pool_ref *ref)
 {
-    struct amg_margo_item *item = amg_margo_list_find_locked(&registry->pools,
-        ref->name != NULL ? amg_margo_key_name(ref->name)
-                          : amg_margo_key_index((uint32_t)ref->index),
-        NULL);
+    const struct amg_margo_registry *registry = mid->pools->registry;
+    struct amg_margo_item *pool = NULL;
 
     AMG_ASSERT_HELD(&registry->lock);
-    if (item != NULL)
-        return (struct amg_margo_pool *)(void *)item;
-    amg_margo_plan_log_missing(log, path, ref, registry->pools.count);
-    return NULL;
+    if (ref->name != NULL)
+        pool = list_find(&registry->pools, by_name(ref->name));
+    else if (ref->is_own)
+        pool = amg_margo_pool_find_locked(
+            registry, mid->config->plan.pools[ref->index].made);
+    else
+        pool = list_find(&registry->pools, by_index((uint32_t)ref->index));
+    if (pool == NULL)
+        amg_margo_plan_log_missing(mid->log, path, ref, registry->pools.count);
+    return pool;
 }
 
-static bool has_pool(
-    const struct amg_margo_stream *stream, const struct amg_margo_pool *pool)
+static void pool_use_locked(struct amg_margo_registry *registry,
+    struct amg_margo_item *stream, struct amg_margo_item *pool)
 {
+    AMG_ASSERT_HELD(&registry->lock);
     for (unsigned i = 0; i < stream->pool_count; i++)
         if (stream->pools[i] == pool)
-            return true;
-    return false;
-}
-
-static void pool_use_locked(
-    struct amg_margo_stream *stream, struct amg_margo_pool *pool)
-{
-    if (has_pool(stream, pool))
-        return;
-    pool->item.uses++;
+            return;
+    pool->uses++;
     stream->pools[stream->pool_count++] = pool;
 }
 
 /* Drops the stream's uses of pools, and frees its memory. */
-static void stream_free(
-    struct amg_margo_registry *registry, struct amg_margo_stream *stream)
+static void stream_free(margo_instance_id mid, struct amg_margo_item *stream)
 {
-    amg_lock_lock(&registry->lock);
+    amg_lock_lock(&mid->pools->registry->lock);
     for (unsigned i = 0; i < stream->pool_count; i++) {
-        AMG_ASSERT(stream->pools[i]->item.uses > 0);
-        stream->pools[i]->item.uses--;
+        AMG_ASSERT(stream->pools[i]->uses > 0);
+        stream->pools[i]->uses--;
     }
-    amg_lock_unlock(&registry->lock);
-    amg_mem_free(stream->pools);
-    amg_mem_free(stream->affinity);
-    amg_mem_free(stream->item.name);
+    amg_lock_unlock(&mid->pools->registry->lock);
+    amg_mem_free(stream->name);
     amg_mem_free(stream);
-}
-
-/* Allocates a stream with room for that many pools; NULL: no memory, logged. */
-static struct amg_margo_stream *stream_new(const struct amg_margo_log *log,
-    const char *name, size_t pools, unsigned affinity)
-{
-    struct amg_margo_stream *stream = amg_mem_zalloc(sizeof(*stream));
-
-    if (stream == NULL)
-        goto out;
-    stream->cpubind = -1;
-    stream->pools = amg_mem_zalloc(pools * sizeof(stream->pools[0]));
-    stream->affinity =
-        amg_mem_zalloc((affinity + 1) * sizeof(stream->affinity[0]));
-    if (name != NULL)
-        stream->item.name = amg_mem_strdup(name);
-    if (stream->pools != NULL && stream->affinity != NULL &&
-        (name == NULL || stream->item.name != NULL))
-        return stream;
-    amg_mem_free(stream->item.name);
-    amg_mem_free(stream->affinity);
-    amg_mem_free(stream->pools);
-    amg_mem_free(stream);
-out:
-    amg_margo_log_write(log, MARGO_LOG_ERROR, "no memory for a stream");
-    return NULL;
 }
 
 /* Finds the pools of the plan; false: a pool does not exist, logged. */
-static bool pools_resolve(const struct amg_margo_log *log, const char *path,
-    struct amg_margo_registry *registry,
-    const struct amg_margo_stream_spec *plan, struct amg_margo_stream *stream)
+static bool pools_resolve(margo_instance_id mid, const char *path,
+    const struct amg_margo_stream_spec *plan, struct amg_margo_item *stream)
 {
+    struct amg_margo_registry *registry = mid->pools->registry;
     char where[AMG_JSON_PATH_CAP];
-    char element[AMG_JSON_PATH_CAP];
     bool is_found = true;
 
-    amg_json_path_key(where, path, "scheduler.pools");
     amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < plan->pool_count && is_found; i++) {
-        struct amg_margo_pool *pool = NULL;
+        struct amg_margo_item *pool = NULL;
 
-        amg_json_path_index(element, where, i);
-        pool = pool_resolve_locked(log, element, registry, &plan->pools[i]);
+        (void)snprintf(where, sizeof(where), "%s.scheduler.pools[%u]", path, i);
+        pool = pool_resolve_locked(mid, where, &plan->pools[i]);
         is_found = pool != NULL;
         if (is_found)
-            pool_use_locked(stream, pool);
+            pool_use_locked(registry, stream, pool);
     }
     amg_lock_unlock(&registry->lock);
     return is_found;
 }
 
-static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
-    const char *path, struct amg_margo_registry *registry,
-    const struct amg_margo_stream_spec *plan, size_t more)
+/* An item with the pools of the plan, and room for `more`. NULL: failed,
+ * logged. */
+static struct amg_margo_item *stream_plan(margo_instance_id mid,
+    const char *path, const struct amg_margo_stream_spec *plan, size_t more)
 {
-    struct amg_margo_stream *stream = stream_new(
-        log, plan->name, plan->pool_count + more, plan->affinity_count);
+    struct amg_margo_item *stream = item_new(
+        mid, plan->name, plan->pool_count + more, plan->affinity_count);
 
     if (stream == NULL)
         return NULL;
@@ -373,33 +366,29 @@ static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
     stream->cpubind = plan->cpubind;
     stream->is_progress = plan->is_progress;
     stream->affinity_count = plan->affinity_count;
-    if (plan->affinity_count > 0)
-        memcpy(stream->affinity, plan->affinity,
-            plan->affinity_count * sizeof(plan->affinity[0]));
-    if (pools_resolve(log, path, registry, plan, stream))
+    for (unsigned i = 0; i < plan->affinity_count; i++)
+        stream->affinity[i] = plan->affinity[i];
+    if (pools_resolve(mid, path, plan, stream))
         return stream;
-    stream_free(registry, stream);
+    stream_free(mid, stream);
     return NULL;
 }
 
 /* Pins the stream. If the system refuses, the stream keeps the affinity of the
  * process, and is described without affinity. */
-static void stream_pin(
-    const struct amg_margo_log *log, struct amg_margo_stream *stream)
+static void stream_pin(margo_instance_id mid, struct amg_margo_item *stream)
 {
-    ABT_xstream handle = amg_margo_stream_abt(stream);
     int error = ABT_SUCCESS;
 
     if (stream->cpubind >= 0)
-        error = ABT_xstream_set_cpubind(handle, stream->cpubind);
+        error = ABT_xstream_set_cpubind(stream->handle, stream->cpubind);
     else if (stream->affinity_count > 0)
         error = ABT_xstream_set_affinity(
-            handle, (int)stream->affinity_count, stream->affinity);
+            stream->handle, (int)stream->affinity_count, stream->affinity);
     if (error == ABT_SUCCESS)
         return;
-    amg_margo_log_write(log, MARGO_LOG_WARNING,
-        "the stream %s was not pinned to the core %d%s: %s",
-        amg_margo_item_name(&stream->item),
+    margo_warning(mid, "the stream %s was not pinned to the core %d%s: %s",
+        item_name(stream),
         stream->cpubind >= 0 ? stream->cpubind : stream->affinity[0],
         stream->cpubind < 0 && stream->affinity_count > 1 ? " or others" : "",
         amg_margo_abt_error(error));
@@ -407,25 +396,46 @@ static void stream_pin(
     stream->affinity_count = 0;
 }
 
-/* An array of the stream's pools for Argobots; NULL: no memory. */
-static ABT_pool *pool_array(const struct amg_margo_stream *stream)
+/* Starts a stream with a scheduler of the stream's kind and pools; or, if the
+ * stream has a handle, replaces its scheduler. Errors are logged. */
+static hg_return_t stream_schedule(
+    margo_instance_id mid, struct amg_margo_item *stream)
 {
-    ABT_pool *pools = amg_mem_alloc(stream->pool_count * sizeof(pools[0]));
+    int count = (int)stream->pool_count;
+    ABT_sched_predef kind = (ABT_sched_predef)stream->kind;
+    ABT_pool *pools = amg_mem_alloc((size_t)count * sizeof(pools[0]));
+    ABT_xstream made = ABT_XSTREAM_NULL;
+    int error = ABT_ERR_MEM;
 
-    for (unsigned i = 0; pools != NULL && i < stream->pool_count; i++)
-        pools[i] = amg_margo_pool_abt(stream->pools[i]);
-    return pools;
+    for (int i = 0; pools != NULL && i < count; i++)
+        pools[i] = stream->pools[i]->handle;
+    if (pools != NULL && stream->handle != NULL)
+        error = ABT_xstream_set_main_sched_basic(
+            stream->handle, kind, count, pools);
+    else if (pools != NULL)
+        error = ABT_xstream_create_basic(
+            kind, count, pools, ABT_SCHED_CONFIG_NULL, &made);
+    amg_mem_free(pools);
+    if (error == ABT_SUCCESS) {
+        if (made != ABT_XSTREAM_NULL)
+            stream->handle = made;
+        return HG_SUCCESS;
+    }
+    margo_error(mid,
+        "the stream %.60s with a scheduler of type %s was not started: %s",
+        item_name(stream), amg_margo_sched_kind_name(stream->kind),
+        amg_margo_abt_error(error));
+    return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
 /* Does the stream run the caller, so that it cannot be joined now? Then the
  * stream ends when the caller leaves it; other streams run its pools. */
 static bool stream_leaves(
-    struct amg_margo_registry *registry, struct amg_margo_stream *stream)
+    struct amg_margo_registry *registry, struct amg_margo_item *stream)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
 
-    if (ABT_xstream_self(&self) != ABT_SUCCESS ||
-        self != amg_margo_stream_abt(stream) ||
+    if (ABT_xstream_self(&self) != ABT_SUCCESS || self != stream->handle ||
         ABT_xstream_cancel(self) != ABT_SUCCESS)
         return false;
     amg_lock_lock(&registry->lock);
@@ -435,75 +445,57 @@ static bool stream_leaves(
     return true;
 }
 
-static void stream_destroy(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, struct amg_margo_stream *stream)
+/* Frees a stream that is on no list. Joins an owned stream first, but a stream
+ * that runs the caller later. */
+static void stream_destroy(margo_instance_id mid, struct amg_margo_item *stream)
 {
-    ABT_xstream handle = amg_margo_stream_abt(stream);
+    struct amg_margo_registry *registry = mid->pools->registry;
+    ABT_xstream handle = stream->handle;
     int error = ABT_SUCCESS;
 
-    if (stream->item.is_owned && stream_leaves(registry, stream))
+    if (stream->is_owned && stream_leaves(registry, stream))
         return;
     /* A thread of the stream may show the registry, and ends first. */
-    if (stream->item.is_owned)
+    if (stream->is_owned)
         error = ABT_xstream_join(handle);
     amg_margo_show_begin(registry);
-    if (stream->item.is_owned && error == ABT_SUCCESS)
+    if (stream->is_owned && error == ABT_SUCCESS)
         error = ABT_xstream_free(&handle);
     if (error != ABT_SUCCESS)
-        amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "the stream %s did not end: %s", stream->item.name,
+        margo_error(mid, "the stream %s did not end: %s", stream->name,
             amg_margo_abt_error(error));
-    stream_free(registry, stream);
+    stream_free(mid, stream);
     amg_margo_show_end(registry);
 }
 
-static hg_return_t stream_refused(const struct amg_margo_log *log,
-    const struct amg_margo_stream *stream, int error)
+/* Starts a stream by its plan, and registers it. `ret_handle` may be NULL. An
+ * error is logged, and leaves nothing behind. */
+static hg_return_t stream_create(margo_instance_id mid, const char *path,
+    const struct amg_margo_stream_spec *plan, ABT_xstream *ret_handle)
 {
-    amg_margo_log_write(log, MARGO_LOG_ERROR,
-        "the stream %.60s with a scheduler of type %s was not started: %s",
-        amg_margo_item_name(&stream->item),
-        amg_margo_sched_kind_name(stream->kind), amg_margo_abt_error(error));
-    return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
-}
-
-static hg_return_t stream_create(const struct amg_margo_log *log,
-    const char *path, struct amg_margo_registry *registry,
-    const struct amg_margo_stream_spec *plan,
-    struct amg_margo_stream **ret_stream)
-{
-    struct amg_margo_stream *stream = stream_plan(log, path, registry, plan, 0);
-    ABT_xstream handle = ABT_XSTREAM_NULL;
-    ABT_pool *pools = NULL;
-    int error = ABT_ERR_MEM;
+    struct amg_margo_item *stream = stream_plan(mid, path, plan, 0);
     hg_return_t rc = HG_SUCCESS;
 
     if (stream == NULL)
         return HG_INVALID_ARG;
-    pools = pool_array(stream);
-    if (pools != NULL)
-        error = ABT_xstream_create_basic((ABT_sched_predef)stream->kind,
-            (int)stream->pool_count, pools, ABT_SCHED_CONFIG_NULL, &handle);
-    amg_mem_free(pools);
-    if (error != ABT_SUCCESS) {
-        rc = stream_refused(log, stream, error);
-        stream_free(registry, stream);
+    rc = stream_schedule(mid, stream);
+    if (rc != HG_SUCCESS) {
+        stream_free(mid, stream);
         return rc;
     }
-    stream->item.handle = handle;
-    stream->item.is_owned = true;
-    stream_pin(log, stream);
-    rc = list_add(log, registry, &registry->streams, &stream->item);
+    stream->is_owned = true;
+    stream_pin(mid, stream);
+    rc = list_add(mid, &mid->pools->registry->streams, stream);
     if (rc != HG_SUCCESS)
-        stream_destroy(log, registry, stream);
-    else if (ret_stream != NULL)
-        *ret_stream = stream;
+        stream_destroy(mid, stream);
+    else if (ret_handle != NULL)
+        *ret_handle = stream->handle;
     return rc;
 }
 
 /* The pools that a stream runs; NULL: not readable, logged. */
 static ABT_pool *main_pools(
-    const struct amg_margo_log *log, ABT_xstream xstream, int *ret_count)
+    margo_instance_id mid, ABT_xstream xstream, int *ret_count)
 {
     ABT_sched sched = ABT_SCHED_NULL;
     ABT_pool *pools = NULL;
@@ -523,168 +515,140 @@ static ABT_pool *main_pools(
         return pools;
     }
     amg_mem_free(pools);
-    amg_margo_log_write(log, MARGO_LOG_ERROR,
-        "the pools of a stream cannot be read: %s", amg_margo_abt_error(error));
+    margo_error(mid, "the pools of a stream cannot be read: %s",
+        amg_margo_abt_error(error));
     return NULL;
 }
 
 /* The stream uses the pool `handle`; false: no such pool is registered. */
-static bool pool_use(struct amg_margo_registry *registry, ABT_pool handle,
-    struct amg_margo_stream *stream)
+static bool pool_use(
+    margo_instance_id mid, ABT_pool handle, struct amg_margo_item *stream)
 {
-    struct amg_margo_item *item = NULL;
+    struct amg_margo_registry *registry = mid->pools->registry;
+    struct amg_margo_item *pool = NULL;
 
     amg_lock_lock(&registry->lock);
-    item = amg_margo_list_find_locked(
-        &registry->pools, amg_margo_key_handle(handle), NULL);
-    if (item != NULL)
-        pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
+    pool = amg_margo_pool_find_locked(registry, handle);
+    if (pool != NULL)
+        pool_use_locked(registry, stream, pool);
     amg_lock_unlock(&registry->lock);
-    return item != NULL;
+    return pool != NULL;
 }
 
-/* The stream uses `pools`, too; unknown pools are registered. */
-static hg_return_t pools_adopt(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, ABT_pool *pools, int count,
-    struct amg_margo_stream *stream)
+/* The stream uses `pools`, too. Unknown pools are registered if `adds`, else
+ * refused. */
+static hg_return_t pools_use(margo_instance_id mid, const ABT_pool *pools,
+    int count, bool adds, struct amg_margo_item *stream)
 {
     for (int i = 0; i < count; i++) {
-        struct amg_margo_pool *pool = NULL;
+        struct amg_margo_item *pool = NULL;
         hg_return_t rc = HG_SUCCESS;
 
-        if (pool_use(registry, pools[i], stream))
+        if (pool_use(mid, pools[i], stream))
             continue;
-        pool = pool_wrap(log, NULL, pools[i], false);
-        rc = pool == NULL ? HG_NOMEM : pool_add(log, registry, pool);
+        if (!adds) {
+            margo_error(mid,
+                "the stream %.60s was not added: the instance does not know "
+                "all the pools that it runs; margo_add_pool_external() adds "
+                "one",
+                item_name(stream));
+            return HG_INVALID_ARG;
+        }
+        pool = pool_wrap(mid, NULL, pools[i], false);
+        rc = pool == NULL ? HG_NOMEM : pool_add(mid, pool);
         if (rc != HG_SUCCESS)
             return rc;
-        (void)pool_use(registry, pools[i], stream);
+        (void)pool_use(mid, pools[i], stream);
     }
     return HG_SUCCESS;
 }
 
-/* The stream uses `pools`, which have to be registered. */
-static bool pools_known(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, ABT_pool *pools, int count,
-    struct amg_margo_stream *stream)
+/* Registers an existing stream. HG_INVALID_ARG: the stream runs a pool that is
+ * not registered. */
+static hg_return_t stream_wrap(
+    margo_instance_id mid, const char *name, ABT_xstream xstream, bool is_owned)
 {
-    for (int i = 0; i < count; i++) {
-        if (pool_use(registry, pools[i], stream))
-            continue;
-        amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "the stream %.60s was not added: the instance does not know all "
-            "the pools that it runs; margo_add_pool_external() adds one",
-            amg_margo_item_name(&stream->item));
-        return false;
-    }
-    return true;
-}
-
-static hg_return_t stream_wrap(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
-    bool is_owned)
-{
-    struct amg_margo_stream *stream = NULL;
+    struct amg_margo_item *stream = NULL;
     hg_return_t rc = HG_NOMEM;
     int count = 0;
-    ABT_pool *pools = main_pools(log, xstream, &count);
+    ABT_pool *pools = main_pools(mid, xstream, &count);
 
     if (pools == NULL)
         return HG_OTHER_ERROR;
-    stream = stream_new(log, name, (size_t)count + 1, 0);
+    stream = item_new(mid, name, (size_t)count, 0);
     if (stream == NULL)
         goto free_pools;
-    stream->item.handle = xstream;
+    stream->handle = xstream;
     stream->kind = AMG_MARGO_SCHED_EXTERNAL;
-    rc = pools_known(log, registry, pools, count, stream) ? HG_SUCCESS
-                                                          : HG_INVALID_ARG;
+    rc = pools_use(mid, pools, count, false, stream);
     if (rc == HG_SUCCESS)
-        rc = list_add(log, registry, &registry->streams, &stream->item);
-    if (rc != HG_SUCCESS) {
-        stream_free(registry, stream);
-        goto free_pools;
-    }
-    stream->item.is_owned = is_owned;
+        rc = list_add(mid, &mid->pools->registry->streams, stream);
+    if (rc == HG_SUCCESS)
+        stream->is_owned = is_owned;
+    else
+        stream_free(mid, stream);
 
 free_pools:
     amg_mem_free(pools);
     return rc;
 }
 
-/* Gives the calling stream a scheduler with these pools. */
-static hg_return_t sched_replace(
-    const struct amg_margo_log *log, struct amg_margo_stream *stream)
-{
-    ABT_pool *pools = pool_array(stream);
-    int error = ABT_ERR_MEM;
-
-    if (pools != NULL)
-        error = ABT_xstream_set_main_sched_basic(amg_margo_stream_abt(stream),
-            (ABT_sched_predef)stream->kind, (int)stream->pool_count, pools);
-    amg_mem_free(pools);
-    return error == ABT_SUCCESS ? HG_SUCCESS
-                                : stream_refused(log, stream, error);
-}
-
-static hg_return_t stream_adopt(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry,
-    const struct amg_margo_stream_spec *plan, bool keeps)
+/* Replaces the scheduler of the calling stream by a scheduler with the pools of
+ * the plan; `keeps`: and with its present pools. */
+static hg_return_t stream_adopt(
+    margo_instance_id mid, const struct amg_margo_stream_spec *plan, bool keeps)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
-    struct amg_margo_stream *stream = NULL;
-    hg_return_t rc = HG_OTHER_ERROR;
+    struct amg_margo_item *stream = NULL;
+    hg_return_t rc = HG_INVALID_ARG;
     ABT_pool *pools = NULL;
     int count = 0;
 
     if (ABT_xstream_self(&self) == ABT_SUCCESS)
-        pools = main_pools(log, self, &count);
+        pools = main_pools(mid, self, &count);
     if (pools == NULL)
         return HG_OTHER_ERROR;
-    stream = stream_plan(
-        log, "argobots.xstreams[__primary__]", registry, plan, (size_t)count);
-    if (stream == NULL) {
-        rc = HG_INVALID_ARG;
+    stream =
+        stream_plan(mid, "argobots.xstreams[__primary__]", plan, (size_t)count);
+    if (stream == NULL)
         goto free_pools;
-    }
-    stream->item.handle = self;
+    stream->handle = self;
     stream->is_primary = true;
-    rc = HG_SUCCESS;
-    if (keeps)
-        rc = pools_adopt(log, registry, pools, count, stream);
+    rc = keeps ? pools_use(mid, pools, count, true, stream) : HG_SUCCESS;
     /* Has the plan only pools that the stream runs already? */
     if (keeps && stream->pool_count == (unsigned)count)
         stream->kind = AMG_MARGO_SCHED_EXTERNAL;
     else if (rc == HG_SUCCESS)
-        rc = sched_replace(log, stream);
+        rc = stream_schedule(mid, stream);
     if (rc == HG_SUCCESS) {
-        stream_pin(log, stream);
-        rc = list_add(log, registry, &registry->streams, &stream->item);
+        stream_pin(mid, stream);
+        rc = list_add(mid, &mid->pools->registry->streams, stream);
     }
     if (rc != HG_SUCCESS)
-        stream_free(registry, stream);
+        stream_free(mid, stream);
 
 free_pools:
     amg_mem_free(pools);
     return rc;
 }
 
-static bool has_ended(const struct amg_margo_stream *stream)
+static bool has_ended(const struct amg_margo_item *stream)
 {
     ABT_xstream_state state = ABT_XSTREAM_STATE_RUNNING;
 
-    return ABT_xstream_get_state(amg_margo_stream_abt(stream), &state) ==
-               ABT_SUCCESS &&
+    return ABT_xstream_get_state(stream->handle, &state) == ABT_SUCCESS &&
            state == ABT_XSTREAM_STATE_TERMINATED;
 }
 
-static void streams_reap(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, bool all)
+/* Frees the streams of `left` that have ended; `all`: waits for the others. */
+static void streams_reap(margo_instance_id mid, bool all)
 {
-    struct amg_margo_stream *gone = NULL;
+    struct amg_margo_registry *registry = mid->pools->registry;
+    struct amg_margo_item *gone = NULL;
 
     amg_lock_lock(&registry->lock);
-    for (struct amg_margo_stream **at = &registry->left; *at != NULL;) {
-        struct amg_margo_stream *stream = *at;
+    for (struct amg_margo_item **at = &registry->left; *at != NULL;) {
+        struct amg_margo_item *stream = *at;
 
         if (!all && !has_ended(stream)) {
             at = &stream->left;
@@ -696,14 +660,12 @@ static void streams_reap(const struct amg_margo_log *log,
     }
     amg_lock_unlock(&registry->lock);
     while (gone != NULL) {
-        struct amg_margo_stream *stream = gone;
+        struct amg_margo_item *stream = gone;
 
         gone = stream->left;
-        stream_destroy(log, registry, stream);
+        stream_destroy(mid, stream);
     }
 }
-
-static const char primary_name[] = "__primary__";
 
 /* Does the stream __primary__ of the plan run the pool? */
 static bool pool_is_primary(const struct amg_margo_plan *plan, unsigned index)
@@ -725,154 +687,121 @@ static bool pool_is_primary(const struct amg_margo_plan *plan, unsigned index)
 }
 
 /* The first pool of the calling stream. */
-static struct amg_margo_pool *pool_adopt(const struct amg_margo_log *log)
+static struct amg_margo_item *pool_adopt(margo_instance_id mid)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
     ABT_pool pool = ABT_POOL_NULL;
 
     if (ABT_xstream_self(&self) == ABT_SUCCESS &&
         ABT_xstream_get_main_pools(self, 1, &pool) == ABT_SUCCESS)
-        return pool_wrap(log, primary_name, pool, false);
-    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        return pool_wrap(mid, primary_name, pool, false);
+    margo_error(mid,
         "this thread runs in no stream of Argobots, but ABT_init() was called: "
         "open the instance in the thread that called ABT_init(), or in a "
         "user-level thread");
     return NULL;
 }
 
-/* Creates and adds the pools of the plan. References by index become names,
- * since the registry of a child instance begins with the pools of its parent.
- */
-static bool pools_make(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, bool is_first,
-    struct amg_margo_registry *registry)
+/* Creates and registers the pools of the plan, and notes their handles for
+ * references to them. */
+static bool pools_make(
+    margo_instance_id mid, struct amg_margo_plan *plan, bool is_first)
 {
     for (unsigned i = 0; i < plan->pool_count; i++) {
-        const struct amg_margo_pool_spec *row = &plan->pools[i];
-        struct amg_margo_pool *pool = NULL;
+        struct amg_margo_pool_spec *row = &plan->pools[i];
+        struct amg_margo_item *pool = NULL;
 
         if (!is_first && row->name != NULL &&
             strcmp(row->name, primary_name) == 0)
-            pool = pool_adopt(log);
+            pool = pool_adopt(mid);
         else
-            pool = pool_create(log, row, pool_is_primary(plan, i));
-        if (pool == NULL || pool_add(log, registry, pool) != HG_SUCCESS ||
-            !amg_margo_plan_pool_named(log, plan, i, pool->item.name))
+            pool = pool_create(mid, row, pool_is_primary(plan, i));
+        if (pool == NULL)
+            return false;
+        row->made = pool->handle;
+        if (pool_add(mid, pool) != HG_SUCCESS)
             return false;
     }
     return true;
 }
 
-static bool streams_make(const struct amg_margo_log *log,
-    const struct amg_margo_plan *plan, bool is_first,
-    struct amg_margo_registry *registry)
+static bool streams_make(
+    margo_instance_id mid, const struct amg_margo_plan *plan, bool is_first)
 {
     for (unsigned i = 0; i < plan->stream_count; i++) {
         const struct amg_margo_stream_spec *row = &plan->streams[i];
-        hg_return_t rc = HG_SUCCESS;
+        bool is_own = row->name != NULL && strcmp(row->name, primary_name) == 0;
+        hg_return_t rc =
+            is_own ? stream_adopt(mid, row, !is_first)
+                   : stream_create(mid, "argobots.xstreams[]", row, NULL);
 
-        if (row->name != NULL && strcmp(row->name, primary_name) == 0)
-            rc = stream_adopt(log, registry, row, !is_first);
-        else
-            rc = stream_create(log, "argobots.xstreams[]", registry, row, NULL);
         if (rc != HG_SUCCESS)
             return false;
     }
     return true;
 }
 
-/* Streams that run a pool. */
-struct runs {
-    bool is_run;
-    bool is_first;    /* is the first pool of a stream */
-    bool is_in_reach; /* in a stream, not behind the progress pool */
-    bool is_behind;   /* in a stream, behind the progress pool */
-};
-
-static struct runs runs_of(const struct amg_margo_registry *registry,
-    const struct amg_margo_pool *pool, ABT_pool progress)
+/* Warns of a pool whose threads may never run. Called before another thread
+ * knows the registry. */
+static void pool_advise(
+    margo_instance_id mid, const struct amg_margo_item *pool)
 {
-    struct runs runs = {false, false, false, false};
+    const struct amg_margo_list *streams = &mid->pools->registry->streams;
+    bool is_first = false;    /* of the pools of a stream */
+    bool is_in_reach = false; /* in a stream, not behind the progress pool */
+    bool is_behind = false;   /* in a stream, behind the progress pool */
 
-    for (unsigned i = 0; i < registry->streams.count; i++) {
-        const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(registry, i);
-        bool is_behind = false;
+    for (unsigned i = 0; i < streams->count; i++) {
+        const struct amg_margo_item *stream = streams->items[i];
+        bool is_after = false;
 
         for (unsigned j = 0; j < stream->pool_count; j++) {
             if (stream->pools[j] == pool) {
-                runs.is_run = true;
-                runs.is_first = runs.is_first || j == 0;
-                runs.is_in_reach = runs.is_in_reach || !is_behind;
-                runs.is_behind = runs.is_behind || is_behind;
+                is_first |= j == 0;
+                is_in_reach |= !is_after;
+                is_behind |= is_after;
             }
-            is_behind =
-                is_behind || amg_margo_pool_abt(stream->pools[j]) == progress;
+            is_after |= stream->pools[j]->handle == mid->pools->progress_pool;
         }
     }
-    return runs;
-}
-
-/* Warns of pools whose threads may never run, but not of pools of the program,
- * which unknown streams may run. Called before another thread knows the
- * registry. */
-static void pools_advise(margo_instance_id mid)
-{
-    const struct amg_margo_registry *registry = mid->pools->registry;
-
-    for (unsigned i = 0; i < registry->pools.count; i++) {
-        const struct amg_margo_pool *pool =
-            amg_margo_pool_at_locked(registry, i);
-        struct runs runs = runs_of(registry, pool, mid->pools->progress_pool);
-
-        if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
-            continue;
-        if (!runs.is_run)
-            margo_warning(mid,
-                "no stream runs the pool %s: its threads will not run until "
-                "one does; add it to \"pools\" of the scheduler of a stream",
-                pool->item.name);
-        else if (runs.is_behind)
-            margo_warning(mid,
-                "the pool %s stands behind the progress pool in %s that runs "
-                "it: its threads run there only when the loop lets them; put "
-                "it before the progress pool, or into another stream",
-                pool->item.name,
-                runs.is_in_reach ? "a stream" : "every stream");
-        else if (!runs.is_first)
-            margo_warning(mid,
-                "the pool %s is the first one of no stream: its threads run "
-                "only while the pools before it are empty",
-                pool->item.name);
-    }
+    if (!is_in_reach && !is_behind)
+        margo_warning(mid,
+            "no stream runs the pool %s: its threads will not run until one "
+            "does; add it to \"pools\" of the scheduler of a stream",
+            pool->name);
+    else if (is_behind)
+        margo_warning(mid,
+            "the pool %s stands behind the progress pool in %s that runs it: "
+            "its threads run there only when the loop lets them; put it before "
+            "the progress pool, or into another stream",
+            pool->name, is_in_reach ? "a stream" : "every stream");
+    else if (!is_first)
+        margo_warning(mid,
+            "the pool %s is the first one of no stream: its threads run only "
+            "while the pools before it are empty",
+            pool->name);
 }
 
 /* The pool that the program gave, which is registered if necessary; else the
  * pool of the text; else `otherwise`. NULL: refused, logged. */
-static ABT_pool pool_choose(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, const char *path, ABT_pool given,
-    const struct amg_margo_pool_ref *ref, ABT_pool otherwise)
+static ABT_pool pool_choose(margo_instance_id mid, const char *path,
+    ABT_pool given, const struct amg_margo_pool_ref *ref, ABT_pool otherwise)
 {
-    struct amg_margo_pool *pool = NULL;
-    struct amg_margo_item *item = NULL;
+    struct amg_margo_registry *registry = mid->pools->registry;
+    struct amg_margo_item *pool = NULL;
 
     if (given == ABT_POOL_NULL && ref->name == NULL && ref->index < 0)
         return otherwise;
     amg_lock_lock(&registry->lock);
-    if (given != ABT_POOL_NULL)
-        item = amg_margo_list_find_locked(
-            &registry->pools, amg_margo_key_handle(given), NULL);
-    else
-        pool = pool_resolve_locked(log, path, registry, ref);
+    pool = given != ABT_POOL_NULL ? amg_margo_pool_find_locked(registry, given)
+                                  : pool_resolve_locked(mid, path, ref);
     amg_lock_unlock(&registry->lock);
-    if (given == ABT_POOL_NULL)
-        return pool == NULL ? ABT_POOL_NULL : amg_margo_pool_abt(pool);
-    if (item != NULL)
-        return given;
-    pool = pool_wrap(log, NULL, given, false);
-    if (pool == NULL || pool_add(log, registry, pool) != HG_SUCCESS)
-        return ABT_POOL_NULL;
-    return given;
+    if (pool == NULL && given != ABT_POOL_NULL) {
+        pool = pool_wrap(mid, NULL, given, false);
+        if (pool != NULL && pool_add(mid, pool) != HG_SUCCESS)
+            pool = NULL;
+    }
+    return pool == NULL ? ABT_POOL_NULL : pool->handle;
 }
 
 /* Sets the pools of the loop and the handlers. */
@@ -881,63 +810,53 @@ static bool pools_choose(
 {
     const struct amg_margo_plan *plan = &mid->config->plan;
     struct amg_margo_pools *pools = mid->pools;
+    struct amg_margo_pools none = {ABT_POOL_NULL, ABT_POOL_NULL, NULL};
     const struct amg_margo_pools *parent =
-        info->parent_mid == NULL ? NULL : info->parent_mid->pools;
-    ABT_pool otherwise = parent == NULL ? ABT_POOL_NULL : parent->progress_pool;
+        info->parent_mid == NULL ? &none : info->parent_mid->pools;
 
-    pools->progress_pool = pool_choose(mid->log, pools->registry,
-        "progress_pool", info->progress_pool, &plan->progress, otherwise);
+    pools->progress_pool = pool_choose(mid, "progress_pool",
+        info->progress_pool, &plan->progress, parent->progress_pool);
     if (pools->progress_pool == ABT_POOL_NULL)
         return false;
     /* With rpc_thread_count -1 the handlers share the progress pool. */
-    if (plan->rpc_is_progress && info->rpc_pool == ABT_POOL_NULL) {
+    if (plan->rpc_is_progress && info->rpc_pool == ABT_POOL_NULL)
         pools->rpc_pool = pools->progress_pool;
-        return true;
-    }
-    otherwise = parent == NULL ? ABT_POOL_NULL : parent->rpc_pool;
-    pools->rpc_pool = pool_choose(mid->log, pools->registry, "rpc_pool",
-        info->rpc_pool, &plan->rpc, otherwise);
+    else
+        pools->rpc_pool = pool_choose(
+            mid, "rpc_pool", info->rpc_pool, &plan->rpc, parent->rpc_pool);
     return pools->rpc_pool != ABT_POOL_NULL;
 }
 
-/* Ends all streams and then all pools of the registry. */
-static void registry_end(
-    const struct amg_margo_log *log, struct amg_margo_registry *registry)
+/* Leaves the registry; the last instance ends all streams, then all pools. */
+static void registry_leave(margo_instance_id mid)
 {
-    while (registry->streams.count > 0) {
-        struct amg_margo_item *item =
-            registry->streams.items[registry->streams.count - 1];
-
-        list_remove_locked(&registry->streams, item);
-        stream_destroy(log, registry, (struct amg_margo_stream *)(void *)item);
-    }
-    streams_reap(log, registry, true);
-    while (registry->pools.count > 0) {
-        struct amg_margo_item *item =
-            registry->pools.items[registry->pools.count - 1];
-
-        list_remove_locked(&registry->pools, item);
-        pool_destroy(log, (struct amg_margo_pool *)(void *)item);
-    }
-    registry_destroy(registry);
-}
-
-static void registry_leave(
-    const struct amg_margo_log *log, struct amg_margo_registry *registry)
-{
+    struct amg_margo_registry *registry = mid->pools->registry;
+    struct amg_margo_list *streams = &registry->streams;
+    struct amg_margo_list *pools = &registry->pools;
     bool is_last = false;
 
     amg_lock_lock(&registry->lock);
     registry->instances--;
     is_last = registry->instances == 0;
     amg_lock_unlock(&registry->lock);
-    if (is_last)
-        registry_end(log, registry);
+    if (is_last) {
+        while (streams->count > 0)
+            stream_destroy(mid, streams->items[--streams->count]);
+        streams_reap(mid, true);
+        while (pools->count > 0)
+            pool_destroy(mid, pools->items[--pools->count]);
+        amg_mem_free(pools->items);
+        amg_mem_free(streams->items);
+        amg_mem_free(registry);
+    }
+    *mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
 }
 
+/* The registry of the parent, or a new registry. NULL: no memory, logged. */
 static struct amg_margo_registry *registry_share(
-    const struct amg_margo_log *log, margo_instance_id parent)
+    margo_instance_id mid, margo_instance_id parent)
 {
+    static const ABT_mutex_memory mutex = ABT_MUTEX_INITIALIZER;
     struct amg_margo_registry *registry = NULL;
 
     if (parent != NULL) {
@@ -947,10 +866,16 @@ static struct amg_margo_registry *registry_share(
         amg_lock_unlock(&registry->lock);
         return registry;
     }
-    registry = registry_create();
-    if (registry == NULL)
-        amg_margo_log_write(
-            log, MARGO_LOG_ERROR, "no memory for the list of pools");
+    registry = amg_mem_zalloc(sizeof(*registry));
+    if (registry == NULL) {
+        margo_error(mid, "no memory for the list of pools");
+        return NULL;
+    }
+    amg_lock_init(&registry->lock);
+    registry->shown = mutex;
+    registry->instances = 1;
+    registry->pools.what = "pool";
+    registry->streams.what = "xstream";
     return registry;
 }
 
@@ -959,53 +884,48 @@ bool amg_margo_pools_open(
 {
     struct amg_margo_plan *plan = &mid->config->plan;
     bool is_child = info->parent_mid != MARGO_INSTANCE_NULL;
-    struct amg_margo_registry *registry = NULL;
-    bool is_made = false;
+    const struct amg_margo_list *pools = NULL;
 
+    AMG_ASSERT(mid->pools->registry == NULL);
     if (!amg_margo_config_plan(mid->log, is_child, mid->config))
         return false;
-    registry = registry_share(mid->log, info->parent_mid);
-    if (registry == NULL)
+    mid->pools->registry = registry_share(mid, info->parent_mid);
+    if (mid->pools->registry == NULL)
         return false;
-    AMG_ASSERT(mid->pools->registry == NULL);
-    *mid->pools = (struct amg_margo_pools){.registry = registry};
-    is_made = pools_make(mid->log, plan, is_first, registry) &&
-              streams_make(mid->log, plan, is_first, registry);
-    if (is_made && pools_choose(mid, info)) {
-        if (!is_child)
-            pools_advise(mid);
-        amg_margo_pools_ref(mid, mid->pools->progress_pool);
-        amg_margo_pools_ref(mid, mid->pools->rpc_pool);
-        return true;
+    if (!pools_make(mid, plan, is_first) ||
+        !streams_make(mid, plan, is_first) || !pools_choose(mid, info)) {
+        registry_leave(mid);
+        return false;
     }
-    registry_leave(mid->log, registry);
-    *mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
-    return false;
+    /* Streams that the instance does not know may run pools of the program. */
+    pools = &mid->pools->registry->pools;
+    for (unsigned i = 0; i < pools->count && !is_child; i++)
+        if (pools->items[i]->kind != AMG_MARGO_POOL_EXTERNAL)
+            pool_advise(mid, pools->items[i]);
+    amg_margo_pools_ref(mid, mid->pools->progress_pool);
+    amg_margo_pools_ref(mid, mid->pools->rpc_pool);
+    return true;
 }
 
 void amg_margo_pools_close(margo_instance_id mid)
 {
-    struct amg_margo_registry *registry = mid->pools->registry;
-
-    if (registry == NULL)
+    if (mid->pools->registry == NULL)
         return;
     amg_margo_pools_unref(mid, mid->pools->progress_pool);
     amg_margo_pools_unref(mid, mid->pools->rpc_pool);
-    registry_leave(mid->log, registry);
-    *mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
+    registry_leave(mid);
 }
 
-static void pool_count(margo_instance_id mid, ABT_pool pool, int change)
+static void pool_count(margo_instance_id mid, ABT_pool handle, int change)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_item *item = NULL;
+    struct amg_margo_item *pool = NULL;
 
     amg_lock_lock(&registry->lock);
-    item = amg_margo_list_find_locked(
-        &registry->pools, amg_margo_key_handle(pool), NULL);
-    if (item != NULL) {
-        AMG_ASSERT(change > 0 || item->uses > 0);
-        item->uses += (unsigned)change;
+    pool = amg_margo_pool_find_locked(registry, handle);
+    if (pool != NULL) {
+        AMG_ASSERT(change > 0 || pool->uses > 0);
+        pool->uses += (unsigned)change;
     }
     amg_lock_unlock(&registry->lock);
 }
@@ -1020,15 +940,8 @@ void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool)
     pool_count(mid, pool, -1);
 }
 
-/* May the stream be pinned: was it created for use_progress_thread, without a
- * core? */
-static bool stream_is_meant(const struct amg_margo_stream *stream)
-{
-    return stream->is_progress && stream->item.is_owned &&
-           stream->cpubind < 0 && stream->affinity_count == 0;
-}
-
-/* The stream to pin, if no other instance shares the registry; or NULL. */
+/* The stream to pin, if no other instance shares the registry: created for
+ * use_progress_thread, without a core; or NULL. */
 static ABT_xstream stream_to_pin(margo_instance_id mid)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
@@ -1037,11 +950,11 @@ static ABT_xstream stream_to_pin(margo_instance_id mid)
     amg_lock_lock(&registry->lock);
     for (unsigned i = 0;
          i < registry->streams.count && registry->instances == 1; i++) {
-        const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(registry, i);
+        const struct amg_margo_item *stream = registry->streams.items[i];
 
-        if (stream_is_meant(stream))
-            found = amg_margo_stream_abt(stream);
+        if (stream->is_progress && stream->is_owned && stream->cpubind < 0 &&
+            stream->affinity_count == 0)
+            found = stream->handle;
     }
     amg_lock_unlock(&registry->lock);
     return found;
@@ -1122,8 +1035,8 @@ hg_return_t margo_transfer_pool_content(
 
 enum kind { POOL, STREAM };
 
-/* Actions of a call on one item. */
-enum action { FIND, COUNT, REF, UNREF };
+/* Change of the program's references to an item by a call. */
+enum action { NONE, REF, UNREF };
 
 /* Result of a call. */
 struct found {
@@ -1144,28 +1057,21 @@ static struct amg_margo_list *list_of(
     return kind == POOL ? &registry->pools : &registry->streams;
 }
 
-static bool key_is_valid(struct amg_margo_key key)
-{
-    return (key.by != AMG_MARGO_BY_HANDLE || key.handle != NULL) &&
-           (key.by != AMG_MARGO_BY_NAME || key.name != NULL);
-}
-
 /* HG_INVALID_ARG: an instance without a registry, or a handle or name that is
  * NULL. HG_NOENTRY: there is no such item. HG_PERMISSION, with a log line: the
  * program has no reference that UNREF could take. */
 static hg_return_t item_call(margo_instance_id mid, enum kind kind,
-    struct amg_margo_key key, enum action action, struct found *ret_found)
+    struct item_key key, enum action action, struct found *ret_found)
 {
     struct amg_margo_registry *registry = registry_of(mid);
     struct amg_margo_item *item = NULL;
-    struct found found;
     hg_return_t rc = HG_SUCCESS;
 
-    if (registry == NULL || !key_is_valid(key))
+    if (registry == NULL || (key.by == BY_HANDLE && key.handle == NULL) ||
+        (key.by == BY_NAME && key.name == NULL))
         return HG_INVALID_ARG;
     amg_lock_lock(&registry->lock);
-    item =
-        amg_margo_list_find_locked(list_of(registry, kind), key, &found.index);
+    item = list_find(list_of(registry, kind), key);
     if (item == NULL) {
         rc = HG_NOENTRY;
     } else if (action == UNREF && item->refs == 0) {
@@ -1173,11 +1079,10 @@ static hg_return_t item_call(margo_instance_id mid, enum kind kind,
     } else {
         item->refs += action == REF;
         item->refs -= action == UNREF;
-        found.handle = item->handle;
-        found.name = item->name;
-        found.refs = item->uses + item->refs;
         if (ret_found != NULL)
-            *ret_found = found;
+            *ret_found = (struct found){item->handle, item->name,
+                list_index(list_of(registry, kind), key),
+                item->uses + item->refs};
     }
     amg_lock_unlock(&registry->lock);
     if (rc == HG_PERMISSION)
@@ -1190,13 +1095,13 @@ static hg_return_t item_call(margo_instance_id mid, enum kind kind,
 }
 
 static hg_return_t item_count(margo_instance_id mid, enum kind kind,
-    struct amg_margo_key key, unsigned *ret_count)
+    struct item_key key, unsigned *ret_count)
 {
     struct found found;
     hg_return_t rc = HG_INVALID_ARG;
 
     if (ret_count != NULL)
-        rc = item_call(mid, kind, key, COUNT, &found);
+        rc = item_call(mid, kind, key, NONE, &found);
     if (rc == HG_SUCCESS)
         *ret_count = found.refs;
     return rc;
@@ -1215,11 +1120,11 @@ static size_t item_total(margo_instance_id mid, enum kind kind)
     return count;
 }
 
-static hg_return_t pool_find(margo_instance_id mid, struct amg_margo_key key,
-    struct margo_pool_info *info)
+static hg_return_t pool_find(
+    margo_instance_id mid, struct item_key key, struct margo_pool_info *info)
 {
     struct found found;
-    hg_return_t rc = item_call(mid, POOL, key, FIND, &found);
+    hg_return_t rc = item_call(mid, POOL, key, NONE, &found);
 
     if (rc == HG_SUCCESS && info != NULL)
         *info = (struct margo_pool_info){
@@ -1227,11 +1132,11 @@ static hg_return_t pool_find(margo_instance_id mid, struct amg_margo_key key,
     return rc;
 }
 
-static hg_return_t stream_find(margo_instance_id mid, struct amg_margo_key key,
-    struct margo_xstream_info *info)
+static hg_return_t stream_find(
+    margo_instance_id mid, struct item_key key, struct margo_xstream_info *info)
 {
     struct found found;
-    hg_return_t rc = item_call(mid, STREAM, key, FIND, &found);
+    hg_return_t rc = item_call(mid, STREAM, key, NONE, &found);
 
     if (rc == HG_SUCCESS && info != NULL)
         *info = (struct margo_xstream_info){
@@ -1242,7 +1147,7 @@ static hg_return_t stream_find(margo_instance_id mid, struct amg_margo_key key,
 hg_return_t margo_find_pool_by_handle(
     margo_instance_id mid, ABT_pool pool, struct margo_pool_info *info)
 {
-    return pool_find(mid, amg_margo_key_handle(pool), info);
+    return pool_find(mid, by_handle(pool), info);
 }
 
 /* The code of an index out of range, as programs of Margo expect; only the
@@ -1255,13 +1160,13 @@ static hg_return_t index_code(hg_return_t rc)
 hg_return_t margo_find_pool_by_index(
     margo_instance_id mid, uint32_t index, struct margo_pool_info *info)
 {
-    return index_code(pool_find(mid, amg_margo_key_index(index), info));
+    return index_code(pool_find(mid, by_index(index), info));
 }
 
 hg_return_t margo_find_pool_by_name(
     margo_instance_id mid, const char *name, struct margo_pool_info *info)
 {
-    return pool_find(mid, amg_margo_key_name(name), info);
+    return pool_find(mid, by_name(name), info);
 }
 
 size_t margo_get_num_pools(margo_instance_id mid)
@@ -1272,19 +1177,19 @@ size_t margo_get_num_pools(margo_instance_id mid)
 hg_return_t margo_find_xstream_by_handle(
     margo_instance_id mid, ABT_xstream xstream, struct margo_xstream_info *info)
 {
-    return stream_find(mid, amg_margo_key_handle(xstream), info);
+    return stream_find(mid, by_handle(xstream), info);
 }
 
 hg_return_t margo_find_xstream_by_index(
     margo_instance_id mid, uint32_t index, struct margo_xstream_info *info)
 {
-    return index_code(stream_find(mid, amg_margo_key_index(index), info));
+    return index_code(stream_find(mid, by_index(index), info));
 }
 
 hg_return_t margo_find_xstream_by_name(
     margo_instance_id mid, const char *name, struct margo_xstream_info *info)
 {
-    return stream_find(mid, amg_margo_key_name(name), info);
+    return stream_find(mid, by_name(name), info);
 }
 
 size_t margo_get_num_xstreams(margo_instance_id mid)
@@ -1295,116 +1200,116 @@ size_t margo_get_num_xstreams(margo_instance_id mid)
 hg_return_t margo_pool_ref_incr_by_handle(
     margo_instance_id mid, ABT_pool handle)
 {
-    return item_call(mid, POOL, amg_margo_key_handle(handle), REF, NULL);
+    return item_call(mid, POOL, by_handle(handle), REF, NULL);
 }
 
 hg_return_t margo_pool_ref_count_by_handle(
     margo_instance_id mid, ABT_pool handle, unsigned *refcount)
 {
-    return item_count(mid, POOL, amg_margo_key_handle(handle), refcount);
+    return item_count(mid, POOL, by_handle(handle), refcount);
 }
 
 hg_return_t margo_pool_release_by_handle(margo_instance_id mid, ABT_pool handle)
 {
-    return item_call(mid, POOL, amg_margo_key_handle(handle), UNREF, NULL);
+    return item_call(mid, POOL, by_handle(handle), UNREF, NULL);
 }
 
 hg_return_t margo_pool_ref_incr_by_index(margo_instance_id mid, uint32_t index)
 {
-    return item_call(mid, POOL, amg_margo_key_index(index), REF, NULL);
+    return item_call(mid, POOL, by_index(index), REF, NULL);
 }
 
 hg_return_t margo_pool_ref_count_by_index(
     margo_instance_id mid, uint32_t index, unsigned *refcount)
 {
-    return item_count(mid, POOL, amg_margo_key_index(index), refcount);
+    return item_count(mid, POOL, by_index(index), refcount);
 }
 
 hg_return_t margo_pool_release_by_index(margo_instance_id mid, uint32_t index)
 {
-    return item_call(mid, POOL, amg_margo_key_index(index), UNREF, NULL);
+    return item_call(mid, POOL, by_index(index), UNREF, NULL);
 }
 
 hg_return_t margo_pool_ref_incr_by_name(margo_instance_id mid, const char *name)
 {
-    return item_call(mid, POOL, amg_margo_key_name(name), REF, NULL);
+    return item_call(mid, POOL, by_name(name), REF, NULL);
 }
 
 hg_return_t margo_pool_ref_count_by_name(
     margo_instance_id mid, const char *name, unsigned *refcount)
 {
-    return item_count(mid, POOL, amg_margo_key_name(name), refcount);
+    return item_count(mid, POOL, by_name(name), refcount);
 }
 
 hg_return_t margo_pool_release_by_name(margo_instance_id mid, const char *name)
 {
-    return item_call(mid, POOL, amg_margo_key_name(name), UNREF, NULL);
+    return item_call(mid, POOL, by_name(name), UNREF, NULL);
 }
 
 hg_return_t margo_xstream_ref_incr_by_handle(
     margo_instance_id mid, ABT_xstream handle)
 {
-    return item_call(mid, STREAM, amg_margo_key_handle(handle), REF, NULL);
+    return item_call(mid, STREAM, by_handle(handle), REF, NULL);
 }
 
 hg_return_t margo_xstream_ref_count_by_handle(
     margo_instance_id mid, ABT_xstream handle, unsigned *refcount)
 {
-    return item_count(mid, STREAM, amg_margo_key_handle(handle), refcount);
+    return item_count(mid, STREAM, by_handle(handle), refcount);
 }
 
 hg_return_t margo_xstream_release_by_handle(
     margo_instance_id mid, ABT_xstream handle)
 {
-    return item_call(mid, STREAM, amg_margo_key_handle(handle), UNREF, NULL);
+    return item_call(mid, STREAM, by_handle(handle), UNREF, NULL);
 }
 
 hg_return_t margo_xstream_ref_incr_by_index(
     margo_instance_id mid, uint32_t index)
 {
-    return item_call(mid, STREAM, amg_margo_key_index(index), REF, NULL);
+    return item_call(mid, STREAM, by_index(index), REF, NULL);
 }
 
 hg_return_t margo_xstream_ref_count_by_index(
     margo_instance_id mid, uint32_t index, unsigned *refcount)
 {
-    return item_count(mid, STREAM, amg_margo_key_index(index), refcount);
+    return item_count(mid, STREAM, by_index(index), refcount);
 }
 
 hg_return_t margo_xstream_release_by_index(
     margo_instance_id mid, uint32_t index)
 {
-    return item_call(mid, STREAM, amg_margo_key_index(index), UNREF, NULL);
+    return item_call(mid, STREAM, by_index(index), UNREF, NULL);
 }
 
 hg_return_t margo_xstream_ref_incr_by_name(
     margo_instance_id mid, const char *name)
 {
-    return item_call(mid, STREAM, amg_margo_key_name(name), REF, NULL);
+    return item_call(mid, STREAM, by_name(name), REF, NULL);
 }
 
 hg_return_t margo_xstream_ref_count_by_name(
     margo_instance_id mid, const char *name, unsigned *refcount)
 {
-    return item_count(mid, STREAM, amg_margo_key_name(name), refcount);
+    return item_count(mid, STREAM, by_name(name), refcount);
 }
 
 hg_return_t margo_xstream_release_by_name(
     margo_instance_id mid, const char *name)
 {
-    return item_call(mid, STREAM, amg_margo_key_name(name), UNREF, NULL);
+    return item_call(mid, STREAM, by_name(name), UNREF, NULL);
 }
 
 /* Registers a pool, and notifies the monitor. */
 static hg_return_t pool_enter(margo_instance_id mid,
-    struct amg_margo_pool *pool, struct margo_pool_info *ret_info)
+    struct amg_margo_item *pool, struct margo_pool_info *ret_info)
 {
     struct margo_monitor_add_pool_args args = {0};
     struct margo_pool_info info = {0};
-    ABT_pool handle = amg_margo_pool_abt(pool);
+    ABT_pool handle = pool->handle;
 
     AMG_MARGO_NOTIFY(mid, add_pool, MARGO_MONITOR_FN_START, &args);
-    args.ret = pool_add(mid->log, mid->pools->registry, pool);
+    args.ret = pool_add(mid, pool);
     if (args.ret == HG_SUCCESS)
         args.ret = margo_find_pool_by_handle(mid, handle, &info);
     args.info = args.ret == HG_SUCCESS ? &info : NULL;
@@ -1418,7 +1323,7 @@ hg_return_t margo_add_pool_from_json(
     margo_instance_id mid, const char *json, struct margo_pool_info *info)
 {
     struct amg_margo_pool_spec plan = {0};
-    struct amg_margo_pool *pool = NULL;
+    struct amg_margo_item *pool = NULL;
     struct json_object *object = NULL;
     bool is_read = false;
 
@@ -1431,7 +1336,7 @@ hg_return_t margo_add_pool_from_json(
     is_read = amg_margo_pool_spec_read(mid->log, "pool", object, &plan);
     json_object_put(object);
     if (is_read)
-        pool = pool_create(mid->log, &plan, false);
+        pool = pool_create(mid, &plan, false);
     amg_margo_pool_spec_free(&plan);
     if (!is_read)
         return HG_INVALID_ARG;
@@ -1441,25 +1346,27 @@ hg_return_t margo_add_pool_from_json(
 hg_return_t margo_add_pool_external(margo_instance_id mid, const char *name,
     ABT_pool pool, ABT_bool take_ownership, struct margo_pool_info *info)
 {
-    struct amg_margo_pool *made = NULL;
+    struct amg_margo_item *made = NULL;
 
     if (registry_of(mid) == NULL || pool == ABT_POOL_NULL)
         return HG_INVALID_ARG;
     if (name != NULL && !amg_margo_name_is_valid(mid->log, "the name", name))
         return HG_INVALID_ARG;
-    made = pool_wrap(mid->log, name, pool, take_ownership != 0);
+    made = pool_wrap(mid, name, pool, take_ownership != 0);
     return made == NULL ? HG_NOMEM : pool_enter(mid, made, info);
 }
 
 /* Why the pool stays; NULL: the pool may go. */
-static const char *pool_reason_locked(const struct amg_margo_pool *pool)
+static const char *pool_reason_locked(const struct amg_margo_registry *registry,
+    const struct amg_margo_item *pool)
 {
     size_t threads = 0;
 
-    (void)ABT_pool_get_total_size(amg_margo_pool_abt(pool), &threads);
-    if (pool->item.refs > 0)
+    AMG_ASSERT_HELD(&registry->lock);
+    (void)ABT_pool_get_total_size(pool->handle, &threads);
+    if (pool->refs > 0)
         return "the program has references to it";
-    if (pool->item.uses > 0)
+    if (pool->uses > 0)
         return "a stream, an RPC, the progress loop or handlers use it";
     if (threads > 0)
         return "user-level threads in it have not ended";
@@ -1468,12 +1375,11 @@ static const char *pool_reason_locked(const struct amg_margo_pool *pool)
 
 /* Does another stream than `but` run the pool? */
 static bool pool_is_run_locked(const struct amg_margo_registry *registry,
-    const struct amg_margo_pool *pool, const struct amg_margo_stream *but)
+    const struct amg_margo_item *pool, const struct amg_margo_item *but)
 {
     AMG_ASSERT_HELD(&registry->lock);
     for (unsigned i = 0; i < registry->streams.count; i++) {
-        const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(registry, i);
+        const struct amg_margo_item *stream = registry->streams.items[i];
 
         for (unsigned j = 0; stream != but && j < stream->pool_count; j++)
             if (stream->pools[j] == pool)
@@ -1482,57 +1388,51 @@ static bool pool_is_run_locked(const struct amg_margo_registry *registry,
     return false;
 }
 
-/* A pool in use that no other stream would run; or NULL. */
-static const struct amg_margo_pool *pool_left_locked(
-    const struct amg_margo_registry *registry,
-    const struct amg_margo_stream *stream)
+/* Does the stream have a pool in use that no other stream would run? */
+static bool strands_pool_locked(const struct amg_margo_registry *registry,
+    const struct amg_margo_item *stream)
 {
     AMG_ASSERT_HELD(&registry->lock);
     for (unsigned i = 0; i < stream->pool_count; i++) {
-        const struct amg_margo_pool *pool = stream->pools[i];
+        const struct amg_margo_item *pool = stream->pools[i];
 
-        if ((pool->item.uses > 1 || pool->item.refs > 0) &&
+        if ((pool->uses > 1 || pool->refs > 0) &&
             !pool_is_run_locked(registry, pool, stream))
-            return pool;
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 /* Does this stream run the caller, and no other stream the caller's pool? */
 static bool strands_caller_locked(const struct amg_margo_registry *registry,
-    const struct amg_margo_stream *stream)
+    const struct amg_margo_item *stream)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
     ABT_pool pool = ABT_POOL_NULL;
-    struct amg_margo_item *item = NULL;
 
     AMG_ASSERT_HELD(&registry->lock);
-    if (ABT_xstream_self(&self) != ABT_SUCCESS ||
-        self != amg_margo_stream_abt(stream) ||
-        ABT_self_get_last_pool(&pool) != ABT_SUCCESS)
-        return false;
-    item = amg_margo_list_find_locked(
-        &registry->pools, amg_margo_key_handle(pool), NULL);
-    return item == NULL || !pool_is_run_locked(registry,
-                               (struct amg_margo_pool *)(void *)item, stream);
+    return ABT_xstream_self(&self) == ABT_SUCCESS && self == stream->handle &&
+           ABT_self_get_last_pool(&pool) == ABT_SUCCESS &&
+           !pool_is_run_locked(
+               registry, amg_margo_pool_find_locked(registry, pool), stream);
 }
 
 /* Why the stream stays; NULL: the stream may go. */
 static const char *stream_reason_locked(
     const struct amg_margo_registry *registry,
-    const struct amg_margo_stream *stream)
+    const struct amg_margo_item *stream)
 {
     ABT_bool is_primary = ABT_FALSE;
 
     AMG_ASSERT_HELD(&registry->lock);
-    (void)ABT_xstream_is_primary(amg_margo_stream_abt(stream), &is_primary);
+    (void)ABT_xstream_is_primary(stream->handle, &is_primary);
     if (stream->is_primary || is_primary != ABT_FALSE)
         return "it is the primary one";
-    if (stream->item.refs > 0)
+    if (stream->refs > 0)
         return "the program has references to it";
     if (strands_caller_locked(registry, stream))
         return "no other stream would run the thread that asks for it";
-    if (pool_left_locked(registry, stream) != NULL)
+    if (strands_pool_locked(registry, stream))
         return "no other stream would run a pool of it that is in use by RPCs, "
                "the progress loop, handlers or the program";
     return NULL;
@@ -1540,7 +1440,7 @@ static const char *stream_reason_locked(
 
 /* Takes an item that is not in use off its list. */
 static hg_return_t item_take_off(margo_instance_id mid, enum kind kind,
-    struct amg_margo_key key, struct amg_margo_item **ret_item)
+    const void *handle, struct amg_margo_item **ret_item)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
     struct amg_margo_list *list = list_of(registry, kind);
@@ -1548,14 +1448,12 @@ static hg_return_t item_take_off(margo_instance_id mid, enum kind kind,
     const char *reason = NULL;
 
     amg_lock_lock(&registry->lock);
-    item = amg_margo_list_find_locked(list, key, NULL);
+    item = list_find(list, by_handle(handle));
     if (item != NULL)
-        reason = kind == POOL
-                     ? pool_reason_locked((struct amg_margo_pool *)(void *)item)
-                     : stream_reason_locked(
-                           registry, (struct amg_margo_stream *)(void *)item);
+        reason = kind == POOL ? pool_reason_locked(registry, item)
+                              : stream_reason_locked(registry, item);
     if (item != NULL && reason == NULL)
-        list_remove_locked(list, item);
+        list_remove(list, item);
     amg_lock_unlock(&registry->lock);
     if (item == NULL)
         return HG_NOENTRY;
@@ -1568,7 +1466,7 @@ static hg_return_t item_take_off(margo_instance_id mid, enum kind kind,
     return HG_SUCCESS;
 }
 
-static hg_return_t pool_remove(margo_instance_id mid, struct amg_margo_key key)
+static hg_return_t pool_remove(margo_instance_id mid, struct item_key key)
 {
     struct margo_monitor_remove_pool_args args = {0};
     struct margo_pool_info info = {0};
@@ -1577,32 +1475,32 @@ static hg_return_t pool_remove(margo_instance_id mid, struct amg_margo_key key)
 
     if (rc != HG_SUCCESS)
         return rc;
-    streams_reap(mid->log, mid->pools->registry, false);
+    streams_reap(mid, false);
     args.info = &info;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_START, &args);
-    args.ret = item_take_off(mid, POOL, amg_margo_key_handle(info.pool), &item);
+    args.ret = item_take_off(mid, POOL, info.pool, &item);
     if (args.ret == HG_SUCCESS)
         args.info = NULL;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_END, &args);
     amg_margo_show_begin(mid->pools->registry);
-    pool_destroy(mid->log, (struct amg_margo_pool *)(void *)item);
+    pool_destroy(mid, item);
     amg_margo_show_end(mid->pools->registry);
     return args.ret;
 }
 
 hg_return_t margo_remove_pool_by_handle(margo_instance_id mid, ABT_pool pool)
 {
-    return pool_remove(mid, amg_margo_key_handle(pool));
+    return pool_remove(mid, by_handle(pool));
 }
 
 hg_return_t margo_remove_pool_by_index(margo_instance_id mid, uint32_t index)
 {
-    return pool_remove(mid, amg_margo_key_index(index));
+    return pool_remove(mid, by_index(index));
 }
 
 hg_return_t margo_remove_pool_by_name(margo_instance_id mid, const char *name)
 {
-    return pool_remove(mid, amg_margo_key_name(name));
+    return pool_remove(mid, by_name(name));
 }
 
 /* Notifies the monitor of the result. */
@@ -1628,7 +1526,6 @@ hg_return_t margo_add_xstream_from_json(
 {
     struct margo_monitor_add_xstream_args args = {0};
     struct amg_margo_stream_spec plan = {0};
-    struct amg_margo_stream *stream = NULL;
     struct json_object *object = NULL;
     ABT_xstream handle = ABT_XSTREAM_NULL;
     hg_return_t rc = HG_INVALID_ARG;
@@ -1641,12 +1538,9 @@ hg_return_t margo_add_xstream_from_json(
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
     if (amg_margo_stream_spec_read(mid->log, "xstream", object, &plan))
-        rc = stream_create(
-            mid->log, "xstream", mid->pools->registry, &plan, &stream);
+        rc = stream_create(mid, "xstream", &plan, &handle);
     json_object_put(object);
     amg_margo_stream_spec_free(&plan);
-    if (rc == HG_SUCCESS)
-        handle = amg_margo_stream_abt(stream);
     return stream_entered(mid, rc, handle, &args, info);
 }
 
@@ -1662,13 +1556,11 @@ hg_return_t margo_add_xstream_external(margo_instance_id mid, const char *name,
     if (name != NULL && !amg_margo_name_is_valid(mid->log, "the name", name))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
-    rc = stream_wrap(
-        mid->log, mid->pools->registry, name, xstream, take_ownership != 0);
+    rc = stream_wrap(mid, name, xstream, take_ownership != 0);
     return stream_entered(mid, rc, xstream, &args, info);
 }
 
-static hg_return_t stream_remove(
-    margo_instance_id mid, struct amg_margo_key key)
+static hg_return_t stream_remove(margo_instance_id mid, struct item_key key)
 {
     struct margo_monitor_remove_xstream_args args = {0};
     struct margo_xstream_info info = {0};
@@ -1677,14 +1569,12 @@ static hg_return_t stream_remove(
 
     if (rc != HG_SUCCESS)
         return rc;
-    streams_reap(mid->log, mid->pools->registry, false);
+    streams_reap(mid, false);
     args.info = &info;
     AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_START, &args);
-    args.ret =
-        item_take_off(mid, STREAM, amg_margo_key_handle(info.xstream), &item);
+    args.ret = item_take_off(mid, STREAM, info.xstream, &item);
     if (args.ret == HG_SUCCESS) {
-        stream_destroy(mid->log, mid->pools->registry,
-            (struct amg_margo_stream *)(void *)item);
+        stream_destroy(mid, item);
         args.info = NULL;
     }
     AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_END, &args);
@@ -1694,16 +1584,16 @@ static hg_return_t stream_remove(
 hg_return_t margo_remove_xstream_by_handle(
     margo_instance_id mid, ABT_xstream xstream)
 {
-    return stream_remove(mid, amg_margo_key_handle(xstream));
+    return stream_remove(mid, by_handle(xstream));
 }
 
 hg_return_t margo_remove_xstream_by_index(margo_instance_id mid, uint32_t index)
 {
-    return stream_remove(mid, amg_margo_key_index(index));
+    return stream_remove(mid, by_index(index));
 }
 
 hg_return_t margo_remove_xstream_by_name(
     margo_instance_id mid, const char *name)
 {
-    return stream_remove(mid, amg_margo_key_name(name));
+    return stream_remove(mid, by_name(name));
 }

@@ -14,32 +14,25 @@
 #include "margo/log.h"
 #include "mercury_types.h"
 
-/* Common head of a pool and a stream; first in their structs. */
+/* A pool or a stream. */
 struct amg_margo_item {
     char *name;
     void *handle;  /* an ABT_pool or ABT_xstream */
     bool is_owned; /* freed with the item */
     unsigned uses; /* by streams, RPCs and instances */
     unsigned refs; /* by the program: margo_pool_ref_incr() */
-};
-
-struct amg_margo_pool {
-    struct amg_margo_item item;
-    int kind;   /* enum amg_margo_pool_kind */
-    int access; /* ABT_pool_access; of an external pool unknown */
-};
-
-struct amg_margo_stream {
-    struct amg_margo_item item;
+    int kind;      /* of a pool: enum amg_margo_pool_kind; of a stream:
+                    * ABT_sched_predef, or AMG_MARGO_SCHED_EXTERNAL */
+    int access;    /* of a pool: ABT_pool_access; of an external pool unknown */
+    /* Of a stream. */
     bool is_primary; /* of the thread that opened the instance: never removed */
     bool is_progress; /* requested by use_progress_thread */
-    int kind;         /* ABT_sched_predef, or AMG_MARGO_SCHED_EXTERNAL */
     int cpubind;      /* requested CPU */
     int *affinity;
     unsigned affinity_count;
-    struct amg_margo_pool **pools; /* each used once by this stream */
+    struct amg_margo_item **pools; /* each used once by this stream */
     unsigned pool_count;
-    struct amg_margo_stream *left; /* next in the registry's list `left` */
+    struct amg_margo_item *left; /* next in the registry's list `left` */
 };
 
 struct amg_margo_list {
@@ -61,69 +54,16 @@ struct amg_margo_registry {
     struct amg_margo_list streams;
     /* Streams removed by threads that they ran: these streams end by
      * themselves, and are freed later. */
-    struct amg_margo_stream *left;
+    struct amg_margo_item *left;
 };
-
-static inline struct amg_margo_pool *amg_margo_pool_at_locked(
-    const struct amg_margo_registry *registry, unsigned index)
-{
-    return (struct amg_margo_pool *)(void *)registry->pools.items[index];
-}
-
-static inline struct amg_margo_stream *amg_margo_stream_at_locked(
-    const struct amg_margo_registry *registry, unsigned index)
-{
-    return (struct amg_margo_stream *)(void *)registry->streams.items[index];
-}
-
-/* For log lines. */
-static inline const char *amg_margo_item_name(const struct amg_margo_item *item)
-{
-    return item->name == NULL ? "without a name" : item->name;
-}
-
-static inline ABT_pool amg_margo_pool_abt(const struct amg_margo_pool *pool)
-{
-    return (ABT_pool)pool->item.handle;
-}
-
-static inline ABT_xstream amg_margo_stream_abt(
-    const struct amg_margo_stream *stream)
-{
-    return (ABT_xstream)stream->item.handle;
-}
-
-/* Key of an item in a list. */
-struct amg_margo_key {
-    enum { AMG_MARGO_BY_HANDLE, AMG_MARGO_BY_INDEX, AMG_MARGO_BY_NAME } by;
-    const void *handle;
-    uint32_t index;
-    const char *name;
-};
-
-static inline struct amg_margo_key amg_margo_key_handle(const void *handle)
-{
-    return (struct amg_margo_key){.by = AMG_MARGO_BY_HANDLE, .handle = handle};
-}
-
-static inline struct amg_margo_key amg_margo_key_index(uint32_t index)
-{
-    return (struct amg_margo_key){.by = AMG_MARGO_BY_INDEX, .index = index};
-}
-
-static inline struct amg_margo_key amg_margo_key_name(const char *name)
-{
-    return (struct amg_margo_key){.by = AMG_MARGO_BY_NAME, .name = name};
-}
 
 /* From begin to end no pool or stream of the registry is freed. */
 void amg_margo_show_begin(struct amg_margo_registry *registry);
 void amg_margo_show_end(struct amg_margo_registry *registry);
 
-/* Finds an item, or NULL; `ret_index` may be NULL. */
-struct amg_margo_item *amg_margo_list_find_locked(
-    const struct amg_margo_list *list, struct amg_margo_key key,
-    uint32_t *ret_index);
+/* The registered pool of that handle, or NULL. */
+struct amg_margo_item *amg_margo_pool_find_locked(
+    const struct amg_margo_registry *registry, ABT_pool pool);
 
 /* pools.c: the named pools and streams of an instance. The registry is shared
  * with the instance's parent and children. */

@@ -33,26 +33,27 @@ enum amg_margo_pool_kind {
 /* A scheduler of the program, besides the values of ABT_sched_predef. */
 enum { AMG_MARGO_SCHED_EXTERNAL = ABT_SCHED_BASIC_WAIT + 1 };
 
+/* Names lie in the JSON text. */
 struct amg_margo_pool_spec {
-    char *name; /* NULL: to be made up */
-    int kind;   /* enum amg_margo_pool_kind */
-    int access; /* ABT_pool_access */
-    void *made; /* the ABT_pool, once created by pools.c */
+    const char *name; /* NULL: to be made up */
+    int kind;         /* enum amg_margo_pool_kind */
+    int access;       /* ABT_pool_access */
+    void *made;       /* the ABT_pool, once created by pools.c */
 };
 
 /* A reference to a pool by name, or by index if `name` is NULL; an index of -1:
  * the default. */
 struct amg_margo_pool_ref {
-    char *name;
+    const char *name;
     int index;
     bool is_own; /* an index among the pools of the plan, which a child instance
                   * adds to its parent's pools */
 };
 
 struct amg_margo_stream_spec {
-    char *name;  /* NULL: to be made up */
-    int kind;    /* ABT_sched_predef */
-    int cpubind; /* -1: none */
+    const char *name; /* NULL: to be made up */
+    int kind;         /* ABT_sched_predef */
+    int cpubind;      /* -1: none */
     int *affinity;
     unsigned affinity_count;
     struct amg_margo_pool_ref *pools;
@@ -61,18 +62,13 @@ struct amg_margo_stream_spec {
 };
 
 /* Read an element of "pools", or of "xstreams". False: refused, or no memory;
- * logged. The caller frees the plan, also after a failure. */
+ * logged. The caller frees a stream's plan, also after a failure. */
 bool amg_margo_pool_spec_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, struct amg_margo_pool_spec *plan);
-void amg_margo_pool_spec_free(struct amg_margo_pool_spec *plan);
 bool amg_margo_stream_spec_read(const struct amg_margo_log *log,
     const char *path, struct json_object *object,
     struct amg_margo_stream_spec *plan);
 void amg_margo_stream_spec_free(struct amg_margo_stream_spec *plan);
-
-/* Reads an integer or a string. */
-bool amg_margo_pool_ref_read(const struct amg_margo_log *log, const char *path,
-    struct json_object *value, struct amg_margo_pool_ref *ret_ref);
 
 /* Is the name valid? If not, the reason is logged. */
 bool amg_margo_name_is_valid(
@@ -94,28 +90,11 @@ struct amg_margo_plan {
     bool rpc_is_progress;               /* `rpc` is the pool `progress` */
 };
 
-/* Reads the arrays "pools" and "xstreams" of the section "argobots", which may
- * be NULL, into `plan`, which is all zero, with room for `more` pools and
- * streams. False: refused, or no memory; logged. The caller frees the plan,
- * also after a failure of this or a later function. */
-bool amg_margo_plan_read(const struct amg_margo_log *log,
-    struct json_object *argobots, unsigned more, struct amg_margo_plan *plan);
-void amg_margo_plan_free(struct amg_margo_plan *plan);
-
-/* Append a pool, or a stream of one pool, where there is room; a name of NULL
- * is made up later. False: no memory, logged. */
-bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, const char *name, int kind);
-bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, const char *name, unsigned pool);
-
 /* Logs that a reference leads to none of `count` pools. */
 void amg_margo_plan_log_missing(const struct amg_margo_log *log,
     const char *path, const struct amg_margo_pool_ref *ref, unsigned count);
 
-/* The index of the pool or stream of that name; -1: no such name. */
-int amg_margo_plan_find_pool(
-    const struct amg_margo_plan *plan, const char *name);
+/* The index of the stream of that name; -1: no such name. */
 int amg_margo_plan_find_stream(
     const struct amg_margo_plan *plan, const char *name);
 
@@ -161,12 +140,6 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 /* Accepts zeroed memory. */
 void amg_margo_config_free(struct amg_margo_config *config);
-
-/* Reads the section, which may be NULL, into `info`. Strings lie in the
- * section. Settings of Mercury's log take effect at once. False: refused,
- * logged. `is_listening`: the mode of the instance, which takes precedence. */
-bool amg_margo_mercury_read(const struct amg_margo_log *log,
-    struct json_object *section, bool is_listening, struct hg_init_info *info);
 
 /* The section as JSON, without address and limits; NULL: no memory. */
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);

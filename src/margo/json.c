@@ -56,7 +56,7 @@ static const char *type_name(enum json_type type)
     }
 }
 
-static bool type_is(const struct amg_margo_log *log, const char *path,
+bool amg_json_is(const struct amg_margo_log *log, const char *path,
     struct json_object *value, enum json_type type)
 {
     if (json_object_is_type(value, type))
@@ -76,7 +76,7 @@ bool amg_json_section(const struct amg_margo_log *log, const char *path,
     char where[AMG_JSON_PATH_CAP];
 
     amg_json_path_key(where, path, key);
-    if (value != NULL && !type_is(log, where, value, type))
+    if (value != NULL && !amg_json_is(log, where, value, type))
         return false;
     *ret_value = value;
     return true;
@@ -87,7 +87,7 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
 {
     int64_t number = 0;
 
-    if (!type_is(log, path, value, json_type_int))
+    if (!amg_json_is(log, path, value, json_type_int))
         return false;
     /* json-c takes numbers beyond 64 bits for the nearest 64-bit number, which
      * is outside of all ranges here. */
@@ -127,7 +127,7 @@ static bool word_read(const struct amg_margo_log *log, const char *path,
     const char *const *words = field->words;
     const char *word = NULL;
 
-    if (!type_is(log, path, value, json_type_string))
+    if (!amg_json_is(log, path, value, json_type_string))
         return false;
     word = json_object_get_string(value);
     for (int i = 0; words[i] != NULL; i++) {
@@ -145,7 +145,7 @@ static bool text_read(const struct amg_margo_log *log, const char *path,
 {
     const char *text = NULL;
 
-    if (!type_is(log, path, value, json_type_string))
+    if (!amg_json_is(log, path, value, json_type_string))
         return false;
     text = json_object_get_string(value);
     if (strlen(text) != (size_t)json_object_get_string_len(value)) {
@@ -181,7 +181,7 @@ static bool field_read(const struct amg_margo_log *log, const char *path,
     switch (field->kind) {
     case AMG_JSON_BOOL:
     case AMG_JSON_BYTE:
-        if (!type_is(log, path, value, json_type_boolean))
+        if (!amg_json_is(log, path, value, json_type_boolean))
             return false;
         if (field->kind == AMG_JSON_BOOL)
             *(bool *)place = json_object_get_boolean(value) != 0;

@@ -52,6 +52,10 @@ bool amg_json_write(struct json_object *object,
  * requires, becomes "\\xff", with its two digits. NULL: no memory. */
 struct json_object *amg_json_string(const char *text);
 
+/* Is the value of that type? If not, that is logged. */
+bool amg_json_is(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, enum json_type type);
+
 /* Reads an integer; `path` names it in the log. False: refused, logged. */
 bool amg_json_int(const struct amg_margo_log *log, const char *path,
     struct json_object *value, int64_t min, int64_t max, int64_t *ret_number);

@@ -1334,10 +1334,9 @@ hg_return_t margo_add_pool_from_json(
     if (object == NULL)
         return HG_INVALID_ARG;
     is_read = amg_margo_pool_spec_read(mid->log, "pool", object, &plan);
-    json_object_put(object);
     if (is_read)
         pool = pool_create(mid, &plan, false);
-    amg_margo_pool_spec_free(&plan);
+    json_object_put(object);
     if (!is_read)
         return HG_INVALID_ARG;
     return pool == NULL ? HG_OTHER_ERROR : pool_enter(mid, pool, info);
@@ -1539,8 +1538,8 @@ hg_return_t margo_add_xstream_from_json(
     AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
     if (amg_margo_stream_spec_read(mid->log, "xstream", object, &plan))
         rc = stream_create(mid, "xstream", &plan, &handle);
-    json_object_put(object);
     amg_margo_stream_spec_free(&plan);
+    json_object_put(object);
     return stream_entered(mid, rc, handle, &args, info);
 }
 

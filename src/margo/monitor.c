@@ -8,7 +8,7 @@
 #include "margo/handle.h"
 #include "margo/instance.h"
 #include "margo/json.h"
-#include "margo/monitor_data.h"
+#include "margo/monitor_stats.h"
 #include "margo/request.h"
 
 /* The requested monitor, or NULL. */

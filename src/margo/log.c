@@ -32,31 +32,9 @@ static const char *const level_names[] = {
 
 enum { LEVELS = sizeof(level_names) / sizeof(level_names[0]) };
 
-/* PRINTER(info) is print_info(), which prints "[info] message". */
-#define PRINTER(name)                                                          \
-    static void print_##name(void *uargs, const char *message)                 \
-    {                                                                          \
-        (void)uargs;                                                           \
-        fprintf(stderr, "[" #name "] %s\n", message);                          \
-    }
-
-PRINTER(trace)
-PRINTER(debug)
-PRINTER(info)
-PRINTER(warning)
-PRINTER(error)
-PRINTER(critical)
-
+/* Its functions are NULL until the program sets a logger: lines go to stderr.
+ */
 static struct amg_margo_log log_global = {
-    .to =
-        {
-            .trace = print_trace,
-            .debug = print_debug,
-            .info = print_info,
-            .warning = print_warning,
-            .error = print_error,
-            .critical = print_critical,
-        },
     .level = -1, /* not read yet: log_level() */
 };
 
@@ -117,7 +95,6 @@ static void log_print(const struct amg_margo_log *log, margo_log_level level,
     if ((int)level < log_level(log))
         return;
     print = log_function(&log->to, level);
-    AMG_ASSERT(print != NULL);
     va_copy(again, args);
     len = vsnprintf(line, sizeof(line), fmt, args);
     if (len >= (int)sizeof(line))
@@ -125,8 +102,11 @@ static void log_print(const struct amg_margo_log *log, margo_log_level level,
     if (longer != NULL)
         (void)vsnprintf(longer, (size_t)len + 1, fmt, again);
     va_end(again);
-    if (len >= 0)
+    if (len >= 0 && print != NULL)
         print(log->to.uargs, longer != NULL ? longer : line);
+    else if (len >= 0)
+        fprintf(stderr, "[%s] %s\n", level_names[level],
+            longer != NULL ? longer : line);
     amg_mem_free(longer);
 }
 

@@ -26,14 +26,28 @@
  * serving is over. So the count never is 0 while callbacks of the end take
  * references and release them. When the count is 0, the class, the context and
  * the pools are closed. The memory of the last CLOSED_KEPT closed instances is
- * kept, so that a late call finds out that its instance has ended. */
+ * kept, so that a late call finds out that its instance has ended.
+ *
+ * A child of fork() has the memory of an instance, but no thread that runs its
+ * loop or its handlers: a wait for these threads would never end, and a lock
+ * that such a thread held during fork() stays locked. So before fork() returns
+ * in the child, fork_child() sets the state of each instance of the parent to
+ * INHERITED, the last state: calls find the instance stopped before they lock
+ * or wait, like after its end. Calls that end the instance return at once, with
+ * success: the instance ends in the parent. */
 #include "margo/loop.h"
 
+#include <stdlib.h>
+
+#include "amalgam_thallium.h"
 #include "base/assert.h"
 #include "base/bias.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/list.h"
+#include "base/lock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "core/context.h"
 #include "margo/config.h"
 #include "margo/handle.h"
@@ -41,6 +55,218 @@
 #include "margo/registry.h"
 #include "margo/request.h"
 #include "margo/rpc.h"
+
+/* A function that is called while the instance ends; owned by its list. */
+struct callback {
+    struct amg_link link;
+    const void *owner; /* NULL: of no provider */
+    margo_finalize_callback_t function;
+    void *arg;
+};
+
+static struct amg_list *list_of(margo_instance_id mid, bool before)
+{
+    return before ? &mid->finalize->callbacks.before
+                  : &mid->finalize->callbacks.after;
+}
+
+/* `caller`: the public call, for the log. */
+static void callback_push(margo_instance_id mid, bool before, const void *owner,
+    margo_finalize_callback_t function, void *arg, const char *caller)
+{
+    struct callback *callback = NULL;
+
+    if (!AMG_CONTRACT_OF(caller, mid != MARGO_INSTANCE_NULL, "mid is NULL") ||
+        !AMG_CONTRACT_OF(caller, function != NULL, "the function is NULL"))
+        return;
+    callback = amg_mem_zalloc(sizeof(*callback));
+    if (callback == NULL) {
+        margo_error(mid, "%s: no memory; nothing is pushed", caller);
+        return;
+    }
+    callback->owner = owner;
+    callback->function = function;
+    callback->arg = arg;
+    amg_lock_lock(&mid->finalize->callbacks.lock);
+    amg_list_push_front(list_of(mid, before), &callback->link);
+    amg_lock_unlock(&mid->finalize->callbacks.lock);
+}
+
+/* The newest callback of an owner, or NULL. */
+static struct callback *find_locked(struct amg_list *list, const void *owner)
+{
+    struct amg_link *link = amg_list_first(list);
+
+    for (; link != NULL; link = amg_list_next(list, link)) {
+        struct callback *callback =
+            amg_container_of(link, struct callback, link);
+
+        if (callback->owner == owner)
+            return callback;
+    }
+    return NULL;
+}
+
+int amalgam_margo_callback_get(margo_instance_id mid, int is_before,
+    const void *owner, void (*ref)(margo_finalize_callback_t cb, void *arg),
+    margo_finalize_callback_t *ret_cb, void **ret_arg)
+{
+    struct callback *callback = NULL;
+
+    if (!AMG_GIVEN(mid) || !AMG_GIVEN(ret_cb) || !AMG_GIVEN(ret_arg))
+        return 0;
+    amg_lock_lock(&mid->finalize->callbacks.lock);
+    callback = find_locked(list_of(mid, is_before != 0), owner);
+    if (callback != NULL) {
+        *ret_cb = callback->function;
+        *ret_arg = callback->arg;
+        if (ref != NULL)
+            ref(*ret_cb, *ret_arg);
+        else
+            amg_list_remove(&callback->link);
+    }
+    amg_lock_unlock(&mid->finalize->callbacks.lock);
+    if (callback != NULL && ref == NULL)
+        amg_mem_free(callback);
+    return callback != NULL;
+}
+
+static void ref_none(margo_finalize_callback_t function, void *arg)
+{
+    (void)function;
+    (void)arg;
+}
+
+static int callback_pop(margo_instance_id mid, bool before, const void *owner)
+{
+    margo_finalize_callback_t function = NULL;
+    void *arg = NULL;
+
+    return amalgam_margo_callback_get(
+        mid, before, owner, NULL, &function, &arg);
+}
+
+static int callback_top(margo_instance_id mid, bool before, const void *owner,
+    margo_finalize_callback_t *ret_function, void **ret_arg)
+{
+    margo_finalize_callback_t function = NULL;
+    void *arg = NULL;
+
+    if (!amalgam_margo_callback_get(
+            mid, before, owner, ref_none, &function, &arg))
+        return 0;
+    if (ret_function != NULL)
+        *ret_function = function;
+    if (ret_arg != NULL)
+        *ret_arg = arg;
+    return 1;
+}
+
+/* Removes the first callback of a list, or NULL. */
+static struct callback *callback_take(margo_instance_id mid, bool before)
+{
+    struct amg_link *link = NULL;
+
+    amg_lock_lock(&mid->finalize->callbacks.lock);
+    link = amg_list_pop(list_of(mid, before));
+    amg_lock_unlock(&mid->finalize->callbacks.lock);
+    return link == NULL ? NULL : amg_container_of(link, struct callback, link);
+}
+
+static void callbacks_run(margo_instance_id mid, bool before)
+{
+    struct callback *callback = NULL;
+
+    while ((callback = callback_take(mid, before)) != NULL) {
+        margo_finalize_callback_t function = callback->function;
+        void *arg = callback->arg;
+
+        amg_mem_free(callback);
+        function(arg);
+    }
+}
+
+static void callbacks_fini(margo_instance_id mid)
+{
+    unsigned before = 0;
+
+    for (before = 0; before < 2; before++) {
+        struct callback *callback = NULL;
+
+        while ((callback = callback_take(mid, before != 0)) != NULL)
+            amg_mem_free(callback);
+    }
+}
+
+void margo_push_prefinalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t cb, void *uargs)
+{
+    callback_push(mid, true, NULL, cb, uargs, __func__);
+}
+
+int margo_pop_prefinalize_callback(margo_instance_id mid)
+{
+    return callback_pop(mid, true, NULL);
+}
+
+int margo_top_prefinalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs)
+{
+    return callback_top(mid, true, NULL, cb, uargs);
+}
+
+void margo_provider_push_prefinalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t cb, void *uargs)
+{
+    callback_push(mid, true, owner, cb, uargs, __func__);
+}
+
+int margo_provider_pop_prefinalize_callback(
+    margo_instance_id mid, const void *owner)
+{
+    return callback_pop(mid, true, owner);
+}
+
+int margo_provider_top_prefinalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t *cb, void **uargs)
+{
+    return callback_top(mid, true, owner, cb, uargs);
+}
+
+void margo_push_finalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t cb, void *uargs)
+{
+    callback_push(mid, false, NULL, cb, uargs, __func__);
+}
+
+int margo_pop_finalize_callback(margo_instance_id mid)
+{
+    return callback_pop(mid, false, NULL);
+}
+
+int margo_top_finalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs)
+{
+    return callback_top(mid, false, NULL, cb, uargs);
+}
+
+void margo_provider_push_finalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t cb, void *uargs)
+{
+    callback_push(mid, false, owner, cb, uargs, __func__);
+}
+
+int margo_provider_pop_finalize_callback(
+    margo_instance_id mid, const void *owner)
+{
+    return callback_pop(mid, false, owner);
+}
+
+int margo_provider_top_finalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t *cb, void **uargs)
+{
+    return callback_top(mid, false, owner, cb, uargs);
+}
 
 /* Pending operations are logged for the first time after 1/LOG_PART of the time
  * limit, then each time after twice as long, up to AMALGAM_SILENT_MS. */
@@ -56,22 +282,25 @@ static const bool edges[AMG_MARGO_STATE_COUNT][AMG_MARGO_STATE_COUNT] = {
     [AMG_MARGO_STOPPED] = {[AMG_MARGO_CLOSED] = true},
 };
 
-void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
+static void set_state(margo_instance_id mid, enum amg_margo_state next)
 {
     AMG_ASSERT(
         edges[atomic_load_explicit(&mid->state, memory_order_relaxed)][next]);
     atomic_store_explicit(&mid->state, next, memory_order_release);
 }
 
-/* All instances of the process; the lock also guards their `refs`. */
+/* All instances of the process; the lock, which fork() waits for, also guards
+ * their `refs`. */
 static struct amg_lock all_lock AMG_LOCK_KEPT;
 static struct {
     struct amg_list instances; /* of struct margo_instance */
     struct amg_list closed;    /* closed instances, oldest first */
     unsigned closed_count;
+    struct amg_list inherited; /* of the parent of this process */
 } all = {
     .instances = {{&all.instances.head, &all.instances.head}},
     .closed = {{&all.closed.head, &all.closed.head}},
+    .inherited = {{&all.inherited.head, &all.inherited.head}},
 };
 
 static margo_instance_id instance_of(struct amg_link *link)
@@ -80,24 +309,43 @@ static margo_instance_id instance_of(struct amg_link *link)
 }
 
 /* The id is only compared, since its instance may be freed. */
-static bool is_known_locked(margo_instance_id mid)
+static bool is_listed_locked(const struct amg_list *list, margo_instance_id mid)
 {
-    struct amg_link *link = amg_list_first(&all.instances);
+    struct amg_link *link = amg_list_first(list);
 
     AMG_ASSERT_HELD(&all_lock);
-    for (; link != NULL; link = amg_list_next(&all.instances, link))
+    for (; link != NULL; link = amg_list_next(list, link))
         if (instance_of(link) == mid)
             return true;
     return false;
 }
 
-void amg_margo_refs_init(margo_instance_id mid)
+static bool is_known_locked(margo_instance_id mid)
+{
+    AMG_ASSERT_HELD(&all_lock);
+    return is_listed_locked(&all.instances, mid) ||
+           is_listed_locked(&all.inherited, mid);
+}
+
+/* Is it an instance of the parent of this process? The id is only compared. */
+static bool is_inherited(margo_instance_id mid)
+{
+    bool is_found = false;
+
+    amg_lock_lock(&all_lock);
+    is_found = is_listed_locked(&all.inherited, mid);
+    amg_lock_unlock(&all_lock);
+    return is_found;
+}
+
+void amg_margo_instance_opened(margo_instance_id mid)
 {
     amg_lock_lock(&all_lock);
     AMG_ASSERT(mid->refs.count == 0 && mid->refs.callers == 0);
     mid->refs.count = 1;
     amg_list_push(&all.instances, &mid->refs.link);
     amg_lock_unlock(&all_lock);
+    set_state(mid, AMG_MARGO_RUNNING);
 }
 
 /* Begins a public call: keeps the memory of the instance until
@@ -270,6 +518,114 @@ static void wait_locked(margo_instance_id mid, const char *what)
     ABT_mutex_lock(mutex);
 }
 
+/* Calls of ABT_finalize() that ended instances still owe; a counter. */
+static atomic_uint owed;
+static atomic_bool is_registered; /* with atexit() */
+
+/* In a child of fork(). */
+static void fork_child(void)
+{
+    struct amg_link *link = NULL;
+
+    atomic_store_explicit(&owed, 0, memory_order_relaxed);
+    while ((link = amg_list_pop(&all.instances)) != NULL ||
+           (link = amg_list_pop(&all.closed)) != NULL) {
+        /* NOTE(not by set_state()): from any state. */
+        atomic_store_explicit(&instance_of(link)->state, AMG_MARGO_INHERITED,
+            memory_order_relaxed);
+        amg_list_push(&all.inherited, link);
+    }
+    all.closed_count = 0;
+}
+
+bool amg_margo_runtime_enter(bool *ret_is_first)
+{
+    bool is_first = ABT_initialized() != ABT_SUCCESS;
+    int rc = ABT_init(0, NULL);
+
+    if (rc != ABT_SUCCESS) {
+        margo_error(MARGO_INSTANCE_NULL,
+            "user-level threads cannot be started: ABT_init() returned %d", rc);
+        return false;
+    }
+    if (!atomic_exchange_explicit(&is_registered, true, memory_order_relaxed)) {
+        (void)atexit(amg_margo_runtime_finalize);
+        amg_fork_watch();
+        amg_fork_tell(NULL, NULL, fork_child);
+    }
+    *ret_is_first = is_first;
+    return true;
+}
+
+void amg_margo_runtime_leave(void)
+{
+    atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
+}
+
+void amg_margo_runtime_finalize(void)
+{
+    unsigned count = atomic_load_explicit(&owed, memory_order_relaxed);
+
+    while (count > 0) {
+        if (!atomic_compare_exchange_weak_explicit(&owed, &count, count - 1u,
+                memory_order_relaxed, memory_order_relaxed))
+            continue;
+        if (ABT_finalize() != ABT_SUCCESS) {
+            /* Only the primary thread may make the last call, and makes it
+             * later. */
+            atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
+            return;
+        }
+        count = atomic_load_explicit(&owed, memory_order_relaxed);
+    }
+}
+
+static void hg_close(margo_instance_id mid)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mid->hg_context != NULL && mid->owns_context)
+        rc = HG_Context_destroy(mid->hg_context);
+    if (rc != HG_SUCCESS)
+        margo_error(mid,
+            "the context stays open: HG_Context_destroy() returned %s; the "
+            "line before this one says what is in use",
+            HG_Error_to_string(rc));
+    else if (mid->hg_class != NULL && mid->owns_class &&
+             (rc = HG_Finalize(mid->hg_class)) != HG_SUCCESS)
+        margo_error(mid,
+            "the class stays open: HG_Finalize() returned %s; the line before "
+            "this one says what is still in use and must be freed before "
+            "margo_finalize()",
+            HG_Error_to_string(rc));
+    mid->hg_context = NULL;
+    mid->hg_class = NULL;
+}
+
+void amg_margo_close_network(margo_instance_id mid)
+{
+    if (mid->is_abandoned)
+        return;
+    (void)amg_margo_handles_log_leaks(mid);
+    amg_margo_rpcs_fini(mid);
+    amg_margo_services_close(mid);
+    amg_margo_handles_close(mid);
+    hg_close(mid);
+    amg_margo_monitoring_close(mid);
+}
+
+void amg_margo_instance_free(margo_instance_id mid)
+{
+    if (amg_margo_state_of(mid) == AMG_MARGO_OPENING)
+        set_state(mid, AMG_MARGO_CLOSED);
+    /* A late call reads the key, to find out whether its caller is a
+     * handler. */
+    amg_margo_dispatch_close(mid);
+    callbacks_fini(mid);
+    amg_margo_requests_close(mid);
+    amg_mem_free(mid);
+}
+
 /* Notes whether the calling thread runs callbacks. */
 static void runner_set(margo_instance_id mid, bool runs)
 {
@@ -293,7 +649,7 @@ static bool is_runner(margo_instance_id mid)
                                   memory_order_relaxed);
 }
 
-bool amg_margo_may_wait(margo_instance_id mid)
+static bool may_wait(margo_instance_id mid)
 {
     return !amg_margo_handler_is_self(mid) && !amg_margo_is_loop(mid) &&
            !is_runner(mid) && !amg_margo_is_tasklet();
@@ -330,7 +686,7 @@ static void before_run(void *arg)
 
     AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_START, &event);
     runner_set(mid, true);
-    amg_margo_callbacks_run(mid, true);
+    callbacks_run(mid, true);
     runner_set(mid, false);
     AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_END, &event);
     deadline_set(mid);
@@ -349,7 +705,7 @@ static bool finalize_begin(margo_instance_id mid)
     finalize_lock(mid);
     is_first = amg_margo_state_of(mid) == AMG_MARGO_RUNNING;
     if (is_first)
-        amg_margo_set_state(mid, AMG_MARGO_FINALIZING);
+        set_state(mid, AMG_MARGO_FINALIZING);
     finalize_unlock(mid);
     if (!is_first)
         return false;
@@ -433,7 +789,7 @@ static void finalize_stop(margo_instance_id mid)
     amg_margo_timers_fini(mid);
     AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_START, &event);
     runner_set(mid, true);
-    amg_margo_callbacks_run(mid, false);
+    callbacks_run(mid, false);
     runner_set(mid, false);
     AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_END, &event);
     refs_finalized(mid);
@@ -469,7 +825,7 @@ static void streams_end(margo_instance_id mid)
     AMG_ASSERT(amg_margo_state_of(mid) == AMG_MARGO_STOPPED);
     close_rest(mid);
     finalize_lock(mid);
-    amg_margo_set_state(mid, AMG_MARGO_CLOSED);
+    set_state(mid, AMG_MARGO_CLOSED);
     notify_locked(mid);
     finalize_unlock(mid);
     /* Handlers of an abandoned instance still run in its streams, so a join of
@@ -504,7 +860,7 @@ static void loop_ended(margo_instance_id mid)
 {
     bool is_mine = false;
 
-    amg_margo_set_state(mid, AMG_MARGO_STOPPED);
+    set_state(mid, AMG_MARGO_STOPPED);
     finalize_lock(mid);
     mid->finalize->is_drained = true;
     is_mine = mid->finalize->closers == 0 && !mid->finalize->is_claimed;
@@ -564,7 +920,7 @@ static void finalize_finish(margo_instance_id mid)
 /* Waits for the end, unless the end would wait for the caller. */
 static void finish_or_refuse(margo_instance_id mid, const char *caller)
 {
-    if (amg_margo_may_wait(mid))
+    if (may_wait(mid))
         finalize_finish(mid);
     else
         margo_error(mid,
@@ -577,7 +933,7 @@ static void finish_or_refuse(margo_instance_id mid, const char *caller)
 /* Calls instance_enter(), and logs an error. */
 static bool enter_or_log(margo_instance_id mid, const char *caller)
 {
-    if (amg_margo_inherits(mid))
+    if (is_inherited(mid))
         return false;
     if (instance_enter(mid))
         return true;
@@ -613,8 +969,7 @@ void margo_finalize(margo_instance_id mid)
     finalize_lock(mid);
     is_alone = mid->finalize->closers == 0;
     finalize_unlock(mid);
-    if (amg_margo_may_wait(mid) && !may_be_awaited(mid) &&
-        (is_first || is_alone))
+    if (may_wait(mid) && !may_be_awaited(mid) && (is_first || is_alone))
         finalize_finish(mid);
     release(mid);
 }
@@ -679,7 +1034,7 @@ hg_return_t margo_instance_release(margo_instance_id mid)
     bool begins = false;
     hg_return_t rc = HG_SUCCESS;
 
-    if (amg_margo_inherits(mid) || instance_unref_many(mid))
+    if (is_inherited(mid) || instance_unref_many(mid))
         return HG_SUCCESS;
     if (!instance_enter(mid))
         return HG_INVALID_ARG;
@@ -692,9 +1047,76 @@ hg_return_t margo_instance_release(margo_instance_id mid)
         close_if_unreferenced(mid, may_end_streams(mid));
     } else {
         finalize_begin(mid);
-        if (amg_margo_may_wait(mid))
+        if (may_wait(mid))
             finalize_finish(mid);
     }
     release(mid);
     return rc;
+}
+
+/* For thallium.hpp: the end of an instance whose last engine goes away.
+ *
+ * Thallium up to 0.5 waited in the destructor of a server's engine until
+ * finalize() was called, and a program's main() could end so; Thallium 0.16
+ * ends nothing there. A server that no process can call any more has no reason
+ * to wait: a server without an RPC of the program and without remote shutdown
+ * ends at once, whatever the program wants. A server that waits logs that after
+ * a second, by a timer of its loop, which fires before the wait returns. */
+enum { LOG_AFTER_MS = 1000 };
+
+/* A thread that waits for the end; on that thread's stack. */
+struct end_wait {
+    struct amg_margo_timer timer;
+    margo_instance_id mid;
+};
+
+static void engine_log(struct amg_margo_timer *timer, bool is_due)
+{
+    const struct end_wait *wait =
+        amg_container_of(timer, struct end_wait, timer);
+
+    if (is_due && amg_margo_state_of(wait->mid) == AMG_MARGO_RUNNING)
+        margo_warning(wait->mid,
+            "the last engine of this server was destroyed without "
+            "finalize(): the server goes on, and waits for "
+            "finalize(); AMALGAM_ENGINE_WAIT=0 ends instead");
+}
+
+static void finalize_await(margo_instance_id mid)
+{
+    struct end_wait wait = {.timer = {.fire = engine_log}, .mid = mid};
+
+    (void)amg_margo_timer_arm(
+        mid, &wait.timer, amg_clock_deadline_ns(LOG_AFTER_MS));
+    margo_wait_for_finalize(mid);
+    AMG_ASSERT(!wait.timer.is_armed);
+}
+
+static bool may_be_called(margo_instance_id mid)
+{
+    return amg_margo_rpcs_are_served(mid) ||
+           atomic_load_explicit(
+               &mid->services->allows_shutdown, memory_order_relaxed);
+}
+
+void amalgam_margo_engine_end(
+    margo_instance_id mid, enum amalgam_margo_engine_how how)
+{
+    bool is_running = false;
+
+    if (!AMG_GIVEN(mid))
+        return;
+    is_running = amg_margo_state_of(mid) == AMG_MARGO_RUNNING;
+    if (how == AMALGAM_MARGO_ENGINE_RELEASES) {
+        if (is_running)
+            (void)margo_instance_release(mid);
+    } else if (!may_wait(mid)) {
+        if (is_running)
+            margo_finalize(mid);
+    } else if (how == AMALGAM_MARGO_ENGINE_WAITS && is_running &&
+               amg_env_number(AMG_ENV_ENGINE_WAIT) != 0 && may_be_called(mid)) {
+        finalize_await(mid);
+    } else {
+        margo_finalize_and_wait(mid);
+    }
 }

@@ -538,6 +538,23 @@ void *margo_get_data(hg_handle_t handle)
     return kept == NULL ? NULL : kept->user_data;
 }
 
+void *amalgam_margo_data_ref(hg_handle_t handle, void (*ref)(void *data))
+{
+    struct amg_margo_handle *kept = amg_margo_handle_find(handle);
+    void *data = NULL;
+
+    if (!AMG_CONTRACT(kept != NULL, "handle is of no instance") ||
+        !AMG_GIVEN(ref))
+        return NULL;
+    AMG_ASSERT(kept->rpc != NULL);
+    amg_lock_lock(&kept->rpc->data_lock);
+    data = kept->rpc->data;
+    if (data != NULL)
+        ref(data);
+    amg_lock_unlock(&kept->rpc->data_lock);
+    return data;
+}
+
 /* The instance that registered the RPC, for handles of HG_Create(). */
 static margo_instance_id info_instance(const struct hg_info *info)
 {

@@ -10,7 +10,6 @@
 #include "base/assert.h"
 #include "base/env.h"
 #include "base/mem.h"
-#include "base/process.h"
 #include "core/class.h"
 #include "init/init.h"
 #include "margo-util.h"
@@ -42,59 +41,6 @@ struct whole {
  * nested calls between two processes need a credit for each level. So an
  * instance has more credits than HG's default of 64. */
 enum { CREDITS = 1024 };
-
-/* Calls of ABT_finalize() that ended instances still owe; a counter. */
-static atomic_uint owed;
-static atomic_bool is_registered; /* with atexit() */
-
-/* In a child of fork(). */
-static void owed_inherit(void)
-{
-    atomic_store_explicit(&owed, 0, memory_order_relaxed);
-}
-
-/* Initialises the runtime. False: failed, logged. `ret_is_first`: the runtime
- * was not initialised before. */
-static bool runtime_enter(bool *ret_is_first)
-{
-    bool is_first = ABT_initialized() != ABT_SUCCESS;
-    int rc = ABT_init(0, NULL);
-
-    if (rc != ABT_SUCCESS) {
-        margo_error(MARGO_INSTANCE_NULL,
-            "user-level threads cannot be started: ABT_init() returned %d", rc);
-        return false;
-    }
-    if (!atomic_exchange_explicit(&is_registered, true, memory_order_relaxed)) {
-        (void)atexit(amg_margo_runtime_finalize);
-        amg_fork_tell(NULL, NULL, owed_inherit);
-    }
-    *ret_is_first = is_first;
-    return true;
-}
-
-void amg_margo_runtime_leave(void)
-{
-    atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
-}
-
-void amg_margo_runtime_finalize(void)
-{
-    unsigned count = atomic_load_explicit(&owed, memory_order_relaxed);
-
-    while (count > 0) {
-        if (!atomic_compare_exchange_weak_explicit(&owed, &count, count - 1u,
-                memory_order_relaxed, memory_order_relaxed))
-            continue;
-        if (ABT_finalize() != ABT_SUCCESS) {
-            /* Only the primary thread may make the last call, and makes it
-             * later. */
-            atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
-            return;
-        }
-        count = atomic_load_explicit(&owed, memory_order_relaxed);
-    }
-}
 
 /* Arguments of the public call. */
 struct open_args {
@@ -195,51 +141,6 @@ static bool services_open(
            amg_margo_loop_start(mid, &amg_margo_finalize_of_loop, !has_core);
 }
 
-static void hg_close(margo_instance_id mid)
-{
-    hg_return_t rc = HG_SUCCESS;
-
-    if (mid->hg_context != NULL && mid->owns_context)
-        rc = HG_Context_destroy(mid->hg_context);
-    if (rc != HG_SUCCESS)
-        margo_error(mid,
-            "the context stays open: HG_Context_destroy() returned %s; the "
-            "line before this one says what is in use",
-            HG_Error_to_string(rc));
-    else if (mid->hg_class != NULL && mid->owns_class &&
-             (rc = HG_Finalize(mid->hg_class)) != HG_SUCCESS)
-        margo_error(mid,
-            "the class stays open: HG_Finalize() returned %s; the line before "
-            "this one says what is still in use and must be freed before "
-            "margo_finalize()",
-            HG_Error_to_string(rc));
-    mid->hg_context = NULL;
-    mid->hg_class = NULL;
-}
-
-void amg_margo_close_network(margo_instance_id mid)
-{
-    if (mid->is_abandoned)
-        return;
-    (void)amg_margo_handles_log_leaks(mid);
-    amg_margo_rpcs_fini(mid);
-    amg_margo_services_close(mid);
-    amg_margo_handles_close(mid);
-    hg_close(mid);
-    amg_margo_monitoring_close(mid);
-}
-
-void amg_margo_instance_free(margo_instance_id mid)
-{
-    amg_margo_inherit_leave(mid);
-    /* A late call reads the key, to find out whether its caller is a
-     * handler. */
-    amg_margo_dispatch_close(mid);
-    amg_margo_callbacks_fini(mid);
-    amg_margo_requests_close(mid);
-    amg_mem_free(mid);
-}
-
 /* Opens all parts after the runtime has begun. */
 static bool parts_open(
     margo_instance_id mid, const struct open_args *args, bool is_first)
@@ -308,13 +209,11 @@ margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
         opener->adapt(opener->arg, mid->config);
     mid->max_handlers = mid->config->max_handlers;
     amg_margo_environment_set(mid->log, mid->config);
-    if (!runtime_enter(&is_first))
+    if (!amg_margo_runtime_enter(&is_first))
         goto free_config;
     if (!parts_open(mid, &args, is_first))
         goto leave_runtime;
-    amg_margo_refs_init(mid);
-    amg_margo_inherit_join(mid);
-    amg_margo_set_state(mid, AMG_MARGO_RUNNING);
+    amg_margo_instance_opened(mid);
     return mid;
 
 leave_runtime:
@@ -322,7 +221,6 @@ leave_runtime:
 free_config:
     amg_margo_config_free(mid->config);
 free_instance:
-    amg_margo_set_state(mid, AMG_MARGO_CLOSED);
     amg_margo_instance_free(mid);
     amg_margo_runtime_finalize();
     return MARGO_INSTANCE_NULL;

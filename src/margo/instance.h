@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/bias.h"
 #include "base/list.h"
 #include "base/pool.h"
@@ -93,7 +94,8 @@ struct margo_instance {
     bool is_abandoned;     /* handlers did not end in time: the memory is never
                             * freed */
     unsigned max_handlers; /* further requests wait; 0: no limit; constant */
-    /* Written by amg_margo_set_state(), and by inherit.c. The release store
+    /* Written by set_state() of finalize.c, and in a child of fork(). The
+     * release store
      * pairs with the acquire load of amg_margo_state_of(). */
     _Atomic(enum amg_margo_state) state;
     /* Prefinalize callbacks have run: the loop may drain. The release store
@@ -116,7 +118,6 @@ struct margo_instance {
     struct amg_margo_monitoring monitoring;
     struct amg_pool requests; /* of struct margo_request_struct */
     struct amg_margo_refs refs;
-    struct amg_link kept; /* on a list of inherit.c */
     /* Parts, which init.c allocates with the instance. */
     struct amg_margo_log *log;
     struct amg_margo_config *config; /* the configuration, with defaults */
@@ -183,9 +184,6 @@ bool amg_margo_monitoring_open(
  * that was never opened. */
 void amg_margo_monitoring_close(margo_instance_id mid);
 
-/* Sets the state; asserts that the edge is allowed. */
-void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next);
-
 static inline enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
 {
     return atomic_load_explicit(&mid->state, memory_order_acquire);
@@ -195,26 +193,30 @@ static inline bool amg_margo_is_inherited(margo_instance_id mid)
 {
     return amg_margo_state_of(mid) == AMG_MARGO_INHERITED;
 }
-/* inherit.c: an open instance, until its memory is freed. */
-void amg_margo_inherit_join(margo_instance_id mid);
-void amg_margo_inherit_leave(margo_instance_id mid);
-/* Is it an instance of the parent of this process? The id is only compared. */
-bool amg_margo_inherits(margo_instance_id mid);
+
 /* Result of a call that needs an inherited instance; the first is logged. */
-hg_return_t amg_margo_refusal(const char *call, margo_instance_id mid);
+static inline hg_return_t amg_margo_refusal(
+    const char *call, margo_instance_id mid)
+{
+    (void)amg_contract_not_ours(call, "instance", mid, true);
+    return amg_refusal();
+}
 
 /* Ends a blocking wait of the loop, which must check an earlier timer or the
  * finalization. Any thread. */
 void amg_margo_wake(margo_instance_id mid);
 
-/* init.c: each instance initialises the ULT runtime, and its end finalizes the
- * runtime. Only the primary thread may call the last ABT_finalize(): if another
- * thread ends the last instance, the primary thread makes that call later. */
+/* finalize.c: each instance initialises the ULT runtime, and its end finalizes
+ * the runtime. Only the primary thread may call the last ABT_finalize(): if
+ * another thread ends the last instance, the primary thread makes that call
+ * later. enter() returns false if it has failed, logged; `ret_is_first`: the
+ * runtime was not initialised before. */
+bool amg_margo_runtime_enter(bool *ret_is_first);
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_finalize(void);
 
-/* finalize.c: registers the instance, with one reference. */
-void amg_margo_refs_init(margo_instance_id mid);
+/* finalize.c: registers the instance, with one reference; it is running. */
+void amg_margo_instance_opened(margo_instance_id mid);
 
 /* The calling user-level thread, or ABT_THREAD_NULL. */
 static inline ABT_thread amg_margo_self(void)

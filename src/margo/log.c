@@ -32,8 +32,7 @@ static const char *const level_names[] = {
 
 enum { LEVELS = sizeof(level_names) / sizeof(level_names[0]) };
 
-/* Its functions are NULL until the program sets a logger: lines go to stderr.
- */
+/* Without functions until the program sets a logger: lines go to stderr. */
 static struct amg_margo_log log_global = {
     .level = -1, /* not read yet: log_level() */
 };

@@ -180,23 +180,13 @@ struct amg_margo_finalize {
 };
 
 void amg_margo_finalize_init(margo_instance_id mid);
-/* May the calling thread wait for the end of the instance? */
-bool amg_margo_may_wait(margo_instance_id mid);
 /* For amg_margo_loop_start(). */
 extern const struct amg_margo_loop_end amg_margo_finalize_of_loop;
 
-/* init.c: closes the class and all that depends on it, also after a failed
- * open.
- */
+/* Closes the class and all that depends on it, also after a failed open. */
 void amg_margo_close_network(margo_instance_id mid);
 /* Frees the memory of a closed instance without users. */
 void amg_margo_instance_free(margo_instance_id mid);
-
-/* finalize_callbacks.c: runs the callbacks of a list; a callback may push and
- * pop other callbacks. */
-void amg_margo_callbacks_run(margo_instance_id mid, bool before);
-/* Frees the remaining entries. */
-void amg_margo_callbacks_fini(margo_instance_id mid);
 
 /* A one-shot timer, part of a request, of the stack of a sleeping thread, or of
  * a timer of the program. From arm until the timer fires, or is disarmed,

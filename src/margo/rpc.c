@@ -114,18 +114,6 @@ static void data_free(struct attached old)
         old.data_free(old.data);
 }
 
-void *amg_margo_rpc_data_ref(struct amg_margo_rpc *rpc, void (*ref)(void *data))
-{
-    void *data = NULL;
-
-    amg_lock_lock(&rpc->data_lock);
-    data = rpc->data;
-    if (data != NULL)
-        ref(data);
-    amg_lock_unlock(&rpc->data_lock);
-    return data;
-}
-
 /* The deregistered RPC of that name, or NULL. */
 static struct amg_margo_rpc *rpc_again_locked(
     margo_instance_id mid, const char *name, hg_id_t id)

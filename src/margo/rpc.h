@@ -54,11 +54,6 @@ struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id);
 /* Like amg_margo_rpc_of(), but never logs. */
 struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id);
 
-/* The program's data, with a reference that `ref` counts before another thread
- * can free the data; NULL: no data, and `ref` is not called. */
-void *amg_margo_rpc_data_ref(
-    struct amg_margo_rpc *rpc, void (*ref)(void *data));
-
 /* Is an RPC of the program registered with a handler? */
 bool amg_margo_rpcs_are_served(margo_instance_id mid);
 

@@ -620,7 +620,7 @@ void amg_margo_instance_free(margo_instance_id mid)
         set_state(mid, AMG_MARGO_CLOSED);
     /* A late call reads the key, to find out whether its caller is a
      * handler. */
-    amg_margo_dispatch_close(mid);
+    amg_margo_handles_fini(mid);
     callbacks_fini(mid);
     amg_margo_requests_close(mid);
     amg_mem_free(mid);

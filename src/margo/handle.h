@@ -21,7 +21,7 @@ struct amg_margo_rpc;
 enum amg_margo_handle_use {
     AMG_MARGO_HANDLE_NONE, /* not given to the program by Margo */
     AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or
-                            * amg_margo_handle_begin_serve(),  until the last
+                            * given to a handler, until the last
                             * margo_destroy() */
     AMG_MARGO_HANDLE_BACK, /* from then on */
 };
@@ -61,16 +61,27 @@ struct amg_margo_handle {
     struct amg_link queued;
 };
 
-/* The handles that an instance keeps for later calls. */
+/* The handles that an instance keeps for later calls, and the queue of requests
+ * beyond the limit of concurrent handlers. The macros of margo.h stay thin and
+ * call amalgam_margo_serve(), which is public for that reason. */
 struct amg_margo_handles {
-    struct amg_lock lock; /* guards the other fields */
+    struct amg_lock lock; /* guards first, count and cap */
     struct amg_margo_handle *first;
     unsigned count;
     unsigned cap;
+    struct amg_lock queue_lock; /* guards waiting and running */
+    struct amg_list waiting;    /* of struct amg_margo_handle, by `queued` */
+    unsigned running;
+    ABT_key served_by_program; /* set in threads of the program that serve a
+                                * request */
 };
 
-/* Called after the class was opened, before the first call. HG_NOMEM ... */
-hg_return_t amg_margo_handles_open(margo_instance_id mid);
+void amg_margo_handles_init(margo_instance_id mid);
+/* Called after the class was opened, before the first call. False: failed,
+ * logged. */
+bool amg_margo_handles_open(margo_instance_id mid);
+/* Called when no late call comes any more. */
+void amg_margo_handles_fini(margo_instance_id mid);
 /* Destroys the kept handles; called before the context is destroyed. */
 void amg_margo_handles_close(margo_instance_id mid);
 
@@ -89,21 +100,9 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
     return handle == HG_HANDLE_NULL ? NULL : amg_handle_data(handle);
 }
 
-/* Begins to serve a request: the program gets its handle, and must call
- * margo_destroy(). */
-struct amg_margo_handle *amg_margo_handle_begin_serve(
-    struct amg_margo_rpc *rpc, hg_handle_t handle);
-
 /* The RPC of the handle's present use, also if deregistered meanwhile; NULL: no
  * RPC of Margo. */
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
-
-/* Called when a handler has returned that destroyed its handle without an
- * answer: the caller gets an error. */
-void amg_margo_handle_abandon(struct amg_margo_handle *data);
-
-/* Answers a call with an error code, in place of the program. */
-void amg_margo_handle_reject(hg_handle_t handle, hg_return_t ret);
 
 /* Visits all handles of the instance, under a lock. */
 void amg_margo_handles_each(margo_instance_id mid,
@@ -115,22 +114,6 @@ void amg_margo_handles_log(margo_instance_id mid);
 /* At the end: logs the handles that the program never destroyed, by RPC name.
  */
 void amg_margo_handles_log_leaks(margo_instance_id mid);
-
-/* handler.c: dispatch of requests to user-level threads, and the queue of
- * requests beyond the limit of concurrent handlers. The macros of margo.h stay
- * thin and call amalgam_margo_serve(), which is public for that reason. */
-struct amg_margo_dispatch {
-    struct amg_lock lock;    /* guards waiting and running */
-    struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
-    unsigned running;
-    ABT_key served_by_program; /* set in threads of the program that serve a
-                                * request */
-};
-
-void amg_margo_dispatch_init(margo_instance_id mid);
-/* Call while the ULT runtime is initialised. False: no memory, logged. */
-bool amg_margo_dispatch_open(margo_instance_id mid);
-void amg_margo_dispatch_close(margo_instance_id mid);
 
 /* Is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);

@@ -33,7 +33,6 @@ struct whole {
     struct amg_margo_handles handles;
     struct amg_margo_rpcs rpcs;
     struct amg_margo_services services;
-    struct amg_margo_dispatch dispatch;
     struct amg_margo_finalize finalize;
 };
 
@@ -131,11 +130,7 @@ static bool services_open(
 {
     bool has_core = amg_margo_pools_pin(mid);
 
-    if (amg_margo_handles_open(mid) != HG_SUCCESS) {
-        margo_error(mid, "the callback for new handles cannot be set");
-        return false;
-    }
-    return amg_margo_dispatch_open(mid) &&
+    return amg_margo_handles_open(mid) &&
            amg_margo_monitoring_open(mid, info) &&
            amg_margo_services_open(mid) &&
            amg_margo_loop_start(mid, &amg_margo_finalize_of_loop, !has_core);
@@ -177,14 +172,13 @@ static margo_instance_id instance_make(const struct margo_init_info *info)
     mid->handles = &whole->handles;
     mid->rpcs = &whole->rpcs;
     mid->services = &whole->services;
-    mid->dispatch = &whole->dispatch;
     mid->finalize = &whole->finalize;
     amg_margo_log_init(mid->log, info->logger);
     amg_bias_init(&mid->biased_lock);
     amg_margo_finalize_init(mid);
     amg_margo_rpcs_init(mid, amg_margo_serve_none);
     amg_margo_requests_open(mid);
-    amg_margo_dispatch_init(mid);
+    amg_margo_handles_init(mid);
     amg_margo_loop_init(mid);
     return mid;
 }

@@ -17,7 +17,6 @@
 #include "margo.h"
 
 struct amg_margo_config;
-struct amg_margo_dispatch;
 struct amg_margo_finalize;
 struct amg_margo_handles;
 struct amg_margo_log;
@@ -127,7 +126,6 @@ struct margo_instance {
     struct amg_margo_handles *handles; /* kept for later calls */
     struct amg_margo_rpcs *rpcs;
     struct amg_margo_services *services;
-    struct amg_margo_dispatch *dispatch;
     struct amg_margo_finalize *finalize;
 };
 
